@@ -1,0 +1,126 @@
+//! All that an algorithm may turn, and the arithmetic that algorithms share.
+
+use crate::tcp::Flow;
+
+/// ssthresh before any loss: no threshold.
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// All that an algorithm may turn.
+#[derive(Clone, Debug)]
+pub struct Knobs {
+    /// Congestion window, in packets.
+    pub cwnd: u32,
+    /// Slow-start threshold, in packets.
+    pub ssthresh: u32,
+    /// Most that `cwnd` may become, in packets.
+    pub cwnd_clamp: u32,
+    /// The pacing rate that the algorithm wants; `None`: the sender's own (RFC 9002, 7.7).
+    pub pacing_bit_per_s: Option<u64>,
+    /// Packets delivered towards the next packet of window.
+    credit: u32,
+    reduction_requested: bool,
+}
+
+impl Default for Knobs {
+    fn default() -> Knobs {
+        Knobs {
+            cwnd: 10,
+            ssthresh: INFINITE_SSTHRESH,
+            cwnd_clamp: u32::MAX,
+            pacing_bit_per_s: None,
+            credit: 0,
+            reduction_requested: false,
+        }
+    }
+}
+
+impl Knobs {
+    /// Whether the window is below ssthresh.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// One packet more for each packet delivered, up to ssthresh; the packets delivered that were not
+    /// needed to reach it. [RFC 5681, 3.1](https://www.rfc-editor.org/rfc/rfc5681#section-3.1)
+    pub fn slow_start(&mut self, delivered: u32) -> u32 {
+        let grown = self.cwnd.saturating_add(delivered).min(self.ssthresh);
+        let left = delivered - (grown - self.cwnd);
+        self.cwnd = grown.min(self.cwnd_clamp);
+        left
+    }
+
+    /// One packet more for each `per` packets delivered.
+    pub fn additive(&mut self, per: u32, delivered: u32) {
+        // Credit kept from a larger `per` is worth one packet at most.
+        if self.credit >= per {
+            self.credit = 0;
+            self.cwnd += 1;
+        }
+        self.credit += delivered;
+        if self.credit >= per {
+            let more = self.credit / per;
+            self.credit -= more * per;
+            self.cwnd += more;
+        }
+        self.cwnd = self.cwnd.min(self.cwnd_clamp);
+    }
+
+    /// Slow start, then one packet a round trip; nothing while the window is not the limit
+    /// ([RFC 7661](https://www.rfc-editor.org/rfc/rfc7661)).
+    pub fn grow_like_reno(&mut self, delivered: u32, flow: &Flow) {
+        if !flow.cwnd_limited(self) {
+            return;
+        }
+        let left = if self.in_slow_start() { self.slow_start(delivered) } else { delivered };
+        if left > 0 {
+            self.additive(self.cwnd, left);
+        }
+    }
+
+    /// Asks the sender to reduce the window as for an ECN mark, after this ACK.
+    pub fn request_reduction(&mut self) {
+        self.reduction_requested = true;
+    }
+
+    /// Whether a reduction was asked for since the last call.
+    pub(crate) fn take_reduction_request(&mut self) -> bool {
+        std::mem::take(&mut self.reduction_requested)
+    }
+
+    /// Forgets what was delivered towards the next packet of window.
+    pub(crate) fn clear_credit(&mut self) {
+        self.credit = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 + 5 would be 15, ssthresh is 12: 2 are used, 3 left.
+    #[test]
+    fn slow_start_stops_at_ssthresh_and_returns_the_rest() {
+        let mut knobs = Knobs { ssthresh: 12, ..Knobs::default() };
+        assert_eq!(knobs.slow_start(5), 3);
+        assert_eq!(knobs.cwnd, 12);
+    }
+
+    /// 10 packets a window: 25 delivered are two windows and a half; 5 more complete the third.
+    #[test]
+    fn additive_growth_counts_every_packet_delivered() {
+        let mut knobs = Knobs::default();
+        knobs.additive(10, 25);
+        assert_eq!((knobs.cwnd, knobs.credit), (12, 5));
+        knobs.additive(10, 5);
+        assert_eq!((knobs.cwnd, knobs.credit), (13, 0));
+    }
+
+    /// 30 of 40 packets of credit; then `per` falls to 10: one packet for the credit, not three.
+    #[test]
+    fn credit_from_a_larger_divisor_is_worth_one_packet() {
+        let mut knobs = Knobs::default();
+        knobs.additive(40, 30);
+        knobs.additive(10, 1);
+        assert_eq!((knobs.cwnd, knobs.credit), (11, 1));
+    }
+}

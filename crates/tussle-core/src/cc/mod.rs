@@ -1,0 +1,210 @@
+//! Congestion control: the trait, and the registry of algorithms.
+//!
+//! The division of labour is Linux's: the sender finds losses, recovers and undoes; an algorithm is policy
+//! only. Every default below is Reno's, so that a file here holds only its difference from Reno.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+mod bic;
+mod cubic;
+mod hystart;
+mod knobs;
+mod reno;
+mod vegas;
+
+pub use knobs::Knobs;
+
+use crate::tcp::{Ack, Cause, Flow, State};
+
+/// Every algorithm, in the order in which lists show them.
+pub const REGISTRY: &[Entry] = &[reno::ENTRY, cubic::ENTRY, bic::ENTRY, vegas::ENTRY];
+
+/// How a flow decides how much it may have in flight.
+///
+/// Windows are in packets. Hooks cannot fail; time is `flow.now`; dice are seeded at construction.
+pub trait CongestionControl: Debug + Send {
+    /// The name in the registry, read back into the `flows` table.
+    fn name(&self) -> &str;
+
+    /// What the algorithm asks of the sender.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// The connection is established.
+    fn on_start(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+
+    /// The flow sends again after everything it had sent was acknowledged; `flow.last_sent` says since when
+    /// it was idle.
+    fn on_restart(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+
+    /// An ACK has been measured; whether it reveals losses is not judged yet.
+    fn on_sample(&mut self, _ack: &Ack, _flow: &Flow, _knobs: &mut Knobs) {}
+
+    /// The window may grow. With [`Recovery::Own`]: every ACK, in every state.
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        knobs.grow_like_reno(ack.delivered, flow);
+    }
+
+    /// Congestion was found: the new ssthresh, in packets.
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+        (knobs.cwnd / 2).max(2)
+    }
+
+    /// The sender enters `next`; `flow.state` is still the state it leaves.
+    fn on_state(&mut self, _next: State, _flow: &Flow, _knobs: &mut Knobs) {}
+
+    /// The last reduction was a false alarm: the window to go back to, in packets.
+    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+        knobs.cwnd.max(flow.prior_cwnd)
+    }
+
+    /// Tells `record` the algorithm's inner quantities, by the names its paper gives them.
+    fn internals(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What an algorithm asks of the sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Who sets the window during recovery.
+    pub recovery: Recovery,
+    /// What ECN feedback it wants.
+    pub ecn: EcnMode,
+}
+
+/// Who sets the window during recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recovery {
+    /// The sender, by proportional rate reduction (RFC 6937).
+    #[default]
+    Prr,
+    /// The algorithm, in `on_ack`.
+    Own,
+}
+
+/// What ECN feedback an algorithm wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnMode {
+    /// Whatever the flow negotiates: RFC 3168, if it does.
+    #[default]
+    Classic,
+    /// The receiver reflects each mark (RFC 8257).
+    PerPacket,
+}
+
+/// An algorithm as lists and scenarios know it.
+#[derive(Debug)]
+pub struct Entry {
+    /// The name everywhere: file, registry, command line, column, docs.
+    pub name: &'static str,
+    /// What it believes, in a sentence.
+    pub idea: &'static str,
+    /// Authors, title, venue, year; or the RFC and section.
+    pub source: &'static str,
+    /// The kernel whose behaviour it agrees with.
+    pub agrees_with: &'static str,
+    /// What a scenario may set.
+    pub parameters: &'static [Parameter],
+    /// Makes one for a flow; the values have been checked against `parameters`.
+    pub build: fn(&Parameters, u64) -> Box<dyn CongestionControl>,
+}
+
+/// One setting of an algorithm, as Linux's module parameters.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name in Linux.
+    pub name: &'static str,
+    /// The value when a scenario does not set it.
+    pub default: i64,
+    /// The smallest value that makes sense.
+    pub min: i64,
+    /// The largest value that makes sense.
+    pub max: i64,
+    /// What it does, with its unit.
+    pub meaning: &'static str,
+}
+
+/// The values of an algorithm's parameters, defaults filled in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters(BTreeMap<&'static str, i64>);
+
+impl Parameters {
+    /// The value of a parameter that the entry declares.
+    pub fn get(&self, name: &str) -> i64 {
+        *self.0.get(name).expect("an algorithm reads only the parameters that its entry declares")
+    }
+
+    /// Like [`Parameters::get`], for one whose declared range fits `u32`.
+    pub fn get_u32(&self, name: &str) -> u32 {
+        u32::try_from(self.get(name)).expect("the declared range of the parameter fits u32")
+    }
+}
+
+/// Why an algorithm could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// The entry declares no such parameter.
+    #[error("{algorithm} has no parameter {name}; it has {}", if .known.is_empty() { "none".to_owned() } else { .known.join(", ") })]
+    Unknown {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The names that exist.
+        known: Vec<&'static str>,
+    },
+    /// The value is outside the declared range.
+    #[error("{algorithm}'s parameter {name} is {value}; give {min} to {max}")]
+    Range {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The parameter.
+        name: &'static str,
+        /// The value that was given.
+        value: i64,
+        /// The smallest value allowed.
+        min: i64,
+        /// The largest value allowed.
+        max: i64,
+    },
+}
+
+impl Entry {
+    /// The entry of that name.
+    pub fn find(name: &str) -> Option<&'static Entry> {
+        REGISTRY.iter().find(|entry| entry.name == name)
+    }
+
+    /// Checks `given` and fills in the defaults.
+    ///
+    /// # Errors
+    /// A parameter that is not declared, or a value outside its range.
+    pub fn parameters(&self, given: &BTreeMap<String, i64>) -> Result<Parameters, ParameterError> {
+        let mut values: BTreeMap<_, _> = self.parameters.iter().map(|p| (p.name, p.default)).collect();
+        for (name, &value) in given {
+            let declared = self.parameters.iter().find(|p| p.name == name).ok_or_else(|| ParameterError::Unknown {
+                algorithm: self.name,
+                name: name.clone(),
+                known: self.parameters.iter().map(|p| p.name).collect(),
+            })?;
+            if !(declared.min..=declared.max).contains(&value) {
+                return Err(ParameterError::Range {
+                    algorithm: self.name,
+                    name: declared.name,
+                    value,
+                    min: declared.min,
+                    max: declared.max,
+                });
+            }
+            values.insert(declared.name, value);
+        }
+        Ok(Parameters(values))
+    }
+
+    /// Makes one with every parameter at its default.
+    pub fn build_default(&self) -> Box<dyn CongestionControl> {
+        let defaults = self.parameters(&BTreeMap::new()).expect("no parameter is given, so none is wrong");
+        (self.build)(&defaults, 0)
+    }
+}

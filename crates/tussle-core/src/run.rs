@@ -1,0 +1,170 @@
+//! One resolved point of a scenario: what an engine receives, with nothing left to interpret.
+//!
+//! Numbers are SI (bit/s, ns, bytes, packets). The same JSON goes to every engine; a field that is not
+//! known here is refused.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of this format.
+pub const FORMAT: u32 = 1;
+
+/// One run: the network, the flows over it, and what to write down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// [`FORMAT`] of the writer.
+    pub format: u32,
+    /// The TCP whose behaviour the hosts follow.
+    pub profile: ProfileName,
+    /// Seeds every die of the run.
+    pub seed: u64,
+    /// When the run ends, in ns.
+    pub duration_ns: u64,
+    /// The interval over which the `flows` table measures.
+    pub steady: Interval,
+    /// What is written down beside the `flows` table.
+    pub record: Record,
+    /// The parts of the network, in any order; flows name them.
+    pub elements: Vec<ElementSpec>,
+    /// The flows.
+    pub flows: Vec<FlowSpec>,
+}
+
+/// A TCP implementation to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ProfileName {
+    /// Linux 6.1, with 250 timer ticks a second.
+    #[serde(rename = "linux-6.1")]
+    Linux6_1,
+}
+
+/// A half-open interval of simulated time, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// First instant inside.
+    pub from_ns: u64,
+    /// First instant after.
+    pub to_ns: u64,
+}
+
+/// What a run writes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// When the `samples` and `links` tables get a row.
+    pub sampling: Sampling,
+    /// Whether the `events` table is filled.
+    pub events: Switch,
+}
+
+/// When a time series gets a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Sampling {
+    /// At the ends of the steady interval and of the run only.
+    Off,
+    /// Every so many nanoseconds.
+    EveryNs(u64),
+    /// Whenever the window, ssthresh or state of a flow changes, and a link's backlog with it.
+    Change,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Switch {
+    /// Not used.
+    #[default]
+    Off,
+    /// Used.
+    On,
+}
+
+/// A part of a path, with the name that flows and tables call it by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElementSpec {
+    /// Unique in the run.
+    pub name: String,
+    /// What it does to packets.
+    #[serde(flatten)]
+    pub effect: EffectSpec,
+}
+
+/// What an element does to packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum EffectSpec {
+    /// A queue, a transmitter and a wire.
+    Link {
+        /// Rate of the transmitter, over IP packet sizes.
+        rate_bit_per_s: u64,
+        /// One-way propagation delay of the wire.
+        delay_ns: u64,
+        /// What waits in front of the transmitter.
+        queue: QueueSpec,
+    },
+    /// A wire of unlimited rate.
+    Delay {
+        /// One-way propagation delay.
+        delay_ns: u64,
+    },
+    /// Drops packets at random, each independently.
+    Loss {
+        /// Probability that a packet is dropped, 0 to 1.
+        probability: f64,
+    },
+}
+
+/// A queue discipline and its limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum QueueSpec {
+    /// First in, first out; drops at the tail. The packet being transmitted does not count.
+    Fifo {
+        /// Most packets that may wait.
+        #[serde(default)]
+        limit_packets: Option<u64>,
+        /// Most bytes that may wait.
+        #[serde(default)]
+        limit_bytes: Option<u64>,
+    },
+}
+
+/// One flow: its algorithm, when it sends, and its way through the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// Unique in the run.
+    pub name: String,
+    /// A name from the registry of algorithms.
+    pub algorithm: String,
+    /// The algorithm's parameters that differ from their defaults, by name.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, i64>,
+    /// When the connection is opened.
+    pub start_ns: u64,
+    /// When the application stops writing; `None`: at the end of the run.
+    #[serde(default)]
+    pub stop_ns: Option<u64>,
+    /// How much the application writes; `None`: as much as is taken.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Payload of a full segment.
+    pub mss_bytes: u32,
+    /// Names of the elements from the sender to the receiver.
+    pub forward: Vec<String>,
+    /// Names of the elements from the receiver to the sender.
+    pub reverse: Vec<String>,
+    /// Whether both ends negotiate ECN (RFC 3168).
+    #[serde(default)]
+    pub ecn: Switch,
+    /// Whether the sender paces its packets.
+    #[serde(default)]
+    pub pacing: Switch,
+    /// The window that the receiver offers; `None`: one that never limits.
+    #[serde(default)]
+    pub receive_window_bytes: Option<u64>,
+}

@@ -1,0 +1,218 @@
+//! Round-trip times: the smoothed one, the smallest, and the retransmission timeout (RFC 6298, as Linux
+//! computes it: the variance is bounded below by the smallest timeout, and falls once a flight).
+
+use crate::time::Time;
+
+/// Smallest variance in the timeout, hence almost the smallest timeout: 200 ms (Linux: `TCP_RTO_MIN`).
+const RTO_MIN_US: u32 = 200_000;
+/// Largest timeout (Linux: `TCP_RTO_MAX`).
+const RTO_MAX: Time = Time::from_secs(120);
+/// Timeout before the first sample. [RFC 6298, 2.1](https://www.rfc-editor.org/rfc/rfc6298#section-2)
+const RTO_INITIAL: Time = Time::from_secs(1);
+/// How long a smallest RTT is believed (Linux: `tcp_min_rtt_wlen`, 300 s).
+const MIN_RTT_WINDOW_US: u64 = 300_000_000;
+
+/// The estimator of one flow.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    /// Smoothed RTT in eighths of a µs; zero before the first sample.
+    srtt_8us: u32,
+    /// Mean deviation in quarters of a µs.
+    mdev_4us: u32,
+    /// Largest deviation of the current flight, at least the smallest timeout.
+    mdev_max_4us: u32,
+    /// The variance term of the timeout.
+    rttvar_us: u32,
+    /// `nxt` when the current flight began.
+    flight_end: u32,
+    min: WindowedMin,
+    latest_us: Option<u32>,
+    tick_us: u32,
+    rto: Time,
+}
+
+impl RttEstimator {
+    /// Before any sample, on a host with `hz` timer ticks a second.
+    pub fn new(hz: u32) -> RttEstimator {
+        RttEstimator {
+            srtt_8us: 0,
+            mdev_4us: 0,
+            mdev_max_4us: 0,
+            rttvar_us: 0,
+            flight_end: 0,
+            min: WindowedMin::default(),
+            latest_us: None,
+            tick_us: 1_000_000 / hz,
+            rto: RTO_INITIAL,
+        }
+    }
+
+    /// Smoothed RTT in µs; `None` before the first sample.
+    pub fn srtt_us(&self) -> Option<u32> {
+        (self.srtt_8us > 0).then_some(self.srtt_8us >> 3)
+    }
+
+    /// Smoothed RTT in eighths of a µs, as Linux keeps it; zero before the first sample.
+    pub fn srtt_8us(&self) -> u32 {
+        self.srtt_8us
+    }
+
+    /// Smallest RTT of the last 300 s, in µs; `None` before the first sample.
+    pub fn min_us(&self) -> Option<u32> {
+        self.min.get()
+    }
+
+    /// The last raw RTT, in µs.
+    pub fn latest_us(&self) -> Option<u32> {
+        self.latest_us
+    }
+
+    /// The retransmission timeout, without back-off, in whole timer ticks.
+    pub fn rto(&self) -> Time {
+        self.rto
+    }
+
+    /// Takes one RTT into the smoothed estimate; `una` and `nxt` bound the current flight.
+    pub fn update(&mut self, rtt_us: u32, una: u32, nxt: u32) {
+        if self.srtt_8us == 0 {
+            self.srtt_8us = (rtt_us << 3).max(1);
+            self.mdev_4us = rtt_us << 1;
+            self.rttvar_us = self.mdev_4us.max(RTO_MIN_US);
+            self.mdev_max_4us = self.rttvar_us;
+            self.flight_end = nxt;
+        } else {
+            let error = i64::from(rtt_us) - i64::from(self.srtt_8us >> 3);
+            let excess = error.abs() - i64::from(self.mdev_4us >> 2);
+            // An RTT that falls must not raise the timeout: its deviation counts an eighth as much.
+            let step = if error < 0 && excess > 0 { excess >> 3 } else { excess };
+            self.srtt_8us = clamp(i64::from(self.srtt_8us) + error).max(1);
+            self.mdev_4us = clamp(i64::from(self.mdev_4us) + step);
+            self.mdev_max_4us = self.mdev_max_4us.max(self.mdev_4us);
+            self.rttvar_us = self.rttvar_us.max(self.mdev_max_4us);
+            if una > self.flight_end {
+                if self.mdev_max_4us < self.rttvar_us {
+                    self.rttvar_us -= (self.rttvar_us - self.mdev_max_4us) >> 2;
+                }
+                self.flight_end = nxt;
+                self.mdev_max_4us = RTO_MIN_US;
+            }
+        }
+        self.set_rto();
+    }
+
+    /// Takes one RTT into the windowed minimum.
+    pub fn update_min(&mut self, rtt_us: u32, now: Time) {
+        self.latest_us = Some(rtt_us);
+        self.min.update(rtt_us.max(1), now.us());
+    }
+
+    fn set_rto(&mut self) {
+        let ticks = ((self.srtt_8us >> 3) + self.rttvar_us).div_ceil(self.tick_us);
+        self.rto = Time::from_us(u64::from(ticks) * u64::from(self.tick_us)).min(RTO_MAX);
+    }
+}
+
+/// The timeout after `doublings` expiries. [RFC 6298, 5.5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
+pub fn backed_off(rto: Time, doublings: u32) -> Time {
+    Time::from_ns(rto.ns().saturating_mul(1 << doublings.min(32))).min(RTO_MAX)
+}
+
+fn clamp(value: i64) -> u32 {
+    u32::try_from(value.max(0)).unwrap_or(u32::MAX)
+}
+
+/// The minimum over a sliding window, by the three best samples of its thirds.
+///
+/// Source: K. Nichols' windowed filter, as described in draft-cardwell-iccrg-bbr-congestion-control-00, 4.1.
+#[derive(Clone, Debug, Default)]
+struct WindowedMin {
+    /// Best, best since then, best since that; `(at_us, value)`. Empty before the first sample.
+    best: Option<[(u64, u32); 3]>,
+}
+
+impl WindowedMin {
+    fn get(&self) -> Option<u32> {
+        self.best.map(|best| best[0].1)
+    }
+
+    fn update(&mut self, value: u32, now_us: u64) {
+        let sample = (now_us, value);
+        let Some(best) = &mut self.best else {
+            self.best = Some([sample; 3]);
+            return;
+        };
+        if value <= best[0].1 || now_us - best[2].0 > MIN_RTT_WINDOW_US {
+            *best = [sample; 3];
+            return;
+        }
+        if value <= best[1].1 {
+            best[1] = sample;
+            best[2] = sample;
+        } else if value <= best[2].1 {
+            best[2] = sample;
+        }
+        let age = now_us - best[0].0;
+        if age > MIN_RTT_WINDOW_US {
+            *best = [best[1], best[2], sample];
+            if now_us - best[0].0 > MIN_RTT_WINDOW_US {
+                *best = [best[1], best[2], sample];
+            }
+        } else if best[1].0 == best[0].0 && age > MIN_RTT_WINDOW_US / 4 {
+            best[1] = sample;
+            best[2] = sample;
+        } else if best[2].0 == best[1].0 && age > MIN_RTT_WINDOW_US / 2 {
+            best[2] = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// srtt 100 ms, variance max(2 × 100 ms, 200 ms) = 200 ms: timeout 300 ms, 75 ticks of 4 ms.
+    #[test]
+    fn first_sample_sets_the_timeout_to_three_round_trips() {
+        let mut rtt = RttEstimator::new(250);
+        rtt.update(100_000, 0, 10);
+        assert_eq!(rtt.srtt_us(), Some(100_000));
+        assert_eq!(rtt.rto(), Time::from_ms(300));
+    }
+
+    /// A steady 10 ms: the variance never falls below 200 ms, so 210 ms in 4 ms ticks are 212 ms.
+    #[test]
+    fn timeout_of_a_short_path_is_bounded_below() {
+        let mut rtt = RttEstimator::new(250);
+        for flight in 0..100 {
+            rtt.update(10_000, flight * 10 + 1, flight * 10 + 10);
+        }
+        assert_eq!(rtt.rto(), Time::from_ms(212));
+    }
+
+    /// srtt 100 ms, sample 60 ms: srtt 100 - 40/8 = 95 ms; deviation 50 ms (in quarters 200), excess
+    /// 40 - 50 < 0 is taken whole: 200 - 10 = 190 quarters.
+    #[test]
+    fn a_falling_rtt_does_not_raise_the_variance() {
+        let mut rtt = RttEstimator::new(1000);
+        rtt.update(100_000, 0, 10);
+        rtt.update(60_000, 1, 10);
+        assert_eq!(rtt.srtt_us(), Some(95_000));
+        assert_eq!(rtt.mdev_4us, 190_000);
+    }
+
+    #[test]
+    fn back_off_doubles_to_two_minutes() {
+        assert_eq!(backed_off(Time::from_ms(300), 2), Time::from_ms(1200));
+        assert_eq!(backed_off(Time::from_ms(300), 20), Time::from_secs(120));
+    }
+
+    #[test]
+    fn minimum_is_forgotten_after_its_window() {
+        let mut rtt = RttEstimator::new(250);
+        rtt.update_min(10, Time::ZERO);
+        for second in 1..=301 {
+            rtt.update_min(50, Time::from_secs(second));
+            assert_eq!(rtt.min_us(), Some(if second <= 300 { 10 } else { 50 }));
+        }
+    }
+}
