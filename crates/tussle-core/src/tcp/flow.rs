@@ -3,6 +3,7 @@
 use super::rtt::RttEstimator;
 use super::usage::WindowUse;
 use crate::cc::Knobs;
+use crate::run::Switch;
 use crate::time::Time;
 
 /// The sender's state, as Linux names it.
@@ -80,9 +81,34 @@ pub struct Flow {
     pub last_sent: Time,
     /// How much of the window was used lately.
     pub usage: WindowUse,
+    /// Whether packets wait for the pacing rate (Linux: `sk_pacing_status`).
+    pub pacing: Switch,
 }
 
 impl Flow {
+    /// A connection just established at time zero: nothing sent, nothing measured.
+    pub fn new(hz: u32, mss_bytes: u32) -> Flow {
+        Flow {
+            now: Time::ZERO,
+            hz,
+            mss_bytes,
+            una: 0,
+            nxt: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            state: State::Open,
+            high_seq: 0,
+            prior_cwnd: 0,
+            rtt: RttEstimator::new(hz),
+            delivered: 0,
+            lost: 0,
+            last_sent: Time::ZERO,
+            usage: WindowUse::default(),
+            pacing: Switch::Off,
+        }
+    }
+
     /// Packets sent and not cumulatively acknowledged (Linux: `packets_out`).
     pub fn packets_out(&self) -> u32 {
         self.nxt - self.una
@@ -99,9 +125,14 @@ impl Flow {
     }
 
     /// Timer ticks since the start of the run, the clock of several algorithms (Linux: `jiffies`).
-    #[expect(clippy::cast_possible_truncation, reason = "2^32 ticks of 1 ms are 49 days; a run is shorter")]
     pub fn jiffies(&self) -> u32 {
-        (self.now.ns() / (1_000_000_000 / u64::from(self.hz))) as u32
+        self.jiffies_at(self.now)
+    }
+
+    /// What [`Flow::jiffies`] said, or will say, at `instant`.
+    #[expect(clippy::cast_possible_truncation, reason = "2^32 ticks of 1 ms are 49 days; a run is shorter")]
+    pub fn jiffies_at(&self, instant: Time) -> u32 {
+        (instant.ns() / (1_000_000_000 / u64::from(self.hz))) as u32
     }
 
     /// Microseconds in timer ticks, rounded up as Linux rounds them.

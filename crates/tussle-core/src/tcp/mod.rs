@@ -7,3 +7,4 @@ mod usage;
 
 pub use flow::{Ack, Cause, Echo, Flow, Limit, RateSample, State};
 pub use rtt::RttEstimator;
+pub use usage::WindowUse;

@@ -14,6 +14,11 @@ pub struct WindowUse {
 }
 
 impl WindowUse {
+    /// A flight that the window limits: what tests of an algorithm start from.
+    pub fn limited() -> WindowUse {
+        WindowUse { limited: true, ..WindowUse::default() }
+    }
+
     /// Whether the window may grow: it was the limit, or slow start has not doubled what was used.
     pub fn cwnd_limited(&self, knobs: &Knobs) -> bool {
         self.limited || (knobs.in_slow_start() && knobs.cwnd < 2 * self.max_packets_out)
