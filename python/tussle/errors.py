@@ -1,4 +1,10 @@
-"""The one error that users see."""
+"""The one error that users see, and the phrases its sentences share."""
+
+import difflib
+import json
+from collections.abc import Iterable
+
+_SHOWN_CHARACTERS = 60
 
 
 class TussleError(Exception):
@@ -7,3 +13,43 @@ class TussleError(Exception):
     The command line prints it to stderr as `tussle: …` and exits with status 2. A file with several
     problems gives one line for each.
     """
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` most looks like, if any looks like it at all."""
+    by_lower_case = {candidate.lower(): candidate for candidate in known}
+    found = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
+    return by_lower_case[found[0]] if found else None
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The sentence for a name that does not exist: the nearest one, else all of them.
+
+    >>> unknown("algorithm", "cubik", ["reno", "cubic"])
+    'unknown algorithm "cubik"; did you mean "cubic"?'
+    >>> unknown("queue", "xyz", ["fifo"])
+    'unknown queue "xyz"; there is fifo'
+    """
+    known = list(known)
+    best = nearest(name, known)
+    hint = (
+        f'did you mean "{best}"?'
+        if best
+        else f"there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+    )
+    return f"unknown {what} {shown(name)}; {hint}"
+
+
+def shown(value: object) -> str:
+    """A value as an error message quotes it: on one line, printable everywhere, cut when long.
+
+    >>> shown("a\\nb"), shown(True), shown(1.5)
+    ('"a\\\\nb"', 'true', '1.5')
+    """
+    try:
+        text = json.dumps(value, default=str, ensure_ascii=False)
+    except (ValueError, TypeError, RecursionError):
+        # Whole numbers of thousands of digits, lists that hold themselves, keys that are not text.
+        return "a value that cannot be shown"
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

@@ -1,0 +1,266 @@
+"""Quantities as people write them (`"100 Mbit/s"`, `"40 ms"`), turned into exact whole SI numbers.
+
+A small parser rather than a library of units: the scenario needs five dimensions, its numbers must come
+out exact (no floats), and a wrong unit has to be answered with the right one.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tussle.errors import nearest, shown
+
+_NUMBER_AND_UNIT = re.compile(r"\s*([+-]?)([0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*(\S*)\s*")
+
+
+class UnitError(ValueError):
+    """A quantity that cannot be understood; the message says what to write instead."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What a quantity measures, and the units that people write it in."""
+
+    name: str
+    """With its article, for sentences: "a rate"."""
+    example: str
+    base: str
+    """The unit of the whole numbers that come out."""
+    units: Mapping[str, Fraction]
+    """How many of the base unit each spelling stands for."""
+    advertised: str
+    """The units that an error message offers."""
+    most: str
+    """The largest quantity that makes sense; it keeps every sum far from overflow."""
+    hints: Mapping[str, str]
+    """Spellings refused because they mean two things, and what to write instead."""
+
+
+def _powers(prefixes: str, step: int) -> dict[str, Fraction]:
+    return {prefix.strip(): Fraction(step) ** power for power, prefix in enumerate(prefixes.split(","))}
+
+
+def _rate_units() -> dict[str, Fraction]:
+    units: dict[str, Fraction] = {}
+    for prefix, factor in _powers(" ,k,M,G,T", 1000).items():
+        # ns-3 writes Mbps, tc writes mbit, iperf3 prints Mbits/sec; none is taken for anything else.
+        for spelling in ("bit/s", "bps", "b/s", "bit", "bits/s", "bits/sec"):
+            units[prefix + spelling] = factor
+        units[prefix.lower() + "bit/s"] = units[prefix.lower() + "bit"] = units[prefix.lower() + "bps"] = factor
+        units[f"{prefix}B/s"] = 8 * factor
+    return units
+
+
+def _size_units() -> dict[str, Fraction]:
+    decimal = {f"{prefix}B": factor for prefix, factor in _powers(" ,k,M,G,T", 1000).items()}
+    binary = {f"{prefix}B": factor for prefix, factor in _powers(" ,Ki,Mi,Gi,Ti", 1024).items()}
+    return decimal | binary | {"byte": Fraction(1), "bytes": Fraction(1)}
+
+
+_TIME_UNITS = {
+    "ns": Fraction(1),
+    "us": Fraction(10**3),
+    "µs": Fraction(10**3),  # the micro sign
+    "μs": Fraction(10**3),  # the Greek letter, which looks the same
+    "ms": Fraction(10**6),
+    "s": Fraction(10**9),
+    "min": Fraction(60 * 10**9),
+    "h": Fraction(3600 * 10**9),
+}
+
+RATE = Dimension(
+    name="a rate",
+    example="100 Mbit/s",
+    base="bit/s",
+    units=_rate_units(),
+    advertised="bit/s, kbit/s, Mbit/s, Gbit/s",
+    most="100 Tbit/s",
+    hints={"mb/s": "Mbit/s for bits or MB/s for bytes", "mB/s": "Mbit/s for bits or MB/s for bytes"},
+)
+TIME = Dimension(
+    name="a time",
+    example="40 ms",
+    base="ns",
+    units=_TIME_UNITS,
+    advertised="ns, us, ms, s, min, h",
+    most="10000 h",
+    hints={"m": "min for minutes or ms for milliseconds"},
+)
+SIZE = Dimension(
+    name="a size",
+    example="300 kB",
+    base="B",
+    units=_size_units(),
+    advertised="B, kB, MB, GB, KiB, MiB, GiB",
+    most="1000000 TB",
+    hints={
+        "KB": "kB for 1000 bytes or KiB for 1024",
+        "kb": "kB for 1000 bytes or KiB for 1024",
+        "Kb": "kB for 1000 bytes or KiB for 1024",
+    },
+)
+FRACTION = Dimension(
+    name="a fraction",
+    example="0.01 %",
+    base="",
+    units={"%": Fraction(1, 100)},
+    advertised="%",
+    most="100 %",
+    hints={},
+)
+_PACKETS = Dimension(
+    name="a number of packets",
+    example="100 packets",
+    base="packets",
+    units={"packets": Fraction(1), "packet": Fraction(1)},
+    advertised="packets",
+    most="4000000000 packets",
+    hints={},
+)
+_BDP = Dimension(
+    name="a multiple of the bandwidth-delay product",
+    example="1 bdp",
+    base="",
+    units={"bdp": Fraction(1), "BDP": Fraction(1)},
+    advertised="bdp",
+    most="1000000 bdp",
+    hints={},
+)
+_BUFFER_DIMENSIONS: dict[Literal["bdp", "packets", "bytes", "ns"], Dimension] = {
+    "bdp": _BDP,
+    "packets": _PACKETS,
+    "bytes": SIZE,
+    "ns": TIME,
+}
+BUFFER = Dimension(
+    name="a buffer",
+    example="1 bdp",
+    base="",
+    units={unit: Fraction(1) for part in _BUFFER_DIMENSIONS.values() for unit in part.units},
+    advertised="packets, B, kB, MB, ms, bdp",
+    most="",
+    hints=SIZE.hints | TIME.hints,
+)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """How much a queue may hold, in the terms it was written in."""
+
+    amount: Fraction
+    unit: Literal["bdp", "packets", "bytes", "ns"]
+
+
+def rate(text: object) -> int:
+    """A rate in bit/s.
+
+    >>> rate("100 Mbit/s"), rate("1.5 MB/s")
+    (100000000, 12000000)
+    """
+    return _whole(text, RATE)
+
+
+def time(text: object) -> int:
+    """A time in ns.
+
+    >>> time("40 ms"), time("1.5s"), time("0")
+    (40000000, 1500000000, 0)
+    """
+    return _whole(text, TIME)
+
+
+def size(text: object) -> int:
+    """A size in bytes.
+
+    >>> size("300 kB"), size("1 MiB")
+    (300000, 1048576)
+    """
+    return _whole(text, SIZE)
+
+
+def fraction(text: object) -> Fraction:
+    """A fraction of 1, exactly.
+
+    >>> fraction("0.01 %")
+    Fraction(1, 10000)
+    """
+    return _amount(text, FRACTION)
+
+
+def buffer(text: object) -> Buffer:
+    """A buffer in packets, bytes, ns of the link's time, or multiples of its bandwidth-delay product.
+
+    >>> buffer("0.1 bdp")
+    Buffer(amount=Fraction(1, 10), unit='bdp')
+    >>> buffer("300 kB")
+    Buffer(amount=Fraction(300000, 1), unit='bytes')
+    """
+    unit = _split(text, BUFFER)[1]
+    if not unit:
+        raise UnitError(_no_unit(text, BUFFER))
+    for name, dimension in _BUFFER_DIMENSIONS.items():
+        if unit in dimension.units:
+            amount = _amount(text, dimension)
+            if name != "bdp" and amount.denominator != 1:
+                raise UnitError(f"{shown(text)} is not a whole number of {dimension.base}")
+            return Buffer(amount, name)
+    raise UnitError(_wrong_unit(text, unit, BUFFER))
+
+
+def _whole(text: object, dimension: Dimension) -> int:
+    amount = _amount(text, dimension)
+    if amount.denominator != 1:
+        raise UnitError(f"{shown(text)} is finer than 1 {dimension.base}; give a whole number of {dimension.base}")
+    return int(amount)
+
+
+def _amount(text: object, dimension: Dimension) -> Fraction:
+    number, unit = _split(text, dimension)
+    if not unit and number == 0:
+        return number
+    if not unit:
+        raise UnitError(_no_unit(text, dimension))
+    factor = dimension.units.get(unit)
+    if factor is None:
+        raise UnitError(_wrong_unit(text, unit, dimension))
+    if number < 0:
+        raise UnitError(f"{str(text).strip()} is negative; give {dimension.name} like "{dimension.example}"')
+    if number * factor > _most(dimension):
+        raise UnitError(f"{str(text).strip()} is too much; give at most {dimension.most}")
+    return number * factor
+
+
+def _most(dimension: Dimension) -> Fraction:
+    number, unit = dimension.most.split()
+    return Fraction(number) * dimension.units[unit]
+
+
+def _split(text: object, dimension: Dimension) -> tuple[Fraction, str]:
+    """The number and the unit; 0 needs none, so it may stand as a number too."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        if text == 0:
+            return Fraction(0), ""
+        raise UnitError(_no_unit(text, dimension))
+    matched = _NUMBER_AND_UNIT.fullmatch(text) if isinstance(text, str) else None
+    if matched is None:
+        raise UnitError(f"{shown(text)} is not {dimension.name}; write one like "{dimension.example}"')
+    sign, digits, unit = matched.groups()
+    number = Fraction(digits)
+    return (-number if sign == "-" else number), unit
+
+
+def _no_unit(text: object, dimension: Dimension) -> str:
+    return f"{shown(text)} has no unit; write {dimension.name} like \"{dimension.example}\" ({dimension.advertised})"
+
+
+def _wrong_unit(text: object, unit: str, dimension: Dimension) -> str:
+    if unit in dimension.hints:
+        return f"{shown(text)} could mean two things; write {dimension.hints[unit]}"
+    for other in (RATE, TIME, SIZE, FRACTION, _PACKETS, _BDP):
+        if unit in other.units:
+            return f"{shown(text)} is {other.name}, not {dimension.name}; write one like \"{dimension.example}\""
+    best = nearest(unit, dimension.advertised.split(", "))
+    hint = f"did you mean {best}?" if best else f"use {dimension.advertised}"
+    return f"{shown(text)} has an unknown unit; {hint}"
