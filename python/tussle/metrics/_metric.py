@@ -1,0 +1,44 @@
+"""What a metric is, and the tables it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import polars as pl
+
+
+class Tables(Protocol):
+    """The tables of a dataset, or of a part of one."""
+
+    @property
+    def runs(self) -> pl.LazyFrame: ...
+    @property
+    def flows(self) -> pl.LazyFrame: ...
+    @property
+    def samples(self) -> pl.LazyFrame: ...
+    @property
+    def links(self) -> pl.LazyFrame: ...
+    @property
+    def events(self) -> pl.LazyFrame: ...
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity that can be computed from the tables of any engine."""
+
+    name: str
+    """The name of its file, of its entry in the registry and on the command line."""
+    unit: str
+    """The unit of its values; `1` for a ratio."""
+    definition: str
+    """What it is, with its formula."""
+    source: str
+    """Where the definition comes from."""
+    better: Literal["higher", "lower", "neither"]
+    """Which direction users want."""
+    per: tuple[str, ...]
+    """The columns that identify a row of its table, e.g. `("run", "flow")`."""
+    compute: Callable[[Tables], pl.DataFrame]
+    """Gives the table: the columns of `per`, then the values, sorted by `per`."""

@@ -1,0 +1,62 @@
+"""Which points of a dataset are pairs of flows, and which of its axes a pair belongs to."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from tussle.metrics._metric import Tables
+
+_RUN_COLUMNS = frozenset(
+    {
+        "run",
+        "point",
+        "repetition",
+        "seed",
+        "duration_s",
+        "steady_from_s",
+        "steady_to_s",
+        "link_rate_bit_per_s",
+        "base_rtt_ms",
+        "buffer_packets",
+    }
+)
+_PAIR = 2
+_ALGORITHM_AXIS = re.compile(r"flows\.\d+\.algorithm")
+
+
+def axis_columns(tables: Tables) -> list[str]:
+    """List the columns of `runs` that are axes of the scenario, each named by its path in it."""
+    return [name for name in tables.runs.collect_schema().names() if name not in _RUN_COLUMNS]
+
+
+def pairs(tables: Tables) -> pl.DataFrame:
+    """Find the points that are two flows each: `point`, `first` and `second` algorithm, and `slice`.
+
+    `slice` names the values of the other axes ("path.rtt = 40 ms"), so that within a slice a pair of
+    algorithms means one network; it is empty where there is no other axis.
+    Empty when some run has not exactly two flows: then the dataset is no comparison of pairs.
+    """
+    flows = tables.flows.select("run", "flow", "algorithm").collect()
+    sizes = flows.group_by("run").len()["len"]
+    runs = tables.runs.collect()
+    if set(sizes) != {_PAIR}:
+        return pl.DataFrame(
+            schema={"point": pl.UInt32, "first": pl.String, "second": pl.String, "slice": pl.String}
+        )
+    others = [axis for axis in axis_columns(tables) if not _ALGORITHM_AXIS.fullmatch(axis)]
+    named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in others]
+    return (
+        runs.with_columns(
+            pl.concat_str(named, separator=", ").alias("slice") if named else pl.lit("").alias("slice")
+        )
+        .join(flows.sort("run", "flow"), on="run")
+        .sort("point", "run", "flow")
+        .group_by("point", maintain_order=True)
+        .agg(
+            pl.col("algorithm").first().alias("first"),
+            pl.col("algorithm").get(1).alias("second"),
+            pl.col("slice").first(),
+        )
+    )

@@ -1,0 +1,82 @@
+"""Goodput of a flow over time."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from tussle.metrics._metric import Metric, Tables
+
+_INTERVALS = 300
+"""At most so many intervals in a run: what a figure can show and a person can see."""
+
+_NS = 1_000_000_000
+
+
+def compute(tables: Tables) -> pl.DataFrame:
+    """`run, flow, time_s, interval_s, goodput_bit_per_s`: `time_s` is the middle of each interval.
+
+    All runs use one interval: the shortest of 1, 2, 5, 10, 20 … ms that holds a sample and gives no run
+    more than 300 intervals. Intervals that end before the flow starts are left out.
+    """
+    samples = tables.samples.select(
+        "run", "flow", (pl.col("time_s") * _NS).round().cast(pl.Int64).alias("time_ns"), "delivered_bytes"
+    )
+    ends = samples.group_by("run", "flow").agg(pl.col("time_ns").max().alias("end_ns"), pl.len()).collect()
+    if ends.is_empty():
+        return _empty()
+    step_ns = _step_ns(ends)
+    edges = (
+        ends.lazy()
+        .with_columns(pl.int_ranges(0, pl.col("end_ns") // step_ns + 1).alias("edge"))
+        .explode("edge")
+        .select("run", "flow", (pl.col("edge") * step_ns).alias("time_ns"))
+        .sort("time_ns")
+    )
+    delivered = edges.join_asof(
+        samples.sort("time_ns"), on="time_ns", by=["run", "flow"], check_sortedness=False
+    ).sort("run", "flow", "time_ns")
+    gained = pl.col("delivered_bytes").fill_null(0).cast(pl.Int64).diff().over("run", "flow")
+    starts = tables.flows.select("run", "flow", "start_s")
+    return (
+        delivered.with_columns(gained.alias("gained_bytes"))
+        .join(starts, on=["run", "flow"])
+        .filter(pl.col("gained_bytes").is_not_null(), pl.col("time_ns") > pl.col("start_s") * _NS)
+        .select(
+            "run",
+            "flow",
+            ((pl.col("time_ns") - step_ns / 2) / _NS).alias("time_s"),
+            pl.lit(step_ns / _NS).alias("interval_s"),
+            (pl.col("gained_bytes") * 8 * _NS / step_ns).alias("goodput_bit_per_s"),
+        )
+        .sort("run", "flow", "time_s")
+        .collect()
+    )
+
+
+def _step_ns(ends: pl.DataFrame) -> int:
+    """Choose the interval that suits series of these ends and lengths."""
+    sampled_ns = max(end_ns / max(rows - 1, 1) for end_ns, rows in ends.select("end_ns", "len").iter_rows())
+    shown_ns = max(ends["end_ns"]) / _INTERVALS
+    least_ms = max(sampled_ns, shown_ns) / 1e6
+    decade = 10 ** max(0, math.floor(math.log10(max(least_ms, 1))))
+    nice_ms = next(step * decade for step in (1, 2, 5, 10) if step * decade >= least_ms * (1 - 1e-9))
+    return nice_ms * 1_000_000
+
+
+def _empty() -> pl.DataFrame:
+    columns = {"time_s": pl.Float64, "interval_s": pl.Float64, "goodput_bit_per_s": pl.Float64}
+    return pl.DataFrame(schema={"run": pl.UInt32, "flow": pl.UInt32, **columns})
+
+
+METRIC = Metric(
+    name="goodput_over_time",
+    unit="bit/s",
+    definition="Goodput in consecutive intervals of equal length: 8 · (bytes delivered at the end - bytes "
+    "delivered at the start) / length.",
+    source="RFC 5166, section 2.1.1, over short intervals",
+    better="neither",
+    per=("run", "flow", "time_s"),
+    compute=compute,
+)

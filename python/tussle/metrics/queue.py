@@ -1,0 +1,48 @@
+"""Occupancy of the bottleneck's queue."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tussle.metrics._metric import Metric, Tables
+from tussle.metrics._steady import steady_bottleneck
+
+_PACKET_BITS = 1500 * 8
+"""A full data packet on the wire: the queue in front of a bottleneck is nearly all of these."""
+
+
+def compute(tables: Tables) -> pl.DataFrame:
+    """`run, queue_mean_packets, queue_max_packets, queue_mean_ms, queue_max_ms` of the steady interval."""
+    rate = pl.col("link_rate_bit_per_s").first()
+    mean = (pl.col("mean_backlog_packets") * pl.col("interval_s")).sum() / pl.col("interval_s").sum()
+    return (
+        steady_bottleneck(tables)
+        .group_by("run")
+        .agg(
+            mean.alias("queue_mean_packets"),
+            pl.col("max_backlog_packets").max().cast(pl.Float64).alias("queue_max_packets"),
+            (_PACKET_BITS * 1e3 / rate).alias("packet_ms"),
+        )
+        .select(
+            "run",
+            "queue_mean_packets",
+            "queue_max_packets",
+            (pl.col("queue_mean_packets") * pl.col("packet_ms")).alias("queue_mean_ms"),
+            (pl.col("queue_max_packets") * pl.col("packet_ms")).alias("queue_max_ms"),
+        )
+        .sort("run")
+        .collect()
+    )
+
+
+METRIC = Metric(
+    name="queue",
+    unit="packets, ms",
+    definition="Packets waiting at the bottleneck in the steady interval: the mean weighted by time, "
+    "Σ(backlog · Δt) / Σ Δt, and the largest; in ms as the time that so many 1500-byte packets "
+    "take at the link's rate: 12000 · packets / rate.",
+    source="RFC 5166, section 2.1.2 (queueing delay)",
+    better="lower",
+    per=("run",),
+    compute=compute,
+)
