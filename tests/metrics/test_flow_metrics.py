@@ -1,0 +1,64 @@
+"""Metrics of flows, on cases worked by hand."""
+
+import polars as pl
+import pytest
+
+from plausible import by_hand, flow_row, run_row
+from tussle.metrics import REGISTRY
+
+
+def two_flows(first: dict, second: dict) -> pl.DataFrame:
+    return by_hand(runs=[run_row(0)], flows=[flow_row(0, 0, **first), flow_row(0, 1, **second)])
+
+
+def test_goodput_is_what_the_steady_interval_delivered():
+    data = two_flows({"goodput_bit_per_s": 52e6}, {"goodput_bit_per_s": 44e6})
+    assert REGISTRY["goodput"].compute(data)["goodput_bit_per_s"].to_list() == [52e6, 44e6]
+
+
+def test_shares_are_parts_of_the_sum():
+    """30 of 30 + 50 = 0.375, 50 of 80 = 0.625."""
+    data = two_flows({"goodput_bit_per_s": 30e6}, {"goodput_bit_per_s": 50e6})
+    assert REGISTRY["share"].compute(data)["share"].to_list() == [0.375, 0.625]
+
+
+def test_nobody_has_a_share_of_nothing():
+    data = two_flows({}, {})
+    assert REGISTRY["share"].compute(data)["share"].to_list() == [None, None]
+    assert REGISTRY["jain"].compute(data)["jain_index"].to_list() == [None]
+
+
+@pytest.mark.parametrize(
+    ("goodputs", "index"),
+    [
+        ([40e6, 40e6], 1.0),
+        ([90e6, 30e6], 0.8),  # (90 + 30)² / (2 · (8100 + 900)) = 14400 / 18000
+        ([60e6, 0.0, 0.0], 1 / 3),  # one of three has all
+        ([95e6], 1.0),
+    ],
+)
+def test_jain_index_of_means(goodputs: list[float], index: float):
+    flows = [flow_row(0, i, goodput_bit_per_s=goodput) for i, goodput in enumerate(goodputs)]
+    data = by_hand(runs=[run_row(0)], flows=flows)
+    assert REGISTRY["jain"].compute(data)["jain_index"].to_list() == pytest.approx([index])
+
+
+def test_retransmitted_fraction_counts_retransmissions_as_sent():
+    """1000 packets and 25 of them again: 25 / 1025."""
+    data = two_flows({"steady_sent_packets": 1025, "steady_retransmitted_packets": 25}, {})
+    fractions = REGISTRY["retransmitted"].compute(data)["retransmitted_fraction"].to_list()
+    assert fractions == [pytest.approx(25 / 1025), None]
+
+
+def test_timeouts_of_the_steady_interval_stand_beside_those_of_the_run():
+    data = two_flows({"steady_timeouts": 1, "timeouts": 3, "spurious_timeouts": 2}, {})
+    assert REGISTRY["timeouts"].compute(data).row(0) == (0, 0, 1, 3, 2)
+
+
+def test_rtt_quantiles_are_those_of_the_flow_and_absent_without_samples():
+    silent = {name: None for name in flow_row(0, 0) if name.startswith("rtt_")}
+    table = REGISTRY["rtt"].compute(two_flows({"rtt_p95_ms": 80.0}, silent))
+    assert table["rtt_p95_ms"].to_list() == [80.0, None]
+    assert table.columns[2:] == [
+        f"rtt_{q}_ms" for q in ("min", "mean", "p05", "p25", "p50", "p75", "p95", "p99")
+    ]

@@ -1,0 +1,82 @@
+"""The registry, and what is common to all metrics."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from plausible import by_hand, flow_row, matrix, run_row
+from tussle import metrics
+from tussle.metrics import REGISTRY, Metric, representative_runs, select_runs, summarise
+
+FILES = sorted(path.stem for path in Path(metrics.__path__[0]).glob("[a-z]*.py"))
+DATA = matrix(["reno", "vegas"], 2)
+
+
+def test_every_file_is_a_metric_of_the_same_name():
+    assert list(REGISTRY) == FILES
+
+
+@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
+def test_a_metric_says_what_it_is(metric: Metric):
+    assert metric.definition.endswith(".")
+    assert metric.source
+    assert metric.unit
+
+
+@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
+def test_a_metric_gives_one_row_for_each_of_what_it_is_per(metric: Metric):
+    table = metric.compute(DATA)
+    assert tuple(table.columns[: len(metric.per)]) == metric.per
+    assert not table.is_empty()
+    assert not table.select(metric.per).is_duplicated().any()
+
+
+@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
+def test_a_metric_depends_on_its_tables_only(metric: Metric):
+    assert metric.compute(DATA).equals(metric.compute(DATA))
+
+
+def test_repetitions_become_medians_and_quartiles():
+    """Of 10, 20, 30, 50 Mbit/s: median 25; quartiles 10 + 0.75 · 10 = 17.5 and 30 + 0.25 · 20 = 35."""
+    data = by_hand(
+        runs=[run_row(run, point=0, repetition=run) for run in range(4)],
+        flows=[flow_row(run, 0, goodput_bit_per_s=rate * 1e6) for run, rate in enumerate([50, 10, 30, 20])],
+    )
+    row = summarise(REGISTRY["goodput"], data).row(0, named=True)
+    assert row == {
+        "point": 0,
+        "flow": 0,
+        "repetitions": 4,
+        "goodput_bit_per_s": 25e6,
+        "goodput_bit_per_s_q1": 17.5e6,
+        "goodput_bit_per_s_q3": 35e6,
+    }
+
+
+def test_a_repetition_without_a_value_is_not_counted():
+    data = by_hand(
+        runs=[run_row(run, point=0, repetition=run) for run in range(2)],
+        flows=[flow_row(0, 0), flow_row(1, 0, goodput_bit_per_s=1e6)],
+    )
+    assert summarise(REGISTRY["share"], data)["repetitions"].to_list() == [1]
+
+
+def test_the_representative_run_is_nearest_to_the_medians():
+    """Medians 20 and 60; the distances are 10 and 0, 0 and 5, 20 and 10: run 1 stands for the point."""
+    goodputs = [(10e6, 60e6), (20e6, 65e6), (40e6, 50e6)]
+    data = by_hand(
+        runs=[run_row(run, point=0, repetition=run) for run in range(3)],
+        flows=[
+            flow_row(run, flow, goodput_bit_per_s=goodput)
+            for run, both in enumerate(goodputs)
+            for flow, goodput in enumerate(both)
+        ],
+    )
+    assert representative_runs(data).rows() == [(0, 1)]
+
+
+def test_a_selection_holds_its_runs_in_every_table():
+    chosen = select_runs(DATA, [3])
+    for table in (chosen.runs, chosen.flows, chosen.samples, chosen.links):
+        assert table.select(pl.col("run").unique()).collect()["run"].to_list() == [3]
