@@ -1,0 +1,83 @@
+"""Runs one program once and reads what it cost from the operating system."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program, and what it reads from its standard input."""
+
+    command: list[str]
+    stdin: str = ""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run: what was simulated, and the processor and wall time it took, in seconds."""
+
+    delivered_packets: int
+    retransmitted_packets: int
+    cpu_s: float
+    wall_s: float
+
+    @property
+    def packets_per_cpu_s(self) -> float:
+        """Data packets over the bottleneck for each second of processor time."""
+        return self.delivered_packets / self.cpu_s
+
+
+class FailedError(Exception):
+    """The program did not end well, or said nothing that can be read."""
+
+
+def measure(job: Job) -> Measurement:
+    """Run `job` and wait for it; raises `FailedError` with the reason in a few words.
+
+    Processor time is user and system time of the whole process as the kernel accounts it, which other
+    load on the machine moves far less than wall time. A program that times only a part of itself
+    prints `cpu_s` and `wall_s`, and those are taken.
+    """
+    with tempfile.TemporaryFile("w+") as stdin, tempfile.TemporaryFile("w+") as output:
+        stdin.write(job.stdin)
+        stdin.seek(0)
+        before = time.perf_counter()
+        child = subprocess.Popen(  # noqa: S603 - the commands are ours
+            job.command, stdin=stdin, stdout=output, stderr=subprocess.STDOUT
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        wall_s = time.perf_counter() - before
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        said = output.read()
+    if child.returncode != 0:
+        raise FailedError(f"exit code {child.returncode}: {_last_line(said)}")
+    result = _result(said)
+    return Measurement(
+        delivered_packets=int(result["delivered_packets"]),
+        retransmitted_packets=int(result["retransmitted_packets"]),
+        cpu_s=result.get("cpu_s", usage.ru_utime + usage.ru_stime),
+        wall_s=result.get("wall_s", wall_s),
+    )
+
+
+def _result(said: str) -> dict[str, float]:
+    """Return the line of JSON among what a program printed (ns-2 also prints its commands)."""
+    for line in said.splitlines():
+        if line.startswith("{"):
+            try:
+                return json.loads(line)
+            except json.JSONDecodeError as error:
+                raise FailedError(f"unreadable result: {error}") from error
+    raise FailedError(f"no result: {_last_line(said)}")
+
+
+def _last_line(said: str) -> str:
+    lines = said.strip().splitlines()
+    return lines[-1][:200] if lines else "no output"

@@ -1,0 +1,87 @@
+"""Repetitions in, lines of a table out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+
+from cases import Case
+from measure import Measurement
+
+MILLION = 1_000_000
+HEADER = (
+    "",
+    "simulated",
+    "data packets",
+    "packets/s of CPU time",
+    "(min to max)",
+    "wall",
+    "CPU/packet",
+    "tussle is",
+    "utilisation",
+    "retransmitted",
+)
+
+
+@dataclass
+class Row:
+    """What one engine did in one case: a measurement for each round, or why there is none."""
+
+    engine: str
+    case: Case
+    missing: str = ""
+    measurements: list[Measurement] = field(default_factory=list[Measurement])
+
+    def typical(self, value: Callable[[Measurement], float]) -> float:
+        """Return the median over the rounds."""
+        return median(value(m) for m in self.measurements)
+
+
+def lines(rows: list[Row], reference: Row) -> list[str]:
+    """Return the table of one case; `reference` is the engine that the others are compared with."""
+    cells = [_cells(row, reference) if row.measurements else (row.engine,) for row in rows]
+    measured = [line for line in [HEADER, *cells] if len(line) == len(HEADER)]
+    widths = [max(len(line[column]) for line in measured) for column in range(len(HEADER))]
+    widths[0] = max(len(row.engine) for row in rows)
+    notes = ["", *(row.missing for row in rows)]
+    return [_align(line, widths) + note for line, note in zip([HEADER, *cells], notes, strict=True)]
+
+
+def _align(line: tuple[str, ...], widths: list[int]) -> str:
+    """Names to the left, numbers to the right."""
+    numbers = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=False))
+    return "  ".join([line[0].ljust(widths[0]), *numbers, ""])
+
+
+def _cells(row: Row, reference: Row) -> tuple[str, ...]:
+    speeds = [m.packets_per_cpu_s for m in row.measurements]
+    delivered = round(row.typical(lambda m: m.delivered_packets))
+    retransmitted = row.typical(lambda m: m.retransmitted_packets)
+    return (
+        row.engine,
+        f"{row.case.duration_s:g} s",
+        f"{delivered:,}",
+        _rate(median(speeds)),
+        f"({_rate(min(speeds))} to {_rate(max(speeds))})",
+        _rate(row.typical(lambda m: m.delivered_packets / m.wall_s)),
+        f"{1e9 / median(speeds):,.0f} ns",
+        _ratio(row, reference),
+        f"{row.case.utilisation(delivered):.1%}",
+        f"{retransmitted / delivered:.3%}",
+    )
+
+
+def _ratio(row: Row, reference: Row) -> str:
+    """Return the median of the ratios within a round, where both ran under the same load."""
+    if row is reference or not reference.measurements:
+        return ""
+    pairs = zip(reference.measurements, row.measurements, strict=False)
+    ratio = median(ours.packets_per_cpu_s / theirs.packets_per_cpu_s for ours, theirs in pairs)
+    return f"{ratio:.1f} x as fast"
+
+
+def _rate(packets_per_s: float) -> str:
+    if packets_per_s >= MILLION:
+        return f"{packets_per_s / MILLION:.2f} M/s"
+    return f"{packets_per_s / 1e3:.1f} k/s"
