@@ -45,7 +45,9 @@ def lines(rows: list[Row], reference: Row) -> list[str]:
     widths = [max(len(line[column]) for line in measured) for column in range(len(HEADER))]
     widths[0] = max(len(row.engine) for row in rows)
     notes = ["", *(row.missing for row in rows)]
-    return [_align(line, widths) + note for line, note in zip([HEADER, *cells], notes, strict=True)]
+    return [
+        f"{_align(line, widths)}{note}".rstrip() for line, note in zip([HEADER, *cells], notes, strict=True)
+    ]
 
 
 def _align(line: tuple[str, ...], widths: list[int]) -> str:
