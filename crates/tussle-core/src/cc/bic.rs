@@ -1,24 +1,216 @@
-//! Reno: one packet more a round trip, half the window after a loss.
-//! Source: RFC 5681, 3.1 and 3.2; with the recovery of RFC 6675, 6937 and 8985 in the sender.
-//! Agrees with: Linux 6.1 `bic`. Departs: nowhere known.
+//! BIC: search for the fair window like a word in a dictionary, halving the distance to where loss happened;
+//! where that would be a jump, climb in a straight line, and beyond it probe slowly, then faster.
+//! Source: Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
+//! IEEE INFOCOM, 2004. Agrees with: Linux 6.1 `bic`. Departs: nowhere known.
 
-use super::{CongestionControl, Entry};
+use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bic",
-    idea: "One packet more a round trip, half the window after a loss.",
-    source: "RFC 5681, 3.1 and 3.2",
+    idea: "A binary search for the window between the last reduction and the last loss.",
+    source: "Xu, Harfoush and Rhee, IEEE INFOCOM, 2004",
     agrees_with: "Linux 6.1",
-    parameters: &[],
-    build: |_, _| Box::new(Bic),
+    parameters: &[
+        Parameter {
+            name: "fast_convergence",
+            default: 1,
+            min: 0,
+            max: 1,
+            meaning: "1: a flow whose window of loss fell gives up more of it, for new flows",
+        },
+        Parameter {
+            name: "max_increment",
+            default: 16,
+            min: 1,
+            max: 1 << 16,
+            meaning: "most growth in a round trip, in packets (the paper's S_max)",
+        },
+        Parameter {
+            name: "low_window",
+            default: 14,
+            min: 0,
+            max: 1 << 20,
+            meaning: "up to this window it is Reno, in packets",
+        },
+        Parameter {
+            name: "beta",
+            default: 819,
+            min: 0,
+            max: 1024,
+            meaning: "what a loss leaves of the window, in 1/1024",
+        },
+        Parameter {
+            name: "initial_ssthresh",
+            default: 0,
+            min: 0,
+            max: 1 << 20,
+            meaning: "ssthresh at the start, in packets; 0: infinite",
+        },
+        Parameter {
+            name: "smooth_part",
+            default: 20,
+            min: 1,
+            max: 1024,
+            meaning: "round trips that the last 4 packets before the window of the last loss take",
+        },
+    ],
+    build: |parameters, _| Box::new(Bic::new(parameters)),
 };
 
-/// Every hook's default is Reno.
+/// β is in 1/1024.
+const BETA_ONE: u32 = 1024;
+/// The search goes a quarter of the distance in a round trip. (Paper: half.)
+const SEARCH_PART: u32 = 4;
+/// Growth before any loss is at least one packet for this many: 5 % a round trip.
+const PER_BEFORE_LOSS: u32 = 20;
+/// Packets an ACK acknowledges are counted in 1/16, and averaged over 16 ACKs.
+const ACK_RATIO_BITS: u32 = 4;
+/// Packets an ACK acknowledges, before any: 2.
+const ACK_RATIO_START: u32 = 2 << ACK_RATIO_BITS;
+
 #[derive(Debug)]
-pub(super) struct Bic;
+struct Settings {
+    fast_convergence: bool,
+    max_increment: u32,
+    low_window: u32,
+    /// β in 1/1024.
+    beta: u32,
+    initial_ssthresh: u32,
+    smooth_part: u32,
+}
+
+#[derive(Debug)]
+struct Bic {
+    settings: Settings,
+    /// What has been learnt since the start or the last timeout.
+    learnt: Learnt,
+}
+
+#[derive(Debug)]
+struct Learnt {
+    /// Window of the last loss, after fast convergence; zero before the first. (Paper: target of the search.)
+    w_max: u32,
+    /// Packets to deliver for one packet of growth.
+    per: u32,
+    /// The window and the tick for which `per` was computed; no window before that.
+    computed: (u32, u32),
+    /// Average of the packets that an ACK acknowledges, in 1/16.
+    ack_ratio: u32,
+}
+
+impl Default for Learnt {
+    fn default() -> Learnt {
+        Learnt { w_max: 0, per: 0, computed: (0, 0), ack_ratio: ACK_RATIO_START }
+    }
+}
+
+impl Bic {
+    fn new(parameters: &Parameters) -> Bic {
+        let settings = Settings {
+            fast_convergence: parameters.get("fast_convergence") != 0,
+            max_increment: parameters.get_u32("max_increment"),
+            low_window: parameters.get_u32("low_window"),
+            beta: parameters.get_u32("beta"),
+            initial_ssthresh: parameters.get_u32("initial_ssthresh"),
+            smooth_part: parameters.get_u32("smooth_part"),
+        };
+        Bic { settings, learnt: Learnt::default() }
+    }
+
+    /// Brings `per` up to date: for each new window, and 32 times a second.
+    fn update(&mut self, cwnd: u32, flow: &Flow) {
+        let now = flow.jiffies();
+        let (last_cwnd, last) = self.learnt.computed;
+        if last_cwnd == cwnd && now - last <= flow.hz / 32 {
+            return;
+        }
+        self.learnt.computed = (cwnd, now);
+        self.learnt.per = if cwnd <= self.settings.low_window { cwnd } else { self.per_of_search(cwnd) };
+    }
+
+    fn per_of_search(&self, cwnd: u32) -> u32 {
+        let Learnt { w_max, ack_ratio, .. } = self.learnt;
+        let mut per = if cwnd < w_max { self.per_below(cwnd) } else { self.per_above(cwnd) };
+        if w_max == 0 {
+            per = per.min(PER_BEFORE_LOSS);
+        }
+        // The paper counts ACKs, of which delayed ACKs leave fewer than packets.
+        ((per << ACK_RATIO_BITS) / ack_ratio).max(1)
+    }
+
+    /// Binary search towards `w_max`, in steps of at most `max_increment` a round trip. (Paper: III.A, III.B)
+    fn per_below(&self, cwnd: u32) -> u32 {
+        match (self.learnt.w_max - cwnd) / SEARCH_PART {
+            0 | 1 => self.per_smooth(cwnd),
+            step => cwnd / step.min(self.settings.max_increment),
+        }
+    }
+
+    /// Max probing: away from `w_max` as slowly as the search came to it, then in a line. (Paper: III.C)
+    fn per_above(&self, cwnd: u32) -> u32 {
+        let beyond = cwnd - self.learnt.w_max;
+        let line = self.settings.max_increment * (SEARCH_PART - 1);
+        if beyond < SEARCH_PART {
+            self.per_smooth(cwnd)
+        } else if beyond < line {
+            cwnd * (SEARCH_PART - 1) / beyond
+        } else {
+            cwnd / self.settings.max_increment
+        }
+    }
+
+    fn per_smooth(&self, cwnd: u32) -> u32 {
+        cwnd * self.settings.smooth_part / SEARCH_PART
+    }
+}
 
 impl CongestionControl for Bic {
     fn name(&self) -> &'static str {
         ENTRY.name
+    }
+
+    fn on_start(&mut self, _flow: &Flow, knobs: &mut Knobs) {
+        if self.settings.initial_ssthresh > 0 {
+            knobs.ssthresh = self.settings.initial_ssthresh;
+        }
+    }
+
+    fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+        if flow.state == State::Open {
+            let ratio = &mut self.learnt.ack_ratio;
+            *ratio = *ratio - (*ratio >> ACK_RATIO_BITS) + ack.acked;
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        if let Some(left) = knobs.past_slow_start(ack.delivered, flow) {
+            self.update(knobs.cwnd, flow);
+            knobs.additive(self.learnt.per, left);
+        }
+    }
+
+    /// Fast convergence: (Paper: III.D)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+        let Settings { fast_convergence, low_window, beta, .. } = self.settings;
+        self.learnt.w_max = if knobs.cwnd < self.learnt.w_max && fast_convergence {
+            knobs.cwnd * (BETA_ONE + beta) / (2 * BETA_ONE)
+        } else {
+            knobs.cwnd
+        };
+        let left = if knobs.cwnd <= low_window { knobs.cwnd / 2 } else { knobs.cwnd * beta / BETA_ONE };
+        left.max(2)
+    }
+
+    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Knobs) {
+        if next == State::Loss {
+            self.learnt = Learnt::default();
+        }
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("w_max_packets", f64::from(self.learnt.w_max));
+        record("per_packets", f64::from(self.learnt.per));
+        record("acked_per_ack_packets", f64::from(self.learnt.ack_ratio) / f64::from(1 << ACK_RATIO_BITS));
     }
 }

@@ -65,14 +65,22 @@ impl Knobs {
         self.cwnd = self.cwnd.min(self.cwnd_clamp);
     }
 
-    /// Slow start, then one packet a round trip; nothing while the window is not the limit
+    /// Slow start, if the window is in it; the packets delivered that are left for congestion avoidance, if
+    /// it is its turn. Nothing while the window is not the limit
     /// ([RFC 7661](https://www.rfc-editor.org/rfc/rfc7661)).
-    pub fn grow_like_reno(&mut self, delivered: u32, flow: &Flow) {
+    pub fn past_slow_start(&mut self, delivered: u32, flow: &Flow) -> Option<u32> {
         if !flow.cwnd_limited(self) {
-            return;
+            None
+        } else if self.in_slow_start() {
+            Some(self.slow_start(delivered)).filter(|&left| left > 0)
+        } else {
+            Some(delivered)
         }
-        let left = if self.in_slow_start() { self.slow_start(delivered) } else { delivered };
-        if left > 0 {
+    }
+
+    /// Slow start, then one packet a round trip.
+    pub fn grow_like_reno(&mut self, delivered: u32, flow: &Flow) {
+        if let Some(left) = self.past_slow_start(delivered, flow) {
             self.additive(self.cwnd, left);
         }
     }
