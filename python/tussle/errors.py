@@ -16,14 +16,14 @@ class TussleError(Exception):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` most looks like, if any looks like it at all."""
+    """Return the known name that `name` most looks like, if any looks like it at all."""
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     found = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
     return by_lower_case[found[0]] if found else None
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """The sentence for a name that does not exist: the nearest one, else all of them.
+    """Return the sentence for a name that does not exist: the nearest one, else all of them.
 
     >>> unknown("algorithm", "cubik", ["reno", "cubic"])
     'unknown algorithm "cubik"; did you mean "cubic"?'
@@ -41,10 +41,10 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error message quotes it: on one line, printable everywhere, cut when long.
+    r"""Return a value as an error message quotes it: on one line, printable everywhere, cut when long.
 
-    >>> shown("a\\nb"), shown(True), shown(1.5)
-    ('"a\\\\nb"', 'true', '1.5')
+    >>> shown("a\nb"), shown(True), shown(1.5)
+    ('"a\\nb"', 'true', '1.5')
     """
     try:
         text = json.dumps(value, default=str, ensure_ascii=False)

@@ -48,7 +48,9 @@ def _rate_units() -> dict[str, Fraction]:
         # ns-3 writes Mbps, tc writes mbit, iperf3 prints Mbits/sec; none is taken for anything else.
         for spelling in ("bit/s", "bps", "b/s", "bit", "bits/s", "bits/sec"):
             units[prefix + spelling] = factor
-        units[prefix.lower() + "bit/s"] = units[prefix.lower() + "bit"] = units[prefix.lower() + "bps"] = factor
+        units[prefix.lower() + "bit/s"] = units[prefix.lower() + "bit"] = units[prefix.lower() + "bps"] = (
+            factor
+        )
         units[f"{prefix}B/s"] = 8 * factor
     return units
 
@@ -141,7 +143,7 @@ BUFFER = Dimension(
     units={unit: Fraction(1) for part in _BUFFER_DIMENSIONS.values() for unit in part.units},
     advertised="packets, B, kB, MB, ms, bdp",
     most="",
-    hints=SIZE.hints | TIME.hints,
+    hints={**SIZE.hints, **TIME.hints},
 )
 
 
@@ -154,7 +156,7 @@ class Buffer:
 
 
 def rate(text: object) -> int:
-    """A rate in bit/s.
+    """Return a rate in bit/s.
 
     >>> rate("100 Mbit/s"), rate("1.5 MB/s")
     (100000000, 12000000)
@@ -163,7 +165,7 @@ def rate(text: object) -> int:
 
 
 def time(text: object) -> int:
-    """A time in ns.
+    """Return a time in ns.
 
     >>> time("40 ms"), time("1.5s"), time("0")
     (40000000, 1500000000, 0)
@@ -172,7 +174,7 @@ def time(text: object) -> int:
 
 
 def size(text: object) -> int:
-    """A size in bytes.
+    """Return a size in bytes.
 
     >>> size("300 kB"), size("1 MiB")
     (300000, 1048576)
@@ -181,7 +183,7 @@ def size(text: object) -> int:
 
 
 def fraction(text: object) -> Fraction:
-    """A fraction of 1, exactly.
+    """Return a fraction of 1, exactly.
 
     >>> fraction("0.01 %")
     Fraction(1, 10000)
@@ -190,7 +192,7 @@ def fraction(text: object) -> Fraction:
 
 
 def buffer(text: object) -> Buffer:
-    """A buffer in packets, bytes, ns of the link's time, or multiples of its bandwidth-delay product.
+    """Return a buffer in packets, bytes, ns of the link's time, or multiples of its bandwidth-delay product.
 
     >>> buffer("0.1 bdp")
     Buffer(amount=Fraction(1, 10), unit='bdp')
@@ -212,7 +214,9 @@ def buffer(text: object) -> Buffer:
 def _whole(text: object, dimension: Dimension) -> int:
     amount = _amount(text, dimension)
     if amount.denominator != 1:
-        raise UnitError(f"{shown(text)} is finer than 1 {dimension.base}; give a whole number of {dimension.base}")
+        raise UnitError(
+            f"{shown(text)} is finer than 1 {dimension.base}; give a whole number of {dimension.base}"
+        )
     return int(amount)
 
 
@@ -226,7 +230,7 @@ def _amount(text: object, dimension: Dimension) -> Fraction:
     if factor is None:
         raise UnitError(_wrong_unit(text, unit, dimension))
     if number < 0:
-        raise UnitError(f"{str(text).strip()} is negative; give {dimension.name} like "{dimension.example}"')
+        raise UnitError(f'{str(text).strip()} is negative; give {dimension.name} like "{dimension.example}"')
     if number * factor > _most(dimension):
         raise UnitError(f"{str(text).strip()} is too much; give at most {dimension.most}")
     return number * factor
@@ -238,21 +242,22 @@ def _most(dimension: Dimension) -> Fraction:
 
 
 def _split(text: object, dimension: Dimension) -> tuple[Fraction, str]:
-    """The number and the unit; 0 needs none, so it may stand as a number too."""
+    """Return the number and the unit; 0 needs none, so it may stand as a number too."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         if text == 0:
             return Fraction(0), ""
         raise UnitError(_no_unit(text, dimension))
     matched = _NUMBER_AND_UNIT.fullmatch(text) if isinstance(text, str) else None
     if matched is None:
-        raise UnitError(f"{shown(text)} is not {dimension.name}; write one like "{dimension.example}"')
+        raise UnitError(f'{shown(text)} is not {dimension.name}; write one like "{dimension.example}"')
     sign, digits, unit = matched.groups()
     number = Fraction(digits)
     return (-number if sign == "-" else number), unit
 
 
 def _no_unit(text: object, dimension: Dimension) -> str:
-    return f"{shown(text)} has no unit; write {dimension.name} like \"{dimension.example}\" ({dimension.advertised})"
+    example = f'{dimension.name} like "{dimension.example}"'
+    return f"{shown(text)} has no unit; write {example} ({dimension.advertised})"
 
 
 def _wrong_unit(text: object, unit: str, dimension: Dimension) -> str:
@@ -260,7 +265,9 @@ def _wrong_unit(text: object, unit: str, dimension: Dimension) -> str:
         return f"{shown(text)} could mean two things; write {dimension.hints[unit]}"
     for other in (RATE, TIME, SIZE, FRACTION, _PACKETS, _BDP):
         if unit in other.units:
-            return f"{shown(text)} is {other.name}, not {dimension.name}; write one like \"{dimension.example}\""
+            return (
+                f'{shown(text)} is {other.name}, not {dimension.name}; write one like "{dimension.example}"'
+            )
     best = nearest(unit, dimension.advertised.split(", "))
     hint = f"did you mean {best}?" if best else f"use {dimension.advertised}"
     return f"{shown(text)} has an unknown unit; {hint}"

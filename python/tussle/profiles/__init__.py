@@ -1,0 +1,26 @@
+"""Named paths: each a TOML file here that says where its numbers come from."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The keys of a scenario's path that a name stands for."""
+
+    name: str
+    about: str
+    source: str
+    """Where the numbers come from."""
+    path: dict[str, Any]
+    """As a scenario's `[path]` would give them."""
+
+
+@cache
+def profiles() -> dict[str, Profile]:
+    """Return every profile by name; a new file in this folder is a new profile."""
+    files = sorted(Path(__file__).parent.glob("*.toml"))
+    return {file.stem: Profile(name=file.stem, **tomllib.loads(file.read_text("utf-8"))) for file in files}

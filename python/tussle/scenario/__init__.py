@@ -1,0 +1,7 @@
+"""What a person writes, with units and axes, and the runs that it stands for."""
+
+from tussle.scenario.model import PlannedRun, Point, Scenario
+from tussle.scenario.ready import ready_scenario, ready_scenarios
+from tussle.scenario.text import value_of_text
+
+__all__ = ["PlannedRun", "Point", "Scenario", "ready_scenario", "ready_scenarios", "value_of_text"]

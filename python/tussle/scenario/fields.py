@@ -1,0 +1,222 @@
+"""The kinds of value that a scenario's fields take: quantities, names, switches, and axes over them."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from tussle import units
+from tussle.catalog import catalog
+from tussle.errors import shown, unknown
+from tussle.profiles import profiles
+
+_MOST_I64 = 2**63 - 1
+"""TOML's integers end here."""
+
+
+def refusal(sentence: str) -> PydanticCustomError:
+    """Make a validation error whose message is `sentence`, word for word."""
+    return PydanticCustomError("tussle", "{sentence}", {"sentence": sentence})
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Let a list stand where a single value could: one run for each."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        single = handler.generate_schema(get_args(source)[0])
+        return core_schema.no_info_wrap_validator_function(
+            self._validate,
+            single,
+            serialization=core_schema.plain_serializer_function_ser_schema(self._plain),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        single = handler(schema)
+        return {"anyOf": [single, {"type": "array", "items": single, "minItems": 1}]}
+
+    @staticmethod
+    def _plain(value: Any) -> Any:
+        return list(value) if isinstance(value, tuple) else value
+
+    @staticmethod
+    def _validate(value: Any, single: Callable[[Any], Any]) -> Any:
+        if not isinstance(value, (list, tuple)):
+            return single(value)
+        if not value:
+            raise refusal("an empty list; give at least one value")
+        values = tuple(single(each) for each in value)
+        for index, each in enumerate(values):
+            if each in values[:index]:
+                raise refusal(f"{shown(each)} is listed twice; give each value once")
+        return values
+
+
+Axis = Annotated[T | tuple[T, ...], _Axis()]
+"""One value, or a list of values: one run for each."""
+
+
+def _quantity(parse: Callable[[object], object], least: Callable[[object], str | None]) -> BeforeValidator:
+    """Keep the text as written, once it is known to parse and `least` finds nothing to say of it."""
+
+    def check(value: object) -> str:
+        try:
+            problem = least(parse(value))
+        except units.UnitError as error:
+            raise refusal(str(error)) from None
+        text = str(value).strip()
+        if problem:
+            raise refusal(f"{text}; {problem}")
+        return text
+
+    return BeforeValidator(check)
+
+
+def _any_amount(_amount: object) -> None:
+    return None
+
+
+def _more_than_zero(amount: object) -> str | None:
+    return None if amount else "give more than 0"
+
+
+def _less_than_all(fraction: object) -> str | None:
+    return "nothing would arrive; give less than 100 %" if fraction == 1 else None
+
+
+def _room(buffer: object) -> str | None:
+    if isinstance(buffer, units.Buffer) and buffer.amount:
+        return None
+    return (
+        "give at least 1"
+        if getattr(buffer, "unit", None) == "packets"
+        else "give room for at least one packet"
+    )
+
+
+def _text_like(example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "examples": [example]})
+
+
+Rate = Annotated[str, _quantity(units.rate, _more_than_zero), _text_like("100 Mbit/s")]
+Time = Annotated[str, _quantity(units.time, _any_amount), _text_like("40 ms")]
+PositiveTime = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("60 s")]
+Size = Annotated[str, _quantity(units.size, _more_than_zero), _text_like("300 kB")]
+Fraction = Annotated[str, _quantity(units.fraction, _less_than_all), _text_like("0.01 %")]
+Buffer = Annotated[str, _quantity(units.buffer, _room), _text_like("1 bdp")]
+
+
+def _whole(least: int, most: int) -> BeforeValidator:
+    def check(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise refusal(f"{shown(value)} is not a whole number; give {least} to {most}")
+        if not least <= value <= most:
+            raise refusal(f"{shown(value)}; give {least} to {most}")
+        return value
+
+    return BeforeValidator(check)
+
+
+Seed = Annotated[int, _whole(0, _MOST_I64), Field(json_schema_extra={"minimum": 0, "maximum": _MOST_I64})]
+Repetitions = Annotated[int, _whole(1, 100_000), Field(json_schema_extra={"minimum": 1, "maximum": 100_000})]
+Count = Annotated[int, _whole(1, 10_000), Field(json_schema_extra={"minimum": 1, "maximum": 10_000})]
+ParameterValue = Annotated[int, _whole(-_MOST_I64, _MOST_I64)]
+
+
+def _one_of(what: str, known: Callable[[], list[str]]) -> BeforeValidator:
+    def check(value: object) -> str:
+        if not isinstance(value, str):
+            raise refusal(
+                f"{shown(value)} is not the name of {what}; write one in quotes, like {shown(known()[0])}"
+            )
+        if value not in known():
+            raise refusal(unknown(what.split(maxsplit=1)[1], value, known()))
+        return value
+
+    return BeforeValidator(check)
+
+
+def _switch(value: object) -> str:
+    if isinstance(value, bool):
+        raise refusal(f'{shown(value)}; write "{"on" if value else "off"}", in quotes')
+    if value not in ("on", "off"):
+        raise refusal(f'{shown(value)}; write "on" or "off"')
+    return str(value)
+
+
+Switch = Annotated[Literal["on", "off"], BeforeValidator(_switch)]
+Algorithm = Annotated[str, _one_of("an algorithm", lambda: list(catalog().algorithms))]
+QueueKind = Annotated[str, _one_of("a queue", lambda: list(catalog().queues))]
+
+
+def _samples(value: object) -> str:
+    if value in ("off", "change"):
+        return str(value)
+    try:
+        interval = units.time(value)
+    except units.UnitError:
+        interval = 0
+    if interval == 0:
+        raise refusal(f'{shown(value)}; write "off", "change" or an interval like "100 ms"')
+    return str(value).strip()
+
+
+Samples = Annotated[
+    str,
+    BeforeValidator(_samples),
+    WithJsonSchema({"type": "string", "examples": ["100 ms", "change", "off"]}),
+]
+
+
+def _line(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise refusal(f"{shown(value)}; write one line of text in quotes")
+    if not value.isprintable():
+        raise refusal(f"{shown(value)} has a line break or a control character; write one line of plain text")
+    return value.strip()
+
+
+Line = Annotated[str, BeforeValidator(_line)]
+
+
+ProfileName = Annotated[str, _one_of("a profile", lambda: list(profiles()))]
+
+_FLOW_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+
+
+def _flow_name(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(_FLOW_NAME, value):
+        raise refusal(f"{shown(value)}; write up to 64 letters, digits, dots, dashes and underscores")
+    return value
+
+
+FlowName = Annotated[
+    str, BeforeValidator(_flow_name), Field(json_schema_extra={"pattern": f"^{_FLOW_NAME}$"})
+]
+
+_LEAST_SEGMENT_BYTES = 88
+"""Linux's TCP_MIN_MSS."""
+_MOST_SEGMENT_BYTES = 65535 - 52
+
+
+def _segment(value: object) -> str:
+    try:
+        payload_bytes = units.size(value)
+    except units.UnitError as error:
+        raise refusal(str(error)) from None
+    if not _LEAST_SEGMENT_BYTES <= payload_bytes <= _MOST_SEGMENT_BYTES:
+        raise refusal(
+            f"{value} is no size for a segment; give {_LEAST_SEGMENT_BYTES} B to {_MOST_SEGMENT_BYTES} B"
+        )
+    return str(value).strip()
+
+
+Segment = Annotated[str, BeforeValidator(_segment), _text_like("1448 B")]

@@ -1,0 +1,135 @@
+"""The scenario: what a person writes, and the runs that it stands for."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Self
+
+import tomlkit
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+
+from tussle.errors import TussleError
+from tussle.scenario.axes import combinations
+from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Time
+from tussle.scenario.problems import problems_of
+from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
+from tussle.scenario.tables import Flow, Path, Record, Steady, Table
+from tussle.scenario.text import read_toml, with_settings, without_empty_tables
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of the axes' values."""
+
+    index: int
+    axes: dict[str, str]
+    """The value of each axis as written, by its key in the scenario."""
+    scenario: "Scenario"
+    """The scenario with that value in each axis' place: no axes are left."""
+
+    def resolve(self, seed: int) -> dict[str, Any]:
+        """Return the run that an engine receives (crates/tussle-core/src/run.rs)."""
+        return resolve(self.scenario, seed)
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One repetition of one point."""
+
+    index: int
+    point: int
+    repetition: int
+    seed: int
+    axes: dict[str, str]
+    run: dict[str, Any]
+
+
+class Scenario(Table):
+    """An experiment. Wherever one value can stand, a list of values means one run for each."""
+
+    question: Line | None = None
+    """What the experiment is to find out, in one line; the report opens with it."""
+    duration: Axis[PositiveTime]
+    """How long each run lasts, in simulated time."""
+    steady: Steady = Steady()
+    """The interval that the metrics measure."""
+    seed: Seed = 1
+    """Decides every random draw: the same scenario with the same seed gives the same bytes."""
+    repetitions: Repetitions = 1
+    """How many runs of each point, with different draws. Repetition 3 draws alike at every point, so that
+    points can be compared pair by pair."""
+    start_jitter: Axis[Time] = "0 s"
+    """Each flow starts up to this much later than it says, drawn at random for each flow and repetition."""
+    record: Record = Record()
+    """What is written down."""
+    path: Path
+    """The bottleneck."""
+    flows: Annotated[tuple[Flow, ...], Field(min_length=1)]
+    """Who sends over it."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_sentences(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """Turn whatever is wrong into one [`TussleError`], and look for what only shows between fields."""
+        try:
+            scenario = handler(data)
+        except ValidationError as error:
+            found = problems_of(error, cls)
+        else:
+            found = problems_between_fields(scenario)
+            if not found:
+                return scenario
+        source = (info.context or {}).get("source", "scenario")
+        raise TussleError("\n".join(problem.sentence(source) for problem in found))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a scenario file.
+
+        Raises `TussleError` with one line for each problem.
+        """
+        file = FilePath(path)
+        source = f"scenario {file.name}"
+        return cls.model_validate(read_toml(file, source), context={"source": source})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Make a scenario from what `tomllib` would read of its file."""
+        return cls.model_validate(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a file would hold; [`Scenario.from_dict`] of it is equal to this."""
+        return without_empty_tables(self.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    def to_toml(self) -> str:
+        """Return the text of a file; loading it gives a scenario equal to this one."""
+        return tomlkit.dumps(self.to_dict())
+
+    def set(self, key: str, value: Any) -> Self:
+        """Return this scenario with another value at `key`, such as `path.rate` or `flows.0.algorithm`."""
+        return self.with_settings({key: value})
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Self:
+        """Return this scenario with other values at some keys, checked together."""
+        return type(self).from_dict(with_settings(self.to_dict(), settings))
+
+    def points(self) -> list[Point]:
+        """Return one point for each combination of the axes; the last axis varies fastest."""
+        return [Point(index, axes, scenario) for index, (axes, scenario) in enumerate(combinations(self))]
+
+    def runs(self) -> list[PlannedRun]:
+        """Return every run, ready for an engine: first the repetitions of point 0."""
+        seeds = [seed_of(self.seed, repetition) for repetition in range(self.repetitions)]
+        return [
+            PlannedRun(
+                index=point.index * self.repetitions + repetition,
+                point=point.index,
+                repetition=repetition,
+                seed=seed,
+                axes=point.axes,
+                run=point.resolve(seed),
+            )
+            for point in self.points()
+            for repetition, seed in enumerate(seeds)
+        ]

@@ -1,0 +1,140 @@
+"""The elements of a dumbbell: rates, delays and buffers of a path and of its flows' access links."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from tussle import units
+from tussle.profiles import profiles
+from tussle.scenario.problems import Problem
+from tussle.scenario.tables import Access, Path, Queue
+
+HEADER_BYTES = 52
+"""IPv4 and TCP with timestamps: what a full packet has beside its payload."""
+_BDP_PACKET_BYTES = 1500
+_MOST_PACKETS = 4_000_000_000
+"""Tables count packets in 32 bits."""
+_NS_PER_S = 10**9
+_DEFAULTS = {"loss": "0 %", "queue": {"kind": "fifo", "limit": "1 bdp"}, "reverse": {"loss": "0 %"}}
+
+Element = dict[str, Any]
+
+
+@lru_cache(maxsize=1024)
+def complete_path(path: Path) -> Path:
+    """Fill in what the path does not give: from its profile, from the defaults, and on the way back as there.
+
+    The rate and the RTT stay `None` if neither the path nor a profile gives them.
+    """
+    profile = profiles()[path.profile].path if isinstance(path.profile, str) else {}
+    there = _over(_over(_DEFAULTS, profile), path.model_dump(exclude_none=True))
+    as_there = {key: there[key] for key in ("rate", "queue") if key in there}
+    return Path.model_validate({**there, "reverse": _over(as_there, there["reverse"])})
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Both tables, one inside the other; where both have a value, that of `above`."""
+    both = {
+        key: _over(below[key], above[key])
+        for key in below.keys() & above.keys()
+        if isinstance(below[key], dict)
+    }
+    return {**below, **above, **both}
+
+
+def path_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
+    """Find what is wrong with a completed path; `packet_bytes` is the largest packet that crosses it."""
+    for key, example in {"rate": "100 Mbit/s", "rtt": "40 ms"}.items():
+        if getattr(path, key) is None:
+            yield Problem(
+                f"path.{key}", f'missing; give one like "{example}", or a profile ({", ".join(profiles())})'
+            )
+    if path.rate is None or path.rtt is None:
+        return
+    there = _limit_problem(_limit(path.queue, path.rate, path.rtt), packet_bytes)
+    if there:
+        yield Problem("path.queue.limit", f"{path.queue.limit} {there}")
+        return
+    back = _limit_problem(_limit(path.reverse.queue, path.reverse.rate, path.rtt), packet_bytes)
+    if back:
+        yield Problem("path.reverse.queue.limit", f"{path.reverse.queue.limit} {back}")
+
+
+def _limit_problem(limit: Mapping[str, int], packet_bytes: int) -> str | None:
+    if limit.get("limit_packets", 0) > _MOST_PACKETS:
+        return f"is {limit['limit_packets']} packets; give at most {_MOST_PACKETS}"
+    if limit.get("limit_bytes", packet_bytes) < packet_bytes:
+        return f"does not hold one packet; give at least {packet_bytes} B"
+    return None
+
+
+def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
+    """List the elements of a completed path, in the order that packets meet them: there, and back."""
+    rtt_ns = units.time(path.rtt)
+    back = path.reverse
+    return (
+        [
+            *_loss("loss", path.loss),
+            _link("bottleneck", path.rate, rtt_ns // 2) | {"queue": _queue(path.queue, path.rate, path.rtt)},
+        ],
+        [
+            *_loss("loss-reverse", back.loss),
+            _link("bottleneck-reverse", back.rate, rtt_ns - rtt_ns // 2)
+            | {"queue": _queue(back.queue, back.rate, path.rtt)},
+        ],
+    )
+
+
+def access_elements(access: Access, name: str) -> tuple[list[Element], list[Element]]:
+    """List a flow's own link there and back: nothing at all where it neither delays nor limits."""
+    delay_ns = units.time(access.delay or 0)
+    if access.rate is not None:
+        unlimited = {"queue": {"kind": "fifo"}}
+        return (
+            [_link(name, access.rate, delay_ns) | unlimited],
+            [_link(f"{name}-reverse", access.rate, delay_ns) | unlimited],
+        )
+    if delay_ns:
+        return (
+            [{"name": name, "kind": "delay", "delay_ns": delay_ns}],
+            [{"name": f"{name}-reverse", "kind": "delay", "delay_ns": delay_ns}],
+        )
+    return [], []
+
+
+def _link(name: str, rate: object, delay_ns: int) -> Element:
+    return {"name": name, "kind": "link", "rate_bit_per_s": units.rate(rate), "delay_ns": delay_ns}
+
+
+def _loss(name: str, written: object) -> list[Element]:
+    probability = units.fraction(written)
+    return [{"name": name, "kind": "loss", "probability": float(probability)}] if probability else []
+
+
+def _queue(queue: Queue, rate: object, rtt: object) -> Element:
+    return {"kind": queue.kind, **_limit(queue, rate, rtt)}
+
+
+def _limit(queue: Queue, rate: object, rtt: object) -> dict[str, int]:
+    """Return a buffer in packets or in bytes. One that follows from the path is at least one packet."""
+    limit = units.buffer(queue.limit)
+    match limit.unit:
+        case "packets":
+            return {"limit_packets": int(limit.amount)}
+        case "bytes":
+            return {"limit_bytes": int(limit.amount)}
+        case "ns":
+            return {"limit_bytes": max(_BDP_PACKET_BYTES, _nearest(limit.amount * _bytes_per_ns(rate)))}
+        case "bdp":
+            bdp_packets = units.time(rtt) * _bytes_per_ns(rate) / _BDP_PACKET_BYTES
+            return {"limit_packets": max(1, _nearest(limit.amount * bdp_packets))}
+
+
+def _bytes_per_ns(rate: object) -> Fraction:
+    return Fraction(units.rate(rate), 8 * _NS_PER_S)
+
+
+def _nearest(amount: Fraction) -> int:
+    """Round to the nearest whole number; halves go up, as people round."""
+    return int(amount + Fraction(1, 2))

@@ -1,0 +1,85 @@
+"""What is wrong with a scenario, in sentences."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeGuard, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from tussle.errors import shown, unknown
+
+_LONGEST_PLAIN_KEY = 64
+_MISSING = {
+    "duration": 'missing; say how long a run lasts, like duration = "60 s"',
+    "path": "missing; give a [path] with a rate and an rtt",
+    "flows": "missing; give each flow in a [[flows]] table",
+    "algorithm": 'missing; say which, like algorithm = "cubic"',
+}
+
+
+class Problem(NamedTuple):
+    """One thing to put right: where it is (a dotted key, or nothing) and what to do."""
+
+    where: str
+    what: str
+
+    def sentence(self, source: str) -> str:
+        """Return the whole sentence; `source` says which scenario."""
+        return f"{source}, {self.where}: {self.what}" if self.where else f"{source}: {self.what}"
+
+
+def problems_of(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
+    """Return pydantic's findings, worded for people."""
+    details = error.errors(include_url=False, include_context=False)
+    return [_problem(each, model) for each in details]
+
+
+def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
+    location = error["loc"]
+    if error["type"] == "extra_forbidden":
+        *table, key = location
+        return Problem(_dotted(table), unknown("key", str(key), _keys(model, table)))
+    return Problem(_dotted(location), _what(error))
+
+
+def _what(error: ErrorDetails) -> str:
+    location, value = error["loc"], shown(error["input"])
+    match error["type"]:
+        case "tussle":
+            return error["msg"]
+        case "missing":
+            return _MISSING[str(location[-1])]
+        case "too_short":
+            return "there is none; give at least one [[flows]] table"
+        case "tuple_type":
+            return f"{value} is not a list of tables; write [[{_dotted(location)}]] above each"
+        case "model_type" | "dict_type" if location:
+            return f"{value} is not a table; write its keys under [{_dotted(location)}]"
+        case _:
+            return f"{value}: {error['msg'].lower()}"
+
+
+def _dotted(location: Iterable[int | str]) -> str:
+    return ".".join(_plain(part) for part in location)
+
+
+def _plain(part: Any) -> str:
+    """Word a key of the location: quoted if it would not fit on a line of plain text."""
+    text = str(part)
+    return text if text.isprintable() and len(text) <= _LONGEST_PLAIN_KEY else shown(text)
+
+
+def _keys(model: type[BaseModel], location: Iterable[int | str]) -> list[str]:
+    """List the keys of the table at `location`."""
+    table = model
+    for part in location:
+        if isinstance(part, str):
+            annotation = {field.alias or name: field for name, field in table.model_fields.items()}[
+                part
+            ].annotation
+            table = next(each for each in (annotation, *get_args(annotation)) if _is_table(each))
+    return [field.alias or name for name, field in table.model_fields.items()]
+
+
+def _is_table(annotation: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -1,0 +1,16 @@
+"""The ready scenarios that come with Tussle, named by the question they answer."""
+
+from pathlib import Path
+
+import tussle
+
+
+def ready_scenarios() -> dict[str, Path]:
+    """Return the file of each ready scenario, by name."""
+    folder = Path(tussle.__file__).parent / "scenarios"
+    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
+
+
+def ready_scenario(name: str) -> Path:
+    """Return the file that a person means by `name`: a file of theirs, else a ready scenario."""
+    return Path(name) if Path(name).exists() else ready_scenarios().get(name, Path(name))

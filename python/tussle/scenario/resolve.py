@@ -1,0 +1,206 @@
+"""From a scenario without axes to the run that an engine receives: SI numbers, nothing left to interpret.
+
+The network is a dumbbell. There: a flow's access link, random loss, the bottleneck, the receiver's access
+link; and the same backwards. The run's format is in crates/tussle-core/src/run.rs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from tussle import units
+from tussle.catalog import catalog
+from tussle.errors import unknown
+from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
+from tussle.scenario.network import HEADER_BYTES, access_elements, complete_path, path_elements, path_problems
+from tussle.scenario.problems import Problem
+from tussle.scenario.tables import Flow
+
+if TYPE_CHECKING:
+    from tussle.scenario.model import Scenario
+
+_FORMAT = 1
+_TCP = "linux-6.1"
+_MOST_FLOWS = 10_000
+_UNSETTLED = 3
+"""The default steady interval leaves out one part in so many of the time that the flows share."""
+
+
+class _Sender(NamedTuple):
+    """One of a flow table's `count` flows."""
+
+    where: str
+    """The key of its table."""
+    name: str
+    flow: Flow
+
+
+class _Span(NamedTuple):
+    from_ns: int
+    to_ns: int
+
+
+def seed_of(scenario_seed: int, repetition: int) -> int:
+    """Return a repetition's seed: the same at every point, so that points can be compared pair by pair."""
+    return _draw(f"{scenario_seed}/repetition/{repetition}")
+
+
+def problems_between_fields(scenario: Scenario) -> list[Problem]:
+    """Find what is wrong although each field is right by itself, over every combination of the axes."""
+    runs = combinations_count(scenario) * scenario.repetitions
+    if runs > MOST_RUNS:
+        return [
+            Problem(
+                "", f"its axes and repetitions make {runs} runs; shorten a list (at most {MOST_RUNS} runs)"
+            )
+        ]
+    flows = sum(max(flow.count) if isinstance(flow.count, tuple) else flow.count for flow in scenario.flows)
+    if flows > _MOST_FLOWS:
+        return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
+    return list(
+        dict.fromkeys(problem for _, point in combinations(scenario) for problem in _point_problems(point))
+    )
+
+
+def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
+    """Return the run of a scenario that has no axes; `seed` decides its random draws."""
+    there, back = path_elements(complete_path(scenario.path))
+    elements, flows = [*there, *back], []
+    for index, sender in enumerate(_senders(scenario)):
+        near, near_back = access_elements(sender.flow.access, f"{sender.name}-access")
+        far, far_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
+        elements += [*near, *far, *far_back, *near_back]
+        flows.append(
+            _flow(sender)
+            | {
+                "start_ns": units.time(sender.flow.start) + _jitter_ns(scenario, f"{seed}/start/{index}"),
+                "forward": _names([*near, *there, *far]),
+                "reverse": _names([*far_back, *back, *near_back]),
+            }
+        )
+    return {
+        "format": _FORMAT,
+        "profile": _TCP,
+        "seed": seed,
+        "duration_ns": units.time(scenario.duration),
+        "steady": _steady(scenario)._asdict(),
+        "record": {"sampling": _sampling(scenario.record.samples), "events": scenario.record.events},
+        "elements": elements,
+        "flows": flows,
+    }
+
+
+def _point_problems(scenario: Scenario) -> Iterator[Problem]:
+    packet_bytes = HEADER_BYTES + max(units.size(flow.segment) for flow in scenario.flows)
+    yield from path_problems(complete_path(scenario.path), packet_bytes)
+    timing = [problem for sender in _senders(scenario) for problem in _flow_timing_problems(scenario, sender)]
+    yield from timing or _steady_problems(scenario)
+    for sender in _senders(scenario):
+        yield from _parameter_problems(sender)
+    names = [sender.name for sender in _senders(scenario)]
+    for sender in _senders(scenario):
+        if names.count(sender.name) > 1:
+            yield Problem(
+                f"{sender.where}.name", f'two flows are called "{sender.name}"; give each its own name'
+            )
+
+
+def _flow_timing_problems(scenario: Scenario, sender: _Sender) -> Iterator[Problem]:
+    flow, duration = sender.flow, scenario.duration
+    latest_ns = units.time(flow.start) + units.time(scenario.start_jitter)
+    start = (
+        flow.start
+        if not units.time(scenario.start_jitter)
+        else f"{flow.start} + {scenario.start_jitter} of jitter"
+    )
+    if latest_ns >= units.time(duration):
+        yield Problem(f"{sender.where}.start", f"{start} is not before the end of the run at {duration}")
+    if flow.stop is not None and units.time(flow.stop) <= latest_ns:
+        yield Problem(f"{sender.where}.stop", f"{flow.stop} is not after the start at {start}")
+
+
+def _steady_problems(scenario: Scenario) -> Iterator[Problem]:
+    steady, duration_ns = _steady(scenario), units.time(scenario.duration)
+    if steady.to_ns > duration_ns:
+        yield Problem("steady.to", f"{scenario.steady.to} is after the end of the run at {scenario.duration}")
+    elif steady.from_ns >= steady.to_ns:
+        end = scenario.steady.to or f"{Fraction(steady.to_ns, 10**9)} s"
+        yield Problem("steady.from", f"{scenario.steady.from_} is not before the interval's end at {end}")
+
+
+def _parameter_problems(sender: _Sender) -> Iterator[Problem]:
+    algorithm = sender.flow.algorithm
+    declared = {each["name"]: each for each in catalog().algorithms[str(algorithm)]["parameters"]}
+    for name, value in sender.flow.parameters.items():
+        where = f"{sender.where}.parameters"
+        if name not in declared:
+            what = (
+                unknown("parameter", name, declared)
+                if declared
+                else f"{algorithm} has no parameters; remove {name}"
+            )
+            yield Problem(where, what)
+        elif not declared[name]["min"] <= value <= declared[name]["max"]:
+            least, most = declared[name]["min"], declared[name]["max"]
+            yield Problem(f"{where}.{name}", f"{value}; {algorithm} takes {least} to {most}")
+
+
+def _senders(scenario: Scenario) -> list[_Sender]:
+    """Every flow of every table, named."""
+    senders: list[_Sender] = []
+    for index, flow in enumerate(scenario.flows):
+        for number in range(cast(int, flow.count)):
+            given = flow.name if flow.count == 1 else f"{flow.name}-{number}"
+            name = given if flow.name else f"flow-{len(senders)}"
+            senders.append(_Sender(f"flows.{index}", str(name), flow))
+    return senders
+
+
+def _steady(scenario: Scenario) -> _Span:
+    """Return the measured interval: as given, else the time that the flows share without its first third."""
+    flows, end_ns = scenario.flows, units.time(scenario.duration)
+    last_start_ns = max(units.time(flow.start) for flow in flows) + units.time(scenario.start_jitter)
+    first_stop_ns = min([end_ns, *(units.time(flow.stop) for flow in flows if flow.stop is not None)])
+    if first_stop_ns <= last_start_ns:  # one flow is gone before another comes: they share no time
+        last_start_ns, first_stop_ns = 0, end_ns
+    given = scenario.steady
+    to_ns = units.time(given.to) if given.to is not None else first_stop_ns
+    unsettled_ns = (first_stop_ns - last_start_ns) // _UNSETTLED
+    return _Span(units.time(given.from_) if given.from_ is not None else last_start_ns + unsettled_ns, to_ns)
+
+
+def _flow(sender: _Sender) -> dict[str, Any]:
+    flow = sender.flow
+    return {
+        "name": sender.name,
+        "algorithm": flow.algorithm,
+        "parameters": dict(flow.parameters),
+        "stop_ns": None if flow.stop is None else units.time(flow.stop),
+        "bytes": None if flow.bytes is None else units.size(flow.bytes),
+        "mss_bytes": units.size(flow.segment),
+        "ecn": flow.ecn,
+        "pacing": flow.pacing,
+        "receive_window_bytes": None if flow.receive_window is None else units.size(flow.receive_window),
+    }
+
+
+def _jitter_ns(scenario: Scenario, label: str) -> int:
+    most_ns = units.time(scenario.start_jitter)
+    return _draw(label) % most_ns if most_ns else 0
+
+
+def _sampling(samples: str) -> str | dict[str, int]:
+    return samples if samples in ("off", "change") else {"every_ns": units.time(samples)}
+
+
+def _names(elements: list[dict[str, Any]]) -> list[str]:
+    return [element["name"] for element in elements]
+
+
+def _draw(label: str) -> int:
+    """53 bits that depend on the label alone: every program that reads the tables holds them exactly."""
+    digest = hashlib.blake2b(label.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 11

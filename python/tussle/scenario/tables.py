@@ -1,0 +1,142 @@
+"""The tables of a scenario file: path, queues, flows, and what is measured and recorded.
+
+The reference page of the scenario format is generated from these classes and their docstrings. The order of
+the fields is the order of the axes.
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tussle.scenario.fields import (
+    Algorithm,
+    Axis,
+    Buffer,
+    Count,
+    FlowName,
+    Fraction,
+    ParameterValue,
+    PositiveTime,
+    ProfileName,
+    QueueKind,
+    Rate,
+    Samples,
+    Segment,
+    Size,
+    Switch,
+    Time,
+)
+
+
+class Table(BaseModel):
+    """A table of the scenario file: unknown keys are refused, values never change."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+class Queue(Table):
+    """What waits in front of a link."""
+
+    kind: Axis[QueueKind] | None = None
+    """The queue discipline, from `tussle list queues`. Default: "fifo"."""
+    limit: Axis[Buffer] | None = None
+    """How much may wait: multiples of the bandwidth-delay product ("1 bdp": rate times rtt in packets of 1500
+    bytes), "100 packets", "300 kB", or as much as leaves in a time ("40 ms"). The first and the last are at
+    least one packet. Default: "1 bdp"."""
+
+
+class Reverse(Table):
+    """The way back, for the acknowledgements. Without it: as the way there, with no random loss."""
+
+    rate: Axis[Rate] | None = None
+    """Rate of the bottleneck on the way back. Default: as on the way there."""
+    loss: Axis[Fraction] | None = None
+    """Fraction of packets lost at random on the way back. Default: 0."""
+    queue: Queue = Queue()
+    """The queue on the way back. Default: as on the way there; a limit in bdp or time is taken at
+    this rate."""
+
+
+class Path(Table):
+    """The bottleneck that the flows share. A key given here wins over the profile's."""
+
+    profile: Axis[ProfileName] | None = None
+    """Fills in the keys that are not given, from `tussle list profiles`. Default: none."""
+    rate: Axis[Rate] | None = None
+    """Rate of the bottleneck, over IP packet sizes. Needed, unless a profile gives it."""
+    rtt: Axis[Time] | None = None
+    """Round-trip time of the bottleneck with an empty queue, half of it each way. Needed, unless a profile
+    gives it."""
+    loss: Axis[Fraction] | None = None
+    """Fraction of packets lost at random before the bottleneck, each independently. Default: 0."""
+    queue: Queue = Queue()
+    """The queue at the bottleneck."""
+    reverse: Reverse = Reverse()
+    """The way back."""
+
+
+class Access(Table):
+    """A flow's own link, the same in both directions; its queue never fills."""
+
+    rate: Axis[Rate] | None = None
+    """Its rate. Default: unlimited."""
+    delay: Axis[Time] | None = None
+    """Its one-way delay, added to the path's. Default: none."""
+
+
+class Flow(Table):
+    """A sender and its receiver, or `count` of them."""
+
+    algorithm: Axis[Algorithm]
+    """Its congestion control, from `tussle list algorithms`."""
+    parameters: dict[str, Axis[ParameterValue]] = {}
+    """Settings of the algorithm that differ from its defaults, by name."""
+    name: FlowName | None = None
+    """What tables and figures call it. Default: flow-0, flow-1 … in order; with a `count`, a number is
+    added."""
+    count: Axis[Count] = 1
+    """How many such flows."""
+    start: Axis[Time] = "0 s"
+    """When it opens its connection."""
+    stop: Axis[PositiveTime] | None = None
+    """When its application stops writing. Default: at the end of the run."""
+    bytes: Axis[Size] | None = None
+    """How much its application writes. Default: as much as is taken."""
+    access: Access = Access()
+    """The link between the sender and the bottleneck. Default: none."""
+    receiver_access: Access = Access()
+    """The link between the bottleneck and the receiver. Default: none."""
+    ecn: Axis[Switch] = "off"
+    """Whether both ends negotiate ECN (RFC 3168)."""
+    pacing: Axis[Switch] = "off"
+    """Whether the sender spaces its packets, as Linux does with the fq queue."""
+    receive_window: Axis[Size] | None = None
+    """The window that the receiver offers. Default: one that never limits."""
+    segment: Axis[Segment] = "1448 B"
+    """Payload of a full packet; its headers add 52 bytes."""
+
+
+class Steady(Table):
+    """The interval that the metrics measure."""
+
+    from_: Annotated[Time | None, Field(alias="from")] = None
+    """When it begins. Default: a third into the time that the flows share: from the last start to the first
+    stop, or to the end."""
+    to: PositiveTime | None = None
+    """When it ends. Default: when the first flow stops, or at the end of the run."""
+
+
+class Record(Table):
+    """What is written down beside the results of each flow."""
+
+    samples: Samples = "100 ms"
+    """When the time series of flows and links get a row: at an interval, at every "change" of a flow's window
+    or state, or "off"."""
+    events: Switch = "off"
+    """Whether each loss, recovery, timeout and drop is written down."""
