@@ -1,0 +1,122 @@
+"""What happened, as tables: a folder that every engine writes and that metrics, figures and reports read."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from tussle.dataset.digest import table_digest
+from tussle.dataset.files import PROVENANCE, SCENARIO, Contents, save, scan
+from tussle.dataset.schema import ENGINE_TABLES, FORMAT, TABLES, Column, MoreColumns, Table
+from tussle.errors import TussleError, shown
+from tussle.scenario import Scenario
+
+__all__ = [
+    "ENGINE_TABLES",
+    "FORMAT",
+    "TABLES",
+    "Column",
+    "Contents",
+    "Dataset",
+    "MoreColumns",
+    "Table",
+    "save",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """The results of a scenario, read from their folder; tables are lazy."""
+
+    folder: Path
+    scenario: Scenario
+    provenance: dict[str, Any]
+    runs: pl.LazyFrame
+    flows: pl.LazyFrame
+    samples: pl.LazyFrame
+    links: pl.LazyFrame
+    events: pl.LazyFrame
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Self:
+        """Open a dataset's folder.
+
+        Raises TussleError when it is missing, cut short, or from a newer version of Tussle.
+        """
+        folder = Path(folder)
+        provenance = _provenance(folder)
+        scenario = Scenario.load(_present(folder / SCENARIO))
+        tables = {name: _table(folder, table) for name, table in TABLES.items()}
+        return cls(folder=folder, scenario=scenario, provenance=provenance, **tables)
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """Return the table of that name, one of `TABLES`."""
+        return {
+            "runs": self.runs,
+            "flows": self.flows,
+            "samples": self.samples,
+            "links": self.links,
+            "events": self.events,
+        }[name]
+
+    def verify(self) -> None:
+        """Read all tables; raises TussleError when one is not what was written."""
+        for name, table in TABLES.items():
+            path = self.folder / table.file_name
+            try:
+                found = table_digest(self.table(name))
+            except (OSError, pl.exceptions.PolarsError) as error:
+                raise _damaged(path, error) from error
+            if found != self.provenance["results_sha256"].get(name):
+                raise TussleError(
+                    f"{path} is not the table that was written (its digest is not the one in {PROVENANCE}); "
+                    f"repeat it with: {self.provenance['command']}"
+                )
+
+
+def _provenance(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise TussleError(f"{folder} {what}; give the folder that `tussle run` or `tussle matrix` wrote")
+    path = _present(folder / PROVENANCE)
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from error
+    version = facts.get("format") if isinstance(facts, dict) else None
+    if type(version) is not int or version < 1:
+        raise _damaged(path, f"its format is {shown(version)}, a whole number from 1 belongs there")
+    if version > FORMAT:
+        raise TussleError(
+            f"{folder} was written by a newer Tussle ({facts.get('tussle')}: dataset format {version}; "
+            f"this one reads up to {FORMAT}); update Tussle to read it"
+        )
+    for key, kind in {"command": str, "digest": str, "results_sha256": dict}.items():
+        if not isinstance(facts.get(key), kind):
+            raise _damaged(path, f"{key} is missing")
+    return facts
+
+
+def _table(folder: Path, table: Table) -> pl.LazyFrame:
+    path = _present(folder / table.file_name)
+    try:
+        frame = scan(path)
+        schema = frame.collect_schema()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(path, error) from error
+    if faults := table.faults(schema):
+        raise _damaged(path, "; ".join(faults))
+    return frame
+
+
+def _present(path: Path) -> Path:
+    if not path.is_file():
+        raise TussleError(f"{path.parent} is not a complete dataset: {path.name} is missing; run it again")
+    return path
+
+
+def _damaged(path: Path, reason: object) -> TussleError:
+    first_line = str(reason).partition("\n")[0]
+    return TussleError(f"{path} is cut short or damaged ({first_line}); run the scenario again")

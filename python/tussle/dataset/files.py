@@ -1,0 +1,101 @@
+"""Writing a dataset's folder whole or not at all, and errors in the words of the person who reads them."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tussle.dataset.digest import digest, table_digest
+from tussle.dataset.schema import FORMAT, TABLES
+from tussle.errors import TussleError
+
+SCENARIO = "scenario.toml"
+PROVENANCE = "provenance.json"
+
+# Fixed, so that equal tables are equal bytes whatever polars prefers.
+_ROWS_A_GROUP = 250_000
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a dataset's folder is to hold."""
+
+    scenario_toml: str
+    provenance: Mapping[str, Any]
+    """Facts from `tussle.provenance`; the digests are added when the tables have been written."""
+    tables: Mapping[str, pl.LazyFrame]
+    """Every table of `TABLES`, by name, with the declared columns."""
+
+
+def save(folder: Path, contents: Contents, staging: Path | None = None) -> None:
+    """Write a dataset: the folder appears complete, or not at all.
+
+    It is built in `staging`, a path on the same file system (default: a hidden sibling of `folder`).
+    Raises TussleError when the folder exists or cannot be written.
+    """
+    refuse_existing(folder)
+    staging = staging or folder.with_name(f".{folder.name}.new")
+    with explained(folder):
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        try:
+            _fill(staging, contents)
+            refuse_existing(folder)
+            staging.rename(folder)
+        except BaseException:
+            shutil.rmtree(staging, ignore_errors=True)
+            raise
+        _flush(folder.parent)
+
+
+def refuse_existing(folder: Path) -> None:
+    """Raise TussleError when something already has that name."""
+    if os.path.lexists(folder):
+        raise TussleError(f"{folder} exists already; give another output folder (-o), or remove it first")
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn failures to write under `path` into a TussleError that says what, where and what next."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        next_step = "make room there, or give another output folder (-o)"
+        raise TussleError(f"cannot write {path}: {reason}; {next_step}") from error
+
+
+def _fill(staging: Path, contents: Contents) -> None:
+    (staging / SCENARIO).write_text(contents.scenario_toml, encoding="utf-8")
+    digests = {}
+    for name, table in TABLES.items():
+        path = staging / table.file_name
+        frame = contents.tables[name]
+        if faults := table.faults(frame.collect_schema()):
+            raise TussleError(f"table {name} is not as declared: {'; '.join(faults)}")
+        frame.sink_parquet(path.absolute(), compression="zstd", row_group_size=_ROWS_A_GROUP)
+        digests[name] = table_digest(scan(path))
+    facts = {"format": FORMAT, **contents.provenance, "results_sha256": digests, "digest": digest(digests)}
+    (staging / PROVENANCE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    for path in [*staging.iterdir(), staging]:
+        _flush(path)
+
+
+def scan(path: Path) -> pl.LazyFrame:
+    """Read one Parquet file lazily; the name is taken as it is, whatever characters it has."""
+    return pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file or the names in a folder are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,228 @@
+"""The tables of a dataset, declared once: every column's type and what it means."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import polars as pl
+
+from tussle.errors import TussleError
+
+FORMAT = 1
+"""Version of the dataset's layout; goes up when an older Tussle could no longer read it."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name ends in its unit where it has one."""
+
+    name: str
+    dtype: type[pl.DataType]
+    meaning: str
+    nulls: str | None = None
+    """What an empty cell means; `None`: there is none."""
+
+
+@dataclass(frozen=True)
+class MoreColumns:
+    """Columns whose names depend on the scenario, after the declared ones; any cell may be empty."""
+
+    dtype: type[pl.DataType]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a dataset."""
+
+    name: str
+    rows: str
+    columns: tuple[Column, ...]
+    more: MoreColumns | None = None
+
+    @property
+    def file_name(self) -> str:
+        """Name of the table's file in the dataset's folder."""
+        return f"{self.name}.parquet"
+
+    def schema(self, more: Iterable[str] = ()) -> pl.Schema:
+        """Types of the declared columns, then of those named in `more`."""
+        declared = {column.name: column.dtype() for column in self.columns}
+        return pl.Schema(declared | (dict.fromkeys(more, self.more.dtype()) if self.more else {}))
+
+    def more_names(self, names: Iterable[str]) -> list[str]:
+        """Those of `names` that are not declared, sorted."""
+        return sorted(set(names) - {column.name for column in self.columns})
+
+    def faults(self, schema: pl.Schema) -> list[str]:
+        """What keeps a table of that schema from being this one, in the words of an error message."""
+        expected = self.schema(self.more_names(schema) if self.more else ())
+        missing = [f"column {name} is missing" for name in expected if name not in schema]
+        surplus = [f"column {name} is not known" for name in schema if name not in expected]
+        wrong = [
+            f"column {name} is {schema[name]} where {dtype} belongs"
+            for name, dtype in expected.items()
+            if name in schema and schema[name] != dtype
+        ]
+        return missing + surplus + wrong
+
+    def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return what an engine wrote down with this table's columns, in order and of the declared types.
+
+        Raises TussleError when the frame cannot be this table.
+        """
+        wanted = self.schema(self.more_names(frame.columns) if self.more else ())
+        try:
+            # Engines count in narrower integers, and names out of few cross the bridge as categories.
+            frame = frame.cast(pl.Schema((name, wanted[name]) for name in wanted if name in frame.columns))
+        except pl.exceptions.PolarsError as error:
+            raise TussleError(f"the engine's table {self.name} does not fit: {error}") from error
+        if faults := self.faults(frame.schema) + self._gaps(frame):
+            raise TussleError(f"the engine's table {self.name} does not fit: {'; '.join(faults)}")
+        return frame.select(wanted.names())
+
+    def _gaps(self, frame: pl.DataFrame) -> list[str]:
+        full = [c.name for c in self.columns if c.nulls is None and c.name in frame.columns]
+        return [f"column {name} has empty cells" for name in full if frame[name].null_count()]
+
+
+_RUN = Column("run", pl.UInt32, "Index of the run, from 0")
+_FLOW = Column("flow", pl.UInt32, "Index of the flow in its run, from 0")
+_TIME = Column("time_s", pl.Float64, "Simulated time since the run began")
+
+RUNS = Table(
+    "runs",
+    "one row a run",
+    (
+        _RUN,
+        Column("point", pl.UInt32, "Index of the point of the scenario: one combination of its axes' values"),
+        Column("repetition", pl.UInt32, "Which repetition of the point, from 0"),
+        Column("seed", pl.UInt64, "Seed of every die in the run; equal at all points for one repetition"),
+        Column("duration_s", pl.Float64, "When the run ended"),
+        Column("steady_from_s", pl.Float64, "When the interval over which `flows` measures begins"),
+        Column("steady_to_s", pl.Float64, "When that interval ends"),
+        Column("link_rate_bit_per_s", pl.Float64, "Rate of the bottleneck, over IP packets", "no bottleneck"),
+        Column("base_rtt_ms", pl.Float64, "Propagation delay of the bottleneck, both ways", "no bottleneck"),
+        Column(
+            "buffer_packets",
+            pl.UInt64,
+            "Packets of 1500 bytes that may wait at the bottleneck",
+            "no limit, or no bottleneck",
+        ),
+    ),
+    MoreColumns(pl.String, "Value of an axis, as written; the column is named by its path in the scenario"),
+)
+
+FLOWS = Table(
+    "flows",
+    "one row a flow and run",
+    (
+        _RUN,
+        _FLOW,
+        Column("name", pl.String, "Name of the flow"),
+        Column("algorithm", pl.String, "Congestion control, as read back from the engine"),
+        Column("path", pl.String, "Elements from the sender to the receiver, joined by ` > `"),
+        Column("start_s", pl.Float64, "When the connection was opened"),
+        Column("stop_s", pl.Float64, "When the application was to stop writing", "at the end of the run"),
+        Column(
+            "completion_s",
+            pl.Float64,
+            "From the start until the last byte reached the receiving application",
+            "not complete at the end of the run",
+        ),
+        Column("delivered_bytes", pl.UInt64, "Bytes that reached the receiving application, in order"),
+        Column("sent_packets", pl.UInt64, "Data packets sent, retransmissions included"),
+        Column("retransmitted_packets", pl.UInt64, "Data packets sent again"),
+        Column("lost_packets", pl.UInt64, "Data packets that the sender judged lost"),
+        Column("dropped_packets", pl.UInt64, "Data packets that the network dropped: the truth"),
+        Column("timeouts", pl.UInt64, "Times that the retransmission timer expired"),
+        Column("spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms"),
+        Column("recoveries", pl.UInt64, "Times that fast recovery was entered"),
+        Column("undone_recoveries", pl.UInt64, "Recoveries found to be false alarms, window restored"),
+        Column("ecn_echoes", pl.UInt64, "ACKs that carried the ECN echo"),
+        Column("steady_delivered_bytes", pl.UInt64, "As delivered_bytes, in the steady interval"),
+        Column("goodput_bit_per_s", pl.Float64, "steady_delivered_bytes in bits, over the steady interval"),
+        Column("steady_sent_packets", pl.UInt64, "As sent_packets, in the steady interval"),
+        Column("steady_retransmitted_packets", pl.UInt64, "As retransmitted_packets, in the steady interval"),
+        Column("steady_timeouts", pl.UInt64, "As timeouts, in the steady interval"),
+        *(
+            Column(f"rtt_{part}_ms", pl.Float64, f"{words} in the steady interval", "no RTT was measured")
+            for part, words in [
+                ("min", "Smallest RTT"),
+                ("mean", "Mean RTT"),
+                ("p05", "RTT that 5 % of measurements stay below"),
+                ("p25", "RTT that 25 % of measurements stay below"),
+                ("p50", "Median RTT"),
+                ("p75", "RTT that 75 % of measurements stay below"),
+                ("p95", "RTT that 95 % of measurements stay below"),
+                ("p99", "RTT that 99 % of measurements stay below"),
+            ]
+        ),
+    ),
+)
+
+SAMPLES = Table(
+    "samples",
+    "one row a flow and instant",
+    (
+        _RUN,
+        _FLOW,
+        _TIME,
+        Column("cwnd_packets", pl.UInt32, "Congestion window"),
+        Column("ssthresh_packets", pl.UInt32, "Slow-start threshold", "infinite"),
+        Column("srtt_ms", pl.Float64, "Smoothed RTT", "no RTT measured yet"),
+        Column("rtt_ms", pl.Float64, "Latest RTT measured", "no RTT measured yet"),
+        Column("in_flight_packets", pl.UInt32, "Packets that the sender takes to be in the network"),
+        Column("delivered_bytes", pl.UInt64, "Bytes in order at the receiving application so far"),
+        Column("retransmitted_packets", pl.UInt64, "Data packets sent again so far"),
+        Column("pacing_bit_per_s", pl.Float64, "Pacing rate", "the flow does not pace"),
+        Column("state", pl.String, "State of the sender: open, disorder, cwr, recovery or loss"),
+    ),
+    MoreColumns(pl.Float64, "Inner quantity of an algorithm; the column is named `algorithm.quantity`"),
+)
+
+LINKS = Table(
+    "links",
+    "one row a link and instant",
+    (
+        _RUN,
+        Column("link", pl.String, "Name of the link"),
+        _TIME,
+        Column("backlog_packets", pl.UInt32, "Packets waiting now, the one being transmitted not counted"),
+        Column("backlog_bytes", pl.UInt64, "Bytes of those packets"),
+        Column("mean_backlog_packets", pl.Float64, "Mean backlog over the time since the link's last row"),
+        Column("max_backlog_packets", pl.UInt32, "Largest backlog since the link's last row"),
+        Column("arrived_packets", pl.UInt64, "Packets that arrived so far"),
+        Column("delivered_packets", pl.UInt64, "Packets transmitted so far"),
+        Column("dropped_packets", pl.UInt64, "Packets dropped so far"),
+        Column("marked_packets", pl.UInt64, "Packets marked by ECN so far"),
+        Column("delivered_bytes", pl.UInt64, "Bytes transmitted so far, IP headers included"),
+        Column(
+            "utilisation", pl.Float64, "Part of the time since the link's last row that it was busy, 0 to 1"
+        ),
+    ),
+)
+
+EVENTS = Table(
+    "events",
+    "one row an event",
+    (
+        _RUN,
+        _TIME,
+        Column(
+            "kind",
+            pl.String,
+            "What happened: drop, loss, recovery, timeout, undo, reduction, restart, start, complete…",
+        ),
+        Column("flow", pl.UInt32, "Index of the flow that it happened to", "no single flow"),
+        Column("link", pl.String, "Element where it happened", "at the sender"),
+        Column("packet", pl.UInt32, "Index of the packet in its flow, from 0", "no single packet"),
+        Column("cwnd_packets", pl.UInt32, "Congestion window just after", "no sender"),
+        Column("ssthresh_packets", pl.UInt32, "Slow-start threshold just after", "infinite, or no sender"),
+    ),
+)
+
+TABLES = {table.name: table for table in (RUNS, FLOWS, SAMPLES, LINKS, EVENTS)}
+"""Every table of a dataset, by name."""
+
+ENGINE_TABLES = {name: table for name, table in TABLES.items() if table is not RUNS}
+"""The tables that an engine fills; the sweep writes `runs`."""

@@ -1,0 +1,46 @@
+"""The packet-level simulator, in this process."""
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tussle import _core
+from tussle.errors import TussleError
+
+
+class SimEngine:
+    """The packet-level simulator (crates/tussle-core)."""
+
+    name = "sim"
+
+    def about(self) -> Mapping[str, str]:
+        """Name, version and build; the build tells apart what developers change between versions."""
+        return {"name": self.name, "version": _core.version(), "build": _build()}
+
+    def check(self, run: Mapping[str, Any]) -> None:
+        """Raise TussleError when the simulator cannot honour any part of `run`."""
+        try:
+            _core.check(json.dumps(run))
+        except ValueError as error:
+            raise TussleError(str(error)) from error
+
+    def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+        """Simulate a run; raises TussleError when the simulator cannot honour any part of it."""
+        try:
+            tables = _core.execute(json.dumps(run))
+        except ValueError as error:
+            raise TussleError(str(error)) from error
+        return {name: pl.DataFrame(table) for name, table in tables.items()}
+
+
+@functools.cache
+def _build() -> str:
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
+
+
+ENGINE = SimEngine()

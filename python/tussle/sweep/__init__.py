@@ -1,0 +1,117 @@
+"""Sweep: every run of a scenario, on all cores, resumable; ends with a dataset."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tussle
+from tussle.dataset import FORMAT, Contents, Dataset, save
+from tussle.dataset.files import refuse_existing
+from tussle.engines import Engine, engine
+from tussle.errors import TussleError
+from tussle.provenance import Origin, provenance
+from tussle.scenario import PlannedRun, Scenario
+from tussle.sweep.dispatch import Dispatch, which
+from tussle.sweep.merge import Stored, merged
+from tussle.sweep.partial import Partial, open_partial
+from tussle.sweep.pool import Inline, available_cores, processes
+from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
+
+__all__ = ["ProgressBar", "SweepProgress", "SweepSettings", "sweep"]
+
+
+@dataclass(frozen=True)
+class SweepSettings:
+    """How a sweep is executed; nothing here changes its results."""
+
+    workers: int | None = None
+    """Runs executed at a time; `None`: one for each core that this process may use."""
+    engine: str = "sim"
+    """Name of the engine."""
+    executor: Executor | None = None
+    """Where runs are executed instead of in processes of this host, such as a Dask cluster's executor."""
+    progress: SweepProgress = field(default_factory=Silent)
+    """Who is told how far the sweep is."""
+
+
+def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None = None) -> Dataset:
+    """Execute every run of a scenario and write the dataset `folder`.
+
+    Finished runs are kept in `<folder>.partial` until all are: a sweep that was stopped, even killed, goes on
+    from there when it is called again, and ends with the same bytes. Raises TussleError when a run fails or
+    something cannot be written; KeyboardInterrupt, with a sentence, when interrupted. A script calls it under
+    `if __name__ == "__main__":`, because workers import the script.
+    """
+    folder, settings = Path(folder), settings or SweepSettings()
+    refuse_existing(folder)
+    chosen = engine(settings.engine)
+    origin = Origin(scenario.to_toml(), scenario.seed, chosen.about())
+    plan = scenario.runs()
+    with open_partial(folder, _identity(origin)) as partial:
+        finished = partial.finished()
+        pending = [planned for planned in plan if planned.index not in finished]
+        _check(chosen, pending)
+        settings.progress.begin(len(plan), len(plan) - len(pending))
+        _execute(pending, partial, settings)
+        settings.progress.merge()
+        tables = merged(Stored(partial, plan))
+        save(
+            folder,
+            Contents(origin.scenario_toml, provenance(origin, folder), tables),
+            staging=partial.folder / "dataset",
+        )
+        partial.remove()
+    return Dataset.open(folder)
+
+
+def _identity(origin: Origin) -> Mapping[str, object]:
+    return {
+        "scenario": origin.scenario_sha256,
+        "engine": dict(origin.engine),
+        "tussle version": tussle.__version__,
+        "dataset format": FORMAT,
+    }
+
+
+def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
+    """Raise TussleError, before anything runs, when the engine cannot honour one of the runs."""
+    for planned in pending:
+        try:
+            chosen.check(planned.run)
+        except TussleError as error:
+            raise TussleError(f"{which(planned)}: {error}") from error
+
+
+def _execute(pending: Sequence[PlannedRun], partial: Partial, settings: SweepSettings) -> None:
+    """Execute and store the pending runs."""
+    try:
+        with _dispatch(len(pending), settings) as dispatch:
+            for planned, packed in dispatch.results(pending):
+                partial.store(planned.index, packed)
+                settings.progress.advance()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; {_kept(partial)}") from None
+    if dispatch.problems:
+        raise TussleError(f"{dispatch.problems[min(dispatch.problems)]}; {_kept(partial)}")
+
+
+@contextmanager
+def _dispatch(runs: int, settings: SweepSettings) -> Iterator[Dispatch]:
+    workers = min(settings.workers or available_cores(), runs)
+    # Twice as many runs as workers, so that none waits for this process.
+    if settings.executor is not None:
+        yield Dispatch(settings.executor, settings.engine, 2 * workers)
+    elif workers > 1:
+        with processes(workers) as executor:
+            yield Dispatch(executor, settings.engine, 2 * workers)
+    else:
+        yield Dispatch(Inline(), settings.engine, 1)
+
+
+def _kept(partial: Partial) -> str:
+    return (
+        f"the {len(partial.finished())} finished runs are kept in {partial.folder}: "
+        "repeat the same command to go on from there"
+    )

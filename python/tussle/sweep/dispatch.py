@@ -1,0 +1,66 @@
+"""Handing runs to an executor, and taking their results as they come."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass, field
+from itertools import islice
+
+from tussle.scenario import PlannedRun
+from tussle.sweep.task import Failure, Task, execute
+
+_WORKER_LOST = (
+    "a worker process ended unexpectedly: it was killed, perhaps for lack of memory (fewer workers need "
+    'less), or was started by a script that does not call the sweep under `if __name__ == "__main__":`'
+)
+
+
+@dataclass
+class Dispatch:
+    """Hands runs to an executor, a few at a time."""
+
+    executor: Executor
+    engine: str
+    """Name of the engine."""
+    window: int
+    """Most runs handed out and not yet returned."""
+    problems: dict[int, str] = field(default_factory=dict)
+    """Why runs came to nothing, by index."""
+
+    def results(self, pending: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, bytes]]:
+        """Yield runs with their packed tables as they finish.
+
+        After the first problem no more runs are handed out; those under way still come.
+        """
+        queue = iter(pending)
+        under_way: dict[Future[bytes | Failure], PlannedRun] = {}
+        while True:
+            room = 0 if self.problems else self.window - len(under_way)
+            for planned in islice(queue, room):
+                under_way[self._hand_out(planned)] = planned
+            if not under_way:
+                return
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                planned = under_way.pop(future)
+                try:
+                    result = future.result()
+                except BrokenExecutor:
+                    self.problems[planned.index] = _WORKER_LOST
+                    continue
+                if isinstance(result, Failure):
+                    self.problems[planned.index] = f"{which(planned)} failed: {result.sentence}"
+                else:
+                    yield planned, result
+
+    def _hand_out(self, planned: PlannedRun) -> Future[bytes | Failure]:
+        try:
+            return self.executor.submit(execute, Task(self.engine, planned.run))
+        except BrokenExecutor as error:
+            broken: Future[bytes | Failure] = Future()
+            broken.set_exception(error)
+            return broken
+
+
+def which(planned: PlannedRun) -> str:
+    """A run, as an error message names it."""
+    axes = "".join(f", {path} = {value}" for path, value in planned.axes.items())
+    return f"run {planned.index} (point {planned.point}{axes}, seed {planned.seed})"

@@ -1,0 +1,134 @@
+"""Finished runs of an unfinished sweep, kept so that a killed sweep goes on where it stopped.
+
+They stand in `<folder>.partial`, one file a run, each written under another name and then renamed: a file
+that has its name is whole, whenever the sweep is killed.
+"""
+
+import io
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+from filelock import FileLock, Timeout
+
+from tussle.dataset.files import explained
+from tussle.errors import TussleError
+
+# Folders of a hundred thousand files are slow to list.
+_RUNS_A_FOLDER = 1000
+_IDENTITY = "sweep.json"
+_LOCK = "lock"
+_RUN_FILE = re.compile(r"([0-9]+)\.zip")
+
+
+class Partial:
+    """The finished runs of a sweep; made by `open_partial`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._runs = folder / "runs"
+
+    def finished(self) -> set[int]:
+        """Indices of the runs that are stored."""
+        found = (_RUN_FILE.fullmatch(path.name) for path in self._runs.glob("*/*.zip"))
+        return {int(match[1]) for match in found if match}
+
+    def store(self, run: int, packed: bytes) -> None:
+        """Store what a worker returned for a run."""
+        path = self._path(run)
+        with explained(self.folder):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_suffix(".part")
+            unfinished.write_bytes(packed)
+            unfinished.replace(path)
+
+    @contextmanager
+    def tables(self, run: int) -> Iterator[zipfile.ZipFile]:
+        """Open what was stored for a run.
+
+        Raises TussleError, here and while it is read, when the file is damaged.
+        """
+        path = self._path(run)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                yield archive
+        except (OSError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
+            raise TussleError(f"{path} is damaged ({error}); remove it and repeat the command") from error
+
+    def schema(self, run: int, table: str) -> pl.Schema:
+        """Columns of one table of a run."""
+        with self.tables(run) as archive:
+            return pl.Schema(pl.read_ipc_schema(io.BytesIO(archive.read(table))))
+
+    def read(self, run: int, table: str) -> pl.DataFrame:
+        """One table of a run, as the engine wrote it."""
+        with self.tables(run) as archive:
+            return pl.read_ipc(io.BytesIO(archive.read(table)))
+
+    def remove(self) -> None:
+        """Forget the stored runs; what cannot be removed is left behind."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _path(self, run: int) -> Path:
+        return self._runs / f"{run // _RUNS_A_FOLDER:04}" / f"{run:07}.zip"
+
+
+@contextmanager
+def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Partial]:
+    """Open, or begin, the store beside the output `folder`, for this process alone.
+
+    `identity` is all that decides the results. Raises TussleError when the store cannot be written, is in
+    use, or belongs to a sweep of another identity.
+    """
+    path = folder.with_name(f"{folder.name}.partial")
+    with explained(path):
+        path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path / _LOCK)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise TussleError(
+                f"another process is working on {path}; wait for it, or give another output folder (-o)"
+            ) from error
+    with lock:
+        _identify(path, identity)
+        yield Partial(path)
+
+
+def _identify(path: Path, identity: Mapping[str, object]) -> None:
+    file = path / _IDENTITY
+    text = json.dumps(identity, indent=2, sort_keys=True) + "\n"
+    with explained(path):
+        if file.exists():
+            if file.read_text(encoding="utf-8") == text:
+                return
+            differs = _differences(file, identity)
+            raise TussleError(
+                f"{path} holds finished runs of another sweep ({differs} differs); repeat that sweep to "
+                "finish it, or give another output folder (-o), or remove that one"
+            )
+        unfinished = file.with_name(f"{_IDENTITY}.part")
+        others = {other.name for other in path.iterdir()} - {_LOCK, unfinished.name}
+        if others:
+            raise TussleError(
+                f"{path} is not the store of a sweep (it holds {min(others)}); remove it, or give another output "
+                "folder (-o)"
+            )
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(file)
+
+
+def _differences(file: Path, identity: Mapping[str, object]) -> str:
+    """Names of what differs between the identity in `file` and the other one."""
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return file.name
+    if not isinstance(stored, dict):
+        return file.name
+    return ", ".join(sorted(k for k in {*stored, *identity} if stored.get(k) != identity.get(k)))

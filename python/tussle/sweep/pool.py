@@ -1,0 +1,71 @@
+"""Who executes runs: this process, worker processes that end when the sweep does, or a given executor."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+
+class Inline(Executor):
+    """Executes at once, in this process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call `fn` and return its result as a future that is done."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Executor]:
+    """Executor of so many worker processes, which end at once when the block is left by an exception.
+
+    They end as well when this process is killed: their end of a pipe closes.
+    """
+    # Forked workers could wait for ever on a lock that a thread of polars held.
+    context = multiprocessing.get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    pool = _QuietPool(workers, context, initializer=_end_with, initargs=(watched,))
+    try:
+        yield pool
+    except BaseException:
+        held.close()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+        watched.close()
+        held.close()
+
+
+class _QuietPool(ProcessPoolExecutor):
+    """Workers that never see Ctrl-C: it is for the process that started them, and they would print traces."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        # Workers start as tasks come, and inherit what is blocked.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with(watched: Connection) -> None:
+    """End this worker when the other end of the pipe closes."""
+
+    def watch() -> None:
+        try:
+            watched.recv()
+        except EOFError:
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
