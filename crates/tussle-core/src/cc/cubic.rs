@@ -2,7 +2,7 @@
 //! Growth does not depend on the RTT; where Reno would be faster, it grows like Reno.
 //! Source: Ha, Rhee and Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant", ACM SIGOPS Operating Systems
 //! Review 42(5), 2008; RFC 9438. Agrees with: Linux 6.1 `cubic`.
-//! Departs: see docs/deviations/cubic.toml (1 entry).
+//! Departs: see docs/deviations/cubic.toml (3 entries).
 
 use super::hystart::{Delay, HyStart};
 use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
@@ -286,11 +286,11 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
         self.epoch = None;
         self.w_max = if knobs.cwnd < self.w_max && self.settings.fast_convergence {
-            scaled(knobs.cwnd, BETA_ONE + self.settings.beta, 2 * BETA_ONE)
+            knobs.cwnd_part(BETA_ONE + self.settings.beta, 2 * BETA_ONE)
         } else {
             knobs.cwnd
         };
-        scaled(knobs.cwnd, self.settings.beta, BETA_ONE).max(2)
+        knobs.cwnd_part(self.settings.beta, BETA_ONE).max(2)
     }
 
     fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
@@ -312,12 +312,6 @@ impl CongestionControl for Cubic {
     }
 }
 
-/// `window` × `part` / `whole`, for a part no larger than the whole.
-#[expect(clippy::cast_possible_truncation, reason = "no larger than `window`, which is a u32")]
-fn scaled(window: u32, part: u32, whole: u32) -> u32 {
-    (u64::from(window) * u64::from(part) / u64::from(whole)) as u32
-}
-
 /// About 64 ∛i for i from 8 to 63, where the iteration starts. The values are Linux's, by W. Tarreau: a few
 /// per cent high, so that the one step taken from them ends near the root of the whole argument.
 const CUBE_ROOT_STARTS: [u16; 56] = [
@@ -336,4 +330,193 @@ fn cube_root(a: u64) -> u32 {
     let three_roots = 2 * start + a / (start * (start - 1));
     // 341/1024 for a third.
     ((three_roots * 341) >> 10) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::tcp::WindowUse;
+    use crate::time::Time;
+
+    const FAST_CONVERGENCE_OFF: (&str, i64) = ("fast_convergence", 0);
+    const FRIENDLINESS_OFF: (&str, i64) = ("tcp_friendliness", 0);
+
+    fn cubic(set: &[(&str, i64)]) -> Cubic {
+        let given: BTreeMap<_, _> = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        Cubic::new(&ENTRY.parameters(&given).expect("the test sets what the entry declares"))
+    }
+
+    fn flow() -> Flow {
+        Flow { usage: WindowUse::limited(), now: Time::from_secs(100), ..Flow::new(1000, 1448) }
+    }
+
+    /// In congestion avoidance.
+    fn window(cwnd: u32) -> Knobs {
+        Knobs::new(cwnd, cwnd)
+    }
+
+    /// 100 s in, after a loss at 1000 packets: 700 are left, and one of them has been delivered.
+    fn after_loss_at_1000(set: &[(&str, i64)]) -> (Cubic, Flow) {
+        let (mut cubic, flow) = (cubic(set), flow());
+        assert_eq!(cubic.on_congestion(Cause::Loss, &flow, &window(1000)), 700);
+        cubic.update(700, 1, &flow);
+        (cubic, flow)
+    }
+
+    fn epoch(cubic: &Cubic) -> &Epoch {
+        cubic.epoch.as_ref().expect("growth has begun")
+    }
+
+    /// 1000 × 717 / 1024 = 700.2; 2 × 717 / 1024 = 1.4, but no ssthresh is below 2.
+    #[test]
+    fn a_loss_leaves_seven_tenths_but_two_packets() {
+        let mut cubic = cubic(&[]);
+        assert_eq!(cubic.on_congestion(Cause::Loss, &flow(), &window(1000)), 700);
+        assert_eq!(cubic.on_congestion(Cause::Loss, &flow(), &window(2)), 2);
+    }
+
+    /// `W_max` is 1000; a loss at 800 makes it 800 × (1024 + 717) / 2048 = 680.08, without fast convergence 800.
+    #[test]
+    fn fast_convergence_remembers_less_than_the_window_of_a_lower_loss() {
+        for (set, w_max) in [(&[][..], 680), (&[FAST_CONVERGENCE_OFF][..], 800)] {
+            let mut cubic = cubic(set);
+            cubic.on_congestion(Cause::Loss, &flow(), &window(1000));
+            assert_eq!(cubic.on_congestion(Cause::Loss, &flow(), &window(800)), 560);
+            assert_eq!(cubic.w_max, w_max);
+        }
+    }
+
+    /// The roots are 4, 10, 100, 10321.3 and 2642245.9; Linux's are within 0.02 % of them.
+    #[test]
+    fn cube_root_is_that_of_linux() {
+        let roots = [64, 1_000, 1_000_000, 1_099_511_627_776, u64::MAX].map(cube_root);
+        assert_eq!(roots, [4, 10, 100, 10_323, 2_641_850]);
+    }
+
+    /// K = ∛((1000 - 700) / (410/1024)) = ∛749.27 = 9.0827 s = 9300.6 / 1024 s; Linux's root is 9294.
+    #[test]
+    fn k_is_the_time_back_to_the_window_of_the_loss() {
+        let (cubic, _) = after_loss_at_1000(&[]);
+        let Epoch { k, origin, w_est, .. } = *epoch(&cubic);
+        assert_eq!((k, origin, w_est), (9294, 1000, 700));
+    }
+
+    /// K = 10 s, C = 410/1024. 10 s from the plateau: 0.4004 × 1000 = 400.4 packets; 5 s: 50.05; 1 s: 0.4.
+    #[test]
+    fn window_is_flat_at_the_plateau_and_steep_far_from_it() {
+        let settings = cubic(&[]).settings;
+        let epoch = Epoch { start: 0, k: 10 << CLOCK_BITS, origin: 1000, w_est: 0, delivered: 0 };
+        let w = [0, 5, 9, 10, 11, 15, 20].map(|seconds| epoch.w_cubic(seconds << CLOCK_BITS, &settings));
+        assert_eq!(w, [600, 950, 1000, 1000, 1000, 1050, 1400]);
+    }
+
+    /// The curve is read one smallest RTT ahead: at 0 s + 100 ms (102 / 1024 s) it is at
+    /// 1000 - 410 (9294 - 102)³ / 2^40 = 1000 - 289 = 711: 11 packets to grow over 700 delivered.
+    #[test]
+    fn growth_reaches_the_curve_one_round_trip_ahead() {
+        let (mut cubic, flow) = (cubic(&[]), flow());
+        cubic.delay_min_us = 100_000;
+        cubic.on_congestion(Cause::Loss, &flow, &window(1000));
+        cubic.update(700, 1, &flow);
+        assert_eq!(cubic.per, 63);
+    }
+
+    /// At the plateau nothing is to be gained: one packet for 100 windows, here 100 × 1000.
+    #[test]
+    fn growth_almost_stops_at_the_plateau() {
+        let (mut cubic, mut flow) = after_loss_at_1000(&[FRIENDLINESS_OFF]);
+        flow.now += Time::from_ms(9080);
+        cubic.update(1000, 1, &flow);
+        assert_eq!(cubic.per, 100_000);
+    }
+
+    /// 20 s after the loss the curve is at 1000 + 0.4 × 10.9³ = 1522: 522 above 1000, but at most one packet
+    /// for two.
+    #[test]
+    fn growth_is_at_most_half_the_window_a_round_trip() {
+        let (mut cubic, mut flow) = after_loss_at_1000(&[]);
+        flow.now += Time::from_secs(20);
+        cubic.update(1000, 1, &flow);
+        assert_eq!(cubic.per, 2);
+    }
+
+    /// No loss yet, cwnd 1000: the plateau is here and growth would take 100 000 packets; 20 it is.
+    #[test]
+    fn growth_before_any_loss_is_at_least_a_twentieth() {
+        let mut cubic = cubic(&[]);
+        cubic.update(1000, 1, &flow());
+        assert_eq!(cubic.per, 20);
+    }
+
+    /// On the plateau the cubic function stands still. Reno: 8 × 1741 / 3 / 307 = 15 eighths of a window for one
+    /// packet, 100 × 15 / 8 = 187. 188 delivered make `W_est` 101, and growth to it takes 100 / 1 packets; 374
+    /// more make it 103, and 100 / 3 = 33.
+    #[test]
+    fn growth_is_never_slower_than_that_of_reno() {
+        let (mut cubic, mut flow) = (cubic(&[]), flow());
+        cubic.on_congestion(Cause::Loss, &flow, &window(100));
+        cubic.update(100, 1, &flow);
+        for (delivered, w_est, per) in [(187, 101, 100), (374, 103, 33)] {
+            flow.now += Time::from_ms(40);
+            cubic.update(100, delivered, &flow);
+            assert_eq!((epoch(&cubic).w_est, cubic.per), (w_est, per));
+        }
+    }
+
+    /// 1000 / 32 = 31 ticks: with an unchanged window nothing is computed before the 32nd.
+    #[test]
+    fn growth_for_an_unchanged_window_is_computed_32_times_a_second() {
+        let (mut cubic, mut flow) = after_loss_at_1000(&[]);
+        cubic.per = 77;
+        flow.now += Time::from_ms(31);
+        cubic.update(700, 1, &flow);
+        assert_eq!(cubic.per, 77);
+        flow.now += Time::from_ms(1);
+        cubic.update(700, 1, &flow);
+        assert_ne!(cubic.per, 77);
+    }
+
+    /// Last sent at 101 s, again at 104 s: the epoch that began at 100 s counts as begun at 103 s.
+    #[test]
+    fn idle_time_does_not_count() {
+        let (mut cubic, mut flow) = after_loss_at_1000(&[]);
+        flow.last_sent = Time::from_secs(101);
+        flow.now = Time::from_secs(104);
+        cubic.on_restart(&flow, &mut window(700));
+        assert_eq!(epoch(&cubic).start, 103_000);
+    }
+
+    #[test]
+    fn timeout_forgets_the_path() {
+        let (mut cubic, flow) = after_loss_at_1000(&[]);
+        cubic.delay_min_us = 1;
+        cubic.on_state(State::Loss, &flow, &mut window(700));
+        assert!(cubic.epoch.is_none());
+        assert_eq!((cubic.w_max, cubic.delay_min_us, cubic.per), (0, 0, 0));
+    }
+
+    /// 999 ms into the epoch, and 1000 ms.
+    #[test]
+    fn rtt_in_the_second_after_growth_began_is_not_measured() {
+        let (mut cubic, mut flow) = after_loss_at_1000(&[]);
+        let ack = Ack { rtt_us: Some(50_000), ..Ack::default() };
+        flow.now += Time::from_ms(999);
+        cubic.on_sample(&ack, &flow, &mut window(700));
+        assert_eq!(cubic.delay_min_us, 0);
+        flow.now += Time::from_ms(1);
+        cubic.on_sample(&ack, &flow, &mut window(700));
+        assert_eq!(cubic.delay_min_us, 50_000);
+    }
+
+    #[test]
+    fn initial_ssthresh_is_for_slow_start_without_hystart() {
+        for (hystart, ssthresh) in [(0, 100), (1, INFINITE_SSTHRESH)] {
+            let mut knobs = Knobs::default();
+            cubic(&[("initial_ssthresh", 100), ("hystart", hystart)]).on_start(&flow(), &mut knobs);
+            assert_eq!(knobs.ssthresh, ssthresh);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! Either the ACKs of one flight come for longer than a one-way delay, or the RTT has risen.
 //! Source: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", NCSU technical report, 2008; the delay
 //! test also in RFC 9406, 4.2. Agrees with: Linux 6.1, as part of `cubic`.
-//! Departs: see docs/deviations/cubic.toml (1 entry).
+//! Departs: see docs/deviations/cubic.toml (the first entry).
 
 use super::{Knobs, Parameters};
 use crate::run::Switch;
@@ -147,4 +147,130 @@ fn offload_delay_us(flow: &Flow, knobs: &Knobs) -> u64 {
     let window_bytes = u64::from(flow.mss_bytes) * u64::from(knobs.cwnd.max(flow.packets_out()));
     let byte_per_s = window_bytes * 80_000 * percent / u64::from(flow.rtt.srtt_8us().max(1));
     (OFFLOAD_BYTES * 4 * 1_000_000 / byte_per_s.max(1)).min(OFFLOAD_DELAY_MAX_US)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::time::Time;
+
+    /// With the parameters that CUBIC has unless told otherwise, and `detect`.
+    fn hystart(detect: u32) -> HyStart {
+        let settings = Settings { detect, low_window: 16, ack_delta_us: 2000 };
+        HyStart { settings, search: Search::Looking, round: Round::start(&flow()) }
+    }
+
+    /// A round trip of 16 packets has just begun, at 1 s.
+    fn flow() -> Flow {
+        Flow { now: Time::from_secs(1), nxt: 16, ..Flow::new(1000, 1448) }
+    }
+
+    fn window(cwnd: u32) -> Knobs {
+        Knobs::new(cwnd, INFINITE_SSTHRESH)
+    }
+
+    /// How many ACKs with these RTTs, in ms, it takes to leave slow start.
+    fn acks_until_exit(min_ms: u32, rtts_ms: &[u32]) -> Option<usize> {
+        let mut hystart = hystart(DETECT_DELAY);
+        rtts_ms.iter().position(|&now_ms| {
+            let delay = Delay { now_us: now_ms * 1000, min_us: min_ms * 1000 };
+            hystart.on_rtt(delay, &flow(), &window(64)) == Some(64)
+        })
+    }
+
+    /// The smallest RTT is 40 ms: a rise by 40 / 8 = 5 ms counts once more than 5, after 8 samples.
+    #[test]
+    fn a_risen_delay_ends_slow_start_at_the_ninth_sample() {
+        assert_eq!(acks_until_exit(40, &[46; 20]), Some(8));
+        assert_eq!(acks_until_exit(40, &[45; 20]), None);
+    }
+
+    /// 8 ms / 8 = 1 ms is raised to 4; 400 ms / 8 = 50 ms is lowered to 16.
+    #[test]
+    fn the_rise_that_counts_lies_between_4_and_16_ms() {
+        assert_eq!(acks_until_exit(8, &[12; 20]), None);
+        assert_eq!(acks_until_exit(8, &[13; 20]), Some(8));
+        assert_eq!(acks_until_exit(400, &[416; 20]), None);
+        assert_eq!(acks_until_exit(400, &[417; 20]), Some(8));
+    }
+
+    #[test]
+    fn one_short_rtt_in_a_round_keeps_slow_start_going() {
+        assert_eq!(acks_until_exit(40, &[60, 60, 60, 41, 60, 60, 60, 60, 60, 60, 60, 60]), None);
+    }
+
+    /// Packet 17 is the first of those sent after the round began.
+    #[test]
+    fn samples_of_an_earlier_round_do_not_count() {
+        let (mut hystart, mut flow) = (hystart(DETECT_DELAY), flow());
+        let delay = Delay { now_us: 60_000, min_us: 40_000 };
+        for una in 10..17 {
+            flow.una = una;
+            assert_eq!(hystart.on_rtt(delay, &flow, &window(64)), None);
+        }
+        flow.una = 17;
+        assert_eq!(hystart.on_rtt(delay, &flow, &window(64)), None);
+        assert_eq!(hystart.round.samples, 1);
+    }
+
+    /// After how many ms ACKs that come every `gap_ms` end slow start, for an RTT of 40 ms.
+    fn train_until_exit(gap_ms: u64, pacing: Switch) -> Option<u64> {
+        let mut hystart = hystart(DETECT_TRAIN);
+        let mut flow = Flow { pacing, ..flow() };
+        flow.rtt.update(40_000, 0, 16);
+        let delay = Delay { now_us: 40_000, min_us: 40_000 };
+        (1..100).map(|ack| ack * gap_ms).find(|&after_ms| {
+            flow.now = Time::from_secs(1) + Time::from_ms(after_ms);
+            hystart.on_rtt(delay, &flow, &window(64)).is_some()
+        })
+    }
+
+    /// At 64 packets in 40 ms, offloading counts 1 ms: more than (40 + 1) / 2 = 20.5 ms are 21 ACKs.
+    #[test]
+    fn a_train_longer_than_half_the_rtt_ends_slow_start() {
+        assert_eq!(train_until_exit(1, Switch::Off), Some(21));
+    }
+
+    /// 40 + 1 ms: the 42nd ACK is later.
+    #[test]
+    fn the_train_of_a_paced_sender_must_be_twice_as_long() {
+        assert_eq!(train_until_exit(1, Switch::On), Some(42));
+    }
+
+    #[test]
+    fn acks_more_than_2_ms_apart_are_no_train() {
+        assert_eq!(train_until_exit(3, Switch::Off), None);
+        assert_eq!(train_until_exit(2, Switch::Off), Some(22));
+    }
+
+    /// 200 % of 10000 packets of 1448 bytes in 40 ms are 724 MB/s: 4 × 65215 bytes take 360 µs.
+    #[test]
+    fn offloading_delays_a_fast_flow_less() {
+        let mut flow = flow();
+        flow.rtt.update(40_000, 0, 16);
+        assert_eq!(offload_delay_us(&flow, &window(10_000)), 360);
+        assert_eq!(offload_delay_us(&flow, &window(64)), 1_000);
+    }
+
+    #[test]
+    fn a_window_below_16_packets_is_left_alone() {
+        let mut hystart = hystart(DETECT_DELAY);
+        let delay = Delay { now_us: 400_000, min_us: 40_000 };
+        for _ in 0..20 {
+            assert_eq!(hystart.on_rtt(delay, &flow(), &window(15)), None);
+        }
+    }
+
+    #[test]
+    fn slow_start_ends_once_until_a_timeout() {
+        let mut hystart = hystart(DETECT_DELAY);
+        let delay = Delay { now_us: 400_000, min_us: 40_000 };
+        let exits = |hystart: &mut HyStart| {
+            (0..30).filter(|_| hystart.on_rtt(delay, &flow(), &window(64)).is_some()).count()
+        };
+        assert_eq!(exits(&mut hystart), 1);
+        hystart.restart(&flow());
+        assert_eq!(exits(&mut hystart), 1);
+    }
 }

@@ -3,7 +3,7 @@
 use crate::tcp::Flow;
 
 /// ssthresh before any loss: no threshold.
-pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+pub(super) const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// All that an algorithm may turn.
 #[derive(Clone, Debug)]
@@ -35,9 +35,19 @@ impl Default for Knobs {
 }
 
 impl Knobs {
+    /// A window and its slow-start threshold, in packets; nothing else asked for.
+    pub fn new(cwnd: u32, ssthresh: u32) -> Knobs {
+        Knobs { cwnd, ssthresh, ..Knobs::default() }
+    }
+
     /// Whether the window is below ssthresh.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
+    }
+
+    /// Whether any congestion has set ssthresh.
+    pub fn has_ssthresh(&self) -> bool {
+        self.ssthresh < INFINITE_SSTHRESH
     }
 
     /// One packet more for each packet delivered, up to ssthresh; the packets delivered that were not
@@ -63,6 +73,13 @@ impl Knobs {
             self.cwnd += more;
         }
         self.cwnd = self.cwnd.min(self.cwnd_clamp);
+    }
+
+    /// `part` / `whole` of the window, rounded down; at most the window.
+    #[expect(clippy::cast_possible_truncation, reason = "a part of a u32 fits u32")]
+    pub fn cwnd_part(&self, part: u32, whole: u32) -> u32 {
+        debug_assert!(part <= whole, "{part}/{whole} of the window is more than the window");
+        (u64::from(self.cwnd) * u64::from(part) / u64::from(whole)) as u32
     }
 
     /// Slow start, if the window is in it; the packets delivered that are left for congestion avoidance, if

@@ -201,3 +201,124 @@ fn current_ssthresh(flow: &Flow, knobs: &Knobs) -> u32 {
         _ => knobs.ssthresh.max(knobs.cwnd / 2 + knobs.cwnd / 4),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::tcp::WindowUse;
+
+    /// A flow that has sent 20 packets, and a Vegas whose smallest RTT is 100 ms.
+    fn started() -> (Vegas, Flow) {
+        let mut vegas = Vegas::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
+        let mut flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
+        vegas.on_start(&flow, &mut Knobs::default());
+        flow.nxt = 20;
+        vegas.base_rtt_us = 100_000;
+        (vegas, flow)
+    }
+
+    /// The window after a round trip of `samples` RTTs of `rtt_us` that ends with one packet delivered.
+    fn round((vegas, flow): &mut (Vegas, Flow), rtt_us: u32, samples: u32, knobs: &mut Knobs) -> u32 {
+        flow.una = vegas.round.end + 1;
+        flow.nxt = flow.una + knobs.cwnd;
+        let ack = Ack { acked: 1, delivered: 1, rtt_us: Some(rtt_us - 1), ..Ack::default() };
+        for _ in 0..samples {
+            vegas.on_sample(&ack, flow, knobs);
+        }
+        vegas.on_ack(&ack, flow, knobs);
+        knobs.cwnd
+    }
+
+    fn avoiding(cwnd: u32) -> Knobs {
+        Knobs::new(cwnd, 2)
+    }
+
+    /// 20 packets, smallest RTT 100 ms. 105 ms: 20 × 5 / 100 = 1 waits, below alpha. 110 ms: 2, and 120 ms: 4
+    /// are between alpha and beta. 125 ms: 5, above beta.
+    #[test]
+    fn the_window_keeps_two_to_four_packets_waiting() {
+        for (rtt_us, cwnd) in [(105_000, 21), (110_000, 20), (120_000, 20), (125_000, 19)] {
+            assert_eq!(round(&mut started(), rtt_us, 3, &mut avoiding(20)), cwnd, "RTT {rtt_us} µs");
+        }
+    }
+
+    /// 1 packet waits, not more than gamma: one packet delivered, one more. 2 wait: what fills the path
+    /// without a queue is 20 × 100 / 110 = 18, and one more for the rounding; 3/4 of 19 is below it.
+    #[test]
+    fn slow_start_ends_when_more_than_gamma_wait() {
+        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
+        assert_eq!(round(&mut started(), 105_000, 3, &mut knobs), 21);
+        assert!(knobs.in_slow_start());
+        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
+        assert_eq!(round(&mut started(), 110_000, 3, &mut knobs), 19);
+        assert_eq!(knobs.ssthresh, 19);
+    }
+
+    /// 19 ≥ 3/4 × 21: a window that grew keeps three quarters as ssthresh: 21/2 + 21/4 = 15.
+    #[test]
+    fn ssthresh_follows_a_window_that_grows() {
+        let mut knobs = avoiding(20);
+        round(&mut started(), 105_000, 3, &mut knobs);
+        assert_eq!((knobs.cwnd, knobs.ssthresh), (21, 15));
+    }
+
+    /// 10 packets wait, but of two samples both may be of delayed ACKs: Reno's 1/20 packet.
+    #[test]
+    fn two_samples_are_too_few_to_decide() {
+        assert_eq!(round(&mut started(), 150_000, 2, &mut avoiding(20)), 20);
+        assert_eq!(round(&mut started(), 150_000, 3, &mut avoiding(20)), 19);
+    }
+
+    #[test]
+    fn within_a_round_trip_only_slow_start_grows() {
+        let (mut vegas, mut flow) = started();
+        vegas.round.end = 10;
+        flow.una = 10;
+        let ack = Ack { acked: 2, delivered: 2, rtt_us: Some(99), ..Ack::default() };
+        let mut slow = Knobs::new(20, INFINITE_SSTHRESH);
+        vegas.on_ack(&ack, &flow, &mut slow);
+        assert_eq!(slow.cwnd, 22);
+        let mut avoiding = avoiding(2);
+        (0..10).for_each(|_| vegas.on_ack(&ack, &flow, &mut avoiding));
+        assert_eq!(avoiding.cwnd, 2);
+    }
+
+    /// 10 packets wait; in Disorder Reno grows by 1 for 20 delivered. Back in Open the RTTs start anew.
+    #[test]
+    fn outside_the_open_state_it_is_reno() {
+        let (mut vegas, mut flow) = started();
+        let mut knobs = avoiding(20);
+        vegas.on_state(State::Disorder, &flow, &mut knobs);
+        flow.una = 20;
+        vegas.on_ack(&Ack { delivered: 20, ..Ack::default() }, &flow, &mut knobs);
+        assert_eq!(knobs.cwnd, 21);
+        flow.nxt = 50;
+        vegas.on_state(State::Open, &flow, &mut knobs);
+        assert_eq!((vegas.mode, vegas.round.end, vegas.round.samples), (Mode::Vegas, 50, 0));
+        assert_eq!(vegas.base_rtt_us, 100_000);
+    }
+
+    #[test]
+    fn idle_forgets_the_smallest_rtt() {
+        let (mut vegas, flow) = started();
+        vegas.on_restart(&flow, &mut avoiding(20));
+        assert_eq!(vegas.base_rtt_us, NO_RTT_US);
+    }
+
+    /// 2 × 900 / 100 = 18 wait: 1 packet would be left.
+    #[test]
+    fn the_window_never_falls_below_two_packets() {
+        assert_eq!(round(&mut started(), 1_000_000, 3, &mut avoiding(2)), 2);
+    }
+
+    /// 50 000 × 100 000 = 5 × 10⁹ is 705 032 704 in 32 bits: 7050 packets seem to wait, not 50 000.
+    #[test]
+    fn the_estimate_wraps_in_32_bits_as_in_linux() {
+        let mut pair = started();
+        round(&mut pair, 200_000, 3, &mut avoiding(50_000));
+        assert_eq!(pair.0.diff, 7050);
+    }
+}

@@ -1,0 +1,302 @@
+//! What holds for every algorithm of the registry, whatever a sender tells it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use proptest::prelude::*;
+use tussle_core::Time;
+use tussle_core::cc::{CongestionControl, Entry, Knobs, REGISTRY, Recovery};
+use tussle_core::tcp::{Ack, Cause, Flow, State, WindowUse};
+
+/// Largest window of these tests, in packets: 1.5 GB in flight.
+const CWND_MAX: u32 = 1 << 20;
+/// Longest RTT that reaches the smoothed estimate: 300 s.
+const RTT_MAX_US: u32 = 300_000_000;
+
+/// One thing that happens to a sender.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// An ACK comes after `span_ns`.
+    Ack { acked: u32, rtt_us: Option<u32>, span_ns: u64 },
+    /// Congestion is found.
+    Congestion(Cause),
+    /// Packets come out of order.
+    Disorder,
+    /// All is repaired.
+    Repaired,
+    /// The last reduction was a false alarm.
+    Undo,
+    /// Everything was acknowledged, and after `idle_ns` there is something to send again.
+    Restart { idle_ns: u64 },
+    /// The sender sets the window.
+    Window(u32),
+    /// The application begins, or ceases, to use the whole window.
+    Use(Usage),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Usage {
+    Whole,
+    Part,
+}
+
+fn span_ns() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        2 => Just(0),
+        4 => 0..1_000_000u64,
+        3 => 0..200_000_000u64,
+        1 => 0..1_000_000_000_000u64,
+    ]
+}
+
+fn rtt_us() -> impl Strategy<Value = Option<u32>> {
+    prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(0)),
+        1 => Just(Some(1)),
+        6 => (0..300_000u32).prop_map(Some),
+        1 => (0..=i32::MAX.unsigned_abs()).prop_map(Some),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let cause = prop_oneof![Just(Cause::Loss), Just(Cause::Timeout), Just(Cause::Ecn)];
+    prop_oneof![
+        30 => (0..3u32, rtt_us(), span_ns()).prop_map(|(acked, rtt_us, span_ns)| Event::Ack { acked, rtt_us, span_ns }),
+        6 => (0..=CWND_MAX, rtt_us(), span_ns()).prop_map(|(acked, rtt_us, span_ns)| Event::Ack { acked, rtt_us, span_ns }),
+        3 => cause.prop_map(Event::Congestion),
+        1 => Just(Event::Disorder),
+        3 => Just(Event::Repaired),
+        1 => Just(Event::Undo),
+        1 => span_ns().prop_map(|idle_ns| Event::Restart { idle_ns }),
+        1 => (1..=CWND_MAX).prop_map(Event::Window),
+        1 => prop_oneof![Just(Usage::Whole), Just(Usage::Part)].prop_map(Event::Use),
+    ]
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    prop::collection::vec(event(), 1..200)
+}
+
+fn hz() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(100), Just(250), Just(1000)]
+}
+
+/// The part of a sender that an algorithm can see: its order of calls and its bounds, but no network.
+struct Sender {
+    cc: Box<dyn CongestionControl>,
+    flow: Flow,
+    knobs: Knobs,
+}
+
+impl Sender {
+    fn new(cc: Box<dyn CongestionControl>, hz: u32) -> Sender {
+        let flow = Flow { usage: WindowUse::limited(), ..Flow::new(hz, 1448) };
+        let mut knobs = Knobs::default();
+        knobs.cwnd_clamp = CWND_MAX;
+        let mut sender = Sender { cc, flow, knobs };
+        sender.cc.on_start(&sender.flow, &mut sender.knobs);
+        sender.fill_window();
+        sender
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Ack { acked, rtt_us, span_ns } => {
+                self.flow.now += Time::from_ns(span_ns);
+                self.on_ack(acked.min(self.flow.packets_out()), rtt_us);
+            }
+            Event::Congestion(cause) => self.on_congestion(cause),
+            Event::Disorder if self.flow.state == State::Open => self.enter(State::Disorder),
+            Event::Disorder => {}
+            Event::Repaired => self.enter(State::Open),
+            Event::Undo => {
+                self.knobs.cwnd = self.cc.on_undo(&self.flow, &self.knobs);
+                self.knobs.ssthresh = self.knobs.ssthresh.max(self.flow.prior_cwnd);
+            }
+            Event::Restart { idle_ns } => {
+                self.flow.now += Time::from_ns(idle_ns);
+                self.flow.una = self.flow.nxt;
+                self.cc.on_restart(&self.flow, &mut self.knobs);
+            }
+            Event::Window(cwnd) => self.knobs.cwnd = cwnd,
+            Event::Use(Usage::Whole) => self.flow.usage = WindowUse::limited(),
+            Event::Use(Usage::Part) => self.flow.usage = WindowUse::default(),
+        }
+        self.check(event);
+        self.fill_window();
+    }
+
+    fn on_ack(&mut self, acked: u32, rtt_us: Option<u32>) {
+        self.flow.una += acked;
+        self.flow.delivered += acked;
+        if let Some(rtt_us) = rtt_us {
+            self.flow.rtt.update(rtt_us.min(RTT_MAX_US), self.flow.una, self.flow.nxt);
+            self.flow.rtt.update_min(rtt_us, self.flow.now);
+        }
+        let ack = Ack { acked, delivered: acked, rtt_us, in_flight: self.flow.in_flight(), ..Ack::default() };
+        self.cc.on_sample(&ack, &self.flow, &mut self.knobs);
+        let reducing = matches!(self.flow.state, State::Cwr | State::Recovery);
+        if !reducing || self.cc.needs().recovery == Recovery::Own {
+            self.cc.on_ack(&ack, &self.flow, &mut self.knobs);
+        }
+    }
+
+    fn on_congestion(&mut self, cause: Cause) {
+        let next = match cause {
+            Cause::Loss => State::Recovery,
+            Cause::Timeout => State::Loss,
+            Cause::Ecn => State::Cwr,
+        };
+        self.flow.prior_cwnd = self.knobs.cwnd;
+        self.flow.high_seq = self.flow.nxt;
+        self.knobs.ssthresh = self.cc.on_congestion(cause, &self.flow, &self.knobs);
+        assert!(self.knobs.ssthresh >= 2, "{} asks for ssthresh {}", self.cc.name(), self.knobs.ssthresh);
+        self.enter(next);
+        self.knobs.cwnd = if next == State::Loss { 1 } else { self.knobs.cwnd.min(self.knobs.ssthresh) };
+    }
+
+    fn enter(&mut self, next: State) {
+        self.cc.on_state(next, &self.flow, &mut self.knobs);
+        self.flow.state = next;
+    }
+
+    fn fill_window(&mut self) {
+        if self.flow.packets_out() < self.knobs.cwnd {
+            self.flow.nxt = self.flow.una + self.knobs.cwnd;
+        }
+        self.flow.last_sent = self.flow.now;
+    }
+
+    fn check(&self, event: Event) {
+        let (name, Knobs { cwnd, ssthresh, .. }) = (self.cc.name(), &self.knobs);
+        assert!((1..=CWND_MAX).contains(cwnd), "{name} has a window of {cwnd} after {event:?}");
+        assert!(*ssthresh >= 1, "{name} has an ssthresh of {ssthresh} after {event:?}");
+        self.cc.internals(&mut |quantity, value| {
+            assert!(value.is_finite(), "{name}.{quantity} is {value} after {event:?}");
+        });
+    }
+}
+
+/// The windows and thresholds after each event, and all that the algorithm keeps at the end.
+fn run(cc: Box<dyn CongestionControl>, events: &[Event], hz: u32) -> (Vec<(u32, u32)>, String) {
+    let mut sender = Sender::new(cc, hz);
+    let windows = events.iter().map(|&event| {
+        sender.handle(event);
+        (sender.knobs.cwnd, sender.knobs.ssthresh)
+    });
+    (windows.collect(), format!("{:?}", sender.cc))
+}
+
+fn build(entry: &Entry, given: &[(&str, i64)]) -> Box<dyn CongestionControl> {
+    let given: BTreeMap<_, _> = given.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    (entry.build)(&entry.parameters(&given).expect("the values are in the declared range"), 7)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn windows_stay_in_bounds_whatever_happens(events in events(), hz in hz()) {
+        for entry in REGISTRY {
+            run(entry.build_default(), &events, hz);
+        }
+    }
+
+    #[test]
+    fn the_same_events_and_seed_give_the_same_windows(events in events(), hz in hz()) {
+        for entry in REGISTRY {
+            prop_assert_eq!(run(build(entry, &[]), &events, hz), run(build(entry, &[]), &events, hz));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn windows_stay_in_bounds_with_each_parameter_at_its_extremes(events in events(), hz in hz()) {
+        for entry in REGISTRY {
+            for parameter in entry.parameters {
+                run(build(entry, &[(parameter.name, parameter.min)]), &events, hz);
+                run(build(entry, &[(parameter.name, parameter.max)]), &events, hz);
+            }
+        }
+    }
+
+    #[test]
+    fn windows_stay_in_bounds_with_any_parameters(
+        events in events(),
+        fractions in prop::collection::vec(0.0..=1.0f64, 32),
+    ) {
+        for entry in REGISTRY {
+            let given: Vec<_> = entry.parameters.iter().zip(&fractions).map(|(p, f)| (p.name, between(p.min, p.max, *f))).collect();
+            run(build(entry, &given), &events, 250);
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "a test may miss the last bit"
+)]
+fn between(min: i64, max: i64, fraction: f64) -> i64 {
+    min + ((max - min) as f64 * fraction) as i64
+}
+
+#[test]
+fn every_name_is_unique_and_that_of_a_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cc");
+    let mut names = BTreeSet::new();
+    for entry in REGISTRY {
+        let name = entry.name;
+        assert!(names.insert(name), "two algorithms are called {name}");
+        let is_a_file =
+            folder.join(format!("{name}.rs")).is_file() || folder.join(name).join("mod.rs").is_file();
+        assert!(is_a_file, "src/cc has no file for {name}");
+        assert_eq!(entry.build_default().name(), name);
+    }
+}
+
+#[test]
+fn every_entry_says_what_it_is() {
+    for Entry { name, idea, source, agrees_with, parameters, .. } in REGISTRY {
+        assert!(
+            ![idea, source, agrees_with].iter().any(|text| text.is_empty()),
+            "{name} leaves a text empty"
+        );
+        for parameter in *parameters {
+            assert!(!parameter.meaning.is_empty(), "{name} does not say what {} means", parameter.name);
+        }
+    }
+}
+
+#[test]
+fn every_default_lies_in_its_range() {
+    for entry in REGISTRY {
+        let mut names = BTreeSet::new();
+        for p in entry.parameters {
+            let who = format!("{}'s {}", entry.name, p.name);
+            assert!(names.insert(p.name), "{who} is declared twice");
+            assert!(
+                (p.min..=p.max).contains(&p.default),
+                "{who}: {} is not in {} to {}",
+                p.default,
+                p.min,
+                p.max
+            );
+        }
+    }
+}
+
+#[test]
+fn every_inner_quantity_has_one_name() {
+    for entry in REGISTRY {
+        let mut names = BTreeSet::new();
+        let sender = Sender::new(entry.build_default(), 250);
+        sender.cc.internals(&mut |quantity, _| {
+            assert!(names.insert(quantity), "{}.{quantity} comes twice", entry.name);
+        });
+    }
+}
