@@ -117,7 +117,7 @@ Buffer = Annotated[str, _quantity(units.buffer, _room), _text_like("1 bdp")]
 def _whole(least: int, most: int) -> BeforeValidator:
     def check(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise refusal(f"{shown(value)} is not a whole number; give {least} to {most}")
+            raise refusal(f"{shown(value)} is not a whole number; write one, like {max(least, 1)}")
         if not least <= value <= most:
             raise refusal(f"{shown(value)}; give {least} to {most}")
         return value

@@ -53,7 +53,7 @@ class Scenario(Table):
     duration: Axis[PositiveTime]
     """How long each run lasts, in simulated time."""
     steady: Steady = Steady()
-    """The interval that the metrics measure."""
+    """The part of the run that the metrics measure."""
     seed: Seed = 1
     """Decides every random draw: the same scenario with the same seed gives the same bytes."""
     repetitions: Repetitions = 1

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from tussle import units
@@ -21,7 +20,6 @@ _DEFAULTS = {"loss": "0 %", "queue": {"kind": "fifo", "limit": "1 bdp"}, "revers
 Element = dict[str, Any]
 
 
-@lru_cache(maxsize=1024)
 def complete_path(path: Path) -> Path:
     """Fill in what the path does not give: from its profile, from the defaults, and on the way back as there.
 

@@ -31,7 +31,12 @@ class Problem(NamedTuple):
 def problems_of(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
     """Return pydantic's findings, worded for people."""
     details = error.errors(include_url=False, include_context=False)
-    return [_problem(each, model) for each in details]
+    return [_problem(each, model) for each in details if not _follows_from_another(each)]
+
+
+def _follows_from_another(error: ErrorDetails) -> bool:
+    """Tell whether pydantic only counts the items that it has already refused."""
+    return error["type"] == "too_short" and bool(error["input"])
 
 
 def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
@@ -53,10 +58,21 @@ def _what(error: ErrorDetails) -> str:
             return "there is none; give at least one [[flows]] table"
         case "tuple_type":
             return f"{value} is not a list of tables; write [[{_dotted(location)}]] above each"
-        case "model_type" | "dict_type" if location:
-            return f"{value} is not a table; write its keys under [{_dotted(location)}]"
+        case "model_type" | "dict_type":
+            return f"{value} is not a table; write its keys under {_header(location)}"
         case _:
             return f"{value}: {error['msg'].lower()}"
+
+
+def _header(location: tuple[int | str, ...]) -> str:
+    """Return what a person writes above the keys of the table at `location`."""
+    match location:
+        case ():
+            return "names such as [path]"
+        case (*outer, int()):
+            return f"[[{_dotted(outer)}]]"
+        case _:
+            return f"[{'.'.join(_plain(part) for part in location if isinstance(part, str))}]"
 
 
 def _dotted(location: Iterable[int | str]) -> str:

@@ -114,7 +114,7 @@ def _flow_timing_problems(scenario: Scenario, sender: _Sender) -> Iterator[Probl
     start = (
         flow.start
         if not units.time(scenario.start_jitter)
-        else f"{flow.start} + {scenario.start_jitter} of jitter"
+        else f"{flow.start} (and up to {scenario.start_jitter} of jitter)"
     )
     if latest_ns >= units.time(duration):
         yield Problem(f"{sender.where}.start", f"{start} is not before the end of the run at {duration}")
@@ -152,7 +152,7 @@ def _senders(scenario: Scenario) -> list[_Sender]:
     """Every flow of every table, named."""
     senders: list[_Sender] = []
     for index, flow in enumerate(scenario.flows):
-        for number in range(cast(int, flow.count)):
+        for number in range(cast("int", flow.count)):
             given = flow.name if flow.count == 1 else f"{flow.name}-{number}"
             name = given if flow.name else f"flow-{len(senders)}"
             senders.append(_Sender(f"flows.{index}", str(name), flow))

@@ -31,13 +31,7 @@ from tussle.scenario.fields import (
 class Table(BaseModel):
     """A table of the scenario file: unknown keys are refused, values never change."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        use_attribute_docstrings=True,
-        validate_by_name=True,
-        validate_by_alias=True,
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Queue(Table):

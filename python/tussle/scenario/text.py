@@ -1,5 +1,6 @@
 """Scenario files and settings as text: TOML in, TOML out."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +57,10 @@ def with_settings(tables: Mapping[str, Any], settings: Mapping[str, Any]) -> dic
     """Return a copy of the tables with each setting at its dotted key; missing tables are made."""
     changed = dict(tables)
     for key, value in settings.items():
-        changed = _with_value(changed, key.split("."), value)
+        try:
+            changed = _with_value(changed, key.split("."), value)
+        except IndexError as error:
+            raise TussleError(f"setting {key}: {error}") from None
     return changed
 
 
@@ -65,10 +69,8 @@ def _with_value(at: Any, keys: list[str], value: Any) -> Any:
         return value
     key, *rest = keys
     if isinstance(at, list):
-        if not key.isdecimal() or int(key) >= len(at):
-            raise TussleError(
-                f"setting: there is no flow {shown(key)}; flows are counted from 0 to {len(at) - 1}"
-            )
+        if not re.fullmatch("[0-9]{1,9}", key) or int(key) >= len(at):
+            raise IndexError(f"there is no item {key}; items are counted from 0 to {len(at) - 1}")
         index = int(key)
         return [*at[:index], _with_value(at[index], rest, value), *at[index + 1 :]]
     table = at if isinstance(at, Mapping) else {}

@@ -1,0 +1,119 @@
+"""Whatever is written, the answer is a scenario or sentences, and never another exception."""
+
+import tomllib
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tussle.errors import TussleError
+from tussle.scenario import Scenario, value_of_text
+from tussle.scenario.text import parse_toml
+
+WHOLE = {
+    "question": "Who wins?",
+    "duration": ["60 s", "90 s"],
+    "steady": {"from": "20 s", "to": "50 s"},
+    "seed": 3,
+    "repetitions": 2,
+    "start_jitter": "10 ms",
+    "record": {"samples": "100 ms", "events": "on"},
+    "path": {
+        "profile": "dsl",
+        "rate": "100 Mbit/s",
+        "rtt": "40 ms",
+        "loss": "0.01 %",
+        "queue": {"kind": "fifo", "limit": ["1 bdp", "300 kB", "100 packets", "40 ms"]},
+        "reverse": {"rate": "1 Mbit/s", "loss": 0, "queue": {"limit": "1 bdp"}},
+    },
+    "flows": [
+        {
+            "algorithm": ["reno", "cubic"],
+            "name": "alice",
+            "count": 2,
+            "start": "1 s",
+            "stop": "55 s",
+            "bytes": "1 GB",
+            "access": {"rate": "1 Gbit/s", "delay": "1 ms"},
+            "receiver_access": {"delay": "1 ms"},
+            "parameters": {},
+            "ecn": "on",
+            "pacing": "on",
+            "receive_window": "1 MiB",
+            "segment": "1000 B",
+        },
+        {"algorithm": "vegas"},
+    ],
+}
+
+numbers = st.one_of(st.integers(), st.floats(), st.integers(-(10**4000), 10**4000), st.booleans(), st.none())
+quantities = st.builds(
+    "{} {}".format,
+    st.one_of(st.integers(-3, 10**12), st.floats()),
+    st.sampled_from(["bit/s", "Mbit/s", "ms", "s", "h", "packets", "kB", "bdp", "%", "", "x"]),
+)
+names = st.sampled_from(["reno", "cubic", "bic", "vegas", "lan", "fifo", "on", "off", "change", "flow-0"])
+scalars = st.one_of(numbers, quantities, names, st.text(max_size=12))
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def keys_of(tables: Any, prefix: str = "") -> list[str]:
+    """Every dotted key of the tables, tables included."""
+    items = dict(enumerate(tables)) if isinstance(tables, list) else tables
+    if not isinstance(items, dict):
+        return []
+    below = [deeper for key, value in items.items() for deeper in keys_of(value, f"{prefix}{key}.")]
+    return [*(f"{prefix}{key}" for key in items), *below]
+
+
+def scenario_or_sentences(make) -> None:
+    try:
+        made = make()
+    except TussleError as error:
+        sentences = str(error).splitlines()
+        assert sentences
+        for sentence in sentences:
+            assert sentence.startswith(("scenario", "setting "))
+            assert sentence.isprintable()
+    else:
+        assert isinstance(made, Scenario)
+        assert Scenario.from_dict(tomllib.loads(made.to_toml())) == made
+
+
+def test_the_whole_scenario_is_one():
+    assert Scenario.from_dict(WHOLE).points()
+
+
+@given(st.dictionaries(st.sampled_from(keys_of(WHOLE)), values, min_size=1, max_size=3))
+def test_other_values_give_a_scenario_or_sentences(settings: dict[str, Any]):
+    scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).with_settings(settings))
+
+
+@given(st.sampled_from(keys_of(WHOLE)), quantities)
+def test_other_quantities_give_a_scenario_or_sentences(key: str, quantity: str):
+    scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).set(key, quantity))
+
+
+@given(values)
+def test_anything_at_all_gives_a_scenario_or_sentences(anything: Any):
+    scenario_or_sentences(lambda: Scenario.from_dict(anything))
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_any_setting_gives_a_scenario_or_sentences(key: str, text: str):
+    scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).set(key, value_of_text(text)))
+
+
+@given(st.data())
+def test_a_mangled_file_gives_a_scenario_or_sentences(data: st.DataObject):
+    text = Scenario.from_dict(WHOLE).to_toml()
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(start + 20, len(text))))
+    mangled = text[:start] + data.draw(st.text(max_size=10)) + text[end:]
+    scenario_or_sentences(lambda: Scenario.from_dict(parse_toml(mangled, "scenario")))

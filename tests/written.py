@@ -1,0 +1,24 @@
+"""A scenario as a person writes it, for tests to vary."""
+
+import tomllib
+from typing import Any
+
+from tussle.scenario import Scenario
+
+WRITTEN = """
+question = "Does Reno fill the link?"
+duration = "60 s"
+
+[path]
+rate = "100 Mbit/s"
+rtt = "40 ms"
+
+[[flows]]
+algorithm = "reno"
+"""
+
+
+def scenario(**changes: Any) -> Scenario:
+    """One Reno flow on 100 Mbit/s and 40 ms for 60 s, with other values at some keys (`__` for the dot)."""
+    base = Scenario.from_dict(tomllib.loads(WRITTEN))
+    return base.with_settings({key.replace("__", "."): value for key, value in changes.items()})
