@@ -6,6 +6,7 @@ and the report can be tested without an engine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -54,10 +55,18 @@ class PlausibleDataset:
 
 def by_hand(**tables: Iterable[Row]) -> PlausibleDataset:
     """A dataset of exactly these rows; tables not given are empty."""
-    frames = {name: pl.LazyFrame(list(rows)) for name, rows in tables.items()}
+    return _dataset({name: pl.LazyFrame(list(rows)) for name, rows in tables.items()})
+
+
+def _dataset(frames: dict[str, pl.LazyFrame]) -> PlausibleDataset:
     empty = pl.LazyFrame(schema={"run": pl.UInt32})
-    names = ("runs", "flows", "samples", "links", "events")
-    return PlausibleDataset(**{name: frames.get(name, empty) for name in names})
+    return PlausibleDataset(
+        runs=frames.get("runs", empty),
+        flows=frames.get("flows", empty),
+        samples=frames.get("samples", empty),
+        links=frames.get("links", empty),
+        events=frames.get("events", empty),
+    )
 
 
 def run_row(run: int, **others: Any) -> Row:
@@ -134,18 +143,14 @@ def sweep(points: Sequence[dict[str, str]], repetitions: int = 1) -> PlausibleDa
         names = [axes[f"flows.{i}.algorithm"] for i in range(9) if f"flows.{i}.algorithm" in axes]
         for name, rows in _fluid(run, names or ["cubic"], repetition).items():
             tables[name] += rows
-    events = [
-        {"run": 0, "time_s": 3.1, "kind": "drop", "flow": 0, "link": "bottleneck", "packet": 900}
-        | {"cwnd_packets": 666, "ssthresh_packets": None}
-    ]
-    frames = {name: pl.LazyFrame(rows, infer_schema_length=None) for name, rows in tables.items()}
-    return PlausibleDataset(events=pl.LazyFrame(events), **frames)
+    return _dataset({name: pl.LazyFrame(rows, infer_schema_length=None) for name, rows in tables.items()})
 
 
 def _fluid(run: int, names: Sequence[str], repetition: int) -> dict[str, list[Row]]:
     """Windows that grow by `GROWTH_PACKETS` a step and are cut to `KEPT` when the buffer is full."""
     starts = [0.0, 10.0, 10.0, 10.0, 10.0][: len(names)]
-    windows, thresholds = [10.0] * len(names), [None] * len(names)
+    windows = [10.0] * len(names)
+    thresholds: list[int | None] = [None] * len(names)
     delivered, retransmitted = [0] * len(names), [0] * len(names)
     samples, links, through, dropped, before = [], [], 0, 0, 0.0
     for step in range(601):
@@ -154,7 +159,7 @@ def _fluid(run: int, names: Sequence[str], repetition: int) -> dict[str, list[Ro
         queue = max(0.0, sum(windows[i] for i in active) - BDP_PACKETS)
         full = queue > BUFFER_PACKETS
         for i in active:
-            slow = thresholds[i] is None or windows[i] < thresholds[i]
+            slow = windows[i] < (thresholds[i] or math.inf)
             if names[i] == "vegas" and queue * windows[i] / sum(windows[j] for j in active) > 4:
                 windows[i] = max(2.0, windows[i] - 2.0)
                 thresholds[i] = int(windows[i])

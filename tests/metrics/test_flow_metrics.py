@@ -1,13 +1,12 @@
 """Metrics of flows, on cases worked by hand."""
 
-import polars as pl
 import pytest
 
-from plausible import by_hand, flow_row, run_row
+from plausible import PlausibleDataset, by_hand, flow_row, run_row
 from tussle.metrics import REGISTRY
 
 
-def two_flows(first: dict, second: dict) -> pl.DataFrame:
+def two_flows(first: dict, second: dict) -> PlausibleDataset:
     return by_hand(runs=[run_row(0)], flows=[flow_row(0, 0, **first), flow_row(0, 1, **second)])
 
 

@@ -6,29 +6,17 @@ import re
 
 import polars as pl
 
+from tussle.dataset.schema import RUNS
 from tussle.metrics._metric import Tables
 
-_RUN_COLUMNS = frozenset(
-    {
-        "run",
-        "point",
-        "repetition",
-        "seed",
-        "duration_s",
-        "steady_from_s",
-        "steady_to_s",
-        "link_rate_bit_per_s",
-        "base_rtt_ms",
-        "buffer_packets",
-    }
-)
 _PAIR = 2
 _ALGORITHM_AXIS = re.compile(r"flows\.\d+\.algorithm")
 
 
 def axis_columns(tables: Tables) -> list[str]:
     """List the columns of `runs` that are axes of the scenario, each named by its path in it."""
-    return [name for name in tables.runs.collect_schema().names() if name not in _RUN_COLUMNS]
+    declared = {column.name for column in RUNS.columns}
+    return [name for name in tables.runs.collect_schema().names() if name not in declared]
 
 
 def pairs(tables: Tables) -> pl.DataFrame:

@@ -42,8 +42,9 @@ def representative_runs(tables: Tables) -> pl.DataFrame:
     median = pl.col("goodput_bit_per_s").median().over("point", "flow")
     return (
         points.join(goodputs, on="run")
+        .sort("point", "run", "flow")
         .with_columns(((pl.col("goodput_bit_per_s") - median) ** 2).alias("square"))
-        .group_by("point", "run")
+        .group_by("point", "run", maintain_order=True)
         .agg(pl.col("square").sum())
         .sort("point", "square", "run")
         .group_by("point", maintain_order=True)

@@ -9,8 +9,8 @@ from tussle.metrics._metric import Tables
 BOTTLENECK = "bottleneck"
 """The name that scenarios give to the link they compare algorithms on."""
 
-_INSTANT_S = 1e-9
-"""Half of the shortest difference of two times, so that equal times compare as equal."""
+_INSTANT_S = 5e-10
+"""Half of the shortest difference of two times, 1 ns, so that equal times compare as equal."""
 
 
 def steady_bottleneck(tables: Tables) -> pl.LazyFrame:
@@ -22,9 +22,9 @@ def steady_bottleneck(tables: Tables) -> pl.LazyFrame:
     runs = tables.runs.select("run", "steady_from_s", "steady_to_s", "link_rate_bit_per_s")
     return (
         tables.links.filter(pl.col("link") == BOTTLENECK)
+        .join(runs, on="run")
         .sort("run", "time_s")
         .with_columns(pl.col("time_s").diff().over("run").fill_null(pl.col("time_s")).alias("interval_s"))
-        .join(runs, on="run")
         .filter(
             pl.col("time_s") > pl.col("steady_from_s") + _INSTANT_S,
             pl.col("time_s") <= pl.col("steady_to_s") + _INSTANT_S,

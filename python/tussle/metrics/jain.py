@@ -12,7 +12,12 @@ def compute(tables: Tables) -> pl.DataFrame:
     goodput = pl.col("goodput_bit_per_s")
     squares = pl.len() * (goodput**2).sum()
     index = pl.when(squares > 0).then(goodput.sum() ** 2 / squares)
-    return tables.flows.group_by("run").agg(index.alias("jain_index")).sort("run").collect()
+    return (
+        tables.flows.sort("run", "flow")
+        .group_by("run", maintain_order=True)
+        .agg(index.alias("jain_index"))
+        .collect()
+    )
 
 
 METRIC = Metric(

@@ -17,7 +17,7 @@ def compute(tables: Tables) -> pl.DataFrame:
     mean = (pl.col("mean_backlog_packets") * pl.col("interval_s")).sum() / pl.col("interval_s").sum()
     return (
         steady_bottleneck(tables)
-        .group_by("run")
+        .group_by("run", maintain_order=True)
         .agg(
             mean.alias("queue_mean_packets"),
             pl.col("max_backlog_packets").max().cast(pl.Float64).alias("queue_max_packets"),

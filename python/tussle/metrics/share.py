@@ -12,8 +12,8 @@ def compute(tables: Tables) -> pl.DataFrame:
     goodput = pl.col("goodput_bit_per_s")
     total = goodput.sum().over("run")
     return (
-        tables.flows.select("run", "flow", pl.when(total > 0).then(goodput / total).alias("share"))
-        .sort("run", "flow")
+        tables.flows.sort("run", "flow")
+        .select("run", "flow", pl.when(total > 0).then(goodput / total).alias("share"))
         .collect()
     )
 

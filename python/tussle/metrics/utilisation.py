@@ -12,7 +12,13 @@ def compute(tables: Tables) -> pl.DataFrame:
     """`run, utilisation`, 0 to 1, of the steady interval."""
     interval = pl.col("interval_s")
     mean = (pl.col("utilisation") * interval).sum() / interval.sum()
-    return steady_bottleneck(tables).group_by("run").agg(mean.alias("utilisation")).sort("run").collect()
+    return (
+        steady_bottleneck(tables)
+        .group_by("run", maintain_order=True)
+        .agg(mean.alias("utilisation"))
+        .sort("run")
+        .collect()
+    )
 
 
 METRIC = Metric(

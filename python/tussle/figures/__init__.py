@@ -1,0 +1,73 @@
+"""Figures: charts drawn from tables, computing nothing.
+
+Each figure is a file of this folder that defines `FIGURE`; the registry is found from the files.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from difflib import get_close_matches
+from importlib import import_module
+
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._palette import algorithm_colour
+from tussle.figures._save import save
+from tussle.figures._style import CONFIG
+from tussle.metrics import Tables
+
+__all__ = ["REGISTRY", "Chart", "Figure", "View", "algorithm_colour", "draw", "save"]
+
+_ROWS_WITHOUT_SAMPLING = 3
+"""With sampling off, series have rows at the ends of the steady interval and of the run only."""
+
+
+def _find() -> dict[str, Figure]:
+    names = sorted(
+        module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")
+    )
+    found = [import_module(f"{__name__}.{name}").FIGURE for name in names]
+    return {figure.name: figure for figure in found}
+
+
+REGISTRY: dict[str, Figure] = _find()
+"""Every figure by name."""
+
+
+def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
+    """Draw a figure by its name.
+
+    Raises TussleError for an unknown name and for tables that lack what it shows.
+    """
+    if name not in REGISTRY:
+        raise TussleError(f"there is no figure “{name}”{_nearest(name)}; there are: {', '.join(REGISTRY)}.")
+    figure = REGISTRY[name]
+    for table in figure.needs:
+        if not _is_sampled(tables, table):
+            raise TussleError(
+                f"this dataset has no {table}, which the figure “{name}” shows; "
+                'run again with --set record.samples="100 ms".'
+            )
+    return figure.draw(tables, view or View()).configure(**CONFIG)
+
+
+def is_drawable(name: str, tables: Tables) -> bool:
+    """Say whether the tables hold the time series that a figure needs."""
+    return all(_is_sampled(tables, table) for table in REGISTRY[name].needs)
+
+
+def _is_sampled(tables: Tables, table: str) -> bool:
+    frame: pl.LazyFrame = getattr(tables, table)
+    if "time_s" not in frame.collect_schema():
+        return False
+    times = (
+        frame.group_by("run").agg(pl.col("time_s").n_unique()).select(pl.col("time_s").max()).collect().item()
+    )
+    return times is not None and times > _ROWS_WITHOUT_SAMPLING
+
+
+def _nearest(name: str) -> str:
+    near = get_close_matches(name, REGISTRY, n=1)
+    return f", did you mean “{near[0]}”" if near else ""

@@ -1,0 +1,38 @@
+"""What a figure is, and what it may be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import altair as alt
+
+from tussle.metrics import Tables
+
+Chart = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
+
+
+@dataclass(frozen=True)
+class View:
+    """What of a dataset to draw, and how large."""
+
+    point: int | None = None
+    """One point of the scenario; `None`: all of them, side by side."""
+    width_px: int = 640
+    """Width of a panel with a time axis."""
+    most_rows: int = 1000
+    """Rows that a series may have; longer ones are thinned so that their extremes stay."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart that can be drawn from the tables of any engine."""
+
+    name: str
+    """The name of its file, of its entry in the registry and on the command line."""
+    shows: str
+    """What is seen, in a sentence."""
+    needs: tuple[str, ...]
+    """The tables that it reads beside `runs` and `flows`."""
+    draw: Callable[[Tables, View], Chart]
+    """Gives the chart; raises TussleError when the tables are none that it can show."""

@@ -1,0 +1,109 @@
+"""Colours: one for each algorithm, and a scale for shares around the fair one."""
+
+from __future__ import annotations
+
+from colorsys import hls_to_rgb
+from hashlib import sha256
+
+_ALGORITHMS = {
+    "reno": "#3663db",
+    "cubic": "#b84a14",
+    "bic": "#875581",
+    "vegas": "#40a179",
+    "westwood": "#ea6a66",
+    "veno": "#c374d5",
+    "htcp": "#1f744f",
+    "hybla": "#2b97ee",
+    "illinois": "#a48b08",
+    "lp": "#5e84a8",
+    "yeah": "#91726c",
+    "highspeed": "#cb5790",
+    "scalable": "#9a59be",
+    "bbr": "#268b2d",
+    "bbr3": "#b73b5d",
+    "dctcp": "#a78995",
+    "prague": "#ce533e",
+    "cdg": "#346d9f",
+    "nv": "#0f8d81",
+    "ledbat": "#7577e3",
+    "copa": "#6b6e1f",
+}
+"""Chosen for the largest distances between neighbours in this list, for readers with full colour vision and
+with each kind of colour blindness, among colours that stand out from white and from near black (3 to 1)."""
+
+SHARES = (
+    "#8f3f05",
+    "#c8690f",
+    "#ee9f4f",
+    "#f9cf9f",
+    "#f6f4f0",
+    "#b5d3e8",
+    "#6fabd4",
+    "#2f7cb5",
+    "#124e84",
+)
+"""Share of the first flow from 0 to 1 in even steps: orange below the fair half, blue above it."""
+
+GUIDE = "#808080"
+"""Guide lines and their labels: readable on white and on near black."""
+
+_BLACK, _NEAR_BLACK, _WHITE = "#000000", "#16181d", "#ffffff"
+
+
+def algorithm_colour(name: str) -> str:
+    """Give the colour of an algorithm; one that is not in the list gets its own from its name."""
+    if name in _ALGORITHMS:
+        return _ALGORITHMS[name]
+    hue = int.from_bytes(sha256(name.encode()).digest()[:2]) / 65536
+    return _at_middle_luminance(hue)
+
+
+def share_colour(share: float) -> str:
+    """Give the colour of a share of 0 to 1, between the two nearest of `SHARES`."""
+    place = min(max(share, 0.0), 1.0) * (len(SHARES) - 1)
+    below = min(int(place), len(SHARES) - 2)
+    part = place - below
+    mixed = zip(_channels(SHARES[below]), _channels(SHARES[below + 1]), strict=True)
+    return _hexadecimal([low + (high - low) * part for low, high in mixed])
+
+
+def ink_on(colour: str) -> str:
+    """Give the text colour, dark or light, that is easier to read on this one."""
+    return max(_BLACK, _WHITE, key=lambda ink: contrast(ink, colour))
+
+
+def contrast(one: str, other: str) -> float:
+    """Give the contrast of two colours, 1 to 21 (WCAG 2.2, contrast ratio)."""
+    brighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+def _at_middle_luminance(hue: float) -> str:
+    """Find the colour of this hue that stands out from white as much as from near black, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(16):
+        lightness = (low + high) / 2
+        colour = _hexadecimal(hls_to_rgb(hue, lightness, 0.55))
+        if contrast(colour, _WHITE) > contrast(colour, _NEAR_BLACK):
+            low = lightness
+        else:
+            high = lightness
+    return _hexadecimal(hls_to_rgb(hue, low, 0.55))
+
+
+def _luminance(colour: str) -> float:
+    red, green, blue = (_linear(channel) for channel in _channels(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(channel: float) -> float:
+    """Undo the transfer function of sRGB (IEC 61966-2-1)."""
+    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4  # noqa: PLR2004
+
+
+def _channels(colour: str) -> list[float]:
+    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+
+
+def _hexadecimal(channels: list[float] | tuple[float, float, float]) -> str:
+    return "#" + "".join(f"{round(channel * 255):02x}" for channel in channels)

@@ -1,0 +1,71 @@
+"""Figures of one run, for one point or for several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import altair as alt
+
+from tussle.errors import TussleError
+from tussle.figures._figure import Chart, View
+from tussle.figures._words import flows_in_words, network, other_axes_in_words
+from tussle.metrics import Tables, representative_runs, select_runs
+
+_MOST_PANELS = 16
+_COLUMNS = 4
+_SMALL_PX = 280
+_SMALL_ROWS = 400
+
+
+@dataclass(frozen=True)
+class Panels:
+    """How to draw one run, and what that shows."""
+
+    title: str
+    remark: str
+    """How to read it."""
+    draw: Callable[[Tables, View], Chart]
+
+
+def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
+    """Draw the run that stands for each point; with several points, as small panels side by side."""
+    chosen = representative_runs(tables).rows()
+    if view.point is not None:
+        chosen = [(point, run) for point, run in chosen if point == view.point]
+    if not chosen:
+        raise TussleError(
+            f"there is no point {view.point} in this dataset; it has points 0 to {_last(tables)}."
+        )
+    if len(chosen) > _MOST_PANELS:
+        raise TussleError(
+            f"this dataset has {len(chosen)} points, too many for one figure of time series; "
+            f"choose one of 0 to {_last(tables)}."
+        )
+    if len(chosen) == 1:
+        run = select_runs(tables, [chosen[0][1]])
+        remarks = filter(None, [other_axes_in_words(run), network(run), panels.remark])
+        title = alt.TitleParams(f"{panels.title}: {flows_in_words(run)}", subtitle="; ".join(remarks))
+        return panels.draw(run, view).properties(title=title)
+    small = replace(view, width_px=min(view.width_px, _SMALL_PX), most_rows=min(view.most_rows, _SMALL_ROWS))
+    drawn = [_small_panel(select_runs(tables, [run]), small, panels) for _, run in chosen]
+    title = alt.TitleParams(panels.title, subtitle=panels.remark)
+    return alt.concat(*drawn, columns=_columns(len(drawn)), title=title).resolve_scale(
+        color="independent", strokeDash="independent"
+    )
+
+
+def _small_panel(run: Tables, view: View, panels: Panels) -> Chart:
+    remarks = other_axes_in_words(run) or network(run)
+    title = alt.TitleParams(flows_in_words(run), subtitle=remarks, fontSize=12, subtitleFontSize=11, offset=4)
+    return panels.draw(run, view).properties(title=title)
+
+
+def _columns(panels: int) -> int:
+    """Keep the shape of squares of panels (a matrix of 2, 3 or 4 algorithms)."""
+    side = round(panels**0.5)
+    return side if side * side == panels else min(_COLUMNS, panels)
+
+
+def _last(tables: Tables) -> int:
+    return tables.runs.select("point").max().collect().item()

@@ -1,0 +1,87 @@
+"""What time series have in common: axes, colours, guide lines, titles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from tussle.figures._palette import GUIDE
+from tussle.figures._series import inline
+from tussle.figures._words import Line
+from tussle.metrics import Tables
+
+_MOST_IN_LEGEND = 8
+
+CONFIG = {
+    "background": "white",
+    "font": "Liberation Sans, Helvetica, Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": GUIDE,
+        "gridOpacity": 0.2,
+        "domainColor": GUIDE,
+        "tickColor": GUIDE,
+    },
+    "title": {"fontSize": 14, "subtitleFontSize": 12, "anchor": "start", "offset": 10},
+    "legend": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "symbolStrokeWidth": 2.5,
+    },
+}
+"""The look of every figure."""
+
+
+def time_axis(tables: Tables) -> alt.X:
+    """Give the time axis of a run, from its beginning to its end."""
+    end_s = tables.runs.select("duration_s").collect().item()
+    return alt.X("time_s:Q", title="time (s)", scale=alt.Scale(domain=[0, end_s], nice=False))
+
+
+def flow_encoding(look: list[Line]) -> dict[str, Any]:
+    """Give the colour and dashes of the column `series`, with a legend for a few flows."""
+    labels = [line.label for line in look]
+    legend = alt.Legend(orient="top", title=None) if 1 < len(look) <= _MOST_IN_LEGEND else None
+    return {
+        "color": alt.Color(
+            "series:N", scale=alt.Scale(domain=labels, range=[line.colour for line in look]), legend=legend
+        ),
+        "strokeDash": alt.StrokeDash(
+            "series:N",
+            scale=alt.Scale(domain=labels, range=[list(line.dash) or [1, 0] for line in look]),
+            legend=legend,
+        ),
+    }
+
+
+def level(value: float, label: str) -> alt.LayerChart:
+    """Draw a guide line across the figure at a height of `value`, named beyond its right end."""
+    data = inline(pl.DataFrame({"level": [value], "label": [label]}))
+    line = alt.Chart(data).mark_rule(color=GUIDE, strokeDash=[4, 3], strokeWidth=1).encode(y="level:Q")
+    name = (
+        alt.Chart(data)
+        .mark_text(color=GUIDE, align="left", dx=5, fontSize=11)
+        .encode(y="level:Q", x=alt.value("width"), text="label:N")
+    )
+    return layered(line, name)
+
+
+def layered(*parts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
+    """Draw charts over each other, the first at the bottom."""
+    return alt.LayerChart(layer=list(parts))
+
+
+def measured(tables: Tables) -> alt.Chart:
+    """Shade the interval over which the metrics are computed."""
+    interval = tables.runs.select("steady_from_s", "steady_to_s").collect()
+    return (
+        alt.Chart(inline(interval))
+        .mark_rect(color=GUIDE, opacity=0.09)
+        .encode(x="steady_from_s:Q", x2="steady_to_s:Q")
+    )

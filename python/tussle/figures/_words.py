@@ -1,0 +1,93 @@
+"""Names of flows and networks, as titles and legends say them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tussle.figures._palette import algorithm_colour
+from tussle.metrics import Tables, axis_columns
+
+_PAIR = 2
+
+
+@dataclass(frozen=True)
+class Line:
+    """How a flow is drawn."""
+
+    label: str
+    colour: str
+    dash: tuple[int, ...]
+
+
+_DASHES = ((), (6, 3), (2, 2), (8, 3, 2, 3))
+
+
+def lines(tables: Tables) -> list[Line]:
+    """Say how to draw each flow of a run, in the order of the flows.
+
+    The colour is the algorithm's; flows of one algorithm differ in their dashes.
+    """
+    flows = tables.flows.select("flow", "name", "algorithm").sort("flow").collect()
+    drawn: Counter[str] = Counter()
+    found = []
+    for place, (_, name, algorithm) in enumerate(flows.iter_rows()):
+        dash = _DASHES[drawn[algorithm] % len(_DASHES)]
+        drawn[algorithm] += 1
+        found.append(
+            Line(_label(name, algorithm, _Place(place, len(flows))), algorithm_colour(algorithm), dash)
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Place:
+    index: int
+    of: int
+
+
+def _label(name: str, algorithm: str, place: _Place) -> str:
+    if place.of == 1:
+        return algorithm
+    if place.of == _PAIR:
+        return f"{algorithm} ({('first', 'second')[place.index]})"
+    return f"{algorithm} ({name})"
+
+
+def network(tables: Tables) -> str:
+    """Describe the bottleneck of a run: "100 Mbit/s, 40 ms, buffer 333 packets"."""
+    row = tables.runs.select("link_rate_bit_per_s", "base_rtt_ms", "buffer_packets").first().collect()
+    rate, rtt_ms, buffer_packets = row.row(0)
+    parts = []
+    if rate is not None:
+        parts.append(rate_in_words(rate))
+    if rtt_ms is not None:
+        parts.append(f"{rtt_ms:.4g} ms")
+    if buffer_packets is not None:
+        parts.append(f"buffer {buffer_packets} packets")
+    return ", ".join(parts)
+
+
+def rate_in_words(bit_per_s: float) -> str:
+    """Write a rate with the unit that suits it."""
+    for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if bit_per_s >= factor:
+            return f"{bit_per_s / factor:.4g} {unit}"
+    return f"{bit_per_s:.4g} bit/s"
+
+
+def flows_in_words(tables: Tables) -> str:
+    """Name the algorithms of a run in the order of their flows: "reno and cubic", "10 cubic and 2 reno"."""
+    names = tables.flows.select("flow", "algorithm").sort("flow").collect()["algorithm"].to_list()
+    counts = Counter(names)
+    if len(names) == _PAIR:
+        return " and ".join(names)
+    said = [name if count == 1 else f"{count} {name}" for name, count in counts.items()]
+    return ", ".join(said[:-1]) + " and " + said[-1] if len(said) > 1 else said[0]
+
+
+def other_axes_in_words(tables: Tables) -> str:
+    """Name the values that a run has on the axes that are no algorithms: "path.rtt = 40 ms"."""
+    axes = [axis for axis in axis_columns(tables) if not axis.endswith(".algorithm")]
+    values = tables.runs.select(axes).first().collect().to_dicts()
+    return ", ".join(f"{axis} = {value}" for row in values for axis, value in row.items())

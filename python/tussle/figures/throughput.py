@@ -1,0 +1,53 @@
+"""Goodput of each flow against time."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._panels import Panels, each_point
+from tussle.figures._series import inline
+from tussle.figures._style import flow_encoding, layered, level, measured, time_axis
+from tussle.figures._words import lines
+from tussle.metrics import REGISTRY, Tables
+
+
+def draw(tables: Tables, view: View) -> Chart:
+    """Draw the goodput of each flow of each point against time."""
+    return each_point(
+        tables, view, Panels("Goodput against time", "shaded: the interval that is measured", _panel)
+    )
+
+
+def _panel(tables: Tables, view: View) -> Chart:
+    series = REGISTRY["goodput_over_time"].compute(tables)
+    look = lines(tables)
+    labels = dict(enumerate(line.label for line in look))
+    shown = series.select(
+        pl.col("flow").replace_strict(labels, return_dtype=pl.String).alias("series"),
+        pl.col("time_s").round(4),
+        (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput"),
+    )
+    curves = (
+        alt.Chart(inline(shown))
+        .mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
+        .encode(
+            x=time_axis(tables),
+            y=alt.Y("goodput:Q", title="goodput (Mbit/s)", scale=alt.Scale(domainMin=0)),
+            **flow_encoding(look),
+        )
+    )
+    rate = tables.runs.select("link_rate_bit_per_s").collect().item()
+    layers: list[alt.Chart | alt.LayerChart] = [measured(tables), curves]
+    if rate is not None:
+        layers.append(level(rate / 1e6, "link"))
+    return layered(*layers).properties(width=view.width_px, height=round(view.width_px * 0.36))
+
+
+FIGURE = Figure(
+    name="throughput",
+    shows="Goodput of each flow against time, with the rate of the link and the interval that is measured.",
+    needs=("samples",),
+    draw=draw,
+)

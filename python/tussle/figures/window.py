@@ -1,0 +1,104 @@
+"""Congestion window of each flow, and the queue that they make, against time."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._panels import Panels, each_point
+from tussle.figures._series import inline, thin
+from tussle.figures._style import flow_encoding, layered, level, measured, time_axis
+from tussle.figures._words import lines
+from tussle.metrics import Tables
+
+_PACKET_BITS = 1500 * 8
+_Y_LABELS_PX = 40
+_QUEUE_COLOUR = "#6f7d8c"
+_REMARK = "thin lines: slow start threshold; shaded: the interval that is measured"
+
+
+def draw(tables: Tables, view: View) -> Chart:
+    """Draw windows and thresholds, and the bottleneck's queue below, for each point."""
+    return each_point(tables, view, Panels("Window and queue", _REMARK, _panel))
+
+
+def _panel(tables: Tables, view: View) -> Chart:
+    windows = _windows(tables, view).properties(width=view.width_px, height=round(view.width_px * 0.36))
+    queue = _queue(tables, view).properties(width=view.width_px, height=round(view.width_px * 0.18))
+    return alt.vconcat(windows, queue, spacing=14)
+
+
+def _windows(tables: Tables, view: View) -> alt.LayerChart:
+    look = lines(tables)
+    samples = tables.samples.select("flow", "time_s", "cwnd_packets", "ssthresh_packets").sort(
+        "flow", "time_s"
+    )
+    thinned = [
+        thin(series, "cwnd_packets", view.most_rows) for series in samples.collect().partition_by("flow")
+    ]
+    labels = dict(enumerate(line.label for line in look))
+    shown = pl.concat(thinned).select(
+        pl.col("flow").replace_strict(labels, return_dtype=pl.String).alias("series"),
+        pl.col("time_s").round(4),
+        pl.col("cwnd_packets").alias("window"),
+        pl.col("ssthresh_packets").alias("threshold"),
+    )
+    base = alt.Chart(inline(shown)).encode(x=time_axis(tables).title(None), **flow_encoding(look))
+    axis = alt.Axis(minExtent=_Y_LABELS_PX)
+    curves = base.mark_line(strokeWidth=1.6, clip=True).encode(
+        y=alt.Y("window:Q", title="cwnd (packets)", scale=alt.Scale(domainMin=0), axis=axis)
+    )
+    known = base.transform_filter("isValid(datum.threshold) && datum.threshold !== ''")
+    thresholds = known.mark_line(strokeWidth=0.8, opacity=0.7, interpolate="step-after", clip=True).encode(
+        y=alt.Y("threshold:Q", title="cwnd (packets)")
+    )
+    return layered(measured(tables), thresholds, curves, *_guides(tables))
+
+
+def _guides(tables: Tables) -> list[alt.LayerChart]:
+    """Mark what the path holds, and what the path and the buffer hold."""
+    row = tables.runs.select("link_rate_bit_per_s", "base_rtt_ms", "buffer_packets").collect()
+    rate, rtt_ms, buffer_packets = row.row(0)
+    if rate is None or rtt_ms is None:
+        return []
+    bdp_packets = rate * rtt_ms / 1e3 / _PACKET_BITS
+    guides = [level(bdp_packets, "BDP")]
+    if buffer_packets is not None:
+        guides.append(level(bdp_packets + buffer_packets, "BDP + buffer"))
+    return guides
+
+
+def _queue(tables: Tables, view: View) -> alt.LayerChart:
+    links = (
+        tables.links.filter(pl.col("link") == "bottleneck")
+        .select("time_s", "mean_backlog_packets", "max_backlog_packets")
+        .sort("time_s")
+        .collect()
+    )
+    shown = thin(links, "max_backlog_packets", view.most_rows).select(
+        pl.col("time_s").round(4),
+        pl.col("mean_backlog_packets").round(1).alias("mean"),
+        pl.col("max_backlog_packets").alias("largest"),
+    )
+    axis = alt.Axis(minExtent=_Y_LABELS_PX, tickCount=3)
+    base = alt.Chart(inline(shown)).encode(x=time_axis(tables))
+    mean = base.mark_area(color=_QUEUE_COLOUR, opacity=0.45, clip=True).encode(
+        y=alt.Y("mean:Q", title="queue (packets)", axis=axis)
+    )
+    largest = base.mark_line(color=_QUEUE_COLOUR, strokeWidth=0.8, clip=True).encode(
+        y=alt.Y("largest:Q", title="queue (packets)")
+    )
+    buffer_packets = tables.runs.select("buffer_packets").collect().item()
+    limit = [] if buffer_packets is None else [level(buffer_packets, "buffer")]
+    return layered(measured(tables), mean, largest, *limit)
+
+
+FIGURE = Figure(
+    name="window",
+    shows="Congestion window and slow start threshold of each flow, and below them the bottleneck's queue "
+    "(shaded: mean, line: largest), against time; with guide lines at the bandwidth-delay product, at it "
+    "plus the buffer, and at the buffer.",
+    needs=("samples", "links"),
+    draw=draw,
+)
