@@ -135,12 +135,13 @@ impl Bic {
         if w_max == 0 {
             per = per.min(PER_BEFORE_LOSS);
         }
-        // The paper counts ACKs, Linux packets; it divides by the packets of an ACK all the same, so that with
-        // delayed ACKs BIC grows about twice as fast as its name for the step says.
+        // The paper counts ACKs, Linux packets. Linux divides by the packets of an ACK all the same, so that BIC
+        // grows about twice as fast as the steps above say.
         ((per << ACK_RATIO_BITS) / ack_ratio).max(1)
     }
 
-    /// Binary search towards `w_max`, in steps of at most `max_increment` a round trip. (Paper: III.A, III.B)
+    /// Binary search towards `w_max`, in steps of at most `max_increment` a round trip.
+    /// (Paper: binary search increase, additive increase.)
     fn per_below(&self, cwnd: u32) -> u32 {
         match (self.learnt.w_max - cwnd) / SEARCH_PART {
             0 | 1 => self.per_smooth(cwnd),
@@ -148,7 +149,8 @@ impl Bic {
         }
     }
 
-    /// Max probing: away from `w_max` as slowly as the search came to it, then in a line. (Paper: III.C)
+    /// Max probing: away from `w_max` as slowly as the search came to it, then in a line.
+    /// (Paper: slow start beyond the maximum, up to `S_max`.)
     fn per_above(&self, cwnd: u32) -> u32 {
         let beyond = cwnd - self.learnt.w_max;
         let line = self.settings.max_increment * (SEARCH_PART - 1);
@@ -191,7 +193,7 @@ impl CongestionControl for Bic {
         }
     }
 
-    /// Fast convergence: (Paper: III.D)
+    /// A window of loss that fell is remembered as lower still. (Paper: fast convergence.)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
         let Settings { fast_convergence, low_window, beta, .. } = self.settings;
         self.learnt.w_max = if knobs.cwnd < self.learnt.w_max && fast_convergence {
@@ -210,8 +212,9 @@ impl CongestionControl for Bic {
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        record("w_max_packets", f64::from(self.learnt.w_max));
-        record("per_packets", f64::from(self.learnt.per));
+        let known = |value: u32| if value == 0 { f64::NAN } else { f64::from(value) };
+        record("w_max_packets", known(self.learnt.w_max));
+        record("per_packets", known(self.learnt.per));
         record("acked_per_ack_packets", f64::from(self.learnt.ack_ratio) / f64::from(1 << ACK_RATIO_BITS));
     }
 }

@@ -282,7 +282,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// Fast convergence: [RFC 9438, 4.7](https://www.rfc-editor.org/rfc/rfc9438#section-4.7)
+    /// A window of loss that fell is remembered as lower still, so that a new flow finds room.
+    /// [RFC 9438, 4.7](https://www.rfc-editor.org/rfc/rfc9438#section-4.7)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
         self.epoch = None;
         self.w_max = if knobs.cwnd < self.w_max && self.settings.fast_convergence {
@@ -303,12 +304,13 @@ impl CongestionControl for Cubic {
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        record("w_max_packets", f64::from(self.w_max));
-        record("delay_min_ms", f64::from(self.delay_min_us) / 1e3);
-        let (k, origin, w_est) = self.epoch.as_ref().map_or((0, 0, 0), |e| (e.k, e.origin, e.w_est));
-        record("k_s", f64::from(k) / f64::from(1 << CLOCK_BITS));
-        record("origin_packets", f64::from(origin));
-        record("w_est_packets", f64::from(w_est));
+        let known = |value: u32| if value == 0 { f64::NAN } else { f64::from(value) };
+        record("w_max_packets", known(self.w_max));
+        record("delay_min_ms", known(self.delay_min_us) / 1e3);
+        let of_epoch = |part: fn(&Epoch) -> u32| self.epoch.as_ref().map_or(f64::NAN, |e| f64::from(part(e)));
+        record("k_s", of_epoch(|epoch| epoch.k) / f64::from(1 << CLOCK_BITS));
+        record("origin_packets", of_epoch(|epoch| epoch.origin));
+        record("w_est_packets", of_epoch(|epoch| epoch.w_est));
     }
 }
 

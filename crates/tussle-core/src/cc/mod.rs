@@ -60,7 +60,8 @@ pub trait CongestionControl: Debug + Send {
         knobs.cwnd.max(flow.prior_cwnd)
     }
 
-    /// Tells `record` the algorithm's inner quantities, by the names its paper gives them.
+    /// Tells `record` the algorithm's inner quantities, by the names its paper gives them and with their unit:
+    /// the same ones in the same order each time, NaN while one has no value.
     fn internals(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 

@@ -109,7 +109,8 @@ impl Vegas {
     }
 
     /// Once a round trip. What waits is `(Expected - Actual) × BaseRTT`; the paper makes that
-    /// `cwnd (RTT - BaseRTT) / RTT`, Linux divides by `BaseRTT`, which is more. (Paper: III.C)
+    /// `cwnd (RTT - BaseRTT) / RTT`, Linux divides by `BaseRTT`, which is more.
+    /// (Paper: congestion avoidance mechanism.)
     fn decide(&mut self, delivered: u32, knobs: &mut Knobs) {
         let (rtt, base) = (self.round.rtt_us, self.base_rtt_us);
         // In 32 bits, as in Linux: wraps where the window times the waiting time exceeds 4295 packets × s.
@@ -184,12 +185,9 @@ impl CongestionControl for Vegas {
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        if self.base_rtt_us < NO_RTT_US {
-            record("base_rtt_ms", f64::from(self.base_rtt_us) / 1e3);
-        }
-        if self.round.rtt_us < NO_RTT_US {
-            record("rtt_ms", f64::from(self.round.rtt_us) / 1e3);
-        }
+        let known_ms = |us: u32| if us == NO_RTT_US { f64::NAN } else { f64::from(us) / 1e3 };
+        record("base_rtt_ms", known_ms(self.base_rtt_us));
+        record("rtt_ms", known_ms(self.round.rtt_us));
         record("diff_packets", f64::from(self.diff));
     }
 }
