@@ -1,5 +1,6 @@
 //! The simulator as the Python module `tussle._core`: runs in as JSON, Arrow tables out, no logic.
 
+mod arrow;
 mod catalog;
 
 use pyo3::pymodule;
@@ -7,6 +8,8 @@ use pyo3::pymodule;
 /// The simulator's core; see `_core.pyi` for the types.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::arrow::ArrowTable;
     #[pymodule_export]
     use crate::catalog::catalog;
 

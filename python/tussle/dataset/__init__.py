@@ -8,7 +8,7 @@ from typing import Any, Self
 import polars as pl
 
 from tussle.dataset.digest import table_digest
-from tussle.dataset.files import PROVENANCE, SCENARIO, Contents, save, scan
+from tussle.dataset.files import PROVENANCE, SCENARIO, UNREADABLE, Contents, save, scan
 from tussle.dataset.schema import ENGINE_TABLES, FORMAT, TABLES, Column, MoreColumns, Table
 from tussle.errors import TussleError, shown
 from tussle.scenario import Scenario
@@ -67,7 +67,7 @@ class Dataset:
             path = self.folder / table.file_name
             try:
                 found = table_digest(self.table(name))
-            except (OSError, pl.exceptions.PolarsError) as error:
+            except UNREADABLE as error:
                 raise _damaged(path, error) from error
             if found != self.provenance["results_sha256"].get(name):
                 raise TussleError(
@@ -104,7 +104,7 @@ def _table(folder: Path, table: Table) -> pl.LazyFrame:
     try:
         frame = scan(path)
         schema = frame.collect_schema()
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise _damaged(path, error) from error
     if faults := table.faults(schema):
         raise _damaged(path, "; ".join(faults))

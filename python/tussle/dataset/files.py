@@ -18,6 +18,9 @@ from tussle.errors import TussleError
 SCENARIO = "scenario.toml"
 PROVENANCE = "provenance.json"
 
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What polars raises on a file with wrong bytes; some make it panic."""
+
 # Fixed, so that equal tables are equal bytes whatever polars prefers.
 _ROWS_A_GROUP = 250_000
 

@@ -28,8 +28,8 @@ class SweepSettings:
 
     workers: int | None = None
     """Runs executed at a time; `None`: one for each core that this process may use."""
-    engine: str = "sim"
-    """Name of the engine."""
+    engine: Engine = field(default_factory=lambda: engine("sim"))
+    """What executes a run."""
     executor: Executor | None = None
     """Where runs are executed instead of in processes of this host, such as a Dask cluster's executor."""
     progress: SweepProgress = field(default_factory=Silent)
@@ -46,13 +46,12 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
     """
     folder, settings = Path(folder), settings or SweepSettings()
     refuse_existing(folder)
-    chosen = engine(settings.engine)
-    origin = Origin(scenario.to_toml(), scenario.seed, chosen.about())
+    origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about())
     plan = scenario.runs()
     with open_partial(folder, _identity(origin)) as partial:
         finished = partial.finished()
         pending = [planned for planned in plan if planned.index not in finished]
-        _check(chosen, pending)
+        _check(settings.engine, pending)
         settings.progress.begin(len(plan), len(plan) - len(pending))
         _execute(pending, partial, settings)
         settings.progress.merge()

@@ -5,6 +5,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from itertools import islice
 
+from tussle.engines import Engine
 from tussle.scenario import PlannedRun
 from tussle.sweep.task import Failure, Task, execute
 
@@ -19,8 +20,7 @@ class Dispatch:
     """Hands runs to an executor, a few at a time."""
 
     executor: Executor
-    engine: str
-    """Name of the engine."""
+    engine: Engine
     window: int
     """Most runs handed out and not yet returned."""
     problems: dict[int, str] = field(default_factory=dict)

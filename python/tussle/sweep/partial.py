@@ -116,8 +116,8 @@ def _identify(path: Path, identity: Mapping[str, object]) -> None:
         others = {other.name for other in path.iterdir()} - {_LOCK, unfinished.name}
         if others:
             raise TussleError(
-                f"{path} is not the store of a sweep (it holds {min(others)}); remove it, or give another output "
-                "folder (-o)"
+                f"{path} is not the store of a sweep (it holds {min(others)}); remove it, or give another "
+                "output folder (-o)"
             )
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(file)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from tussle.dataset import ENGINE_TABLES
-from tussle.engines import engine
+from tussle.engines import Engine
 from tussle.errors import TussleError
 
 
@@ -17,7 +17,7 @@ from tussle.errors import TussleError
 class Task:
     """A run for an engine, as it travels to a worker."""
 
-    engine: str
+    engine: Engine
     run: Mapping[str, Any]
 
 
@@ -31,7 +31,7 @@ class Failure:
 def execute(task: Task) -> bytes | Failure:
     """Execute a run; its tables come back packed, so that whoever stores them need not look inside."""
     try:
-        return pack(engine(task.engine).execute(task.run))
+        return pack(task.engine.execute(task.run))
     except TussleError as error:
         return Failure(str(error))
     except (KeyboardInterrupt, SystemExit):
@@ -45,16 +45,14 @@ def execute(task: Task) -> bytes | Failure:
 def pack(tables: Mapping[str, pl.DataFrame]) -> bytes:
     """Tables of one run as a ZIP file of Arrow files, checked against their declarations."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    # Most runs are short: what takes room is the names of the columns, and Arrow compresses values only.
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, table in ENGINE_TABLES.items():
             if name not in tables:
                 raise TussleError(f"the engine wrote no table {name}")
             if "run" in tables[name].columns:
                 raise TussleError(f"the engine's table {name} has a column `run`, which is the sweep's")
             arrow = io.BytesIO()
-            table.conform(tables[name].with_columns(run=pl.lit(0, pl.UInt32))).drop("run").write_ipc(
-                arrow, compression="lz4"
-            )
-            # A fixed entry: ZIP files hold the time of writing unless told otherwise.
-            archive.writestr(zipfile.ZipInfo(name), arrow.getvalue())
+            table.conform(tables[name].with_columns(run=pl.lit(0, pl.UInt32))).drop("run").write_ipc(arrow)
+            archive.writestr(name, arrow.getvalue())
     return packed.getvalue()

@@ -1,0 +1,132 @@
+"""An engine that answers at once, for tests of what surrounds engines."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tussle.dataset import ENGINE_TABLES
+from tussle.errors import TussleError
+
+Run = Mapping[str, Any]
+
+
+def nothing(_run: Run) -> None:
+    """What an engine does beside its work, usually."""
+
+
+def takes_a_moment(_run: Run) -> None:
+    time.sleep(0.15)
+
+
+def fails_on_20_mbit_per_s(run: Run) -> None:
+    if _rate(run) == 20_000_000:
+        raise TussleError("20 Mbit/s is too much for this engine")
+
+
+def is_killed_on_20_mbit_per_s(run: Run) -> None:
+    if _rate(run) == 20_000_000:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def has_a_mistake(_run: Run) -> None:
+    raise ZeroDivisionError("division by zero")
+
+
+def is_interrupted_on_20_mbit_per_s(run: Run) -> None:
+    if _rate(run) == 20_000_000:
+        raise KeyboardInterrupt
+
+
+@dataclass(frozen=True)
+class FakeEngine:
+    """Writes a line in `diary` for each run that it executed, if it has one."""
+
+    aside: Callable[[Run], None] = nothing
+    diary: Path | None = None
+    refuses: str | None = None
+    version: str = "1"
+
+    name = "fake"
+
+    def about(self) -> Mapping[str, str]:
+        return {"name": self.name, "version": self.version}
+
+    def check(self, run: Run) -> None:
+        if self.refuses in {flow["algorithm"] for flow in run["flows"]}:
+            raise TussleError(f"no algorithm {self.refuses} here")
+
+    def execute(self, run: Run) -> dict[str, pl.DataFrame]:
+        self.aside(run)
+        if self.diary is not None:
+            with self.diary.open("a") as diary:
+                diary.write(f"{executed(run)}\n")
+        return tables_of(run)
+
+
+def executed(run: Run) -> str:
+    """A line that tells runs apart."""
+    return f"{_rate(run)} {' '.join(flow['algorithm'] for flow in run['flows'])} {run['seed']}"
+
+
+def tables_of(run: Run) -> dict[str, pl.DataFrame]:
+    """Tables that follow from the run alone."""
+    flows = [_flow_row(run, flow) for flow in range(len(run["flows"]))]
+    samples = [_sample_row(run, flow, time_s) for time_s in (0.1, 0.2) for flow in range(len(flows))]
+    links = [_link_row(run, 1.0)]
+    return {
+        "flows": _frame("flows", flows),
+        "samples": _frame("samples", samples),
+        "links": _frame("links", links),
+        "events": _frame("events", []),
+    }
+
+
+def _frame(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    table = ENGINE_TABLES[name]
+    schema = table.schema(table.more_names(rows[0] if rows else ()))
+    return pl.DataFrame(rows, schema={column: schema[column] for column in schema if column != "run"})
+
+
+def _rate(run: Run) -> int:
+    return next(e["rate_bit_per_s"] for e in run["elements"] if e["name"] == "bottleneck")
+
+
+def _flow_row(run: Run, flow: int) -> dict[str, Any]:
+    spec = run["flows"][flow]
+    counts = {c.name: flow for c in ENGINE_TABLES["flows"].columns if c.dtype == pl.UInt64}
+    texts = {"name": spec["name"], "algorithm": spec["algorithm"], "path": " > ".join(spec["forward"])}
+    return (
+        counts
+        | texts
+        | {"flow": flow, "start_s": 0.0, "goodput_bit_per_s": _rate(run) / (3 + run["seed"] % 7)}
+    )
+
+
+def _sample_row(run: Run, flow: int, time_s: float) -> dict[str, Any]:
+    first = run["flows"][0]["algorithm"]
+    return {
+        "flow": flow,
+        "time_s": time_s,
+        "cwnd_packets": 10 + flow,
+        "in_flight_packets": 10,
+        "delivered_bytes": int(time_s * _rate(run)),
+        "retransmitted_packets": 0,
+        "state": "open",
+        f"{first}.quantity": time_s / 3,
+    }
+
+
+def _link_row(run: Run, time_s: float) -> dict[str, Any]:
+    counts = {c.name: 7 for c in ENGINE_TABLES["links"].columns if c.dtype in (pl.UInt32, pl.UInt64)}
+    return counts | {
+        "link": "bottleneck",
+        "time_s": time_s,
+        "mean_backlog_packets": _rate(run) / 7e6,
+        "utilisation": 0.9,
+    }

@@ -1,0 +1,22 @@
+"""Engines: found by their files, refused by name."""
+
+import pytest
+
+from tussle.engines import engine, names
+from tussle.errors import TussleError
+
+
+def test_an_engine_is_called_by_the_name_of_its_file() -> None:
+    assert "sim" in names()
+    assert all(engine(name).name == name for name in names())
+
+
+def test_every_engine_says_its_version() -> None:
+    for name in names():
+        assert {"name", "version"} <= set(engine(name).about())
+
+
+@pytest.mark.parametrize("name", ["simm", "os", "../sim", "__init__", ""])
+def test_an_unknown_engine_is_refused_with_the_ones_there_are(name: str) -> None:
+    with pytest.raises(TussleError, match=r"unknown engine .*sim"):
+        engine(name)

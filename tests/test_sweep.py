@@ -1,0 +1,384 @@
+"""Sweeps, with an engine that answers at once."""
+
+import filecmp
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from fake_engine import (
+    FakeEngine,
+    executed,
+    fails_on_20_mbit_per_s,
+    has_a_mistake,
+    is_interrupted_on_20_mbit_per_s,
+    is_killed_on_20_mbit_per_s,
+    takes_a_moment,
+)
+from tussle.dataset import TABLES, Dataset
+from tussle.errors import TussleError
+from tussle.scenario import Scenario
+from tussle.sweep import SweepSettings, sweep
+
+SCENARIO = Scenario.from_dict(
+    {
+        "duration": "10 s",
+        "repetitions": 2,
+        "path": {"rate": ["10 Mbit/s", "20 Mbit/s", "30 Mbit/s"], "rtt": "20 ms"},
+        "flows": [{"algorithm": ["reno", "cubic"]}, {"algorithm": "vegas"}],
+    }
+)
+RUNS = 12
+INLINE = SweepSettings(workers=1, engine=FakeEngine())
+
+
+def settings(engine: FakeEngine) -> SweepSettings:
+    return SweepSettings(workers=1, engine=engine)
+
+
+def same_files(one: Path, other: Path) -> bool:
+    names = [table.file_name for table in TABLES.values()] + ["scenario.toml"]
+    _, different, failed = filecmp.cmpfiles(one, other, names, shallow=False)
+    return not different and not failed
+
+
+def partial_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.partial")
+
+
+def stored(folder: Path) -> int:
+    return len(list(partial_of(folder).glob("runs/*/*.zip")))
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return sweep(SCENARIO, tmp_path_factory.mktemp("reference") / "out", INLINE)
+
+
+def test_every_run_of_the_plan_is_in_every_table(reference: Dataset) -> None:
+    for name in ("runs", "flows", "samples", "links"):
+        assert reference.table(name).select("run").unique().collect().height == RUNS
+    runs = reference.runs.collect()
+    assert runs["run"].to_list() == list(range(RUNS))
+    assert runs["path.rate"].unique(maintain_order=True).to_list() == ["10 Mbit/s", "20 Mbit/s", "30 Mbit/s"]
+    assert runs["link_rate_bit_per_s"].unique(maintain_order=True).to_list() == [10e6, 20e6, 30e6]
+    # 10 Mbit/s for 20 ms, in packets of 1500 bytes: 10^7 * 0.02 / 12000 = 16.7
+    assert runs["buffer_packets"][0] == 17
+    assert runs["base_rtt_ms"].unique().to_list() == [20.0]
+
+
+def test_inner_quantities_are_empty_in_runs_of_other_algorithms(reference: Dataset) -> None:
+    joined = reference.samples.join(reference.runs, on="run").collect()
+    reno = joined["flows.0.algorithm"] == "reno"
+    assert joined.columns[12:14] == ["cubic.quantity", "reno.quantity"]
+    assert joined.filter(reno)["cubic.quantity"].null_count() == reno.sum()
+    assert joined.filter(reno)["reno.quantity"].null_count() == 0
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_processes_write_the_same_bytes_as_one_worker(
+    reference: Dataset, tmp_path: Path, workers: int
+) -> None:
+    again = sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=workers, engine=FakeEngine()))
+    assert same_files(reference.folder, again.folder)
+    assert reference.provenance["digest"] == again.provenance["digest"]
+
+
+def test_an_executor_of_ones_own_writes_the_same_bytes(reference: Dataset, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        again = sweep(SCENARIO, tmp_path / "out", SweepSettings(executor=threads, engine=FakeEngine()))
+    assert same_files(reference.folder, again.folder)
+
+
+def test_another_seed_gives_another_digest(reference: Dataset, tmp_path: Path) -> None:
+    other = sweep(SCENARIO.set("seed", 99), tmp_path / "out", INLINE)
+    assert other.provenance["digest"] != reference.provenance["digest"]
+
+
+def test_a_finished_sweep_leaves_nothing_but_its_folder(tmp_path: Path) -> None:
+    sweep(SCENARIO, tmp_path / "deep" / "er" / "out", INLINE)
+    assert [path.name for path in (tmp_path / "deep" / "er").iterdir()] == ["out"]
+
+
+SWEEP_SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from fake_engine import FakeEngine, takes_a_moment
+from test_sweep import SCENARIO
+from tussle.sweep import SweepSettings, sweep
+if __name__ == "__main__":
+    engine = FakeEngine(takes_a_moment, Path({diary!r}))
+    sweep(SCENARIO, {folder!r}, SweepSettings(workers={workers}, engine=engine))
+"""
+
+
+def start_sweep(folder: Path, diary: Path, workers: int) -> subprocess.Popen[str]:
+    """A sweep in another process, in a process group of its own as a shell would start it."""
+    script = folder.with_name("script.py")
+    script.write_text(
+        SWEEP_SCRIPT.format(
+            tests=str(Path(__file__).parent), diary=str(diary), folder=str(folder), workers=workers
+        )
+    )
+    return subprocess.Popen(
+        [sys.executable, str(script)], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def wait_until_stored(folder: Path, runs: int) -> None:
+    give_up = time.monotonic() + 60
+    while stored(folder) < runs:
+        assert time.monotonic() < give_up, "the sweep does not proceed"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sweep_killed_in_the_middle_goes_on_where_it_stopped(
+    reference: Dataset, tmp_path: Path, workers: int
+) -> None:
+    folder, diary = tmp_path / "out", tmp_path / "diary"
+    with start_sweep(folder, diary, workers) as process:
+        wait_until_stored(folder, 3)
+        process.kill()
+    finished = stored(folder)
+    assert 3 <= finished < RUNS
+    assert not folder.exists()
+
+    # Workers of the killed process end with it; what they still execute nobody stores.
+    time.sleep(0.5)
+    before = len(diary.read_text().splitlines())
+    again = sweep(SCENARIO, folder, SweepSettings(workers=2, engine=FakeEngine(takes_a_moment, diary)))
+    executions = diary.read_text().splitlines()
+    assert len(executions) - before == RUNS - finished
+    assert set(executions) == {executed(planned.run) for planned in SCENARIO.runs()}
+    assert same_files(reference.folder, again.folder)
+    assert not partial_of(folder).exists()
+
+
+def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with start_sweep(folder, tmp_path / "diary", 2) as process:
+        wait_until_stored(folder, 1)
+        children = children_of(process.pid)
+        process.kill()
+    assert len(children) >= 2
+    give_up = time.monotonic() + 10
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < give_up, "workers live on"
+        time.sleep(0.05)
+
+
+def children_of(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+def test_ctrl_c_keeps_finished_runs_and_prints_one_trace_at_most(reference: Dataset, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with start_sweep(folder, tmp_path / "diary", 2) as process:
+        wait_until_stored(folder, 3)
+        os.killpg(process.pid, signal.SIGINT)
+        stderr = process.communicate(timeout=20)[1]
+    # The script does not catch it: the trace is the script's own, and none comes from a worker.
+    assert stderr.count("Traceback") == 1, stderr
+    assert "repeat the same command to go on" in stderr.splitlines()[-1]
+    assert 3 <= stored(folder) < RUNS
+    assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt, match=r"4 finished runs are kept .* repeat the same command"):
+        sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(is_interrupted_on_20_mbit_per_s)))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failing_run_is_named_and_the_others_are_kept(tmp_path: Path, workers: int) -> None:
+    folder = tmp_path / "out"
+    with pytest.raises(TussleError) as failure:
+        sweep(SCENARIO, folder, SweepSettings(workers=workers, engine=FakeEngine(fails_on_20_mbit_per_s)))
+    sentence = str(failure.value)
+    assert "path.rate = 20 Mbit/s" in sentence
+    assert "seed" in sentence
+    assert "20 Mbit/s is too much for this engine" in sentence
+    assert f"the {stored(folder)} finished runs are kept" in sentence
+    assert stored(folder) >= 4
+
+
+def test_a_mistake_in_an_engine_is_an_error_that_asks_for_a_report(tmp_path: Path) -> None:
+    with pytest.raises(TussleError, match=r"run 0 .*ZeroDivisionError: division by zero .*please report"):
+        sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(has_a_mistake)))
+
+
+def test_a_killed_worker_is_a_clear_error_and_the_sweep_can_go_on(reference: Dataset, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    killed = SweepSettings(workers=2, engine=FakeEngine(is_killed_on_20_mbit_per_s))
+    with pytest.raises(TussleError, match=r"worker process ended unexpectedly.*repeat the same command"):
+        sweep(SCENARIO, folder, killed)
+    assert stored(folder) < RUNS
+    assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
+
+
+def test_a_run_that_the_engine_refuses_is_found_before_anything_runs(tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    engine = FakeEngine(diary=diary, refuses="cubic")
+    with pytest.raises(TussleError, match=r"flows.0.algorithm = cubic.*no algorithm cubic here"):
+        sweep(SCENARIO, tmp_path / "out", settings(engine))
+    assert not diary.exists()
+
+
+def test_an_output_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
+    for name in ("file", "folder", "link"):
+        path = tmp_path / name
+        path.write_text("mine") if name == "file" else path.mkdir() if name == "folder" else path.symlink_to(
+            "nowhere"
+        )
+        with pytest.raises(TussleError, match=f"{name} exists already; give another output folder"):
+            sweep(SCENARIO, path, INLINE)
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not partial_of(tmp_path / "file").exists()
+
+
+@pytest.mark.parametrize("parent", ["/proc/nowhere", "{tmp}/file"])
+def test_an_output_folder_that_cannot_be_written_is_found_before_anything_runs(
+    tmp_path: Path, parent: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    diary = tmp_path / "diary"
+    folder = Path(parent.format(tmp=tmp_path)) / "out"
+    with pytest.raises(TussleError, match=r"cannot write .*out\.partial: "):
+        sweep(SCENARIO, folder, settings(FakeEngine(diary=diary)))
+    assert not diary.exists()
+
+
+def interrupted_sweep(folder: Path, scenario: Scenario = SCENARIO) -> None:
+    with pytest.raises(TussleError, match="too much"):
+        sweep(scenario, folder, settings(FakeEngine(fails_on_20_mbit_per_s)))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "engine", "differs"),
+    [
+        (SCENARIO.set("seed", 99), FakeEngine(), "scenario"),
+        (SCENARIO, FakeEngine(version="2"), "engine"),
+    ],
+)
+def test_finished_runs_of_another_sweep_are_not_mixed_in(
+    tmp_path: Path, scenario: Scenario, engine: FakeEngine, differs: str
+) -> None:
+    interrupted_sweep(tmp_path / "out")
+    with pytest.raises(TussleError, match=rf"another sweep \({differs} differs\); repeat that sweep"):
+        sweep(scenario, tmp_path / "out", settings(engine))
+    assert stored(tmp_path / "out") == 4
+
+
+def test_a_folder_of_somebody_else_is_not_taken_for_a_store(tmp_path: Path) -> None:
+    partial_of(tmp_path / "out").mkdir()
+    (partial_of(tmp_path / "out") / "letters").write_text("dear")
+    with pytest.raises(TussleError, match=r"is not the store of a sweep \(it holds letters\)"):
+        sweep(SCENARIO, tmp_path / "out", INLINE)
+
+
+def test_two_sweeps_cannot_share_an_output_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with start_sweep(folder, tmp_path / "diary", 1) as process:
+        wait_until_stored(folder, 1)
+        with pytest.raises(TussleError, match="another process is working on"):
+            sweep(SCENARIO, folder, INLINE)
+        process.kill()
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.99])
+def test_a_stored_run_that_was_cut_short_is_named(tmp_path: Path, keep: float) -> None:
+    folder = tmp_path / "out"
+    interrupted_sweep(folder)
+    victim = sorted(partial_of(folder).glob("runs/*/*.zip"))[1]
+    data = victim.read_bytes()
+    victim.write_bytes(data[: int(len(data) * keep)])
+    with pytest.raises(TussleError, match=f"{victim.name} is damaged .*remove it and repeat"):
+        sweep(SCENARIO, folder, INLINE)
+    assert not folder.exists()
+    victim.unlink()
+    assert sweep(SCENARIO, folder, INLINE).runs.collect().height == RUNS
+
+
+def test_a_half_written_run_is_executed_again(reference: Dataset, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    interrupted_sweep(folder)
+    victim = sorted(partial_of(folder).glob("runs/*/*.zip"))[1]
+    victim.rename(victim.with_suffix(".part"))
+    assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
+
+
+FULL_DISK_SCRIPT = """
+import resource, sys
+sys.path.insert(0, {tests!r})
+from fake_engine import FakeEngine
+from test_sweep import SCENARIO
+from tussle.errors import TussleError
+from tussle.sweep import SweepSettings, sweep
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+try:
+    sweep(SCENARIO, {folder!r}, SweepSettings(workers=1, engine=FakeEngine()))
+except TussleError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(300, 0), (2000, 0), (9000, RUNS)])
+def test_without_room_for_a_file_nothing_is_lost(
+    reference: Dataset, tmp_path: Path, limit: int, kept: int
+) -> None:
+    folder = tmp_path / "out"
+    script = FULL_DISK_SCRIPT.format(tests=str(Path(__file__).parent), limit=limit, folder=str(folder))
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith("cannot write ")
+    assert "make room there" in result.stderr
+    assert not folder.exists()
+    assert stored(folder) == kept
+    assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.began: tuple[int, int] | None = None
+
+    def begin(self, total: int, finished: int) -> None:
+        self.began = (total, finished)
+
+    def advance(self) -> None:
+        self.calls["advance"] += 1
+
+    def merge(self) -> None:
+        self.calls["merge"] += 1
+
+
+def test_progress_counts_runs_finished_earlier_apart(tmp_path: Path) -> None:
+    interrupted_sweep(tmp_path / "out")
+    progress = Counting()
+    sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=1, engine=FakeEngine(), progress=progress))
+    assert progress.began == (RUNS, 4)
+    assert progress.calls == {"advance": RUNS - 4, "merge": 1}
+
+
+@pytest.mark.parametrize("name", ["a b", "a[1]*?", "k=v", "ünï'\"", "$(x);", "%41", "{x}"])
+def test_any_folder_name_will_do(tmp_path: Path, name: str) -> None:
+    assert sweep(SCENARIO, tmp_path / name, INLINE).flows.collect().height == 2 * RUNS
+
+
+def test_a_relative_folder_stands_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    dataset = sweep(SCENARIO, "out", INLINE)
+    assert dataset.provenance["command"] == "tussle run out/scenario.toml -o out-again"
+    assert pl.read_parquet(tmp_path / "out" / "runs.parquet").height == RUNS
