@@ -106,24 +106,15 @@ def test_a_table_cut_short_anywhere_is_refused(written: Path, keep: float, name:
 
 @given(data=st.data(), name=st.sampled_from(FILES))
 @hypothesis_settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.data_too_large])
-def test_a_changed_byte_is_refused_or_changes_nothing(written: Path, data: st.DataObject, name: str) -> None:
+def test_a_changed_byte_is_found(written: Path, data: st.DataObject, name: str) -> None:
     copy = written.with_name("changed")
     rmtree(copy, ignore_errors=True)
     copytree(written, copy)
     content = bytearray((copy / name).read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     (copy / name).write_bytes(content)
-    try:
-        dataset = Dataset.open(copy)
-        dataset.verify()
-    except TussleError as refused:
-        assert str(copy / name) in str(refused)  # noqa: PT017 (both outcomes are right)
-    else:
-        assert (
-            dataset.table(TABLES[name.removesuffix(".parquet")].name)
-            .collect()
-            .equals(Dataset.open(written).table(name.removesuffix(".parquet")).collect())
-        )
+    with pytest.raises(TussleError, match=name):
+        Dataset.open(copy).verify()
 
 
 def test_a_table_of_other_numbers_is_found_by_its_digest(copy: Path) -> None:
@@ -131,7 +122,7 @@ def test_a_table_of_other_numbers_is_found_by_its_digest(copy: Path) -> None:
     pl.read_parquet(path).with_columns(pl.col("goodput_bit_per_s") * 1.01).write_parquet(path)
     dataset = Dataset.open(copy)
     with pytest.raises(
-        TussleError, match=r"flows.parquet is not the table that was written .*repeat it with:"
+        TussleError, match=r"flows.parquet is not the file that was written .*repeat it with:"
     ):
         dataset.verify()
 

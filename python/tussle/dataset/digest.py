@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 
 import polars as pl
 
@@ -34,6 +35,12 @@ def table_digest(table: pl.LazyFrame) -> str:
     hashing.write(types.encode() + b"\n")
     table.sink_csv(hashing, maintain_order=True)  # pyright: ignore[reportArgumentType] (it only writes)
     return hashing.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest(table_digests: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from tussle.dataset.digest import digest, table_digest
+from tussle.dataset.digest import digest, file_digest, table_digest
 from tussle.dataset.schema import FORMAT, TABLES
 from tussle.errors import TussleError
 
@@ -76,15 +76,17 @@ def explained(path: Path) -> Iterator[None]:
 
 def _fill(staging: Path, contents: Contents) -> None:
     (staging / SCENARIO).write_text(contents.scenario_toml, encoding="utf-8")
-    digests = {}
+    results, files = {}, {}
     for name, table in TABLES.items():
         path = staging / table.file_name
         frame = contents.tables[name]
         if faults := table.faults(frame.collect_schema()):
             raise TussleError(f"table {name} is not as declared: {'; '.join(faults)}")
         frame.sink_parquet(path.absolute(), compression="zstd", row_group_size=_ROWS_A_GROUP)
-        digests[name] = table_digest(scan(path))
-    facts = {"format": FORMAT, **contents.provenance, "results_sha256": digests, "digest": digest(digests)}
+        results[name] = table_digest(scan(path))
+        files[table.file_name] = file_digest(path)
+    digests = {"digest": digest(results), "results_sha256": results, "files_sha256": files}
+    facts = {"format": FORMAT, **contents.provenance, **digests}
     (staging / PROVENANCE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     for path in [*staging.iterdir(), staging]:
         _flush(path)
