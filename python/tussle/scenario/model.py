@@ -10,7 +10,7 @@ import tomlkit
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 
 from tussle.errors import TussleError
-from tussle.scenario.axes import combinations
+from tussle.scenario.axes import axes_of, combinations
 from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Time
 from tussle.scenario.problems import problems_of
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
@@ -114,8 +114,12 @@ class Scenario(Table):
         """Return this scenario with other values at some keys, checked together."""
         return type(self).from_dict(with_settings(self.to_dict(), settings))
 
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """Return the values of each axis by its key; the last axis varies fastest."""
+        return axes_of(self)
+
     def points(self) -> list[Point]:
-        """Return one point for each combination of the axes; the last axis varies fastest."""
+        """Return one point for each combination of the axes."""
         return [Point(index, axes, scenario) for index, (axes, scenario) in enumerate(combinations(self))]
 
     def runs(self) -> list[PlannedRun]:

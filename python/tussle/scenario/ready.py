@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import tussle
+from tussle.errors import TussleError, unknown
 
 
 def ready_scenarios() -> dict[str, Path]:
@@ -13,4 +14,9 @@ def ready_scenarios() -> dict[str, Path]:
 
 def ready_scenario(name: str) -> Path:
     """Return the file that a person means by `name`: a file of theirs, else a ready scenario."""
-    return Path(name) if Path(name).exists() else ready_scenarios().get(name, Path(name))
+    file = Path(name)
+    if file.exists() or file.suffix or file.parent != Path():
+        return file
+    if name not in ready_scenarios():
+        raise TussleError(f"{unknown('scenario', name, ready_scenarios())}")
+    return ready_scenarios()[name]

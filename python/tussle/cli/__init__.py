@@ -1,0 +1,62 @@
+"""The command `tussle`: it reads arguments, calls the other parts, and prints; nothing is computed here."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+import tussle
+from tussle.cli import experiments, listing, results, scenarios
+from tussle.cli.terminal import complain
+from tussle.errors import TussleError
+
+MISTAKE_OF_THE_USER = 2
+"""Exit status, as for wrong arguments."""
+
+app = typer.Typer(
+    name="tussle",
+    help="Which congestion control algorithms can share a bottleneck, and what does each cost the others?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(experiments.run)
+app.command("matrix")(experiments.matrix)
+app.command("report")(results.report)
+app.command("plot")(results.plot)
+app.command("list")(listing.show_list)
+app.add_typer(scenarios.app, name="scenario")
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 (typer's callbacks receive the option's value)
+    if wanted:
+        typer.echo(f"tussle {tussle.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; what the user can put right ends it with a sentence and status 2."""
+    try:
+        app()
+    except TussleError as error:
+        complain(str(error))
+        sys.exit(MISTAKE_OF_THE_USER)
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough. Python would complain once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        complain(f"{error.filename or 'a file'}: {error.strerror}; check the folder, its rights and the disk")
+        sys.exit(MISTAKE_OF_THE_USER)

@@ -1,0 +1,126 @@
+"""`tussle run` and `tussle matrix`: from a scenario to a dataset with its report."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tussle.catalog import catalog
+from tussle.cli.terminal import complain, progress_console, show
+from tussle.errors import TussleError, shown, unknown
+from tussle.scenario import Scenario, ready_scenario, value_of_text
+
+_INTERRUPTED = 130
+"""Exit status: 128 + SIGINT, as shells have it."""
+_RESULTS = Path("results")
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help='Another value, such as path.rate="50 Mbit/s". Repeatable.'
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", help="Folder of the results; it must not exist yet."),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Runs at a time; never changes results.", show_default="one a core")
+]
+Seed = Annotated[int | None, typer.Option(help="Decides every random draw.", show_default="the scenario's")]
+Repetitions = Annotated[
+    int | None, typer.Option(help="Runs of each point, with different draws.", show_default="the scenario's")
+]
+
+
+def run(  # noqa: PLR0913 (typer makes an option of each parameter)
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a ready one.")
+    ],
+    *,
+    settings: Settings = None,
+    output: Output = None,
+    workers: Workers = None,
+    seed: Seed = None,
+    repetitions: Repetitions = None,
+) -> None:
+    """Run every point of a scenario and report on it."""
+    file = ready_scenario(scenario)
+    options = {"seed": seed, "repetitions": repetitions}
+    chosen = Scenario.load(file).with_settings(_given(options) | parse_settings(settings))
+    _carry_out(chosen, output or _RESULTS / file.stem, workers)
+
+
+def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
+    *,
+    algorithms: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Whom to compare.", show_default="all")
+    ] = None,
+    profile: Annotated[str, typer.Option(help="The path, from `tussle list profiles`.")] = "lan",
+    stagger: Annotated[str, typer.Option(help="How much later the second flow starts.")] = "10 s",
+    duration: Annotated[str, typer.Option(help="How long each run lasts.")] = "60 s",
+    settings: Settings = None,
+    output: Output = None,
+    workers: Workers = None,
+    seed: Seed = None,
+    repetitions: Repetitions = None,
+) -> None:
+    """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
+    names = _algorithms(algorithms)
+    pairs = Scenario.from_dict(
+        {
+            "question": f"Which of {', '.join(names)} can share a bottleneck, whoever comes first?",
+            "duration": duration,
+            # Flows on a drop-tail queue can lock in phase: repetitions shall differ a little.
+            "start_jitter": "20 ms",
+            "path": {"profile": profile},
+            "flows": [{"algorithm": names}, {"algorithm": names, "start": stagger}],
+        }
+    )
+    options = {"seed": seed, "repetitions": repetitions}
+    chosen = pairs.with_settings(_given(options) | parse_settings(settings))
+    _carry_out(chosen, output or _RESULTS / f"matrix-{profile}", workers)
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, Any]:
+    """Return the values of `KEY=VALUE` texts by their keys."""
+    parsed: dict[str, Any] = {}
+    for setting in settings or []:
+        key, equals, text = setting.partition("=")
+        if not equals or not key.strip():
+            raise TussleError(f'--set {shown(setting)}: write KEY=VALUE, like path.rate="50 Mbit/s"')
+        parsed[key.strip()] = value_of_text(text.strip())
+    return parsed
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _algorithms(written: str | None) -> list[str]:
+    known = list(catalog().algorithms)
+    names = known if written is None else [name.strip() for name in written.split(",") if name.strip()]
+    if not names:
+        raise TussleError(f"--algorithms names none; give some of {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise TussleError(f"--algorithms: {unknown('algorithm', name, known)}")
+    return list(dict.fromkeys(names))
+
+
+def _carry_out(scenario: Scenario, folder: Path, workers: int | None) -> None:
+    """Sweep, report, and say in short what came out."""
+    from tussle.cli.summary import summary
+    from tussle.report import write
+    from tussle.sweep import ProgressBar, SweepSettings, sweep
+
+    try:
+        with ProgressBar(progress_console()) as bar:
+            dataset = sweep(scenario, folder, SweepSettings(workers=workers, progress=bar))
+        page = write(dataset, folder / "report.html")
+    except KeyboardInterrupt as interrupted:
+        complain(str(interrupted) or f"interrupted; repeat the same command to go on ({folder})")
+        raise typer.Exit(_INTERRUPTED) from None
+    for table in summary(dataset):
+        show(table)
+    typer.echo(f"report: {page}")

@@ -1,0 +1,89 @@
+"""`tussle list`: what there is, by name."""
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from tussle.cli.terminal import show
+from tussle.errors import TussleError, unknown
+
+Entry = dict[str, Any]
+
+
+def _algorithms() -> tuple[list[Entry], str]:
+    from tussle.catalog import catalog
+
+    return list(catalog().algorithms.values()), "idea"
+
+
+def _queues() -> tuple[list[Entry], str]:
+    from tussle.catalog import catalog
+
+    return list(catalog().queues.values()), "idea"
+
+
+def _profiles() -> tuple[list[Entry], str]:
+    from tussle.profiles import profiles
+
+    return [_public(profile) for profile in profiles().values()], "about"
+
+
+def _scenarios() -> tuple[list[Entry], str]:
+    from tussle.scenario import Scenario, ready_scenarios
+
+    entries = [
+        {"name": name, "question": Scenario.load(file).question, "file": str(file)}
+        for name, file in ready_scenarios().items()
+    ]
+    return entries, "question"
+
+
+def _metrics() -> tuple[list[Entry], str]:
+    from tussle.metrics import REGISTRY
+
+    return [_public(metric) for metric in REGISTRY.values()], "definition"
+
+
+def _figures() -> tuple[list[Entry], str]:
+    from tussle.figures import REGISTRY
+
+    return [_public(figure) for figure in REGISTRY.values()], "shows"
+
+
+def _public(declared: Any) -> Entry:
+    """Return the fields of a declaration but for its functions."""
+    values = {field.name: getattr(declared, field.name) for field in fields(declared)}
+    return {name: value for name, value in values.items() if not callable(value)}
+
+
+_LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
+    "algorithms": _algorithms,
+    "queues": _queues,
+    "profiles": _profiles,
+    "scenarios": _scenarios,
+    "metrics": _metrics,
+    "figures": _figures,
+}
+"""The entries of each list, and the key of the line about each."""
+
+
+def show_list(
+    what: Annotated[str, typer.Argument(metavar="|".join(_LISTS))],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything that is known, as JSON.")] = False,
+) -> None:
+    """List what there is, with a line about each."""
+    if what not in _LISTS:
+        raise TussleError(unknown("list", what, _LISTS))
+    entries, about = _LISTS[what]()
+    if as_json:
+        typer.echo(json.dumps(entries, indent=2, ensure_ascii=False))
+        return
+    table = Table("name", about, box=None, pad_edge=False, header_style="bold")
+    for entry in entries:
+        table.add_row(entry["name"], entry[about])
+    show(table)

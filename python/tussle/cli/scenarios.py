@@ -1,0 +1,32 @@
+"""`tussle scenario`: looking at scenarios without running them."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from tussle.cli.experiments import Settings, parse_settings
+from tussle.scenario import Scenario, ready_scenario
+
+app = typer.Typer(help="Look at a scenario without running it.", no_args_is_help=True)
+
+
+@app.command()
+def check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A scenario file, or the name of a ready one.")],
+    settings: Settings = None,
+) -> None:
+    """Say what is wrong with a scenario, or what it stands for."""
+    scenario = Scenario.load(ready_scenario(file)).with_settings(parse_settings(settings))
+    points = scenario.points()
+    typer.echo(f"{file} is right: {len(points) * scenario.repetitions} runs")
+    for key, values in scenario.axes().items():
+        typer.echo(f"  {key}: {', '.join(str(value) for value in values)}")
+    if scenario.repetitions > 1:
+        typer.echo(f"  repetitions of each: {scenario.repetitions}")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of scenario files."""
+    typer.echo(json.dumps(Scenario.model_json_schema(), indent=2, ensure_ascii=False))

@@ -1,0 +1,31 @@
+"""What goes to the terminal: coloured and wrapped there, plain whole lines into files and pipes."""
+
+import sys
+
+from rich.console import Console, RenderableType
+
+_WIDE_ENOUGH = 10_000
+"""Columns of a pipe: its reader does the wrapping."""
+
+
+def progress_console() -> Console:
+    """Return where progress is shown: beside the results, and only to someone who looks."""
+    return Console(stderr=True, quiet=not sys.stderr.isatty())
+
+
+def show(content: RenderableType) -> None:
+    """Print a table or text to the standard output."""
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(content)
+        return
+    console.width = _WIDE_ENOUGH
+    with console.capture() as captured:
+        console.print(content)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def complain(sentences: str) -> None:
+    """Print problems to the standard error, one a line."""
+    for sentence in sentences.splitlines():
+        sys.stderr.write(f"tussle: {sentence}\n")

@@ -1,0 +1,255 @@
+"""The command as people use it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import tussle
+from tussle.cli import main
+from tussle.scenario import Scenario, ready_scenarios
+
+QUICK = """
+question = "Does it work?"
+duration = "3 s"
+
+[path]
+rate = "5 Mbit/s"
+rtt = "20 ms"
+
+[[flows]]
+algorithm = ["reno", "cubic"]
+"""
+
+
+class Answer(NamedTuple):
+    status: int
+    out: str
+    problems: str
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> Path:
+    file = tmp_path / "quick.toml"
+    file.write_text(QUICK, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def tussle_(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Call the command in this process, from an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["tussle", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as left:
+            status = left.code if isinstance(left.code, int) else 0
+        printed = capsys.readouterr()
+        return Answer(status, printed.out, printed.err)
+
+    return call
+
+
+def in_a_shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    folder = Path(sys.executable).parent
+    path = {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(  # noqa: S602 (pipes are what is tested)
+        line,
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **path, **environment},
+    )
+
+
+def refused(answer: Answer) -> str:
+    """The sentence of a refusal; nothing was printed beside it, and no traceback."""
+    assert answer.status == 2
+    assert answer.out == ""
+    assert answer.problems.startswith("tussle: ")
+    return answer.problems.removeprefix("tussle: ").removesuffix("\n")
+
+
+# --- looking around ---
+
+
+def test_the_version_is_printed(tussle_):
+    assert tussle_("--version") == (0, f"tussle {tussle.__version__}\n", "")
+
+
+@pytest.mark.parametrize("what", ["algorithms", "queues", "profiles", "scenarios", "metrics", "figures"])
+def test_every_list_has_a_line_about_each_and_all_as_json(tussle_, what: str):
+    entries = json.loads(tussle_("list", what, "--json").out)
+    names = [line.split()[0] for line in tussle_("list", what).out.splitlines()]
+    assert names == ["name", *(entry["name"] for entry in entries)]
+    assert len(names) > 1
+
+
+def test_a_list_that_does_not_exist_is_answered_with_the_nearest(tussle_):
+    assert refused(tussle_("list", "algorithm")) == 'unknown list "algorithm"; did you mean "algorithms"?'
+
+
+def test_a_pipe_that_closes_early_is_no_problem():
+    answer = in_a_shell("tussle list metrics | head -n 1")
+    assert answer.stdout.split() == ["name", "definition"]
+    assert answer.stderr == ""
+
+
+def test_a_pipe_gets_whole_plain_lines():
+    out = in_a_shell("tussle list algorithms", FORCE_COLOR="", NO_COLOR="1", COLUMNS="20").stdout
+    assert "\x1b" not in out
+    assert "One packet more a round trip, half the window after a loss." in out
+    assert all(line == line.rstrip() for line in out.splitlines())
+
+
+def test_the_schema_is_json(tussle_):
+    assert json.loads(tussle_("scenario", "schema").out) == Scenario.model_json_schema()
+
+
+# --- checking scenarios ---
+
+
+def test_a_right_scenario_is_said_to_be_right_with_its_axes(tussle_, quick: Path):
+    assert tussle_("scenario", "check", quick).out.splitlines() == [
+        f"{quick} is right: 2 runs",
+        "  flows.0.algorithm: reno, cubic",
+    ]
+
+
+@pytest.mark.parametrize("name", ready_scenarios())
+def test_ready_scenarios_are_found_by_name(tussle_, name: str):
+    assert tussle_("scenario", "check", name).out.startswith(f"{name} is right")
+
+
+def test_all_mistakes_of_a_scenario_are_listed(tussle_, tmp_path: Path):
+    (tmp_path / "lte.toml").write_text(
+        QUICK.replace("5 Mbit/s", "0 Mbit/s").replace("reno", "rino"), encoding="utf-8"
+    )
+    answer = tussle_("scenario", "check", "lte.toml")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.problems.splitlines() == [
+        "tussle: scenario lte.toml, path.rate: 0 Mbit/s; give more than 0",
+        'tussle: scenario lte.toml, flows.0.algorithm: unknown algorithm "rino"; did you mean "reno"?',
+    ]
+
+
+def test_a_setting_replaces_a_value(tussle_, quick: Path):
+    answer = tussle_(
+        "scenario", "check", quick, "--set", "flows.0.algorithm=vegas", "--set", 'path.rtt=["1 ms", "2 ms"]'
+    )
+    assert answer.out.splitlines() == [f"{quick} is right: 2 runs", "  path.rtt: 1 ms, 2 ms"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("path.rate=5 Mbits", 'scenario, path.rate: "5 Mbits" has an unknown unit; did you mean Mbit/s?'),
+        ("path.rat=5 Mbit/s", 'scenario, path: unknown key "rat"; did you mean "rate"?'),
+        ("flows.7.start=1 s", "setting flows.7.start: there is no item 7; items are counted from 0 to 0"),
+        ("path.rate", '--set "path.rate": write KEY=VALUE, like path.rate="50 Mbit/s"'),
+    ],
+)
+def test_a_wrong_setting_is_refused(tussle_, quick: Path, setting: str, sentence: str):
+    assert refused(tussle_("run", quick, "--set", setting)) == sentence
+
+
+def test_a_scenario_that_does_not_exist_is_answered_with_the_nearest_ready_one(tussle_):
+    assert (
+        refused(tussle_("run", "rtt-unfairnes"))
+        == 'unknown scenario "rtt-unfairnes"; did you mean "rtt-unfairness"?'
+    )
+
+
+# --- running ---
+
+
+def test_a_run_ends_with_a_short_table_and_a_report(tussle_, quick: Path, tmp_path: Path):
+    answer = tussle_("run", quick)
+    assert answer.status == 0, answer.problems
+    assert "goodput" in answer.out
+    assert answer.out.splitlines()[-1] == "report: results/quick/report.html"
+    assert (tmp_path / "results/quick/report.html").stat().st_size > 0
+
+
+def test_the_same_run_twice_gives_the_same_digest(tussle_, quick: Path, tmp_path: Path):
+    for folder, workers in {"once": 1, "again": 2}.items():
+        assert tussle_("run", quick, "-o", folder, "--workers", workers).status == 0
+    digests = [
+        json.loads((tmp_path / each / "provenance.json").read_text())["digest"] for each in ("once", "again")
+    ]
+    assert digests[0] == digests[1]
+
+
+def test_the_recorded_command_repeats_the_results(tussle_, quick: Path, tmp_path: Path):
+    assert tussle_("run", quick, "-o", "a folder", "--seed", 5, "--repetitions", 2).status == 0
+    first = json.loads((tmp_path / "a folder/provenance.json").read_text())
+    assert in_a_shell(f"cd {tmp_path} && {first['command']}").returncode == 0
+    again = json.loads((tmp_path / "a folder-again/provenance.json").read_text())
+    assert again["digest"] == first["digest"]
+
+
+def test_a_folder_that_exists_is_left_alone(tussle_, quick: Path, tmp_path: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.txt").write_text("years of work")
+    assert "mine" in refused(tussle_("run", quick, "-o", "mine"))
+    assert [each.name for each in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_an_interrupted_run_says_how_to_go_on(quick: Path, tmp_path: Path):
+    command = ["tussle", "run", str(quick), "-o", "slow", "--set", "duration=2000 s", "--repetitions", "50"]
+    process = subprocess.Popen(
+        [Path(sys.executable).parent / command[0], *command[1:]],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(3)
+    process.send_signal(signal.SIGINT)
+    _, problems = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in problems
+    assert "repeat the same command to go on" in problems
+
+
+def test_a_matrix_compares_every_ordered_pair(tussle_, tmp_path: Path):
+    answer = tussle_("matrix", "--algorithms", "reno,vegas", "--duration", "6 s", "--stagger", "1s")
+    assert answer.status == 0, answer.problems
+    assert answer.out.splitlines()[-1] == "report: results/matrix-lan/report.html"
+    scenario = Scenario.load(tmp_path / "results/matrix-lan/scenario.toml")
+    assert [tuple(point.axes.values()) for point in scenario.points()] == [
+        ("reno", "reno"),
+        ("reno", "vegas"),
+        ("vegas", "reno"),
+        ("vegas", "vegas"),
+    ]
+    assert [flow.start for flow in scenario.flows] == ["0 s", "1s"]
+
+
+def test_a_matrix_of_an_unknown_algorithm_is_refused(tussle_):
+    answer = tussle_("matrix", "--algorithms", "reno,cubik")
+    assert refused(answer) == '--algorithms: unknown algorithm "cubik"; did you mean "cubic"?'
+
+
+def test_a_report_and_figures_are_made_from_a_dataset(tussle_, quick: Path, tmp_path: Path):
+    assert tussle_("run", quick, "-o", "quick").status == 0
+    assert tussle_("report", "quick", "-o", "page.html").out == "report: page.html\n"
+    for suffix in ("png", "svg", "pdf", "html"):
+        assert tussle_("plot", "quick", "window", "-o", f"x.{suffix}").out == f"figure: x.{suffix}\n"
+        assert (tmp_path / f"x.{suffix}").stat().st_size > 0
+
+
+@pytest.mark.parametrize("command", [("report",), ("plot",)])
+def test_results_that_do_not_exist_are_refused(tussle_, command: Sequence[str]):
+    more = ["window"] if command == ("plot",) else []
+    assert refused(tussle_(*command, "nowhere", *more)).startswith("nowhere does not exist")
