@@ -3,12 +3,22 @@
 //! Same [`Run`], same bytes out: time is whole nanoseconds, dice are seeded, nothing here reads a clock,
 //! a file or the environment.
 
+mod calendar;
 pub mod cc;
+mod check;
+pub mod dice;
+pub mod packet;
+pub mod path;
+pub mod queue;
+mod record;
 pub mod run;
+mod sim;
 pub mod table;
 pub mod tcp;
 pub mod time;
 
+pub use check::RunError;
 pub use run::Run;
+pub use sim::{Outcome, Progress, Simulation, Violation};
 pub use table::Table;
 pub use time::Time;

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::path::EffectSpec;
+
 /// The version of this format.
 pub const FORMAT: u32 = 1;
 
@@ -91,46 +93,6 @@ pub struct ElementSpec {
     /// What it does to packets.
     #[serde(flatten)]
     pub effect: EffectSpec,
-}
-
-/// What an element does to packets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum EffectSpec {
-    /// A queue, a transmitter and a wire.
-    Link {
-        /// Rate of the transmitter, over IP packet sizes.
-        rate_bit_per_s: u64,
-        /// One-way propagation delay of the wire.
-        delay_ns: u64,
-        /// What waits in front of the transmitter.
-        queue: QueueSpec,
-    },
-    /// A wire of unlimited rate.
-    Delay {
-        /// One-way propagation delay.
-        delay_ns: u64,
-    },
-    /// Drops packets at random, each independently.
-    Loss {
-        /// Probability that a packet is dropped, 0 to 1.
-        probability: f64,
-    },
-}
-
-/// A queue discipline and its limits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum QueueSpec {
-    /// First in, first out; drops at the tail. The packet being transmitted does not count.
-    Fifo {
-        /// Most packets that may wait.
-        #[serde(default)]
-        limit_packets: Option<u64>,
-        /// Most bytes that may wait.
-        #[serde(default)]
-        limit_bytes: Option<u64>,
-    },
 }
 
 /// One flow: its algorithm, when it sends, and its way through the network.

@@ -184,11 +184,12 @@ impl Entry {
     pub fn parameters(&self, given: &BTreeMap<String, i64>) -> Result<Parameters, ParameterError> {
         let mut values: BTreeMap<_, _> = self.parameters.iter().map(|p| (p.name, p.default)).collect();
         for (name, &value) in given {
-            let declared = self.parameters.iter().find(|p| p.name == name).ok_or_else(|| ParameterError::Unknown {
-                algorithm: self.name,
-                name: name.clone(),
-                known: self.parameters.iter().map(|p| p.name).collect(),
-            })?;
+            let declared =
+                self.parameters.iter().find(|p| p.name == name).ok_or_else(|| ParameterError::Unknown {
+                    algorithm: self.name,
+                    name: name.clone(),
+                    known: self.parameters.iter().map(|p| p.name).collect(),
+                })?;
             if !(declared.min..=declared.max).contains(&value) {
                 return Err(ParameterError::Range {
                     algorithm: self.name,

@@ -1,10 +1,28 @@
-//! TCP, split by mechanism.
+//! TCP with the behaviour of Linux 6.1, split by mechanism.
 
+mod delack;
 mod flow;
-pub(crate) mod rtt;
-
+mod input;
+mod output;
+mod pacer;
+mod prr;
+mod rack;
+mod ranges;
+mod rate;
+mod receiver;
+mod recovery;
+mod rtt;
+mod sack_list;
+mod scoreboard;
+mod sender;
+mod ticks;
+mod timer;
+mod undo;
 mod usage;
 
 pub use flow::{Ack, Cause, Echo, Flow, Limit, RateSample, State};
+pub use output::{Notice, Outbox};
+pub use receiver::{Receiver, ReceiverSetup};
 pub use rtt::RttEstimator;
-pub use usage::WindowUse;
+pub use sender::{Counts, Sender, Setup};
+pub use usage::{INITIAL_WINDOW_PACKETS, WindowUse};

@@ -4,7 +4,7 @@
 use crate::time::Time;
 
 /// Smallest variance in the timeout, hence almost the smallest timeout: 200 ms (Linux: `TCP_RTO_MIN`).
-const RTO_MIN_US: u32 = 200_000;
+pub(crate) const RTO_MIN_US: u32 = 200_000;
 /// Largest timeout (Linux: `TCP_RTO_MAX`).
 const RTO_MAX: Time = Time::from_secs(120);
 /// Timeout before the first sample. [RFC 6298, 2.1](https://www.rfc-editor.org/rfc/rfc6298#section-2)
@@ -106,15 +106,16 @@ impl RttEstimator {
         self.min.update(rtt_us.max(1), now.us());
     }
 
+    /// Doubles the timeout until the next sample.
+    /// [RFC 6298, 5.5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
+    pub(crate) fn back_off(&mut self) {
+        self.rto = (self.rto + self.rto).min(RTO_MAX);
+    }
+
     fn set_rto(&mut self) {
         let ticks = ((self.srtt_8us >> 3) + self.rttvar_us).div_ceil(self.tick_us);
         self.rto = Time::from_us(u64::from(ticks) * u64::from(self.tick_us)).min(RTO_MAX);
     }
-}
-
-/// The timeout after `doublings` expiries. [RFC 6298, 5.5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
-pub fn backed_off(rto: Time, doublings: u32) -> Time {
-    Time::from_ns(rto.ns().saturating_mul(1 << doublings.min(32))).min(RTO_MAX)
 }
 
 fn clamp(value: i64) -> u32 {
@@ -201,9 +202,15 @@ mod tests {
     }
 
     #[test]
-    fn back_off_doubles_to_two_minutes() {
-        assert_eq!(backed_off(Time::from_ms(300), 2), Time::from_ms(1200));
-        assert_eq!(backed_off(Time::from_ms(300), 20), Time::from_secs(120));
+    fn back_off_doubles_to_two_minutes_and_ends_with_a_sample() {
+        let mut rtt = RttEstimator::new(250);
+        rtt.update(100_000, 0, 10);
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Time::from_ms(600));
+        (0..20).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), Time::from_secs(120));
+        rtt.update(100_000, 0, 10);
+        assert!(rtt.rto() <= Time::from_ms(300));
     }
 
     #[test]

@@ -1,6 +1,12 @@
-//! Window validation: a window grows, and is kept, only as far as it is used (RFC 7661).
+//! Window validation: a window grows, and is kept, only as far as it is used (RFC 7661, as Linux does it).
 
+use super::flow::{Flow, State};
 use crate::cc::Knobs;
+use crate::time::Time;
+
+/// Window that a connection starts with, and restarts with after idle.
+/// [RFC 6928, 2](https://www.rfc-editor.org/rfc/rfc6928#section-2)
+pub const INITIAL_WINDOW_PACKETS: u32 = 10;
 
 /// How much of the window was used in the current flight.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +17,19 @@ pub struct WindowUse {
     max_packets_out: u32,
     /// `nxt` when the flight began: it ends when this is acknowledged.
     flight_end: u32,
+    /// Most packets outstanding since the window was last fully used (Linux: `snd_cwnd_used`).
+    used_packets: u32,
+    /// When the window was last fully used or changed (Linux: `snd_cwnd_stamp`).
+    at: Time,
+}
+
+/// What limits a sender at the end of a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// The window is full.
+    Window,
+    /// The application, the receiver or pacing.
+    Other,
 }
 
 impl WindowUse {
@@ -22,5 +41,77 @@ impl WindowUse {
     /// Whether the window may grow: it was the limit, or slow start has not doubled what was used.
     pub fn cwnd_limited(&self, knobs: &Knobs) -> bool {
         self.limited || (knobs.in_slow_start() && knobs.cwnd < 2 * self.max_packets_out)
+    }
+
+    /// The window was set at `now`.
+    #[inline]
+    pub(crate) fn on_window_set(&mut self, now: Time) {
+        self.at = now;
+    }
+
+    /// Starts again after idle.
+    pub(crate) fn on_restart(&mut self, now: Time) {
+        self.at = now;
+        self.used_packets = 0;
+    }
+}
+
+/// A burst was sent and ended at `bound`.
+#[inline]
+pub(crate) fn validate(flow: &mut Flow, knobs: &mut Knobs, bound: Bound) {
+    let (una, nxt, packets_out) = (flow.una, flow.nxt, flow.packets_out());
+    let usage = &mut flow.usage;
+    let limited = bound == Bound::Window;
+    if una >= usage.flight_end || limited || (!usage.limited && packets_out > usage.max_packets_out) {
+        usage.limited = limited;
+        usage.max_packets_out = packets_out;
+        usage.flight_end = nxt;
+    }
+    if usage.cwnd_limited(knobs) {
+        usage.used_packets = 0;
+        usage.at = flow.now;
+    } else {
+        usage.used_packets = usage.used_packets.max(packets_out);
+        if flow.now.since(usage.at) >= flow.rtt.rto() {
+            decay(flow, knobs);
+        }
+    }
+}
+
+/// The application used less than the window for a whole timeout: go half the way to what it used.
+/// [RFC 2861, 3.2](https://www.rfc-editor.org/rfc/rfc2861#section-3.2)
+fn decay(flow: &mut Flow, knobs: &mut Knobs) {
+    if flow.state == State::Open {
+        let used = flow.usage.used_packets.max(INITIAL_WINDOW_PACKETS);
+        if used < knobs.cwnd {
+            knobs.ssthresh = current_ssthresh(flow, knobs);
+            knobs.cwnd = u32::midpoint(knobs.cwnd, used);
+        }
+        flow.usage.used_packets = 0;
+    }
+    flow.usage.at = flow.now;
+}
+
+/// Halves the window for each timeout that the connection was idle, down to the initial window.
+/// [RFC 5681, 4.1](https://www.rfc-editor.org/rfc/rfc5681#section-4.1), as RFC 2861 softens it
+pub(crate) fn restart_after_idle(flow: &mut Flow, knobs: &mut Knobs) {
+    let rto = flow.rtt.rto();
+    knobs.ssthresh = current_ssthresh(flow, knobs);
+    let floor = INITIAL_WINDOW_PACKETS.min(knobs.cwnd);
+    let mut idle = flow.now.since(flow.last_sent);
+    while idle > rto && knobs.cwnd > floor {
+        idle = idle - rto;
+        knobs.cwnd /= 2;
+    }
+    knobs.cwnd = knobs.cwnd.max(floor);
+    flow.usage.on_restart(flow.now);
+}
+
+/// ssthresh that keeps three quarters of the window, unless a reduction has just set it.
+pub(crate) fn current_ssthresh(flow: &Flow, knobs: &Knobs) -> u32 {
+    if matches!(flow.state, State::Cwr | State::Recovery) {
+        knobs.ssthresh
+    } else {
+        knobs.ssthresh.max(knobs.cwnd / 2 + knobs.cwnd / 4)
     }
 }

@@ -1,0 +1,81 @@
+//! The event list: for each component, when its next event is; and of all, which is first.
+//!
+//! A tournament: every component plays its neighbour, the winners play each other, and so on. A change
+//! replays the games on the way to the root, one for each level. Ties go to the lower index, always.
+
+use crate::time::Time;
+
+/// The next event of each component.
+#[derive(Clone, Debug)]
+pub(crate) struct Calendar {
+    /// A binary tree in an array, the root at 1, the components from `leaves` on.
+    winners: Vec<(Time, u32)>,
+    leaves: usize,
+}
+
+impl Calendar {
+    /// With no events for `components` components.
+    pub(crate) fn new(components: usize) -> Calendar {
+        let leaves = components.next_power_of_two();
+        let mut winners = vec![(Time::NEVER, 0); 2 * leaves];
+        for (index, leaf) in (0..).zip(&mut winners[leaves..]) {
+            leaf.1 = index;
+        }
+        let mut calendar = Calendar { winners, leaves };
+        (1..leaves).rev().for_each(|node| calendar.play(node));
+        calendar
+    }
+
+    fn play(&mut self, node: usize) {
+        self.winners[node] = self.winners[2 * node].min(self.winners[2 * node + 1]);
+    }
+
+    /// The first event: when, and whose.
+    #[inline]
+    pub(crate) fn first(&self) -> (Time, u32) {
+        self.winners[1]
+    }
+
+    /// The next event of a component.
+    #[inline]
+    pub(crate) fn get(&self, component: u32) -> Time {
+        self.winners[self.leaves + component as usize].0
+    }
+
+    /// Sets the next event of a component.
+    #[inline]
+    pub(crate) fn set(&mut self, component: u32, at: Time) {
+        let mut node = self.leaves + component as usize;
+        self.winners[node].0 = at;
+        while node > 1 {
+            node /= 2;
+            self.play(node);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_event_is_the_earliest_and_of_equals_the_lowest(
+            components in 1usize..40,
+            changes in prop::collection::vec((0usize..40, 0u64..20), 0..200),
+        ) {
+            let mut calendar = Calendar::new(components);
+            let mut times = vec![Time::NEVER; components];
+            for (component, at) in changes {
+                let component = component % components;
+                times[component] = Time::from_ns(at);
+                let index = u32::try_from(component).unwrap();
+                calendar.set(index, times[component]);
+                prop_assert_eq!(calendar.get(index), times[component]);
+                let first = (0..).zip(&times).map(|(i, at)| (*at, i)).min().unwrap();
+                prop_assert_eq!(calendar.first(), first);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Dice: one generator for each use, seeded by the run's seed and the name of the use, so that a new
+//! element does not change what the others throw.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A seeded generator; the same on every platform.
+#[derive(Clone, Debug)]
+pub struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    /// The dice of `name` in a run with that seed.
+    pub fn new(seed: u64, name: &str) -> Dice {
+        Dice(Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, name)))
+    }
+
+    /// True with the given probability.
+    pub fn happens(&mut self, chance: Chance) -> bool {
+        self.0.next_u64() < chance.0 || chance.0 == u64::MAX
+    }
+}
+
+/// The seed of `name` in a run with that seed.
+pub fn named_seed(seed: u64, name: &str) -> u64 {
+    // FNV-1a, which is fixed for ever, unlike the standard library's hashes.
+    name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// A probability in units of 2⁻⁶⁴.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chance(u64);
+
+impl Chance {
+    /// From a probability; `None` unless it is between 0 and 1.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 2^64, saturating")]
+    pub fn new(probability: f64) -> Option<Chance> {
+        (0.0..=1.0).contains(&probability).then(|| Chance((probability * 2f64.powi(64)) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 000 throws at 1 %: 100 expected, deviation sqrt(10 000 × 0.01 × 0.99) = 10; five of those allowed.
+    #[test]
+    fn a_chance_comes_about_as_often_as_it_says() {
+        let mut dice = Dice::new(7, "loss");
+        let chance = Chance::new(0.01).unwrap();
+        let hits = (0..10_000).filter(|_| dice.happens(chance)).count();
+        assert!((50..=150).contains(&hits), "{hits} of 10 000");
+    }
+
+    #[test]
+    fn never_and_always_are_exact() {
+        let mut dice = Dice::new(7, "loss");
+        assert!((0..1000).all(|_| dice.happens(Chance::new(1.0).unwrap())));
+        assert!(!(0..1000).any(|_| dice.happens(Chance::new(0.0).unwrap())));
+    }
+
+    #[test]
+    fn a_probability_outside_zero_to_one_is_refused() {
+        assert_eq!([-0.1, 1.1, f64::NAN].map(Chance::new), [None; 3]);
+    }
+
+    #[test]
+    fn other_names_throw_other_numbers() {
+        assert_ne!(named_seed(7, "a"), named_seed(7, "b"));
+        assert_ne!(named_seed(7, "a"), named_seed(8, "a"));
+    }
+}

@@ -1,0 +1,52 @@
+//! Delay: a wire of unlimited rate; every packet leaves a fixed time after it came.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Element, Entry};
+use crate::packet::Packet;
+use crate::time::Time;
+
+pub(super) const ENTRY: Entry =
+    Entry { name: "delay", idea: "Every packet leaves a fixed time after it came, in order." };
+
+/// How long the wire is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// One-way propagation delay.
+    pub delay_ns: u64,
+}
+
+impl Spec {
+    #[expect(clippy::unnecessary_wraps, reason = "every element is built alike")]
+    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+        Ok(Box::new(Delay { wire: VecDeque::new(), delay: Time::from_ns(self.delay_ns) }))
+    }
+}
+
+#[derive(Debug)]
+struct Delay {
+    wire: VecDeque<(Time, Packet)>,
+    delay: Time,
+}
+
+impl Element for Delay {
+    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.push_back((now + self.delay, packet));
+        None
+    }
+
+    fn next(&self) -> Time {
+        self.wire.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.pop_front().map(|(_, packet)| packet)
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.wire.iter().for_each(|(_, packet)| visit(packet));
+    }
+}

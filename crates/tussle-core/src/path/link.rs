@@ -1,0 +1,223 @@
+//! Link: a queue, a transmitter and a wire.
+//!
+//! When a transmission ends is known when it begins, so nothing has to happen at that instant: the link
+//! catches up with all that ended whenever a packet comes in or goes out. One event a packet serves the
+//! queue, the transmitter and the wire, for every queue discipline, and each dequeue still sees its own time.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Element, Entry, LinkView};
+use crate::packet::Packet;
+use crate::queue::{Queue, QueueSpec};
+use crate::time::Time;
+
+pub(super) const ENTRY: Entry = Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
+
+/// Nanosecond-bits in a byte-second.
+const NS_BITS: u64 = 8 * 1_000_000_000;
+
+/// The link's settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Rate of the transmitter, over IP packet sizes.
+    pub rate_bit_per_s: u64,
+    /// One-way propagation delay of the wire.
+    pub delay_ns: u64,
+    /// What waits in front of the transmitter.
+    pub queue: QueueSpec,
+}
+
+impl Spec {
+    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+        if self.rate_bit_per_s == 0 {
+            return Err("rate_bit_per_s: 0 bit/s; give at least 1".to_owned());
+        }
+        Ok(Box::new(Link {
+            rate_bit_per_s: self.rate_bit_per_s,
+            delay: Time::from_ns(self.delay_ns),
+            queue: self.queue.build().map_err(|problem| format!("queue.{problem}"))?,
+            transmitting: None,
+            remainder: 0,
+            wire: VecDeque::new(),
+            view: LinkView::default(),
+            at: Time::ZERO,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Transmission {
+    packet: Packet,
+    start: Time,
+    end: Time,
+}
+
+#[derive(Debug)]
+struct Link {
+    rate_bit_per_s: u64,
+    delay: Time,
+    queue: Box<dyn Queue>,
+    transmitting: Option<Transmission>,
+    /// What the last transmissions took beyond whole nanoseconds, so that the rate is exact.
+    remainder: u64,
+    wire: VecDeque<(Time, Packet)>,
+    view: LinkView,
+    /// Up to when `view.backlog_packet_ns` is summed.
+    at: Time,
+}
+
+impl Link {
+    /// Catches up with every transmission that ended by `now`.
+    #[inline]
+    fn advance(&mut self, now: Time, dropped: &mut Vec<Packet>) {
+        while let Some(transmission) = &self.transmitting
+            && transmission.end <= now
+        {
+            let Transmission { packet, start, end } = *transmission;
+            self.view.delivered_packets += 1;
+            self.view.delivered_bytes += u64::from(packet.size_bytes);
+            self.view.busy_ns += (end - start).ns();
+            self.wire.push_back((end + self.delay, packet));
+            self.transmit_next(end, dropped);
+        }
+    }
+
+    /// Begins to transmit what waits.
+    #[inline]
+    fn transmit_next(&mut self, now: Time, dropped: &mut Vec<Packet>) {
+        self.sum_backlog(now);
+        let gone = dropped.len();
+        let next = self.queue.dequeue(now, dropped);
+        self.view.dropped_packets += (dropped.len() - gone) as u64;
+        self.view.backlog_packets = self.queue.backlog().packets;
+        self.transmitting = next.map(|packet| {
+            let work = u64::from(packet.size_bytes) * NS_BITS + self.remainder;
+            self.remainder = work % self.rate_bit_per_s;
+            Transmission { packet, start: now, end: now + Time::from_ns(work / self.rate_bit_per_s) }
+        });
+    }
+
+    /// Sums the backlog that there was since it last changed.
+    #[inline]
+    fn sum_backlog(&mut self, now: Time) {
+        self.view.backlog_packet_ns += u128::from(self.view.backlog_packets) * u128::from((now - self.at).ns());
+        self.at = now;
+    }
+}
+
+impl Element for Link {
+    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.advance(now, dropped);
+        self.sum_backlog(now);
+        self.view.arrived_packets += 1;
+        let gone = dropped.len();
+        self.queue.enqueue(packet, now, dropped);
+        self.view.dropped_packets += (dropped.len() - gone) as u64;
+        if self.transmitting.is_none() {
+            // An idle link has an empty queue: the remainder of its last busy period is over, too.
+            self.remainder = 0;
+            self.transmit_next(now, dropped);
+        }
+        self.view.backlog_packets = self.queue.backlog().packets;
+        self.view.max_backlog_packets = self.view.max_backlog_packets.max(self.view.backlog_packets);
+        None
+    }
+
+    #[inline]
+    fn next(&self) -> Time {
+        match (self.wire.front(), &self.transmitting) {
+            (Some((at, _)), _) => *at,
+            (None, Some(transmission)) => transmission.end + self.delay,
+            (None, None) => Time::NEVER,
+        }
+    }
+
+    fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.advance(now, dropped);
+        self.wire.pop_front().map(|(_, packet)| packet)
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.wire.iter().for_each(|(_, packet)| visit(packet));
+        self.transmitting.iter().for_each(|transmission| visit(&transmission.packet));
+        self.queue.for_each(visit);
+    }
+
+    fn observe(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<LinkView> {
+        self.advance(now, dropped);
+        self.sum_backlog(now);
+        let busy_ns = self.transmitting.as_ref().map_or(0, |transmission| (now - transmission.start).ns());
+        let view = LinkView {
+            backlog_bytes: self.queue.backlog().bytes,
+            marked_packets: self.queue.marked_packets(),
+            busy_ns: self.view.busy_ns + busy_ns,
+            ..self.view
+        };
+        self.view.max_backlog_packets = self.view.backlog_packets;
+        Some(view)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+    use crate::queue::FifoSpec;
+
+    fn link(rate_bit_per_s: u64, delay: Time) -> Box<dyn Element> {
+        let queue = QueueSpec::Fifo(FifoSpec { limit_packets: Some(2), limit_bytes: None });
+        Spec { rate_bit_per_s, delay_ns: delay.ns(), queue }.build(0).unwrap()
+    }
+
+    fn packet(number: u32) -> Packet {
+        Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
+    }
+
+    /// 1500 bytes at 12 Mbit/s take 1 ms. Four packets at once: one is transmitted, two wait, one is dropped.
+    #[test]
+    fn packets_leave_a_transmission_time_apart_after_the_delay() {
+        let mut link = link(12_000_000, Time::from_ms(10));
+        let mut dropped = Vec::new();
+        for number in 0..4 {
+            assert_eq!(link.accept(packet(number), Time::ZERO, &mut dropped), None);
+        }
+        assert_eq!(dropped, [packet(3)]);
+        let mut left = Vec::new();
+        while link.next() != Time::NEVER {
+            let now = link.next();
+            left.extend(link.release(now, &mut dropped).map(|packet| (now.ms(), packet.number)));
+        }
+        assert_eq!(left, [(11, 0), (12, 1), (13, 2)]);
+    }
+
+    /// 1500 bytes at 7 Mbit/s take 1714285.71… ns: seven take 12 ms exactly.
+    #[test]
+    fn the_long_run_rate_is_exact() {
+        let mut link = link(7_000_000, Time::ZERO);
+        let mut dropped = Vec::new();
+        let mut now = Time::ZERO;
+        for number in 0..7 {
+            link.accept(packet(number), now, &mut dropped);
+            if number > 0 {
+                now = link.next();
+                link.release(now, &mut dropped);
+            }
+        }
+        assert_eq!(link.next(), Time::from_ms(12));
+    }
+
+    /// Three packets at once at 12 Mbit/s: 2 wait for 1 ms, 1 for another: 3 packet-milliseconds.
+    #[test]
+    fn the_backlog_is_summed_over_time() {
+        let mut link = link(12_000_000, Time::from_ms(10));
+        let mut dropped = Vec::new();
+        (0..3).for_each(|number| drop(link.accept(packet(number), Time::ZERO, &mut dropped)));
+        let view = link.observe(Time::from_ms(4), &mut dropped).unwrap();
+        assert_eq!(view.backlog_packet_ns, 3_000_000);
+        assert_eq!(view.busy_ns, 3_000_000);
+        assert_eq!((view.max_backlog_packets, view.backlog_packets, view.delivered_packets), (2, 0, 3));
+    }
+}

@@ -1,0 +1,52 @@
+//! Loss: drops packets at random, each independently.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Element, Entry};
+use crate::dice::{Chance, Dice};
+use crate::packet::Packet;
+use crate::time::Time;
+
+pub(super) const ENTRY: Entry = Entry { name: "loss", idea: "Drops packets at random, each independently." };
+
+/// How much is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Probability that a packet is dropped, 0 to 1.
+    pub probability: f64,
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        let chance = Chance::new(self.probability)
+            .ok_or_else(|| format!("probability: {}; give 0 to 1", self.probability))?;
+        Ok(Box::new(Loss { chance, dice: Dice::new(seed, ENTRY.name) }))
+    }
+}
+
+#[derive(Debug)]
+struct Loss {
+    chance: Chance,
+    dice: Dice,
+}
+
+impl Element for Loss {
+    fn accept(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        if self.dice.happens(self.chance) {
+            dropped.push(packet);
+            return None;
+        }
+        Some(packet)
+    }
+
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        None
+    }
+
+    fn for_each(&self, _visit: &mut dyn FnMut(&Packet)) {}
+}

@@ -1,0 +1,114 @@
+//! FIFO: first in, first out; what finds no room is dropped (drop-tail).
+//! Source: RFC 7567, 4.1, which describes it as the default to be replaced. Agrees with: Linux 6.1 `pfifo`
+//! and `bfifo`; with both limits, whichever is reached first.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Backlog, Entry, Queue};
+use crate::packet::Packet;
+use crate::time::Time;
+
+pub(super) const ENTRY: Entry =
+    Entry { name: "fifo", idea: "First in, first out; what finds no room is dropped.", source: "RFC 7567, 4.1" };
+
+/// The limits; without any, nothing is ever dropped. The packet being transmitted does not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+impl Spec {
+    pub(super) fn build(&self) -> Result<Box<dyn Queue>, String> {
+        if self.limit_packets == Some(0) {
+            return Err("limit_packets: 0 packets; give at least 1".to_owned());
+        }
+        if self.limit_bytes == Some(0) {
+            return Err("limit_bytes: 0 bytes; give at least one packet".to_owned());
+        }
+        Ok(Box::new(Fifo {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            limit_packets: self.limit_packets.unwrap_or(u64::MAX),
+            limit_bytes: self.limit_bytes.unwrap_or(u64::MAX),
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Fifo {
+    waiting: VecDeque<Packet>,
+    bytes: u64,
+    limit_packets: u64,
+    limit_bytes: u64,
+}
+
+impl Queue for Fifo {
+    fn enqueue(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) {
+        let bytes = self.bytes + u64::from(packet.size_bytes);
+        if self.waiting.len() as u64 >= self.limit_packets || bytes > self.limit_bytes {
+            dropped.push(packet);
+        } else {
+            self.waiting.push_back(packet);
+            self.bytes = bytes;
+        }
+    }
+
+    fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= u64::from(packet.size_bytes);
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.waiting.iter().for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    fn packet(number: u32, size_bytes: u32) -> Packet {
+        Packet { number, size_bytes, ..Packet::new(Kind::Data, 0) }
+    }
+
+    fn offer(spec: &Spec, sizes: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let mut queue = spec.build().unwrap();
+        let mut dropped = Vec::new();
+        for (number, &size) in (0..).zip(sizes) {
+            queue.enqueue(packet(number, size), Time::ZERO, &mut dropped);
+        }
+        let mut kept = Vec::new();
+        while let Some(packet) = queue.dequeue(Time::ZERO, &mut dropped) {
+            kept.push(packet.number);
+        }
+        assert_eq!(queue.backlog(), Backlog::default());
+        (kept, dropped.iter().map(|packet| packet.number).collect())
+    }
+
+    #[test]
+    fn the_third_packet_finds_no_room_for_two() {
+        let spec = Spec { limit_packets: Some(2), limit_bytes: None };
+        assert_eq!(offer(&spec, &[1500, 1500, 1500]), (vec![0, 1], vec![2]));
+    }
+
+    /// 3000 bytes: two of 1500, or one and then two small ones after a large one was refused.
+    #[test]
+    fn a_byte_limit_lets_small_packets_in_after_a_large_one_was_refused() {
+        let spec = Spec { limit_packets: None, limit_bytes: Some(3000) };
+        assert_eq!(offer(&spec, &[1500, 1400, 1500, 100]), (vec![0, 1, 3], vec![2]));
+    }
+}

@@ -1,0 +1,54 @@
+//! The `events` table: what happened, and when.
+
+use super::{Labels, column, seconds};
+use crate::table::{Table, Values};
+use crate::tcp::Sender;
+use crate::time::Time;
+
+/// The rows so far.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    time: Vec<Time>,
+    kind: Labels,
+    flow: Vec<u32>,
+    link: Vec<Option<u32>>,
+    packet: Vec<Option<u32>>,
+    cwnd: Vec<u32>,
+    ssthresh: Vec<Option<u32>>,
+}
+
+impl Events {
+    /// Something happened to a flow.
+    pub(crate) fn add(&mut self, now: Time, kind: &str, (flow, sender): (u32, &Sender)) {
+        self.time.push(now);
+        self.kind.push(kind);
+        self.flow.push(flow);
+        self.link.push(None);
+        self.packet.push(None);
+        self.cwnd.push(sender.knobs.cwnd);
+        self.ssthresh.push(sender.knobs.has_ssthresh().then_some(sender.knobs.ssthresh));
+    }
+
+    /// Element `element` dropped packet `packet` of a flow.
+    pub(crate) fn add_drop(&mut self, now: Time, (element, packet): (u32, u32), of: (u32, &Sender)) {
+        self.add(now, "drop", of);
+        *self.link.last_mut().expect("a row was added") = Some(element);
+        *self.packet.last_mut().expect("a row was added") = Some(packet);
+    }
+
+    /// The table; `elements` are the names of the elements by index.
+    pub(crate) fn table(self, elements: Vec<String>) -> Table {
+        Table {
+            name: "events",
+            columns: vec![
+                column("time_s", seconds(&self.time)),
+                column("kind", self.kind.values()),
+                column("flow", Values::U32(self.flow)),
+                column("link", Values::MaybeLabel { codes: self.link, names: elements }),
+                column("packet", Values::MaybeU32(self.packet)),
+                column("cwnd_packets", Values::U32(self.cwnd)),
+                column("ssthresh_packets", Values::MaybeU32(self.ssthresh)),
+            ],
+        }
+    }
+}

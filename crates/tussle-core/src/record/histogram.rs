@@ -1,0 +1,109 @@
+//! A histogram of round-trip times, fine enough for quantiles: buckets are at most 1/128 wide.
+
+/// Values below this have a bucket each.
+const LINEAR: u32 = 256;
+/// Buckets in each octave above.
+const STEPS: u32 = 128;
+/// log2 of `LINEAR`, and of `STEPS`.
+const LINEAR_BITS: u32 = 8;
+const STEP_BITS: u32 = 7;
+
+/// Counts of values in µs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Histogram {
+    counts: Vec<u32>,
+    count: u64,
+    sum: u64,
+    min: Option<u32>,
+}
+
+impl Histogram {
+    /// Takes a value.
+    #[inline]
+    pub(crate) fn add(&mut self, value: u32) {
+        let bucket = bucket(value);
+        if bucket >= self.counts.len() {
+            self.counts.resize(bucket + 1, 0);
+        }
+        self.counts[bucket] += 1;
+        self.count += 1;
+        self.sum += u64::from(value);
+        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+    }
+
+    /// The smallest value, exactly.
+    pub(crate) fn min(&self) -> Option<u32> {
+        self.min
+    }
+
+    /// The mean, exactly.
+    #[expect(clippy::cast_precision_loss, reason = "a sum of 2^53 µs are 285 years of round trips")]
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The value that `percent` of all values do not exceed (nearest rank), to 1/256 of itself.
+    pub(crate) fn quantile(&self, percent: u64) -> Option<f64> {
+        let rank = (self.count * percent).div_ceil(100).max(1);
+        let mut seen = 0;
+        let bucket = self.counts.iter().position(|&count| {
+            seen += u64::from(count);
+            seen >= rank
+        })?;
+        Some(middle(bucket))
+    }
+}
+
+fn bucket(value: u32) -> usize {
+    if value < LINEAR {
+        return value as usize;
+    }
+    let octave = value.ilog2() - LINEAR_BITS;
+    let step = (value >> (octave + LINEAR_BITS - STEP_BITS)) & (STEPS - 1);
+    (LINEAR + octave * STEPS + step) as usize
+}
+
+/// The middle of a bucket.
+fn middle(bucket: usize) -> f64 {
+    let bucket = u32::try_from(bucket).expect("there are few buckets");
+    if bucket < LINEAR {
+        return f64::from(bucket);
+    }
+    let (octave, step) = ((bucket - LINEAR) / STEPS, (bucket - LINEAR) % STEPS);
+    let width = 1u64 << (octave + LINEAR_BITS - STEP_BITS);
+    let low = u64::from(STEPS + step) * width;
+    #[expect(clippy::cast_precision_loss, reason = "below 2^33")]
+    let middle = low as f64 + (width - 1) as f64 / 2.0;
+    middle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 1 to 1000, the 50th percentile is 500 and the 95th 950, to 1/256.
+    #[test]
+    fn quantiles_are_within_half_a_bucket() {
+        let mut histogram = Histogram::default();
+        (1..=1000).for_each(|value| histogram.add(value));
+        for (percent, expected) in [(1, 10.0), (50, 500.0), (95, 950.0), (100, 1000.0)] {
+            let found = histogram.quantile(percent).unwrap();
+            assert!((found - expected).abs() <= expected / 256.0, "{percent}: {found}");
+        }
+        assert_eq!(histogram.mean(), Some(500.5));
+        assert_eq!(histogram.min(), Some(1));
+    }
+
+    #[test]
+    fn every_value_is_near_the_middle_of_its_bucket() {
+        for value in (0..32).flat_map(|bits| [1u32 << bits, (1u32 << bits) + 1, u32::MAX >> bits]) {
+            let middle = middle(bucket(value));
+            assert!((middle - f64::from(value)).abs() <= f64::from(value) / 256.0 + 0.5, "{value}: {middle}");
+        }
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_quantile() {
+        assert_eq!(Histogram::default().quantile(50), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! What a run writes down: the tables of the dataset, one file each.
+
+mod events;
+mod flows;
+mod histogram;
+mod links;
+mod samples;
+
+pub(crate) use events::Events;
+pub(crate) use flows::{Finished, FlowMeasures, table as flows_table};
+pub(crate) use links::Links;
+pub(crate) use samples::Samples;
+
+use crate::table::{Column, Values};
+use crate::time::Time;
+
+/// A column of that name.
+fn column(name: &str, values: Values) -> Column {
+    Column { name: name.to_owned(), values }
+}
+
+/// Times in seconds.
+fn seconds(times: &[Time]) -> Values {
+    Values::F64(times.iter().map(|time| time.as_secs_f64()).collect())
+}
+
+/// Microseconds in milliseconds.
+fn ms(us: u32) -> f64 {
+    f64::from(us) / 1e3
+}
+
+/// Labels that repeat: each is stored once.
+#[derive(Debug, Default)]
+struct Labels {
+    codes: Vec<u32>,
+    names: Vec<String>,
+}
+
+impl Labels {
+    fn push(&mut self, name: &str) {
+        let code = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        self.codes.push(u32::try_from(code).expect("there are few labels"));
+    }
+
+    fn values(self) -> Values {
+        Values::Label { codes: self.codes, names: self.names }
+    }
+}

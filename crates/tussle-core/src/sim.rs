@@ -1,0 +1,513 @@
+//! The event loop: one pending event a component, the earliest first.
+//!
+//! Components are the elements of the network, then the senders, then the receivers, then the recorder;
+//! at one instant they act in that order. A packet carries its place in the table of hops, where the
+//! numbers of the components on its way stand in sequence, so that the loop knows no topology.
+
+use std::collections::HashMap;
+
+use crate::calendar::Calendar;
+use crate::cc::Entry;
+use crate::check::RunError;
+use crate::dice::named_seed;
+use crate::packet::{Kind, Packet};
+use crate::path::Element;
+use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table};
+use crate::run::{FlowSpec, ProfileName, Run, Sampling, Switch};
+use crate::table::Table;
+use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
+use crate::time::Time;
+
+/// A rule that the simulation broke: a defect of Tussle, never of a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invariant {name} is violated at {at}: {found}")]
+pub struct Violation {
+    /// The rule.
+    pub name: &'static str,
+    /// When it was found broken.
+    pub at: Time,
+    /// What was found.
+    pub found: String,
+}
+
+/// Whether a simulation has more to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Call [`Simulation::advance`] again.
+    Going,
+    /// Call [`Simulation::finish`].
+    Done,
+}
+
+/// What a run wrote down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// One row a flow.
+    pub flows: Table,
+    /// Each flow over time.
+    pub samples: Table,
+    /// Each link over time.
+    pub links: Table,
+    /// What happened.
+    pub events: Table,
+}
+
+/// One flow: its ends, and when the application opens and stops.
+#[derive(Debug)]
+struct FlowEnds {
+    sender: Sender,
+    receiver: Receiver,
+    measures: FlowMeasures,
+    application: Application,
+    /// Places in the table of hops where its packets start.
+    forward: u32,
+    reverse: u32,
+    completed: bool,
+}
+
+/// What the application does next.
+#[derive(Clone, Copy, Debug)]
+enum Application {
+    Open { at: Time },
+    Stop { at: Time },
+    Nothing,
+}
+
+impl Application {
+    fn at(self) -> Time {
+        match self {
+            Application::Open { at } | Application::Stop { at } => at,
+            Application::Nothing => Time::NEVER,
+        }
+    }
+}
+
+/// A run being simulated.
+#[derive(Debug)]
+pub struct Simulation {
+    run: Run,
+    now: Time,
+    calendar: Calendar,
+    elements: Vec<Box<dyn Element>>,
+    flows: Vec<FlowEnds>,
+    /// The components on the way of each flow's packets, one after another.
+    hops: Vec<u32>,
+    outbox: Outbox,
+    dropped: Vec<Packet>,
+    samples: Samples,
+    links: Links,
+    events: Events,
+    steady: (Time, Time),
+    end: Time,
+}
+
+impl Simulation {
+    /// Builds the network of a run.
+    ///
+    /// # Errors
+    /// The first field that makes no sense.
+    pub fn new(run: &Run) -> Result<Simulation, RunError> {
+        run.check()?;
+        let elements = run.elements.iter().enumerate().map(|(i, element)| {
+            let seed = named_seed(run.seed, &element.name);
+            element.effect.build(seed).map_err(|problem| RunError::new(format!("elements.{i}"), problem))
+        });
+        let elements = elements.collect::<Result<Vec<_>, _>>()?;
+        let component = |index: usize| u32::try_from(index).expect("there are fewer than 2^32 components");
+        let index_of: HashMap<&str, u32> = run
+            .elements
+            .iter()
+            .enumerate()
+            .map(|(i, element)| (element.name.as_str(), component(i)))
+            .collect();
+        let mut hops = Vec::new();
+        let mut flows = Vec::new();
+        for (i, spec) in run.flows.iter().enumerate() {
+            let sender = component(elements.len() + i);
+            let receiver = component(elements.len() + run.flows.len() + i);
+            let forward = component(hops.len());
+            hops.extend(spec.forward.iter().map(|name| index_of[name.as_str()]));
+            hops.push(receiver);
+            let reverse = component(hops.len());
+            hops.extend(spec.reverse.iter().map(|name| index_of[name.as_str()]));
+            hops.push(sender);
+            flows.push(FlowEnds {
+                application: Application::Open { at: Time::from_ns(spec.start_ns) },
+                forward,
+                reverse,
+                ..ends(run, component(i), spec)
+            });
+        }
+        let mut simulation = Simulation {
+            now: Time::ZERO,
+            calendar: Calendar::new(elements.len() + 2 * flows.len() + 1),
+            elements,
+            flows,
+            hops,
+            outbox: Outbox::default(),
+            dropped: Vec::new(),
+            samples: Samples::default(),
+            links: Links::default(),
+            events: Events::default(),
+            steady: (Time::from_ns(run.steady.from_ns), Time::from_ns(run.steady.to_ns)),
+            end: Time::from_ns(run.duration_ns),
+            run: run.clone(),
+        };
+        for (flow, spec) in (0..).zip(&run.flows) {
+            simulation.calendar.set(simulation.sender_component(flow), Time::from_ns(spec.start_ns));
+        }
+        simulation.calendar.set(simulation.recorder_component(), Time::ZERO);
+        Ok(simulation)
+    }
+
+    fn sender_component(&self, flow: usize) -> u32 {
+        u32::try_from(self.elements.len() + flow).expect("there are fewer than 2^32 components")
+    }
+
+    fn receiver_component(&self, flow: usize) -> u32 {
+        u32::try_from(self.elements.len() + self.flows.len() + flow)
+            .expect("there are fewer than 2^32 components")
+    }
+
+    fn recorder_component(&self) -> u32 {
+        self.receiver_component(self.flows.len())
+    }
+
+    /// Simulates up to `events` events.
+    ///
+    /// # Errors
+    /// A broken invariant.
+    pub fn advance(&mut self, events: u64) -> Result<Progress, Violation> {
+        for _ in 0..events {
+            let (at, component) = self.calendar.first();
+            self.now = at;
+            let component = component as usize;
+            if component < self.elements.len() {
+                self.release(component);
+            } else if component < self.elements.len() + self.flows.len() {
+                self.wake_sender(component - self.elements.len());
+            } else if component < self.elements.len() + 2 * self.flows.len() {
+                self.wake_receiver(component - self.elements.len() - self.flows.len());
+            } else {
+                self.record()?;
+                if self.now == self.end {
+                    return Ok(Progress::Done);
+                }
+            }
+        }
+        Ok(Progress::Going)
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// A broken invariant.
+    pub fn run_to_end(mut self) -> Result<Outcome, Violation> {
+        while self.advance(u64::MAX)? == Progress::Going {}
+        Ok(self.finish())
+    }
+
+    /// The tables.
+    pub fn finish(self) -> Outcome {
+        let finished: Vec<_> = self.run.flows.iter().zip(&self.flows).map(finished).collect();
+        let flows = flows_table(&finished, self.steady.1 - self.steady.0);
+        let names = self.run.elements.into_iter().map(|element| element.name).collect();
+        Outcome {
+            flows,
+            samples: self.samples.table(),
+            links: self.links.table(),
+            events: self.events.table(names),
+        }
+    }
+
+    /// Data packets that reached their receivers so far.
+    pub fn delivered_packets(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.receiver.received_packets()).sum()
+    }
+
+    /// The head of an element leaves it.
+    #[inline]
+    fn release(&mut self, element: usize) {
+        let packet = self.elements[element].release(self.now, &mut self.dropped);
+        if !self.dropped.is_empty() {
+            self.note_dropped(element);
+        }
+        self.reschedule_element(element);
+        if let Some(packet) = packet {
+            self.forward(packet);
+            self.send_outbox();
+        }
+    }
+
+    #[inline]
+    fn reschedule_element(&mut self, element: usize) {
+        let next = self.elements[element].next();
+        let component = u32::try_from(element).expect("there are fewer than 2^32 components");
+        if self.calendar.get(component) != next {
+            self.calendar.set(component, next);
+        }
+    }
+
+    /// Takes a packet as far as it gets now.
+    #[inline]
+    fn forward(&mut self, mut packet: Packet) {
+        loop {
+            let component = self.hops[packet.hop as usize] as usize;
+            packet.hop += 1;
+            if component >= self.elements.len() {
+                return self.arrive(component - self.elements.len(), &packet);
+            }
+            let passed = self.elements[component].accept(packet, self.now, &mut self.dropped);
+            if !self.dropped.is_empty() {
+                self.note_dropped(component);
+            }
+            match passed {
+                Some(through) => packet = through,
+                None => return self.reschedule_element(component),
+            }
+        }
+    }
+
+    /// A packet reaches a host: the sender of a flow, or beyond all senders the receiver.
+    #[inline]
+    fn arrive(&mut self, host: usize, packet: &Packet) {
+        let before = self.outbox.packets.len();
+        if host < self.flows.len() {
+            let flow = &mut self.flows[host];
+            flow.sender.on_packet(packet, self.now, &mut self.outbox);
+            if let Some(rtt_us) = flow.sender.take_rtt_us()
+                && self.steady.0 <= self.now
+                && self.now < self.steady.1
+            {
+                flow.measures.rtt.add(rtt_us);
+            }
+            let hop = flow.forward;
+            self.outbox.packets[before..].iter_mut().for_each(|packet| packet.hop = hop);
+            self.after_sender(host);
+        } else {
+            let index = host - self.flows.len();
+            let flow = &mut self.flows[index];
+            flow.receiver.on_packet(packet, self.now, &mut self.outbox);
+            let hop = flow.reverse;
+            self.outbox.packets[before..].iter_mut().for_each(|packet| packet.hop = hop);
+            self.reschedule_receiver(index);
+        }
+    }
+
+    /// Sends what hosts want sent, and what that makes others send at this instant.
+    #[inline]
+    fn send_outbox(&mut self) {
+        let mut sent = 0;
+        while let Some(&packet) = self.outbox.packets.get(sent) {
+            self.forward(packet);
+            sent += 1;
+        }
+        self.outbox.packets.clear();
+    }
+
+    fn wake_sender(&mut self, index: usize) {
+        let spec = &self.run.flows[index];
+        let flow = &mut self.flows[index];
+        if flow.application.at() <= self.now {
+            match flow.application {
+                Application::Open { .. } => {
+                    match spec.bytes {
+                        Some(bytes) => flow.sender.write_all(bytes, &mut self.outbox),
+                        None => flow.sender.write(u32::MAX, &mut self.outbox),
+                    }
+                    flow.sender.open(self.now, &mut self.outbox);
+                    flow.application = match spec.stop_ns {
+                        Some(ns) => Application::Stop { at: Time::from_ns(ns) },
+                        None => Application::Nothing,
+                    };
+                    self.note(index, "start");
+                }
+                Application::Stop { .. } => {
+                    flow.sender.stop();
+                    flow.application = Application::Nothing;
+                    self.note(index, "stop");
+                }
+                Application::Nothing => {}
+            }
+        }
+        let flow = &mut self.flows[index];
+        if flow.sender.wake() <= self.now {
+            flow.sender.on_timer(self.now, &mut self.outbox);
+        }
+        let hop = flow.forward;
+        self.outbox.packets.iter_mut().for_each(|packet| packet.hop = hop);
+        self.after_sender(index);
+        self.send_outbox();
+    }
+
+    fn wake_receiver(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        flow.receiver.on_timer(self.now, &mut self.outbox);
+        let hop = flow.reverse;
+        self.outbox.packets.iter_mut().for_each(|packet| packet.hop = hop);
+        self.reschedule_receiver(index);
+        self.send_outbox();
+    }
+
+    #[inline]
+    fn after_sender(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        if !self.outbox.notices.is_empty() {
+            if self.run.record.events == Switch::On {
+                for notice in &self.outbox.notices {
+                    let of = (flow.sender.index(), &flow.sender);
+                    self.events.add(self.now, notice.name(), of);
+                }
+            }
+            self.outbox.notices.clear();
+        }
+        if self.run.record.sampling == Sampling::Change {
+            self.samples.add_if_changed(flow.sender.index(), &flow.sender, &flow.receiver);
+        }
+        let wake = flow.sender.wake().min(flow.application.at());
+        if !flow.completed && flow.sender.is_complete() {
+            flow.completed = true;
+            self.note(index, "complete");
+        }
+        self.postpone(self.sender_component(index), wake);
+    }
+
+    #[inline]
+    fn reschedule_receiver(&mut self, index: usize) {
+        let wake = self.flows[index].receiver.wake();
+        self.postpone(self.receiver_component(index), wake);
+    }
+
+    /// Sets a host's next event. One that moves away is left where it is: the host is woken for nothing
+    /// once, which is cheaper than moving its timer with every packet.
+    #[inline]
+    fn postpone(&mut self, component: u32, wake: Time) {
+        let set = self.calendar.get(component);
+        if wake < set || set <= self.now {
+            self.calendar.set(component, wake);
+        }
+    }
+
+    fn note(&mut self, index: usize, kind: &str) {
+        if self.run.record.events == Switch::On {
+            let sender = &self.flows[index].sender;
+            self.events.add(self.now, kind, (sender.index(), sender));
+        }
+    }
+
+    #[cold]
+    fn note_dropped(&mut self, element: usize) {
+        for packet in self.dropped.drain(..) {
+            let flow = &mut self.flows[packet.flow as usize];
+            flow.measures.dropped_packets += u64::from(packet.kind == Kind::Data);
+            if self.run.record.events == Switch::On {
+                let element = u32::try_from(element).expect("there are fewer than 2^32 components");
+                self.events.add_drop(self.now, (element, packet.number), (packet.flow, &flow.sender));
+            }
+        }
+    }
+
+    /// Writes down what this instant calls for, and checks the invariants.
+    fn record(&mut self) -> Result<(), Violation> {
+        let now = self.now;
+        let at_edge = [self.steady.0, self.steady.1, self.end].contains(&now);
+        let sampled = matches!(self.run.record.sampling, Sampling::EveryNs(_));
+        for (index, element) in self.elements.iter_mut().enumerate() {
+            if let Some(view) = element.observe(now, &mut self.dropped)
+                && (at_edge || self.run.record.sampling != Sampling::Off)
+            {
+                self.links.add(now, (index, &self.run.elements[index].name), view);
+            }
+            if !self.dropped.is_empty() {
+                // A queue may give up packets while it catches up.
+                for packet in self.dropped.drain(..) {
+                    let flow = &mut self.flows[packet.flow as usize];
+                    flow.measures.dropped_packets += u64::from(packet.kind == Kind::Data);
+                }
+            }
+        }
+        for (index, flow) in (0..).zip(&mut self.flows) {
+            if now == self.steady.0 {
+                flow.measures.begin(&flow.sender, &flow.receiver);
+            }
+            if now == self.steady.1 {
+                flow.measures.end(&flow.sender, &flow.receiver);
+            }
+            if at_edge || sampled {
+                self.samples.add_at(now, (index, &flow.sender, &flow.receiver));
+            }
+        }
+        if at_edge {
+            self.check_invariants()?;
+        }
+        let next = self.next_record();
+        self.calendar.set(self.recorder_component(), next);
+        Ok(())
+    }
+
+    fn next_record(&self) -> Time {
+        let edges = [self.steady.0, self.steady.1, self.end].into_iter().filter(|&edge| edge > self.now);
+        let tick = match self.run.record.sampling {
+            Sampling::EveryNs(every) => Some(Time::from_ns((self.now.ns() / every + 1) * every)),
+            Sampling::Off | Sampling::Change => None,
+        };
+        edges.chain(tick).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Every packet is somewhere, and the sender's sums agree with its scoreboard.
+    fn check_invariants(&self) -> Result<(), Violation> {
+        let violated = |name, found| Err(Violation { name, at: self.now, found });
+        let mut held = vec![0u64; self.flows.len()];
+        for element in &self.elements {
+            element
+                .for_each(&mut |packet| held[packet.flow as usize] += u64::from(packet.kind == Kind::Data));
+        }
+        for (flow, &held) in self.flows.iter().zip(&held) {
+            let name = &self.run.flows[flow.sender.index() as usize].name;
+            let sent = flow.sender.counts.sent_packets;
+            let (received, dropped) = (flow.receiver.received_packets(), flow.measures.dropped_packets);
+            if sent != received + dropped + held {
+                let found =
+                    format!("{name}: sent {sent}, received {received}, dropped {dropped}, in flight {held}");
+                return violated("packets are conserved", found);
+            }
+            if let Err(found) = flow.sender.check() {
+                return violated("the scoreboard adds up", format!("{name}: {found}"));
+            }
+            let (una, next) = (flow.sender.flow.una, flow.receiver.next());
+            if una > next {
+                return violated(
+                    "only what arrived is acknowledged",
+                    format!("{name}: una {una}, received {next}"),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {
+    Finished { spec, sender: &flow.sender, receiver: &flow.receiver, measures: &flow.measures }
+}
+
+/// The ends of a flow, not yet joined to the network.
+fn ends(run: &Run, flow: u32, spec: &FlowSpec) -> FlowEnds {
+    let ProfileName::Linux6_1 = run.profile;
+    let hz = 250;
+    let entry = Entry::find(&spec.algorithm).expect("the run was checked");
+    let parameters = entry.parameters(&spec.parameters).expect("the run was checked");
+    let algorithm = (entry.build)(&parameters, named_seed(run.seed, &spec.name));
+    let window =
+        spec.receive_window_bytes.map_or(u64::from(u32::MAX), |bytes| bytes / u64::from(spec.mss_bytes));
+    let window_packets = u32::try_from(window).unwrap_or(u32::MAX);
+    let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn, pacing: spec.pacing };
+    FlowEnds {
+        sender: Sender::new(setup, algorithm),
+        receiver: Receiver::new(ReceiverSetup { flow, hz, window_packets, ecn: spec.ecn }, spec.mss_bytes),
+        measures: FlowMeasures::default(),
+        application: Application::Nothing,
+        forward: 0,
+        reverse: 0,
+        completed: false,
+    }
+}

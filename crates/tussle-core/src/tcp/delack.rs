@@ -1,0 +1,181 @@
+//! When the receiver acknowledges: at once while the sender is young or something is wrong, else every
+//! second packet or when a timer expires. Linux's rules, which go beyond
+//! [RFC 1122, 4.2.3.2](https://www.rfc-editor.org/rfc/rfc1122#section-4.2.3.2).
+
+use super::ticks::Ticks;
+use crate::time::Time;
+
+/// Shortest wait (Linux: `TCP_DELACK_MIN`, `TCP_ATO_MIN`).
+const MIN_WAIT: Time = Time::from_ms(40);
+/// Longest wait (Linux: half a second, in `tcp_send_delayed_ack`).
+const MAX_WAIT: Time = Time::from_ms(500);
+/// Packets acknowledged at once at the start and when something is wrong (Linux: `TCP_MAX_QUICKACKS`).
+pub(crate) const QUICK_ACKS: u32 = 16;
+
+/// The delayed-ACK state of a receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct DelayedAck {
+    /// ACKs still to be sent at once (Linux: `icsk_ack.quick`).
+    quick: u32,
+    /// How long an ACK may wait, from the gaps between packets (Linux: `icsk_ack.ato`); zero at first.
+    wait: Time,
+    last_data: Time,
+    /// The tick at which the waiting ACK is due.
+    due: Option<u64>,
+    fires: Time,
+    ticks: Ticks,
+}
+
+/// What is known of the connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    /// The receiver's own retransmission timeout.
+    pub(crate) rto: Time,
+    /// Its smoothed RTT, from the handshake.
+    pub(crate) srtt: Time,
+    /// How many packets are acknowledged at once at the start and after a pause.
+    pub(crate) quick_acks: u32,
+}
+
+impl DelayedAck {
+    pub(crate) fn new(hz: u32) -> DelayedAck {
+        DelayedAck {
+            quick: 0,
+            wait: Time::ZERO,
+            last_data: Time::ZERO,
+            due: None,
+            fires: Time::NEVER,
+            ticks: Ticks::new(hz),
+        }
+    }
+
+    /// When the waiting ACK is due; [`Time::NEVER`] if none waits.
+    pub(crate) fn fires(&self) -> Time {
+        self.fires
+    }
+
+    /// A packet arrived in order.
+    #[inline]
+    pub(crate) fn on_data(&mut self, now: Time, path: Path) {
+        let half = Time::from_ns(MIN_WAIT.ns() / 2);
+        if self.wait == Time::ZERO {
+            self.be_quick(path.quick_acks);
+            self.wait = MIN_WAIT;
+        } else {
+            let gap = now.since(self.last_data);
+            if gap <= half {
+                self.wait = Time::from_ns(self.wait.ns() / 2) + half;
+            } else if gap < self.wait {
+                self.wait = (Time::from_ns(self.wait.ns() / 2) + gap).min(path.rto);
+            } else if gap > path.rto {
+                // The sender probably starts again.
+                self.be_quick(path.quick_acks);
+            }
+        }
+        self.last_data = now;
+    }
+
+    /// The next `packets` are acknowledged at once.
+    fn be_quick(&mut self, packets: u32) {
+        self.quick = self.quick.max(packets);
+    }
+
+    /// Something is wrong: acknowledge the next `packets` at once.
+    pub(crate) fn on_trouble(&mut self, packets: u32) {
+        self.be_quick(packets);
+        self.wait = MIN_WAIT;
+    }
+
+    pub(crate) fn is_quick(&self) -> bool {
+        self.quick > 0
+    }
+
+    /// An ACK is sent.
+    #[inline]
+    pub(crate) fn on_ack_sent(&mut self) {
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.wait = MIN_WAIT;
+            }
+        }
+        self.due = None;
+        self.fires = Time::NEVER;
+    }
+
+    /// Lets an ACK wait; `Now` if one that waits is almost due.
+    #[inline]
+    pub(crate) fn delay(&mut self, now: Time, path: Path) -> Decision {
+        let mut wait = self.wait;
+        if wait > MIN_WAIT {
+            let longest =
+                if path.srtt > Time::ZERO { path.srtt.max(MIN_WAIT).min(MAX_WAIT) } else { MAX_WAIT };
+            wait = wait.min(longest);
+        }
+        let tick = self.ticks.at(now);
+        let wait_ticks = self.ticks.span(wait);
+        let mut due = tick + wait_ticks;
+        if let Some(waiting) = self.due {
+            if waiting <= tick + wait_ticks / 4 {
+                return Decision::Now;
+            }
+            due = due.min(waiting);
+        }
+        self.due = Some(due);
+        self.fires = self.ticks.fires(now, due);
+        Decision::Wait
+    }
+
+    /// The timer fired: the sender is slower than was thought.
+    pub(crate) fn on_timer(&mut self, path: Path) {
+        self.wait = (self.wait + self.wait).min(path.rto);
+        self.due = None;
+        self.fires = Time::NEVER;
+    }
+}
+
+/// Whether an ACK goes now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    Now,
+    Wait,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: Path = Path { rto: Time::from_ms(300), srtt: Time::from_ms(100), quick_acks: QUICK_ACKS };
+
+    #[test]
+    fn the_first_sixteen_acks_go_at_once() {
+        let mut delack = DelayedAck::new(250);
+        let mut quick = 0;
+        for packet in 0..40 {
+            delack.on_data(Time::from_ms(packet), PATH);
+            if delack.is_quick() {
+                quick += 1;
+                delack.on_ack_sent();
+            }
+        }
+        assert_eq!(quick, 16);
+    }
+
+    /// 40 ms are 10 ticks of 4 ms; the wheel adds one: 44 ms after the tick of 8 ms.
+    #[test]
+    fn an_ack_waits_about_forty_milliseconds() {
+        let mut delack = DelayedAck::new(250);
+        delack.on_data(Time::from_ms(8), PATH);
+        assert_eq!(delack.delay(Time::from_ms(8), PATH), Decision::Wait);
+        assert_eq!(delack.fires(), Time::from_ms(52));
+    }
+
+    #[test]
+    fn an_ack_that_is_almost_due_goes_with_the_next_packet() {
+        let mut delack = DelayedAck::new(250);
+        delack.on_data(Time::from_ms(8), PATH);
+        delack.delay(Time::from_ms(8), PATH);
+        assert_eq!(delack.delay(Time::from_ms(30), PATH), Decision::Wait);
+        assert_eq!(delack.delay(Time::from_ms(40), PATH), Decision::Now);
+    }
+}

@@ -1,0 +1,375 @@
+//! What an ACK tells the sender: packets that arrived, round-trip times, and then what recovery and the
+//! algorithm make of it.
+
+use super::flow::{Ack, Cause, Echo, State};
+use super::output::{Notice, Outbox};
+use super::prr::{Course, Progress, Target};
+use super::rack::age_us;
+use super::scoreboard::Sent;
+use super::sender::{ProbeContent, Sender};
+use crate::cc::Recovery;
+use crate::packet::{Block, Flags, Packet, timestamp_ms};
+
+/// What one ACK brought, as it is found out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct News {
+    /// `una` before it.
+    pub(super) prior_una: u32,
+    /// Timestamp that it echoes, in ms.
+    pub(super) echo_ms: u32,
+    /// Packets acknowledged cumulatively.
+    pub(super) acked: u32,
+    /// Packets newly sacked.
+    pub(super) sacked: u32,
+    /// It carried a DSACK that is believed.
+    pub(super) dsack: bool,
+    /// That DSACK answers the tail loss probe.
+    pub(super) dsack_of_probe: bool,
+    /// It echoed a congestion mark.
+    pub(super) echo: Echo,
+    /// A packet of before the recovery point that was never sent again arrived.
+    pub(super) original_arrived: bool,
+    /// A retransmission was found lost.
+    pub(super) retransmission_lost: bool,
+    /// The timer is to be set anew.
+    pub(super) set_timer: bool,
+    /// A packet that was sent again was acknowledged cumulatively (Karn's ambiguity).
+    ambiguous: bool,
+    /// When the first and the last of the packets never sent again that it acknowledged were sent, in µs.
+    acked_sent: Option<(Sent, Sent)>,
+    /// The same for those that it sacked.
+    sacked_sent: Option<(Sent, Sent)>,
+    /// The lowest packet never sent again that was acknowledged.
+    lowest_original: Option<u32>,
+    /// The lowest packet sacked after a higher one.
+    lowest_sacked_late: Option<u32>,
+    /// The end of the highest packet sacked before.
+    prior_highest: u32,
+}
+
+impl News {
+    pub(super) fn una_advanced(&self) -> bool {
+        self.acked > 0
+    }
+
+    /// It brought nothing at all: a duplicate in the sense of RFC 5681.
+    pub(super) fn is_duplicate(&self) -> bool {
+        self.acked == 0 && self.sacked == 0 && !self.dsack
+    }
+
+    fn is_dubious(&self, state: State) -> bool {
+        self.acked == 0 || self.sacked > 0 || self.dsack || self.echo == Echo::Marked || state != State::Open
+    }
+}
+
+/// What is to be sent once the algorithm has set the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resend {
+    Nothing,
+    /// Lost packets.
+    Lost,
+    /// New packets, to learn whether a timeout was spurious; if none can be sent, lost ones.
+    New,
+}
+
+impl Sender {
+    #[inline]
+    pub(super) fn on_ack(&mut self, packet: &Packet, out: &mut Outbox) {
+        // RFC 9293, 3.10.7.4: an ACK of what was never sent is dropped.
+        if packet.number > self.flow.nxt {
+            return;
+        }
+        let prior_una = self.flow.una;
+        let mut news = News {
+            prior_una,
+            prior_highest: self.board.highest_sacked_end(&self.flow),
+            echo_ms: packet.ts_echo_ms,
+            ..News::default()
+        };
+        let prior_delivered = self.flow.delivered;
+        let prior_lost = self.flow.lost;
+        let prior_in_flight = self.flow.in_flight();
+        let had_packets_out = self.flow.packets_out() > 0;
+        if packet.number >= prior_una {
+            self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
+            if self.ecn.negotiated && packet.flags.has(Flags::ECE) {
+                news.echo = Echo::Marked;
+            }
+        }
+        if !packet.sacks.as_slice().is_empty() {
+            self.take_sacks(packet, &mut news);
+        }
+        if packet.number < prior_una {
+            return self.on_old_ack(&mut news, out);
+        }
+        if !had_packets_out {
+            if news.dsack {
+                let resend = self.judge(&mut news, out);
+                debug_assert!(resend != Resend::New, "nothing is outstanding");
+            }
+            return self.answer_probe(packet.number, &news, out);
+        }
+        if packet.number > prior_una {
+            self.unanswered_timeouts = 0;
+            self.take_cumulative(packet.number, &mut news);
+        }
+        let rtt_us = self.measure_rtt(&mut news);
+        self.rtt_sample_us = rtt_us;
+        self.note_reordering(&news);
+        let mut ack = Ack {
+            acked: news.acked,
+            sacked: news.sacked,
+            rtt_us,
+            in_flight: self.rate.prior_delivered().map_or(0, |prior| self.flow.delivered - prior),
+            echo: news.echo,
+            ..Ack::default()
+        };
+        self.cc.on_sample(&ack, &self.flow, &mut self.knobs);
+        self.rack.adjust_window(self.rate.prior_delivered(), &self.flow);
+        self.answer_probe(packet.number, &news, out);
+        let resend =
+            if news.is_dubious(self.flow.state) { self.judge(&mut news, out) } else { Resend::Nothing };
+        if news.set_timer {
+            self.set_timer();
+        }
+        ack.delivered = self.flow.delivered - prior_delivered;
+        ack.lost = self.flow.lost - prior_lost;
+        ack.rate = self.rate.sample(ack.delivered, &self.flow);
+        ack.rate.prior_in_flight = prior_in_flight;
+        self.control(&ack, &news, out);
+        self.send_after_judgement(resend, out);
+    }
+
+    /// An ACK overtaken by a later one: only its SACKs count.
+    fn on_old_ack(&mut self, news: &mut News, out: &mut Outbox) {
+        if news.sacked > 0 || news.dsack {
+            let resend = self.judge(news, out);
+            self.send_after_judgement(resend, out);
+        }
+    }
+
+    /// Takes the SACK option into the scoreboard. [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
+    fn take_sacks(&mut self, packet: &Packet, news: &mut News) {
+        if let Some(block) = duplicate_block(packet.number, packet.sacks.as_slice()) {
+            self.take_dsack(block, news);
+        }
+        let mut sacks = packet.sacks;
+        sacks.sort();
+        let mut new = std::mem::take(&mut self.newly_sacked);
+        for &block in sacks.as_slice() {
+            // Beyond what was sent, empty, or at `una` itself, which only a confused receiver reports.
+            if block.end <= self.flow.nxt && block.start < block.end && block.start > self.flow.una {
+                self.board.sack_range(block, &mut new);
+            }
+        }
+        for &number in &new {
+            self.take_newly_sacked(number, news);
+        }
+        news.sacked = u32::try_from(new.len()).expect("a window is below 2^32 packets");
+        self.flow.delivered += news.sacked;
+        new.clear();
+        self.newly_sacked = new;
+        // After a timeout without hope of undo, retransmissions cannot be told from late originals.
+        if self.flow.state != State::Loss || self.undo.is_possible() {
+            self.note_displaced(news.lowest_sacked_late);
+        }
+    }
+
+    fn take_newly_sacked(&mut self, number: u32, news: &mut News) {
+        let sent = self.board.mark_sacked(number, &mut self.flow);
+        self.rack.on_arrival(number, sent, &self.flow);
+        self.rate.on_delivered(number, sent);
+        if !sent.was_retransmitted() {
+            if number < news.prior_highest {
+                news.lowest_sacked_late = lowest(news.lowest_sacked_late, number);
+            }
+            news.original_arrived |= number < self.flow.high_seq;
+            news.sacked_sent = Some(span(news.sacked_sent, sent));
+        }
+    }
+
+    /// A retransmission was not needed. [RFC 2883](https://www.rfc-editor.org/rfc/rfc2883)
+    fn take_dsack(&mut self, block: Block, news: &mut News) {
+        let packets = block.packets();
+        self.dsacked += u64::from(packets);
+        // More duplicates than were ever sent again come from the network, not from this sender.
+        if packets == 0 || self.dsacked > self.counts.retransmitted_packets {
+            return;
+        }
+        news.dsack = true;
+        news.dsack_of_probe = packets == 1 && self.probe.is_some_and(|probe| probe.high == block.end);
+        if self.rack.reordering_seen && !news.dsack_of_probe {
+            self.rack.dsack_seen = true;
+        }
+        // A spurious retransmission was delivered, too.
+        self.flow.delivered += packets;
+        if block.end <= news.prior_una {
+            self.undo.on_dsack(block.end, packets);
+            return;
+        }
+        for number in block.start.max(self.flow.una)..block.end.min(self.flow.nxt) {
+            let sent = self.board.get(number);
+            if sent.was_retransmitted() {
+                self.undo.on_dsack(number + 1, 1);
+                if sent.is_sacked() {
+                    news.lowest_sacked_late = lowest(news.lowest_sacked_late, number);
+                }
+            }
+            self.board.retransmission_arrived(number, &mut self.flow);
+        }
+    }
+
+    /// Takes every packet below `number` off the scoreboard.
+    #[inline]
+    fn take_cumulative(&mut self, number: u32, news: &mut News) {
+        while self.flow.una < number {
+            let una = self.flow.una;
+            let sent = self.board.pop(&mut self.flow);
+            if sent.was_retransmitted() {
+                news.ambiguous = true;
+            } else if !sent.is_sacked() {
+                news.acked_sent = Some(span(news.acked_sent, sent));
+                news.lowest_original = lowest(news.lowest_original, una);
+                news.original_arrived |= una < self.flow.high_seq;
+            }
+            if !sent.is_sacked() {
+                self.flow.delivered += 1;
+                if !is_answer_to_earlier(sent, news.echo_ms) {
+                    self.rack.on_arrival(una, sent, &self.flow);
+                }
+            }
+            self.rate.on_delivered(una, sent);
+        }
+        news.acked = number - news.prior_una;
+        news.set_timer = true;
+        self.board.trim(&self.flow);
+    }
+
+    /// Updates the RTT estimates; the raw RTT of the newest packet, for the algorithm.
+    /// [RFC 6298, 3](https://www.rfc-editor.org/rfc/rfc6298#section-3)
+    #[inline]
+    fn measure_rtt(&mut self, news: &mut News) -> Option<u32> {
+        let now_us = self.flow.now.us();
+        let acked = news.acked_sent.filter(|_| !news.ambiguous);
+        let sacked = news.sacked_sent;
+        let mut first = acked.or(sacked).map(|(first, _)| age_us(first, now_us));
+        let mut last = sacked.or(acked).map(|(_, last)| age_us(last, now_us));
+        if first.is_none() && news.acked > 0 && news.echo_ms != 0 {
+            let ms = timestamp_ms(self.flow.now).saturating_sub(news.echo_ms).max(1);
+            first = Some(ms.saturating_mul(1000));
+            last = first;
+        }
+        let (Some(first), Some(last)) = (first, last) else { return last };
+        self.flow.rtt.update_min(last, self.flow.now);
+        self.flow.rtt.update(first, self.flow.una, self.flow.nxt);
+        // A SACK moves the timeout only if it was caused by data sent before the oldest packet: else the
+        // timeout of a lost packet would be put off for ever.
+        if news.acked == 0 && sacked.is_some() && self.flow.packets_out() > 0 {
+            let oldest_us = age_us(self.board.get(self.flow.una), now_us);
+            news.set_timer |= sacked.is_some_and(|(first, _)| age_us(first, now_us) > oldest_us);
+        }
+        Some(last)
+    }
+
+    /// A hole was filled by a packet that was never sent again: reordering.
+    #[inline]
+    fn note_reordering(&mut self, news: &News) {
+        if news.lowest_original.is_some_and(|lowest| lowest < news.prior_highest) {
+            self.note_displaced(news.lowest_original);
+        }
+    }
+
+    /// Packet `number` came after packets that were sent later.
+    pub(super) fn note_displaced(&mut self, number: Option<u32>) {
+        let highest = self.board.highest_sacked_end(&self.flow);
+        if let Some(number) = number.filter(|&number| number < highest) {
+            self.rack.on_reordering(highest - number);
+        }
+    }
+
+    /// What an ACK says of the tail loss probe.
+    /// [RFC 8985, 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
+    #[inline]
+    fn answer_probe(&mut self, number: u32, news: &News, out: &mut Outbox) {
+        let Some(probe) = self.probe.filter(|probe| number >= probe.high) else { return };
+        if probe.content == ProbeContent::New || news.dsack_of_probe {
+            self.probe = None;
+        } else if number > probe.high {
+            // The probe repaired the only loss, so nothing else will show the congestion.
+            self.begin_reduction(Cause::Loss);
+            self.enter(State::Cwr);
+            self.end_reduction();
+            self.keep_open();
+            out.notices.push(Notice::Reduction);
+        } else if !news.una_advanced() && news.sacked == 0 {
+            self.probe = None;
+        }
+    }
+
+    /// Lets recovery or the algorithm set the window.
+    #[inline]
+    fn control(&mut self, ack: &Ack, news: &News, out: &mut Outbox) {
+        if self.needs.recovery == Recovery::Own {
+            self.cc.on_ack(ack, &self.flow, &mut self.knobs);
+        } else if self.in_reduction() {
+            let good = news.una_advanced() && ack.lost == 0;
+            let course = if good { Course::Good } else { Course::Uncertain };
+            self.reduce(Progress { delivered: ack.delivered, course });
+        } else if news.acked > 0 || (self.rack.reordering_is_high() && news.sacked > 0) {
+            self.cc.on_ack(ack, &self.flow, &mut self.knobs);
+            self.flow.usage.on_window_set(self.flow.now);
+        }
+        if self.knobs.take_reduction_request() {
+            self.enter_cwr(out);
+        }
+    }
+
+    /// One step of the reduction.
+    pub(super) fn reduce(&mut self, progress: Progress) {
+        let target = Target {
+            prior_cwnd: self.flow.prior_cwnd,
+            ssthresh: self.knobs.ssthresh,
+            in_flight: self.flow.in_flight(),
+        };
+        if let Some(cwnd) = self.prr.on_ack(progress, target) {
+            self.knobs.cwnd = cwnd;
+        }
+    }
+
+    fn send_after_judgement(&mut self, resend: Resend, out: &mut Outbox) {
+        if resend == Resend::Nothing {
+            return;
+        }
+        if resend == Resend::New {
+            self.transmit(out);
+            if self.flow.nxt > self.flow.high_seq {
+                return;
+            }
+            self.frto = false;
+        }
+        self.retransmit_lost(out);
+    }
+}
+
+/// The first block if it is a DSACK: below the ACK, or inside the second.
+/// [RFC 2883, 4](https://www.rfc-editor.org/rfc/rfc2883#section-4)
+fn duplicate_block(number: u32, blocks: &[Block]) -> Option<Block> {
+    match blocks {
+        [first, ..] if first.start < number => Some(*first),
+        [first, second, ..] if second.contains(*first) => Some(*first),
+        _ => None,
+    }
+}
+
+/// Whether the ACK answers a transmission before the last one: it echoes an older timestamp.
+fn is_answer_to_earlier(sent: Sent, echo_ms: u32) -> bool {
+    sent.was_retransmitted() && echo_ms != 0 && u64::from(echo_ms) < sent.at_us / 1000 + 1
+}
+
+fn lowest(so_far: Option<u32>, number: u32) -> Option<u32> {
+    Some(so_far.map_or(number, |lowest| lowest.min(number)))
+}
+
+fn span(so_far: Option<(Sent, Sent)>, sent: Sent) -> (Sent, Sent) {
+    (so_far.map_or(sent, |(first, _)| first), sent)
+}

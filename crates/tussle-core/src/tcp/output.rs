@@ -1,0 +1,219 @@
+//! What the sender sends: new packets as the window allows, and lost ones again.
+
+use super::flow::State;
+use super::pacer::window_rate_bit_per_s;
+use super::sender::{Probe, ProbeContent, Sender};
+use super::timer::{Alarm, Scheduled, until_timeout};
+use super::usage::{self, Bound};
+use crate::cc::Recovery;
+use crate::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
+use crate::time::Time;
+
+/// What a host wants sent and noted; emptied by whoever handed it in.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// Packets, in the order in which they leave.
+    pub packets: Vec<Packet>,
+    /// What happened.
+    pub notices: Vec<Notice>,
+}
+
+/// Something worth a row in the `events` table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Fast recovery began.
+    Recovery,
+    /// Recovery, or the repair after a timeout, ended.
+    Recovered,
+    /// The retransmission timer expired.
+    Timeout,
+    /// A timeout or recovery was a false alarm and was taken back.
+    Undo,
+    /// The window is reduced without a loss, for an ECN mark or at the algorithm's wish.
+    Reduction,
+    /// The window was lowered because the connection had been idle.
+    Restart,
+    /// A tail loss probe was sent.
+    Probe,
+}
+
+impl Notice {
+    /// The name in the `events` table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Notice::Recovery => "recovery",
+            Notice::Recovered => "recovered",
+            Notice::Timeout => "timeout",
+            Notice::Undo => "undo",
+            Notice::Reduction => "reduction",
+            Notice::Restart => "restart",
+            Notice::Probe => "probe",
+        }
+    }
+}
+
+impl Sender {
+    /// Sends new packets while the window, the receiver and pacing allow.
+    #[inline]
+    pub(super) fn transmit(&mut self, out: &mut Outbox) {
+        let mut sent = 0;
+        while self.flow.nxt < self.application.written {
+            if self.flow.in_flight() >= self.knobs.cwnd
+                || self.flow.nxt >= self.window_end
+                || self.is_paced_out()
+            {
+                break;
+            }
+            if self.flow.packets_out() == 0 {
+                self.on_first_of_flight(out);
+            }
+            self.send_new(out);
+            sent += 1;
+        }
+        self.after_transmission(sent);
+        if sent > 0 {
+            self.schedule_probe_from_oldest();
+        }
+    }
+
+    fn after_transmission(&mut self, sent: u32) {
+        let bound = if self.flow.in_flight() >= self.knobs.cwnd { Bound::Window } else { Bound::Other };
+        if sent > 0 || bound == Bound::Window {
+            usage::validate(&mut self.flow, &mut self.knobs, bound);
+        }
+        if sent > 0 && self.in_reduction() {
+            self.prr.on_sent(sent);
+        }
+    }
+
+    /// Everything sent was acknowledged: the window may be stale.
+    fn on_first_of_flight(&mut self, out: &mut Outbox) {
+        let idle = self.flow.now.since(self.flow.last_sent);
+        if idle > self.flow.rtt.rto() && self.needs.recovery == Recovery::Prr {
+            usage::restart_after_idle(&mut self.flow, &mut self.knobs);
+            out.notices.push(Notice::Restart);
+        }
+    }
+
+    fn is_paced_out(&self) -> bool {
+        self.pacer.as_ref().is_some_and(|pacer| pacer.next() > self.flow.now)
+    }
+
+    fn schedule_probe_from_oldest(&mut self) {
+        let timeout = until_timeout(&self.flow, &self.board);
+        if self.timer.schedule_probe(&self.flow, timeout) == Scheduled::No
+            && matches!(self.timer.pending(), None | Some(Alarm::Probe))
+        {
+            self.timer.rearm(&self.flow, &self.board);
+        }
+    }
+
+    #[inline]
+    fn send_new(&mut self, out: &mut Outbox) {
+        let number = self.flow.nxt;
+        let mut packet = self.data_packet(number);
+        if self.ecn.negotiated {
+            packet.ecn = Ecn::Ect;
+            if std::mem::take(&mut self.ecn.cwr_due) {
+                packet.flags = packet.flags.with(Flags::CWR);
+            }
+        }
+        self.before_sending(packet.size_bytes);
+        let sent = self.rate.on_send(&self.flow);
+        self.board.push(&mut self.flow, sent);
+        out.packets.push(packet);
+    }
+
+    fn data_packet(&self, number: u32) -> Packet {
+        let mut packet = Packet::new(Kind::Data, self.setup.flow);
+        packet.number = number;
+        packet.size_bytes = HEADER_BYTES + self.payload_bytes(number);
+        packet.ts_val_ms = timestamp_ms(self.flow.now);
+        if self.application.closed && number + 1 == self.application.written {
+            packet.flags = Flags::FIN;
+        }
+        packet
+    }
+
+    #[inline]
+    fn before_sending(&mut self, size_bytes: u32) {
+        if self.flow.in_flight() == 0 {
+            self.cc.on_restart(&self.flow, &mut self.knobs);
+        }
+        self.flow.last_sent = self.flow.now;
+        self.counts.sent_packets += 1;
+        if let Some(pacer) = &mut self.pacer {
+            let rate = self.knobs.pacing_bit_per_s.or_else(|| window_rate_bit_per_s(&self.flow, &self.knobs));
+            pacer.on_send(size_bytes - HEADER_BYTES, self.flow.now, rate);
+        }
+    }
+
+    /// Sends lost packets again, oldest first, while the window and pacing allow.
+    pub(super) fn retransmit_lost(&mut self, out: &mut Outbox) {
+        let mut resent_oldest = false;
+        while self.flow.in_flight() < self.knobs.cwnd && !self.is_paced_out() {
+            let Some(number) = self.board.next_to_retransmit(&self.flow) else { break };
+            self.retransmit(number, out);
+            if self.in_reduction() {
+                self.prr.on_sent(1);
+            }
+            resent_oldest |= number == self.flow.una;
+        }
+        if resent_oldest && self.timer.pending() != Some(Alarm::Reordering) {
+            self.timer.set(Alarm::Retransmit, self.flow.now, self.flow.rtt.rto());
+        }
+    }
+
+    /// Sends `number` again and counts it in the network.
+    pub(super) fn retransmit(&mut self, number: u32, out: &mut Outbox) {
+        self.send_again(number, out);
+        self.board.count_retransmission(number, &mut self.flow);
+        self.undo.on_retransmission(timestamp_ms(self.flow.now));
+    }
+
+    fn send_again(&mut self, number: u32, out: &mut Outbox) {
+        // Not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
+        let packet = self.data_packet(number);
+        self.before_sending(packet.size_bytes);
+        self.counts.retransmitted_packets += 1;
+        let sent = self.rate.on_send(&self.flow);
+        self.board.resend(number, sent);
+        out.packets.push(packet);
+    }
+
+    /// The probe timer fired: provoke an ACK, with a new packet or the last one again.
+    /// [RFC 8985, 7.3](https://www.rfc-editor.org/rfc/rfc8985#section-7.3)
+    pub(super) fn send_probe(&mut self, out: &mut Outbox) {
+        if self.flow.packets_out() == 0 {
+            return self.timer.clear();
+        }
+        if self.probe.is_none() {
+            let content = if self.flow.nxt < self.application.written && self.flow.nxt < self.window_end {
+                self.send_new(out);
+                self.after_transmission(1);
+                ProbeContent::New
+            } else {
+                self.send_again(self.flow.nxt - 1, out);
+                ProbeContent::Repeated
+            };
+            self.probe = Some(Probe { high: self.flow.nxt, content });
+            self.counts.probes += 1;
+            out.notices.push(Notice::Probe);
+            // The timeout is counted from the probe.
+            self.timer.clear();
+        }
+        self.timer.rearm(&self.flow, &self.board);
+    }
+
+    pub(super) fn in_reduction(&self) -> bool {
+        matches!(self.flow.state, State::Cwr | State::Recovery)
+    }
+
+    /// Sets the timer after progress: a probe if one is called for, else the timeout, counted from now.
+    pub(super) fn set_timer(&mut self) {
+        let timeout: Time = self.flow.rtt.rto();
+        if self.timer.schedule_probe(&self.flow, timeout) == Scheduled::No {
+            self.timer.rearm(&self.flow, &self.board);
+        }
+    }
+}

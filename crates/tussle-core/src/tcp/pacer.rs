@@ -1,0 +1,74 @@
+//! Pacing: packets leave evenly, not in bursts. Linux's own pacing, with its gains.
+
+use super::flow::Flow;
+use crate::cc::Knobs;
+use crate::time::Time;
+
+/// Packets that are sent at once before pacing begins (Linux: `tcp_update_skb_after_send`).
+const UNPACED_PACKETS: u64 = 10;
+/// Gain in slow start, in percent (Linux: `tcp_pacing_ss_ratio`).
+const SLOW_START_PERCENT: u64 = 200;
+/// Gain in congestion avoidance, in percent (Linux: `tcp_pacing_ca_ratio`).
+const AVOIDANCE_PERCENT: u64 = 120;
+
+/// When the next packet may leave.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pacer {
+    next: Time,
+    packets: u64,
+}
+
+impl Pacer {
+    /// When the next packet may leave.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// A packet of `bytes` of payload left at `now`.
+    pub(crate) fn on_send(&mut self, bytes: u32, now: Time, bit_per_s: Option<u64>) {
+        self.packets += 1;
+        let prior = self.next;
+        let left = prior.max(now);
+        self.next = left;
+        let Some(rate) = bit_per_s.filter(|&rate| rate > 0) else { return };
+        if self.packets > UNPACED_PACKETS {
+            let span_ns = u64::from(bytes) * 8 * 1_000_000_000 / rate;
+            // A packet that left late is made up for, up to half a gap.
+            let credit_ns = left.since(prior).ns();
+            self.next += Time::from_ns(span_ns - credit_ns.min(span_ns / 2));
+        }
+    }
+}
+
+/// The rate that the window and the RTT call for; `None` before the first RTT.
+pub(crate) fn window_rate_bit_per_s(flow: &Flow, knobs: &Knobs) -> Option<u64> {
+    let srtt_8us = u64::from(flow.rtt.srtt_8us());
+    if srtt_8us == 0 {
+        return None;
+    }
+    let percent = if knobs.cwnd < knobs.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+    let packets = u64::from(knobs.cwnd.max(flow.packets_out()));
+    // bytes × packets × gain in one RTT of srtt_8us / 8 µs.
+    Some(u64::from(flow.mss_bytes) * 8 * packets * percent * 80_000 / srtt_8us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 packets leave at once; then 1500 bytes at 12 Mbit/s take 1 ms each.
+    #[test]
+    fn packets_after_the_first_ten_are_spaced() {
+        let mut pacer = Pacer::default();
+        let now = Time::from_ms(5);
+        for _ in 0..10 {
+            pacer.on_send(1500, now, Some(12_000_000));
+            assert_eq!(pacer.next(), now);
+        }
+        pacer.on_send(1500, now, Some(12_000_000));
+        assert_eq!(pacer.next(), Time::from_ms(6));
+        // 0.3 ms late: the next gap is 0.7 ms.
+        pacer.on_send(1500, Time::from_us(6300), Some(12_000_000));
+        assert_eq!(pacer.next(), Time::from_ms(7));
+    }
+}

@@ -1,0 +1,112 @@
+//! Proportional rate reduction: how the window falls to ssthresh over one round trip of recovery.
+//!
+//! Source: RFC 6937, with Linux's refinement that the window only grows back at slow start's pace while no
+//! further loss is found (draft-ietf-tcpm-prr-rfc6937bis).
+
+/// One reduction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prr {
+    /// Packets delivered since it began.
+    delivered: u32,
+    /// Packets sent since it began.
+    sent: u32,
+}
+
+/// What an ACK brought during a reduction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Packets newly known to have arrived.
+    pub(crate) delivered: u32,
+    /// Whether it is free of new losses and acknowledges cumulatively.
+    pub(crate) course: Course,
+}
+
+/// How recovery goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// `una` advanced, and nothing more was lost.
+    Good,
+    /// Otherwise.
+    Uncertain,
+}
+
+/// The window at the start of the reduction and the one it aims at, and what is in the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) prior_cwnd: u32,
+    pub(crate) ssthresh: u32,
+    pub(crate) in_flight: u32,
+}
+
+impl Prr {
+    pub(crate) fn on_sent(&mut self, packets: u32) {
+        self.sent += packets;
+    }
+
+    /// The window after an ACK that delivered something; `None`: unchanged.
+    /// [RFC 6937, 3](https://www.rfc-editor.org/rfc/rfc6937#section-3)
+    pub(crate) fn on_ack(&mut self, progress: Progress, target: Target) -> Option<u32> {
+        if progress.delivered == 0 {
+            return None;
+        }
+        self.delivered += progress.delivered;
+        let sent = i64::from(self.sent);
+        let quota = if target.in_flight > target.ssthresh {
+            let due = (u64::from(target.ssthresh) * u64::from(self.delivered))
+                .div_ceil(u64::from(target.prior_cwnd));
+            i64::try_from(due).expect("a window is below 2^31 packets") - sent
+        } else {
+            let conserved = (i64::from(self.delivered) - sent).max(i64::from(progress.delivered));
+            let limit = conserved + i64::from(progress.course == Course::Good);
+            limit.min(i64::from(target.ssthresh - target.in_flight))
+        };
+        // The first retransmission goes out whatever is in flight.
+        let quota = quota.max(i64::from(self.sent == 0));
+        let cwnd = i64::from(target.in_flight) + quota;
+        Some(u32::try_from(cwnd.max(0)).expect("a window is below 2^31 packets"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(prr: &mut Prr, in_flight: u32, course: Course) -> u32 {
+        let progress = Progress { delivered: 1, course };
+        prr.on_ack(progress, Target { prior_cwnd: 20, ssthresh: 14, in_flight })
+            .expect("something was delivered")
+    }
+
+    /// 20 packets, ssthresh 14, one lost: 14 of 20 are sent for each delivered. After 1: ceil(0.7) = 1 sent;
+    /// after 2: ceil(1.4) - 1 = 1; after 3: ceil(2.1) - 2 = 1; after 4: ceil(2.8) - 3 = 0.
+    #[test]
+    fn the_reduction_is_spread_over_a_round_trip() {
+        let mut prr = Prr::default();
+        let mut in_flight = 19;
+        let mut sent = Vec::new();
+        for _ in 0..4 {
+            in_flight -= 1;
+            let quota = window(&mut prr, in_flight, Course::Uncertain) - in_flight;
+            prr.on_sent(quota);
+            in_flight += quota;
+            sent.push(quota);
+        }
+        assert_eq!(sent, [1, 1, 1, 0]);
+    }
+
+    /// 10 in flight, ssthresh 14: one delivered allows one; with good progress one more, never beyond 14.
+    #[test]
+    fn below_ssthresh_the_window_conserves_or_slow_starts() {
+        let mut prr = Prr { delivered: 5, sent: 5 };
+        assert_eq!(window(&mut prr.clone(), 10, Course::Uncertain), 11);
+        assert_eq!(window(&mut prr.clone(), 10, Course::Good), 12);
+        assert_eq!(window(&mut prr, 13, Course::Good), 14);
+    }
+
+    #[test]
+    fn the_first_retransmission_is_always_allowed() {
+        assert_eq!(window(&mut Prr::default(), 18, Course::Uncertain), 19);
+        let mut late = Prr { delivered: 0, sent: 3 };
+        assert_eq!(window(&mut late, 18, Course::Uncertain), 16);
+    }
+}

@@ -1,0 +1,150 @@
+//! RACK: a packet is lost if one sent sufficiently later has arrived (RFC 8985, as Linux does it).
+
+use super::flow::{Flow, State};
+use super::scoreboard::{Judgement, Scoreboard, Sent};
+use crate::time::Time;
+
+/// Recoveries for which a widened reordering window is kept (RFC 8985, 6.2, step 4).
+const PERSIST_RECOVERIES: u32 = 16;
+/// Packets sacked above a hole that prove a loss where no reordering was seen (RFC 8985, 6.2, step 4).
+const DUP_THRESHOLD: u32 = 3;
+/// Widest reordering that is remembered, in packets (Linux: `tcp_max_reordering`).
+const MAX_REORDERING: u32 = 300;
+
+/// What is known of delivery in time.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// When the most recently sent of all packets that arrived was sent, and the end of its number.
+    newest: (u64, u32),
+    /// RTT of the last packet that arrived.
+    rtt_us: u32,
+    /// Whether something arrived since losses were last judged.
+    pub(crate) advanced: bool,
+    /// Reordering window, in quarters of the smallest RTT.
+    window_steps: u32,
+    /// Recoveries until the window falls back.
+    pub(crate) window_persists: u32,
+    /// A DSACK since the window was last adjusted.
+    pub(crate) dsack_seen: bool,
+    /// `flow.delivered` at the last adjustment.
+    adjusted_at: u32,
+    /// Greatest displacement seen, in packets.
+    pub(crate) reordering: u32,
+    /// Whether any reordering was seen.
+    pub(crate) reordering_seen: bool,
+}
+
+impl Rack {
+    pub(crate) fn new() -> Rack {
+        Rack {
+            newest: (0, 0),
+            rtt_us: 0,
+            advanced: false,
+            window_steps: 1,
+            window_persists: 0,
+            dsack_seen: false,
+            adjusted_at: 0,
+            reordering: DUP_THRESHOLD,
+            reordering_seen: false,
+        }
+    }
+
+    /// Packet `number` arrived. [RFC 8985, 6.2, step 2](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, number: u32, sent: Sent, flow: &Flow) {
+        let rtt_us = age_us(sent, flow.now.us());
+        // Sooner than possible for the retransmission: it was the original, or an earlier one.
+        if sent.was_retransmitted() && flow.rtt.min_us().is_some_and(|min| rtt_us < min) {
+            return;
+        }
+        self.advanced = true;
+        self.rtt_us = rtt_us;
+        self.newest = self.newest.max((sent.at_us, number + 1));
+    }
+
+    /// A packet displaced by `distance` arrived without having been retransmitted.
+    pub(crate) fn on_reordering(&mut self, distance: u32) {
+        if distance > self.reordering {
+            self.reordering = distance.min(MAX_REORDERING);
+        }
+        self.reordering_seen = true;
+    }
+
+    /// Whether growth need not wait for delivery in order.
+    pub(crate) fn reordering_is_high(&self) -> bool {
+        self.reordering > DUP_THRESHOLD
+    }
+
+    /// A timeout despite many SACKs: the reordering was overestimated.
+    pub(crate) fn on_timeout_in_disorder(&mut self, flow: &Flow) {
+        if flow.state <= State::Disorder && flow.sacked_out >= DUP_THRESHOLD {
+            self.reordering = self.reordering.min(DUP_THRESHOLD);
+        }
+    }
+
+    /// Widens the window after DSACKs, once a round trip.
+    /// [RFC 8985, 6.2, step 4](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    #[inline]
+    pub(crate) fn adjust_window(&mut self, prior_delivered: Option<u32>, flow: &Flow) {
+        let Some(prior_delivered) = prior_delivered else { return };
+        if prior_delivered < self.adjusted_at {
+            self.dsack_seen = false;
+        }
+        if self.dsack_seen {
+            self.window_steps = (self.window_steps + 1).min(255);
+            self.dsack_seen = false;
+            self.adjusted_at = flow.delivered;
+            self.window_persists = PERSIST_RECOVERIES;
+        } else if self.window_persists == 0 {
+            self.window_steps = 1;
+        }
+    }
+
+    /// A recovery ended without being undone.
+    pub(crate) fn on_recovered(&mut self) {
+        self.window_persists = self.window_persists.saturating_sub(1);
+    }
+
+    /// A recovery was undone by DSACKs.
+    pub(crate) fn on_dsack_undo(&mut self) {
+        self.window_persists = (self.window_persists + 1).min(PERSIST_RECOVERIES);
+    }
+
+    fn window_us(&self, flow: &Flow) -> u32 {
+        if !self.reordering_seen && (flow.state >= State::Recovery || flow.sacked_out >= self.reordering) {
+            return 0;
+        }
+        let quarter = flow.rtt.min_us().unwrap_or(u32::MAX) >> 2;
+        quarter.saturating_mul(self.window_steps).min(flow.rtt.srtt_us().unwrap_or(0))
+    }
+
+    /// Whether a timeout spares a transmission: it was sent less than an RTT ago.
+    pub(crate) fn is_recent(&self, sent: Sent, now: Time) -> bool {
+        self.rtt_us > age_us(sent, now.us())
+    }
+
+    /// Marks what is lost; the time until more may be, in µs, if any waits.
+    /// [RFC 8985, 6.2, step 5](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    pub(crate) fn detect_losses(&self, board: &mut Scoreboard, flow: &mut Flow) -> Option<u32> {
+        let allowed_us = self.rtt_us.saturating_add(self.window_us(flow));
+        let now_us = flow.now.us();
+        let mut longest_us = None;
+        board.judge(flow, |number, sent| {
+            if self.newest <= (sent.at_us, number + 1) {
+                return Judgement::TooRecent;
+            }
+            let remaining_us = allowed_us.saturating_sub(age_us(sent, now_us));
+            if remaining_us == 0 {
+                return Judgement::Lost;
+            }
+            longest_us = longest_us.max(Some(remaining_us));
+            Judgement::Wait
+        });
+        longest_us
+    }
+}
+
+/// Time since a transmission, in µs.
+pub(crate) fn age_us(sent: Sent, now_us: u64) -> u32 {
+    u32::try_from(now_us.saturating_sub(sent.at_us)).unwrap_or(u32::MAX)
+}

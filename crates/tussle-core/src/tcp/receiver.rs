@@ -1,0 +1,338 @@
+//! The receiver: puts packets in order, and acknowledges as Linux 6.1 does.
+
+use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
+use super::output::Outbox;
+use super::ranges::Ranges;
+use super::rtt::RttEstimator;
+use super::sack_list::{SackList, Urgency};
+use crate::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
+use crate::run::Switch;
+use crate::time::Time;
+
+/// SACKs that go at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
+const PROMPT_SACKS: u32 = 3;
+/// Most ACKs that one spaced-out ACK stands for (Linux: `tcp_comp_sack_nr`).
+const MOST_COMPRESSED: u32 = 44;
+/// Longest time that SACKs are held back (Linux: `tcp_comp_sack_delay_ns`).
+const MOST_COMPRESSION: Time = Time::from_ms(1);
+/// Packets acknowledged at once after a congestion mark, or a packet that should have been markable.
+const QUICK_ACKS_ON_MARK: u32 = 2;
+
+/// How a receiver is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverSetup {
+    /// Index of the flow, on every packet.
+    pub flow: u32,
+    /// Timer ticks a second.
+    pub hz: u32,
+    /// Window that it offers, in packets.
+    pub window_packets: u32,
+    /// Whether it agrees to ECN.
+    pub ecn: Switch,
+}
+
+/// ECN at the receiver. [RFC 3168, 6.1.3](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3)
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnReceiver {
+    negotiated: bool,
+    /// Every ACK carries ECE until the sender says that it has reduced its window.
+    echoing: bool,
+    /// A markable packet has arrived.
+    seen: bool,
+}
+
+/// The receiving end of a connection.
+#[derive(Debug)]
+pub struct Receiver {
+    setup: ReceiverSetup,
+    /// First packet still missing (Linux: `rcv_nxt`).
+    next: u32,
+    /// `next` in the last ACK (Linux: `rcv_wup`).
+    acknowledged: u32,
+    beyond: Ranges,
+    sack_list: SackList,
+    dsack: Option<Block>,
+    delack: DelayedAck,
+    ecn: EcnReceiver,
+    rtt: RttEstimator,
+    /// Timestamp to echo, in ms (RFC 7323, 4.3).
+    ts_recent_ms: u32,
+    syn_ack_sent: Option<Time>,
+    /// A gap was filled, or the sender is finished or has reduced: the next ACK goes at once.
+    ack_now: bool,
+    /// SACKs that went at once since `next` last moved.
+    prompt_sacks: u32,
+    prompt_sacks_at: u32,
+    /// SACKs held back, and until when.
+    compressed: u32,
+    compressed_until: Time,
+    delivered_bytes: u64,
+    received_packets: u64,
+    marks: u64,
+    /// Payload of the last packet, once it has arrived out of order.
+    short_last: Option<(u32, u32)>,
+    mss_bytes: u32,
+    finished: Option<Time>,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN; full packets carry `mss_bytes`.
+    pub fn new(setup: ReceiverSetup, mss_bytes: u32) -> Receiver {
+        Receiver {
+            setup,
+            next: 0,
+            acknowledged: 0,
+            beyond: Ranges::default(),
+            sack_list: SackList::default(),
+            dsack: None,
+            delack: DelayedAck::new(setup.hz),
+            ecn: EcnReceiver::default(),
+            rtt: RttEstimator::new(setup.hz),
+            ts_recent_ms: 0,
+            syn_ack_sent: None,
+            ack_now: false,
+            prompt_sacks: 0,
+            prompt_sacks_at: 0,
+            compressed: 0,
+            compressed_until: Time::NEVER,
+            delivered_bytes: 0,
+            received_packets: 0,
+            marks: 0,
+            short_last: None,
+            mss_bytes,
+            finished: None,
+        }
+    }
+
+    /// Bytes handed to the application, in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+
+    /// Data packets that arrived, duplicates included.
+    pub fn received_packets(&self) -> u64 {
+        self.received_packets
+    }
+
+    /// Congestion marks that arrived.
+    pub fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    /// First packet still missing.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// When the last byte of a finite flow was delivered.
+    pub fn finished(&self) -> Option<Time> {
+        self.finished
+    }
+
+    /// When [`Receiver::on_timer`] is to be called next; [`Time::NEVER`] if not.
+    #[inline]
+    pub fn wake(&self) -> Time {
+        self.delack.fires().min(self.compressed_until)
+    }
+
+    /// A packet arrived from the sender at `now`.
+    #[inline]
+    pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        match packet.kind {
+            Kind::Syn => self.on_syn(packet, now, out),
+            Kind::Data => self.on_data(packet, now, out),
+            Kind::Ack => self.on_handshake_ack(packet, now),
+            Kind::SynAck => {}
+        }
+    }
+
+    fn on_syn(&mut self, syn: &Packet, now: Time, out: &mut Outbox) {
+        self.ts_recent_ms = syn.ts_val_ms;
+        self.ecn.negotiated = self.setup.ecn == Switch::On && syn.flags.has(Flags::ECE.with(Flags::CWR));
+        self.syn_ack_sent = Some(now);
+        let mut syn_ack = Packet::new(Kind::SynAck, self.setup.flow);
+        syn_ack.ts_val_ms = timestamp_ms(now);
+        syn_ack.ts_echo_ms = syn.ts_val_ms;
+        syn_ack.window_packets = self.setup.window_packets;
+        if self.ecn.negotiated {
+            syn_ack.flags = Flags::ECE;
+        }
+        out.packets.push(syn_ack);
+    }
+
+    fn on_handshake_ack(&mut self, ack: &Packet, now: Time) {
+        if let Some(sent) = self.syn_ack_sent.take() {
+            let rtt_us = u32::try_from(now.since(sent).us()).unwrap_or(u32::MAX);
+            self.rtt.update(rtt_us, 0, 0);
+        }
+        self.ts_recent_ms = ack.ts_val_ms;
+    }
+
+    fn path(&self) -> Path {
+        Path {
+            rto: self.rtt.rto(),
+            srtt: Time::from_us(u64::from(self.rtt.srtt_us().unwrap_or(0))),
+            // As many as half the window, but two at least.
+            quick_acks: (self.setup.window_packets / 2).clamp(2, QUICK_ACKS),
+        }
+    }
+
+    #[inline]
+    fn on_data(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        self.received_packets += 1;
+        if packet.number <= self.acknowledged {
+            self.ts_recent_ms = packet.ts_val_ms;
+        }
+        if self.ecn.negotiated {
+            self.take_mark(packet);
+        }
+        if packet.number < self.next {
+            self.dsack = Some(Block { start: packet.number, end: packet.number + 1 });
+            self.delack.on_trouble(QUICK_ACKS.min(self.path().quick_acks));
+        } else if packet.number == self.next {
+            self.take_in_order(packet, now);
+        } else {
+            self.take_beyond(packet, now, out);
+        }
+        self.acknowledge(now, out);
+    }
+
+    #[inline]
+    fn take_in_order(&mut self, packet: &Packet, now: Time) {
+        self.delack.on_data(now, self.path());
+        self.next += 1;
+        self.delivered_bytes += u64::from(packet.size_bytes - HEADER_BYTES);
+        if packet.flags.has(Flags::FIN) {
+            self.finish(now);
+        }
+        if self.beyond.is_empty() {
+            return;
+        }
+        if let Some(block) = self.beyond.take_from(self.next) {
+            self.next = block.end;
+            self.delivered_bytes += self.bytes_of(block);
+            if self.short_last.is_some_and(|(number, _)| number < self.next) {
+                self.finish(now);
+            }
+        }
+        self.sack_list.remove_below(self.next);
+        // RFC 5681, 4.2: acknowledge at once when a gap is filled.
+        self.ack_now |= self.beyond.is_empty();
+    }
+
+    fn bytes_of(&self, block: Block) -> u64 {
+        let full = u64::from(block.packets()) * u64::from(self.mss_bytes);
+        match self.short_last {
+            Some((number, bytes)) if block.end > number => full - u64::from(self.mss_bytes - bytes),
+            _ => full,
+        }
+    }
+
+    fn finish(&mut self, now: Time) {
+        self.finished.get_or_insert(now);
+        self.ack_now = true;
+    }
+
+    fn take_beyond(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        let block = Block { start: packet.number, end: packet.number + 1 };
+        if self.beyond.contains(packet.number) {
+            self.dsack = Some(block);
+        } else {
+            self.beyond.insert(block, |_| ());
+        }
+        if packet.flags.has(Flags::FIN) {
+            self.short_last = Some((packet.number, packet.size_bytes - HEADER_BYTES));
+        }
+        if self.sack_list.add(packet.number) == Urgency::ReportFirst && self.compressed > 0 {
+            self.send_ack(now, out);
+        }
+    }
+
+    fn take_mark(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::CWR) {
+            self.ecn.echoing = false;
+            self.ack_now = true;
+        }
+        match packet.ecn {
+            Ecn::Ce => {
+                self.marks += 1;
+                if !self.ecn.echoing {
+                    self.delack.on_trouble(QUICK_ACKS_ON_MARK);
+                }
+                self.ecn.echoing = true;
+                self.ecn.seen = true;
+            }
+            Ecn::Ect => self.ecn.seen = true,
+            // Probably a retransmission: the sender waits for news.
+            Ecn::NotEct if self.ecn.seen => self.delack.on_trouble(QUICK_ACKS_ON_MARK),
+            Ecn::NotEct => {}
+        }
+    }
+
+    /// Decides when the packet that just came is acknowledged.
+    #[inline]
+    fn acknowledge(&mut self, now: Time, out: &mut Outbox) {
+        // More than one full packet waits (RFC 1122, 4.2.3.2), or there is a reason to hurry.
+        if self.next - self.acknowledged > 1 || self.delack.is_quick() || self.ack_now {
+            return self.send_ack(now, out);
+        }
+        if self.beyond.is_empty() {
+            if self.delack.delay(now, self.path()) == Decision::Now {
+                self.send_ack(now, out);
+            }
+            return;
+        }
+        if self.compressed >= MOST_COMPRESSED {
+            return self.send_ack(now, out);
+        }
+        if self.prompt_sacks_at != self.next {
+            self.prompt_sacks_at = self.next;
+            self.prompt_sacks = 0;
+        }
+        if self.prompt_sacks < PROMPT_SACKS {
+            self.prompt_sacks += 1;
+            return self.send_ack(now, out);
+        }
+        self.compressed += 1;
+        if self.compressed_until == Time::NEVER {
+            // A twentieth of a round trip, so that SACKs are spaced but recovery is not slowed.
+            let twentieth = Time::from_ns(self.path().srtt.ns() / 20);
+            self.compressed_until = now + twentieth.min(MOST_COMPRESSION);
+        }
+    }
+
+    /// A delayed or held-back ACK is due.
+    pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
+        if self.delack.fires() <= now {
+            self.delack.on_timer(self.path());
+            self.send_ack(now, out);
+        } else if self.compressed_until <= now {
+            self.send_ack(now, out);
+        }
+    }
+
+    fn send_ack(&mut self, now: Time, out: &mut Outbox) {
+        let mut ack = Packet::new(Kind::Ack, self.setup.flow);
+        ack.number = self.next;
+        ack.window_packets = self.setup.window_packets;
+        ack.ts_val_ms = timestamp_ms(now);
+        ack.ts_echo_ms = self.ts_recent_ms;
+        if self.ecn.echoing {
+            ack.flags = Flags::ECE;
+        }
+        let mut sacks = Sacks::default();
+        if let Some(block) = self.dsack.take() {
+            sacks.push(block);
+        }
+        if !self.beyond.is_empty() {
+            self.sack_list.fill(&mut sacks);
+        }
+        ack.set_sacks(sacks);
+        out.packets.push(ack);
+        self.acknowledged = self.next;
+        self.ack_now = false;
+        self.compressed = 0;
+        self.compressed_until = Time::NEVER;
+        self.delack.on_ack_sent();
+    }
+}

@@ -1,0 +1,353 @@
+//! The state machine: when a loss is proven, when it is repaired, and when it was a false alarm.
+//!
+//! Source: RFC 6675 and RFC 8985 for finding losses, RFC 5682 for spurious timeouts, RFC 3522 and RFC 3708
+//! for undo; the order in which they are asked is Linux's.
+
+use super::flow::{Cause, Echo, State};
+use super::input::{News, Resend};
+use super::output::{Notice, Outbox};
+use super::prr::{Course, Progress, Prr};
+use super::sender::{ProbeContent, Sender};
+use super::timer::Alarm;
+use super::usage::current_ssthresh;
+use crate::cc::Recovery;
+
+/// Whether recovery goes on after an undo was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Undone {
+    /// Nothing more is to be done for this ACK.
+    Stop,
+    /// Judge on.
+    GoOn,
+}
+
+impl Sender {
+    /// What an ACK out of the ordinary means.
+    pub(super) fn judge(&mut self, news: &mut News, out: &mut Outbox) -> Resend {
+        if news.echo == Echo::Marked {
+            self.undo.prior_ssthresh = None;
+        }
+        if self.flow.state == State::Open {
+            self.undo.forget_retransmissions();
+        } else if self.flow.una >= self.flow.high_seq {
+            self.on_recovery_point(news, out);
+        }
+        match self.flow.state {
+            State::Recovery => self.judge_in_recovery(news, out),
+            State::Loss => self.judge_after_timeout(news, out),
+            State::Open | State::Disorder | State::Cwr => self.judge_in_order(news, out),
+        }
+    }
+
+    /// Everything sent before the episode began was acknowledged.
+    fn on_recovery_point(&mut self, news: &News, out: &mut Outbox) {
+        match self.flow.state {
+            // Held until the receiver has surely seen the CWR flag.
+            State::Cwr if self.flow.una != self.flow.high_seq => {
+                self.end_reduction();
+                self.enter(State::Open);
+            }
+            State::Recovery => {
+                self.finish_recovery(news, out);
+                self.end_reduction();
+            }
+            _ => {}
+        }
+    }
+
+    fn judge_in_recovery(&mut self, news: &mut News, out: &mut Outbox) -> Resend {
+        if news.una_advanced() && self.undo_partially(news, out) == Undone::Stop {
+            return Resend::Nothing;
+        }
+        if self.undo_by_dsack(out) {
+            self.open_unless_marked(news, out);
+        }
+        self.find_losses(news);
+        if self.flow.state != State::Recovery {
+            if self.flow.lost_out == 0 {
+                return Resend::Nothing;
+            }
+            self.enter_recovery(news.echo, out);
+        }
+        Resend::Lost
+    }
+
+    fn judge_after_timeout(&mut self, news: &mut News, out: &mut Outbox) -> Resend {
+        let resend = self.repair_after_timeout(news, out);
+        self.find_losses(news);
+        if self.flow.state != State::Open && !news.retransmission_lost {
+            return resend;
+        }
+        match self.judge_in_order(news, out) {
+            Resend::Nothing => resend,
+            found => found,
+        }
+    }
+
+    fn judge_in_order(&mut self, news: &mut News, out: &mut Outbox) -> Resend {
+        if self.flow.state <= State::Disorder {
+            self.undo_by_dsack(out);
+        }
+        self.find_losses(news);
+        if self.flow.lost_out == 0 {
+            self.open_unless_marked(news, out);
+            return Resend::Nothing;
+        }
+        self.enter_recovery(news.echo, out);
+        Resend::Lost
+    }
+
+    /// Lets RACK look for losses, if something arrived.
+    fn find_losses(&mut self, news: &mut News) {
+        if self.flow.packets_out() == 0 || !std::mem::take(&mut self.rack.advanced) {
+            return;
+        }
+        let prior_retrans_out = self.flow.retrans_out;
+        if let Some(wait_us) = self.rack.detect_losses(&mut self.board, &mut self.flow) {
+            self.timer.await_reordering(self.flow.now, wait_us);
+            news.set_timer = false;
+        }
+        news.retransmission_lost |= self.flow.retrans_out < prior_retrans_out;
+    }
+
+    /// The wait for packets that may only have been late is over.
+    /// [RFC 8985, 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
+    pub(super) fn on_reordering_timeout(&mut self, out: &mut Outbox) {
+        let prior_in_flight = self.flow.in_flight();
+        // Linux drops the wait for what is still too young here; the timeout takes over.
+        let _ = self.rack.detect_losses(&mut self.board, &mut self.flow);
+        if self.flow.in_flight() != prior_in_flight {
+            if self.flow.state != State::Recovery {
+                self.enter_recovery(Echo::Clear, out);
+                if self.needs.recovery == Recovery::Prr {
+                    self.reduce(Progress { delivered: 1, course: Course::Uncertain });
+                }
+            }
+            self.retransmit_lost(out);
+        }
+        if self.timer.pending() != Some(Alarm::Retransmit) {
+            self.timer.rearm(&self.flow, &self.board);
+        }
+    }
+
+    fn enter_recovery(&mut self, echo: Echo, out: &mut Outbox) {
+        if self.nothing_retransmitted() {
+            self.undo.forget_retransmissions();
+        }
+        self.undo.prior_ssthresh = None;
+        self.begin_undo();
+        if !self.in_reduction() {
+            if echo == Echo::Clear {
+                self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.knobs));
+            }
+            self.begin_reduction(Cause::Loss);
+        }
+        self.enter(State::Recovery);
+        self.counts.recoveries += 1;
+        out.notices.push(Notice::Recovery);
+    }
+
+    /// Reduces the window for an ECN mark, or because the algorithm asks; such a reduction stands.
+    pub(super) fn enter_cwr(&mut self, out: &mut Outbox) {
+        self.undo.prior_ssthresh = None;
+        if self.flow.state < State::Cwr {
+            self.undo.end();
+            self.begin_reduction(Cause::Ecn);
+            self.enter(State::Cwr);
+            self.counts.ecn_echoes += 1;
+            out.notices.push(Notice::Reduction);
+        }
+    }
+
+    pub(super) fn begin_reduction(&mut self, cause: Cause) {
+        self.flow.high_seq = self.flow.nxt;
+        self.probe = None;
+        self.knobs.clear_credit();
+        self.flow.prior_cwnd = self.knobs.cwnd;
+        self.prr = Prr::default();
+        self.knobs.ssthresh = self.cc.on_congestion(cause, &self.flow, &self.knobs);
+        self.ecn.cwr_due = self.ecn.negotiated;
+    }
+
+    /// The reduction is over: from here on the window is ssthresh.
+    pub(super) fn end_reduction(&mut self) {
+        if self.needs.recovery == Recovery::Own {
+            return;
+        }
+        let reduced = self.flow.state == State::Cwr || self.undo.is_possible();
+        if reduced && self.knobs.has_ssthresh() {
+            self.knobs.cwnd = self.knobs.ssthresh;
+            self.flow.usage.on_window_set(self.flow.now);
+        }
+    }
+
+    pub(super) fn begin_undo(&mut self) {
+        let probes = self.probe.is_some_and(|probe| probe.content == ProbeContent::Repeated);
+        self.undo.begin(self.flow.una, self.flow.retrans_out + u32::from(probes));
+    }
+
+    fn nothing_retransmitted(&self) -> bool {
+        self.flow.retrans_out == 0
+            && !(self.flow.packets_out() > 0 && self.board.get(self.flow.una).was_retransmitted())
+    }
+
+    /// Open, or Disorder while something is missing.
+    pub(super) fn keep_open(&mut self) {
+        let missing = self.flow.sacked_out + self.flow.lost_out > 0 || !self.nothing_retransmitted();
+        let state = if missing { State::Disorder } else { State::Open };
+        if self.flow.state != state {
+            self.enter(state);
+            self.flow.high_seq = self.flow.nxt;
+        }
+    }
+
+    fn open_unless_marked(&mut self, news: &News, out: &mut Outbox) {
+        if self.nothing_retransmitted() {
+            self.undo.forget_retransmissions();
+        }
+        if news.echo == Echo::Marked {
+            self.enter_cwr(out);
+        }
+        if self.flow.state != State::Cwr {
+            self.keep_open();
+        }
+    }
+
+    /// Takes the reduction back.
+    fn undo_reduction(&mut self, out: &mut Outbox) {
+        if let Some(prior_ssthresh) = self.undo.prior_ssthresh {
+            self.knobs.cwnd = self.cc.on_undo(&self.flow, &self.knobs);
+            if prior_ssthresh > self.knobs.ssthresh {
+                self.knobs.ssthresh = prior_ssthresh;
+                self.ecn.cwr_due = false;
+            }
+        }
+        self.flow.usage.on_window_set(self.flow.now);
+        self.undo.end();
+        self.rack.advanced = true;
+        self.counts.undone_recoveries += 1;
+        out.notices.push(Notice::Undo);
+    }
+
+    fn unmark_losses(&mut self) {
+        self.board.unmark_losses(&mut self.flow);
+    }
+
+    /// All that was outstanding when recovery began has arrived.
+    fn finish_recovery(&mut self, news: &News, out: &mut Outbox) {
+        if self.undo.is_proven(news.echo_ms) {
+            self.undo_reduction(out);
+        } else {
+            self.rack.on_recovered();
+        }
+        self.enter(State::Open);
+        out.notices.push(Notice::Recovered);
+    }
+
+    /// Every retransmission was answered by a DSACK. [RFC 3708](https://www.rfc-editor.org/rfc/rfc3708)
+    fn undo_by_dsack(&mut self, out: &mut Outbox) -> bool {
+        let proven = self.undo.proven_by_dsack();
+        if proven {
+            self.rack.on_dsack_undo();
+            self.undo_reduction(out);
+        }
+        proven
+    }
+
+    /// The oldest hole was filled by a late packet, not by its retransmission.
+    /// [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
+    fn undo_partially(&mut self, news: &News, out: &mut Outbox) -> Undone {
+        if !self.undo.is_possible() || !self.undo.was_late(news.echo_ms) {
+            return Undone::GoOn;
+        }
+        self.note_displaced(Some(news.prior_una));
+        if self.flow.retrans_out > 0 {
+            return Undone::Stop;
+        }
+        if self.nothing_retransmitted() {
+            self.undo.forget_retransmissions();
+        }
+        self.unmark_losses();
+        self.undo_reduction(out);
+        self.keep_open();
+        Undone::GoOn
+    }
+
+    /// The timeout proved false.
+    fn undo_timeout(&mut self, out: &mut Outbox) {
+        self.unmark_losses();
+        self.undo_reduction(out);
+        self.unanswered_timeouts = 0;
+        self.enter(State::Open);
+        self.counts.spurious_timeouts += 1;
+        out.notices.push(Notice::Recovered);
+    }
+
+    /// After a timeout: was it spurious? If not, repair. [RFC 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
+    fn repair_after_timeout(&mut self, news: &News, out: &mut Outbox) -> Resend {
+        let recovered = self.flow.una >= self.flow.high_seq;
+        if news.una_advanced() && self.undo.is_proven(news.echo_ms) {
+            self.undo_timeout(out);
+            return Resend::Nothing;
+        }
+        if self.frto {
+            if news.original_arrived {
+                self.undo_timeout(out);
+                return Resend::Nothing;
+            }
+            if self.flow.nxt > self.flow.high_seq {
+                if news.sacked > 0 || news.is_duplicate() {
+                    self.frto = false;
+                }
+            } else if news.una_advanced() && !recovered {
+                self.flow.high_seq = self.flow.nxt;
+                if self.flow.nxt < self.application.written && self.flow.nxt < self.window_end {
+                    return Resend::New;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            self.finish_recovery(news, out);
+            return Resend::Nothing;
+        }
+        Resend::Lost
+    }
+
+    /// The retransmission timer expired. [RFC 6298, 5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
+    pub(super) fn on_timeout(&mut self, out: &mut Outbox) {
+        if self.flow.packets_out() == 0 {
+            return self.timer.clear();
+        }
+        self.enter_loss();
+        self.unanswered_timeouts += 1;
+        self.counts.timeouts += 1;
+        out.notices.push(Notice::Timeout);
+        self.retransmit(self.flow.una, out);
+        self.flow.rtt.back_off();
+        self.timer.set(Alarm::Retransmit, self.flow.now, self.flow.rtt.rto());
+    }
+
+    fn enter_loss(&mut self) {
+        let new_episode = self.flow.state < State::Recovery;
+        let rack = &self.rack;
+        let clock = self.flow.now;
+        self.board.mark_timed_out(&mut self.flow, |sent| rack.is_recent(sent, clock));
+        let first = self.flow.state == State::Loss && self.unanswered_timeouts == 0;
+        if self.flow.state <= State::Disorder || self.flow.una >= self.flow.high_seq || first {
+            self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.knobs));
+            self.flow.prior_cwnd = self.knobs.cwnd;
+            self.knobs.ssthresh = self.cc.on_congestion(Cause::Timeout, &self.flow, &self.knobs);
+            self.begin_undo();
+        }
+        self.knobs.cwnd = self.flow.in_flight() + 1;
+        self.knobs.clear_credit();
+        self.flow.usage.on_window_set(self.flow.now);
+        self.rack.on_timeout_in_disorder(&self.flow);
+        self.enter(State::Loss);
+        self.flow.high_seq = self.flow.nxt;
+        self.probe = None;
+        self.ecn.cwr_due = self.ecn.negotiated;
+        self.frto = new_episode || self.unanswered_timeouts > 0;
+    }
+}

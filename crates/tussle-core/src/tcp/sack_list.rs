@@ -1,0 +1,123 @@
+//! Which of the ranges that arrived out of order the receiver reports: the latest ones first.
+//! [RFC 2018, 4](https://www.rfc-editor.org/rfc/rfc2018#section-4)
+
+use crate::packet::{Block, Sacks};
+
+/// Ranges that Linux remembers (`TCP_NUM_SACKS`): one more than an option with timestamps carries.
+const REMEMBERED: usize = 4;
+/// Place in the list from which a change is a sign that many ACKs were lost (Linux:
+/// `TCP_SACK_BLOCKS_EXPECTED`).
+const EXPECTED: usize = 2;
+
+/// Whether an ACK that is being held back must go first, so that no range is forgotten unreported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    None,
+    ReportFirst,
+}
+
+/// The latest ranges, the one that changed last first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SackList {
+    blocks: [Block; REMEMBERED],
+    count: usize,
+}
+
+impl SackList {
+    /// Packet `number` arrived out of order.
+    pub(crate) fn add(&mut self, number: u32) -> Urgency {
+        let new = Block { start: number, end: number + 1 };
+        let touching = self.blocks[..self.count].iter().position(|block| touches(*block, new));
+        let place = touching.unwrap_or(self.count);
+        let urgency = if place >= EXPECTED { Urgency::ReportFirst } else { Urgency::None };
+        let merged = match touching {
+            Some(i) => union(self.blocks[i], new),
+            None => new,
+        };
+        let last = place.min(REMEMBERED - 1);
+        self.blocks[..=last].rotate_right(1);
+        self.blocks[0] = merged;
+        self.count = self.count.max(last + 1);
+        if touching.is_some() {
+            self.coalesce();
+        }
+        urgency
+    }
+
+    /// Merges the ranges that the first one now touches into it.
+    fn coalesce(&mut self) {
+        let mut kept = 1;
+        for i in 1..self.count {
+            if touches(self.blocks[0], self.blocks[i]) {
+                self.blocks[0] = union(self.blocks[0], self.blocks[i]);
+            } else {
+                self.blocks[kept] = self.blocks[i];
+                kept += 1;
+            }
+        }
+        self.count = kept.min(self.count);
+    }
+
+    /// Everything below `next` was delivered.
+    pub(crate) fn remove_below(&mut self, next: u32) {
+        let mut kept = 0;
+        for i in 0..self.count {
+            if self.blocks[i].start > next {
+                self.blocks[kept] = self.blocks[i];
+                kept += 1;
+            }
+        }
+        self.count = kept;
+    }
+
+    /// Adds as many ranges as fit to an option.
+    pub(crate) fn fill(&self, sacks: &mut Sacks) {
+        self.blocks[..self.count].iter().for_each(|block| sacks.push(*block));
+    }
+}
+
+fn touches(a: Block, b: Block) -> bool {
+    a.start <= b.end && b.start <= a.end
+}
+
+fn union(a: Block, b: Block) -> Block {
+    Block { start: a.start.min(b.start), end: a.end.max(b.end) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(list: &SackList) -> Vec<(u32, u32)> {
+        list.blocks[..list.count].iter().map(|block| (block.start, block.end)).collect()
+    }
+
+    #[test]
+    fn the_range_that_grew_last_comes_first() {
+        let mut list = SackList::default();
+        [2, 5, 8, 3].into_iter().for_each(|number| drop(list.add(number)));
+        assert_eq!(ranges(&list), [(2, 4), (8, 9), (5, 6)]);
+    }
+
+    #[test]
+    fn a_filled_gap_joins_its_neighbours() {
+        let mut list = SackList::default();
+        [2, 4, 3].into_iter().for_each(|number| drop(list.add(number)));
+        assert_eq!(ranges(&list), [(2, 5)]);
+    }
+
+    #[test]
+    fn the_oldest_of_five_ranges_is_forgotten() {
+        let mut list = SackList::default();
+        [2, 4, 6, 8, 10].into_iter().for_each(|number| drop(list.add(number)));
+        assert_eq!(ranges(&list), [(10, 11), (8, 9), (6, 7), (4, 5)]);
+    }
+
+    #[test]
+    fn delivered_ranges_are_not_reported() {
+        let mut list = SackList::default();
+        [2, 5].into_iter().for_each(|number| drop(list.add(number)));
+        list.remove_below(3);
+        assert_eq!(ranges(&list), [(5, 6)]);
+    }
+}

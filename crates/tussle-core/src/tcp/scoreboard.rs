@@ -1,0 +1,364 @@
+//! What the sender knows of each packet it has sent and not seen acknowledged cumulatively.
+//!
+//! A packet is in one of Linux's states: in flight; sacked (arrived); lost; lost and retransmitted; or
+//! retransmitted without being held lost (a probe, or a loss that was taken back). The sums of these states
+//! are kept in [`Flow`]: `sacked_out`, `lost_out`, `retrans_out`.
+
+use std::collections::VecDeque;
+
+use super::flow::Flow;
+use super::ranges::Ranges;
+use crate::packet::Block;
+
+/// One packet that was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sent {
+    /// When it was last sent, in µs.
+    pub(crate) at_us: u64,
+    /// When the last delivery before that was, in µs.
+    pub(crate) delivered_at_us: u64,
+    /// When the flight that it belongs to began to be sent, in µs.
+    pub(crate) flight_start_us: u64,
+    /// How many packets had been delivered then.
+    pub(crate) delivered: u32,
+    pub(super) tags: u8,
+}
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+const RETRANSMISSION_OUT: u8 = 4;
+const EVER_RETRANSMITTED: u8 = 8;
+const LIMITED_BY_APPLICATION: u8 = 16;
+/// RACK judged this transmission and does not look at it again.
+const JUDGED: u8 = 32;
+
+impl Sent {
+    fn has(self, tag: u8) -> bool {
+        self.tags & tag != 0
+    }
+
+    pub(crate) fn is_sacked(self) -> bool {
+        self.has(SACKED)
+    }
+
+    pub(crate) fn is_lost(self) -> bool {
+        self.has(LOST)
+    }
+
+    /// A retransmission of it is thought to be in the network.
+    pub(crate) fn is_retransmission_out(self) -> bool {
+        self.has(RETRANSMISSION_OUT)
+    }
+
+    pub(crate) fn was_retransmitted(self) -> bool {
+        self.has(EVER_RETRANSMITTED)
+    }
+
+    pub(crate) fn was_limited_by_application(self) -> bool {
+        self.has(LIMITED_BY_APPLICATION)
+    }
+
+    pub(crate) fn limited_by_application(mut self) -> Sent {
+        self.tags |= LIMITED_BY_APPLICATION;
+        self
+    }
+
+    /// Known lost, and not sent again yet.
+    fn awaits_retransmission(self) -> bool {
+        self.has(LOST) && !self.has(RETRANSMISSION_OUT)
+    }
+}
+
+/// A retransmission, in the order in which they were sent.
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    number: u32,
+    at_us: u64,
+}
+
+/// The packets from `una` to `nxt`.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    /// Indexed by packet number modulo its length, a power of two.
+    ring: Vec<Sent>,
+    sacked: Ranges,
+    /// No packet below this awaits retransmission.
+    retransmit_from: u32,
+    /// No first transmission below this is still to be judged by RACK.
+    first_unjudged: u32,
+    /// A timeout marked every packet below this that was not sacked.
+    timed_out_to: u32,
+    /// Retransmissions that RACK may still judge.
+    retransmissions: VecDeque<Retransmission>,
+}
+
+impl Scoreboard {
+    pub(crate) fn new() -> Scoreboard {
+        Scoreboard {
+            ring: vec![Sent::default(); 64],
+            sacked: Ranges::default(),
+            retransmit_from: 0,
+            first_unjudged: 0,
+            timed_out_to: 0,
+            retransmissions: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    fn index(&self, number: u32) -> usize {
+        number as usize & (self.ring.len() - 1)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Sent {
+        self.ring[self.index(number)]
+    }
+
+    #[inline]
+    fn get_mut(&mut self, number: u32) -> &mut Sent {
+        let index = self.index(number);
+        &mut self.ring[index]
+    }
+
+    /// Adds packet `flow.nxt`.
+    #[inline]
+    pub(crate) fn push(&mut self, flow: &mut Flow, sent: Sent) {
+        if flow.packets_out() as usize == self.ring.len() {
+            self.grow(flow);
+        }
+        *self.get_mut(flow.nxt) = sent;
+        flow.nxt = flow.nxt.checked_add(1).expect("a flow sends fewer than 2^32 packets");
+    }
+
+    fn grow(&mut self, flow: &Flow) {
+        let mut larger = vec![Sent::default(); self.ring.len() * 2];
+        let mask = larger.len() - 1;
+        for number in flow.una..flow.nxt {
+            larger[number as usize & mask] = self.get(number);
+        }
+        self.ring = larger;
+    }
+
+    /// Removes packet `flow.una`, now acknowledged cumulatively, and returns what was known of it.
+    #[inline]
+    pub(crate) fn pop(&mut self, flow: &mut Flow) -> Sent {
+        let sent = self.get(flow.una);
+        // One test for the usual packet, of which nothing is known.
+        if sent.tags & (SACKED | LOST | RETRANSMISSION_OUT) != 0 {
+            flow.sacked_out -= u32::from(sent.is_sacked());
+            flow.lost_out -= u32::from(sent.is_lost());
+            flow.retrans_out -= u32::from(sent.is_retransmission_out());
+        }
+        flow.una += 1;
+        sent
+    }
+
+    /// Forgets ranges below `flow.una`.
+    #[inline]
+    pub(crate) fn trim(&mut self, flow: &Flow) {
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(flow.una);
+        }
+    }
+
+    /// First packet number above everything sacked (Linux: `tcp_highest_sack_seq`).
+    pub(crate) fn highest_sacked_end(&self, flow: &Flow) -> u32 {
+        self.sacked.end().unwrap_or(flow.una)
+    }
+
+    /// Adds a SACK block and appends the packets of it that were not sacked to `new`, in ascending order.
+    pub(crate) fn sack_range(&mut self, block: Block, new: &mut Vec<u32>) {
+        self.sacked.insert(block, |part| new.extend(part.start..part.end));
+    }
+
+    /// Marks a packet as arrived and returns what was known of it before.
+    pub(crate) fn mark_sacked(&mut self, number: u32, flow: &mut Flow) -> Sent {
+        let sent = self.get_mut(number);
+        let before = *sent;
+        if before.is_lost() {
+            flow.lost_out -= 1;
+            // A retransmission of a packet that is not held lost is believed to be still on its way.
+            if before.is_retransmission_out() {
+                sent.tags &= !RETRANSMISSION_OUT;
+                flow.retrans_out -= 1;
+            }
+            sent.tags &= !LOST;
+        }
+        sent.tags |= SACKED;
+        flow.sacked_out += 1;
+        before
+    }
+
+    /// A DSACK says that a retransmission of `number` arrived.
+    pub(crate) fn retransmission_arrived(&mut self, number: u32, flow: &mut Flow) {
+        let sent = self.get_mut(number);
+        if sent.is_retransmission_out() {
+            sent.tags &= !RETRANSMISSION_OUT;
+            flow.retrans_out -= 1;
+        }
+    }
+
+    /// Marks a packet, or its retransmission, as lost.
+    pub(crate) fn mark_lost(&mut self, number: u32, flow: &mut Flow) {
+        let sent = self.get_mut(number);
+        if sent.is_sacked() {
+            return;
+        }
+        if sent.is_lost() {
+            if !sent.is_retransmission_out() {
+                return;
+            }
+            sent.tags &= !RETRANSMISSION_OUT;
+            flow.retrans_out -= 1;
+        } else {
+            sent.tags |= LOST;
+            flow.lost_out += 1;
+        }
+        flow.lost += 1;
+        self.retransmit_from = self.retransmit_from.min(number);
+    }
+
+    /// Marks what a timeout proves lost: the oldest packet, and all others that `spared` does not spare.
+    pub(crate) fn mark_timed_out(&mut self, flow: &mut Flow, spared: impl Fn(Sent) -> bool) {
+        self.timed_out_to = flow.una;
+        let mut contiguous = true;
+        for number in flow.una..flow.nxt {
+            let sent = self.get(number);
+            if number != flow.una && spared(sent) {
+                contiguous &= sent.is_sacked();
+            } else {
+                self.mark_lost(number, flow);
+            }
+            if contiguous {
+                self.timed_out_to = number + 1;
+            }
+        }
+        self.retransmit_from = flow.una;
+    }
+
+    /// Takes back every loss: the packets were late.
+    pub(crate) fn unmark_losses(&mut self, flow: &mut Flow) {
+        for number in flow.una..flow.nxt {
+            self.get_mut(number).tags &= !LOST;
+        }
+        flow.lost_out = 0;
+        self.timed_out_to = flow.una;
+    }
+
+    /// The lowest packet that awaits retransmission.
+    pub(crate) fn next_to_retransmit(&mut self, flow: &Flow) -> Option<u32> {
+        if flow.retrans_out >= flow.lost_out {
+            return None;
+        }
+        let mut number = self.retransmit_from.max(flow.una);
+        while number < flow.nxt && !self.get(number).awaits_retransmission() {
+            number += 1;
+        }
+        self.retransmit_from = number;
+        (number < flow.nxt).then_some(number)
+    }
+
+    /// Records that `number` is sent again, with the `sent` of this transmission.
+    pub(crate) fn resend(&mut self, number: u32, sent: Sent) {
+        let record = self.get_mut(number);
+        let kept = record.tags & (SACKED | LOST | RETRANSMISSION_OUT);
+        *record = Sent { tags: sent.tags | kept | EVER_RETRANSMITTED, ..sent };
+        self.retransmissions.push_back(Retransmission { number, at_us: sent.at_us });
+    }
+
+    /// Counts the transmission of `number` just recorded as a retransmission in the network.
+    pub(crate) fn count_retransmission(&mut self, number: u32, flow: &mut Flow) {
+        self.get_mut(number).tags |= RETRANSMISSION_OUT;
+        flow.retrans_out += 1;
+    }
+
+    /// Shows `judge` every transmission that may be lost, oldest first among the first transmissions and
+    /// among the retransmissions, until it says [`Judgement::TooRecent`].
+    pub(crate) fn judge(&mut self, flow: &mut Flow, mut judge: impl FnMut(u32, Sent) -> Judgement) {
+        let mut number = self.first_unjudged.max(flow.una);
+        self.first_unjudged = number;
+        let mut all_judged = true;
+        while number < flow.nxt {
+            let sent = self.get(number);
+            if sent.tags & (SACKED | EVER_RETRANSMITTED | JUDGED) == 0 {
+                if sent.is_lost() {
+                    // Marked by a timeout; the timeout may be undone, so it stays to be judged.
+                    all_judged = false;
+                    number = number.max(self.timed_out_to.saturating_sub(1));
+                } else {
+                    match judge(number, sent) {
+                        Judgement::TooRecent => break,
+                        Judgement::Wait => all_judged = false,
+                        Judgement::Lost => {
+                            self.mark_lost(number, flow);
+                            self.get_mut(number).tags |= JUDGED;
+                        }
+                    }
+                }
+            }
+            number += 1;
+            if all_judged {
+                self.first_unjudged = number;
+            }
+        }
+        self.judge_retransmissions(flow, judge);
+    }
+
+    fn judge_retransmissions(&mut self, flow: &mut Flow, mut judge: impl FnMut(u32, Sent) -> Judgement) {
+        let mut i = 0;
+        while let Some(&Retransmission { number, at_us }) = self.retransmissions.get(i) {
+            let stale = number < flow.una || {
+                let sent = self.get(number);
+                sent.is_sacked() || sent.at_us != at_us
+            };
+            if stale {
+                self.forget_retransmission(&mut i);
+                continue;
+            }
+            let sent = self.get(number);
+            if sent.awaits_retransmission() {
+                i += 1;
+                continue;
+            }
+            match judge(number, sent) {
+                Judgement::TooRecent => break,
+                Judgement::Wait => i += 1,
+                Judgement::Lost => {
+                    self.mark_lost(number, flow);
+                    self.forget_retransmission(&mut i);
+                }
+            }
+        }
+    }
+
+    /// Drops entry `i`, cheaply if it is the oldest.
+    fn forget_retransmission(&mut self, i: &mut usize) {
+        if *i == 0 {
+            self.retransmissions.pop_front();
+        } else {
+            self.retransmissions.remove(*i);
+        }
+    }
+
+    /// Counts the states of all packets again: `(sacked, lost, retransmitted)`.
+    pub(crate) fn recount(&self, flow: &Flow) -> (u32, u32, u32) {
+        (flow.una..flow.nxt).map(|number| self.get(number)).fold((0, 0, 0), |sums, sent| {
+            (
+                sums.0 + u32::from(sent.is_sacked()),
+                sums.1 + u32::from(sent.is_lost()),
+                sums.2 + u32::from(sent.is_retransmission_out()),
+            )
+        })
+    }
+}
+
+/// What loss detection says of a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    /// It is lost.
+    Lost,
+    /// It may still arrive.
+    Wait,
+    /// It was sent after everything known to have arrived, and so were all after it.
+    TooRecent,
+}

@@ -1,0 +1,368 @@
+//! The sender: its parts, the connection's opening, and what the application writes.
+
+use super::flow::{Flow, State};
+use super::output::Outbox;
+use super::pacer::{Pacer, window_rate_bit_per_s};
+use super::prr::Prr;
+use super::rack::Rack;
+use super::rate::RateEstimator;
+use super::scoreboard::Scoreboard;
+use super::timer::{Alarm, Timer};
+use super::undo::Undo;
+use super::usage::INITIAL_WINDOW_PACKETS;
+use crate::cc::{CongestionControl, Knobs, Needs};
+use crate::packet::{Flags, Kind, Packet, timestamp_ms};
+use crate::run::Switch;
+use crate::time::Time;
+
+/// How a sender is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Index of the flow, on every packet.
+    pub flow: u32,
+    /// Timer ticks a second.
+    pub hz: u32,
+    /// Payload of a full packet.
+    pub mss_bytes: u32,
+    /// Whether it asks for ECN.
+    pub ecn: Switch,
+    /// Whether it paces.
+    pub pacing: Switch,
+}
+
+/// Where the connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Not opened.
+    Closed,
+    /// A SYN is on its way; how often it was sent again.
+    Opening { retries: u32 },
+    /// Open.
+    Established,
+}
+
+/// What the application has written, and whether it will write more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Application {
+    /// Packets written; the last may be short.
+    pub(super) written: u32,
+    /// Payload of the last packet.
+    pub(super) last_bytes: u32,
+    /// Whether it has closed.
+    pub(super) closed: bool,
+}
+
+/// What the sender did, over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Data packets sent, each transmission counted.
+    pub sent_packets: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u32,
+    /// Timeouts that proved false.
+    pub spurious_timeouts: u32,
+    /// Episodes of fast recovery.
+    pub recoveries: u32,
+    /// Reductions that were taken back.
+    pub undone_recoveries: u32,
+    /// Reductions for an echoed mark.
+    pub ecn_echoes: u32,
+    /// Tail loss probes.
+    pub probes: u32,
+}
+
+/// The sending end of a connection, with Linux 6.1's behaviour.
+#[derive(Debug)]
+pub struct Sender {
+    /// What the algorithm sees.
+    pub flow: Flow,
+    /// What the algorithm turns.
+    pub knobs: Knobs,
+    /// What was done.
+    pub counts: Counts,
+    pub(super) cc: Box<dyn CongestionControl>,
+    pub(super) needs: Needs,
+    pub(super) setup: Setup,
+    pub(super) phase: Phase,
+    pub(super) application: Application,
+    pub(super) board: Scoreboard,
+    pub(super) rack: Rack,
+    pub(super) prr: Prr,
+    pub(super) undo: Undo,
+    pub(super) rate: RateEstimator,
+    pub(super) timer: Timer,
+    pub(super) pacer: Option<Pacer>,
+    /// `nxt` when a tail loss probe was sent, while its answer is awaited.
+    pub(super) probe: Option<Probe>,
+    /// Whether a timeout may still prove spurious by an ACK of data never sent again (RFC 5682).
+    pub(super) frto: bool,
+    /// Timeouts without progress since.
+    pub(super) unanswered_timeouts: u32,
+    /// First packet beyond the receiver's window.
+    pub(super) window_end: u32,
+    pub(super) ecn: EcnSender,
+    /// Retransmissions counted against DSACKs.
+    pub(super) dsacked: u64,
+    /// See [`Sender::take_rtt_us`].
+    pub(super) rtt_sample_us: Option<u32>,
+    /// Packets newly sacked by the ACK being handled; kept to avoid allocation.
+    pub(super) newly_sacked: Vec<u32>,
+}
+
+/// A tail loss probe that is not answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    /// `nxt` when it was sent.
+    pub(super) high: u32,
+    /// Whether it repeated a packet.
+    pub(super) content: ProbeContent,
+}
+
+/// What a tail loss probe carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProbeContent {
+    /// A packet never sent before.
+    New,
+    /// The last packet, again.
+    Repeated,
+}
+
+/// ECN at the sender. [RFC 3168, 6.1.2](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2)
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EcnSender {
+    /// Whether both ends agreed to it.
+    pub(super) negotiated: bool,
+    /// The next new packet tells the receiver of a reduction.
+    pub(super) cwr_due: bool,
+}
+
+impl Sender {
+    /// A sender that has not opened its connection.
+    pub fn new(setup: Setup, cc: Box<dyn CongestionControl>) -> Sender {
+        Sender {
+            flow: Flow { pacing: setup.pacing, ..Flow::new(setup.hz, setup.mss_bytes) },
+            knobs: Knobs::default(),
+            counts: Counts::default(),
+            needs: cc.needs(),
+            cc,
+            setup,
+            phase: Phase::Closed,
+            application: Application { written: 0, last_bytes: setup.mss_bytes, closed: false },
+            board: Scoreboard::new(),
+            rack: Rack::new(),
+            prr: Prr::default(),
+            undo: Undo::default(),
+            rate: RateEstimator::default(),
+            timer: Timer::new(setup.hz),
+            pacer: (setup.pacing == Switch::On).then(Pacer::default),
+            probe: None,
+            frto: false,
+            unanswered_timeouts: 0,
+            window_end: INITIAL_WINDOW_PACKETS,
+            ecn: EcnSender::default(),
+            dsacked: 0,
+            rtt_sample_us: None,
+            newly_sacked: Vec::new(),
+        }
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> &dyn CongestionControl {
+        &*self.cc
+    }
+
+    /// Index of the flow.
+    pub fn index(&self) -> u32 {
+        self.setup.flow
+    }
+
+    /// The rate at which it paces; `None` if it does not, or not yet.
+    #[expect(clippy::cast_precision_loss, reason = "a rate is far below 2^53 bit/s")]
+    pub fn pacing_bit_per_s(&self) -> Option<f64> {
+        self.pacer.as_ref()?;
+        let rate = self.knobs.pacing_bit_per_s.or_else(|| window_rate_bit_per_s(&self.flow, &self.knobs));
+        rate.map(|rate| rate as f64)
+    }
+
+    /// The raw RTT that the last ACK gave the algorithm, once, in µs.
+    #[inline]
+    pub fn take_rtt_us(&mut self) -> Option<u32> {
+        self.rtt_sample_us.take()
+    }
+
+    /// When [`Sender::on_timer`] is to be called next; [`Time::NEVER`] if not.
+    #[inline]
+    pub fn wake(&self) -> Time {
+        match &self.pacer {
+            Some(pacer) if pacer.next() > self.flow.now && self.has_something_to_send() => {
+                self.timer.at().min(pacer.next())
+            }
+            _ => self.timer.at(),
+        }
+    }
+
+    /// Opens the connection.
+    pub fn open(&mut self, now: Time, out: &mut Outbox) {
+        self.flow.now = now;
+        self.phase = Phase::Opening { retries: 0 };
+        self.send_syn(out);
+    }
+
+    fn send_syn(&mut self, out: &mut Outbox) {
+        let now = self.flow.now;
+        let mut syn = Packet::new(Kind::Syn, self.setup.flow);
+        syn.ts_val_ms = timestamp_ms(now);
+        // A host that drops packets that ask for ECN gets a SYN without it the second time
+        // (RFC 3168, 6.1.1.1).
+        if self.setup.ecn == Switch::On && self.phase == (Phase::Opening { retries: 0 }) {
+            syn.flags = Flags::ECE.with(Flags::CWR);
+        }
+        self.timer.set(Alarm::Retransmit, now, self.flow.rtt.rto());
+        self.flow.last_sent = now;
+        out.packets.push(syn);
+    }
+
+    fn on_syn_timeout(&mut self, retries: u32, out: &mut Outbox) {
+        self.phase = Phase::Opening { retries: retries + 1 };
+        self.flow.rtt.back_off();
+        self.send_syn(out);
+    }
+
+    /// A packet arrived from the receiver at `now`.
+    #[inline]
+    pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        self.flow.now = now;
+        match (packet.kind, self.phase) {
+            (Kind::SynAck, Phase::Opening { retries }) => self.establish(packet, retries, out),
+            (Kind::Ack, Phase::Established) => {
+                self.on_ack(packet, out);
+                self.transmit(out);
+            }
+            _ => {}
+        }
+    }
+
+    fn establish(&mut self, syn_ack: &Packet, retries: u32, out: &mut Outbox) {
+        let now = self.flow.now;
+        // The clock of timestamps is coarse, but tells which SYN was answered.
+        let rtt_us = if retries == 0 {
+            now.us() - self.flow.last_sent.us()
+        } else {
+            u64::from((timestamp_ms(now) - syn_ack.ts_echo_ms).max(1)) * 1000
+        };
+        let rtt_us = u32::try_from(rtt_us).unwrap_or(u32::MAX);
+        self.flow.rtt.update_min(rtt_us, now);
+        self.flow.rtt.update(rtt_us, 0, 0);
+        self.timer.clear();
+        self.phase = Phase::Established;
+        self.ecn.negotiated = self.setup.ecn == Switch::On && syn_ack.flags.has(Flags::ECE);
+        self.window_end = syn_ack.window_packets;
+        // RFC 5681, 3.1: a SYN lost more than once halves what is known to fit, to one packet.
+        self.knobs.cwnd = if retries > 1 { 1 } else { INITIAL_WINDOW_PACKETS };
+        // The SYN counts as a packet delivered.
+        self.flow.delivered = 1;
+        self.flow.last_sent = now;
+        self.flow.usage.on_window_set(now);
+        self.cc.on_start(&self.flow, &mut self.knobs);
+        let mut ack = Packet::new(Kind::Ack, self.setup.flow);
+        ack.ts_val_ms = timestamp_ms(now);
+        ack.ts_echo_ms = syn_ack.ts_val_ms;
+        out.packets.push(ack);
+        self.transmit(out);
+    }
+
+    /// The timer fired, or a paced packet may leave.
+    pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
+        self.flow.now = now;
+        if self.timer.at() <= now {
+            match (self.phase, self.timer.pending()) {
+                (Phase::Opening { retries }, _) => self.on_syn_timeout(retries, out),
+                (_, Some(Alarm::Retransmit)) => self.on_timeout(out),
+                (_, Some(Alarm::Probe)) => self.send_probe(out),
+                (_, Some(Alarm::Reordering)) => self.on_reordering_timeout(out),
+                (_, None) => {}
+            }
+        }
+        if self.phase == Phase::Established && self.pacer.is_some() {
+            self.retransmit_lost(out);
+            self.transmit(out);
+        }
+    }
+
+    /// The application writes `packets` more full packets.
+    pub fn write(&mut self, packets: u32, out: &mut Outbox) {
+        self.note_application_limit();
+        self.application.written = self.application.written.saturating_add(packets);
+        if self.phase == Phase::Established {
+            self.transmit(out);
+        }
+    }
+
+    /// The application writes `bytes` and closes.
+    pub fn write_all(&mut self, bytes: u64, out: &mut Outbox) {
+        let mss = u64::from(self.setup.mss_bytes);
+        let packets = u32::try_from(bytes.div_ceil(mss)).unwrap_or(u32::MAX);
+        self.application.last_bytes =
+            u32::try_from(bytes - (u64::from(packets) - 1) * mss).unwrap_or(self.setup.mss_bytes);
+        self.application.closed = true;
+        self.write(packets, out);
+    }
+
+    /// The application writes no more; what was not sent yet is not sent.
+    pub fn stop(&mut self) {
+        self.application.written = self.flow.nxt;
+    }
+
+    /// Whether everything was written, sent and acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.application.closed && self.flow.una == self.application.written
+    }
+
+    pub(super) fn has_something_to_send(&self) -> bool {
+        self.flow.nxt < self.application.written || self.flow.lost_out > self.flow.retrans_out
+    }
+
+    fn note_application_limit(&mut self) {
+        let flow = &self.flow;
+        let idle = flow.nxt == self.application.written && flow.lost_out <= flow.retrans_out;
+        if idle && flow.nxt > 0 && flow.in_flight() < self.knobs.cwnd {
+            self.rate.on_application_limited(&self.flow);
+        }
+    }
+
+    /// Payload of packet `number`.
+    #[inline]
+    pub(super) fn payload_bytes(&self, number: u32) -> u32 {
+        if number + 1 == self.application.written && self.application.closed {
+            self.application.last_bytes
+        } else {
+            self.setup.mss_bytes
+        }
+    }
+
+    pub(super) fn enter(&mut self, next: State) {
+        self.cc.on_state(next, &self.flow, &mut self.knobs);
+        self.flow.state = next;
+    }
+
+    /// Checks the sums of the scoreboard against its packets.
+    ///
+    /// # Errors
+    /// A sentence that names the sum that is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let flow = &self.flow;
+        let sums = (flow.sacked_out, flow.lost_out, flow.retrans_out);
+        let counted = self.board.recount(flow);
+        if sums != counted {
+            return Err(format!(
+                "(sacked, lost, retransmitted) is {sums:?}, but the packets say {counted:?}"
+            ));
+        }
+        if self.knobs.cwnd == 0 {
+            return Err("cwnd is 0 packets".to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! Linux's timer wheel: timers fire on ticks, never early, and long ones on coarser ticks.
+//!
+//! Source: T. Gleixner, "timers: Switch to a non-cascading wheel", 2016. A wheel of level n holds timers up
+//! to 63 × 8ⁿ ticks ahead and fires them on multiples of 8ⁿ ticks.
+
+use crate::time::Time;
+
+/// The timer ticks of a kernel (Linux: `jiffies`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticks {
+    tick_ns: u64,
+}
+
+impl Ticks {
+    /// Of a kernel with `hz` ticks a second.
+    pub(crate) fn new(hz: u32) -> Ticks {
+        Ticks { tick_ns: 1_000_000_000 / u64::from(hz) }
+    }
+
+    /// The tick that `now` is in.
+    pub(crate) fn at(self, now: Time) -> u64 {
+        now.ns() / self.tick_ns
+    }
+
+    /// A span in ticks, rounded up.
+    pub(crate) fn span(self, span: Time) -> u64 {
+        span.ns().div_ceil(self.tick_ns)
+    }
+
+    /// The span of so many ticks.
+    pub(crate) fn time(self, ticks: u64) -> Time {
+        Time::from_ns(ticks * self.tick_ns)
+    }
+
+    /// When a timer set at `now` for tick number `expires` fires.
+    pub(crate) fn fires(self, now: Time, expires: u64) -> Time {
+        let ahead = expires.saturating_sub(self.at(now));
+        let mut shift = 0;
+        while ahead >= 63 << shift {
+            shift += 3;
+        }
+        self.time(((expires >> shift) + 1) << shift)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 250 ticks a second, 4 ms each. At 10 ms (tick 2), 50 ticks ahead: tick 52, fired on 53: 212 ms.
+    #[test]
+    fn a_short_timer_fires_one_tick_late_at_most() {
+        let ticks = Ticks::new(250);
+        assert_eq!(ticks.fires(Time::from_ms(10), 52), Time::from_ms(212));
+    }
+
+    /// 75 ticks ahead is past 63: multiples of 8 ticks. Tick 77 becomes 80: 320 ms.
+    #[test]
+    fn a_longer_timer_fires_on_a_coarser_tick() {
+        let ticks = Ticks::new(250);
+        assert_eq!(ticks.fires(Time::from_ms(10), 77), Time::from_ms(320));
+    }
+
+    #[test]
+    fn a_timer_never_fires_early() {
+        let ticks = Ticks::new(250);
+        for ms in 0..2000 {
+            for ahead in [1, 5, 62, 63, 64, 503, 504, 4031, 4032, 30_000] {
+                let now = Time::from_ms(ms);
+                let expires = ticks.at(now) + ahead;
+                assert!(ticks.fires(now, expires) > ticks.time(expires), "{ms} ms + {ahead} ticks");
+            }
+        }
+    }
+}
