@@ -1,7 +1,8 @@
 """The tables of a dataset, declared once: every column's type and what it means."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -44,16 +45,19 @@ class Table:
         """Name of the table's file in the dataset's folder."""
         return f"{self.name}.parquet"
 
-    def schema(self, more: Iterable[str] = ()) -> pl.Schema:
+    def schema(self, more: Iterable[str] = ()) -> dict[str, pl.DataType]:
         """Types of the declared columns, then of those named in `more`."""
-        declared = {column.name: column.dtype() for column in self.columns}
-        return pl.Schema(declared | (dict.fromkeys(more, self.more.dtype()) if self.more else {}))
+        return self._declared | (dict.fromkeys(more, self.more.dtype()) if self.more else {})
+
+    @cached_property
+    def _declared(self) -> dict[str, pl.DataType]:
+        return {column.name: column.dtype() for column in self.columns}
 
     def more_names(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that are not declared, sorted."""
-        return sorted(set(names) - {column.name for column in self.columns})
+        return sorted(set(names) - set(self._declared))
 
-    def faults(self, schema: pl.Schema) -> list[str]:
+    def faults(self, schema: Mapping[str, pl.DataType]) -> list[str]:
         """What keeps a table of that schema from being this one, in the words of an error message."""
         expected = self.schema(self.more_names(schema) if self.more else ())
         missing = [f"column {name} is missing" for name in expected if name not in schema]
@@ -70,19 +74,21 @@ class Table:
 
         Raises TussleError when the frame cannot be this table.
         """
-        wanted = self.schema(self.more_names(frame.columns) if self.more else ())
+        found = {column.name: column for column in frame.get_columns()}
+        wanted = self.schema(self.more_names(found) if self.more else ())
         try:
             # Engines count in narrower integers, and names out of few cross the bridge as categories.
-            frame = frame.cast(pl.Schema((name, wanted[name]) for name in wanted if name in frame.columns))
+            cast = {name: found[name].cast(dtype) for name, dtype in wanted.items() if name in found}
         except pl.exceptions.PolarsError as error:
             raise TussleError(f"the engine's table {self.name} does not fit: {error}") from error
-        if faults := self.faults(frame.schema) + self._gaps(frame):
+        gaps = [
+            f"column {column.name} has empty cells"
+            for column in self.columns
+            if column.nulls is None and column.name in cast and cast[column.name].null_count()
+        ]
+        if faults := self.faults({name: column.dtype for name, column in (found | cast).items()}) + gaps:
             raise TussleError(f"the engine's table {self.name} does not fit: {'; '.join(faults)}")
-        return frame.select(wanted.names())
-
-    def _gaps(self, frame: pl.DataFrame) -> list[str]:
-        full = [c.name for c in self.columns if c.nulls is None and c.name in frame.columns]
-        return [f"column {name} has empty cells" for name in full if frame[name].null_count()]
+        return pl.DataFrame([cast[name] for name in wanted])
 
 
 _RUN = Column("run", pl.UInt32, "Index of the run, from 0")

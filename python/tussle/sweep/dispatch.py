@@ -53,7 +53,7 @@ class Dispatch:
 
     def _hand_out(self, planned: PlannedRun) -> Future[bytes | Failure]:
         try:
-            return self.executor.submit(execute, Task(self.engine, planned.run))
+            return self.executor.submit(execute, Task(planned.index, self.engine, planned.run))
         except BrokenExecutor as error:
             broken: Future[bytes | Failure] = Future()
             broken.set_exception(error)

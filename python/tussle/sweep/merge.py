@@ -79,16 +79,16 @@ def _more_names(stored: Stored, table: Table) -> set[str]:
     """Undeclared columns of the table over all runs: runs of other algorithms have other ones."""
     if table.more is None:
         return set()
-    found = (stored.partial.schema(planned.index, table.name) for planned in stored.plan)
-    return set().union(*(table.more_names(schema) for schema in found))
+    found = (stored.partial.read(planned.index, table.name).columns for planned in stored.plan)
+    return set().union(*(table.more_names(columns) for columns in found))
 
 
 def _batches(stored: Stored, name: str, empty: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The runs' tables with the column `run` and the columns of `empty`, joined to batches of some size."""
+    """The runs' tables, with all the columns of `empty`, joined to batches of some size."""
     frames, rows = [empty], 0
     for planned in stored.plan:
         frame = stored.partial.read(planned.index, name)
-        frames.append(frame.with_columns(run=pl.lit(planned.index, pl.UInt32)))
+        frames.append(frame)
         rows += frame.height
         if rows >= _ROWS_A_BATCH:
             yield pl.concat(frames, how="diagonal")

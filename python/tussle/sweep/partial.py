@@ -47,28 +47,14 @@ class Partial:
             unfinished.write_bytes(packed)
             unfinished.replace(path)
 
-    @contextmanager
-    def tables(self, run: int) -> Iterator[zipfile.ZipFile]:
-        """Open what was stored for a run.
-
-        Raises TussleError, here and while it is read, when the file is damaged.
-        """
+    def read(self, run: int, table: str) -> pl.DataFrame:
+        """Return one table of a run; raises TussleError when the file is damaged."""
         path = self._path(run)
         try:
             with zipfile.ZipFile(path) as archive:
-                yield archive
+                return pl.read_ipc_stream(io.BytesIO(archive.read(table)))
         except (OSError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
             raise TussleError(f"{path} is damaged ({error}); remove it and repeat the command") from error
-
-    def schema(self, run: int, table: str) -> pl.Schema:
-        """Columns of one table of a run."""
-        with self.tables(run) as archive:
-            return pl.Schema(pl.read_ipc_schema(io.BytesIO(archive.read(table))))
-
-    def read(self, run: int, table: str) -> pl.DataFrame:
-        """One table of a run, as the engine wrote it."""
-        with self.tables(run) as archive:
-            return pl.read_ipc(io.BytesIO(archive.read(table)))
 
     def remove(self) -> None:
         """Forget the stored runs; what cannot be removed is left behind."""

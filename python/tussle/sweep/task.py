@@ -17,6 +17,7 @@ from tussle.errors import TussleError
 class Task:
     """A run for an engine, as it travels to a worker."""
 
+    index: int
     engine: Engine
     run: Mapping[str, Any]
 
@@ -31,7 +32,7 @@ class Failure:
 def execute(task: Task) -> bytes | Failure:
     """Execute a run; its tables come back packed, so that whoever stores them need not look inside."""
     try:
-        return pack(task.engine.execute(task.run))
+        return pack(task.index, task.engine.execute(task.run))
     except TussleError as error:
         return Failure(str(error))
     except (KeyboardInterrupt, SystemExit):
@@ -42,17 +43,16 @@ def execute(task: Task) -> bytes | Failure:
         return Failure(f"{kind}: {error} (a mistake in Tussle, not in the scenario: please report it)")
 
 
-def pack(tables: Mapping[str, pl.DataFrame]) -> bytes:
-    """Tables of one run as a ZIP file of Arrow files, checked against their declarations."""
+def pack(index: int, tables: Mapping[str, pl.DataFrame]) -> bytes:
+    """Tables of the run of that index as a ZIP file of Arrow streams, checked against their declarations."""
     packed = io.BytesIO()
     # Most runs are short: what takes room is the names of the columns, and Arrow compresses values only.
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, table in ENGINE_TABLES.items():
-            if name not in tables:
-                raise TussleError(f"the engine wrote no table {name}")
-            if "run" in tables[name].columns:
-                raise TussleError(f"the engine's table {name} has a column `run`, which is the sweep's")
+            if name not in tables or "run" in tables[name].columns:
+                raise TussleError(f"the engine's tables must have {name}, without a column `run`")
+            frame = tables[name].with_columns(run=pl.lit(index, pl.UInt32))
             arrow = io.BytesIO()
-            table.conform(tables[name].with_columns(run=pl.lit(0, pl.UInt32))).drop("run").write_ipc(arrow)
+            table.conform(frame).write_ipc_stream(arrow)
             archive.writestr(name, arrow.getvalue())
     return packed.getvalue()
