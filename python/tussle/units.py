@@ -5,12 +5,15 @@ out exact (no floats), and a wrong unit has to be answered with the right one.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from functools import lru_cache, wraps
+from typing import Literal, TypeVar
 
 from tussle.errors import nearest, shown
+
+T = TypeVar("T")
 
 _NUMBER_AND_UNIT = re.compile(r"\s*([+-]?)([0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*(\S*)\s*")
 
@@ -155,6 +158,18 @@ class Buffer:
     unit: Literal["bdp", "packets", "bytes", "ns"]
 
 
+def _remembered(parse: Callable[[object], T]) -> Callable[[object], T]:
+    """Parse each text once: the runs of a scenario hold the same few over and over."""
+    of_text = lru_cache(maxsize=4096)(parse)
+
+    @wraps(parse)
+    def remembering(text: object) -> T:
+        return of_text(text) if isinstance(text, str) else parse(text)
+
+    return remembering
+
+
+@_remembered
 def rate(text: object) -> int:
     """Return a rate in bit/s.
 
@@ -164,6 +179,7 @@ def rate(text: object) -> int:
     return _whole(text, RATE)
 
 
+@_remembered
 def time(text: object) -> int:
     """Return a time in ns.
 
@@ -173,6 +189,7 @@ def time(text: object) -> int:
     return _whole(text, TIME)
 
 
+@_remembered
 def size(text: object) -> int:
     """Return a size in bytes.
 
@@ -182,6 +199,7 @@ def size(text: object) -> int:
     return _whole(text, SIZE)
 
 
+@_remembered
 def fraction(text: object) -> Fraction:
     """Return a fraction of 1, exactly.
 
@@ -191,6 +209,7 @@ def fraction(text: object) -> Fraction:
     return _amount(text, FRACTION)
 
 
+@_remembered
 def buffer(text: object) -> Buffer:
     """Return a buffer in packets, bytes, ns of the link's time, or multiples of its bandwidth-delay product.
 

@@ -7,6 +7,7 @@ link; and the same backwards. The run's format is in crates/tussle-core/src/run.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -96,20 +97,23 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     packet_bytes = HEADER_BYTES + max(units.size(flow.segment) for flow in scenario.flows)
     yield from path_problems(complete_path(scenario.path), packet_bytes)
-    timing = [problem for sender in _senders(scenario) for problem in _flow_timing_problems(scenario, sender)]
+    timing = [
+        problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
+    ]
     yield from timing or _steady_problems(scenario)
-    for sender in _senders(scenario):
-        yield from _parameter_problems(sender)
-    names = [sender.name for sender in _senders(scenario)]
-    for sender in _senders(scenario):
-        if names.count(sender.name) > 1:
+    for index, flow in enumerate(scenario.flows):
+        yield from _parameter_problems(flow, f"flows.{index}.parameters")
+    senders = _senders(scenario)
+    times = Counter(sender.name for sender in senders)
+    for sender in senders:
+        if times[sender.name] > 1:
             yield Problem(
                 f"{sender.where}.name", f'two flows are called "{sender.name}"; give each its own name'
             )
 
 
-def _flow_timing_problems(scenario: Scenario, sender: _Sender) -> Iterator[Problem]:
-    flow, duration = sender.flow, scenario.duration
+def _timing_problems(scenario: Scenario, index: int) -> Iterator[Problem]:
+    flow, duration = scenario.flows[index], scenario.duration
     latest_ns = units.time(flow.start) + units.time(scenario.start_jitter)
     start = (
         flow.start
@@ -117,9 +121,9 @@ def _flow_timing_problems(scenario: Scenario, sender: _Sender) -> Iterator[Probl
         else f"{flow.start} (and up to {scenario.start_jitter} of jitter)"
     )
     if latest_ns >= units.time(duration):
-        yield Problem(f"{sender.where}.start", f"{start} is not before the end of the run at {duration}")
+        yield Problem(f"flows.{index}.start", f"{start} is not before the end of the run at {duration}")
     if flow.stop is not None and units.time(flow.stop) <= latest_ns:
-        yield Problem(f"{sender.where}.stop", f"{flow.stop} is not after the start at {start}")
+        yield Problem(f"flows.{index}.stop", f"{flow.stop} is not after the start at {start}")
 
 
 def _steady_problems(scenario: Scenario) -> Iterator[Problem]:
@@ -131,11 +135,10 @@ def _steady_problems(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("steady.from", f"{scenario.steady.from_} is not before the interval's end at {end}")
 
 
-def _parameter_problems(sender: _Sender) -> Iterator[Problem]:
-    algorithm = sender.flow.algorithm
+def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
+    algorithm = flow.algorithm
     declared = {each["name"]: each for each in catalog().algorithms[str(algorithm)]["parameters"]}
-    for name, value in sender.flow.parameters.items():
-        where = f"{sender.where}.parameters"
+    for name, value in flow.parameters.items():
         if name not in declared:
             what = (
                 unknown("parameter", name, declared)
