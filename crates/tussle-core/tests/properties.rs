@@ -91,7 +91,8 @@ struct Sender {
 
 impl Sender {
     fn new(cc: Box<dyn CongestionControl>, hz: u32) -> Sender {
-        let flow = Flow { usage: WindowUse::limited(), ..Flow::new(hz, 1448) };
+        let mut flow = Flow::new(hz, 1448);
+        flow.usage = WindowUse::limited();
         let mut knobs = Knobs::default();
         knobs.cwnd_clamp = CWND_MAX;
         let mut sender = Sender { cc, flow, knobs };

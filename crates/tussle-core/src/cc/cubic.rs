@@ -261,12 +261,17 @@ impl CongestionControl for Cubic {
 
     fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
         let Some(rtt_us) = ack.rtt_us else { return };
+        let now_us = rtt_us.max(1);
+        let is_shortest = self.delay_min_us == 0 || now_us < self.delay_min_us;
+        // Almost always there is nothing to learn, and the tick need not be computed.
+        if !is_shortest && !knobs.in_slow_start() {
+            return;
+        }
         // In the second after growth began, the queue of the loss may still be there.
         if self.epoch.as_ref().is_some_and(|epoch| flow.jiffies() - epoch.start < flow.hz) {
             return;
         }
-        let now_us = rtt_us.max(1);
-        if self.delay_min_us == 0 || now_us < self.delay_min_us {
+        if is_shortest {
             self.delay_min_us = now_us;
         }
         let delay = Delay { now_us, min_us: self.delay_min_us };
@@ -380,12 +385,15 @@ mod tests {
         assert_eq!(cubic.on_congestion(Cause::Loss, &flow(), &window(2)), 2);
     }
 
-    /// `W_max` is 1000; a loss at 800 makes it 800 × (1024 + 717) / 2048 = 680.08, without fast convergence 800.
+    /// `W_max` is 1000, also after another loss at 1000; a loss at 800 makes it 800 × (1024 + 717) / 2048 = 680.08,
+    /// without fast convergence 800.
     #[test]
     fn fast_convergence_remembers_less_than_the_window_of_a_lower_loss() {
         for (set, w_max) in [(&[][..], 680), (&[FAST_CONVERGENCE_OFF][..], 800)] {
             let mut cubic = cubic(set);
             cubic.on_congestion(Cause::Loss, &flow(), &window(1000));
+            cubic.on_congestion(Cause::Loss, &flow(), &window(1000));
+            assert_eq!(cubic.w_max, 1000);
             assert_eq!(cubic.on_congestion(Cause::Loss, &flow(), &window(800)), 560);
             assert_eq!(cubic.w_max, w_max);
         }
@@ -453,15 +461,16 @@ mod tests {
         assert_eq!(cubic.per, 20);
     }
 
-    /// On the plateau the cubic function stands still. Reno: 8 × 1741 / 3 / 307 = 15 eighths of a window for one
-    /// packet, 100 × 15 / 8 = 187. 188 delivered make `W_est` 101, and growth to it takes 100 / 1 packets; 374
-    /// more make it 103, and 100 / 3 = 33.
+    /// On the plateau the cubic function stands still: 100 × 100 packets for one. Reno: 8 × 1741 / 3 / 307 = 15
+    /// eighths of a window for one packet, 100 × 15 / 8 = 187. The 188th delivered makes `W_est` 101, and growth to
+    /// it takes 100 / 1 packets. 1 + 373 are 2 × 187, of which the second waits for the next packet: 102, and
+    /// 100 / 2 = 50; then 103, and 100 / 3 = 33.
     #[test]
     fn growth_is_never_slower_than_that_of_reno() {
         let (mut cubic, mut flow) = (cubic(&[]), flow());
         cubic.on_congestion(Cause::Loss, &flow, &window(100));
         cubic.update(100, 1, &flow);
-        for (delivered, w_est, per) in [(187, 101, 100), (374, 103, 33)] {
+        for (delivered, w_est, per) in [(186, 100, 10_000), (1, 101, 100), (373, 102, 50), (1, 103, 33)] {
             flow.now += Time::from_ms(40);
             cubic.update(100, delivered, &flow);
             assert_eq!((epoch(&cubic).w_est, cubic.per), (w_est, per));
@@ -515,10 +524,28 @@ mod tests {
 
     #[test]
     fn initial_ssthresh_is_for_slow_start_without_hystart() {
-        for (hystart, ssthresh) in [(0, 100), (1, INFINITE_SSTHRESH)] {
+        for (given, hystart, ssthresh) in
+            [(100, 0, 100), (100, 1, INFINITE_SSTHRESH), (0, 0, INFINITE_SSTHRESH)]
+        {
             let mut knobs = Knobs::default();
-            cubic(&[("initial_ssthresh", 100), ("hystart", hystart)]).on_start(&flow(), &mut knobs);
+            cubic(&[("initial_ssthresh", given), ("hystart", hystart)]).on_start(&flow(), &mut knobs);
             assert_eq!(knobs.ssthresh, ssthresh);
         }
+    }
+
+    #[test]
+    fn inner_quantities_are_unknown_until_measured() {
+        let recorded = |cubic: &Cubic| {
+            let mut values = BTreeMap::new();
+            cubic.internals(&mut |name, value| {
+                values.insert(name, value);
+            });
+            values
+        };
+        assert!(recorded(&cubic(&[])).values().all(|value| value.is_nan()));
+        let after_loss = recorded(&after_loss_at_1000(&[]).0);
+        assert!((after_loss["k_s"] - 9.08).abs() < 0.01);
+        assert!((after_loss["w_max_packets"] - 1000.0).abs() < f64::EPSILON);
+        assert!((after_loss["w_est_packets"] - 700.0).abs() < f64::EPSILON);
     }
 }

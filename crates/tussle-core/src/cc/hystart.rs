@@ -204,6 +204,7 @@ mod tests {
     #[test]
     fn samples_of_an_earlier_round_do_not_count() {
         let (mut hystart, mut flow) = (hystart(DETECT_DELAY), flow());
+        flow.nxt = 100;
         let delay = Delay { now_us: 60_000, min_us: 40_000 };
         for una in 10..17 {
             flow.una = una;
@@ -260,6 +261,7 @@ mod tests {
         for _ in 0..20 {
             assert_eq!(hystart.on_rtt(delay, &flow(), &window(15)), None);
         }
+        assert!((0..20).any(|_| hystart.on_rtt(delay, &flow(), &window(16)) == Some(16)));
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub struct Flow {
     pub usage: WindowUse,
     /// Whether packets wait for the pacing rate (Linux: `sk_pacing_status`).
     pub pacing: Switch,
+    /// Length of a timer tick: kept because algorithms ask for the tick on every ACK.
+    pub(crate) tick_ns: u64,
 }
 
 impl Flow {
@@ -106,6 +108,7 @@ impl Flow {
             last_sent: Time::ZERO,
             usage: WindowUse::default(),
             pacing: Switch::Off,
+            tick_ns: 1_000_000_000 / u64::from(hz),
         }
     }
 
@@ -132,13 +135,13 @@ impl Flow {
     /// What [`Flow::jiffies`] said, or will say, at `instant`.
     #[expect(clippy::cast_possible_truncation, reason = "2^32 ticks of 1 ms are 49 days; a run is shorter")]
     pub fn jiffies_at(&self, instant: Time) -> u32 {
-        (instant.ns() / (1_000_000_000 / u64::from(self.hz))) as u32
+        (instant.ns() / self.tick_ns) as u32
     }
 
     /// Microseconds in timer ticks, rounded up as Linux rounds them.
     #[expect(clippy::cast_possible_truncation, reason = "2^32 ticks of 1 ms are 49 days; a run is shorter")]
     pub fn us_to_jiffies(&self, us: u64) -> u32 {
-        us.div_ceil(1_000_000 / u64::from(self.hz)) as u32
+        us.div_ceil(self.tick_ns / 1_000) as u32
     }
 }
 
