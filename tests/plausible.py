@@ -14,11 +14,14 @@ from typing import Any
 
 import polars as pl
 
+from tussle.scenario import Scenario
+
 RATE_BIT_PER_S = 100_000_000
 RTT_S = 0.04
 BUFFER_PACKETS = 333
 BDP_PACKETS = 333
 STEP_S = 0.1
+QUESTION = "Which of these can share a bottleneck?"
 
 GROWTH_PACKETS = {"reno": 0.25, "cubic": 0.9, "bic": 1.6, "vegas": 0.25}
 KEPT = {"reno": 0.5, "cubic": 0.7, "bic": 0.8, "vegas": 0.5}
@@ -26,12 +29,10 @@ KEPT = {"reno": 0.5, "cubic": 0.7, "bic": 0.8, "vegas": 0.5}
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class PlausibleScenario:
-    title: str = "Which of these can share a bottleneck?"
-
-    def to_toml(self) -> str:
-        return f'title = "{self.title}"\n\n[path]\nrate = "100 Mbit/s"\nrtt = "40 ms"\nbuffer = "1 bdp"\n'
+def _scenario() -> Scenario:
+    flows = [{"algorithm": ["reno", "vegas"]}, {"algorithm": ["reno", "vegas"], "start": "10 s"}]
+    path = {"rate": "100 Mbit/s", "rtt": "40 ms", "queue": {"limit": "1 bdp"}}
+    return Scenario.from_dict({"question": QUESTION, "duration": "60 s", "path": path, "flows": flows})
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class PlausibleDataset:
     samples: pl.LazyFrame
     links: pl.LazyFrame
     events: pl.LazyFrame
-    scenario: PlausibleScenario = field(default_factory=PlausibleScenario)
+    scenario: Scenario = field(default_factory=_scenario)
     provenance: dict[str, Any] = field(
         default_factory=lambda: {
             "tussle": "0.1.0",

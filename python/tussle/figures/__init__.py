@@ -13,12 +13,32 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
-from tussle.figures._palette import algorithm_colour
+from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import save
 from tussle.figures._style import CONFIG
+from tussle.figures._words import flows_in_words, network_in_words, other_axes_in_words, rate_in_words
+from tussle.figures.matrix import cell_table, in_cell
 from tussle.metrics import Tables
 
-__all__ = ["REGISTRY", "Chart", "Figure", "View", "algorithm_colour", "draw", "save"]
+__all__ = [
+    "REGISTRY",
+    "SHARES",
+    "Chart",
+    "Figure",
+    "View",
+    "algorithm_colour",
+    "cell_table",
+    "draw",
+    "flows_in_words",
+    "in_cell",
+    "ink_on",
+    "is_drawable",
+    "network_in_words",
+    "other_axes_in_words",
+    "rate_in_words",
+    "save",
+    "share_colour",
+]
 
 _ROWS_WITHOUT_SAMPLING = 3
 """With sampling off, series have rows at the ends of the steady interval and of the run only."""

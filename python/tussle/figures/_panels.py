@@ -9,7 +9,7 @@ import altair as alt
 
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, View
-from tussle.figures._words import flows_in_words, network, other_axes_in_words
+from tussle.figures._words import flows_in_words, network_in_words, other_axes_in_words
 from tussle.metrics import Tables, representative_runs, select_runs
 
 _MOST_PANELS = 16
@@ -44,9 +44,9 @@ def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
         )
     if len(chosen) == 1:
         run = select_runs(tables, [chosen[0][1]])
-        remarks = filter(None, [other_axes_in_words(run), network(run), panels.remark])
+        remarks = filter(None, [other_axes_in_words(run), network_in_words(run), panels.remark])
         title = alt.TitleParams(f"{panels.title}: {flows_in_words(run)}", subtitle="; ".join(remarks))
-        return panels.draw(run, view).properties(title=title)
+        return _titled(panels.draw(run, view), title)
     small = replace(view, width_px=min(view.width_px, _SMALL_PX), most_rows=min(view.most_rows, _SMALL_ROWS))
     drawn = [_small_panel(select_runs(tables, [run]), small, panels) for _, run in chosen]
     title = alt.TitleParams(panels.title, subtitle=panels.remark)
@@ -56,9 +56,14 @@ def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
 
 
 def _small_panel(run: Tables, view: View, panels: Panels) -> Chart:
-    remarks = other_axes_in_words(run) or network(run)
+    remarks = other_axes_in_words(run) or network_in_words(run)
     title = alt.TitleParams(flows_in_words(run), subtitle=remarks, fontSize=12, subtitleFontSize=11, offset=4)
-    return panels.draw(run, view).properties(title=title)
+    return _titled(panels.draw(run, view), title)
+
+
+def _titled(chart: Chart, title: alt.TitleParams) -> Chart:
+    chart.title = title
+    return chart
 
 
 def _columns(panels: int) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import polars as pl
 
@@ -41,35 +39,34 @@ CONFIG = {
 def time_axis(tables: Tables) -> alt.X:
     """Give the time axis of a run, from its beginning to its end."""
     end_s = tables.runs.select("duration_s").collect().item()
-    return alt.X("time_s:Q", title="time (s)", scale=alt.Scale(domain=[0, end_s], nice=False))
+    return alt.X(
+        "time_s", type="quantitative", title="time (s)", scale=alt.Scale(domain=[0, end_s], nice=False)
+    )
 
 
-def flow_encoding(look: list[Line]) -> dict[str, Any]:
+def flow_encoding(look: list[Line]) -> tuple[alt.Color, alt.StrokeDash]:
     """Give the colour and dashes of the column `series`, with a legend for a few flows."""
     labels = [line.label for line in look]
     legend = alt.Legend(orient="top", title=None) if 1 < len(look) <= _MOST_IN_LEGEND else None
-    return {
-        "color": alt.Color(
-            "series:N", scale=alt.Scale(domain=labels, range=[line.colour for line in look]), legend=legend
-        ),
-        "strokeDash": alt.StrokeDash(
-            "series:N",
-            scale=alt.Scale(domain=labels, range=[list(line.dash) or [1, 0] for line in look]),
-            legend=legend,
-        ),
-    }
-
-
-def level(value: float, label: str) -> alt.LayerChart:
-    """Draw a guide line across the figure at a height of `value`, named beyond its right end."""
-    data = inline(pl.DataFrame({"level": [value], "label": [label]}))
-    line = alt.Chart(data).mark_rule(color=GUIDE, strokeDash=[4, 3], strokeWidth=1).encode(y="level:Q")
-    name = (
-        alt.Chart(data)
-        .mark_text(color=GUIDE, align="left", dx=5, fontSize=11)
-        .encode(y="level:Q", x=alt.value("width"), text="label:N")
+    colours = alt.Scale(domain=labels, range=[line.colour for line in look])
+    dashes = alt.Scale(domain=labels, range=[list(line.dash) or [1, 0] for line in look])
+    return (
+        alt.Color("series", type="nominal", scale=colours, legend=legend),
+        alt.StrokeDash("series", type="nominal", scale=dashes, legend=legend),
     )
-    return layered(line, name)
+
+
+def levels(heights: dict[str, float]) -> alt.LayerChart:
+    """Draw guide lines across the figure at these heights, each named beyond its right end."""
+    data = inline(pl.DataFrame({"level": list(heights.values()), "label": list(heights)}))
+    height = alt.Y("level", type="quantitative")
+    chart = alt.Chart(data)
+    return layered(
+        chart.mark_rule(color=GUIDE, strokeDash=[4, 3], strokeWidth=1).encode(height),
+        chart.mark_text(color=GUIDE, align="left", dx=5, fontSize=11).encode(
+            height, alt.XValue("width"), alt.Text("label", type="nominal")
+        ),
+    )
 
 
 def layered(*parts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
@@ -77,11 +74,14 @@ def layered(*parts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     return alt.LayerChart(layer=list(parts))
 
 
+def sized(chart: alt.LayerChart, width_px: int, aspect: float) -> alt.LayerChart:
+    """Set the size; `aspect` is the height over the width."""
+    chart.width, chart.height = width_px, round(width_px * aspect)
+    return chart
+
+
 def measured(tables: Tables) -> alt.Chart:
     """Shade the interval over which the metrics are computed."""
     interval = tables.runs.select("steady_from_s", "steady_to_s").collect()
-    return (
-        alt.Chart(inline(interval))
-        .mark_rect(color=GUIDE, opacity=0.09)
-        .encode(x="steady_from_s:Q", x2="steady_to_s:Q")
-    )
+    chart = alt.Chart(inline(interval)).mark_rect(color=GUIDE, opacity=0.09)
+    return chart.encode(alt.X("steady_from_s", type="quantitative"), alt.X2("steady_to_s"))

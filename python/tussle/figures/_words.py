@@ -54,7 +54,7 @@ def _label(name: str, algorithm: str, place: _Place) -> str:
     return f"{algorithm} ({name})"
 
 
-def network(tables: Tables) -> str:
+def network_in_words(tables: Tables) -> str:
     """Describe the bottleneck of a run: "100 Mbit/s, 40 ms, buffer 333 packets"."""
     row = tables.runs.select("link_rate_bit_per_s", "base_rtt_ms", "buffer_packets").first().collect()
     rate, rtt_ms, buffer_packets = row.row(0)

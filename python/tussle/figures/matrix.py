@@ -12,7 +12,7 @@ from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import SHARES, ink_on, share_colour
 from tussle.figures._series import inline
 from tussle.figures._style import layered
-from tussle.figures._words import network
+from tussle.figures._words import network_in_words
 from tussle.metrics import REGISTRY, Tables, pairs, summarise
 from tussle.metrics.coexistence import COEXIST, THRESHOLD
 
@@ -33,7 +33,7 @@ def draw(tables: Tables, view: View) -> Chart:
     matrices = [_matrix(part) for part in cells.partition_by("slice", maintain_order=True)]
     chart = matrices[0] if len(matrices) == 1 else alt.concat(*matrices, columns=2)
     remarks = [
-        network(tables),
+        network_in_words(tables),
         "goodput of the first / of the second flow in Mbit/s",
         f"outlined: they can share (each has at least {THRESHOLD:.0%})",
     ]

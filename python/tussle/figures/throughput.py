@@ -8,7 +8,7 @@ import polars as pl
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline
-from tussle.figures._style import flow_encoding, layered, level, measured, time_axis
+from tussle.figures._style import flow_encoding, layered, levels, measured, sized, time_axis
 from tussle.figures._words import lines
 from tussle.metrics import REGISTRY, Tables
 
@@ -29,20 +29,16 @@ def _panel(tables: Tables, view: View) -> Chart:
         pl.col("time_s").round(4),
         (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput"),
     )
-    curves = (
-        alt.Chart(inline(shown))
-        .mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
-        .encode(
-            x=time_axis(tables),
-            y=alt.Y("goodput:Q", title="goodput (Mbit/s)", scale=alt.Scale(domainMin=0)),
-            **flow_encoding(look),
-        )
-    )
+    goodput = alt.Y("goodput", type="quantitative", title="goodput (Mbit/s)", scale=alt.Scale(domainMin=0))
+    chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
+    layers: list[alt.Chart | alt.LayerChart] = [
+        measured(tables),
+        chart.encode(time_axis(tables), goodput, *flow_encoding(look)),
+    ]
     rate = tables.runs.select("link_rate_bit_per_s").collect().item()
-    layers: list[alt.Chart | alt.LayerChart] = [measured(tables), curves]
     if rate is not None:
-        layers.append(level(rate / 1e6, "link"))
-    return layered(*layers).properties(width=view.width_px, height=round(view.width_px * 0.36))
+        layers.append(levels({"link": rate / 1e6}))
+    return sized(layered(*layers), view.width_px, 0.36)
 
 
 FIGURE = Figure(

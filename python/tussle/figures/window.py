@@ -8,7 +8,7 @@ import polars as pl
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline, thin
-from tussle.figures._style import flow_encoding, layered, level, measured, time_axis
+from tussle.figures._style import flow_encoding, layered, levels, measured, sized, time_axis
 from tussle.figures._words import lines
 from tussle.metrics import Tables
 
@@ -24,9 +24,9 @@ def draw(tables: Tables, view: View) -> Chart:
 
 
 def _panel(tables: Tables, view: View) -> Chart:
-    windows = _windows(tables, view).properties(width=view.width_px, height=round(view.width_px * 0.36))
-    queue = _queue(tables, view).properties(width=view.width_px, height=round(view.width_px * 0.18))
-    return alt.vconcat(windows, queue, spacing=14)
+    windows = sized(_windows(tables, view), view.width_px, 0.36)
+    queue = sized(_queue(tables, view), view.width_px, 0.18)
+    return alt.VConcatChart(vconcat=[windows, queue], spacing=14)
 
 
 def _windows(tables: Tables, view: View) -> alt.LayerChart:
@@ -44,16 +44,22 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
         pl.col("cwnd_packets").alias("window"),
         pl.col("ssthresh_packets").alias("threshold"),
     )
-    base = alt.Chart(inline(shown)).encode(x=time_axis(tables).title(None), **flow_encoding(look))
-    axis = alt.Axis(minExtent=_Y_LABELS_PX)
-    curves = base.mark_line(strokeWidth=1.6, clip=True).encode(
-        y=alt.Y("window:Q", title="cwnd (packets)", scale=alt.Scale(domainMin=0), axis=axis)
-    )
-    known = base.transform_filter("isValid(datum.threshold) && datum.threshold !== ''")
-    thresholds = known.mark_line(strokeWidth=0.8, opacity=0.7, interpolate="step-after", clip=True).encode(
-        y=alt.Y("threshold:Q", title="cwnd (packets)")
+    chart = alt.Chart(inline(shown))
+    common = (time_axis(tables).title(None), *flow_encoding(look))
+    curves = chart.mark_line(strokeWidth=1.6, clip=True).encode(_packets("window", "cwnd"), *common)
+    thresholds = (
+        chart.mark_line(strokeWidth=0.8, opacity=0.7, interpolate="step-after", clip=True)
+        .transform_filter("isValid(datum.threshold) && datum.threshold !== ''")
+        .encode(_packets("threshold", "cwnd"), *common)
     )
     return layered(measured(tables), thresholds, curves, *_guides(tables))
+
+
+def _packets(column: str, name: str) -> alt.Y:
+    axis = alt.Axis(minExtent=_Y_LABELS_PX, tickCount=5 if name == "cwnd" else 3)
+    return alt.Y(
+        column, type="quantitative", title=f"{name} (packets)", scale=alt.Scale(domainMin=0), axis=axis
+    )
 
 
 def _guides(tables: Tables) -> list[alt.LayerChart]:
@@ -63,10 +69,9 @@ def _guides(tables: Tables) -> list[alt.LayerChart]:
     if rate is None or rtt_ms is None:
         return []
     bdp_packets = rate * rtt_ms / 1e3 / _PACKET_BITS
-    guides = [level(bdp_packets, "BDP")]
-    if buffer_packets is not None:
-        guides.append(level(bdp_packets + buffer_packets, "BDP + buffer"))
-    return guides
+    if buffer_packets is None:
+        return [levels({"BDP": bdp_packets})]
+    return [levels({"BDP": bdp_packets, "BDP + buffer": bdp_packets + buffer_packets})]
 
 
 def _queue(tables: Tables, view: View) -> alt.LayerChart:
@@ -81,17 +86,17 @@ def _queue(tables: Tables, view: View) -> alt.LayerChart:
         pl.col("mean_backlog_packets").round(1).alias("mean"),
         pl.col("max_backlog_packets").alias("largest"),
     )
-    axis = alt.Axis(minExtent=_Y_LABELS_PX, tickCount=3)
-    base = alt.Chart(inline(shown)).encode(x=time_axis(tables))
-    mean = base.mark_area(color=_QUEUE_COLOUR, opacity=0.45, clip=True).encode(
-        y=alt.Y("mean:Q", title="queue (packets)", axis=axis)
-    )
-    largest = base.mark_line(color=_QUEUE_COLOUR, strokeWidth=0.8, clip=True).encode(
-        y=alt.Y("largest:Q", title="queue (packets)")
-    )
+    chart = alt.Chart(inline(shown))
+    mean = chart.mark_area(color=_QUEUE_COLOUR, opacity=0.45, clip=True)
+    largest = chart.mark_line(color=_QUEUE_COLOUR, strokeWidth=0.8, clip=True)
     buffer_packets = tables.runs.select("buffer_packets").collect().item()
-    limit = [] if buffer_packets is None else [level(buffer_packets, "buffer")]
-    return layered(measured(tables), mean, largest, *limit)
+    limit = [] if buffer_packets is None else [levels({"buffer": buffer_packets})]
+    return layered(
+        measured(tables),
+        mean.encode(time_axis(tables), _packets("mean", "queue")),
+        largest.encode(time_axis(tables), _packets("largest", "queue")),
+        *limit,
+    )
 
 
 FIGURE = Figure(

@@ -1,0 +1,187 @@
+"""The answer to the question, in a few sentences made from the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from tussle.metrics import REGISTRY, Tables, summarise
+from tussle.metrics.coexistence import COEXIST, DEPENDS, THRESHOLD
+from tussle.report._tables import POINT_QUANTITIES, number, summaries
+
+_MOST_NAMED = 4
+_WHOLE_PERCENT = 9.95
+
+Verdicts = dict[frozenset[str], str]
+Shares = dict[str, dict[str, list[float]]]
+
+
+def of_matrix(cells: pl.DataFrame) -> str:
+    """Answer which of the algorithms can share; `cells` is the matrix of one network.
+
+    A pair is judged by both orders where both were run. An algorithm yields (or takes) when its share is
+    on the wrong side of the threshold against every other, in every order that was run.
+    """
+    shares = _shares(cells)
+    verdicts = _verdicts(cells)
+    mixed = {pair: verdict for pair, verdict in verdicts.items() if len(pair) > 1}
+    own = {next(iter(pair)): verdict for pair, verdict in verdicts.items() if len(pair) == 1}
+    sentences = [_one_pair(mixed, shares) if len(mixed) == 1 else _pairs(mixed)]
+    if len(mixed) > 1:
+        sentences += _extremes(shares)
+    sentences.append(_own_kind(own))
+    return " ".join(filter(None, sentences)) or "Nothing was delivered."
+
+
+def of_pair(cell: Mapping[str, Any]) -> str:
+    """Say the verdict on one cell of the matrix, and that on both orders where it differs."""
+    if cell["verdict"] is None:
+        return "Nothing was delivered."
+    can = "can" if cell["verdict"] == COEXIST else "cannot"
+    said = f"They {can} share: the smaller has {_percent(cell['smaller_share'])} of what both deliver."
+    return f"{said} In the other order it is not so." if cell["verdict_both_orders"] == DEPENDS else said
+
+
+def of_points(tables: Tables) -> str:
+    """Answer what became of the flows where the points are no pairs of algorithms."""
+    table = summaries(tables, POINT_QUANTITIES, ["point"])
+    if len(table) == 1:
+        return _one_point(tables, table.row(0, named=True))
+    total = "total_goodput_bit_per_s"
+    ordered = table.drop_nulls(total).sort(total, "point").to_dicts()
+    if not ordered:
+        return "Nothing was delivered."
+    low, high = ordered[0], ordered[-1]
+    said = [
+        f"Over {len(table)} points the flows deliver between {number(low[total] / 1e6)} Mbit/s "
+        f"(point {low['point']}) and {number(high[total] / 1e6)} Mbit/s (point {high['point']}) together."
+    ]
+    fairness = table.drop_nulls("jain_index").sort("jain_index", "point").to_dicts()
+    if fairness and fairness[0]["jain_index"] < 1:
+        worst, best = fairness[0], fairness[-1]
+        said.append(
+            f"The Jain index is between {worst['jain_index']:.2f} (point {worst['point']}) "
+            f"and {best['jain_index']:.2f} (point {best['point']})."
+        )
+    return " ".join(said)
+
+
+def _one_point(tables: Tables, row: dict[str, float]) -> str:
+    shares = summarise(REGISTRY["share"], tables)["share"].drop_nulls().sort().to_list()
+    if not shares:
+        return "Nothing was delivered."
+    total = f"{number(row['total_goodput_bit_per_s'] / 1e6)} Mbit/s"
+    who = f"The {len(shares)} flows together deliver" if len(shares) > 1 else "The flow delivers"
+    said = [f"{who} {total}."]
+    if row["utilisation"] is not None:
+        queue = f"{number(row['queue_mean_packets'])} packets ({number(row['queue_mean_ms'])} ms)"
+        said.append(
+            f"The link is busy {_percent(row['utilisation'])} of the time, and {queue} wait on average."
+        )
+    if len(shares) > 1:
+        said.append(
+            f"The smallest flow has {_percent(shares[0])} of what all deliver, the largest "
+            f"{_percent(shares[-1])}, where {_percent(1 / len(shares))} is fair; "
+            f"the Jain index is {row['jain_index']:.2f}."
+        )
+    return " ".join(said)
+
+
+def _verdicts(cells: pl.DataFrame) -> Verdicts:
+    found = {}
+    for row in cells.iter_rows(named=True):
+        verdict = row["verdict_both_orders"] or row["verdict"]
+        if verdict is not None:
+            found[frozenset((row["first"], row["second"]))] = verdict
+    return found
+
+
+def _shares(cells: pl.DataFrame) -> Shares:
+    """Collect the shares of each algorithm against each other one, one for each order that was run."""
+    found: Shares = {}
+    for row in cells.drop_nulls("share").iter_rows(named=True):
+        first, second = row["first"], row["second"]
+        if first != second:
+            found.setdefault(first, {}).setdefault(second, []).append(row["share"])
+            found.setdefault(second, {}).setdefault(first, []).append(1 - row["share"])
+    return found
+
+
+def _one_pair(verdicts: Verdicts, shares: Shares) -> str:
+    pair, verdict = next(iter(verdicts.items()))
+    one, other = (name for name in shares if name in pair)
+    larger = max((one, other), key=lambda name: max(_against(shares, name, pair)))
+    against = _against(shares, larger, pair)
+    part = f"{larger} gets {_percent(sum(against) / len(against))} of what both deliver"
+    if verdict == COEXIST:
+        return f"{one} and {other} can share the bottleneck: {part}."
+    if verdict == DEPENDS:
+        return f"Whether {one} and {other} can share the bottleneck depends on which starts first."
+    return f"{one} and {other} cannot share the bottleneck: {part}."
+
+
+def _against(shares: Shares, name: str, pair: frozenset[str]) -> list[float]:
+    return [share for other, found in shares[name].items() if other in pair for share in found]
+
+
+def _pairs(verdicts: Verdicts) -> str:
+    if not verdicts:
+        return ""
+    sharing = [pair for pair, verdict in verdicts.items() if verdict == COEXIST]
+    depending = [pair for pair, verdict in verdicts.items() if verdict == DEPENDS]
+    others = len(verdicts) - len(sharing) - len(depending)
+    if len(sharing) == len(verdicts):
+        return f"All {len(verdicts)} pairs of different algorithms can share the bottleneck."
+    if others == len(verdicts):
+        return f"None of the {len(verdicts)} pairs of different algorithms can share the bottleneck."
+    parts = [f"{len(sharing)} can share the bottleneck{_named(sharing)}"]
+    if depending:
+        what = "depends" if len(depending) == 1 else "depend"
+        parts.append(f"{len(depending)} {what} on which starts first{_named(depending)}")
+    if others:
+        parts.append(f"{others} cannot")
+    return f"Of {len(verdicts)} pairs of different algorithms, {_listed(parts)}."
+
+
+def _extremes(shares: Shares) -> list[str]:
+    """Name those that yield to everyone, and those that take from everyone."""
+    said = []
+    for name, others in shares.items():
+        found = [share for against in others.values() for share in against]
+        if max(found) < THRESHOLD:
+            worst = min(others, key=lambda other: min(others[other]))
+            said.append(f"{name} yields to everyone: {_percent(min(others[worst]))} against {worst}.")
+        elif min(found) > 1 - THRESHOLD:
+            best = max(others, key=lambda other: max(others[other]))
+            said.append(f"{name} takes from everyone: {_percent(max(others[best]))} against {best}.")
+    return said
+
+
+def _own_kind(verdicts: dict[str, str]) -> str:
+    failing = [name for name, verdict in verdicts.items() if verdict != COEXIST]
+    if len(verdicts) == 1:
+        name = next(iter(verdicts))
+        return f"Two {name} flows {'cannot' if failing else 'can'} share the bottleneck."
+    if not verdicts:
+        return ""
+    if not failing:
+        return "Each shares with its own kind."
+    does = "does not share with its own kind" if len(failing) == 1 else "do not share with their own kind"
+    return f"{_listed(failing)} {does}."
+
+
+def _named(chosen: list[frozenset[str]]) -> str:
+    if not chosen or len(chosen) > _MOST_NAMED:
+        return ""
+    return f" ({', '.join(' with '.join(sorted(pair)) for pair in chosen)})"
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _percent(share: float) -> str:
+    percent = share * 100
+    return f"{percent:.0f}\u00a0%" if percent >= _WHOLE_PERCENT else f"{percent:.2g}\u00a0%"

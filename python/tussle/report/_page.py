@@ -1,0 +1,182 @@
+"""The page: what it holds, and the file it becomes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from tussle.errors import TussleError
+from tussle.figures import (
+    SHARES,
+    cell_table,
+    flows_in_words,
+    network_in_words,
+    other_axes_in_words,
+    rate_in_words,
+)
+from tussle.metrics import REGISTRY, Tables, select_runs
+from tussle.metrics.coexistence import THRESHOLD
+from tussle.report import _answer
+from tussle.report._charts import Charts, captions, charts
+from tussle.report._matrix import anchors_of_pairs, matrices
+from tussle.report._tables import Table, flow_table, point_table
+from tussle.scenario import Scenario
+
+
+class Results(Tables, Protocol):
+    """A dataset: its tables, the scenario behind them, and where they come from."""
+
+    @property
+    def scenario(self) -> Scenario: ...
+    @property
+    def provenance(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One point: its flows and its time series."""
+
+    anchor: str
+    point: int
+    title: str
+    remark: str
+    verdict: str
+    flows: Table
+    packed: str
+
+
+def write(dataset: Results, path: Path | str) -> Path:
+    """Write the report of a dataset as one HTML file that needs no network.
+
+    Raises TussleError when the file cannot be written.
+    """
+    path = Path(path)
+    page = _render(dataset)
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise TussleError(f"cannot write the report {path}: {error.strerror}; give another path.") from error
+    return path
+
+
+def _render(dataset: Results) -> str:
+    cells = cell_table(dataset)
+    points = sorted(dataset.runs.select("point").unique().collect()["point"])
+    anchors = {point: f"point-{point}" for point in points} | anchors_of_pairs(cells)
+    drawn = charts(dataset, points)
+    found = matrices(cells, anchors)
+    environment = Environment(
+        loader=PackageLoader("tussle.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html").render(
+        question=dataset.scenario.question or _question(cells),
+        matrices=found,
+        answer="" if found else _answer.of_points(dataset),
+        facts=_facts(dataset),
+        details=_details(dataset, cells, _Made(anchors, drawn)),
+        shown=anchors[_most_telling(cells, points)],
+        points=point_table(dataset, anchors),
+        threshold=THRESHOLD,
+        ramp=SHARES,
+        repeated=dataset.runs.select("repetition").max().collect().item() > 0,
+        command=dataset.provenance["command"],
+        captions=captions(drawn),
+        config=drawn.config,
+        library=_library() if drawn.packed else "",
+        metrics=REGISTRY.values(),
+        provenance=list(_flat(dataset.provenance)),
+        scenario=dataset.scenario.to_toml(),
+    )
+
+
+def _question(cells: pl.DataFrame) -> str:
+    if cells.is_empty():
+        return "What becomes of the flows that share this path?"
+    return "Which congestion control algorithms can share this path?"
+
+
+def _facts(dataset: Results) -> list[tuple[str, str]]:
+    """State what all runs have in common; what is an axis stands in the tables."""
+    runs = dataset.runs.collect()
+    facts = []
+    for label, column, words in _FACTS:
+        values = runs[column].unique()
+        if len(values) == 1 and values[0] is not None:
+            facts.append((label, words(values[0])))
+    steady = runs.select("steady_from_s", "steady_to_s").unique()
+    if len(steady) == 1:
+        facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
+    facts.append(("Runs", f"{len(runs)}, {runs['repetition'].n_unique()} for each point"))
+    return facts
+
+
+_FACTS = (
+    ("Bottleneck", "link_rate_bit_per_s", rate_in_words),
+    ("Round trip", "base_rtt_ms", lambda ms: f"{ms:g} ms"),
+    ("Buffer", "buffer_packets", lambda packets: f"{packets} packets"),
+    ("Length", "duration_s", lambda seconds: f"{seconds:g} s"),
+)
+
+
+@dataclass(frozen=True)
+class _Made:
+    anchors: dict[int, str]
+    charts: Charts
+
+
+def _details(dataset: Tables, cells: pl.DataFrame, made: _Made) -> list[Detail]:
+    tables = flow_table(dataset)
+    found_pairs = {row["point"]: row for row in cells.iter_rows(named=True)}
+    first_runs = dataset.runs.group_by("point").agg(pl.col("run").min()).sort("point").collect()
+    found = []
+    for point, run in first_runs.iter_rows():
+        one = select_runs(dataset, [run])
+        pair = found_pairs.get(point)
+        found.append(
+            Detail(
+                anchor=made.anchors[point],
+                point=point,
+                title=_title(pair) if pair else flows_in_words(one),
+                remark="; ".join(filter(None, [other_axes_in_words(one), network_in_words(one)])),
+                flows=tables[point],
+                verdict=_answer.of_pair(pair) if pair else "",
+                packed=made.charts.packed.get(point, ""),
+            )
+        )
+    return found
+
+
+def _title(pair: Mapping[str, Any]) -> str:
+    return f"{pair['first']} first, {pair['second']} second"
+
+
+def _most_telling(cells: pl.DataFrame, points: list[int]) -> int:
+    """Choose the point to show first: the most unequal pair, else the first point."""
+    unequal = cells.drop_nulls("smaller_share").sort("smaller_share", "point")
+    return points[0] if unequal.is_empty() else unequal["point"][0]
+
+
+def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in facts.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key} ")
+        else:
+            yield f"{prefix}{key}", value if isinstance(value, str) else json.dumps(value)
+
+
+@cache
+def _library() -> str:
+    """Vega, Vega-Lite and their embedding as one script."""
+    return vl_convert.javascript_bundle()
