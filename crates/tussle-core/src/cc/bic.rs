@@ -224,6 +224,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::cc::knobs::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
     use crate::time::Time;
 
@@ -277,6 +278,52 @@ mod tests {
         assert_eq!([1003, 1004, 1047, 1048].map(|cwnd| per(1000, cwnd)), [5015, 753, 66, 65]);
     }
 
+    /// At 100 after a loss at 100 it probes smoothly, and with 16 × 3 = 48 beyond it is on the line: with
+    /// `max_increment` 8 from 24 on, where 124 / 8 = 15 and before it 123 × 3 / 23 = 16.
+    #[test]
+    fn probing_is_in_a_line_from_three_increments_on() {
+        assert_eq!(per(100, 100), 500);
+        let line = [123, 124].map(|cwnd| {
+            let mut bic = bic(&[("max_increment", 8)]);
+            bic.learnt = Learnt { w_max: 100, ack_ratio: 1 << ACK_RATIO_BITS, ..Learnt::default() };
+            bic.update(cwnd, &flow());
+            bic.learnt.per
+        });
+        assert_eq!(line, [16, 15]);
+    }
+
+    /// 1000 / 32 = 31 ticks: with an unchanged window nothing is computed before the 32nd.
+    #[test]
+    fn growth_for_an_unchanged_window_is_computed_32_times_a_second() {
+        let (mut bic, mut flow) = (bic(&[]), flow());
+        bic.update(100, &flow);
+        let first = bic.learnt.per;
+        bic.learnt.w_max = 101;
+        flow.now += Time::from_ms(31);
+        bic.update(100, &flow);
+        assert_eq!(bic.learnt.per, first);
+        flow.now += Time::from_ms(1);
+        bic.update(100, &flow);
+        assert_ne!(bic.learnt.per, first);
+    }
+
+    #[test]
+    fn growth_for_a_new_window_is_computed_at_once() {
+        let mut bic = bic(&[]);
+        bic.update(10, &flow());
+        bic.update(11, &flow());
+        assert_eq!(bic.learnt.per, 11);
+    }
+
+    #[test]
+    fn initial_ssthresh_is_infinite_unless_given() {
+        for (given, ssthresh) in [(0, INFINITE_SSTHRESH), (100, 100)] {
+            let mut knobs = Knobs::default();
+            bic(&[("initial_ssthresh", given)]).on_start(&flow(), &mut knobs);
+            assert_eq!(knobs.ssthresh, ssthresh);
+        }
+    }
+
     /// 1000 / 16 = 62 is slower than one packet for 20.
     #[test]
     fn growth_before_any_loss_is_at_least_a_twentieth() {
@@ -292,11 +339,14 @@ mod tests {
         assert_eq!(bic(&[]).on_congestion(Cause::Loss, &flow(), &window(3)), 2);
     }
 
-    /// 1000 × 819 / 1024 = 799.8; then 800 × (1024 + 819) / 2048 = 719.9.
+    /// 1000 × 819 / 1024 = 799.8; the same again; then 800 × (1024 + 819) / 2048 = 719.9.
     #[test]
     fn fast_convergence_remembers_less_than_the_window_of_a_lower_loss() {
         let mut fast = bic(&[]);
-        assert_eq!(fast.on_congestion(Cause::Loss, &flow(), &window(1000)), 799);
+        for _ in 0..2 {
+            assert_eq!(fast.on_congestion(Cause::Loss, &flow(), &window(1000)), 799);
+            assert_eq!(fast.learnt.w_max, 1000);
+        }
         fast.on_congestion(Cause::Loss, &flow(), &window(800));
         assert_eq!(fast.learnt.w_max, 719);
         let mut slow = bic(&[("fast_convergence", 0)]);

@@ -6,7 +6,7 @@
 
 use super::{Knobs, Parameters};
 use crate::run::Switch;
-use crate::tcp::Flow;
+use crate::tcp::{Flow, window_rate_bit_per_s};
 
 /// Bit of `hystart_detect`: leave when a train of close ACKs is long.
 const DETECT_TRAIN: u32 = 1;
@@ -141,12 +141,12 @@ impl Round {
 }
 
 /// How long hosts may hold back ACKs to handle packets in batches: four of the largest batches at the rate
-/// at which the sender would pace (200 % of the window a round trip early in slow start, then 120 %).
+/// at which the sender would pace.
 fn offload_delay_us(flow: &Flow, knobs: &Knobs) -> u64 {
-    let percent = if knobs.cwnd < knobs.ssthresh / 2 { 200 } else { 120 };
-    let window_bytes = u64::from(flow.mss_bytes) * u64::from(knobs.cwnd.max(flow.packets_out()));
-    let byte_per_s = window_bytes * 80_000 * percent / u64::from(flow.rtt.srtt_8us().max(1));
-    (OFFLOAD_BYTES * 4 * 1_000_000 / byte_per_s.max(1)).min(OFFLOAD_DELAY_MAX_US)
+    match window_rate_bit_per_s(flow, knobs) {
+        Some(rate) => (OFFLOAD_BYTES * 4 * 1_000_000 / (rate / 8).max(1)).min(OFFLOAD_DELAY_MAX_US),
+        None => 0,
+    }
 }
 
 #[cfg(test)]

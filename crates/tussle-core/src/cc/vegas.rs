@@ -6,7 +6,7 @@
 //! Departs: nowhere known.
 
 use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
-use crate::tcp::{Ack, Flow, State};
+use crate::tcp::{Ack, Flow, State, current_ssthresh};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "vegas",
@@ -192,14 +192,6 @@ impl CongestionControl for Vegas {
     }
 }
 
-/// ssthresh that keeps three quarters of the window, unless a reduction has just set it.
-fn current_ssthresh(flow: &Flow, knobs: &Knobs) -> u32 {
-    match flow.state {
-        State::Cwr | State::Recovery => knobs.ssthresh,
-        _ => knobs.ssthresh.max(knobs.cwnd / 2 + knobs.cwnd / 4),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -263,6 +255,14 @@ mod tests {
         assert_eq!((knobs.cwnd, knobs.ssthresh), (21, 15));
     }
 
+    /// 5 wait: from 20 = ssthresh the window falls to 19, and ssthresh with it.
+    #[test]
+    fn ssthresh_follows_a_window_that_falls() {
+        let mut knobs = Knobs::new(20, 20);
+        round(&mut started(), 125_000, 3, &mut knobs);
+        assert_eq!((knobs.cwnd, knobs.ssthresh), (19, 19));
+    }
+
     /// 10 packets wait, but of two samples both may be of delayed ACKs: Reno's 1/20 packet.
     #[test]
     fn two_samples_are_too_few_to_decide() {
@@ -270,18 +270,17 @@ mod tests {
         assert_eq!(round(&mut started(), 150_000, 3, &mut avoiding(20)), 19);
     }
 
+    /// Packet 10 is the last of the round.
     #[test]
     fn within_a_round_trip_only_slow_start_grows() {
-        let (mut vegas, mut flow) = started();
-        vegas.round.end = 10;
-        flow.una = 10;
-        let ack = Ack { acked: 2, delivered: 2, rtt_us: Some(99), ..Ack::default() };
-        let mut slow = Knobs::new(20, INFINITE_SSTHRESH);
-        vegas.on_ack(&ack, &flow, &mut slow);
-        assert_eq!(slow.cwnd, 22);
-        let mut avoiding = avoiding(2);
-        (0..10).for_each(|_| vegas.on_ack(&ack, &flow, &mut avoiding));
-        assert_eq!(avoiding.cwnd, 2);
+        let ack = Ack { acked: 2, delivered: 2, ..Ack::default() };
+        for (ssthresh, cwnd) in [(2, 20), (INFINITE_SSTHRESH, 60)] {
+            let (mut vegas, mut flow) = started();
+            (vegas.round.end, flow.una) = (10, 10);
+            let mut knobs = Knobs::new(20, ssthresh);
+            (0..20).for_each(|_| vegas.on_ack(&ack, &flow, &mut knobs));
+            assert_eq!(knobs.cwnd, cwnd);
+        }
     }
 
     /// 10 packets wait; in Disorder Reno grows by 1 for 20 delivered. Back in Open the RTTs start anew.
@@ -318,5 +317,21 @@ mod tests {
         let mut pair = started();
         round(&mut pair, 200_000, 3, &mut avoiding(50_000));
         assert_eq!(pair.0.diff, 7050);
+    }
+
+    #[test]
+    fn inner_quantities_are_unknown_until_measured() {
+        let recorded = |vegas: &Vegas| {
+            let mut values = BTreeMap::new();
+            vegas.internals(&mut |name, value| {
+                values.insert(name, value);
+            });
+            values
+        };
+        let (mut vegas, flow) = started();
+        assert!((recorded(&vegas)["base_rtt_ms"] - 100.0).abs() < f64::EPSILON);
+        assert!(recorded(&vegas)["rtt_ms"].is_nan());
+        vegas.forget(&flow);
+        assert!(recorded(&vegas)["base_rtt_ms"].is_nan());
     }
 }

@@ -22,7 +22,9 @@ mod usage;
 
 pub use flow::{Ack, Cause, Echo, Flow, Limit, RateSample, State};
 pub use output::{Notice, Outbox};
+pub(crate) use pacer::window_rate_bit_per_s;
 pub use receiver::{Receiver, ReceiverSetup};
 pub use rtt::RttEstimator;
 pub use sender::{Counts, Sender, Setup};
+pub(crate) use usage::current_ssthresh;
 pub use usage::{INITIAL_WINDOW_PACKETS, WindowUse};
