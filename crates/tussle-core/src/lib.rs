@@ -12,6 +12,7 @@ pub mod path;
 pub mod queue;
 mod record;
 pub mod run;
+pub mod script;
 mod sim;
 pub mod table;
 pub mod tcp;

@@ -141,8 +141,10 @@ pub(super) struct EcnSender {
 impl Sender {
     /// A sender that has not opened its connection.
     pub fn new(setup: Setup, cc: Box<dyn CongestionControl>) -> Sender {
+        let mut flow = Flow::new(setup.hz, setup.mss_bytes);
+        flow.pacing = setup.pacing;
         Sender {
-            flow: Flow { pacing: setup.pacing, ..Flow::new(setup.hz, setup.mss_bytes) },
+            flow,
             knobs: Knobs::default(),
             counts: Counts::default(),
             needs: cc.needs(),
