@@ -69,7 +69,7 @@ impl Samples {
             });
             let values = &mut self.internals[index].1;
             values.resize(row, None);
-            values.push(Some(value));
+            values.push(Some(value).filter(|value| !value.is_nan()));
         });
     }
 
