@@ -8,7 +8,8 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::UInt32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
+    ArrayRef, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::ArrowError;
 use pyo3::exceptions::PyRuntimeError;

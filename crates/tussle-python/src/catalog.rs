@@ -2,16 +2,22 @@
 
 use pyo3::pyfunction;
 use serde_json::{Value, json};
-use tussle_core::cc::{Entry, Parameter, REGISTRY};
+use tussle_core::{cc, path, queue};
 
 /// The algorithms, queues and path effects that a run may name, as JSON.
 #[pyfunction]
 pub(crate) fn catalog() -> String {
-    let algorithms: Vec<Value> = REGISTRY.iter().map(algorithm).collect();
-    json!({ "algorithms": algorithms }).to_string()
+    let algorithms: Vec<Value> = cc::REGISTRY.iter().map(algorithm).collect();
+    let queues: Vec<Value> = queue::REGISTRY
+        .iter()
+        .map(|queue| json!({ "name": queue.name, "idea": queue.idea, "source": queue.source }))
+        .collect();
+    let effects: Vec<Value> =
+        path::REGISTRY.iter().map(|effect| json!({ "name": effect.name, "idea": effect.idea })).collect();
+    json!({ "algorithms": algorithms, "queues": queues, "effects": effects }).to_string()
 }
 
-fn algorithm(entry: &Entry) -> Value {
+fn algorithm(entry: &cc::Entry) -> Value {
     let parameters: Vec<Value> = entry.parameters.iter().map(parameter).collect();
     json!({
         "name": entry.name,
@@ -22,7 +28,7 @@ fn algorithm(entry: &Entry) -> Value {
     })
 }
 
-fn parameter(parameter: &Parameter) -> Value {
+fn parameter(parameter: &cc::Parameter) -> Value {
     json!({
         "name": parameter.name,
         "default": parameter.default,

@@ -1,7 +1,10 @@
 //! The simulator as the Python module `tussle._core`: runs in as JSON, Arrow tables out, no logic.
 
+#![expect(clippy::too_many_arguments, reason = "functions that the macros of PyO3 make")]
+
 mod arrow;
 mod catalog;
+mod execute;
 
 use pyo3::pymodule;
 
@@ -12,6 +15,8 @@ mod _core {
     use crate::arrow::ArrowTable;
     #[pymodule_export]
     use crate::catalog::catalog;
+    #[pymodule_export]
+    use crate::execute::{InvariantViolation, check, execute};
 
     use pyo3::pyfunction;
 
