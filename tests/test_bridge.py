@@ -149,7 +149,7 @@ def test_threads_simulate_side_by_side_with_equal_results() -> None:
 def test_ctrl_c_stops_a_long_simulation(tmp_path: Path) -> None:
     run = a_run() | {"duration_ns": 10**15, "record": {"sampling": "off", "events": "off"}}
     (tmp_path / "run.json").write_text(json.dumps(run))
-    script = "import sys; from tussle._core import execute; print(flush=True); execute(open(sys.argv[1]).read())"
+    script = "import sys, tussle._core as core; print(flush=True); core.execute(open(sys.argv[1]).read())"
     with subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path / "run.json")],
         stdout=subprocess.PIPE,
