@@ -1,0 +1,85 @@
+# Every command of developers and users; `make` lists them. Everything is installed into .venv, nothing elsewhere.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := results/demo
+FUZZ_SECONDS ?= 60
+PICTURE := docs/images/matrix.png
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+DEMO_MATRIX := $(BIN)/tussle matrix --algorithms reno,cubic,bic,vegas --profile lan --repetitions 3
+
+.PHONY: help
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: .venv/.built  ## Check what is needed, then install it and the command into .venv
+
+# Tools and libraries, as pyproject.toml declares them.
+.venv/.tools: pyproject.toml tools/prerequisites.sh
+	@PYTHON=$(PYTHON) tools/prerequisites.sh
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python tools/requirements.py > .venv/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt
+	@touch $@
+
+# The simulator and the command `tussle`; Python files are used where they stand.
+.venv/.built: .venv/.tools $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+.PHONY: demo
+demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and report
+	@rm -rf $(DEMO) $(DEMO).partial
+	$(DEMO_MATRIX) -o $(DEMO)
+
+.PHONY: test
+test: lint  ## Lint, then run all tests
+	cargo test --workspace --locked --quiet
+	$(BIN)/pytest -n auto
+
+.PHONY: lint
+lint: setup  ## Check format, lints, types, layers, spelling, and that the reference is up to date
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/typos
+	$(BIN)/python tools/reference.py --check
+
+.PHONY: fmt
+fmt: setup  ## Format Rust and Python
+	cargo fmt --all
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format
+
+.PHONY: docs
+docs: setup  ## Write docs/reference from the code, and the picture of the README from the demo
+	$(BIN)/python tools/reference.py
+	rm -rf results/picture results/picture.partial
+	$(DEMO_MATRIX) -o results/picture
+	$(BIN)/tussle plot results/picture matrix -o $(PICTURE)
+
+.PHONY: bench
+bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed
+	$(BIN)/python benches/bench.py
+
+.PHONY: fuzz
+fuzz:  ## Feed mangled input to the simulator for FUZZ_SECONDS a target (needs cargo-fuzz and nightly Rust)
+	@cargo +nightly fuzz --version > /dev/null 2>&1 || { echo "make fuzz needs cargo-fuzz: \
+	rustup toolchain install nightly && cargo install cargo-fuzz" >&2; exit 2; }
+	for target in $$(cargo +nightly fuzz list); do \
+	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
+
+.PHONY: clean
+clean:  ## Remove all that was built; results stay
+	rm -rf .venv target build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -f python/tussle/_core*.so
