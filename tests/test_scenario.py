@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tussle import _core
+from tussle.errors import TussleError
 from tussle.profiles import profiles
 from tussle.scenario import Scenario, ready_scenarios
 from written import WRITTEN, scenario
@@ -38,6 +39,16 @@ def test_the_toml_and_the_python_form_are_equal(tmp_path: Path):
         }
     )
     assert Scenario.load(file) == in_python
+
+
+def test_keywords_are_a_third_form():
+    written = Scenario.from_dict(tomllib.loads(WRITTEN))
+    path = {"rate": "100 Mbit/s", "rtt": "40 ms"}
+    flows = [{"algorithm": "reno"}]
+    question = "Does Reno fill the link?"
+    assert Scenario(question=question, duration="60 s", path=path, flows=flows) == written  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TussleError, match=r"scenario, path\.rate: 0 bit/s; give more than 0"):
+        Scenario(duration="60 s", path={"rate": "0 bit/s", "rtt": 0}, flows=flows)  # pyright: ignore[reportArgumentType]
 
 
 def test_what_is_written_back_says_the_same():

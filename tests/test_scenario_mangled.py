@@ -3,12 +3,15 @@
 import tomllib
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tussle.errors import TussleError
 from tussle.scenario import Scenario, value_of_text
 from tussle.scenario.text import parse_toml
+
+unhurried = settings(deadline=None)
+"""A loaded machine is no mistake."""
 
 WHOLE = {
     "question": "Who wins?",
@@ -90,26 +93,31 @@ def test_the_whole_scenario_is_one():
     assert Scenario.from_dict(WHOLE).points()
 
 
+@unhurried
 @given(st.dictionaries(st.sampled_from(keys_of(WHOLE)), values, min_size=1, max_size=3))
-def test_other_values_give_a_scenario_or_sentences(settings: dict[str, Any]):
-    scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).with_settings(settings))
+def test_other_values_give_a_scenario_or_sentences(changes: dict[str, Any]):
+    scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).with_settings(changes))
 
 
+@unhurried
 @given(st.sampled_from(keys_of(WHOLE)), quantities)
 def test_other_quantities_give_a_scenario_or_sentences(key: str, quantity: str):
     scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).set(key, quantity))
 
 
+@unhurried
 @given(values)
 def test_anything_at_all_gives_a_scenario_or_sentences(anything: Any):
     scenario_or_sentences(lambda: Scenario.from_dict(anything))
 
 
+@unhurried
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_setting_gives_a_scenario_or_sentences(key: str, text: str):
     scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).set(key, value_of_text(text)))
 
 
+@unhurried
 @given(st.data())
 def test_a_mangled_file_gives_a_scenario_or_sentences(data: st.DataObject):
     text = Scenario.from_dict(WHOLE).to_toml()

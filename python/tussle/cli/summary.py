@@ -3,14 +3,16 @@
 from collections.abc import Iterable
 
 import polars as pl
-from rich.table import Table
+from rich.box import SIMPLE_HEAD
+from rich.table import Column, Table
 
 from tussle.dataset import Dataset
 from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
 
 _MOST_ROWS = 40
 """A terminal's worth; the rest is in the report."""
-_VERDICT_STYLES = {"co-exist": "green", "do not": "red"}
+_APART = "do not"
+"""The verdict of pairs that cannot share."""
 
 
 def summary(dataset: Dataset) -> Iterable[Table]:
@@ -35,16 +37,17 @@ def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
     seconds = _in_order(verdicts["second"])
     network = verdicts["slice"][0]
     title = "Goodput of the first and of the second flow, Mbit/s" + (f", {network}" if network else "")
-    table = Table("first \\ second", *seconds, title=title, title_justify="left")
+    columns = [Column(second, justify="right") for second in seconds]
+    table = Table("first \\ second", *columns, title=title, box=SIMPLE_HEAD, title_justify="left")
     for first in _in_order(verdicts["first"]):
         row = {}
         for point, second, verdict in (
             verdicts.filter(pl.col("first") == first).select("point", "second", "verdict").iter_rows()
         ):
-            style = _VERDICT_STYLES.get(verdict, "default")
-            row[second] = f"[{style}]{mbit_per_s[point, 0]:.1f} / {mbit_per_s[point, 1]:.1f}[/]"
+            goodputs = f"{mbit_per_s[point, 0]:.1f} / {mbit_per_s[point, 1]:.1f}"
+            row[second] = f"[red]{goodputs} *[/]" if verdict == _APART else f"{goodputs}  "
         table.add_row(first, *(row.get(second, "") for second in seconds))
-    table.caption = "green: they co-exist; red: they do not"
+    table.caption = "* cannot share"
     return table
 
 
@@ -82,20 +85,21 @@ def _rows(dataset: Dataset) -> Table:
         values = summarise(REGISTRY[metric], dataset)
         keys = [key for key in ("point", "flow") if key in values.columns]
         flows = flows.join(values.select(*keys, column), on=keys, how="left")
-    table = Table(*axes, "flow", "algorithm", *_FLOW_COLUMNS, *_RUN_COLUMNS)
+    numbers = [Column(title, justify="right") for title in (*_FLOW_COLUMNS, *_RUN_COLUMNS)]
+    table = Table(*axes, "flow", "algorithm", *numbers, box=SIMPLE_HEAD)
     for row in flows.head(_MOST_ROWS).iter_rows(named=True):
-        numbers = [_number(row[column], factor, form) for _, column, factor, form in _FLOW_COLUMNS.values()]
+        own = [_number(row[column], factor, form) for _, column, factor, form in _FLOW_COLUMNS.values()]
         shared = [_number(row[column], factor, form) for _, column, factor, form in _RUN_COLUMNS.values()]
         first = row["flow"] == 0
         table.add_row(
             *(row[axis] if first else "" for axis in axes),
             row["name"],
             row["algorithm"],
-            *numbers,
+            *own,
             *(shared if first else [""] * len(shared)),
         )
     if flows.height > _MOST_ROWS:
-        table.caption = f"and {flows.height - _MOST_ROWS} rows more in the report"
+        table.caption = "* cannot share"
     return table
 
 
