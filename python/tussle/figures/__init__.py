@@ -70,7 +70,9 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
                 f"this dataset has no {table}, which the figure “{name}” shows; "
                 'run again with --set record.samples="100 ms".'
             )
-    return figure.draw(tables, view or View()).configure(**CONFIG)
+    chart = figure.draw(tables, view or View())
+    chart.config = CONFIG
+    return chart
 
 
 def is_drawable(name: str, tables: Tables) -> bool:

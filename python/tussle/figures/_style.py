@@ -12,6 +12,9 @@ from tussle.metrics import Tables
 
 _MOST_IN_LEGEND = 8
 
+Y_AXIS_PX = 40
+"""Room for the labels of vertical axes, so that charts above each other line up."""
+
 CONFIG = {
     "background": "white",
     "font": "Liberation Sans, Helvetica, Arial, sans-serif",
@@ -39,9 +42,8 @@ CONFIG = {
 def time_axis(tables: Tables) -> alt.X:
     """Give the time axis of a run, from its beginning to its end."""
     end_s = tables.runs.select("duration_s").collect().item()
-    return alt.X(
-        "time_s", type="quantitative", title="time (s)", scale=alt.Scale(domain=[0, end_s], nice=False)
-    )
+    axis, scale = alt.Axis(tickCount=10), alt.Scale(domain=[0, end_s], nice=False)
+    return alt.X("time_s", type="quantitative", title="time (s)", axis=axis, scale=scale)
 
 
 def flow_encoding(look: list[Line]) -> tuple[alt.Color, alt.StrokeDash]:

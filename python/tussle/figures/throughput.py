@@ -8,7 +8,7 @@ import polars as pl
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline
-from tussle.figures._style import flow_encoding, layered, levels, measured, sized, time_axis
+from tussle.figures._style import Y_AXIS_PX, flow_encoding, layered, levels, measured, sized, time_axis
 from tussle.figures._words import lines
 from tussle.metrics import REGISTRY, Tables
 
@@ -29,7 +29,8 @@ def _panel(tables: Tables, view: View) -> Chart:
         pl.col("time_s").round(4),
         (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput"),
     )
-    goodput = alt.Y("goodput", type="quantitative", title="goodput (Mbit/s)", scale=alt.Scale(domainMin=0))
+    axis, scale = alt.Axis(minExtent=Y_AXIS_PX), alt.Scale(domainMin=0)
+    goodput = alt.Y("goodput", type="quantitative", title="goodput (Mbit/s)", scale=scale, axis=axis)
     chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
     layers: list[alt.Chart | alt.LayerChart] = [
         measured(tables),

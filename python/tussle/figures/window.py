@@ -8,12 +8,11 @@ import polars as pl
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline, thin
-from tussle.figures._style import flow_encoding, layered, levels, measured, sized, time_axis
+from tussle.figures._style import Y_AXIS_PX, flow_encoding, layered, levels, measured, sized, time_axis
 from tussle.figures._words import lines
 from tussle.metrics import Tables
 
 _PACKET_BITS = 1500 * 8
-_Y_LABELS_PX = 40
 _QUEUE_COLOUR = "#6f7d8c"
 _REMARK = "thin lines: slow start threshold; shaded: the interval that is measured"
 
@@ -56,7 +55,7 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
 
 
 def _packets(column: str, name: str) -> alt.Y:
-    axis = alt.Axis(minExtent=_Y_LABELS_PX, tickCount=5 if name == "cwnd" else 3)
+    axis = alt.Axis(minExtent=Y_AXIS_PX, tickCount=5 if name == "cwnd" else 3)
     return alt.Y(
         column, type="quantitative", title=f"{name} (packets)", scale=alt.Scale(domainMin=0), axis=axis
     )

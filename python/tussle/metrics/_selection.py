@@ -20,13 +20,13 @@ class _Selection:
 
 
 def select_runs(tables: Tables, runs: Sequence[int]) -> Tables:
-    """Keep these runs alone."""
+    """Keep these runs alone, read into memory but for their events."""
     chosen = pl.col("run").is_in(list(runs))
     return _Selection(
-        runs=tables.runs.filter(chosen),
-        flows=tables.flows.filter(chosen),
-        samples=tables.samples.filter(chosen),
-        links=tables.links.filter(chosen),
+        runs=tables.runs.filter(chosen).collect().lazy(),
+        flows=tables.flows.filter(chosen).collect().lazy(),
+        samples=tables.samples.filter(chosen).collect().lazy(),
+        links=tables.links.filter(chosen).collect().lazy(),
         events=tables.events.filter(chosen),
     )
 

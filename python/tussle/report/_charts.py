@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tussle.figures import REGISTRY, View, draw, is_drawable
-from tussle.metrics import Tables
+from tussle.metrics import Tables, representative_runs, select_runs
 
 _TIME_SERIES = ("throughput", "window")
 _MOST_ROWS = 1000
@@ -34,21 +34,24 @@ def captions(charts: Charts) -> list[tuple[str, str]]:
     return [(name, REGISTRY[name].shows) for name in charts.names]
 
 
-def charts(tables: Tables, points: list[int]) -> Charts:
+def charts(tables: Tables) -> Charts:
     """Draw the time series of every point that can be drawn from the tables."""
     names = [name for name in _TIME_SERIES if is_drawable(name, tables)]
-    rows = min(_MOST_ROWS, max(_LEAST_ROWS, _ALL_ROWS // max(1, len(points))))
+    rows = min(_MOST_ROWS, max(_LEAST_ROWS, _ALL_ROWS // _points(tables)))
     config: dict[str, Any] = {}
     packed = {}
-    for point in points if names else []:
-        specs = [
-            draw(name, tables, View(point=point, most_rows=rows)).to_dict(validate=False) for name in names
-        ]
+    for point, run in representative_runs(tables).iter_rows() if names else ():
+        one = select_runs(tables, [run])
+        specs = [draw(name, one, View(most_rows=rows)).to_dict(validate=False) for name in names]
         for spec in specs:
             config = spec.pop("config")
             spec["description"] = spec.pop("title")["text"]
         packed[point] = _pack(specs)
     return Charts(names, config, packed)
+
+
+def _points(tables: Tables) -> int:
+    return max(1, tables.runs.select("point").unique().collect().height)
 
 
 def _pack(specs: list[dict[str, Any]]) -> str:

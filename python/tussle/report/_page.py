@@ -71,7 +71,7 @@ def _render(dataset: Results) -> str:
     cells = cell_table(dataset)
     points = sorted(dataset.runs.select("point").unique().collect()["point"])
     anchors = {point: f"point-{point}" for point in points} | anchors_of_pairs(cells)
-    drawn = charts(dataset, points)
+    drawn = charts(dataset)
     found = matrices(cells, anchors)
     environment = Environment(
         loader=PackageLoader("tussle.report"),
@@ -118,7 +118,7 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
-    facts.append(("Runs", f"{len(runs)}, {runs['repetition'].n_unique()} for each point"))
+    facts.append(("Runs", f"{len(runs)} of {runs['point'].n_unique()} points"))
     return facts
 
 
@@ -176,7 +176,11 @@ def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
             yield f"{prefix}{key}", value if isinstance(value, str) else json.dumps(value)
 
 
+_EXPOSED = "window.vegaEmbed = vegaEmbed;"
+"""What the page's own script calls."""
+
+
 @cache
 def _library() -> str:
     """Vega, Vega-Lite and their embedding as one script."""
-    return vl_convert.javascript_bundle()
+    return vl_convert.javascript_bundle(_EXPOSED)

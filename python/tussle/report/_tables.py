@@ -81,11 +81,7 @@ def summaries(tables: Tables, quantities: Sequence[Quantity], keys: list[str]) -
 def flow_table(tables: Tables) -> dict[int, Table]:
     """Tabulate the flows of each point, by point."""
     names = _names(tables)
-    headings = [
-        Heading("Flow", is_text=True),
-        Heading("Algorithm", is_text=True),
-        *_headings(FLOW_QUANTITIES),
-    ]
+    headings = [_text("Flow"), _text("Algorithm"), *_headings(FLOW_QUANTITIES)]
     found: dict[int, list[list[Cell]]] = {}
     for row in summaries(tables, FLOW_QUANTITIES, ["point", "flow"]).iter_rows(named=True):
         name, algorithm = names[row["point"], row["flow"]]
@@ -100,7 +96,7 @@ def point_table(tables: Tables, anchors: dict[int, str]) -> Table:
     places = {row["point"]: row for row in tables.runs.select("point", *axes).unique().collect().to_dicts()}
     headings = [
         Heading("Point"),
-        *(Heading(axis, is_text=True) for axis in axes),
+        *map(_text, axes),
         *_headings(POINT_QUANTITIES),
     ]
     rows = []
@@ -130,6 +126,10 @@ def natural(text: str) -> float | str:
         return float(head)
     except ValueError:
         return text
+
+
+def _text(name: str) -> Heading:
+    return Heading(name, is_text=True)
 
 
 def _headings(quantities: Sequence[Quantity]) -> list[Heading]:
