@@ -76,10 +76,8 @@ def _one_point(tables: Tables, row: dict[str, float]) -> str:
     who = f"The {len(shares)} flows together deliver" if len(shares) > 1 else "The flow delivers"
     said = [f"{who} {total}."]
     if row["utilisation"] is not None:
-        queue = f"{number(row['queue_mean_packets'])} packets ({number(row['queue_mean_ms'])} ms)"
-        said.append(
-            f"The link is busy {_percent(row['utilisation'])} of the time, and {queue} wait on average."
-        )
+        queue = f"{number(row['queue_mean_packets'])} packets ({number(row['queue_mean_ms'])} ms) wait"
+        said.append(f"The link is busy {_percent(row['utilisation'])} of the time; on average {queue}.")
     if len(shares) > 1:
         said.append(
             f"The smallest flow has {_percent(shares[0])} of what all deliver, the largest "

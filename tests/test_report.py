@@ -1,0 +1,221 @@
+"""The report: one file that answers, works without a network, and can be clicked through."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from plausible import PlausibleDataset, by_hand, flow_row, matrix, run_row, sweep
+from tussle.errors import TussleError
+from tussle.report import write
+
+FOUR = ["reno", "cubic", "bic", "vegas"]
+MEGABYTE = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(matrix(["reno", "vegas"], 3), tmp_path_factory.mktemp("report") / "report.html")
+
+
+def answer(data: PlausibleDataset, folder: Path) -> str:
+    text = write(data, folder / "report.html").read_text()
+    said = " ".join(re.findall(r'<p class="answer">(.*?)</p>', text, re.DOTALL))
+    return re.sub(r"<[^>]+>", "", said).replace("\u00a0", " ").replace("&#39;", "'")
+
+
+def shared(goodputs: dict[tuple[str, str], tuple[float, float]]) -> PlausibleDataset:
+    """Pairs with these goodputs in Mbit/s, and no time series."""
+    runs, flows = [], []
+    for run, ((first, second), (mine, theirs)) in enumerate(goodputs.items()):
+        runs.append(run_row(run, **{"flows.0.algorithm": first, "flows.1.algorithm": second}))
+        flows.append(flow_row(run, 0, algorithm=first, goodput_bit_per_s=mine * 1e6))
+        flows.append(flow_row(run, 1, algorithm=second, goodput_bit_per_s=theirs * 1e6))
+    series = matrix(["reno"])
+    return replace(
+        by_hand(runs=runs, flows=flows), samples=series.samples.limit(0), links=series.links.limit(0)
+    )
+
+
+def test_the_answer_counts_pairs_and_names_who_yields(tmp_path: Path):
+    """Both orders of reno, cubic and vegas: reno with cubic co-exist, vegas gets 12 % at least."""
+    pairs = {(one, other): (48.0, 46.0) for one in ("reno", "cubic") for other in ("reno", "cubic")}
+    pairs |= {("vegas", other): (12.0, 88.0) for other in ("reno", "cubic")}
+    pairs |= {(other, "vegas"): (88.0, 12.0) for other in ("reno", "cubic")}
+    pairs["vegas", "vegas"] = (48.0, 46.0)
+    assert answer(shared(pairs), tmp_path) == (
+        "Of 3 pairs of different algorithms, 1 can share the bottleneck (cubic with reno) and 2 cannot. "
+        "vegas yields to everyone: 12 % against reno. Each shares with its own kind."
+    )
+
+
+def test_the_answer_says_when_the_order_decides(tmp_path: Path):
+    pairs = {("illinois", "yeah"): (50.0, 50.0), ("yeah", "illinois"): (10.0, 85.0)}
+    assert "depends on which starts first" in answer(shared(pairs), tmp_path)
+
+
+def test_the_answer_for_one_algorithm(tmp_path: Path):
+    assert (
+        answer(shared({("reno", "reno"): (50.0, 46.0)}), tmp_path)
+        == "Two reno flows can share the bottleneck."
+    )
+
+
+def test_the_answer_for_one_pair_says_who_gets_how_much(tmp_path: Path):
+    said = answer(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path)
+    assert said == "reno and cubic cannot share the bottleneck: cubic gets 79 % of what both deliver."
+
+
+def test_the_answer_when_nothing_was_delivered(tmp_path: Path):
+    assert answer(shared({("reno", "cubic"): (0.0, 0.0)}), tmp_path) == "Nothing was delivered."
+
+
+def test_the_answer_for_one_flow_tells_of_the_link_and_its_queue(tmp_path: Path):
+    said = answer(sweep([{"flows.0.algorithm": "cubic"}]), tmp_path)
+    assert re.fullmatch(
+        r"The flow delivers [\d.]+ Mbit/s\. The link is busy \d+ % of the time; on average [\d.]+ packets "
+        r"\([\d.]+ ms\) wait\.",
+        said,
+    )
+
+
+def test_the_answer_for_several_flows_tells_of_fairness(tmp_path: Path):
+    said = answer(sweep([{f"flows.{i}.algorithm": "cubic" for i in range(4)}]), tmp_path)
+    assert "where 25 % is fair" in said
+
+
+def test_the_answer_for_an_axis_tells_its_ends(tmp_path: Path):
+    points = [{"flows.0.algorithm": "reno", "path.rtt": rtt} for rtt in ("10 ms", "80 ms")]
+    assert answer(sweep(points), tmp_path).startswith("Over 2 points the flows deliver between")
+
+
+def test_each_network_has_a_matrix_and_an_answer_of_its_own(tmp_path: Path):
+    axes = [
+        {"flows.0.algorithm": first, "flows.1.algorithm": second, "path.rtt": rtt}
+        for first, second, rtt in product(["reno", "cubic"], ["reno", "cubic"], ["10 ms", "80 ms"])
+    ]
+    text = write(sweep(axes), tmp_path / "report.html").read_text()
+    assert text.count('<table class="matrix">') == 2
+    assert "<caption>path.rtt = 80 ms</caption>" in text
+    assert len(set(re.findall(r'<section class="detail" id="([^"]+)"', text))) == 8
+
+
+def test_every_cell_leads_to_its_details(page: Path):
+    text = page.read_text()
+    links = re.findall(r'<td><a href="#(pair-[^"]+)"', text)
+    assert links == ["pair-reno-reno", "pair-reno-vegas", "pair-vegas-reno", "pair-vegas-vegas"]
+    assert set(links) == set(re.findall(r'<section class="detail" id="([^"]+)"', text))
+
+
+def test_a_cell_says_in_words_what_it_shows_in_colour(page: Path):
+    label = re.search(r'href="#pair-reno-vegas" aria-label="([^"]+)"', page.read_text())
+    assert label
+    assert re.fullmatch(r"reno first [\d.]+, vegas second [\d.]+ Mbit/s: they cannot share", label[1])
+
+
+def test_the_page_holds_the_command_that_repeats_it(page: Path):
+    assert "<code>tussle run scenario.toml -o results/pairs</code>" in page.read_text()
+
+
+def test_the_page_may_load_nothing(page: Path):
+    text = page.read_text()
+    assert "default-src 'none'" in text
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", text)
+
+
+def test_the_charts_of_a_pair_unpack_to_its_figures(page: Path):
+    packed = re.search(r'id="charts-1">([^<]+)<', page.read_text())
+    assert packed
+    throughput, window = json.loads(gzip.decompress(base64.b64decode(packed[1])))
+    assert throughput["description"] == "Goodput against time: reno and vegas"
+    assert len(window["vconcat"]) == 2
+
+
+def test_the_same_dataset_gives_the_same_page(page: Path, tmp_path: Path):
+    again = write(matrix(["reno", "vegas"], 3), tmp_path / "again.html")
+    assert again.read_bytes() == page.read_bytes()
+
+
+def test_a_page_of_four_algorithms_is_light(tmp_path: Path):
+    assert write(matrix(FOUR), tmp_path / "report.html").stat().st_size < 2 * MEGABYTE
+
+
+def test_without_time_series_the_page_says_how_to_get_them(tmp_path: Path):
+    page = write(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path / "report.html")
+    assert "record.samples" in page.read_text()
+    assert page.stat().st_size < MEGABYTE / 10
+
+
+def test_what_a_scenario_says_is_shown_as_text(tmp_path: Path):
+    data = matrix(["reno"])
+    asking = data.scenario.set("question", "Is <script>alert(1)</script> fair?")
+    page = write(replace(data, scenario=asking), tmp_path / "report.html")
+    assert "<script>alert" not in page.read_text()
+    assert "Is &lt;script&gt;alert(1)&lt;/script&gt; fair?" in page.read_text()
+
+
+def test_a_page_that_cannot_be_written_is_refused_by_name(tmp_path: Path):
+    with pytest.raises(TussleError, match=r"cannot write the report .*missing"):
+        write(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path / "missing" / "report.html")
+
+
+def test_flows_that_measured_no_rtt_have_none_in_the_table(tmp_path: Path):
+    data = matrix(["reno"])
+    silent = data.flows.with_columns(rtt_p50_ms=pl.lit(None, pl.Float64))
+    assert ">none<" in write(replace(data, flows=silent), tmp_path / "report.html").read_text()
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian package chromium)")
+class TestInABrowser:
+    def test_a_deep_link_shows_its_pair(self, page: Path, tmp_path: Path):
+        dom = _browse(page, "#pair-reno-vegas", tmp_path)
+        assert _shown(dom) == ["pair-reno-vegas"]
+        assert dom.count('class="marks"') == 2
+        assert "vegas (second)" in dom
+
+    def test_a_click_on_a_cell_changes_the_details(self, page: Path, tmp_path: Path):
+        click = """document.querySelector('a[href="#pair-vegas-reno"]').click()"""
+        clicking = tmp_path / "clicking.html"
+        clicking.write_text(f"{page.read_text()}<script>setTimeout(() => {click}, 500)</script>")
+        dom = _browse(clicking, "#pair-reno-vegas", tmp_path)
+        assert _shown(dom) == ["pair-vegas-reno"]
+        assert "reno (second)" in dom
+
+    def test_arrow_keys_move_between_cells(self, page: Path, tmp_path: Path):
+        keys = """
+          const first = document.querySelector('a[href="#pair-reno-reno"]');
+          first.focus();
+          for (const key of ["ArrowRight", "ArrowDown", "ArrowLeft"])
+            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+          document.title = document.activeElement.hash;
+        """
+        pressing = tmp_path / "pressing.html"
+        pressing.write_text(f"{page.read_text()}<script>{keys}</script>")
+        assert "<title>#pair-vegas-reno</title>" in _browse(pressing, "", tmp_path)
+
+
+def _shown(dom: str) -> list[str]:
+    return re.findall(r'<section class="detail shown" id="([^"]+)"', dom)
+
+
+def _browse(page: Path, place: str, folder: Path) -> str:
+    """Open a page, let it draw, and give its document; what it complains of on the console fails the test."""
+    assert CHROMIUM is not None
+    quiet = "headless no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
+    more = "disable-component-update disable-sync virtual-time-budget=5000 enable-logging=stderr dump-dom"
+    options = [f"--{option}" for option in f"{quiet} {more}".split()]
+    command = [CHROMIUM, *options, f"--user-data-dir={folder / 'profile'}", f"{page.as_uri()}{place}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert not [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return done.stdout
