@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -95,6 +97,28 @@ def test_an_executor_of_ones_own_writes_the_same_bytes(reference: Dataset, tmp_p
     with ThreadPoolExecutor(3) as threads:
         again = sweep(SCENARIO, tmp_path / "out", SweepSettings(executor=threads, engine=FakeEngine()))
     assert same_files(reference.folder, again.folder)
+
+
+class Forgetful(Executor):
+    """Loses the third task, in its own way."""
+
+    tasks = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.tasks += 1
+        future: Future[Any] = Future()
+        if self.tasks == 3:
+            future.set_exception(ConnectionError("the cluster is gone"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_an_executor_that_fails_is_quoted_and_finished_runs_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with pytest.raises(TussleError, match=r"run 2 .*ConnectionError: the cluster is gone .*are kept in"):
+        sweep(SCENARIO, folder, SweepSettings(executor=Forgetful(), engine=FakeEngine()))
+    assert stored(folder) >= 2
 
 
 def test_another_seed_gives_another_digest(reference: Dataset, tmp_path: Path) -> None:
@@ -195,7 +219,7 @@ def test_ctrl_c_keeps_finished_runs_and_prints_one_trace_at_most(reference: Data
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt, match=r"4 finished runs are kept .* repeat the same command"):
+    with pytest.raises(KeyboardInterrupt, match=r"so far \(4\) are kept in .* repeat the same command"):
         sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(is_interrupted_on_20_mbit_per_s)))
 
 
@@ -208,7 +232,7 @@ def test_a_failing_run_is_named_and_the_others_are_kept(tmp_path: Path, workers:
     assert "path.rate = 20 Mbit/s" in sentence
     assert "seed" in sentence
     assert "20 Mbit/s is too much for this engine" in sentence
-    assert f"the {stored(folder)} finished runs are kept" in sentence
+    assert f"runs finished so far ({stored(folder)}) are kept in" in sentence
     assert stored(folder) >= 4
 
 
@@ -277,6 +301,20 @@ def test_finished_runs_of_another_sweep_are_not_mixed_in(
     with pytest.raises(TussleError, match=rf"another sweep \({differs} differs\); repeat that sweep"):
         sweep(scenario, tmp_path / "out", settings(engine))
     assert stored(tmp_path / "out") == 4
+
+
+def test_a_sweep_that_finished_no_run_does_not_stand_in_the_way_of_another(
+    reference: Dataset, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    with pytest.raises(TussleError, match="no algorithm cubic here"):
+        sweep(SCENARIO.set("seed", 99), folder, settings(FakeEngine(refuses="cubic")))
+    assert not partial_of(folder).exists()
+
+    # Killed before its first run was stored:
+    (partial_of(folder) / "runs" / "0000").mkdir(parents=True)
+    (partial_of(folder) / "sweep.json").write_text("{}")
+    assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
 
 
 def test_a_folder_of_somebody_else_is_not_taken_for_a_store(tmp_path: Path) -> None:

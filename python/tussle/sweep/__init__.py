@@ -111,6 +111,6 @@ def _dispatch(runs: int, settings: SweepSettings) -> Iterator[Dispatch]:
 
 def _kept(partial: Partial) -> str:
     return (
-        f"the {len(partial.finished())} finished runs are kept in {partial.folder}: "
+        f"runs finished so far ({len(partial.finished())}) are kept in {partial.folder}: "
         "repeat the same command to go on from there"
     )

@@ -46,6 +46,9 @@ class Dispatch:
                 except BrokenExecutor:
                     self.problems[planned.index] = _WORKER_LOST
                     continue
+                except Exception as error:
+                    # Executors of users raise what they like.
+                    result = Failure(f"{type(error).__name__}: {error} (raised by the executor)")
                 if isinstance(result, Failure):
                     self.problems[planned.index] = f"{which(planned)} failed: {result.sentence}"
                 else:

@@ -23,6 +23,7 @@ from tussle.errors import TussleError
 _RUNS_A_FOLDER = 1000
 _IDENTITY = "sweep.json"
 _LOCK = "lock"
+_RUNS = "runs"
 _RUN_FILE = re.compile(r"([0-9]+)\.zip")
 
 
@@ -31,7 +32,7 @@ class Partial:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._runs = folder / "runs"
+        self._runs = folder / _RUNS
 
     def finished(self) -> set[int]:
         """Indices of the runs that are stored."""
@@ -74,32 +75,37 @@ def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Parti
     path = folder.with_name(f"{folder.name}.partial")
     with explained(path):
         path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path / _LOCK)
         try:
-            lock.acquire(timeout=0)
+            lock = FileLock(path / _LOCK).acquire(timeout=0)
         except Timeout as error:
             raise TussleError(
                 f"another process is working on {path}; wait for it, or give another output folder (-o)"
             ) from error
     with lock:
-        _identify(path, identity)
-        yield Partial(path)
+        partial = Partial(path)
+        _identify(partial, identity)
+        try:
+            yield partial
+        finally:
+            if not partial.finished():
+                partial.remove()
 
 
-def _identify(path: Path, identity: Mapping[str, object]) -> None:
+def _identify(partial: Partial, identity: Mapping[str, object]) -> None:
+    path = partial.folder
     file = path / _IDENTITY
     text = json.dumps(identity, indent=2, sort_keys=True) + "\n"
     with explained(path):
-        if file.exists():
-            if file.read_text(encoding="utf-8") == text:
-                return
+        if file.exists() and file.read_text(encoding="utf-8") == text:
+            return
+        if file.exists() and partial.finished():
             differs = _differences(file, identity)
             raise TussleError(
                 f"{path} holds finished runs of another sweep ({differs} differs); repeat that sweep to "
                 "finish it, or give another output folder (-o), or remove that one"
             )
         unfinished = file.with_name(f"{_IDENTITY}.part")
-        others = {other.name for other in path.iterdir()} - {_LOCK, unfinished.name}
+        others = {other.name for other in path.iterdir()} - {_LOCK, _IDENTITY, _RUNS, unfinished.name}
         if others:
             raise TussleError(
                 f"{path} is not the store of a sweep (it holds {min(others)}); remove it, or give another "
