@@ -9,47 +9,71 @@ use crate::time::Time;
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
     /// A binary tree in an array, the root at 1, the components from `leaves` on.
-    winners: Vec<(Time, u32)>,
+    winners: Vec<Entry>,
     leaves: usize,
+}
+
+/// A time and the component whose it is, in one number, so that one comparison decides a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    fn new(at: Time, component: u32) -> Entry {
+        Entry(u128::from(at.ns()) << 32 | u128::from(component))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the upper 64 of 96 bits")]
+    fn at(self) -> Time {
+        Time::from_ns((self.0 >> 32) as u64)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the lower 32 bits are wanted")]
+    fn component(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 impl Calendar {
     /// With no events for `components` components.
     pub(crate) fn new(components: usize) -> Calendar {
         let leaves = components.next_power_of_two();
-        let mut winners = vec![(Time::NEVER, 0); 2 * leaves];
+        let mut winners = vec![Entry::new(Time::NEVER, 0); 2 * leaves];
         for (index, leaf) in (0..).zip(&mut winners[leaves..]) {
-            leaf.1 = index;
+            *leaf = Entry::new(Time::NEVER, index);
         }
-        let mut calendar = Calendar { winners, leaves };
-        (1..leaves).rev().for_each(|node| calendar.play(node));
-        calendar
-    }
-
-    fn play(&mut self, node: usize) {
-        self.winners[node] = self.winners[2 * node].min(self.winners[2 * node + 1]);
+        for node in (1..leaves).rev() {
+            winners[node] = winners[2 * node].min(winners[2 * node + 1]);
+        }
+        Calendar { winners, leaves }
     }
 
     /// The first event: when, and whose.
     #[inline]
     pub(crate) fn first(&self) -> (Time, u32) {
-        self.winners[1]
+        let first = self.winners[1];
+        (first.at(), first.component())
     }
 
     /// The next event of a component.
     #[inline]
     pub(crate) fn get(&self, component: u32) -> Time {
-        self.winners[self.leaves + component as usize].0
+        self.winners[self.leaves + component as usize].at()
     }
 
     /// Sets the next event of a component.
     #[inline]
     pub(crate) fn set(&mut self, component: u32, at: Time) {
         let mut node = self.leaves + component as usize;
-        self.winners[node].0 = at;
+        let mut winner = Entry::new(at, component);
+        self.winners[node] = winner;
         while node > 1 {
+            winner = winner.min(self.winners[node ^ 1]);
             node /= 2;
-            self.play(node);
+            // A game that ends as before changes none above it.
+            if self.winners[node] == winner {
+                return;
+            }
+            self.winners[node] = winner;
         }
     }
 }

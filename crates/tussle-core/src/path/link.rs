@@ -48,11 +48,11 @@ impl Spec {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Transmission {
-    packet: Packet,
     start: Time,
     end: Time,
+    bytes: u64,
 }
 
 #[derive(Debug)]
@@ -63,6 +63,7 @@ struct Link {
     transmitting: Option<Transmission>,
     /// What the last transmissions took beyond whole nanoseconds, so that the rate is exact.
     remainder: u64,
+    /// Packets by when they leave the wire; the one being transmitted is the last.
     wire: VecDeque<(Time, Packet)>,
     view: LinkView,
     /// Up to when `view.backlog_packet_ns` is summed.
@@ -73,31 +74,34 @@ impl Link {
     /// Catches up with every transmission that ended by `now`.
     #[inline]
     fn advance(&mut self, now: Time, dropped: &mut Vec<Packet>) {
-        while let Some(transmission) = &self.transmitting
-            && transmission.end <= now
+        while let Some(Transmission { start, end, bytes }) = self.transmitting
+            && end <= now
         {
-            let Transmission { packet, start, end } = *transmission;
             self.view.delivered_packets += 1;
-            self.view.delivered_bytes += u64::from(packet.size_bytes);
+            self.view.delivered_bytes += bytes;
             self.view.busy_ns += (end - start).ns();
-            self.wire.push_back((end + self.delay, packet));
             self.transmit_next(end, dropped);
         }
     }
 
     /// Begins to transmit what waits.
     #[inline]
-    fn transmit_next(&mut self, now: Time, dropped: &mut Vec<Packet>) {
-        self.sum_backlog(now);
+    fn transmit_next(&mut self, start: Time, dropped: &mut Vec<Packet>) {
+        self.sum_backlog(start);
         let gone = dropped.len();
-        let next = self.queue.dequeue(now, dropped);
+        let next = self.queue.dequeue(start, dropped);
         self.view.dropped_packets += (dropped.len() - gone) as u64;
         self.view.backlog_packets = self.queue.backlog().packets;
-        self.transmitting = next.map(|packet| {
-            let work = u64::from(packet.size_bytes) * NS_BITS + self.remainder;
-            self.remainder = work % self.rate_bit_per_s;
-            Transmission { packet, start: now, end: now + Time::from_ns(work / self.rate_bit_per_s) }
-        });
+        let Some(packet) = next else {
+            self.transmitting = None;
+            return;
+        };
+        let bytes = u64::from(packet.size_bytes);
+        let work = bytes * NS_BITS + self.remainder;
+        self.remainder = work % self.rate_bit_per_s;
+        let end = start + Time::from_ns(work / self.rate_bit_per_s);
+        self.transmitting = Some(Transmission { start, end, bytes });
+        self.wire.push_back((end + self.delay, packet));
     }
 
     /// Sums the backlog that there was since it last changed.
@@ -126,13 +130,8 @@ impl Element for Link {
         None
     }
 
-    #[inline]
     fn next(&self) -> Time {
-        match (self.wire.front(), &self.transmitting) {
-            (Some((at, _)), _) => *at,
-            (None, Some(transmission)) => transmission.end + self.delay,
-            (None, None) => Time::NEVER,
-        }
+        self.wire.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
     fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
@@ -142,7 +141,6 @@ impl Element for Link {
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
         self.wire.iter().for_each(|(_, packet)| visit(packet));
-        self.transmitting.iter().for_each(|transmission| visit(&transmission.packet));
         self.queue.for_each(visit);
     }
 

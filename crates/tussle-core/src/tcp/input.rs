@@ -36,9 +36,9 @@ pub(super) struct News {
     /// A packet that was sent again was acknowledged cumulatively (Karn's ambiguity).
     ambiguous: bool,
     /// When the first and the last of the packets never sent again that it acknowledged were sent, in µs.
-    acked_sent: Option<(Sent, Sent)>,
+    acked_sent_us: Option<(u64, u64)>,
     /// The same for those that it sacked.
-    sacked_sent: Option<(Sent, Sent)>,
+    sacked_sent_us: Option<(u64, u64)>,
     /// The lowest packet never sent again that was acknowledged.
     lowest_original: Option<u32>,
     /// The lowest packet sacked after a higher one.
@@ -184,7 +184,7 @@ impl Sender {
                 news.lowest_sacked_late = lowest(news.lowest_sacked_late, number);
             }
             news.original_arrived |= number < self.flow.high_seq;
-            news.sacked_sent = Some(span(news.sacked_sent, sent));
+            news.sacked_sent_us = Some(span(news.sacked_sent_us, sent.at_us));
         }
     }
 
@@ -228,7 +228,7 @@ impl Sender {
             if sent.was_retransmitted() {
                 news.ambiguous = true;
             } else if !sent.is_sacked() {
-                news.acked_sent = Some(span(news.acked_sent, sent));
+                news.acked_sent_us = Some(span(news.acked_sent_us, sent.at_us));
                 news.lowest_original = lowest(news.lowest_original, una);
                 news.original_arrived |= una < self.flow.high_seq;
             }
@@ -250,8 +250,8 @@ impl Sender {
     #[inline]
     fn measure_rtt(&mut self, news: &mut News) -> Option<u32> {
         let now_us = self.flow.now.us();
-        let acked = news.acked_sent.filter(|_| !news.ambiguous);
-        let sacked = news.sacked_sent;
+        let acked = news.acked_sent_us.filter(|_| !news.ambiguous);
+        let sacked = news.sacked_sent_us;
         let mut first = acked.or(sacked).map(|(first, _)| age_us(first, now_us));
         let mut last = sacked.or(acked).map(|(_, last)| age_us(last, now_us));
         if first.is_none() && news.acked > 0 && news.echo_ms != 0 {
@@ -265,7 +265,7 @@ impl Sender {
         // A SACK moves the timeout only if it was caused by data sent before the oldest packet: else the
         // timeout of a lost packet would be put off for ever.
         if news.acked == 0 && sacked.is_some() && self.flow.packets_out() > 0 {
-            let oldest_us = age_us(self.board.get(self.flow.una), now_us);
+            let oldest_us = age_us(self.board.get(self.flow.una).at_us, now_us);
             news.set_timer |= sacked.is_some_and(|(first, _)| age_us(first, now_us) > oldest_us);
         }
         Some(last)
@@ -370,6 +370,6 @@ fn lowest(so_far: Option<u32>, number: u32) -> Option<u32> {
     Some(so_far.map_or(number, |lowest| lowest.min(number)))
 }
 
-fn span(so_far: Option<(Sent, Sent)>, sent: Sent) -> (Sent, Sent) {
-    (so_far.map_or(sent, |(first, _)| first), sent)
+fn span(so_far: Option<(u64, u64)>, sent_us: u64) -> (u64, u64) {
+    (so_far.map_or(sent_us, |(first, _)| first), sent_us)
 }

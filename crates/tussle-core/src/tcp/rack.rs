@@ -52,7 +52,7 @@ impl Rack {
     /// Packet `number` arrived. [RFC 8985, 6.2, step 2](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
     #[inline]
     pub(crate) fn on_arrival(&mut self, number: u32, sent: Sent, flow: &Flow) {
-        let rtt_us = age_us(sent, flow.now.us());
+        let rtt_us = age_us(sent.at_us, flow.now.us());
         // Sooner than possible for the retransmission: it was the original, or an earlier one.
         if sent.was_retransmitted() && flow.rtt.min_us().is_some_and(|min| rtt_us < min) {
             return;
@@ -120,7 +120,7 @@ impl Rack {
 
     /// Whether a timeout spares a transmission: it was sent less than an RTT ago.
     pub(crate) fn is_recent(&self, sent: Sent, now: Time) -> bool {
-        self.rtt_us > age_us(sent, now.us())
+        self.rtt_us > age_us(sent.at_us, now.us())
     }
 
     /// Marks what is lost; the time until more may be, in µs, if any waits.
@@ -133,7 +133,7 @@ impl Rack {
             if self.newest <= (sent.at_us, number + 1) {
                 return Judgement::TooRecent;
             }
-            let remaining_us = allowed_us.saturating_sub(age_us(sent, now_us));
+            let remaining_us = allowed_us.saturating_sub(age_us(sent.at_us, now_us));
             if remaining_us == 0 {
                 return Judgement::Lost;
             }
@@ -145,6 +145,6 @@ impl Rack {
 }
 
 /// Time since a transmission, in µs.
-pub(crate) fn age_us(sent: Sent, now_us: u64) -> u32 {
-    u32::try_from(now_us.saturating_sub(sent.at_us)).unwrap_or(u32::MAX)
+pub(crate) fn age_us(sent_us: u64, now_us: u64) -> u32 {
+    u32::try_from(now_us.saturating_sub(sent_us)).unwrap_or(u32::MAX)
 }

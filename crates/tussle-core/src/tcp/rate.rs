@@ -20,9 +20,12 @@ pub(crate) struct RateEstimator {
 
 #[derive(Clone, Copy, Debug)]
 struct Newest {
-    sent: Sent,
     number: u32,
+    /// `flow.delivered`, and when that was, as of its transmission.
+    prior_delivered: u32,
+    prior_delivered_at_us: u64,
     sending_us: u64,
+    limit: Limit,
 }
 
 impl RateEstimator {
@@ -56,15 +59,20 @@ impl RateEstimator {
         };
         if newer {
             self.flight_start_us = sent.at_us;
-            self.newest =
-                Some(Newest { sent, number, sending_us: sent.at_us.saturating_sub(sent.flight_start_us) });
+            self.newest = Some(Newest {
+                number,
+                prior_delivered: sent.delivered,
+                prior_delivered_at_us: sent.delivered_at_us,
+                sending_us: sent.at_us.saturating_sub(sent.flight_start_us),
+                limit: if sent.was_limited_by_application() { Limit::Application } else { Limit::Network },
+            });
         }
     }
 
     /// `flow.delivered` when the newest packet of this ACK was sent.
     #[inline]
     pub(crate) fn prior_delivered(&self) -> Option<u32> {
-        self.newest.map(|newest| newest.sent.delivered)
+        self.newest.map(|newest| newest.prior_delivered)
     }
 
     /// The sample of this ACK, which delivered `delivered` packets.
@@ -77,17 +85,17 @@ impl RateEstimator {
         if delivered > 0 {
             self.delivered_at_us = now_us;
         }
-        let Some(Newest { sent, sending_us, .. }) = self.newest.take() else { return RateSample::default() };
-        let acknowledging_us = now_us - sent.delivered_at_us;
-        let interval_us = sending_us.max(acknowledging_us);
+        let Some(newest) = self.newest.take() else { return RateSample::default() };
+        let acknowledging_us = now_us - newest.prior_delivered_at_us;
+        let interval_us = newest.sending_us.max(acknowledging_us);
         // Shorter than any round trip: a retransmission was taken for the original.
         let valid = flow.rtt.min_us().is_none_or(|min| interval_us >= u64::from(min));
         RateSample {
-            delivered: valid.then_some(flow.delivered - sent.delivered),
+            delivered: valid.then_some(flow.delivered - newest.prior_delivered),
             interval_us,
-            prior_delivered: sent.delivered,
+            prior_delivered: newest.prior_delivered,
             prior_in_flight: 0,
-            limit: if sent.was_limited_by_application() { Limit::Application } else { Limit::Network },
+            limit: newest.limit,
         }
     }
 

@@ -336,3 +336,141 @@ impl Receiver {
         self.delack.on_ack_sent();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays data packets to a receiver and tells what it acknowledges.
+    struct Story {
+        receiver: Receiver,
+        out: Outbox,
+    }
+
+    impl Story {
+        fn new(ecn: Switch) -> Story {
+            let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, ecn };
+            let mut receiver = Receiver::new(setup, 1448);
+            let mut out = Outbox::default();
+            let mut syn = Packet::new(Kind::Syn, 0);
+            syn.flags = Flags::ECE.with(Flags::CWR);
+            receiver.on_packet(&syn, Time::ZERO, &mut out);
+            receiver.on_packet(&Packet::new(Kind::Ack, 0), Time::from_ms(100), &mut out);
+            out.packets.clear();
+            Story { receiver, out }
+        }
+
+        /// After the quick ACKs of the start: packets 0 to 15 have arrived, one a millisecond.
+        fn settled() -> Story {
+            let mut story = Story::new(Switch::Off);
+            (0..16).for_each(|number| drop(story.data(number, 200.0 + f64::from(number))));
+            story
+        }
+
+        fn data(&mut self, number: u32, at_ms: f64) -> Vec<Packet> {
+            self.packet(Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }, at_ms)
+        }
+
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a test")]
+        fn packet(&mut self, packet: Packet, at_ms: f64) -> Vec<Packet> {
+            self.receiver.on_packet(&packet, Time::from_us((at_ms * 1000.0) as u64), &mut self.out);
+            std::mem::take(&mut self.out.packets)
+        }
+
+        fn wait(&mut self) -> (Time, Vec<Packet>) {
+            let at = self.receiver.wake();
+            self.receiver.on_timer(at, &mut self.out);
+            (at, std::mem::take(&mut self.out.packets))
+        }
+    }
+
+    fn acknowledged(acks: &[Packet]) -> Vec<u32> {
+        acks.iter().map(|ack| ack.number).collect()
+    }
+
+    fn blocks(ack: &Packet) -> Vec<(u32, u32)> {
+        ack.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
+    }
+
+    #[test]
+    fn after_sixteen_quick_acks_every_second_packet_is_acknowledged() {
+        let mut story = Story::settled();
+        let acks: Vec<_> = (16..24)
+            .flat_map(|number| acknowledged(&story.data(number, 220.0 + f64::from(number))))
+            .collect();
+        assert_eq!(acks, [18, 20, 22, 24]);
+    }
+
+    /// Received at 240 ms, tick 60; 40 ms are 10 ticks, fired one later: 284 ms.
+    #[test]
+    fn a_lone_packet_is_acknowledged_after_forty_milliseconds() {
+        let mut story = Story::settled();
+        assert_eq!(story.data(16, 240.0), []);
+        let (at, acks) = story.wait();
+        assert_eq!((at, acknowledged(&acks)), (Time::from_ms(284), vec![17]));
+    }
+
+    #[test]
+    fn a_gap_is_reported_at_once_and_its_filling_too() {
+        let mut story = Story::settled();
+        let ack = story.data(17, 240.0);
+        assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![16], vec![(17, 18)]));
+        let ack = story.data(16, 241.0);
+        assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![18], vec![]));
+    }
+
+    /// Three go at once; then one for all that come within min(1 ms, 100 ms / 20).
+    #[test]
+    fn many_sacks_are_spaced_by_a_millisecond() {
+        let mut story = Story::settled();
+        let at_once: usize = (17..30).map(|number| story.data(number, 240.0).len()).sum();
+        assert_eq!(at_once, 3);
+        let (at, acks) = story.wait();
+        assert_eq!(at, Time::from_ms(241));
+        assert_eq!(blocks(&acks[0]), [(17, 30)]);
+    }
+
+    #[test]
+    fn a_packet_that_comes_twice_is_reported_as_a_duplicate() {
+        let mut story = Story::settled();
+        let ack = story.data(3, 240.0);
+        assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![16], vec![(3, 4)]));
+        story.data(18, 241.0);
+        let ack = story.data(18, 242.0);
+        assert_eq!(blocks(&ack[0]), [(18, 19), (18, 19)]);
+    }
+
+    #[test]
+    fn the_last_packet_is_acknowledged_at_once_and_its_short_payload_counts() {
+        let mut story = Story::settled();
+        let last = Packet { number: 17, size_bytes: 152, flags: Flags::FIN, ..Packet::new(Kind::Data, 0) };
+        story.packet(last, 240.0);
+        assert_eq!(story.receiver.finished(), None, "16 is missing");
+        let ack = story.data(16, 241.0);
+        assert_eq!(acknowledged(&ack), [18]);
+        assert_eq!(story.receiver.delivered_bytes(), 17 * 1448 + 100);
+        assert_eq!(story.receiver.finished(), Some(Time::from_ms(241)));
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_sender_has_reduced() {
+        let mut story = Story::new(Switch::On);
+        let mark = Packet { number: 0, size_bytes: 1500, ecn: Ecn::Ce, ..Packet::new(Kind::Data, 0) };
+        assert!(story.packet(mark, 200.0)[0].flags.has(Flags::ECE));
+        let plain = Packet { number: 1, ecn: Ecn::Ect, ..mark };
+        assert!(story.packet(plain, 201.0)[0].flags.has(Flags::ECE));
+        let reduced = Packet { number: 2, flags: Flags::CWR, ..plain };
+        assert!(!story.packet(reduced, 202.0)[0].flags.has(Flags::ECE));
+        assert_eq!(story.receiver.marks(), 1);
+    }
+
+    /// RFC 7323, 4.3: with packets 16 and 17 acknowledged together, the timestamp of 16 is echoed.
+    #[test]
+    fn a_delayed_ack_echoes_the_older_timestamp() {
+        let mut story = Story::settled();
+        let data =
+            |number, ts_val_ms| Packet { number, ts_val_ms, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
+        assert_eq!(story.packet(data(16, 500), 240.0), []);
+        assert_eq!(story.packet(data(17, 501), 240.5)[0].ts_echo_ms, 500);
+    }
+}

@@ -9,6 +9,8 @@ pub(crate) const RTO_MIN_US: u32 = 200_000;
 const RTO_MAX: Time = Time::from_secs(120);
 /// Timeout before the first sample. [RFC 6298, 2.1](https://www.rfc-editor.org/rfc/rfc6298#section-2)
 const RTO_INITIAL: Time = Time::from_secs(1);
+/// Largest RTT taken into the estimate, twice the largest timeout, so that eighths of it fit 32 bits.
+const MAX_RTT_US: u32 = 240_000_000;
 /// How long a smallest RTT is believed (Linux: `tcp_min_rtt_wlen`, 300 s).
 const MIN_RTT_WINDOW_US: u64 = 300_000_000;
 
@@ -74,6 +76,7 @@ impl RttEstimator {
 
     /// Takes one RTT into the smoothed estimate; `una` and `nxt` bound the current flight.
     pub fn update(&mut self, rtt_us: u32, una: u32, nxt: u32) {
+        let rtt_us = rtt_us.min(MAX_RTT_US);
         if self.srtt_8us == 0 {
             self.srtt_8us = (rtt_us << 3).max(1);
             self.mdev_4us = rtt_us << 1;
