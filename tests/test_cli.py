@@ -174,7 +174,7 @@ def test_a_scenario_that_does_not_exist_is_answered_with_the_nearest_ready_one(t
 
 
 def test_a_run_ends_with_a_short_table_and_a_report(tussle_, quick: Path, tmp_path: Path):
-    answer = tussle_("run", quick)
+    answer = tussle_("run", quick, "--workers", 1)
     assert answer.status == 0, answer.problems
     assert "goodput" in answer.out
     assert answer.out.splitlines()[-1] == "report: results/quick/report.html"
@@ -242,7 +242,7 @@ def test_a_matrix_of_an_unknown_algorithm_is_refused(tussle_):
 
 
 def test_a_report_and_figures_are_made_from_a_dataset(tussle_, quick: Path, tmp_path: Path):
-    assert tussle_("run", quick, "-o", "quick").status == 0
+    assert tussle_("run", quick, "-o", "quick", "--workers", 1).status == 0
     assert tussle_("report", "quick", "-o", "page.html").out == "report: page.html\n"
     for suffix in ("png", "svg", "pdf", "html"):
         assert tussle_("plot", "quick", "window", "-o", f"x.{suffix}").out == f"figure: x.{suffix}\n"

@@ -1,4 +1,4 @@
-"""What the simulator knows by name: algorithms, queues and path effects, as its core declares them."""
+"""What the simulator knows by name: algorithms and queues, as its core declares them."""
 
 import json
 from dataclasses import dataclass
@@ -22,7 +22,6 @@ class Catalog:
 def catalog() -> Catalog:
     """Return the catalogue; it is fixed when the core is built."""
     registries = json.loads(_core.catalog())
-    registries.setdefault("queues", [{"name": "fifo", "idea": "", "source": ""}])
     return Catalog(_by_name(registries["algorithms"]), _by_name(registries["queues"]))
 
 

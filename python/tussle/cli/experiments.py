@@ -108,6 +108,13 @@ def _algorithms(written: str | None) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def _how_to_go_on(folder: Path) -> str:
+    """Word an interruption that the sweep did not meet: it came before it, or after."""
+    if folder.exists():
+        return f"interrupted; the results are in {folder}: `tussle report {folder}` writes their report"
+    return "interrupted before anything was finished; repeat the same command"
+
+
 def _carry_out(scenario: Scenario, folder: Path, workers: int | None) -> None:
     """Sweep, report, and say in short what came out."""
     from tussle.cli.summary import summary
@@ -119,7 +126,7 @@ def _carry_out(scenario: Scenario, folder: Path, workers: int | None) -> None:
             dataset = sweep(scenario, folder, SweepSettings(workers=workers, progress=bar))
         page = write(dataset, folder / "report.html")
     except KeyboardInterrupt as interrupted:
-        complain(str(interrupted) or f"interrupted; repeat the same command to go on ({folder})")
+        complain(str(interrupted) or _how_to_go_on(folder))
         raise typer.Exit(_INTERRUPTED) from None
     for table in summary(dataset):
         show(table)

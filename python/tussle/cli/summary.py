@@ -47,7 +47,7 @@ def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
             goodputs = f"{mbit_per_s[point, 0]:.1f} / {mbit_per_s[point, 1]:.1f}"
             row[second] = f"[red]{goodputs} *[/]" if verdict == _APART else f"{goodputs}  "
         table.add_row(first, *(row.get(second, "") for second in seconds))
-    table.caption = "* cannot share"
+    table.caption = "* not shared: in the median run one gets much less than the other"
     return table
 
 
@@ -99,7 +99,7 @@ def _rows(dataset: Dataset) -> Table:
             *(shared if first else [""] * len(shared)),
         )
     if flows.height > _MOST_ROWS:
-        table.caption = "* cannot share"
+        table.caption = "* not shared: in the median run one gets much less than the other"
     return table
 
 
