@@ -8,10 +8,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := results/demo
 FUZZ_SECONDS ?= 60
-PICTURE := docs/images/matrix.png
+PICTURE := docs/images/matrix.svg
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-DEMO_MATRIX := $(BIN)/tussle matrix --algorithms reno,cubic,bic,vegas --profile lan --repetitions 3
+DEMO_MATRIX := $(BIN)/tussle matrix --algorithms reno,cubic,bic,vegas --profile lan
 
 .PHONY: help
 help:  ## List the targets
@@ -30,7 +30,7 @@ setup: .venv/.built  ## Check what is needed, then install it and the command in
 
 # The simulator and the command `tussle`; Python files are used where they stand.
 .venv/.built: .venv/.tools $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet
+	VIRTUAL_ENV=$(CURDIR)/.venv PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
 .PHONY: demo

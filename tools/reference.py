@@ -1,0 +1,324 @@
+"""Write docs/reference from the code: `python tools/reference.py`, or with `--check` only compare."""
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+import rust_types
+from tussle import units
+from tussle.catalog import catalog
+from tussle.cli import app
+from tussle.dataset import FORMAT, TABLES
+from tussle.figures import REGISTRY as FIGURES
+from tussle.metrics import REGISTRY as METRICS
+from tussle.profiles import profiles
+from tussle.scenario import Scenario, ready_scenarios
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "reference"
+_ORIGIN = "<!-- Written by tools/reference.py from the code (`make docs`). Change it there. -->"
+
+Schema = dict[str, Any]
+
+
+def pages() -> dict[str, str]:
+    """Return every page by its file name."""
+    written = {file: page() for file, page in _PAGES.items()}
+    titles = {file: text.splitlines()[0].removeprefix("# ") for file, text in written.items()}
+    lines = [f"- [{title}]({file})" for file, title in titles.items()]
+    index = _page("Reference", "What there is, written from the code.", "\n".join(lines))
+    return {"index.md": index, **written}
+
+
+def stale() -> list[str]:
+    """Return the names of pages that are not what the code says, or that it says nothing of."""
+    present = {file.name: file.read_text("utf-8") for file in FOLDER.glob("*.md")}
+    wanted = pages()
+    return sorted(name for name in present.keys() | wanted if present.get(name) != wanted.get(name))
+
+
+def _page(title: str, *blocks: str) -> str:
+    return "\n\n".join([f"# {title}", _ORIGIN, *blocks]) + "\n"
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    header = list(header)
+    lines = [header, ["---"] * len(header), *([_cell(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return " ".join(str(value).split()).replace("|", "\\|")
+
+
+def _definitions(entries: Iterable[tuple[str, object]]) -> str:
+    return "\n".join(f"- {name}: {_cell(value)}" for name, value in entries)
+
+
+def _cli() -> str:
+    blocks = [block for command in _commands("tussle", typer.main.get_command(app)) for block in command]
+    return _page("The command `tussle`", *blocks)
+
+
+def _commands(name: str, command: Any) -> Iterator[list[str]]:
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [param for param in command.params if param.param_type_name == "option"]
+    subcommands = getattr(command, "commands", {})
+    words = [name, *(["COMMAND"] if subcommands else [_metavar(param) for param in arguments])]
+    usage = " ".join([*words, *(["[OPTIONS]"] if options else [])])
+    rows = [
+        *((f"`{_metavar(param)}`", param.help or "", "") for param in arguments),
+        *((f"`{_spelling(param)}`", param.help or "", _default(param)) for param in options),
+    ]
+    table = [_table(["", "", "default"], rows)] if rows else []
+    yield [f"## {name}", f"```\n{usage}\n```", command.help or "", *table]
+    for each in subcommands:
+        yield from _commands(f"{name} {each}", subcommands[each])
+
+
+def _metavar(param: Any) -> str:
+    return param.metavar or param.name.upper()
+
+
+def _spelling(param: Any) -> str:
+    flags = ", ".join(param.opts)
+    return flags if param.is_flag else f"{flags} {_metavar(param)}"
+
+
+def _default(param: Any) -> str:
+    if isinstance(param.show_default, str):
+        return param.show_default
+    return "" if param.default in (None, False, ()) or callable(param.default) else f"`{param.default}`"
+
+
+def _scenario() -> str:
+    schema = Scenario.model_json_schema()
+    blocks = [block for table in _tables(schema, schema) for block in table]
+    return _page(
+        "Scenario files",
+        "A scenario is a TOML file. Where the column *list* says yes, a list of values may stand where one "
+        "could: one run for each, and for each combination if there are several. Unknown keys are refused. "
+        "`tussle scenario check FILE` says what a file stands for, `tussle scenario schema` prints its JSON "
+        "schema, and [the ready scenarios](scenarios.md) are examples.",
+        "## Units",
+        _table(["", "like", "units"], _units()),
+        *blocks,
+    )
+
+
+def _units() -> Iterator[tuple[str, str, str]]:
+    for dimension in (units.RATE, units.TIME, units.SIZE, units.FRACTION, units.BUFFER):
+        yield dimension.name, f'`"{dimension.example}"`', f"`{'`, `'.join(dimension.advertised.split(', '))}`"
+
+
+def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
+    """Give the blocks of a table of the schema, then those of the tables in it; `key` is its TOML header."""
+    rows, inner = [], []
+    for name, field in table["properties"].items():
+        single, is_list = _single(field)
+        below = f"{key.strip('[]')}.{name}".lstrip(".")
+        if "$ref" in single:
+            header = f"[[{below}]]" if field.get("type") == "array" else f"[{below}]"
+            inner.append((header, root["$defs"][single["$ref"].rpartition("/")[2]], field["description"]))
+        else:
+            values = "yes" if is_list else ""
+            rows.append((f"`{name}`", field["description"], _values(single), values, _written_default(field)))
+    heading = f"## `{key}`" if key else "## At the top"
+    shown = [_table(["key", "", "value", "list", "default"], rows)] if rows else []
+    yield [heading, table.get("description", ""), *shown]
+    for header, below, purpose in inner:
+        # A kind of table that stands in several places says little of this one.
+        about = (
+            f"{' '.join(purpose.split())} {below['description']}"
+            if _is_shared(below)
+            else below["description"]
+        )
+        yield from _tables(root, {**below, "description": about}, header)
+
+
+def _is_shared(table: Schema) -> bool:
+    return json.dumps(Scenario.model_json_schema()).count(f'"#/$defs/{table["title"]}"') > 1
+
+
+def _single(field: Schema) -> tuple[Schema, bool]:
+    """Return the schema of one value, and whether a list of such may stand in its place."""
+    alternatives = [each for each in field.get("anyOf", [field]) if each.get("type") != "null"]
+    if field.get("type") == "array":
+        return field["items"], False
+    is_list = any(each.get("type") == "array" for each in alternatives)
+    return alternatives[0], is_list
+
+
+def _values(single: Schema) -> str:
+    if single.get("additionalProperties"):
+        return "a table of whole numbers"
+    if "enum" in single:
+        return ", ".join(f'`"{each}"`' for each in single["enum"])
+    if "examples" in single:
+        return "like " + ", ".join(f'`"{each}"`' for each in single["examples"])
+    if single.get("type") == "integer":
+        return f"{single['minimum']} to {single['maximum']}"
+    return "text"
+
+
+def _written_default(field: Schema) -> str:
+    """Return a default that is a value; the description tells of the others."""
+    default = field.get("default")
+    return "" if default in (None, {}) else f'`"{default}"`' if isinstance(default, str) else f"`{default}`"
+
+
+def _algorithms() -> str:
+    blocks = []
+    for entry in catalog().algorithms.values():
+        facts = [("Source", entry["source"]), ("Agrees with", entry["agrees_with"])]
+        if (ROOT / "docs" / "deviations" / f"{entry['name']}.toml").exists():
+            facts.append(("Departs", f"see [departures](deviations.md#{entry['name']})"))
+        blocks += [f"## {entry['name']}", entry["idea"], _definitions(facts)]
+        if entry["parameters"]:
+            rows = [
+                (f"`{p['name']}`", p["meaning"], p["default"], p["min"], p["max"])
+                for p in entry["parameters"]
+            ]
+            blocks.append(_table(["parameter", "", "default", "least", "most"], rows))
+    lead = "What `algorithm` in a scenario may name. Parameters go into `parameters` and are Linux's."
+    return _page("Algorithms", lead, *blocks)
+
+
+def _queues() -> str:
+    rows = [(f"`{each['name']}`", each["idea"], each["source"]) for each in catalog().queues.values()]
+    return _page("Queues", "What `queue.kind` in a scenario may name.", _table(["queue", "", "source"], rows))
+
+
+def _profiles() -> str:
+    blocks = []
+    for profile in profiles().values():
+        rows = [(f"`{key}`", f"`{value}`") for key, value in _flat(profile.path)]
+        blocks += [f"## {profile.name}", profile.about, _table(["key", "value"], rows), profile.source]
+    return _page(
+        "Profiles", "Paths by name: what `path.profile` fills in where a scenario is silent.", *blocks
+    )
+
+
+def _flat(table: dict[str, Any], prefix: str = "path.") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _metrics() -> str:
+    blocks = []
+    for metric in METRICS.values():
+        facts = [
+            ("Unit", metric.unit),
+            ("One value for each", ", ".join(metric.per)),
+            ("Better", metric.better),
+        ]
+        blocks += [f"## {metric.name}", metric.definition, _definitions([*facts, ("Source", metric.source)])]
+    return _page("Metrics", "What is computed from a dataset, whatever engine wrote it.", *blocks)
+
+
+def _figures() -> str:
+    blocks = []
+    for figure in FIGURES.values():
+        tables = ", ".join(f"`{table}`" for table in ("runs", "flows", *figure.needs))
+        draw = f"```\ntussle plot DIR {figure.name} -o {figure.name}.svg\n```"
+        blocks += [f"## {figure.name}", figure.shows, draw, f"Reads the tables {tables}."]
+    return _page("Figures", "What `tussle plot` draws, as SVG, PNG, PDF or HTML.", *blocks)
+
+
+def _scenarios() -> str:
+    blocks = []
+    for name, file in ready_scenarios().items():
+        blocks += [f"## {name}", f"```toml\n{file.read_text('utf-8').strip()}\n```"]
+    return _page("Ready scenarios", "They run by name: `tussle run NAME`.", *blocks)
+
+
+def _dataset() -> str:
+    blocks = []
+    for table in TABLES.values():
+        rows = [
+            (f"`{each.name}`", each.dtype.__name__, each.meaning, each.nulls or "") for each in table.columns
+        ]
+        if table.more:
+            rows.append(("…", table.more.dtype.__name__, table.more.meaning, "not known"))
+        columns = _table(["column", "type", "", "empty where"], rows)
+        blocks += [f"## {table.name}", f"`{table.file_name}`: {table.rows}.", columns]
+    return _page(
+        "Datasets",
+        f"The folder that `tussle run` and `tussle matrix` write (format {FORMAT}): five Parquet tables, "
+        "`scenario.toml` as it was run, and `provenance.json`: versions, seed, engine, host, digests of the "
+        "tables, and the command that repeats them. Units stand in the columns' names.",
+        *blocks,
+    )
+
+
+def _run() -> str:
+    sources = ROOT / "crates" / "tussle-core" / "src"
+    files = [sources / "run.rs", *sorted(sources.glob("path/*.rs")), *sorted(sources.glob("queue/*.rs"))]
+    blocks = []
+    for file in files:
+        kind = "" if file.stem == "run" else f'`kind = "{file.stem}"`, in {file.parent.name}/{file.name}'
+        for declared in rust_types.serialized(file.read_text("utf-8")):
+            rows = [
+                (f"`{name}`", f"`{type_}`" if type_ else "", about) for name, type_, about in declared.parts
+            ]
+            title = f"## {kind}" if kind else f"## {declared.name}"
+            blocks += [title, declared.about, _table(["", "type", ""], rows)]
+    return _page(
+        "Runs",
+        "A run is one resolved point of a scenario, as JSON: what an engine gets. People write scenarios; "
+        "this is for whoever writes an engine. Numbers are SI; unknown fields are refused.",
+        *blocks,
+    )
+
+
+def _deviations() -> str:
+    blocks = []
+    for file in sorted((ROOT / "docs" / "deviations").glob("*.toml")):
+        rows = [
+            (each["what"], each["why"], each["size"])
+            for each in tomllib.loads(file.read_text("utf-8"))["departure"]
+        ]
+        blocks += [f"## {file.stem}", _table(["what", "why", "how much it matters"], rows)]
+    return _page("Departures from Linux 6.1", "Every one that is known, from docs/deviations.", *blocks)
+
+
+_PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": _cli,
+    "scenario.md": _scenario,
+    "scenarios.md": _scenarios,
+    "profiles.md": _profiles,
+    "algorithms.md": _algorithms,
+    "queues.md": _queues,
+    "deviations.md": _deviations,
+    "metrics.md": _metrics,
+    "figures.md": _figures,
+    "dataset.md": _dataset,
+    "run.md": _run,
+}
+
+
+def main() -> None:
+    """Write the pages, or say which are stale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is not current")
+    if not parser.parse_args().check:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        for file in FOLDER.glob("*.md"):
+            file.unlink()
+        for name, text in pages().items():
+            (FOLDER / name).write_text(text, encoding="utf-8")
+    elif names := stale():
+        sys.exit(f"docs/reference is not current ({', '.join(names)}): run `make docs`")
+
+
+if __name__ == "__main__":
+    main()
