@@ -12,14 +12,15 @@ const MAX_WAIT: Time = Time::from_ms(500);
 /// Packets acknowledged at once at the start and when something is wrong (Linux: `TCP_MAX_QUICKACKS`).
 pub(crate) const QUICK_ACKS: u32 = 16;
 
-/// The delayed-ACK state of a receiver.
+/// The delayed-ACK state of a receiver. Spans are counted in timer ticks, as Linux counts them.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayedAck {
     /// ACKs still to be sent at once (Linux: `icsk_ack.quick`).
     quick: u32,
     /// How long an ACK may wait, from the gaps between packets (Linux: `icsk_ack.ato`); zero at first.
-    wait: Time,
-    last_data: Time,
+    wait: u64,
+    /// The tick at which data last came.
+    last_data: u64,
     /// The tick at which the waiting ACK is due.
     due: Option<u64>,
     fires: Time,
@@ -41,8 +42,8 @@ impl DelayedAck {
     pub(crate) fn new(hz: u32) -> DelayedAck {
         DelayedAck {
             quick: 0,
-            wait: Time::ZERO,
-            last_data: Time::ZERO,
+            wait: 0,
+            last_data: 0,
             due: None,
             fires: Time::NEVER,
             ticks: Ticks::new(hz),
@@ -57,22 +58,24 @@ impl DelayedAck {
     /// A packet arrived in order.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Time, path: Path) {
-        let half = Time::from_ns(MIN_WAIT.ns() / 2);
-        if self.wait == Time::ZERO {
+        let shortest = self.ticks.span(MIN_WAIT);
+        let rto = self.ticks.span(path.rto);
+        let tick = self.ticks.at(now);
+        if self.wait == 0 {
             self.be_quick(path.quick_acks);
-            self.wait = MIN_WAIT;
+            self.wait = shortest;
         } else {
-            let gap = now.since(self.last_data);
-            if gap <= half {
-                self.wait = Time::from_ns(self.wait.ns() / 2) + half;
+            let gap = tick - self.last_data;
+            if gap <= shortest / 2 {
+                self.wait = self.wait / 2 + shortest / 2;
             } else if gap < self.wait {
-                self.wait = (Time::from_ns(self.wait.ns() / 2) + gap).min(path.rto);
-            } else if gap > path.rto {
+                self.wait = (self.wait / 2 + gap).min(rto);
+            } else if gap > rto {
                 // The sender probably starts again.
                 self.be_quick(path.quick_acks);
             }
         }
-        self.last_data = now;
+        self.last_data = tick;
     }
 
     /// The next `packets` are acknowledged at once.
@@ -83,7 +86,7 @@ impl DelayedAck {
     /// Something is wrong: acknowledge the next `packets` at once.
     pub(crate) fn on_trouble(&mut self, packets: u32) {
         self.be_quick(packets);
-        self.wait = MIN_WAIT;
+        self.wait = self.ticks.span(MIN_WAIT);
     }
 
     pub(crate) fn is_quick(&self) -> bool {
@@ -96,7 +99,7 @@ impl DelayedAck {
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
-                self.wait = MIN_WAIT;
+                self.wait = self.ticks.span(MIN_WAIT);
             }
         }
         self.due = None;
@@ -106,17 +109,16 @@ impl DelayedAck {
     /// Lets an ACK wait; `Now` if one that waits is almost due.
     #[inline]
     pub(crate) fn delay(&mut self, now: Time, path: Path) -> Decision {
+        let shortest = self.ticks.span(MIN_WAIT);
         let mut wait = self.wait;
-        if wait > MIN_WAIT {
-            let longest =
-                if path.srtt > Time::ZERO { path.srtt.max(MIN_WAIT).min(MAX_WAIT) } else { MAX_WAIT };
-            wait = wait.min(longest);
+        if wait > shortest {
+            let longest = if path.srtt > Time::ZERO { path.srtt.max(MIN_WAIT).min(MAX_WAIT) } else { MAX_WAIT };
+            wait = wait.min(self.ticks.span(longest));
         }
         let tick = self.ticks.at(now);
-        let wait_ticks = self.ticks.span(wait);
-        let mut due = tick + wait_ticks;
+        let mut due = tick + wait;
         if let Some(waiting) = self.due {
-            if waiting <= tick + wait_ticks / 4 {
+            if waiting <= tick + wait / 4 {
                 return Decision::Now;
             }
             due = due.min(waiting);
@@ -128,7 +130,7 @@ impl DelayedAck {
 
     /// The timer fired: the sender is slower than was thought.
     pub(crate) fn on_timer(&mut self, path: Path) {
-        self.wait = (self.wait + self.wait).min(path.rto);
+        self.wait = (2 * self.wait).min(self.ticks.span(path.rto));
         self.due = None;
         self.fires = Time::NEVER;
     }

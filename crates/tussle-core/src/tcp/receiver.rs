@@ -401,13 +401,21 @@ mod tests {
         assert_eq!(acks, [18, 20, 22, 24]);
     }
 
-    /// Received at 240 ms, tick 60; 40 ms are 10 ticks, fired one later: 284 ms.
+    /// Received at 232 ms, tick 58; 40 ms are 10 ticks, fired one later: 276 ms.
     #[test]
     fn a_lone_packet_is_acknowledged_after_forty_milliseconds() {
         let mut story = Story::settled();
-        assert_eq!(story.data(16, 240.0), []);
+        assert_eq!(story.data(16, 232.0), []);
         let (at, acks) = story.wait();
-        assert_eq!((at, acknowledged(&acks)), (Time::from_ms(284), vec![17]));
+        assert_eq!((at, acknowledged(&acks)), (Time::from_ms(276), vec![17]));
+    }
+
+    /// At 240 ms, 7 ticks after the packet before (tick 53): it may wait 10 / 2 + 7 = 12 ticks, from tick 60.
+    #[test]
+    fn a_slower_sender_lets_acks_wait_longer() {
+        let mut story = Story::settled();
+        assert_eq!(story.data(16, 240.0), []);
+        assert_eq!(story.wait().0, Time::from_ms(292));
     }
 
     #[test]
