@@ -25,6 +25,8 @@ impl RunError {
 
 /// Largest IP packet.
 const MAX_PACKET_BYTES: u32 = 65_535;
+/// Most rows of the time series of one run: some gigabytes.
+const MAX_ROWS: u64 = 20_000_000;
 /// Longest run: a year, so that sums of times cannot overflow.
 const MAX_DURATION_NS: u64 = 366 * 24 * 3_600 * 1_000_000_000;
 
@@ -44,8 +46,8 @@ impl Run {
         if self.steady.from_ns >= self.steady.to_ns || self.steady.to_ns > self.duration_ns {
             return fail("steady", "begins after it ends, or ends after the run".to_owned());
         }
-        if self.record.sampling == Sampling::EveryNs(0) {
-            return fail("record.sampling.every_ns", "0 ns; give at least 1".to_owned());
+        if let Sampling::EveryNs(every_ns) = self.record.sampling {
+            self.check_rows(every_ns)?;
         }
         let mut elements = HashMap::new();
         for (i, element) in self.elements.iter().enumerate() {
@@ -63,6 +65,16 @@ impl Run {
             }
             self.check_flow(flow, &elements)
                 .map_err(|RunError { at, problem }| RunError::new(format!("flows.{i}.{at}"), problem))?;
+        }
+        Ok(())
+    }
+
+    fn check_rows(&self, every_ns: u64) -> Result<(), RunError> {
+        let rows_at_once = (self.flows.len() + self.elements.len()).max(1) as u64;
+        let shortest_ns = (self.duration_ns / (MAX_ROWS / rows_at_once).max(1)).max(1);
+        if every_ns < shortest_ns {
+            let problem = format!("{every_ns} ns makes more than {MAX_ROWS} rows; give at least {shortest_ns}");
+            return Err(RunError::new("record.sampling.every_ns", problem));
         }
         Ok(())
     }
