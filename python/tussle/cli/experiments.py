@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from tussle.catalog import catalog
-from tussle.cli.terminal import complain, progress_console, show
+from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, shown, unknown
 from tussle.scenario import Scenario, ready_scenario, value_of_text
 
@@ -117,11 +117,11 @@ def _how_to_go_on(folder: Path) -> str:
 
 def _carry_out(scenario: Scenario, folder: Path, workers: int | None) -> None:
     """Sweep, report, and say in short what came out."""
-    from tussle.cli.summary import summary
-    from tussle.report import write
-    from tussle.sweep import ProgressBar, SweepSettings, sweep
-
     try:
+        from tussle.cli.summary import summary
+        from tussle.report import write
+        from tussle.sweep import ProgressBar, SweepSettings, sweep
+
         with ProgressBar(progress_console()) as bar:
             dataset = sweep(scenario, folder, SweepSettings(workers=workers, progress=bar))
         page = write(dataset, folder / "report.html")
@@ -129,5 +129,5 @@ def _carry_out(scenario: Scenario, folder: Path, workers: int | None) -> None:
         complain(str(interrupted) or _how_to_go_on(folder))
         raise typer.Exit(_INTERRUPTED) from None
     for table in summary(dataset):
-        show(table)
+        show_whole(table)
     typer.echo(f"report: {page}")

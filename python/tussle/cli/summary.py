@@ -11,6 +11,8 @@ from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
 
 _MOST_ROWS = 40
 """A terminal's worth; the rest is in the report."""
+_WHOLE_FROM = 999.5
+_LEAST_SHOWN = 0.001
 _APART = "do not"
 """The verdict of pairs that cannot share."""
 
@@ -56,23 +58,23 @@ def _cells(table: pl.DataFrame, value: str) -> Iterable[tuple[int, int, float]]:
 
 
 _FLOW_COLUMNS = {
-    "goodput Mbit/s": ("goodput", "goodput_bit_per_s", 1e-6, ".2f"),
-    "share %": ("share", "share", 100, ".1f"),
-    "retransmitted %": ("retransmitted", "retransmitted_fraction", 100, ".3f"),
-    "timeouts": ("timeouts", "steady_timeouts", 1, ".0f"),
-    "RTT median ms": ("rtt", "rtt_p50_ms", 1, ".1f"),
+    "goodput\nMbit/s": ("goodput", "goodput_bit_per_s", 1e-6),
+    "share\n%": ("share", "share", 100),
+    "resent\n%": ("retransmitted", "retransmitted_fraction", 100),
+    "time-\nouts": ("timeouts", "steady_timeouts", 1),
+    "RTT\nms": ("rtt", "rtt_p50_ms", 1),
 }
 _RUN_COLUMNS = {
-    "Jain": ("jain", "jain_index", 1, ".3f"),
-    "link used %": ("utilisation", "utilisation", 100, ".1f"),
-    "queue mean ms": ("queue", "queue_mean_ms", 1, ".1f"),
+    "Jain\nindex": ("jain", "jain_index", 1),
+    "link\n%": ("utilisation", "utilisation", 100),
+    "queue\nms": ("queue", "queue_mean_ms", 1),
 }
-"""Title: metric, its column, factor, format."""
+"""Title, short for terminals of 80 columns: metric, its column, factor."""
 
 
 def _rows(dataset: Dataset) -> Table:
     """Lay out the medians over the repetitions of each point."""
-    axes = axis_columns(dataset)
+    axes = [axis for axis in axis_columns(dataset) if not axis.endswith(".algorithm")]  # it has its column
     runs = dataset.runs.collect()
     flows = (
         dataset.flows.select("run", "flow", "name", "algorithm")
@@ -86,10 +88,11 @@ def _rows(dataset: Dataset) -> Table:
         keys = [key for key in ("point", "flow") if key in values.columns]
         flows = flows.join(values.select(*keys, column), on=keys, how="left")
     numbers = [Column(title, justify="right") for title in (*_FLOW_COLUMNS, *_RUN_COLUMNS)]
-    table = Table(*axes, "flow", "algorithm", *numbers, box=SIMPLE_HEAD)
+    axis_titles = [axis.replace(".", ".\n") for axis in axes]
+    table = Table(*axis_titles, "flow", "algo-\nrithm", *numbers, box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
     for row in flows.head(_MOST_ROWS).iter_rows(named=True):
-        own = [_number(row[column], factor, form) for _, column, factor, form in _FLOW_COLUMNS.values()]
-        shared = [_number(row[column], factor, form) for _, column, factor, form in _RUN_COLUMNS.values()]
+        own = [_number(row[column], factor) for _, column, factor in _FLOW_COLUMNS.values()]
+        shared = [_number(row[column], factor) for _, column, factor in _RUN_COLUMNS.values()]
         first = row["flow"] == 0
         table.add_row(
             *(row[axis] if first else "" for axis in axes),
@@ -99,9 +102,15 @@ def _rows(dataset: Dataset) -> Table:
             *(shared if first else [""] * len(shared)),
         )
     if flows.height > _MOST_ROWS:
-        table.caption = "* not shared: in the median run one gets much less than the other"
+        table.caption = f"and {flows.height - _MOST_ROWS} rows more in the report"
     return table
 
 
-def _number(value: float | None, factor: float, form: str) -> str:
-    return "-" if value is None else format(value * factor, form)
+def _number(value: float | None, factor: float) -> str:
+    """Write three digits, or the whole number; less than a thousandth is said to be so."""
+    if value is None:
+        return "-"
+    number = value * factor
+    if 0 < number < _LEAST_SHOWN:
+        return f"<{_LEAST_SHOWN}"
+    return f"{number:.3g}" if abs(number) < _WHOLE_FROM else f"{number:.0f}"

@@ -5,7 +5,7 @@ import sys
 from rich.console import Console, RenderableType
 
 _WIDE_ENOUGH = 10_000
-"""Columns of a pipe: its reader does the wrapping."""
+"""Columns of what its reader may wrap."""
 
 
 def progress_console() -> Console:
@@ -14,12 +14,17 @@ def progress_console() -> Console:
 
 
 def show(content: RenderableType) -> None:
-    """Print a table or text to the standard output."""
+    """Print prose to the standard output: wrapped to fit a terminal, whole lines into a pipe."""
     console = Console(highlight=False)
     if console.is_terminal:
         console.print(content)
-        return
-    console.width = _WIDE_ENOUGH
+    else:
+        show_whole(content)
+
+
+def show_whole(content: RenderableType) -> None:
+    """Print numbers to the standard output: none is cut, however narrow the terminal."""
+    console = Console(highlight=False, width=_WIDE_ENOUGH)
     with console.capture() as captured:
         console.print(content)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
