@@ -53,14 +53,12 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
         pending = [planned for planned in plan if planned.index not in finished]
         _check(settings.engine, pending)
         settings.progress.begin(len(plan), len(plan) - len(pending))
-        _execute(pending, partial, settings)
-        settings.progress.merge()
-        tables = merged(Stored(partial, plan))
-        save(
-            folder,
-            Contents(origin.scenario_toml, provenance(origin, folder), tables),
-            staging=partial.folder / "dataset",
-        )
+        with _saying_what_is_kept(partial):
+            _execute(pending, partial, settings)
+            settings.progress.merge()
+            tables = merged(Stored(partial, plan))
+            contents = Contents(origin.scenario_toml, provenance(origin, folder), tables)
+            save(folder, contents, staging=partial.folder / "dataset")
         partial.remove()
     return Dataset.open(folder)
 
@@ -84,16 +82,13 @@ def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
 
 
 def _execute(pending: Sequence[PlannedRun], partial: Partial, settings: SweepSettings) -> None:
-    """Execute and store the pending runs."""
-    try:
-        with _dispatch(len(pending), settings) as dispatch:
-            for planned, packed in dispatch.results(pending):
-                partial.store(planned.index, packed)
-                settings.progress.advance()
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted; {_kept(partial)}") from None
+    """Execute and store the pending runs; raises TussleError with the first problem, after the others."""
+    with _dispatch(len(pending), settings) as dispatch:
+        for planned, packed in dispatch.results(pending):
+            partial.store(planned.index, packed)
+            settings.progress.advance()
     if dispatch.problems:
-        raise TussleError(f"{dispatch.problems[min(dispatch.problems)]}; {_kept(partial)}")
+        raise TussleError(dispatch.problems[min(dispatch.problems)])
 
 
 @contextmanager
@@ -109,8 +104,21 @@ def _dispatch(runs: int, settings: SweepSettings) -> Iterator[Dispatch]:
         yield Dispatch(Inline(), settings.engine, 1)
 
 
+@contextmanager
+def _saying_what_is_kept(partial: Partial) -> Iterator[None]:
+    """Add to whatever ends the sweep how much of it is not lost."""
+    try:
+        yield
+    except TussleError as error:
+        raise TussleError(f"{error}; {_kept(partial)}") from error
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; {_kept(partial)}") from None
+
+
 def _kept(partial: Partial) -> str:
+    finished = len(partial.finished())
+    if finished == 0:
+        return "no run was finished"
     return (
-        f"runs finished so far ({len(partial.finished())}) are kept in {partial.folder}: "
-        "repeat the same command to go on from there"
+        f"{finished} finished runs are kept in {partial.folder}: repeat the same command to go on from there"
     )

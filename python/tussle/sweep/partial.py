@@ -45,8 +45,12 @@ class Partial:
         with explained(self.folder):
             path.parent.mkdir(parents=True, exist_ok=True)
             unfinished = path.with_suffix(".part")
-            unfinished.write_bytes(packed)
-            unfinished.replace(path)
+            try:
+                unfinished.write_bytes(packed)
+                unfinished.replace(path)
+            except BaseException:
+                unfinished.unlink(missing_ok=True)
+                raise
 
     def read(self, run: int, table: str) -> pl.DataFrame:
         """Return one table of a run; raises TussleError when the file is damaged."""
