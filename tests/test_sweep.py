@@ -116,7 +116,7 @@ class Forgetful(Executor):
 
 def test_an_executor_that_fails_is_quoted_and_finished_runs_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with pytest.raises(TussleError, match=r"run 2 .*ConnectionError: the cluster is gone .*are kept in"):
+    with pytest.raises(TussleError, match=r"run 2 .*ConnectionError: the cluster is gone .*, kept in"):
         sweep(SCENARIO, folder, SweepSettings(executor=Forgetful(), engine=FakeEngine()))
     assert stored(folder) >= 2
 
@@ -219,7 +219,7 @@ def test_ctrl_c_keeps_finished_runs_and_prints_one_trace_at_most(reference: Data
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt, match=r"4 finished runs are kept in .* repeat the same command"):
+    with pytest.raises(KeyboardInterrupt, match=r"finished runs: 4, kept in .* repeat the same command"):
         sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(is_interrupted_on_20_mbit_per_s)))
 
 
@@ -232,7 +232,7 @@ def test_a_failing_run_is_named_and_the_others_are_kept(tmp_path: Path, workers:
     assert "path.rate = 20 Mbit/s" in sentence
     assert "seed" in sentence
     assert "20 Mbit/s is too much for this engine" in sentence
-    assert f"{stored(folder)} finished runs are kept in" in sentence
+    assert f"finished runs: {stored(folder)}, kept in" in sentence
     assert stored(folder) >= 4
 
 
@@ -381,7 +381,7 @@ def test_without_room_for_a_file_nothing_is_lost(
     assert result.stderr.startswith("cannot write ")
     assert "make room there" in result.stderr
     assert (
-        f"{kept} finished runs are kept" if kept else "no run was finished"
+        f"finished runs: {kept}, kept" if kept else "no run was finished"
     ) in result.stderr or limit == 300
     assert not folder.exists()
     assert stored(folder) == kept

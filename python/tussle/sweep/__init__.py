@@ -119,6 +119,4 @@ def _kept(partial: Partial) -> str:
     finished = len(partial.finished())
     if finished == 0:
         return "no run was finished"
-    return (
-        f"{finished} finished runs are kept in {partial.folder}: repeat the same command to go on from there"
-    )
+    return f"finished runs: {finished}, kept in {partial.folder}; repeat the same command to go on from there"
