@@ -149,7 +149,7 @@ def sweep(points: Sequence[dict[str, str]], repetitions: int = 1) -> PlausibleDa
 
 def _fluid(run: int, names: Sequence[str], repetition: int) -> dict[str, list[Row]]:
     """Windows that grow by `GROWTH_PACKETS` a step and are cut to `KEPT` when the buffer is full."""
-    starts = [0.0, 10.0, 10.0, 10.0, 10.0][: len(names)]
+    starts = [0.0, *[10.0] * (len(names) - 1)]
     windows = [10.0] * len(names)
     thresholds: list[int | None] = [None] * len(names)
     delivered, retransmitted = [0] * len(names), [0] * len(names)

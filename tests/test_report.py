@@ -15,7 +15,11 @@ import pytest
 
 from plausible import PlausibleDataset, by_hand, flow_row, matrix, run_row, sweep
 from tussle.errors import TussleError
+from tussle.metrics import REGISTRY
 from tussle.report import write
+from tussle.scenario import Scenario
+from tussle.sweep import SweepSettings
+from tussle.sweep import sweep as simulate
 
 FOUR = ["reno", "cubic", "bic", "vegas"]
 MEGABYTE = 1_000_000
@@ -171,6 +175,24 @@ def test_flows_that_measured_no_rtt_have_none_in_the_table(tmp_path: Path):
     data = matrix(["reno"])
     silent = data.flows.with_columns(rtt_p50_ms=pl.lit(None, pl.Float64))
     assert ">none<" in write(replace(data, flows=silent), tmp_path / "report.html").read_text()
+
+
+def test_real_results_become_a_page_whose_numbers_obey_physics(tmp_path: Path):
+    """Two algorithms over 10 Mbit/s: goodput within 1448/1500 of the link, the queue within its buffer."""
+    scenario = Scenario.from_dict(
+        {
+            "duration": "10 s",
+            "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "50 packets"}},
+            "flows": [{"algorithm": ["reno", "vegas"]}, {"algorithm": ["reno", "vegas"], "start": "1 s"}],
+        }
+    )
+    data = simulate(scenario, tmp_path / "pairs", SweepSettings(workers=1))
+    assert (REGISTRY["total"].compute(data)["total_goodput_bit_per_s"] <= 10e6 * 1448 / 1500).all()
+    assert (REGISTRY["queue"].compute(data)["queue_max_packets"] <= 50).all()
+    assert REGISTRY["utilisation"].compute(data)["utilisation"].is_between(0.9, 1).all()
+    text = write(data, tmp_path / "report.html").read_text()
+    assert re.search(r'href="#pair-vegas-reno" aria-label="vegas first [\d.]+, reno second', text)
+    assert text.count('id="charts-') == 4
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

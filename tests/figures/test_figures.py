@@ -164,3 +164,23 @@ def test_thinned_series_keep_their_ends_and_extremes():
 def test_short_series_are_left_alone():
     short = pl.DataFrame({"time_s": [0, 1, 2], "value": [5, 6, 7]})
     assert thin(short, "value", 3).equals(short)
+
+
+def test_a_crowd_is_told_apart_by_algorithm():
+    data = sweep([{f"flows.{i}.algorithm": "cubic" if i % 2 else "reno" for i in range(9)}])
+    for name in ("throughput", "window"):
+        text = draw(name, data).to_json()
+        assert '"domain": [\n' in text
+        assert "strokeDash" not in re.sub(r'"strokeDash": \[[^]]*\]', "", text)
+        assert "slow start threshold" not in text
+
+
+def test_a_window_is_shown_from_the_start_of_its_flow():
+    early = PAIRS.samples.filter(pl.col("flow") == 0).with_columns(flow=pl.lit(1, pl.Int64))
+    before = replace(PAIRS, samples=pl.concat([PAIRS.samples.filter(pl.col("flow") == 0), early]))
+    windows = next(
+        table
+        for table in tables_in(draw("window", before, View(point=1)).to_dict())
+        if "window" in table.columns
+    )
+    assert windows.filter(pl.col("series") == "vegas (second)")["time_s"].min() == 10.0

@@ -31,9 +31,17 @@ def test_bytes_are_neither_lost_nor_made_by_longer_intervals():
     assert (table["goodput_bit_per_s"] * table["interval_s"] / 8).sum() == pytest.approx(3_000_000)
 
 
-def test_samples_on_change_are_read_as_the_last_value_known():
-    table = series((0.0, 0), (0.05, 1000), (0.9, 3000), (1.0, 3000), (2.0, 3000))
-    assert table["goodput_bit_per_s"].sum() * table["interval_s"][0] / 8 == pytest.approx(3000)
+def test_intervals_between_samples_get_their_part():
+    """Samples every 0.3 s at an even 8 Mbit/s stay even in intervals of 0.5 s."""
+    table = series(*[(step * 3 / 10, step * 300_000) for step in range(6)])
+    assert table["interval_s"].unique().to_list() == [0.5]
+    assert table["goodput_bit_per_s"].to_list() == pytest.approx([8e6] * 3)
+
+
+def test_an_interval_holds_two_round_trips():
+    """With 40 ms of base RTT, samples every 10 ms become intervals of 100 ms."""
+    table = series(*[(step / 100, step * 1000) for step in range(101)])
+    assert table["interval_s"].unique().to_list() == [0.1]
 
 
 def test_nothing_is_shown_before_a_flow_starts():
@@ -43,7 +51,7 @@ def test_nothing_is_shown_before_a_flow_starts():
 
 def test_without_samples_the_series_is_empty():
     empty = {"run": pl.UInt32, "flow": pl.UInt32, "time_s": pl.Float64, "delivered_bytes": pl.UInt64}
-    data = by_hand(flows=[flow_row(0, 0)])
+    data = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)])
     assert compute(
         type(data)(data.runs, data.flows, pl.LazyFrame(schema=empty), data.links, data.events)
     ).is_empty()

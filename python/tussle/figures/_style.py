@@ -11,6 +11,7 @@ from tussle.figures._words import Line
 from tussle.metrics import Tables
 
 _MOST_IN_LEGEND = 8
+_LEGEND = alt.Legend(orient="top", title=None)
 
 Y_AXIS_PX = 40
 """Room for the labels of vertical axes, so that charts above each other line up."""
@@ -46,29 +47,58 @@ def time_axis(tables: Tables) -> alt.X:
     return alt.X("time_s", type="quantitative", title="time (s)", axis=axis, scale=scale)
 
 
-def flow_encoding(look: list[Line]) -> tuple[alt.Color, alt.StrokeDash]:
-    """Give the colour and dashes of the column `series`, with a legend for a few flows."""
-    labels = [line.label for line in look]
-    legend = alt.Legend(orient="top", title=None) if 1 < len(look) <= _MOST_IN_LEGEND else None
-    colours = alt.Scale(domain=labels, range=[line.colour for line in look])
-    dashes = alt.Scale(domain=labels, range=[list(line.dash) or [1, 0] for line in look])
-    return (
-        alt.Color("series", type="nominal", scale=colours, legend=legend),
-        alt.StrokeDash("series", type="nominal", scale=dashes, legend=legend),
+def flow_columns(look: list[Line]) -> list[pl.Expr]:
+    """Name the flow of each row: `series`, and `algorithm` where there is a crowd."""
+    named = [_named({line.flow: line.label for line in look}).alias("series")]
+    if is_crowd(len(look)):
+        named.append(_named({line.flow: line.algorithm for line in look}).alias("algorithm"))
+    return named
+
+
+def flow_encoding(look: list[Line]) -> list[alt.Color | alt.StrokeDash | alt.Detail]:
+    """Tell the flows apart: each by colour and dashes, or, in a crowd, the algorithms by their colour."""
+    if is_crowd(len(look)):
+        colours = {line.algorithm: line.colour for line in look}
+        return [_colour("algorithm", colours), alt.Detail("series", type="nominal")]
+    legend = _LEGEND if len(look) > 1 else None
+    dashes = alt.Scale(
+        domain=[line.label for line in look], range=[list(line.dash) or [1, 0] for line in look]
     )
+    colour = _colour("series", {line.label: line.colour for line in look})
+    return [colour.legend(legend), alt.StrokeDash("series", type="nominal", scale=dashes, legend=legend)]
+
+
+def is_crowd(flows: int) -> bool:
+    """Say whether there are more flows than a legend can name."""
+    return flows > _MOST_IN_LEGEND
+
+
+def _named(names: dict[int, str]) -> pl.Expr:
+    return pl.col("flow").replace_strict(names, return_dtype=pl.String)
+
+
+def _colour(column: str, colours: dict[str, str]) -> alt.Color:
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(column, type="nominal", scale=scale, legend=_LEGEND)
 
 
 def levels(heights: dict[str, float]) -> alt.LayerChart:
-    """Draw guide lines across the figure at these heights, each named beyond its right end."""
-    data = inline(pl.DataFrame({"level": list(heights.values()), "label": list(heights)}))
-    height = alt.Y("level", type="quantitative")
-    chart = alt.Chart(data)
-    return layered(
-        chart.mark_rule(color=GUIDE, strokeDash=[4, 3], strokeWidth=1).encode(height),
-        chart.mark_text(color=GUIDE, align="left", dx=5, fontSize=11).encode(
-            height, alt.XValue("width"), alt.Text("label", type="nominal")
-        ),
-    )
+    """Draw guide lines across the figure at these heights, each named beyond its right end.
+
+    The first is named below its line and the others above, so that names of close lines do not meet.
+    """
+    parts = []
+    for place, (label, height) in enumerate(heights.items()):
+        chart = alt.Chart(inline(pl.DataFrame({"level": [height], "label": [label]})))
+        level = alt.Y("level", type="quantitative")
+        shift = -5 if place else 5
+        parts.append(chart.mark_rule(color=GUIDE, strokeDash=[4, 3], strokeWidth=1).encode(level))
+        parts.append(
+            chart.mark_text(color=GUIDE, align="left", dx=5, dy=shift, fontSize=11).encode(
+                level, alt.XValue("width"), alt.Text("label", type="nominal")
+            )
+        )
+    return layered(*parts)
 
 
 def layered(*parts: alt.Chart | alt.LayerChart) -> alt.LayerChart:

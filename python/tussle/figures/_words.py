@@ -11,47 +11,35 @@ from tussle.metrics import Tables, axis_columns
 _PAIR = 2
 
 
-@dataclass(frozen=True)
-class Line:
-    """How a flow is drawn."""
-
-    label: str
-    colour: str
-    dash: tuple[int, ...]
-
-
 _DASHES = ((), (6, 3), (2, 2), (8, 3, 2, 3))
 
 
-def lines(tables: Tables) -> list[Line]:
-    """Say how to draw each flow of a run, in the order of the flows.
+@dataclass(frozen=True)
+class Line:
+    """How a flow is drawn: in its algorithm's colour, with dashes that tell it from others of that colour."""
 
-    The colour is the algorithm's; flows of one algorithm differ in their dashes.
-    """
-    flows = tables.flows.select("flow", "name", "algorithm").sort("flow").collect()
+    flow: int
+    algorithm: str
+    label: str
+    dash: tuple[int, ...]
+
+    @property
+    def colour(self) -> str:
+        """The colour of the algorithm."""
+        return algorithm_colour(self.algorithm)
+
+
+def lines(tables: Tables) -> list[Line]:
+    """Say how to draw each flow of a run, in the order of the flows."""
+    flows = tables.flows.select("flow", "name", "algorithm").sort("flow").collect().rows()
     drawn: Counter[str] = Counter()
     found = []
-    for place, (_, name, algorithm) in enumerate(flows.iter_rows()):
+    for place, (flow, name, algorithm) in enumerate(flows):
         dash = _DASHES[drawn[algorithm] % len(_DASHES)]
         drawn[algorithm] += 1
-        found.append(
-            Line(_label(name, algorithm, _Place(place, len(flows))), algorithm_colour(algorithm), dash)
-        )
+        role = ("first", "second")[place] if len(flows) == _PAIR else name
+        found.append(Line(flow, algorithm, f"{algorithm} ({role})" if len(flows) > 1 else algorithm, dash))
     return found
-
-
-@dataclass(frozen=True)
-class _Place:
-    index: int
-    of: int
-
-
-def _label(name: str, algorithm: str, place: _Place) -> str:
-    if place.of == 1:
-        return algorithm
-    if place.of == _PAIR:
-        return f"{algorithm} ({('first', 'second')[place.index]})"
-    return f"{algorithm} ({name})"
 
 
 def network_in_words(tables: Tables) -> str:

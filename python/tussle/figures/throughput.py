@@ -8,7 +8,16 @@ import polars as pl
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline
-from tussle.figures._style import Y_AXIS_PX, flow_encoding, layered, levels, measured, sized, time_axis
+from tussle.figures._style import (
+    Y_AXIS_PX,
+    flow_columns,
+    flow_encoding,
+    layered,
+    levels,
+    measured,
+    sized,
+    time_axis,
+)
 from tussle.figures._words import lines
 from tussle.metrics import REGISTRY, Tables
 
@@ -23,9 +32,8 @@ def draw(tables: Tables, view: View) -> Chart:
 def _panel(tables: Tables, view: View) -> Chart:
     series = REGISTRY["goodput_over_time"].compute(tables)
     look = lines(tables)
-    labels = dict(enumerate(line.label for line in look))
     shown = series.select(
-        pl.col("flow").replace_strict(labels, return_dtype=pl.String).alias("series"),
+        *flow_columns(look),
         pl.col("time_s").round(4),
         (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput"),
     )

@@ -8,18 +8,32 @@ import polars as pl
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline, thin
-from tussle.figures._style import Y_AXIS_PX, flow_encoding, layered, levels, measured, sized, time_axis
+from tussle.figures._style import (
+    Y_AXIS_PX,
+    flow_columns,
+    flow_encoding,
+    is_crowd,
+    layered,
+    levels,
+    measured,
+    sized,
+    time_axis,
+)
 from tussle.figures._words import lines
 from tussle.metrics import Tables
 
 _PACKET_BITS = 1500 * 8
+_MOST_ROWS = 10_000
+"""Of all windows together: more are neither seen nor quick."""
 _QUEUE_COLOUR = "#6f7d8c"
-_REMARK = "thin lines: slow start threshold; shaded: the interval that is measured"
+_SHADED = "shaded: the interval that is measured"
 
 
 def draw(tables: Tables, view: View) -> Chart:
     """Draw windows and thresholds, and the bottleneck's queue below, for each point."""
-    return each_point(tables, view, Panels("Window and queue", _REMARK, _panel))
+    flows = tables.flows.select(pl.col("flow").n_unique()).collect().item()
+    remark = _SHADED if is_crowd(flows) else f"thin lines: slow start threshold; {_SHADED}"
+    return each_point(tables, view, Panels("Window and queue", remark, _panel))
 
 
 def _panel(tables: Tables, view: View) -> Chart:
@@ -30,15 +44,17 @@ def _panel(tables: Tables, view: View) -> Chart:
 
 def _windows(tables: Tables, view: View) -> alt.LayerChart:
     look = lines(tables)
-    samples = tables.samples.select("flow", "time_s", "cwnd_packets", "ssthresh_packets").sort(
-        "flow", "time_s"
+    started = (
+        tables.samples.join(tables.flows.select("flow", "start_s"), on="flow")
+        .filter(pl.col("time_s") >= pl.col("start_s"))
+        .select("flow", "time_s", "cwnd_packets", "ssthresh_packets")
+        .sort("flow", "time_s")
+        .collect()
     )
-    thinned = [
-        thin(series, "cwnd_packets", view.most_rows) for series in samples.collect().partition_by("flow")
-    ]
-    labels = dict(enumerate(line.label for line in look))
+    most_rows = min(view.most_rows, _MOST_ROWS // len(look))
+    thinned = [thin(series, "cwnd_packets", most_rows) for series in started.partition_by("flow")]
     shown = pl.concat(thinned).select(
-        pl.col("flow").replace_strict(labels, return_dtype=pl.String).alias("series"),
+        *flow_columns(look),
         pl.col("time_s").round(4),
         pl.col("cwnd_packets").alias("window"),
         pl.col("ssthresh_packets").alias("threshold"),
@@ -51,7 +67,8 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
         .transform_filter("isValid(datum.threshold) && datum.threshold !== ''")
         .encode(_packets("threshold", "cwnd"), *common)
     )
-    return layered(measured(tables), thresholds, curves, *_guides(tables))
+    shown_thresholds = [] if is_crowd(len(look)) else [thresholds]
+    return layered(measured(tables), *shown_thresholds, curves, *_guides(tables))
 
 
 def _packets(column: str, name: str) -> alt.Y:

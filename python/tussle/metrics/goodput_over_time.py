@@ -17,16 +17,18 @@ _NS = 1_000_000_000
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, flow, time_s, interval_s, goodput_bit_per_s`: `time_s` is the middle of each interval.
 
-    All runs use one interval: the shortest of 1, 2, 5, 10, 20 … ms that holds a sample and gives no run
-    more than 300 intervals. Intervals that end before the flow starts are left out.
+    All runs use one interval: the shortest of 1, 2, 5, 10, 20 … ms that holds a sample and two base round
+    trips (a recovered loss delivers a round trip's bytes at once, which is no burst on the link) and
+    gives no run more than 300 intervals. Between samples bytes count as delivered evenly. Intervals that
+    end before the flow starts are left out.
     """
     samples = tables.samples.select(
         "run", "flow", (pl.col("time_s") * _NS).round().cast(pl.Int64).alias("time_ns"), "delivered_bytes"
-    )
+    ).sort("time_ns")
     ends = samples.group_by("run", "flow").agg(pl.col("time_ns").max().alias("end_ns"), pl.len()).collect()
     if ends.is_empty():
         return _empty()
-    step_ns = _step_ns(ends)
+    step_ns = _step_ns(ends, tables.runs.select("base_rtt_ms").max().collect().item() or 0.0)
     edges = (
         ends.lazy()
         .with_columns(pl.int_ranges(0, pl.col("end_ns") // step_ns + 1).alias("edge"))
@@ -34,13 +36,12 @@ def compute(tables: Tables) -> pl.DataFrame:
         .select("run", "flow", (pl.col("edge") * step_ns).alias("time_ns"))
         .sort("time_ns")
     )
-    delivered = edges.join_asof(
-        samples.sort("time_ns"), on="time_ns", by=["run", "flow"], check_sortedness=False
-    ).sort("run", "flow", "time_ns")
-    gained = pl.col("delivered_bytes").fill_null(0).cast(pl.Int64).diff().over("run", "flow")
     starts = tables.flows.select("run", "flow", "start_s")
+    gained = pl.col("delivered_bytes").diff().over("run", "flow")
     return (
-        delivered.with_columns(gained.alias("gained_bytes"))
+        _delivered(edges, samples)
+        .sort("run", "flow", "time_ns")
+        .with_columns(gained.alias("gained_bytes"))
         .join(starts, on=["run", "flow"])
         .filter(pl.col("gained_bytes").is_not_null(), pl.col("time_ns") > pl.col("start_s") * _NS)
         .select(
@@ -55,11 +56,33 @@ def compute(tables: Tables) -> pl.DataFrame:
     )
 
 
-def _step_ns(ends: pl.DataFrame) -> int:
-    """Choose the interval that suits series of these ends and lengths."""
+def _delivered(edges: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
+    """Give the bytes delivered by each edge, on a straight line between the samples around it."""
+    before, after = (
+        samples.select(
+            "run",
+            "flow",
+            "time_ns",
+            pl.col("time_ns").alias(f"{side}_ns"),
+            pl.col("delivered_bytes").cast(pl.Float64).alias(f"{side}_bytes"),
+        )
+        for side in ("before", "after")
+    )
+    keys = ["run", "flow"]
+    edges = edges.join_asof(before, on="time_ns", by=keys, strategy="backward", check_sortedness=False)
+    edges = edges.join_asof(after, on="time_ns", by=keys, strategy="forward", check_sortedness=False)
+    gap_ns = pl.col("after_ns") - pl.col("before_ns")
+    slope = (pl.col("after_bytes") - pl.col("before_bytes")) / gap_ns
+    between = pl.col("before_bytes") + slope * (pl.col("time_ns") - pl.col("before_ns"))
+    known = pl.when(gap_ns > 0).then(between).otherwise(pl.col("before_bytes")).fill_null(0.0)
+    return edges.select("run", "flow", "time_ns", known.alias("delivered_bytes"))
+
+
+def _step_ns(ends: pl.DataFrame, base_rtt_ms: float) -> int:
+    """Choose the interval that suits series of these ends and lengths, and this round trip."""
     sampled_ns = max(end_ns / max(rows - 1, 1) for end_ns, rows in ends.select("end_ns", "len").iter_rows())
     shown_ns = max(ends["end_ns"]) / _INTERVALS
-    least_ms = max(sampled_ns, shown_ns) / 1e6
+    least_ms = max(sampled_ns / 1e6, shown_ns / 1e6, 2 * base_rtt_ms)
     decade = 10 ** max(0, math.floor(math.log10(max(least_ms, 1))))
     nice_ms = next(step * decade for step in (1, 2, 5, 10) if step * decade >= least_ms * (1 - 1e-9))
     return nice_ms * 1_000_000

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from tussle.metrics import REGISTRY, Tables, summarise
+from tussle.metrics import REGISTRY, Tables, axis_columns, summarise
 from tussle.metrics.coexistence import COEXIST, DEPENDS, THRESHOLD
 from tussle.report._tables import POINT_QUANTITIES, number, summaries
 
@@ -39,9 +39,9 @@ def of_pair(cell: Mapping[str, Any]) -> str:
     """Say the verdict on one cell of the matrix, and that on both orders where it differs."""
     if cell["verdict"] is None:
         return "Nothing was delivered."
-    can = "can" if cell["verdict"] == COEXIST else "cannot"
+    can, cannot = ("can", "cannot") if cell["verdict"] == COEXIST else ("cannot", "can")
     said = f"They {can} share: the smaller has {_percent(cell['smaller_share'])} of what both deliver."
-    return f"{said} In the other order it is not so." if cell["verdict_both_orders"] == DEPENDS else said
+    return f"{said} In the other order they {cannot}." if cell["verdict_both_orders"] == DEPENDS else said
 
 
 def of_points(tables: Tables) -> str:
@@ -53,19 +53,27 @@ def of_points(tables: Tables) -> str:
     ordered = table.drop_nulls(total).sort(total, "point").to_dicts()
     if not ordered:
         return "Nothing was delivered."
+    places = _places(tables)
     low, high = ordered[0], ordered[-1]
     said = [
         f"Over {len(table)} points the flows deliver between {number(low[total] / 1e6)} Mbit/s "
-        f"(point {low['point']}) and {number(high[total] / 1e6)} Mbit/s (point {high['point']}) together."
+        f"({places[low['point']]}) and {number(high[total] / 1e6)} Mbit/s ({places[high['point']]})."
     ]
     fairness = table.drop_nulls("jain_index").sort("jain_index", "point").to_dicts()
     if fairness and fairness[0]["jain_index"] < 1:
         worst, best = fairness[0], fairness[-1]
         said.append(
-            f"The Jain index is between {worst['jain_index']:.2f} (point {worst['point']}) "
-            f"and {best['jain_index']:.2f} (point {best['point']})."
+            f"The Jain index is between {worst['jain_index']:.2f} ({places[worst['point']]}) "
+            f"and {best['jain_index']:.2f} ({places[best['point']]})."
         )
     return " ".join(said)
+
+
+def _places(tables: Tables) -> dict[int, str]:
+    """Name each point by its values on the axes."""
+    axes = axis_columns(tables)
+    runs = tables.runs.select("point", *axes).unique().collect()
+    return {row["point"]: ", ".join(row[axis] for axis in axes) for row in runs.to_dicts()}
 
 
 def _one_point(tables: Tables, row: dict[str, float]) -> str:

@@ -96,7 +96,10 @@ def _render(dataset: Results) -> str:
         config=drawn.config,
         library=_library() if drawn.packed else "",
         metrics=REGISTRY.values(),
-        provenance=list(_flat(dataset.provenance)),
+        origin=list(_flat({key: dataset.provenance[key] for key in _ORIGIN})),
+        checks=list(
+            _flat({key: dataset.provenance[key] for key in dataset.provenance if key not in _ORIGIN})
+        ),
         scenario=dataset.scenario.to_toml(),
     )
 
@@ -118,8 +121,13 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
-    facts.append(("Runs", f"{len(runs)} of {runs['point'].n_unique()} points"))
+    facts.append(("Runs", _extent(runs)))
     return facts
+
+
+def _extent(runs: pl.DataFrame) -> str:
+    points, repetitions = runs["point"].n_unique(), runs["repetition"].n_unique()
+    return str(len(runs)) if repetitions == 1 else f"{len(runs)}: {points} points, {repetitions} times"
 
 
 _FACTS = (
@@ -176,6 +184,8 @@ def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
             yield f"{prefix}{key}", value if isinstance(value, str) else json.dumps(value)
 
 
+_ORIGIN = ("tussle", "engine", "seed", "digest")
+"""What of the provenance stands on the page at once; the rest unfolds."""
 _EXPOSED = "window.vegaEmbed = vegaEmbed;"
 """What the page's own script calls."""
 

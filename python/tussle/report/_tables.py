@@ -113,7 +113,7 @@ def number(value: float) -> str:
     if value == 0:
         return "0"
     magnitude = abs(value)
-    for least, digits in ((99.95, 0), (9.995, 1), (0.9995, 2)):
+    for least, digits in ((99.95, 0), (9.995, 1), (0.0995, 2)):
         if magnitude >= least:
             return f"{value:.{digits}f}"
     return f"{value:.2g}"

@@ -29,7 +29,7 @@
       part.width = Math.max(120, width - beside);
       for (const layer of part.layer || []) {
         for (const mark of layer.layer || []) {
-          if (narrow && mark.mark.type === "text") Object.assign(mark.mark, { align: "right", dx: -2, dy: -6 });
+          if (narrow && mark.mark.type === "text") Object.assign(mark.mark, { align: "right", dx: -2, dy: mark.mark.dy * 1.4 });
         }
       }
     }
@@ -89,7 +89,7 @@
     const order = (row) => row.cells[place].dataset.order;
     const compare = (one, other) => {
       const difference = Number(order(one)) - Number(order(other));
-      return Number.isNaN(difference) ? order(one).localeCompare(order(other)) : difference;
+      return Number.isNaN(difference) ? order(one).localeCompare(order(other), undefined, { numeric: true }) : difference;
     };
     const rows = [...body.rows].sort((one, other) => (up ? 1 : -1) * compare(one, other));
     body.append(...rows);
