@@ -31,14 +31,14 @@ def serialized(source: str) -> Iterator[RustType]:
     """Yield the types of a file that derive `Serialize`, in order."""
     for found in _TYPE.finditer(source):
         if "Serialize" in found["attributes"]:
-            is_enum = found["kind"] == "enum"
-            parts = [_part(part, is_enum) for part in _PART.finditer(found["body"])]
+            parts = [_part(part, found["kind"]) for part in _PART.finditer(found["body"])]
             yield RustType(found["name"], _words(found["about"]), parts)
 
 
-def _part(part: re.Match[str], is_enum: bool) -> tuple[str, str, str]:  # noqa: FBT001 (not a choice)
+def _part(part: re.Match[str], kind: str) -> tuple[str, str, str]:
+    """Describe a field of a struct, or a variant of an enum."""
     renamed = _RENAMED.search(part["attributes"])
-    name = renamed[1] if renamed else _snake_case(part["name"]) if is_enum else part["name"]
+    name = renamed[1] if renamed else _snake_case(part["name"]) if kind == "enum" else part["name"]
     return name, (part["type"] or "").strip(": ()"), _words(part["about"])
 
 

@@ -1,0 +1,194 @@
+"""Documentation is executed, complete, and leads nowhere wrong."""
+
+import doctest
+import importlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from tussle.catalog import catalog
+from tussle.cli import app
+from tussle.figures import REGISTRY as FIGURES
+from tussle.metrics import REGISTRY as METRICS
+from tussle.profiles import profiles
+from tussle.scenario import Scenario, ready_scenarios
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "benches" / "README.md"])
+EXECUTED = [ROOT / "README.md", *sorted(DOCS.glob("tutorial/*.md")), *sorted(DOCS.glob("how-to/*.md"))]
+MODULES = sorted(file for file in (ROOT / "python").rglob("*.py") if ">>>" in file.read_text("utf-8"))
+
+BLOCK = re.compile(r"^```(console|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+NUMBER = re.compile(r"[0-9][0-9.]*")
+SKIPPED = "…"
+
+
+def name_of(file: Path) -> str:
+    return str(file.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", EXECUTED, ids=name_of)
+def test_every_example_of_a_page_runs_and_shows_what_the_page_says(page, tmp_path):
+    for kind, text in BLOCK.findall(page.read_text("utf-8")):
+        if kind == "toml":
+            write_or_compare(text, tmp_path)
+        elif kind == "python":
+            result = execute([sys.executable, "-c", text], tmp_path)
+            assert result.returncode == 0, f"{text}\n{result.stdout}"
+        else:
+            for command, shown in commands(text):
+                compare(shown, command, execute(["bash", "-c", command], tmp_path))
+
+
+def write_or_compare(text: str, folder: Path) -> None:
+    """A block that opens with a file's name is that file; if the name has a folder, a part of one of ours."""
+    name = text.splitlines()[0].removeprefix("# ")
+    if "/" in name:
+        assert text.partition("\n")[2] in (ROOT / name).read_text("utf-8")
+    else:
+        (folder / name).write_text(text, "utf-8")
+
+
+def commands(block: str) -> Iterator[tuple[str, list[str]]]:
+    """Give each command with the lines that the page shows of its output."""
+    for part in block.removeprefix("$ ").split("\n$ "):
+        command, *shown = part.splitlines()
+        if command != ". .venv/bin/activate":
+            yield command, shown
+
+
+def execute(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "PYTHONWARNINGS": "error"}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def compare(shown: list[str], command: str, result: subprocess.CompletedProcess[str]) -> None:
+    """The lines shown come out in this order, whatever their numbers; others may stand between them."""
+    refused = any(line.startswith("tussle: ") for line in shown)
+    assert result.returncode == (2 if refused else 0), f"{command}\n{result.stdout}"
+    actual = iter([words(line) for line in result.stdout.splitlines()])
+    for line in shown:
+        wanted = words(line.partition(SKIPPED)[0])
+        if SKIPPED in line:
+            found = any(each.startswith(wanted) for each in actual)
+        else:
+            found = not wanted or wanted in actual
+        assert found, f"{command} does not show: {line}\n{result.stdout}"
+
+
+def words(line: str) -> str:
+    return NUMBER.sub("#", " ".join(line.split()))
+
+
+def test_the_reference_is_what_the_code_says():
+    result = execute([sys.executable, "tools/reference.py", "--check"], ROOT)
+    assert result.returncode == 0, result.stdout
+
+
+def command_names(name: str, command) -> Iterator[str]:
+    yield name
+    for each in getattr(command, "commands", {}):
+        yield from command_names(f"{name} {each}", command.commands[each])
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("cli", command_names("tussle", typer.main.get_command(app))),
+        ("algorithms", catalog().algorithms),
+        ("metrics", METRICS),
+        ("figures", FIGURES),
+        ("profiles", profiles()),
+        ("scenarios", ready_scenarios()),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_everything_that_has_a_name_has_a_section(page, names):
+    text = (DOCS / "reference" / f"{page}.md").read_text("utf-8")
+    assert [name for name in names if f"\n## {name}\n" not in text] == []
+
+
+def test_every_queue_has_a_row():
+    text = (DOCS / "reference" / "queues.md").read_text("utf-8")
+    assert [name for name in catalog().queues if f"\n| `{name}` |" not in text] == []
+
+
+def test_every_key_of_a_scenario_has_a_row():
+    text = (DOCS / "reference" / "scenario.md").read_text("utf-8")
+    schema = Scenario.model_json_schema()
+    tables = {name: each["properties"] for name, each in schema["$defs"].items()} | {"": schema["properties"]}
+    keys = [
+        key
+        for properties in tables.values()
+        for key, field in properties.items()
+        if "$ref" not in str(field) and f"\n| `{key}` |" not in text
+    ]
+    assert keys == []
+
+
+@pytest.mark.parametrize("file", MODULES, ids=name_of)
+def test_examples_in_docstrings_hold(file):
+    module = ".".join(file.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")
+    results = doctest.testmod(importlib.import_module(module))
+    assert results.attempted
+    assert not results.failed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(page.read_text("utf-8")):
+        if link.startswith(("http://", "https://")):
+            continue
+        file, _, heading = link.partition("#")
+        target = (page.parent / file) if file else page
+        assert target.exists(), link
+        assert not heading or heading in headings(target), link
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors that hosts of Markdown give to headings."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_page_is_reached_from_the_index():
+    reached, waiting = set(), [DOCS / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            links = LINK.findall(page.read_text("utf-8"))
+            waiting += [
+                (page.parent / link.partition("#")[0]).resolve() for link in links if "//" not in link
+            ]
+    assert set(DOCS.rglob("*.md")) - reached == set()
+
+
+def test_make_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^\.PHONY: (\w+)$", makefile, re.MULTILINE))
+    listed = execute(["make", "--silent"], ROOT).stdout
+    assert targets == {line.split()[1] for line in listed.splitlines()}
+
+
+@pytest.mark.parametrize("name", ["setup", "test", "lint", "fmt", "docs", "bench", "fuzz"])
+def test_contributors_find_the_command(name):
+    assert f"`make {name}`" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
