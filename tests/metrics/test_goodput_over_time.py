@@ -25,10 +25,10 @@ def test_each_interval_has_the_rate_of_its_own_bytes():
 
 
 def test_bytes_are_neither_lost_nor_made_by_longer_intervals():
-    """3001 samples become intervals of 2 s / 300 → 0.2 s; the sum over them is all that was delivered."""
-    table = series(*[(step / 50, step * 1000) for step in range(3001)])
-    assert table["interval_s"].unique().to_list() == [0.2]
-    assert (table["goodput_bit_per_s"] * table["interval_s"] / 8).sum() == pytest.approx(3_000_000)
+    """30001 samples over 600 s become 300 intervals of 2 s; their sum is all that was delivered."""
+    table = series(*[(step / 50, step * 1000) for step in range(30_001)])
+    assert table["interval_s"].unique().to_list() == [2.0]
+    assert (table["goodput_bit_per_s"] * table["interval_s"] / 8).sum() == pytest.approx(30_000_000)
 
 
 def test_intervals_between_samples_get_their_part():
@@ -38,10 +38,15 @@ def test_intervals_between_samples_get_their_part():
     assert table["goodput_bit_per_s"].to_list() == pytest.approx([8e6] * 3)
 
 
-def test_an_interval_holds_two_round_trips():
-    """With 40 ms of base RTT, samples every 10 ms become intervals of 100 ms."""
-    table = series(*[(step / 100, step * 1000) for step in range(101)])
-    assert table["interval_s"].unique().to_list() == [0.1]
+def test_an_interval_holds_four_round_trips_through_a_full_buffer():
+    """333 packets of 12 kbit at 100 Mbit/s and 40 ms are 80 ms; four of them, 320 ms, round up to 0.5 s."""
+    table = series(*[(step / 10, step * 1000) for step in range(601)])
+    assert table["interval_s"].unique().to_list() == [0.5]
+
+
+def test_a_short_run_still_has_sixty_intervals():
+    table = series(*[(step / 100, step * 1000) for step in range(601)])
+    assert len(table) == 60
 
 
 def test_nothing_is_shown_before_a_flow_starts():

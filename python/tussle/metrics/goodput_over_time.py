@@ -8,8 +8,11 @@ import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
 
-_INTERVALS = 300
-"""At most so many intervals in a run: what a figure can show and a person can see."""
+_LEAST_INTERVALS, _MOST_INTERVALS = 60, 300
+"""How many intervals a run has: what a figure can show and a person can see."""
+_ROUND_TRIPS = 4
+"""How many round trips an interval holds."""
+_PACKET_BITS = 1500 * 8
 
 _NS = 1_000_000_000
 
@@ -17,10 +20,11 @@ _NS = 1_000_000_000
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, flow, time_s, interval_s, goodput_bit_per_s`: `time_s` is the middle of each interval.
 
-    All runs use one interval: the shortest of 1, 2, 5, 10, 20 … ms that holds a sample and two base round
-    trips (a recovered loss delivers a round trip's bytes at once, which is no burst on the link) and
-    gives no run more than 300 intervals. Between samples bytes count as delivered evenly. Intervals that
-    end before the flow starts are left out.
+    All runs use one interval: the shortest of 1, 2, 5, 10, 20 … ms that holds a sample and, unless that
+    leaves a run fewer than 60 intervals, four round trips through a full buffer (a recovered loss delivers
+    the bytes of a round trip at once, which is no burst on the link), and that gives no run more than 300
+    intervals. Between samples bytes count as delivered evenly. Intervals that end before the flow starts
+    are left out.
     """
     samples = tables.samples.select(
         "run", "flow", (pl.col("time_s") * _NS).round().cast(pl.Int64).alias("time_ns"), "delivered_bytes"
@@ -28,7 +32,7 @@ def compute(tables: Tables) -> pl.DataFrame:
     ends = samples.group_by("run", "flow").agg(pl.col("time_ns").max().alias("end_ns"), pl.len()).collect()
     if ends.is_empty():
         return _empty()
-    step_ns = _step_ns(ends, tables.runs.select("base_rtt_ms").max().collect().item() or 0.0)
+    step_ns = _step_ns(ends, _longest_rtt_ms(tables))
     edges = (
         ends.lazy()
         .with_columns(pl.int_ranges(0, pl.col("end_ns") // step_ns + 1).alias("edge"))
@@ -78,11 +82,19 @@ def _delivered(edges: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
     return edges.select("run", "flow", "time_ns", known.alias("delivered_bytes"))
 
 
-def _step_ns(ends: pl.DataFrame, base_rtt_ms: float) -> int:
+def _longest_rtt_ms(tables: Tables) -> float:
+    """Find the longest round trip through a full buffer; 0 where none is known."""
+    buffer_bits = pl.col("buffer_packets").fill_null(0) * _PACKET_BITS
+    rtt_ms = pl.col("base_rtt_ms") + buffer_bits / pl.col("link_rate_bit_per_s") * 1e3
+    return tables.runs.select(rtt_ms.max()).collect().item() or 0.0
+
+
+def _step_ns(ends: pl.DataFrame, rtt_ms: float) -> int:
     """Choose the interval that suits series of these ends and lengths, and this round trip."""
     sampled_ns = max(end_ns / max(rows - 1, 1) for end_ns, rows in ends.select("end_ns", "len").iter_rows())
-    shown_ns = max(ends["end_ns"]) / _INTERVALS
-    least_ms = max(sampled_ns / 1e6, shown_ns / 1e6, 2 * base_rtt_ms)
+    end_ms = max(ends["end_ns"]) / 1e6
+    steady_ms = min(_ROUND_TRIPS * rtt_ms, end_ms / _LEAST_INTERVALS)
+    least_ms = max(sampled_ns / 1e6, end_ms / _MOST_INTERVALS, steady_ms)
     decade = 10 ** max(0, math.floor(math.log10(max(least_ms, 1))))
     nice_ms = next(step * decade for step in (1, 2, 5, 10) if step * decade >= least_ms * (1 - 1e-9))
     return nice_ms * 1_000_000

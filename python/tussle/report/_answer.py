@@ -142,7 +142,7 @@ def _pairs(verdicts: Verdicts) -> str:
         return f"All {len(verdicts)} pairs of different algorithms can share the bottleneck."
     if others == len(verdicts):
         return f"None of the {len(verdicts)} pairs of different algorithms can share the bottleneck."
-    parts = [f"{len(sharing)} can share the bottleneck{_named(sharing)}"]
+    parts = [f"{len(sharing) or 'none'} can share the bottleneck{_named(sharing)}"]
     if depending:
         what = "depends" if len(depending) == 1 else "depend"
         parts.append(f"{len(depending)} {what} on which starts first{_named(depending)}")
@@ -174,6 +174,8 @@ def _own_kind(verdicts: dict[str, str]) -> str:
         return ""
     if not failing:
         return "Each shares with its own kind."
+    if len(failing) == len(verdicts):
+        return "None shares with its own kind."
     does = "does not share with its own kind" if len(failing) == 1 else "do not share with their own kind"
     return f"{_listed(failing)} {does}."
 
