@@ -27,8 +27,8 @@ impl RunError {
 const MAX_PACKET_BYTES: u32 = 65_535;
 /// Most rows of the time series of one run: some gigabytes.
 const MAX_ROWS: u64 = 20_000_000;
-/// Longest run: a year, so that sums of times cannot overflow.
-const MAX_DURATION_NS: u64 = 366 * 24 * 3_600 * 1_000_000_000;
+/// Longest run: 30 days, before the timestamps of TCP wrap around (RFC 7323, 5.4).
+const MAX_DURATION_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
 
 impl Run {
     /// Checks what does not need the network to be built.
@@ -41,7 +41,7 @@ impl Run {
             return fail("format", format!("{}; this version reads {FORMAT}", self.format));
         }
         if self.duration_ns == 0 || self.duration_ns > MAX_DURATION_NS {
-            return fail("duration_ns", format!("{} ns; give 1 ns to a year", self.duration_ns));
+            return fail("duration_ns", format!("{} ns; give 1 ns to 30 days", self.duration_ns));
         }
         if self.steady.from_ns >= self.steady.to_ns || self.steady.to_ns > self.duration_ns {
             return fail("steady", "begins after it ends, or ends after the run".to_owned());
@@ -73,7 +73,8 @@ impl Run {
         let rows_at_once = (self.flows.len() + self.elements.len()).max(1) as u64;
         let shortest_ns = (self.duration_ns / (MAX_ROWS / rows_at_once).max(1)).max(1);
         if every_ns < shortest_ns {
-            let problem = format!("{every_ns} ns makes more than {MAX_ROWS} rows; give at least {shortest_ns}");
+            let problem =
+                format!("{every_ns} ns makes more than {MAX_ROWS} rows; give at least {shortest_ns}");
             return Err(RunError::new("record.sampling.every_ns", problem));
         }
         Ok(())
@@ -126,5 +127,85 @@ impl Run {
             return fail("forward", "a round trip takes no time; give the path a delay or a link".to_owned());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn valid() -> serde_json::Value {
+        serde_json::json!({
+            "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
+            "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
+            "record": {"sampling": {"every_ns": 1_000_000}, "events": "off"},
+            "elements": [{"name": "wire", "kind": "delay", "delay_ns": 1_000_000}],
+            "flows": [{"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
+                       "forward": ["wire"], "reverse": ["wire"]}],
+        })
+    }
+
+    /// What is said of a run in which one field has another value.
+    fn said(pointer: &str, value: serde_json::Value) -> String {
+        let mut run = valid();
+        *run.pointer_mut(pointer).unwrap() = value;
+        let parsed: Run = serde_json::from_value(run).unwrap();
+        crate::Simulation::new(&parsed).map_or_else(|problem| problem.to_string(), |_| "fine".to_owned())
+    }
+
+    #[test]
+    fn every_mistake_is_named_by_its_field() {
+        let cases = [
+            ("/format", serde_json::json!(2), "format: 2; this version reads 1"),
+            ("/duration_ns", serde_json::json!(0), "duration_ns: 0 ns; give 1 ns to 30 days"),
+            (
+                "/steady/to_ns",
+                serde_json::json!(2_000_000_000),
+                "steady: begins after it ends, or ends after the run",
+            ),
+            (
+                "/record/sampling/every_ns",
+                serde_json::json!(1),
+                "record.sampling.every_ns: 1 ns makes more than 20000000 rows; give at least 100",
+            ),
+            (
+                "/flows/0/algorithm",
+                serde_json::json!("renno"),
+                "flows.0.algorithm: no algorithm is called renno; there are",
+            ),
+            (
+                "/flows/0/start_ns",
+                serde_json::json!(1_000_000_000),
+                "flows.0.start_ns: starts at 1000000000 ns, when the run is over",
+            ),
+            ("/flows/0/mss_bytes", serde_json::json!(0), "flows.0.mss_bytes: 0 bytes; give 1 to 65483"),
+            ("/flows/0/forward", serde_json::json!(["wyre"]), "flows.0.forward: no element is called wyre"),
+            ("/flows", serde_json::json!([]), "flows: there is none; give at least one"),
+            (
+                "/elements/0/delay_ns",
+                serde_json::json!(0),
+                "flows.0.forward: a round trip takes no time; give the path a delay or a link",
+            ),
+            (
+                "/elements/0/delay_ns",
+                serde_json::json!(200_000_000_000u64),
+                "elements.0: delay_ns: 200.000000000 s; give 0 to 100.000000000 s",
+            ),
+        ];
+        for (pointer, value, expected) in cases {
+            let found = said(pointer, value);
+            assert!(found.starts_with(expected), "{pointer}: {found}");
+        }
+        assert_eq!(said("/seed", serde_json::json!(9)), "fine");
+    }
+
+    #[test]
+    fn unknown_fields_are_refused() {
+        for pointer in ["", "/steady", "/record", "/elements/0", "/flows/0"] {
+            let mut run = valid();
+            run.pointer_mut(pointer).unwrap().as_object_mut().unwrap().insert("colour".to_owned(), 1.into());
+            let problem = serde_json::from_value::<Run>(run).unwrap_err().to_string();
+            assert!(problem.contains("colour"), "{pointer}: {problem}");
+        }
     }
 }

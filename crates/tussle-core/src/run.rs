@@ -12,6 +12,10 @@ use crate::path::EffectSpec;
 /// The version of this format.
 pub const FORMAT: u32 = 1;
 
+/// Largest window of a receiver: 1.5 GB of full packets, the BDP of 120 Gbit/s over 100 ms, so that a flow
+/// over a path that never drops does not fill the memory of the machine.
+pub const MAX_WINDOW_PACKETS: u32 = 1 << 20;
+
 /// One run: the network, the flows over it, and what to write down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -126,7 +130,7 @@ pub struct FlowSpec {
     /// Whether the sender paces its packets.
     #[serde(default)]
     pub pacing: Switch,
-    /// The window that the receiver offers; `None`: one that never limits.
+    /// The window that the receiver offers; `None`: the largest, [`MAX_WINDOW_PACKETS`].
     #[serde(default)]
     pub receive_window_bytes: Option<u64>,
 }

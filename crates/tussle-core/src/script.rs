@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::cc::Entry;
 use crate::packet::{Block, Flags, Kind, Packet, Sacks};
-use crate::run::Switch;
+use crate::run::{MAX_WINDOW_PACKETS, Switch};
 use crate::tcp::{Outbox, Sender, Setup};
 use crate::time::Time;
 
@@ -65,7 +65,7 @@ fn hundred() -> u32 {
 }
 
 fn endless() -> u32 {
-    u32::MAX
+    MAX_WINDOW_PACKETS
 }
 
 /// One instant: what happens, and what must follow at once.
@@ -201,7 +201,7 @@ impl Player {
 
     fn step(&mut self, index: usize, step: &Step) -> Result<(), ScriptError> {
         let since = ms_to_ns(step.at_ms).ok_or_else(|| {
-            ScriptError::Nonsense(format!("step {index}: at_ms is {}; give 0 to a year", step.at_ms))
+            ScriptError::Nonsense(format!("step {index}: at_ms is {}; give 0 to 30 days", step.at_ms))
         })?;
         let at = self.origin + Time::from_ns(since);
         let mismatch =
@@ -225,7 +225,7 @@ impl Player {
             let stamps = self.timestamps.entry(packet.number).or_insert((packet.ts_val_ms, packet.ts_val_ms));
             stamps.1 = packet.ts_val_ms;
         }
-        let expected = self.expected_numbers(index, step)?;
+        let expected = expected_numbers(index, step)?;
         let found = numbers(&sent);
         if found != expected {
             return mismatch(format!("the sender sent {found}, expected {expected}"));
@@ -265,22 +265,6 @@ impl Player {
         Ok(())
     }
 
-    fn expected_numbers(&self, index: usize, step: &Step) -> Result<String, ScriptError> {
-        let mut packets = Vec::new();
-        for text in &step.sends {
-            let block = range(index, text)?;
-            if block.packets() > 1 << 16 {
-                return Err(ScriptError::Nonsense(format!(
-                    "step {index}: {text} is more than 65536 packets"
-                )));
-            }
-            packets.extend(
-                (block.start..block.end).map(|number| Packet { number, ..Packet::new(Kind::Data, 0) }),
-            );
-        }
-        Ok(numbers(&packets))
-    }
-
     fn compare(&self, expect: &Expect, cwr: Switch) -> Result<(), String> {
         let (flow, knobs, counts) = (&self.sender.flow, &self.sender.knobs, &self.sender.counts);
         let rto_ms = u32::try_from(flow.rtt.rto().ms()).unwrap_or(u32::MAX);
@@ -310,6 +294,20 @@ impl Player {
         }
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
+}
+
+/// What a step expects to be sent.
+fn expected_numbers(index: usize, step: &Step) -> Result<String, ScriptError> {
+    let mut packets = Vec::new();
+    for text in &step.sends {
+        let block = range(index, text)?;
+        if block.packets() > 1 << 16 {
+            return Err(ScriptError::Nonsense(format!("step {index}: {text} is more than 65536 packets")));
+        }
+        packets
+            .extend((block.start..block.end).map(|number| Packet { number, ..Packet::new(Kind::Data, 0) }));
+    }
+    Ok(numbers(&packets))
 }
 
 /// `"4-6"` or `"4"`.
@@ -342,7 +340,7 @@ fn numbers(packets: &[Packet]) -> String {
     if texts.is_empty() { "nothing".to_owned() } else { texts.join(" ") }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be 0 to a year")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be 0 to 30 days")]
 fn ms_to_ns(ms: f64) -> Option<u64> {
-    (0.0..3.2e10).contains(&ms).then(|| (ms * 1e6).round() as u64)
+    (0.0..2.6e9).contains(&ms).then(|| (ms * 1e6).round() as u64)
 }

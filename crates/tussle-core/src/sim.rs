@@ -13,7 +13,7 @@ use crate::dice::named_seed;
 use crate::packet::{Kind, Packet};
 use crate::path::Element;
 use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table};
-use crate::run::{FlowSpec, ProfileName, Run, Sampling, Switch};
+use crate::run::{FlowSpec, MAX_WINDOW_PACKETS, ProfileName, Run, Sampling, Switch};
 use crate::table::Table;
 use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
 use crate::time::Time;
@@ -361,13 +361,13 @@ impl Simulation {
             }
             self.outbox.notices.clear();
         }
-        if self.run.record.sampling == Sampling::Change {
-            self.samples.add_if_changed(flow.sender.index(), &flow.sender, &flow.receiver);
-        }
         let wake = flow.sender.wake().min(flow.application.at());
         if !flow.completed && flow.sender.is_complete() {
             flow.completed = true;
             self.note(index, "complete");
+        }
+        if self.run.record.sampling == Sampling::Change {
+            self.record_change(index);
         }
         self.postpone(self.sender_component(index), wake);
     }
@@ -412,19 +412,8 @@ impl Simulation {
         let now = self.now;
         let at_edge = [self.steady.0, self.steady.1, self.end].contains(&now);
         let sampled = matches!(self.run.record.sampling, Sampling::EveryNs(_));
-        for (index, element) in self.elements.iter_mut().enumerate() {
-            if let Some(view) = element.observe(now, &mut self.dropped)
-                && (at_edge || self.run.record.sampling != Sampling::Off)
-            {
-                self.links.add(now, (index, &self.run.elements[index].name), view);
-            }
-            if !self.dropped.is_empty() {
-                // A queue may give up packets while it catches up.
-                for packet in self.dropped.drain(..) {
-                    let flow = &mut self.flows[packet.flow as usize];
-                    flow.measures.dropped_packets += u64::from(packet.kind == Kind::Data);
-                }
-            }
+        if at_edge || sampled {
+            self.record_links();
         }
         for (index, flow) in (0..).zip(&mut self.flows) {
             if now == self.steady.0 {
@@ -434,7 +423,7 @@ impl Simulation {
                 flow.measures.end(&flow.sender, &flow.receiver);
             }
             if at_edge || sampled {
-                self.samples.add_at(now, (index, &flow.sender, &flow.receiver));
+                self.samples.add(now, (index, &flow.sender, &flow.receiver));
             }
         }
         if at_edge {
@@ -443,6 +432,27 @@ impl Simulation {
         let next = self.next_record();
         self.calendar.set(self.recorder_component(), next);
         Ok(())
+    }
+
+    /// Adds a row for a flow whose window, ssthresh or state changed, and for the links beside it.
+    fn record_change(&mut self, index: usize) {
+        let flow = &self.flows[index];
+        if self.samples.has_changed(flow.sender.index(), &flow.sender) {
+            self.samples.add(self.now, (flow.sender.index(), &flow.sender, &flow.receiver));
+            self.record_links();
+        }
+    }
+
+    fn record_links(&mut self) {
+        for index in 0..self.elements.len() {
+            if let Some(view) = self.elements[index].observe(self.now, &mut self.dropped) {
+                self.links.add(self.now, (index, &self.run.elements[index].name), view);
+            }
+            // A queue may give up packets while it catches up.
+            if !self.dropped.is_empty() {
+                self.note_dropped(index);
+            }
+        }
     }
 
     fn next_record(&self) -> Time {
@@ -497,9 +507,10 @@ fn ends(run: &Run, flow: u32, spec: &FlowSpec) -> FlowEnds {
     let entry = Entry::find(&spec.algorithm).expect("the run was checked");
     let parameters = entry.parameters(&spec.parameters).expect("the run was checked");
     let algorithm = (entry.build)(&parameters, named_seed(run.seed, &spec.name));
-    let window =
-        spec.receive_window_bytes.map_or(u64::from(u32::MAX), |bytes| bytes / u64::from(spec.mss_bytes));
-    let window_packets = u32::try_from(window).unwrap_or(u32::MAX);
+    let window_packets = spec.receive_window_bytes.map_or(MAX_WINDOW_PACKETS, |bytes| {
+        let packets = bytes / u64::from(spec.mss_bytes);
+        u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
+    });
     let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn, pacing: spec.pacing };
     FlowEnds {
         sender: Sender::new(setup, algorithm),
@@ -509,5 +520,72 @@ fn ends(run: &Run, flow: u32, spec: &FlowSpec) -> FlowEnds {
         forward: 0,
         reverse: 0,
         completed: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Values;
+
+    fn run(flow: serde_json::Value, sampling: serde_json::Value) -> Outcome {
+        let mut fields = serde_json::json!({"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
+                                            "forward": ["link"], "reverse": ["back"]});
+        let extra = flow.as_object().unwrap().clone();
+        fields.as_object_mut().unwrap().extend(extra);
+        let run = serde_json::json!({
+            "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 5_000_000_000u64,
+            "steady": {"from_ns": 1_000_000_000u64, "to_ns": 5_000_000_000u64},
+            "record": {"sampling": sampling, "events": "on"},
+            "elements": [
+                {"name": "link", "kind": "link", "rate_bit_per_s": 10_000_000, "delay_ns": 10_000_000,
+                 "queue": {"kind": "fifo", "limit_packets": 20}},
+                {"name": "back", "kind": "delay", "delay_ns": 10_000_000},
+            ],
+            "flows": [fields],
+        });
+        let run: Run = serde_json::from_value(run).unwrap();
+        Simulation::new(&run).unwrap().run_to_end().unwrap()
+    }
+
+    fn values<'a>(table: &'a Table, name: &str) -> &'a Values {
+        &table.columns.iter().find(|column| column.name == name).unwrap().values
+    }
+
+    fn kinds(outcome: &Outcome) -> Vec<String> {
+        match values(&outcome.events, "kind") {
+            Values::Label { codes, names } => {
+                codes.iter().map(|&code| names[code as usize].clone()).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_flow_stopped_before_its_last_byte_never_completes() {
+        let outcome =
+            run(serde_json::json!({"bytes": 50_000_000, "stop_ns": 2_000_000_000u64}), "off".into());
+        assert_eq!(values(&outcome.flows, "completion_s"), &Values::MaybeF64(vec![None]));
+        assert!(!kinds(&outcome).contains(&"complete".to_owned()));
+    }
+
+    #[test]
+    fn a_finite_flow_delivers_exactly_its_bytes() {
+        let outcome = run(serde_json::json!({"bytes": 100_001}), "off".into());
+        assert_eq!(values(&outcome.flows, "delivered_bytes"), &Values::U64(vec![100_001]));
+        assert_eq!(kinds(&outcome).first().map(String::as_str), Some("start"));
+        assert_eq!(kinds(&outcome).last().map(String::as_str), Some("complete"));
+    }
+
+    #[test]
+    fn on_change_each_row_of_a_flow_has_a_row_of_the_link_beside_it() {
+        let outcome = run(serde_json::json!({}), "change".into());
+        let (Values::F64(samples), Values::F64(links)) =
+            (values(&outcome.samples, "time_s"), values(&outcome.links, "time_s"))
+        else {
+            panic!("times are numbers");
+        };
+        assert!(samples.len() > 100, "only {} changes", samples.len());
+        assert!(samples.iter().all(|time| links.contains(time)));
     }
 }

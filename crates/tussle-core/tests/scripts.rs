@@ -1,5 +1,7 @@
 //! Every packet script in `tests/scripts` holds on the simulator's sender.
 
+#![expect(clippy::unwrap_used, reason = "a file of ours that cannot be read is a failed test")]
+
 use std::fs;
 use std::path::Path;
 

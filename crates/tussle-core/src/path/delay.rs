@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry};
+use super::{Element, Entry, checked_delay};
 use crate::packet::Packet;
 use crate::time::Time;
 
@@ -20,9 +20,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    #[expect(clippy::unnecessary_wraps, reason = "every element is built alike")]
     pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
-        Ok(Box::new(Delay { wire: VecDeque::new(), delay: Time::from_ns(self.delay_ns) }))
+        Ok(Box::new(Delay { wire: VecDeque::new(), delay: checked_delay(self.delay_ns)? }))
     }
 }
 

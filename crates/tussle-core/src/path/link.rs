@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, LinkView};
+use super::{Element, Entry, LinkView, checked_delay};
 use crate::packet::Packet;
 use crate::queue::{Queue, QueueSpec};
 use crate::time::Time;
@@ -17,6 +17,9 @@ pub(super) const ENTRY: Entry = Entry { name: "link", idea: "A queue, a transmit
 
 /// Nanosecond-bits in a byte-second.
 const NS_BITS: u64 = 8 * 1_000_000_000;
+
+/// Highest rate: at 400 Gbit/s the smallest packet still takes a nanosecond, so that time moves on.
+const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
 
 /// The link's settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,12 +35,13 @@ pub struct Spec {
 
 impl Spec {
     pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
-        if self.rate_bit_per_s == 0 {
-            return Err("rate_bit_per_s: 0 bit/s; give at least 1".to_owned());
+        if !(1..=MAX_RATE_BIT_PER_S).contains(&self.rate_bit_per_s) {
+            let rate = self.rate_bit_per_s;
+            return Err(format!("rate_bit_per_s: {rate} bit/s; give 1 to {MAX_RATE_BIT_PER_S}"));
         }
         Ok(Box::new(Link {
             rate_bit_per_s: self.rate_bit_per_s,
-            delay: Time::from_ns(self.delay_ns),
+            delay: checked_delay(self.delay_ns)?,
             queue: self.queue.build().map_err(|problem| format!("queue.{problem}"))?,
             transmitting: None,
             remainder: 0,
@@ -90,18 +94,24 @@ impl Link {
         self.sum_backlog(start);
         let gone = dropped.len();
         let next = self.queue.dequeue(start, dropped);
-        self.view.dropped_packets += (dropped.len() - gone) as u64;
-        self.view.backlog_packets = self.queue.backlog().packets;
+        self.note_dropped(dropped.len() - gone);
         let Some(packet) = next else {
             self.transmitting = None;
             return;
         };
+        self.view.backlog_packets -= 1;
         let bytes = u64::from(packet.size_bytes);
         let work = bytes * NS_BITS + self.remainder;
         self.remainder = work % self.rate_bit_per_s;
         let end = start + Time::from_ns(work / self.rate_bit_per_s);
         self.transmitting = Some(Transmission { start, end, bytes });
         self.wire.push_back((end + self.delay, packet));
+    }
+
+    #[inline]
+    fn note_dropped(&mut self, packets: usize) {
+        self.view.dropped_packets += packets as u64;
+        self.view.backlog_packets -= packets as u64;
     }
 
     /// Sums the backlog that there was since it last changed.
@@ -117,15 +127,15 @@ impl Element for Link {
         self.advance(now, dropped);
         self.sum_backlog(now);
         self.view.arrived_packets += 1;
+        self.view.backlog_packets += 1;
         let gone = dropped.len();
         self.queue.enqueue(packet, now, dropped);
-        self.view.dropped_packets += (dropped.len() - gone) as u64;
+        self.note_dropped(dropped.len() - gone);
         if self.transmitting.is_none() {
             // An idle link has an empty queue: the remainder of its last busy period is over, too.
             self.remainder = 0;
             self.transmit_next(now, dropped);
         }
-        self.view.backlog_packets = self.queue.backlog().packets;
         self.view.max_backlog_packets = self.view.max_backlog_packets.max(self.view.backlog_packets);
         None
     }
@@ -147,6 +157,7 @@ impl Element for Link {
     fn observe(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<LinkView> {
         self.advance(now, dropped);
         self.sum_backlog(now);
+        debug_assert_eq!(self.view.backlog_packets, self.queue.backlog().packets, "the queue keeps what it took");
         let busy_ns = self.transmitting.as_ref().map_or(0, |transmission| (now - transmission.start).ns());
         let view = LinkView {
             backlog_bytes: self.queue.backlog().bytes,
@@ -212,7 +223,9 @@ mod tests {
     fn the_backlog_is_summed_over_time() {
         let mut link = link(12_000_000, Time::from_ms(10));
         let mut dropped = Vec::new();
-        (0..3).for_each(|number| drop(link.accept(packet(number), Time::ZERO, &mut dropped)));
+        for number in 0..3 {
+            link.accept(packet(number), Time::ZERO, &mut dropped);
+        }
         let view = link.observe(Time::from_ms(4), &mut dropped).unwrap();
         assert_eq!(view.backlog_packet_ns, 3_000_000);
         assert_eq!(view.busy_ns, 3_000_000);

@@ -50,6 +50,18 @@ pub use delay::Spec as DelaySpec;
 pub use link::Spec as LinkSpec;
 pub use loss::Spec as LossSpec;
 
+/// Longest one-way delay of an element: beyond it no retransmission timeout would be right.
+const MAX_DELAY: Time = Time::from_secs(100);
+
+/// A one-way delay.
+fn checked_delay(delay_ns: u64) -> Result<Time, String> {
+    let delay = Time::from_ns(delay_ns);
+    if delay > MAX_DELAY {
+        return Err(format!("delay_ns: {delay}; give 0 to {MAX_DELAY}"));
+    }
+    Ok(delay)
+}
+
 /// A part of a path. Packets leave it in the order of the times that [`Element::next`] tells, so that it
 /// needs one pending event, however many packets are in it.
 pub trait Element: Debug + Send {

@@ -26,21 +26,13 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Adds a row for a flow if its window, ssthresh or state changed since its last row.
-    pub(crate) fn add_if_changed(&mut self, flow: u32, sender: &Sender, receiver: &Receiver) {
-        let seen = self.last.get(flow as usize).copied().flatten();
-        if seen != Some(key(sender)) {
-            self.add(flow, sender, receiver);
-        }
-    }
-
-    /// Adds a row for a flow, at the time of `sender.flow.now`.
-    pub(crate) fn add(&mut self, flow: u32, sender: &Sender, receiver: &Receiver) {
-        self.add_at(sender.flow.now, (flow, sender, receiver));
+    /// Whether the window, ssthresh or state of a flow changed since its last row.
+    pub(crate) fn has_changed(&self, flow: u32, sender: &Sender) -> bool {
+        self.last.get(flow as usize).copied().flatten() != Some(key(sender))
     }
 
     /// Adds a row for a flow.
-    pub(crate) fn add_at(&mut self, now: Time, (flow, sender, receiver): (u32, &Sender, &Receiver)) {
+    pub(crate) fn add(&mut self, now: Time, (flow, sender, receiver): (u32, &Sender, &Receiver)) {
         if self.last.len() <= flow as usize {
             self.last.resize(flow as usize + 1, None);
         }

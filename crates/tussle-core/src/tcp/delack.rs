@@ -40,14 +40,7 @@ pub(crate) struct Path {
 
 impl DelayedAck {
     pub(crate) fn new(hz: u32) -> DelayedAck {
-        DelayedAck {
-            quick: 0,
-            wait: 0,
-            last_data: 0,
-            due: None,
-            fires: Time::NEVER,
-            ticks: Ticks::new(hz),
-        }
+        DelayedAck { quick: 0, wait: 0, last_data: 0, due: None, fires: Time::NEVER, ticks: Ticks::new(hz) }
     }
 
     /// When the waiting ACK is due; [`Time::NEVER`] if none waits.
@@ -112,7 +105,8 @@ impl DelayedAck {
         let shortest = self.ticks.span(MIN_WAIT);
         let mut wait = self.wait;
         if wait > shortest {
-            let longest = if path.srtt > Time::ZERO { path.srtt.max(MIN_WAIT).min(MAX_WAIT) } else { MAX_WAIT };
+            let longest =
+                if path.srtt > Time::ZERO { path.srtt.max(MIN_WAIT).min(MAX_WAIT) } else { MAX_WAIT };
             wait = wait.min(self.ticks.span(longest));
         }
         let tick = self.ticks.at(now);

@@ -12,6 +12,7 @@ use crate::packet::{Block, Flags, Packet, timestamp_ms};
 
 /// What one ACK brought, as it is found out.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent findings, each read by its name")]
 pub(super) struct News {
     /// `una` before it.
     pub(super) prior_una: u32,
@@ -130,7 +131,12 @@ impl Sender {
         let resend =
             if news.is_dubious(self.flow.state) { self.judge(&mut news, out) } else { Resend::Nothing };
         if news.set_timer {
-            self.set_timer();
+            // New packets, which usually follow, set the timer anyway.
+            if resend == Resend::Nothing && matches!(self.flow.state, State::Open | State::Cwr) {
+                self.timer_due = true;
+            } else {
+                self.set_timer();
+            }
         }
         ack.delivered = self.flow.delivered - prior_delivered;
         ack.lost = self.flow.lost - prior_lost;
@@ -181,7 +187,7 @@ impl Sender {
         self.rate.on_delivered(number, sent);
         if !sent.was_retransmitted() {
             if number < news.prior_highest {
-                news.lowest_sacked_late = lowest(news.lowest_sacked_late, number);
+                news.lowest_sacked_late = Some(lowest(news.lowest_sacked_late, number));
             }
             news.original_arrived |= number < self.flow.high_seq;
             news.sacked_sent_us = Some(span(news.sacked_sent_us, sent.at_us));
@@ -212,7 +218,7 @@ impl Sender {
             if sent.was_retransmitted() {
                 self.undo.on_dsack(number + 1, 1);
                 if sent.is_sacked() {
-                    news.lowest_sacked_late = lowest(news.lowest_sacked_late, number);
+                    news.lowest_sacked_late = Some(lowest(news.lowest_sacked_late, number));
                 }
             }
             self.board.retransmission_arrived(number, &mut self.flow);
@@ -229,7 +235,7 @@ impl Sender {
                 news.ambiguous = true;
             } else if !sent.is_sacked() {
                 news.acked_sent_us = Some(span(news.acked_sent_us, sent.at_us));
-                news.lowest_original = lowest(news.lowest_original, una);
+                news.lowest_original = Some(lowest(news.lowest_original, una));
                 news.original_arrived |= una < self.flow.high_seq;
             }
             if !sent.is_sacked() {
@@ -366,8 +372,8 @@ fn is_answer_to_earlier(sent: Sent, echo_ms: u32) -> bool {
     sent.was_retransmitted() && echo_ms != 0 && u64::from(echo_ms) < sent.at_us / 1000 + 1
 }
 
-fn lowest(so_far: Option<u32>, number: u32) -> Option<u32> {
-    Some(so_far.map_or(number, |lowest| lowest.min(number)))
+fn lowest(so_far: Option<u32>, number: u32) -> u32 {
+    so_far.map_or(number, |lowest| lowest.min(number))
 }
 
 fn span(so_far: Option<(u64, u64)>, sent_us: u64) -> (u64, u64) {

@@ -71,8 +71,11 @@ impl Sender {
             sent += 1;
         }
         self.after_transmission(sent);
+        let timer_due = std::mem::take(&mut self.timer_due);
         if sent > 0 {
             self.schedule_probe_from_oldest();
+        } else if timer_due {
+            self.set_timer();
         }
     }
 

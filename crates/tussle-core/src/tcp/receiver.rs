@@ -1,5 +1,7 @@
 //! The receiver: puts packets in order, and acknowledges as Linux 6.1 does.
 
+use std::cmp::Ordering;
+
 use super::delack::{Decision, DelayedAck, Path, QUICK_ACKS};
 use super::output::Outbox;
 use super::ranges::Ranges;
@@ -186,13 +188,13 @@ impl Receiver {
         if self.ecn.negotiated {
             self.take_mark(packet);
         }
-        if packet.number < self.next {
-            self.dsack = Some(Block { start: packet.number, end: packet.number + 1 });
-            self.delack.on_trouble(QUICK_ACKS.min(self.path().quick_acks));
-        } else if packet.number == self.next {
-            self.take_in_order(packet, now);
-        } else {
-            self.take_beyond(packet, now, out);
+        match packet.number.cmp(&self.next) {
+            Ordering::Less => {
+                self.dsack = Some(Block { start: packet.number, end: packet.number + 1 });
+                self.delack.on_trouble(self.path().quick_acks);
+            }
+            Ordering::Equal => self.take_in_order(packet, now),
+            Ordering::Greater => self.take_beyond(packet, now, out),
         }
         self.acknowledge(now, out);
     }
@@ -363,7 +365,9 @@ mod tests {
         /// After the quick ACKs of the start: packets 0 to 15 have arrived, one a millisecond.
         fn settled() -> Story {
             let mut story = Story::new(Switch::Off);
-            (0..16).for_each(|number| drop(story.data(number, 200.0 + f64::from(number))));
+            for number in 0..16 {
+                story.data(number, 200.0 + f64::from(number));
+            }
             story
         }
 

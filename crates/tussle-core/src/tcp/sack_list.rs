@@ -88,35 +88,39 @@ fn union(a: Block, b: Block) -> Block {
 mod tests {
     use super::*;
 
+    fn list_of(numbers: &[u32]) -> SackList {
+        let mut list = SackList::default();
+        for &number in numbers {
+            list.add(number);
+        }
+        list
+    }
+
     fn ranges(list: &SackList) -> Vec<(u32, u32)> {
         list.blocks[..list.count].iter().map(|block| (block.start, block.end)).collect()
     }
 
     #[test]
     fn the_range_that_grew_last_comes_first() {
-        let mut list = SackList::default();
-        [2, 5, 8, 3].into_iter().for_each(|number| drop(list.add(number)));
+        let list = list_of(&[2, 5, 8, 3]);
         assert_eq!(ranges(&list), [(2, 4), (8, 9), (5, 6)]);
     }
 
     #[test]
     fn a_filled_gap_joins_its_neighbours() {
-        let mut list = SackList::default();
-        [2, 4, 3].into_iter().for_each(|number| drop(list.add(number)));
+        let list = list_of(&[2, 4, 3]);
         assert_eq!(ranges(&list), [(2, 5)]);
     }
 
     #[test]
     fn the_oldest_of_five_ranges_is_forgotten() {
-        let mut list = SackList::default();
-        [2, 4, 6, 8, 10].into_iter().for_each(|number| drop(list.add(number)));
+        let list = list_of(&[2, 4, 6, 8, 10]);
         assert_eq!(ranges(&list), [(10, 11), (8, 9), (6, 7), (4, 5)]);
     }
 
     #[test]
     fn delivered_ranges_are_not_reported() {
-        let mut list = SackList::default();
-        [2, 5].into_iter().for_each(|number| drop(list.add(number)));
+        let mut list = list_of(&[2, 5]);
         list.remove_below(3);
         assert_eq!(ranges(&list), [(5, 6)]);
     }

@@ -93,6 +93,8 @@ pub struct Sender {
     pub(super) undo: Undo,
     pub(super) rate: RateEstimator,
     pub(super) timer: Timer,
+    /// The timer is to be set anew if no packet is sent after this ACK.
+    pub(super) timer_due: bool,
     pub(super) pacer: Option<Pacer>,
     /// `nxt` when a tail loss probe was sent, while its answer is awaited.
     pub(super) probe: Option<Probe>,
@@ -158,6 +160,7 @@ impl Sender {
             undo: Undo::default(),
             rate: RateEstimator::default(),
             timer: Timer::new(setup.hz),
+            timer_due: false,
             pacer: (setup.pacing == Switch::On).then(Pacer::default),
             probe: None,
             frto: false,
@@ -312,9 +315,12 @@ impl Sender {
         self.write(packets, out);
     }
 
-    /// The application writes no more; what was not sent yet is not sent.
+    /// The application writes no more; what was not sent yet is not sent, and the flow never completes.
     pub fn stop(&mut self) {
-        self.application.written = self.flow.nxt;
+        if self.flow.nxt < self.application.written {
+            self.application.written = self.flow.nxt;
+            self.application.closed = false;
+        }
     }
 
     /// Whether everything was written, sent and acknowledged.
