@@ -112,6 +112,27 @@ def test_each_network_has_a_matrix_and_an_answer_of_its_own(tmp_path: Path):
     assert len(set(re.findall(r'<section class="detail" id="([^"]+)"', text))) == 8
 
 
+def test_many_networks_have_their_answers_at_their_matrices(tmp_path: Path):
+    axes = [
+        {"flows.0.algorithm": "reno", "flows.1.algorithm": second, "path.rtt": f"{rtt} ms"}
+        for second, rtt in product(["reno", "cubic"], [5, 10, 20, 40])
+    ]
+    data = sweep(axes)
+    assert answer(data, tmp_path).startswith("It depends on the network: 4 were tried")
+    text = (tmp_path / "report.html").read_text()
+    assert len(re.findall(r"<p><strong>path.rtt = \d+ ms:</strong> reno and cubic", text)) == 4
+
+
+def test_one_pair_under_several_networks_is_a_table_of_points(tmp_path: Path):
+    axes = [
+        {"flows.0.algorithm": "reno", "flows.1.algorithm": "cubic", "path.rtt": f"{rtt} ms"}
+        for rtt in (5, 10)
+    ]
+    said = answer(sweep(axes), tmp_path)
+    assert said.startswith("Over 2 points the flows deliver between")
+    assert '<table class="matrix">' not in (tmp_path / "report.html").read_text()
+
+
 def test_every_cell_leads_to_its_details(page: Path):
     text = page.read_text()
     links = re.findall(r'<td><a href="#(pair-[^"]+)"', text)

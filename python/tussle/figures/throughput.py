@@ -21,6 +21,8 @@ from tussle.figures._style import (
 from tussle.figures._words import lines
 from tussle.metrics import REGISTRY, Tables
 
+_ROOM_PX = 400
+
 
 def draw(tables: Tables, view: View) -> Chart:
     """Draw the goodput of each flow of each point against time."""
@@ -38,7 +40,8 @@ def _panel(tables: Tables, view: View) -> Chart:
         (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput"),
     )
     axis, scale = alt.Axis(minExtent=Y_AXIS_PX), alt.Scale(domainMin=0)
-    goodput = alt.Y("goodput", type="quantitative", title="goodput (Mbit/s)", scale=scale, axis=axis)
+    title = f"goodput{_means(series, view)} (Mbit/s)"
+    goodput = alt.Y("goodput", type="quantitative", title=title, scale=scale, axis=axis)
     chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
     layers: list[alt.Chart | alt.LayerChart] = [
         measured(tables),
@@ -48,6 +51,13 @@ def _panel(tables: Tables, view: View) -> Chart:
     if rate is not None:
         layers.append(levels({"link": rate / 1e6}))
     return sized(layered(*layers), view.width_px, 0.36)
+
+
+def _means(series: pl.DataFrame, view: View) -> str:
+    """Say what interval the means are of, where there is room."""
+    if series.is_empty() or view.width_px < _ROOM_PX:
+        return ""
+    return f", {series['interval_s'][0]:g} s means"
 
 
 FIGURE = Figure(

@@ -72,7 +72,7 @@ def _render(dataset: Results) -> str:
     points = sorted(dataset.runs.select("point").unique().collect()["point"])
     anchors = {point: f"point-{point}" for point in points} | anchors_of_pairs(cells)
     drawn = charts(dataset)
-    found = matrices(cells, anchors)
+    found = matrices(cells, anchors) if _compares(cells) else []
     environment = Environment(
         loader=PackageLoader("tussle.report"),
         autoescape=True,
@@ -83,7 +83,7 @@ def _render(dataset: Results) -> str:
     return environment.get_template("page.html").render(
         question=dataset.scenario.question or _question(cells),
         matrices=found,
-        answer="" if found else _answer.of_points(dataset),
+        answers=[(matrix.network, matrix.answer) for matrix in found] or [("", _answer.of_points(dataset))],
         facts=_facts(dataset),
         details=_details(dataset, cells, _Made(anchors, drawn)),
         shown=anchors[_most_telling(cells, points)],
@@ -102,6 +102,11 @@ def _render(dataset: Results) -> str:
         ),
         scenario=dataset.scenario.to_toml(),
     )
+
+
+def _compares(cells: pl.DataFrame) -> bool:
+    """Say whether pairs are compared: not where one pair is seen under several networks only."""
+    return len(cells) == 1 or len(cells) > cells["slice"].n_unique()
 
 
 def _question(cells: pl.DataFrame) -> str:
