@@ -1,11 +1,13 @@
 """Whatever is written, the answer is a scenario or sentences, and never another exception."""
 
+import json
 import tomllib
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tussle import _core
 from tussle.errors import TussleError
 from tussle.scenario import Scenario, value_of_text
 from tussle.scenario.text import parse_toml
@@ -87,6 +89,8 @@ def scenario_or_sentences(make) -> None:
     else:
         assert isinstance(made, Scenario)
         assert Scenario.from_dict(tomllib.loads(made.to_toml())) == made
+        for point in made.points()[:2]:
+            _core.check(json.dumps(point.resolve(seed=1)))  # what is right here is right for the simulator
 
 
 def test_the_whole_scenario_is_one():

@@ -56,15 +56,15 @@ def mistake(changes: dict[str, Any]) -> str:
         ({"path__loss": "100 %"}, "scenario, path.loss: 100 %; nothing would arrive; give less than 100 %"),
         ({"path__loss": 0.01}, 'scenario, path.loss: 0.01 has no unit; write a fraction like "0.01 %" (%)'),
         (
-            {"path__rate": "100 Tbit/s", "path__rtt": "1 h"},
-            "scenario, path.queue.limit: 1 bdp is 30000000000000 packets; give at most 4000000000",
+            {"path__rate": "400 Gbit/s", "path__rtt": "200 s", "path__queue__limit": "1000 bdp"},
+            "scenario, path.queue.limit: 1000 bdp is 6666666666667 packets; give at most 4000000000",
         ),
         ({"duration": "0 s"}, "scenario, duration: 0 s; give more than 0"),
         (
             {"duration": float("inf")},
             'scenario, duration: Infinity has no unit; write a time like "40 ms" (ns, us, ms, s, min, h)',
         ),
-        ({"duration": "1e20 s"}, "scenario, duration: 1e20 s is too much; give at most 10000 h"),
+        ({"duration": "1e20 s"}, "scenario, duration: 1e20 s is too much; give at most 720 h"),
         ({"duration": []}, "scenario, duration: an empty list; give at least one value"),
         (
             {"path__rate": ["1 Mbit/s"] * 2},
@@ -92,6 +92,19 @@ def mistake(changes: dict[str, Any]) -> str:
         (
             {"flows__0__stop": "2 s", "start_jitter": "2 s"},
             "scenario, flows.0.stop: 2 s is not after the start at 0 s (and up to 2 s of jitter)",
+        ),
+        ({"path__rtt": "201 s"}, "scenario, path.rtt: 201 s; give at most 200 s"),
+        (
+            {"flows__0__access__delay": "101 s"},
+            "scenario, flows.0.access.delay: 101 s; give at most 100 s",
+        ),
+        (
+            {"flows__0__receive_window": "1 kB"},
+            "scenario, flows.0.receive_window: 1 kB has no room for a segment; give at least 1448 B",
+        ),
+        (
+            {"flows__0__bytes": "6 TB"},
+            "scenario, flows.0.bytes: 6 TB is too much; give at most 4000000000 segments of 1448 B",
         ),
         ({"flows__0__ecn": True}, 'scenario, flows.0.ecn: true; write "on", in quotes'),
         (

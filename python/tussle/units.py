@@ -81,7 +81,7 @@ RATE = Dimension(
     base="bit/s",
     units=_rate_units(),
     advertised="bit/s, kbit/s, Mbit/s, Gbit/s",
-    most="100 Tbit/s",
+    most="400 Gbit/s",
     hints={"mb/s": "Mbit/s for bits or MB/s for bytes", "mB/s": "Mbit/s for bits or MB/s for bytes"},
 )
 TIME = Dimension(
@@ -90,7 +90,7 @@ TIME = Dimension(
     base="ns",
     units=_TIME_UNITS,
     advertised="ns, us, ms, s, min, h",
-    most="10000 h",
+    most="720 h",
     hints={"m": "min for minutes or ms for milliseconds"},
 )
 SIZE = Dimension(

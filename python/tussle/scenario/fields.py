@@ -84,6 +84,13 @@ def _any_amount(_amount: object) -> None:
     return None
 
 
+def _at_most(most: str) -> Callable[[object], str | None]:
+    most_ns = units.time(most)
+    return lambda amount_ns: (
+        f"give at most {most}" if isinstance(amount_ns, int) and amount_ns > most_ns else None
+    )
+
+
 def _more_than_zero(amount: object) -> str | None:
     return None if amount else "give more than 0"
 
@@ -108,6 +115,8 @@ def _text_like(example: str) -> WithJsonSchema:
 
 Rate = Annotated[str, _quantity(units.rate, _more_than_zero), _text_like("100 Mbit/s")]
 Time = Annotated[str, _quantity(units.time, _any_amount), _text_like("40 ms")]
+Delay = Annotated[str, _quantity(units.time, _at_most("100 s")), _text_like("10 ms")]
+RoundTrip = Annotated[str, _quantity(units.time, _at_most("200 s")), _text_like("40 ms")]
 PositiveTime = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("60 s")]
 Size = Annotated[str, _quantity(units.size, _more_than_zero), _text_like("300 kB")]
 Fraction = Annotated[str, _quantity(units.fraction, _less_than_all), _text_like("0.01 %")]

@@ -7,12 +7,13 @@ link; and the same backwards. The run's format is in crates/tussle-core/src/run.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tussle import units
+from tussle import _core, units
 from tussle.catalog import catalog
 from tussle.errors import unknown
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _TCP = "linux-6.1"
 _MOST_FLOWS = 10_000
+_MOST_SEGMENTS = 4_000_000_000
+"""The sender numbers its packets in 32 bits."""
 _UNSETTLED = 3
 """The default steady interval leaves out one part in so many of the time that the flows share."""
 
@@ -61,9 +64,8 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
     flows = sum(max(flow.count) if isinstance(flow.count, tuple) else flow.count for flow in scenario.flows)
     if flows > _MOST_FLOWS:
         return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
-    return list(
-        dict.fromkeys(problem for _, point in combinations(scenario) for problem in _point_problems(point))
-    )
+    points = (point for _, point in combinations(scenario))
+    return list(dict.fromkeys(problem for point in points for problem in _problems(point)))
 
 
 def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
@@ -94,6 +96,18 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
     }
 
 
+def _problems(scenario: Scenario) -> list[Problem]:
+    """Find what is wrong with a scenario without axes: in its own terms, or else in those of the run."""
+    found = list(_point_problems(scenario))
+    if not found:
+        try:
+            _core.check(json.dumps(resolve(scenario, seed=0)))
+        except ValueError as error:
+            where, _, what = str(error).partition(": ")
+            return [Problem(where, what)]
+    return found
+
+
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     packet_bytes = HEADER_BYTES + max(units.size(flow.segment) for flow in scenario.flows)
     yield from path_problems(complete_path(scenario.path), packet_bytes)
@@ -103,6 +117,7 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     yield from timing or _steady_problems(scenario)
     for index, flow in enumerate(scenario.flows):
         yield from _parameter_problems(flow, f"flows.{index}.parameters")
+        yield from _size_problems(flow, f"flows.{index}")
     senders = _senders(scenario)
     times = Counter(sender.name for sender in senders)
     for sender in senders:
@@ -133,6 +148,16 @@ def _steady_problems(scenario: Scenario) -> Iterator[Problem]:
     elif steady.from_ns >= steady.to_ns:
         end = scenario.steady.to or f"{Fraction(steady.to_ns, 10**9)} s"
         yield Problem("steady.from", f"{scenario.steady.from_} is not before the interval's end at {end}")
+
+
+def _size_problems(flow: Flow, where: str) -> Iterator[Problem]:
+    segment_bytes = units.size(flow.segment)
+    if flow.receive_window is not None and units.size(flow.receive_window) < segment_bytes:
+        what = f"{flow.receive_window} has no room for a segment; give at least {segment_bytes} B"
+        yield Problem(f"{where}.receive_window", what)
+    if flow.bytes is not None and units.size(flow.bytes) > _MOST_SEGMENTS * segment_bytes:
+        what = f"{flow.bytes} is too much; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
+        yield Problem(f"{where}.bytes", what)
 
 
 def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:

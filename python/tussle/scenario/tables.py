@@ -13,6 +13,7 @@ from tussle.scenario.fields import (
     Axis,
     Buffer,
     Count,
+    Delay,
     FlowName,
     Fraction,
     ParameterValue,
@@ -20,6 +21,7 @@ from tussle.scenario.fields import (
     ProfileName,
     QueueKind,
     Rate,
+    RoundTrip,
     Samples,
     Segment,
     Size,
@@ -64,7 +66,7 @@ class Path(Table):
     """Fills in the keys that are not given, from `tussle list profiles`. Default: none."""
     rate: Axis[Rate] | None = None
     """Rate of the bottleneck, over IP packet sizes. Needed, unless a profile gives it."""
-    rtt: Axis[Time] | None = None
+    rtt: Axis[RoundTrip] | None = None
     """Round-trip time of the bottleneck with an empty queue, half of it each way. Needed, unless a profile
     gives it."""
     loss: Axis[Fraction] | None = None
@@ -80,7 +82,7 @@ class Access(Table):
 
     rate: Axis[Rate] | None = None
     """Its rate. Default: unlimited."""
-    delay: Axis[Time] | None = None
+    delay: Axis[Delay] | None = None
     """Its one-way delay, added to the path's. Default: none."""
 
 
