@@ -1,0 +1,116 @@
+//! What the algorithms do, as tables for a reviewer: a change of behaviour is a diff of packets.
+//!
+//! The tables are in `tests/snapshots`; `cargo insta review` shows and takes changes. What must be right
+//! whatever they say is asserted beside them.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use tussle_core::Outcome;
+use tussle_core::cc::REGISTRY;
+use tussle_core::run::FlowSpec;
+
+use common::network::{Dumbbell, MSS_BYTES, NS_PER_S, flow, simulate};
+use common::tables::{counts, quantities};
+
+const RATE_BIT_PER_S: u64 = 20_000_000;
+const RTT_MS: u64 = 40;
+/// The steady interval: whole seconds after the start.
+const STEADY_S: (u64, u64) = (10, 70);
+
+/// What a flow did in the steady interval, in packets.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    delivered: u64,
+    retransmitted: u64,
+    timeouts: u64,
+}
+
+fn rows(outcome: &Outcome) -> Vec<Row> {
+    let of = |column| counts(&outcome.flows, column);
+    let (bytes, retransmitted) = (of("steady_delivered_bytes"), of("steady_retransmitted_packets"));
+    let row = |((bytes, retransmitted), timeouts)| Row {
+        delivered: bytes / u64::from(MSS_BYTES),
+        retransmitted,
+        timeouts,
+    };
+    bytes.into_iter().zip(retransmitted).zip(of("steady_timeouts")).map(row).collect()
+}
+
+/// All that the flows of `outcome` delivered crossed `path` in the steady interval, or waited for a gap to
+/// be filled when it began: a window at most.
+fn assert_the_link_could(path: Dumbbell, outcome: &Outcome) {
+    let most = path.packets_per_s() * (STEADY_S.1 - STEADY_S.0) + path.bdp_packets() + path.buffer_packets;
+    let delivered: u64 = rows(outcome).iter().map(|row| row.delivered).sum();
+    assert!(delivered <= most, "{delivered} packets over a link that carries {most}");
+    assert!(
+        quantities(&outcome.links, "utilisation").iter().all(|utilisation| (0.0..=1.0).contains(utilisation))
+    );
+}
+
+/// Delivered plus dropped is arrived, but for what waits at the end.
+fn assert_packets_are_conserved(path: Dumbbell, outcome: &Outcome) {
+    let last = |column| *counts(&outcome.links, column).last().expect("the link has rows");
+    let there = last("arrived_packets") - last("delivered_packets") - last("dropped_packets");
+    assert!(there <= path.buffer_packets + 1, "{there} packets wait in a queue of {}", path.buffer_packets);
+}
+
+/// One flow, buffers of 0.1 to 2 BDP. A deeper buffer never costs throughput (beyond a hundredth), and
+/// with a whole BDP the window that is left after a loss keeps the link busy.
+#[test]
+fn a_flow_alone_by_algorithm_and_buffer() {
+    let mut table = "20 Mbit/s, 40 ms, BDP 67 packets; 60 s, so 100000 packets at most\n\
+                     algorithm  buffer  delivered  retransmitted  timeouts\n"
+        .to_owned();
+    for entry in REGISTRY {
+        let mut shallower = 0;
+        for percent in [10, 50, 100, 200] {
+            let path = Dumbbell::with_buffer_percent(RATE_BIT_PER_S, RTT_MS, percent);
+            let outcome = simulate(&path.run(vec![flow(entry.name)], STEADY_S));
+            assert_the_link_could(path, &outcome);
+            assert_packets_are_conserved(path, &outcome);
+            let Row { delivered, retransmitted, timeouts } = rows(&outcome)[0];
+            let _ = writeln!(
+                table,
+                "{:9}  {:6}  {delivered:9}  {retransmitted:13}  {timeouts:8}",
+                entry.name, path.buffer_packets
+            );
+            assert!(delivered >= shallower - shallower / 100, "{} loses by a deeper buffer", entry.name);
+            assert!(percent < 100 || delivered >= 95_000, "{} leaves the link idle", entry.name);
+            shallower = delivered;
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+/// Each algorithm against each, the second a second later, with a buffer of 1 BDP. Together they fill the
+/// link, whoever wins; two alike share it better than 3 to 1.
+#[test]
+fn each_pair_of_algorithms_on_one_bottleneck() {
+    let path = Dumbbell::with_buffer_percent(RATE_BIT_PER_S, RTT_MS, 100);
+    let mut table = "20 Mbit/s, 40 ms, buffer 1 BDP; packets of the steady 60 s\n\
+                     first      second     first delivered  second delivered  retransmitted  timeouts\n"
+        .to_owned();
+    for (index, first) in REGISTRY.iter().enumerate() {
+        for second in &REGISTRY[index..] {
+            let late = FlowSpec { start_ns: NS_PER_S, ..flow(second.name) };
+            let outcome = simulate(&path.run(vec![flow(first.name), late], STEADY_S));
+            assert_the_link_could(path, &outcome);
+            assert_packets_are_conserved(path, &outcome);
+            let rows = rows(&outcome);
+            let (a, b) = (rows[0].delivered, rows[1].delivered);
+            let retransmitted = rows[0].retransmitted + rows[1].retransmitted;
+            let timeouts = rows[0].timeouts + rows[1].timeouts;
+            let _ = writeln!(
+                table,
+                "{:9}  {:9}  {a:15}  {b:16}  {retransmitted:13}  {timeouts:8}",
+                first.name, second.name
+            );
+            assert!(a + b >= 95_000, "{} and {} leave the link idle", first.name, second.name);
+            let alike = first.name == second.name;
+            assert!(!alike || a.max(b) <= 3 * a.min(b), "two {} share {a} to {b}", first.name);
+        }
+    }
+    insta::assert_snapshot!(table);
+}
