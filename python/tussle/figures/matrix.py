@@ -62,8 +62,11 @@ def cell_table(tables: Tables) -> pl.DataFrame:
 
 
 def in_cell(mbit_per_s: float) -> str:
-    """Write a goodput with at most three digits, as the cells do."""
-    return f"{mbit_per_s:.0f}" if mbit_per_s >= 9.95 else f"{mbit_per_s:.2g}"  # noqa: PLR2004
+    """Write a goodput with two or three digits, as the cells do."""
+    for least, digits in ((9.95, 0), (0.995, 1)):
+        if mbit_per_s >= least:
+            return f"{mbit_per_s:.{digits}f}"
+    return f"{mbit_per_s:.2g}"
 
 
 def _matrix(cells: pl.DataFrame) -> alt.LayerChart:

@@ -13,6 +13,7 @@ from tussle.report._tables import POINT_QUANTITIES, number, summaries
 
 _MOST_NAMED = 4
 _WHOLE_PERCENT = 9.95
+_SEVERAL = 2
 
 Verdicts = dict[frozenset[str], str]
 Shares = dict[str, dict[str, list[float]]]
@@ -33,6 +34,39 @@ def of_matrix(cells: pl.DataFrame) -> str:
         sentences += _extremes(shares)
     sentences.append(_own_kind(own))
     return " ".join(filter(None, sentences)) or "Nothing was delivered."
+
+
+def of_networks(cells: pl.DataFrame) -> str:
+    """Answer over all networks: how many pairs can share under each, or how one pair's shares move."""
+    parts = cells.partition_by("slice", maintain_order=True)
+    mixed = [{pair: v for pair, v in _verdicts(part).items() if len(pair) > 1} for part in parts]
+    names = [part["slice"][0] for part in parts]
+    pairs = {pair for verdicts in mixed for pair in verdicts}
+    if len(pairs) == 1:
+        return _moving_shares(dict(zip(names, map(_shares, parts), strict=True)))
+    if not pairs:
+        return f"{len(parts)} networks were tried; each has its answer below."
+    counts = [sum(verdict == COEXIST for verdict in verdicts.values()) for verdicts in mixed]
+    least, most = counts.index(min(counts)), counts.index(max(counts))
+    if counts[least] == counts[most]:
+        return (
+            f"Under each of {len(parts)} networks, {counts[most] or 'none'} of {len(pairs)} pairs can share."
+        )
+    return (
+        f"Over {len(parts)} networks, between {counts[least] or 'none'} ({names[least]}) and {counts[most]} "
+        f"({names[most]}) of {len(pairs)} pairs of different algorithms can share the bottleneck."
+    )
+
+
+def _moving_shares(shares: dict[str, Shares]) -> str:
+    """Say from where to where the share of one of two algorithms goes."""
+    one, other = next(iter(shares.values()))
+    means = {name: sum(found[one][other]) / len(found[one][other]) for name, found in shares.items()}
+    low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
+    return (
+        f"Against {other}, {one} gets between {_percent(means[low])} ({low}) "
+        f"and {_percent(means[high])} ({high}) of what both deliver."
+    )
 
 
 def of_pair(cell: Mapping[str, Any]) -> str:
@@ -59,6 +93,12 @@ def of_points(tables: Tables) -> str:
         f"Over {len(table)} points the flows deliver between {number(low[total] / 1e6)} Mbit/s "
         f"({places[low['point']]}) and {number(high[total] / 1e6)} Mbit/s ({places[high['point']]})."
     ]
+    busy = table.drop_nulls("utilisation").sort("utilisation", "point").to_dicts()
+    if busy:
+        said.append(
+            f"The link is busy between {_percent(busy[0]['utilisation'])} ({places[busy[0]['point']]}) "
+            f"and {_percent(busy[-1]['utilisation'])} ({places[busy[-1]['point']]}) of the time."
+        )
     fairness = table.drop_nulls("jain_index").sort("jain_index", "point").to_dicts()
     if fairness and fairness[0]["jain_index"] < 1:
         worst, best = fairness[0], fairness[-1]
@@ -139,7 +179,8 @@ def _pairs(verdicts: Verdicts) -> str:
     depending = [pair for pair, verdict in verdicts.items() if verdict == DEPENDS]
     others = len(verdicts) - len(sharing) - len(depending)
     if len(sharing) == len(verdicts):
-        return f"All {len(verdicts)} pairs of different algorithms can share the bottleneck."
+        all_pairs = "Both" if len(verdicts) == _SEVERAL else f"All {len(verdicts)}"
+        return f"{all_pairs} pairs of different algorithms can share the bottleneck."
     if others == len(verdicts):
         return f"None of the {len(verdicts)} pairs of different algorithms can share the bottleneck."
     parts = [f"{len(sharing) or 'none'} can share the bottleneck{_named(sharing)}"]
@@ -152,10 +193,12 @@ def _pairs(verdicts: Verdicts) -> str:
 
 
 def _extremes(shares: Shares) -> list[str]:
-    """Name those that yield to everyone, and those that take from everyone."""
+    """Name those that yield to all of several others, and those that take from all."""
     said = []
     for name, others in shares.items():
         found = [share for against in others.values() for share in against]
+        if len(others) < _SEVERAL:
+            continue
         if max(found) < THRESHOLD:
             worst = min(others, key=lambda other: min(others[other]))
             said.append(f"{name} yields to everyone: {_percent(min(others[worst]))} against {worst}.")

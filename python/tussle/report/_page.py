@@ -26,7 +26,7 @@ from tussle.metrics import REGISTRY, Tables, select_runs
 from tussle.metrics.coexistence import THRESHOLD
 from tussle.report import _answer
 from tussle.report._charts import Charts, captions, charts
-from tussle.report._matrix import anchors_of_pairs, matrices
+from tussle.report._matrix import Matrix, anchors_of_pairs, matrices
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.scenario import Scenario
 
@@ -83,7 +83,7 @@ def _render(dataset: Results) -> str:
     return environment.get_template("page.html").render(
         question=dataset.scenario.question or _question(cells),
         matrices=found,
-        answers=[(matrix.network, matrix.answer) for matrix in found] or [("", _answer.of_points(dataset))],
+        answer=_sentences(dataset, cells, found),
         facts=_facts(dataset),
         details=_details(dataset, cells, _Made(anchors, drawn)),
         shown=anchors[_most_telling(cells, points)],
@@ -107,6 +107,12 @@ def _render(dataset: Results) -> str:
 def _compares(cells: pl.DataFrame) -> bool:
     """Say whether pairs are compared: not where one pair is seen under several networks only."""
     return len(cells) == 1 or len(cells) > cells["slice"].n_unique()
+
+
+def _sentences(dataset: Tables, cells: pl.DataFrame, found: list[Matrix]) -> str:
+    if not found:
+        return _answer.of_points(dataset)
+    return found[0].answer if len(found) == 1 else _answer.of_networks(cells)
 
 
 def _question(cells: pl.DataFrame) -> str:
