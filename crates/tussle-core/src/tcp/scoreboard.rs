@@ -268,8 +268,12 @@ impl Scoreboard {
 
     /// Counts the transmission of `number` just recorded as a retransmission in the network.
     pub(crate) fn count_retransmission(&mut self, number: u32, flow: &mut Flow) {
-        self.get_mut(number).tags |= RETRANSMISSION_OUT;
-        flow.retrans_out += 1;
+        let sent = self.get_mut(number);
+        // A timeout may send again what is already on its way again.
+        if !sent.is_retransmission_out() {
+            sent.tags |= RETRANSMISSION_OUT;
+            flow.retrans_out += 1;
+        }
     }
 
     /// Shows `judge` every transmission that may be lost, oldest first among the first transmissions and
