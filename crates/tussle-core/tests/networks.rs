@@ -1,0 +1,223 @@
+//! What holds for every run over every network, sensible or not.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec};
+use tussle_core::run::{Sampling, Switch};
+use tussle_core::{Outcome, Run};
+
+use common::network::{NS_PER_S, element};
+use common::random::{clean_run, outcome, run};
+use common::tables::{counts, labels, maybe_quantities, quantities};
+
+/// Rows of a table by the link or flow that they are about, in the order of the table.
+fn rows_by<K: Ord>(keys: Vec<K>) -> BTreeMap<K, Vec<usize>> {
+    let mut rows = BTreeMap::<K, Vec<usize>>::new();
+    keys.into_iter().enumerate().for_each(|(row, key)| rows.entry(key).or_default().push(row));
+    rows
+}
+
+fn link<'a>(run: &'a Run, name: &str) -> &'a LinkSpec {
+    match run.elements.iter().find(|element| element.name == name).map(|element| &element.effect) {
+        Some(EffectSpec::Link(link)) => link,
+        other => panic!("{name} is no link but {other:?}"),
+    }
+}
+
+/// What came in went out, was dropped, or is still there: waiting, or the one packet being transmitted.
+fn check_links_conserve_packets(outcome: &Outcome) -> Result<(), TestCaseError> {
+    let of = |name| counts(&outcome.links, name);
+    let (arrived, delivered) = (of("arrived_packets"), of("delivered_packets"));
+    let (dropped, backlog) = (of("dropped_packets"), of("backlog_packets"));
+    for row in 0..arrived.len() {
+        let left = arrived[row].checked_sub(delivered[row] + dropped[row] + backlog[row]);
+        prop_assert!(left.is_some_and(|transmitting| transmitting <= 1), "row {row}: {left:?} are missing");
+        prop_assert!(left == Some(1) || backlog[row] == 0, "row {row}: packets wait for an idle link");
+    }
+    Ok(())
+}
+
+/// A link is never busier than always, and delivers no faster than its rate. A transmission lasts a whole
+/// number of nanoseconds, and what is cut off is made up for by the next one, except at the end of a busy
+/// time: less than a nanosecond for each packet.
+fn check_links_keep_their_rate(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
+    let (names, times) = (labels(&outcome.links, "link"), quantities(&outcome.links, "time_s"));
+    let (bytes, packets) =
+        (counts(&outcome.links, "delivered_bytes"), counts(&outcome.links, "delivered_packets"));
+    for (row, utilisation) in quantities(&outcome.links, "utilisation").into_iter().enumerate() {
+        prop_assert!((0.0..=1.0).contains(&utilisation), "{} is used to {utilisation}", names[row]);
+        let rate = u128::from(link(run, &names[row]).rate_bit_per_s);
+        let at_ns = u128::from(nearest_ns(times[row]) + packets[row]);
+        let most_bits = rate * at_ns / u128::from(NS_PER_S);
+        prop_assert!(u128::from(bytes[row]) * 8 <= most_bits, "{} is faster than its rate", names[row]);
+    }
+    Ok(())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times of a run are not negative"
+)]
+fn nearest_ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+/// Time and sums never fall, link by link and flow by flow.
+fn check_series_never_fall(outcome: &Outcome) -> Result<(), TestCaseError> {
+    let sums = |table, names: &[&'static str]| -> Vec<_> {
+        names.iter().map(|&name| (name, counts(table, name))).collect()
+    };
+    let link_sums = sums(
+        &outcome.links,
+        &["arrived_packets", "delivered_packets", "dropped_packets", "marked_packets", "delivered_bytes"],
+    );
+    let flow_sums = sums(&outcome.samples, &["delivered_bytes", "retransmitted_packets"]);
+    let by_link: Vec<_> = rows_by(labels(&outcome.links, "link")).into_values().collect();
+    let by_flow: Vec<_> = rows_by(counts(&outcome.samples, "flow")).into_values().collect();
+    for (rows, sums) in [(by_link, link_sums), (by_flow, flow_sums)] {
+        for (pair, (name, values)) in
+            rows.iter().flat_map(|rows| rows.windows(2)).flat_map(|p| sums.iter().map(move |s| (p, s)))
+        {
+            prop_assert!(values[pair[0]] <= values[pair[1]], "{name} falls from row {} on", pair[0]);
+        }
+    }
+    for table in [&outcome.links, &outcome.samples, &outcome.events] {
+        let times = quantities(table, "time_s");
+        prop_assert!(times.is_sorted(), "time runs backwards in {}", table.name);
+    }
+    Ok(())
+}
+
+/// What a flow delivered was offered, and passed each link on its way, once at least.
+fn check_flows_deliver_what_passed(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
+    let delivered = counts(&outcome.flows, "delivered_bytes");
+    let sent = counts(&outcome.flows, "sent_packets");
+    for (index, flow) in run.flows.iter().enumerate() {
+        prop_assert!(flow.bytes.is_none_or(|bytes| delivered[index] <= bytes), "{} made bytes", flow.name);
+        prop_assert!(delivered[index] <= sent[index] * u64::from(flow.mss_bytes));
+    }
+    let names = labels(&outcome.links, "link");
+    for (name, rows) in rows_by(names) {
+        let passed = counts(&outcome.links, "delivered_bytes")[*rows.last().expect("a link has rows")];
+        let over: u64 = (0..run.flows.len())
+            .filter(|&flow| run.flows[flow].forward.contains(&name))
+            .map(|flow| delivered[flow])
+            .sum();
+        prop_assert!(over <= passed, "{over} bytes were delivered over {name}, which carried {passed}");
+    }
+    Ok(())
+}
+
+/// A completed flow delivered all, and one that has a last byte completed: in its own time.
+fn check_completion(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
+    let delivered = counts(&outcome.flows, "delivered_bytes");
+    let completions = maybe_quantities(&outcome.flows, "completion_s");
+    for (index, flow) in run.flows.iter().enumerate() {
+        let all = flow.bytes == Some(delivered[index]);
+        prop_assert_eq!(completions[index].is_some(), all, "{} of {:?} bytes", delivered[index], flow.bytes);
+    }
+    Ok(())
+}
+
+/// A round trip takes at least the delays on the way. An RTT that is known only from timestamps is cut
+/// down to whole ms.
+fn check_rtt_is_at_least_the_base(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
+    let delays: BTreeMap<_, _> = run
+        .elements
+        .iter()
+        .map(|element| match &element.effect {
+            EffectSpec::Link(LinkSpec { delay_ns, .. }) | EffectSpec::Delay(DelaySpec { delay_ns }) => {
+                (&element.name, *delay_ns)
+            }
+            EffectSpec::Loss(_) => (&element.name, 0),
+        })
+        .collect();
+    for (flow, rtt_min_ms) in run.flows.iter().zip(maybe_quantities(&outcome.flows, "rtt_min_ms")) {
+        let base_ns: u64 = flow.forward.iter().chain(&flow.reverse).map(|name| delays[name]).sum();
+        let least_ms = std::time::Duration::from_nanos(base_ns).as_secs_f64() * 1e3 - 1.0;
+        prop_assert!(rtt_min_ms.is_none_or(|rtt| rtt >= least_ms), "{} beats light", flow.name);
+    }
+    Ok(())
+}
+
+fn check(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
+    check_links_conserve_packets(outcome)?;
+    check_links_keep_their_rate(run, outcome)?;
+    check_series_never_fall(outcome)?;
+    check_flows_deliver_what_passed(run, outcome)?;
+    check_completion(run, outcome)?;
+    check_rtt_is_at_least_the_base(run, outcome)?;
+    prop_assert!(counts(&outcome.samples, "cwnd_packets").iter().all(|&cwnd| cwnd >= 1), "a window is 0");
+    Ok(())
+}
+
+fn recorded(run: &Run, sampling: Sampling, events: Switch) -> Run {
+    let mut run = run.clone();
+    run.record.sampling = sampling;
+    run.record.events = events;
+    run
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn packets_bytes_and_time_add_up_in_every_network(run in run()) {
+        if let Some(outcome) = outcome(&run) {
+            check(&run, &outcome)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_run_gives_the_same_outcome(run in run()) {
+        prop_assert_eq!(outcome(&run), outcome(&run));
+    }
+
+    #[test]
+    fn an_element_that_no_flow_uses_changes_no_flow(run in run(), place in any::<prop::sample::Index>()) {
+        let mut larger = run.clone();
+        let unused = element("unused", EffectSpec::Delay(DelaySpec { delay_ns: 1 }));
+        larger.elements.insert(place.index(run.elements.len() + 1), unused);
+        if let Some(outcomes) = outcome(&run).zip(outcome(&larger)) {
+            prop_assert_eq!(&outcomes.0, &Outcome { events: outcomes.0.events.clone(), ..outcomes.1 });
+        }
+    }
+
+    #[test]
+    fn what_is_written_down_changes_no_flow(run in run()) {
+        let variants = [
+            (Sampling::Off, Switch::Off),
+            (Sampling::Off, Switch::On),
+            (Sampling::Change, Switch::Off),
+            (Sampling::EveryNs(7_000_000), Switch::On),
+        ];
+        let flows: Vec<_> = variants
+            .into_iter()
+            .filter_map(|(sampling, events)| outcome(&recorded(&run, sampling, events)))
+            .map(|outcome| outcome.flows)
+            .collect();
+        prop_assert!(flows.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    #[test]
+    fn a_finite_flow_over_a_path_that_drops_nothing_delivers_exactly_its_bytes(run in clean_run()) {
+        let outcome = outcome(&run);
+        prop_assume!(outcome.is_some());
+        let outcome = outcome.expect("assumed");
+        check(&run, &outcome)?;
+        let of = |name| counts(&outcome.flows, name)[0];
+        let packets = run.flows[0].bytes.expect("finite").div_ceil(u64::from(run.flows[0].mss_bytes));
+        prop_assert_eq!(Some(of("delivered_bytes")), run.flows[0].bytes);
+        prop_assert_eq!(of("dropped_packets"), 0);
+        prop_assert_eq!(of("sent_packets"), packets + of("retransmitted_packets"));
+        prop_assert!(maybe_quantities(&outcome.flows, "completion_s")[0].is_some());
+    }
+}
