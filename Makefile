@@ -46,6 +46,7 @@ test: lint  ## Lint, then run all tests
 .PHONY: lint
 lint: setup  ## Check format, lints, types, layers, spelling, and that the reference is up to date
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -57,6 +58,7 @@ lint: setup  ## Check format, lints, types, layers, spelling, and that the refer
 .PHONY: fmt
 fmt: setup  ## Format Rust and Python
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
 
@@ -71,15 +73,18 @@ docs: setup  ## Write docs/reference from the code, and the picture of the READM
 bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed
 	$(BIN)/python benches/bench.py
 
+FUZZ := cargo +nightly fuzz run --sanitizer none
+FUZZ_LIMITS = -- -max_total_time=$(FUZZ_SECONDS) -max_len=8192
+
 .PHONY: fuzz
-fuzz:  ## Feed mangled input to the simulator for FUZZ_SECONDS a target (needs cargo-fuzz and nightly Rust)
-	@cargo +nightly fuzz --version > /dev/null 2>&1 || { echo "make fuzz needs cargo-fuzz: \
+fuzz:  ## Feed mangled input to the simulator, FUZZ_SECONDS=60 a target (needs cargo-fuzz and nightly Rust)
+	@cargo +nightly fuzz --version > /dev/null 2>&1 || { echo "make fuzz: cargo-fuzz or nightly Rust is missing; \
 	rustup toolchain install nightly && cargo install cargo-fuzz" >&2; exit 2; }
-	for target in $$(cargo +nightly fuzz list); do \
-	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
-	done
+	mkdir -p fuzz/corpus/run fuzz/corpus/script
+	$(FUZZ) run fuzz/corpus/run fuzz/seeds/run $(FUZZ_LIMITS)
+	$(FUZZ) script fuzz/corpus/script crates/tussle-core/tests/scripts $(FUZZ_LIMITS)
 
 .PHONY: clean
 clean:  ## Remove all that was built; results stay
-	rm -rf .venv target build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv target fuzz/target build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -f python/tussle/_core*.so
