@@ -43,6 +43,17 @@ struct EcnReceiver {
     seen: bool,
 }
 
+/// How far the connection is open.
+#[derive(Clone, Copy, Debug)]
+enum Opening {
+    Listening,
+    /// The first SYN-ACK was sent at that time.
+    Answered {
+        at: Time,
+    },
+    Established,
+}
+
 /// The receiving end of a connection.
 #[derive(Debug)]
 pub struct Receiver {
@@ -59,7 +70,7 @@ pub struct Receiver {
     rtt: RttEstimator,
     /// Timestamp to echo, in ms (RFC 7323, 4.3).
     ts_recent_ms: u32,
-    syn_ack_sent: Option<Time>,
+    opening: Opening,
     /// A gap was filled, or the sender is finished or has reduced: the next ACK goes at once.
     ack_now: bool,
     /// SACKs that went at once since `next` last moved.
@@ -91,7 +102,7 @@ impl Receiver {
             ecn: EcnReceiver::default(),
             rtt: RttEstimator::new(setup.hz),
             ts_recent_ms: 0,
-            syn_ack_sent: None,
+            opening: Opening::Listening,
             ack_now: false,
             prompt_sacks: 0,
             prompt_sacks_at: 0,
@@ -143,15 +154,23 @@ impl Receiver {
         match packet.kind {
             Kind::Syn => self.on_syn(packet, now, out),
             Kind::Data => self.on_data(packet, now, out),
-            Kind::Ack => self.on_handshake_ack(packet, now),
+            Kind::Ack => {
+                self.establish(now);
+                self.ts_recent_ms = packet.ts_val_ms;
+            }
             Kind::SynAck => {}
         }
     }
 
     fn on_syn(&mut self, syn: &Packet, now: Time, out: &mut Outbox) {
+        match self.opening {
+            Opening::Listening => self.opening = Opening::Answered { at: now },
+            Opening::Answered { .. } => {}
+            // A copy that was overtaken.
+            Opening::Established => return,
+        }
         self.ts_recent_ms = syn.ts_val_ms;
         self.ecn.negotiated = self.setup.ecn == Switch::On && syn.flags.has(Flags::ECE.with(Flags::CWR));
-        self.syn_ack_sent = Some(now);
         let mut syn_ack = Packet::new(Kind::SynAck, self.setup.flow);
         syn_ack.ts_val_ms = timestamp_ms(now);
         syn_ack.ts_echo_ms = syn.ts_val_ms;
@@ -162,12 +181,13 @@ impl Receiver {
         out.packets.push(syn_ack);
     }
 
-    fn on_handshake_ack(&mut self, ack: &Packet, now: Time) {
-        if let Some(sent) = self.syn_ack_sent.take() {
-            let rtt_us = u32::try_from(now.since(sent).us()).unwrap_or(u32::MAX);
+    /// The third packet of the handshake arrived, or data that prove that it was sent.
+    fn establish(&mut self, now: Time) {
+        if let Opening::Answered { at } = self.opening {
+            let rtt_us = u32::try_from(now.since(at).us()).unwrap_or(u32::MAX);
             self.rtt.update(rtt_us, 0, 0);
+            self.opening = Opening::Established;
         }
-        self.ts_recent_ms = ack.ts_val_ms;
     }
 
     fn path(&self) -> Path {
@@ -181,6 +201,7 @@ impl Receiver {
 
     #[inline]
     fn on_data(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        self.establish(now);
         self.received_packets += 1;
         if packet.number <= self.acknowledged {
             self.ts_recent_ms = packet.ts_val_ms;
@@ -394,6 +415,19 @@ mod tests {
 
     fn blocks(ack: &Packet) -> Vec<(u32, u32)> {
         ack.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
+    }
+
+    /// Over a satellite the first SYN-ACK is still on its way when the SYN is sent again.
+    #[test]
+    fn the_handshake_is_timed_from_its_first_answer() {
+        let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, ecn: Switch::Off };
+        let mut story = Story { receiver: Receiver::new(setup, 1448), out: Outbox::default() };
+        let syn = Packet::new(Kind::Syn, 0);
+        assert_eq!(story.packet(syn, 650.0).len(), 1);
+        assert_eq!(story.packet(syn, 1650.0).len(), 1, "the answer may be lost");
+        story.packet(Packet::new(Kind::Ack, 0), 1950.0);
+        assert_eq!(story.receiver.path().srtt, Time::from_ms(1300));
+        assert_eq!(story.packet(syn, 2650.0), [], "a copy that was overtaken");
     }
 
     #[test]
