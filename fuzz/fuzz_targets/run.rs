@@ -8,7 +8,7 @@ use tussle_core::run::Sampling;
 use tussle_core::{Progress, Run, Simulation};
 
 /// Enough for a few flights, losses and timeouts.
-const EVENTS: u64 = 5_000;
+const EVENTS: u64 = 10_000;
 /// More flows or elements than that are slow, not new.
 const MOST: usize = 16;
 /// A window beyond that is slow, not new.

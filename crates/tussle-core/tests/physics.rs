@@ -199,14 +199,14 @@ fn the_longer_round_trip_gets_less() {
     assert!((2.5..=16.0).contains(&advantage), "{advantage}");
 }
 
-/// 7 Mbit/s is 583.33… packets a second: the link carries rate × time, to one packet.
+/// 1500 bytes at 9 Gbit/s take 1333.33… ns. Were that cut to whole nanoseconds, 750 000 packets would save
+/// 0.25 ms, the time of 188 packets; the link carries rate × time, to one packet.
 #[test]
 fn a_full_link_carries_exactly_its_rate() {
-    let path = Dumbbell { rate_bit_per_s: 7_000_000, rtt_ms: 20, buffer_packets: 100 };
-    let outcome = simulate(&path.run(vec![flow("reno")], (10, 70)));
+    let path = Dumbbell { rate_bit_per_s: 9_000_000_000, rtt_ms: 1, buffer_packets: 1000 };
+    let outcome = simulate(&path.run(vec![flow("reno")], (1, 2)));
     let bytes = counts(&outcome.links, "delivered_bytes");
-    let carried = bytes[1] - bytes[0];
-    let expected = 7_000_000 / 8 * 60;
+    let (carried, expected) = (bytes[1] - bytes[0], path.rate_bit_per_s / 8);
     assert!(carried.abs_diff(expected) <= PACKET_BYTES, "{carried} bytes, not {expected}");
     assert!((utilisation(&outcome) - 1.0).abs() < 1e-12);
 }
