@@ -99,6 +99,7 @@ pub struct Simulation {
     events: Events,
     steady: (Time, Time),
     end: Time,
+    progress: Progress,
 }
 
 impl Simulation {
@@ -151,6 +152,7 @@ impl Simulation {
             events: Events::default(),
             steady: (Time::from_ns(run.steady.from_ns), Time::from_ns(run.steady.to_ns)),
             end: Time::from_ns(run.duration_ns),
+            progress: Progress::Going,
             run: run.clone(),
         };
         for (flow, spec) in (0..).zip(&run.flows) {
@@ -179,6 +181,9 @@ impl Simulation {
     /// A broken invariant.
     pub fn advance(&mut self, events: u64) -> Result<Progress, Violation> {
         for _ in 0..events {
+            if self.progress == Progress::Done {
+                break;
+            }
             let (at, component) = self.calendar.first();
             self.now = at;
             let component = component as usize;
@@ -191,11 +196,11 @@ impl Simulation {
             } else {
                 self.record()?;
                 if self.now == self.end {
-                    return Ok(Progress::Done);
+                    self.progress = Progress::Done;
                 }
             }
         }
-        Ok(Progress::Going)
+        Ok(self.progress)
     }
 
     /// Runs to the end.
