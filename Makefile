@@ -86,5 +86,5 @@ fuzz:  ## Feed mangled input to the simulator, FUZZ_SECONDS=60 a target (needs c
 
 .PHONY: clean
 clean:  ## Remove all that was built; results stay
-	rm -rf .venv target fuzz/target build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv target fuzz/target build .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
 	rm -f python/tussle/_core*.so
