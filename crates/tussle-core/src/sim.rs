@@ -533,7 +533,7 @@ mod tests {
     use super::*;
     use crate::table::Values;
 
-    fn run(flow: serde_json::Value, sampling: serde_json::Value) -> Outcome {
+    fn run(flow: &serde_json::Value, sampling: &str) -> Outcome {
         let mut fields = serde_json::json!({"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
                                             "forward": ["link"], "reverse": ["back"]});
         let extra = flow.as_object().unwrap().clone();
@@ -568,15 +568,14 @@ mod tests {
 
     #[test]
     fn a_flow_stopped_before_its_last_byte_never_completes() {
-        let outcome =
-            run(serde_json::json!({"bytes": 50_000_000, "stop_ns": 2_000_000_000u64}), "off".into());
+        let outcome = run(&serde_json::json!({"bytes": 50_000_000, "stop_ns": 2_000_000_000u64}), "off");
         assert_eq!(values(&outcome.flows, "completion_s"), &Values::MaybeF64(vec![None]));
         assert!(!kinds(&outcome).contains(&"complete".to_owned()));
     }
 
     #[test]
     fn a_finite_flow_delivers_exactly_its_bytes() {
-        let outcome = run(serde_json::json!({"bytes": 100_001}), "off".into());
+        let outcome = run(&serde_json::json!({"bytes": 100_001}), "off");
         assert_eq!(values(&outcome.flows, "delivered_bytes"), &Values::U64(vec![100_001]));
         assert_eq!(kinds(&outcome).first().map(String::as_str), Some("start"));
         assert_eq!(kinds(&outcome).last().map(String::as_str), Some("complete"));
@@ -584,7 +583,7 @@ mod tests {
 
     #[test]
     fn on_change_each_row_of_a_flow_has_a_row_of_the_link_beside_it() {
-        let outcome = run(serde_json::json!({}), "change".into());
+        let outcome = run(&serde_json::json!({}), "change");
         let (Values::F64(samples), Values::F64(links)) =
             (values(&outcome.samples, "time_s"), values(&outcome.links, "time_s"))
         else {
