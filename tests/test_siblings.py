@@ -4,12 +4,9 @@ import grimp
 import pytest
 
 GRAPH = grimp.build_graph("tussle")
-KNOWN = pytest.mark.xfail(reason="coexistence imports share; what both need belongs into a file they share")
 
 
-@pytest.mark.parametrize(
-    "package", [pytest.param("tussle.metrics", marks=KNOWN), "tussle.figures", "tussle.engines"]
-)
+@pytest.mark.parametrize("package", ["tussle.metrics", "tussle.figures", "tussle.engines"])
 def test_siblings_do_not_import_each_other(package: str) -> None:
     files = GRAPH.find_children(package)
     public = {name for name in files if not name.rpartition(".")[2].startswith("_")}

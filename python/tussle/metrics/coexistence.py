@@ -6,7 +6,7 @@ import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
 from tussle.metrics._pairs import pairs
-from tussle.metrics.share import compute as shares
+from tussle.metrics._shares import shares
 
 THRESHOLD = 0.43
 """The smaller share from which on two flows are said to co-exist.
