@@ -511,10 +511,12 @@ fn ends(run: &Run, flow: u32, spec: &FlowSpec) -> FlowEnds {
         let packets = bytes / u64::from(spec.mss_bytes);
         u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
     });
-    let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn, pacing: spec.pacing };
+    let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn.into(), pacing: spec.pacing };
+    let sender = Sender::new(setup, algorithm);
+    let ecn = sender.ecn();
     FlowEnds {
-        sender: Sender::new(setup, algorithm),
-        receiver: Receiver::new(ReceiverSetup { flow, hz, window_packets, ecn: spec.ecn }, spec.mss_bytes),
+        sender,
+        receiver: Receiver::new(ReceiverSetup { flow, hz, window_packets, ecn }, spec.mss_bytes),
         measures: FlowMeasures::default(),
         application: Application::Nothing,
         forward: 0,

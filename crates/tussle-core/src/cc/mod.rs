@@ -15,6 +15,7 @@ mod vegas;
 
 pub use knobs::Knobs;
 
+use crate::run::Switch;
 use crate::tcp::{Ack, Cause, Flow, State};
 
 /// Every algorithm, in the order in which lists show them.
@@ -55,6 +56,9 @@ pub trait CongestionControl: Debug + Send {
     /// The sender enters `next`; `flow.state` is still the state it leaves.
     fn on_state(&mut self, _next: State, _flow: &Flow, _knobs: &mut Knobs) {}
 
+    /// A reduction is complete: the window is ssthresh, and the state is still the one of the reduction.
+    fn on_reduced(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+
     /// The last reduction was a false alarm: the window to go back to, in packets.
     fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
         knobs.cwnd.max(flow.prior_cwnd)
@@ -70,8 +74,10 @@ pub trait CongestionControl: Debug + Send {
 pub struct Needs {
     /// Who sets the window during recovery.
     pub recovery: Recovery,
-    /// What ECN feedback it wants.
+    /// What ECN feedback it cannot do without.
     pub ecn: EcnMode,
+    /// Whether it cannot do without pacing.
+    pub pacing: Switch,
 }
 
 /// Who sets the window during recovery.
@@ -84,14 +90,23 @@ pub enum Recovery {
     Own,
 }
 
-/// What ECN feedback an algorithm wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What ECN feedback there is, the weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnMode {
-    /// Whatever the flow negotiates: RFC 3168, if it does.
+    /// None.
     #[default]
+    Off,
+    /// One echo a round trip (RFC 3168).
     Classic,
-    /// The receiver reflects each mark (RFC 8257).
+    /// The receiver reflects each mark (RFC 8257, 3.2), and retransmissions are markable, too.
     PerPacket,
+}
+
+impl From<Switch> for EcnMode {
+    /// ECN that is switched on is the classic one.
+    fn from(switch: Switch) -> EcnMode {
+        if switch == Switch::On { EcnMode::Classic } else { EcnMode::Off }
+    }
 }
 
 /// An algorithm as lists and scenarios know it.

@@ -75,6 +75,12 @@ pub struct Flow {
     pub rtt: RttEstimator,
     /// Packets known to have arrived, each once (Linux: `delivered`).
     pub delivered: u32,
+    /// Those of them that were acknowledged with an echoed mark (Linux: `delivered_ce`).
+    pub delivered_marked: u32,
+    /// When something was last delivered, in µs (Linux: `delivered_mstamp`).
+    pub delivered_at_us: u64,
+    /// What limits the flight that is being measured (Linux: `app_limited`).
+    pub limit: Limit,
     /// Packets judged lost so far (Linux: `lost`).
     pub lost: u32,
     /// When a packet was last sent (Linux: `lsndtime`).
@@ -104,6 +110,9 @@ impl Flow {
             prior_cwnd: 0,
             rtt: RttEstimator::new(hz),
             delivered: 0,
+            delivered_marked: 0,
+            delivered_at_us: 0,
+            limit: Limit::Network,
             lost: 0,
             last_sent: Time::ZERO,
             usage: WindowUse::default(),
@@ -160,6 +169,10 @@ pub struct Ack {
     pub rtt_us: Option<u32>,
     /// Packets delivered while the newest of them was in flight (Linux: `in_flight` of `ack_sample`).
     pub in_flight: u32,
+    /// The receiver's clock when it sent this ACK, in ms (RFC 7323: TSval).
+    pub ts_val_ms: u32,
+    /// The sender's clock when it sent the packet that caused it, in ms (RFC 7323: TSecr).
+    pub ts_echo_ms: u32,
     /// Whether the receiver echoed a congestion mark.
     pub echo: Echo,
     /// The delivery rate over the flight that this ACK ended.

@@ -114,6 +114,9 @@ impl Sender {
             self.unanswered_timeouts = 0;
             self.take_cumulative(packet.number, &mut news);
         }
+        if news.echo == Echo::Marked {
+            self.flow.delivered_marked += self.flow.delivered - prior_delivered;
+        }
         let rtt_us = self.measure_rtt(&mut news);
         self.rtt_sample_us = rtt_us;
         self.note_reordering(&news);
@@ -123,6 +126,8 @@ impl Sender {
             rtt_us,
             in_flight: self.rate.prior_delivered().map_or(0, |prior| self.flow.delivered - prior),
             echo: news.echo,
+            ts_val_ms: packet.ts_val_ms,
+            ts_echo_ms: packet.ts_echo_ms,
             ..Ack::default()
         };
         self.cc.on_sample(&ack, &self.flow, &mut self.knobs);
@@ -140,7 +145,7 @@ impl Sender {
         }
         ack.delivered = self.flow.delivered - prior_delivered;
         ack.lost = self.flow.lost - prior_lost;
-        ack.rate = self.rate.sample(ack.delivered, &self.flow);
+        ack.rate = self.rate.sample(ack.delivered, &mut self.flow);
         ack.rate.prior_in_flight = prior_in_flight;
         self.control(&ack, &news, out);
         self.send_after_judgement(resend, out);

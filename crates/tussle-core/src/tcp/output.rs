@@ -5,7 +5,7 @@ use super::pacer::window_rate_bit_per_s;
 use super::sender::{Probe, ProbeContent, Sender};
 use super::timer::{Alarm, Scheduled, until_timeout};
 use super::usage::{self, Bound};
-use crate::cc::Recovery;
+use crate::cc::{EcnMode, Recovery};
 use crate::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
 use crate::time::Time;
 
@@ -122,7 +122,7 @@ impl Sender {
             }
         }
         self.before_sending(packet.size_bytes);
-        let sent = self.rate.on_send(&self.flow);
+        let sent = self.rate.on_send(&mut self.flow);
         self.board.push(&mut self.flow, sent);
         out.packets.push(packet);
     }
@@ -175,11 +175,14 @@ impl Sender {
     }
 
     fn send_again(&mut self, number: u32, out: &mut Outbox) {
-        // Not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
-        let packet = self.data_packet(number);
+        let mut packet = self.data_packet(number);
+        // Else not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
+        if self.ecn.negotiated && self.needs.ecn == EcnMode::PerPacket {
+            packet.ecn = Ecn::Ect;
+        }
         self.before_sending(packet.size_bytes);
         self.counts.retransmitted_packets += 1;
-        let sent = self.rate.on_send(&self.flow);
+        let sent = self.rate.on_send(&mut self.flow);
         self.board.resend(number, sent);
         out.packets.push(packet);
     }
