@@ -8,8 +8,10 @@ use std::fmt::Debug;
 
 mod bic;
 mod cubic;
+mod fraction;
 mod hystart;
 mod knobs;
+mod ledbat;
 mod reno;
 mod vegas;
 
@@ -19,7 +21,7 @@ use crate::run::Switch;
 use crate::tcp::{Ack, Cause, Flow, State};
 
 /// Every algorithm, in the order in which lists show them.
-pub const REGISTRY: &[Entry] = &[reno::ENTRY, cubic::ENTRY, bic::ENTRY, vegas::ENTRY];
+pub const REGISTRY: &[Entry] = &[reno::ENTRY, bic::ENTRY, cubic::ENTRY, vegas::ENTRY, ledbat::ENTRY];
 
 /// How a flow decides how much it may have in flight.
 ///
