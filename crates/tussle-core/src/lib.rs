@@ -20,6 +20,6 @@ pub mod time;
 
 pub use check::RunError;
 pub use run::Run;
-pub use sim::{Outcome, Progress, Simulation, Violation};
+pub use sim::{Outcome, Own, Progress, Simulation, Violation};
 pub use table::Table;
 pub use time::Time;
