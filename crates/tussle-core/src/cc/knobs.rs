@@ -17,7 +17,7 @@ pub struct Knobs {
     /// The pacing rate that the algorithm wants; `None`: the sender's own (RFC 9002, 7.7).
     pub pacing_bit_per_s: Option<u64>,
     /// Packets delivered towards the next packet of window.
-    credit: u32,
+    pub(super) credit: u32,
     reduction_requested: bool,
 }
 
