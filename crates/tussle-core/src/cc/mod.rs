@@ -13,6 +13,7 @@ mod hystart;
 mod knobs;
 mod ledbat;
 mod reno;
+mod scalable;
 mod vegas;
 
 pub use knobs::Knobs;
@@ -21,7 +22,8 @@ use crate::run::Switch;
 use crate::tcp::{Ack, Cause, Flow, State};
 
 /// Every algorithm, in the order in which lists show them.
-pub const REGISTRY: &[Entry] = &[reno::ENTRY, bic::ENTRY, cubic::ENTRY, vegas::ENTRY, ledbat::ENTRY];
+pub const REGISTRY: &[Entry] =
+    &[reno::ENTRY, bic::ENTRY, cubic::ENTRY, scalable::ENTRY, vegas::ENTRY, ledbat::ENTRY];
 
 /// How a flow decides how much it may have in flight.
 ///
