@@ -9,6 +9,7 @@ use std::fmt::Debug;
 mod bic;
 mod cubic;
 mod fraction;
+mod highspeed;
 mod hystart;
 mod knobs;
 mod ledbat;
@@ -23,7 +24,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 /// Every algorithm, in the order in which lists show them.
 pub const REGISTRY: &[Entry] =
-    &[reno::ENTRY, bic::ENTRY, cubic::ENTRY, scalable::ENTRY, vegas::ENTRY, ledbat::ENTRY];
+    &[reno::ENTRY, bic::ENTRY, cubic::ENTRY, highspeed::ENTRY, scalable::ENTRY, vegas::ENTRY, ledbat::ENTRY];
 
 /// How a flow decides how much it may have in flight.
 ///
