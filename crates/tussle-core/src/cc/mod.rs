@@ -10,6 +10,7 @@ mod bic;
 mod cubic;
 mod fraction;
 mod highspeed;
+mod hybla;
 mod hystart;
 mod knobs;
 mod ledbat;
@@ -23,8 +24,16 @@ use crate::run::Switch;
 use crate::tcp::{Ack, Cause, Flow, State};
 
 /// Every algorithm, in the order in which lists show them.
-pub const REGISTRY: &[Entry] =
-    &[reno::ENTRY, bic::ENTRY, cubic::ENTRY, highspeed::ENTRY, scalable::ENTRY, vegas::ENTRY, ledbat::ENTRY];
+pub const REGISTRY: &[Entry] = &[
+    reno::ENTRY,
+    bic::ENTRY,
+    cubic::ENTRY,
+    highspeed::ENTRY,
+    hybla::ENTRY,
+    scalable::ENTRY,
+    vegas::ENTRY,
+    ledbat::ENTRY,
+];
 
 /// How a flow decides how much it may have in flight.
 ///
