@@ -17,6 +17,7 @@ mod ledbat;
 mod reno;
 mod scalable;
 mod vegas;
+mod veno;
 
 pub use knobs::Knobs;
 
@@ -32,6 +33,7 @@ pub const REGISTRY: &[Entry] = &[
     hybla::ENTRY,
     scalable::ENTRY,
     vegas::ENTRY,
+    veno::ENTRY,
     ledbat::ENTRY,
 ];
 
