@@ -12,6 +12,7 @@ mod fraction;
 mod highspeed;
 mod hybla;
 mod hystart;
+mod illinois;
 mod knobs;
 mod ledbat;
 mod reno;
@@ -31,6 +32,7 @@ pub const REGISTRY: &[Entry] = &[
     cubic::ENTRY,
     highspeed::ENTRY,
     hybla::ENTRY,
+    illinois::ENTRY,
     scalable::ENTRY,
     vegas::ENTRY,
     veno::ENTRY,
