@@ -10,6 +10,7 @@ mod bic;
 mod cubic;
 mod fraction;
 mod highspeed;
+mod htcp;
 mod hybla;
 mod hystart;
 mod illinois;
@@ -31,6 +32,7 @@ pub const REGISTRY: &[Entry] = &[
     bic::ENTRY,
     cubic::ENTRY,
     highspeed::ENTRY,
+    htcp::ENTRY,
     hybla::ENTRY,
     illinois::ENTRY,
     scalable::ENTRY,
