@@ -14,6 +14,12 @@ impl Dice {
         Dice(Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, name)))
     }
 
+    /// Any number of 32 bits, each as likely.
+    pub fn number(&mut self) -> u32 {
+        // The upper bits are the better ones of this generator.
+        u32::try_from(self.0.next_u64() >> 32).expect("32 bits are left")
+    }
+
     /// True with the given probability.
     pub fn happens(&mut self, chance: Chance) -> bool {
         self.0.next_u64() < chance.0 || chance.0 == u64::MAX
@@ -51,6 +57,14 @@ mod tests {
         let chance = Chance::new(0.01).unwrap();
         let hits = (0..10_000).filter(|_| dice.happens(chance)).count();
         assert!((50..=150).contains(&hits), "{hits} of 10 000");
+    }
+
+    /// 10 000 numbers: half of them have the highest bit; deviation sqrt(10 000 / 4) = 50, five of those.
+    #[test]
+    fn each_half_of_the_numbers_is_as_likely() {
+        let mut dice = Dice::new(7, "cdg");
+        let high = (0..10_000).filter(|_| dice.number() > u32::MAX / 2).count();
+        assert!((4750..=5250).contains(&high), "{high} of 10 000");
     }
 
     #[test]

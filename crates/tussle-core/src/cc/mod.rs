@@ -60,6 +60,10 @@ pub trait CongestionControl: Debug + Send {
     /// it was idle.
     fn on_restart(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
 
+    /// The flow sends again after more than a timeout without anything to send: `knobs.cwnd` is still what it
+    /// was, and will be halved for each timeout. [`CongestionControl::on_restart`] follows.
+    fn on_idle(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+
     /// An ACK has been measured; whether it reveals losses is not judged yet.
     fn on_sample(&mut self, _ack: &Ack, _flow: &Flow, _knobs: &mut Knobs) {}
 
@@ -239,9 +243,13 @@ impl Entry {
         Ok(Parameters(values))
     }
 
+    /// Every parameter at its default.
+    pub fn defaults(&self) -> Parameters {
+        self.parameters(&BTreeMap::new()).expect("no parameter is given, so none is wrong")
+    }
+
     /// Makes one with every parameter at its default.
     pub fn build_default(&self) -> Box<dyn CongestionControl> {
-        let defaults = self.parameters(&BTreeMap::new()).expect("no parameter is given, so none is wrong");
-        (self.build)(&defaults, 0)
+        (self.build)(&self.defaults(), 0)
     }
 }

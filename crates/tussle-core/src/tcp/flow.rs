@@ -89,6 +89,8 @@ pub struct Flow {
     pub usage: WindowUse,
     /// Whether packets wait for the pacing rate (Linux: `sk_pacing_status`).
     pub pacing: Switch,
+    /// Whether both ends agreed on ECN (Linux: `TCP_ECN_OK`).
+    pub ecn: Switch,
     /// Length of a timer tick: kept because algorithms ask for the tick on every ACK.
     pub(crate) tick_ns: u64,
 }
@@ -117,6 +119,7 @@ impl Flow {
             last_sent: Time::ZERO,
             usage: WindowUse::default(),
             pacing: Switch::Off,
+            ecn: Switch::Off,
             tick_ns: 1_000_000_000 / u64::from(hz),
         }
     }
@@ -175,6 +178,8 @@ pub struct Ack {
     pub ts_echo_ms: u32,
     /// Whether the receiver echoed a congestion mark.
     pub echo: Echo,
+    /// Whether its header was the expected one.
+    pub header: Header,
     /// The delivery rate over the flight that this ACK ended.
     pub rate: RateSample,
 }
@@ -187,6 +192,16 @@ pub enum Echo {
     Clear,
     /// The ECE flag.
     Marked,
+}
+
+/// What Linux's header prediction says of an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// A number and timestamps, nothing else: the fast path.
+    #[default]
+    Predicted,
+    /// A SACK option, the ECE flag or another window, too: the slow path (Linux: `CA_ACK_SLOWPATH`).
+    Unpredicted,
 }
 
 /// A measurement of the delivery rate. [draft-cheng-iccrg-delivery-rate-estimation-02, 3.3]

@@ -1,7 +1,7 @@
 //! What an ACK tells the sender: packets that arrived, round-trip times, and then what recovery and the
 //! algorithm make of it.
 
-use super::flow::{Ack, Cause, Echo, State};
+use super::flow::{Ack, Cause, Echo, Header, State};
 use super::output::{Notice, Outbox};
 use super::prr::{Course, Progress, Target};
 use super::rack::age_us;
@@ -126,6 +126,7 @@ impl Sender {
             rtt_us,
             in_flight: self.rate.prior_delivered().map_or(0, |prior| self.flow.delivered - prior),
             echo: news.echo,
+            header: header(packet, prior_una),
             ts_val_ms: packet.ts_val_ms,
             ts_echo_ms: packet.ts_echo_ms,
             ..Ack::default()
@@ -370,6 +371,13 @@ fn duplicate_block(number: u32, blocks: &[Block]) -> Option<Block> {
         [first, second, ..] if second.contains(*first) => Some(*first),
         _ => None,
     }
+}
+
+/// The window of a SYN-ACK is never scaled, so the one of the first ACK after it comes unexpected; after that
+/// this receiver offers always the same.
+fn header(packet: &Packet, prior_una: u32) -> Header {
+    let plain = packet.sacks.as_slice().is_empty() && !packet.flags.has(Flags::ECE);
+    if plain && prior_una > 0 { Header::Predicted } else { Header::Unpredicted }
 }
 
 /// Whether the ACK answers a transmission before the last one: it echoes an older timestamp.

@@ -93,6 +93,7 @@ impl Sender {
     fn on_first_of_flight(&mut self, out: &mut Outbox) {
         let idle = self.flow.now.since(self.flow.last_sent);
         if idle > self.flow.rtt.rto() && self.needs.recovery == Recovery::Prr {
+            self.cc.on_idle(&self.flow, &mut self.knobs);
             usage::restart_after_idle(&mut self.flow, &mut self.knobs);
             out.notices.push(Notice::Restart);
         }

@@ -271,6 +271,7 @@ impl Sender {
         self.timer.clear();
         self.phase = Phase::Established;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn_ack.flags.has(Flags::ECE);
+        self.flow.ecn = if self.ecn.negotiated { Switch::On } else { Switch::Off };
         self.window_end = syn_ack.window_packets;
         // RFC 5681, 3.1: a SYN lost more than once halves what is known to fit, to one packet.
         self.knobs.cwnd = if retries > 1 { 1 } else { INITIAL_WINDOW_PACKETS };
