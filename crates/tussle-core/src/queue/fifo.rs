@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Entry, Queue};
+use super::{Backlog, Entry, Place, Queue};
 use crate::packet::Packet;
 use crate::time::Time;
 
@@ -26,7 +26,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Result<Box<dyn Queue>, String> {
+    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
         if self.limit_packets == Some(0) {
             return Err("limit_packets: 0 packets; give at least 1".to_owned());
         }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn offer(spec: &Spec, sizes: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let mut queue = spec.build().unwrap();
+        let mut queue = spec.build(Place { rate_bit_per_s: 1_000_000, seed: 0 }).unwrap();
         let mut dropped = Vec::new();
         for (number, &size) in (0..).zip(sizes) {
             queue.enqueue(packet(number, size), Time::ZERO, &mut dropped);

@@ -28,9 +28,9 @@ macro_rules! queues {
             ///
             /// # Errors
             /// A sentence that names the setting that makes no sense.
-            pub fn build(&self) -> Result<Box<dyn Queue>, String> {
+            pub fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
                 match self {
-                    $(QueueSpec::$variant(spec) => spec.build(),)*
+                    $(QueueSpec::$variant(spec) => spec.build(place),)*
                 }
             }
         }
@@ -45,6 +45,15 @@ queues! {
 }
 
 pub use fifo::Spec as FifoSpec;
+
+/// Where a queue stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Rate of the transmitter behind it, over IP packet sizes.
+    pub rate_bit_per_s: u64,
+    /// Seeds its dice.
+    pub seed: u64,
+}
 
 /// What waits in front of a transmitter.
 pub trait Queue: Debug + Send {
