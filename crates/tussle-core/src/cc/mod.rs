@@ -20,6 +20,7 @@ mod reno;
 mod scalable;
 mod vegas;
 mod veno;
+mod westwood;
 
 pub use knobs::Knobs;
 
@@ -38,6 +39,7 @@ pub const REGISTRY: &[Entry] = &[
     scalable::ENTRY,
     vegas::ENTRY,
     veno::ENTRY,
+    westwood::ENTRY,
     ledbat::ENTRY,
 ];
 
