@@ -21,6 +21,7 @@ mod scalable;
 mod vegas;
 mod veno;
 mod westwood;
+mod yeah;
 
 pub use knobs::Knobs;
 
@@ -40,6 +41,7 @@ pub const REGISTRY: &[Entry] = &[
     vegas::ENTRY,
     veno::ENTRY,
     westwood::ENTRY,
+    yeah::ENTRY,
     ledbat::ENTRY,
 ];
 
