@@ -24,6 +24,12 @@ impl Dice {
     pub fn happens(&mut self, chance: Chance) -> bool {
         self.0.next_u64() < chance.0 || chance.0 == u64::MAX
     }
+
+    /// A whole number from zero to `bound - 1`, each as likely.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        let scaled = (u64::from(self.number()) * u64::from(bound)) >> 32;
+        u32::try_from(scaled).expect("less than the bound, which is a u32")
+    }
 }
 
 /// The seed of `name` in a run with that seed.
@@ -77,6 +83,15 @@ mod tests {
     #[test]
     fn a_probability_outside_zero_to_one_is_refused() {
         assert_eq!([-0.1, 1.1, f64::NAN].map(Chance::new), [None; 3]);
+    }
+
+    /// 7000 throws of seven sides: 1000 each, deviation sqrt(7000 × 1/7 × 6/7) = 29; five of those allowed.
+    #[test]
+    fn every_number_below_the_bound_is_as_likely() {
+        let mut dice = Dice::new(7, "phase");
+        let mut counts = [0u32; 7];
+        (0..7000).for_each(|_| counts[dice.below(7) as usize] += 1);
+        assert!(counts.iter().all(|count| (854..=1146).contains(count)), "{counts:?}");
     }
 
     #[test]

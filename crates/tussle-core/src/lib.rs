@@ -17,6 +17,7 @@ mod sim;
 pub mod table;
 pub mod tcp;
 pub mod time;
+mod windowed;
 
 pub use check::RunError;
 pub use run::Run;

@@ -85,6 +85,8 @@ pub struct Flow {
     pub lost: u32,
     /// When a packet was last sent (Linux: `lsndtime`).
     pub last_sent: Time,
+    /// When pacing lets the next packet leave; in the past if at once (Linux: `tcp_wstamp_ns`).
+    pub next_send: Time,
     /// How much of the window was used lately.
     pub usage: WindowUse,
     /// Whether packets wait for the pacing rate (Linux: `sk_pacing_status`).
@@ -117,6 +119,7 @@ impl Flow {
             limit: Limit::Network,
             lost: 0,
             last_sent: Time::ZERO,
+            next_send: Time::ZERO,
             usage: WindowUse::default(),
             pacing: Switch::Off,
             ecn: Switch::Off,

@@ -334,6 +334,9 @@ impl Sender {
         if self.knobs.take_reduction_request() {
             self.enter_cwr(out);
         }
+        if self.knobs.take_application_limit() {
+            self.rate.on_application_limited(&mut self.flow);
+        }
     }
 
     /// One step of the reduction.

@@ -4,7 +4,7 @@ use super::flow::State;
 use super::pacer::window_rate_bit_per_s;
 use super::sender::{Probe, ProbeContent, Sender};
 use super::timer::{Alarm, Scheduled, until_timeout};
-use super::usage::{self, Bound};
+use super::usage::{self, Bound, Fit};
 use crate::cc::{EcnMode, Recovery};
 use crate::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
 use crate::time::Time;
@@ -82,7 +82,11 @@ impl Sender {
     fn after_transmission(&mut self, sent: u32) {
         let bound = if self.flow.in_flight() >= self.knobs.cwnd { Bound::Window } else { Bound::Other };
         if sent > 0 || bound == Bound::Window {
-            usage::validate(&mut self.flow, &mut self.knobs, bound);
+            let fit = usage::validate(&mut self.flow, &self.knobs, bound);
+            // An algorithm that sets its window by a model knows what it left unused.
+            if fit == Fit::Loose && self.needs.recovery == Recovery::Prr {
+                usage::decay(&mut self.flow, &mut self.knobs);
+            }
         }
         if sent > 0 && self.in_reduction() {
             self.prr.on_sent(sent);
@@ -149,6 +153,7 @@ impl Sender {
         if let Some(pacer) = &mut self.pacer {
             let rate = self.knobs.pacing_bit_per_s.or_else(|| window_rate_bit_per_s(&self.flow, &self.knobs));
             pacer.on_send(size_bytes - HEADER_BYTES, self.flow.now, rate);
+            self.flow.next_send = pacer.next();
         }
     }
 
