@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+mod bandwidth;
+mod bbr;
 mod bic;
 mod cubic;
 mod fraction;
@@ -42,6 +44,7 @@ pub const REGISTRY: &[Entry] = &[
     veno::ENTRY,
     westwood::ENTRY,
     yeah::ENTRY,
+    bbr::ENTRY,
     ledbat::ENTRY,
 ];
 
