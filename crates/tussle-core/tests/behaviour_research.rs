@@ -151,3 +151,39 @@ fn ledbat_yields_to_reno() {
     let share = DEEP.run(&[Flow::of("ledbat"), Flow::of("reno")]).share_of_first();
     assert!(share < 0.1, "LEDBAT takes {share}");
 }
+
+/// 40 Mbit/s and 60 ms hold 200 packets; the buffer holds as many.
+const WIDE: Dumbbell =
+    Dumbbell { mbit_per_s: 40, rtt_ms: 60, buffer_packets: 200, duration_s: 60, from_s: 20 };
+
+/// The paper's section 2.3: in equilibrium the queue goes from nothing to 2.5/δ packets and back, 1.25/δ on
+/// average. Delayed ACKs add a packet or two.
+#[test]
+fn copa_alone_keeps_about_one_over_delta_packets_waiting() {
+    for (delta_milli, inverse) in [(500, 2.0), (100, 10.0)] {
+        let flow = Flow { parameter: Some(("delta_milli", delta_milli)), ..Flow::of("copa") };
+        let seen = WIDE.run(&[flow]);
+        assert!(seen.utilisation() > 0.9, "uses {}", seen.utilisation());
+        let (backlog, most) = (seen.mean_backlog_packets(), 2.5 * inverse + 2.0);
+        assert!(backlog > 0.25 * inverse && backlog < most, "{backlog} packets wait, 1/δ is {inverse}");
+    }
+}
+
+/// Two flows want the same queueing delay, whoever came first.
+#[test]
+fn copa_shares_with_copa() {
+    let late = Flow { start_s: 5, ..Flow::of("copa") };
+    let share = WIDE.run(&[Flow::of("copa"), late]).share_of_first();
+    assert!((share - 0.5).abs() < 0.1, "the first flow takes {share}");
+}
+
+/// Reno fills the buffer: in the default mode Copa would starve, in the competitive one it takes its part.
+#[test]
+fn copa_competes_where_the_buffer_is_kept_full() {
+    let share = |compete| {
+        let copa = Flow { parameter: Some(("compete", compete)), ..Flow::of("copa") };
+        WIDE.run(&[copa, Flow::of("reno")]).share_of_first()
+    };
+    let (meek, competing) = (share(0), share(1));
+    assert!(meek < 0.15 && competing > 0.25, "{meek} in the default mode, {competing} with the competitive");
+}

@@ -20,20 +20,19 @@ impl Fraction {
     /// Sets the exact window, in parts: at least `floor` packets, at most the clamp.
     pub(super) fn set(&mut self, window: i64, floor: u32, knobs: &mut Knobs) {
         let cap = i64::from(knobs.cwnd_clamp) * PACKET;
-        let window = window.max(i64::from(floor) * PACKET).min(cap);
+        knobs.cwnd = self.split(window.max(i64::from(floor) * PACKET).min(cap));
+    }
+
+    /// Keeps the part of an exact `window`, whose whole packets are returned.
+    pub(super) fn split(&mut self, window: i64) -> u32 {
         self.parts = window % PACKET;
-        knobs.cwnd = whole(window);
+        u32::try_from(window / PACKET).expect("a window is at most its clamp, which fits u32")
     }
 
     /// Forgets the part, when something else has set the window.
     pub(super) fn clear(&mut self) {
         self.parts = 0;
     }
-}
-
-/// Whole packets in a window of `parts`.
-pub(super) fn whole(parts: i64) -> u32 {
-    u32::try_from(parts / PACKET).expect("a window is at most its clamp, which fits u32")
 }
 
 #[cfg(test)]

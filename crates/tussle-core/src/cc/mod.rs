@@ -9,6 +9,7 @@ use std::fmt::Debug;
 mod bandwidth;
 mod bbr;
 mod bic;
+mod copa;
 mod cubic;
 mod fraction;
 mod highspeed;
@@ -46,6 +47,7 @@ pub const REGISTRY: &[Entry] = &[
     yeah::ENTRY,
     bbr::ENTRY,
     ledbat::ENTRY,
+    copa::ENTRY,
 ];
 
 /// How a flow decides how much it may have in flight.
