@@ -1,0 +1,6 @@
+//! Runs and tables as the tests speak of them.
+#![allow(dead_code, reason = "each test binary compiles this module and uses its own part of it")]
+
+pub(crate) mod network;
+pub(crate) mod random;
+pub(crate) mod tables;

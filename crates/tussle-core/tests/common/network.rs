@@ -1,0 +1,106 @@
+//! Networks for tests: dumbbells, and flows over them.
+
+use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec, LossSpec};
+use tussle_core::queue::{FifoSpec, QueueSpec};
+use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
+use tussle_core::{Outcome, Run, Simulation};
+
+/// Payload of a full packet.
+pub(crate) const MSS_BYTES: u32 = 1448;
+/// A full packet as the link counts it.
+pub(crate) const PACKET_BYTES: u64 = 1500;
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
+pub(crate) const NS_PER_MS: u64 = 1_000_000;
+
+/// A bottleneck, its base RTT (half of it each way), and a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dumbbell {
+    pub(crate) rate_bit_per_s: u64,
+    pub(crate) rtt_ms: u64,
+    pub(crate) buffer_packets: u64,
+}
+
+impl Dumbbell {
+    /// A buffer of `percent` of the bandwidth-delay product.
+    pub(crate) fn with_buffer_percent(rate_bit_per_s: u64, rtt_ms: u64, percent: u64) -> Dumbbell {
+        let mut path = Dumbbell { rate_bit_per_s, rtt_ms, buffer_packets: 0 };
+        path.buffer_packets = (path.bdp_packets() * percent + 50) / 100;
+        path
+    }
+
+    /// rate × RTT in packets, to the nearest.
+    pub(crate) fn bdp_packets(self) -> u64 {
+        let bits = PACKET_BYTES * 8;
+        (self.rate_bit_per_s * self.rtt_ms / 1000 + bits / 2) / bits
+    }
+
+    /// Packets that the link carries in a second.
+    pub(crate) fn packets_per_s(self) -> u64 {
+        self.rate_bit_per_s / (8 * PACKET_BYTES)
+    }
+
+    /// The elements: `bottleneck` forward, and a reverse path that never limits.
+    fn elements(self) -> Vec<ElementSpec> {
+        let half_ns = self.rtt_ms * NS_PER_MS / 2;
+        let queue = QueueSpec::Fifo(FifoSpec { limit_packets: Some(self.buffer_packets), limit_bytes: None });
+        let link = LinkSpec { rate_bit_per_s: self.rate_bit_per_s, delay_ns: half_ns, queue };
+        vec![element("bottleneck", EffectSpec::Link(link)), delay("bottleneck-reverse", half_ns)]
+    }
+
+    /// A run of these flows, named by their places, that is measured from `steady` on.
+    pub(crate) fn run(self, flows: Vec<FlowSpec>, (from_s, to_s): (u64, u64)) -> Run {
+        run(self.elements(), flows, (from_s * NS_PER_S, to_s * NS_PER_S))
+    }
+}
+
+/// A run that ends with its steady interval and writes down no series.
+pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_ns: (u64, u64)) -> Run {
+    for (index, flow) in flows.iter_mut().enumerate() {
+        flow.name = format!("flow-{index}");
+    }
+    Run {
+        format: FORMAT,
+        profile: ProfileName::Linux6_1,
+        seed: 1,
+        duration_ns: steady_ns.1,
+        steady: Interval { from_ns: steady_ns.0, to_ns: steady_ns.1 },
+        record: Record { sampling: Sampling::Off, events: Switch::Off },
+        elements,
+        flows,
+    }
+}
+
+/// A flow over `bottleneck` for the whole run.
+pub(crate) fn flow(algorithm: &str) -> FlowSpec {
+    FlowSpec {
+        name: String::new(),
+        algorithm: algorithm.to_owned(),
+        parameters: std::collections::BTreeMap::new(),
+        start_ns: 0,
+        stop_ns: None,
+        bytes: None,
+        mss_bytes: MSS_BYTES,
+        forward: vec!["bottleneck".to_owned()],
+        reverse: vec!["bottleneck-reverse".to_owned()],
+        ecn: Switch::Off,
+        pacing: Switch::Off,
+        receive_window_bytes: None,
+    }
+}
+
+pub(crate) fn element(name: &str, effect: EffectSpec) -> ElementSpec {
+    ElementSpec { name: name.to_owned(), effect }
+}
+
+pub(crate) fn delay(name: &str, delay_ns: u64) -> ElementSpec {
+    element(name, EffectSpec::Delay(DelaySpec { delay_ns }))
+}
+
+pub(crate) fn loss(name: &str, probability: f64) -> ElementSpec {
+    element(name, EffectSpec::Loss(LossSpec { probability }))
+}
+
+/// Runs to the end.
+pub(crate) fn simulate(run: &Run) -> Outcome {
+    Simulation::new(run).expect("the run makes sense").run_to_end().expect("no invariant breaks")
+}

@@ -1,0 +1,179 @@
+//! Random networks with random flows over them, sensible or not.
+
+use proptest::prelude::*;
+use tussle_core::cc::REGISTRY;
+use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec, LossSpec};
+use tussle_core::queue::{FifoSpec, QueueSpec};
+use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
+use tussle_core::{Outcome, Progress, Run, Simulation};
+
+use super::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
+
+/// A run that is not over after so many events is given up, so that a test takes seconds.
+const MOST_EVENTS: u64 = 20_000;
+
+/// Simulates a run; `None` if it is refused or long.
+pub(crate) fn outcome(run: &Run) -> Option<Outcome> {
+    let mut simulation = Simulation::new(run).ok()?;
+    let progress = simulation.advance(MOST_EVENTS).expect("no invariant breaks");
+    (progress == Progress::Done).then(|| simulation.finish())
+}
+
+/// Numbers of every magnitude from 1 to 2^`bits`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a power below 2^63")]
+fn magnitude(bits: f64) -> impl Strategy<Value = u64> {
+    (0.0..bits).prop_map(|exponent| exponent.exp2() as u64)
+}
+
+fn delay_ns() -> impl Strategy<Value = u64> {
+    prop_oneof![1 => Just(0), 1 => magnitude(20.0), 4 => 0..200 * NS_PER_MS]
+}
+
+fn queue() -> impl Strategy<Value = QueueSpec> {
+    let packets = || prop_oneof![3 => magnitude(8.0).prop_map(Some), 1 => Just(None)];
+    let bytes = prop_oneof![1 => magnitude(18.0).prop_map(Some), 3 => Just(None)];
+    (packets(), bytes)
+        .prop_map(|(limit_packets, limit_bytes)| QueueSpec::Fifo(FifoSpec { limit_packets, limit_bytes }))
+}
+
+/// A link of one packet a second up to 16 thousand.
+fn link() -> impl Strategy<Value = EffectSpec> {
+    (magnitude(14.0), 0..8 * PACKET_BYTES, delay_ns(), queue()).prop_map(|(rate, odd, delay_ns, queue)| {
+        EffectSpec::Link(LinkSpec { rate_bit_per_s: rate * 8 * PACKET_BYTES + odd, delay_ns, queue })
+    })
+}
+
+fn effect() -> impl Strategy<Value = EffectSpec> {
+    prop_oneof![
+        4 => link(),
+        2 => delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns })),
+        1 => (0.0..0.5).prop_map(|probability| EffectSpec::Loss(LossSpec { probability })),
+    ]
+}
+
+fn switch() -> impl Strategy<Value = Switch> {
+    prop_oneof![3 => Just(Switch::Off), 1 => Just(Switch::On)]
+}
+
+/// The names of some of `elements` elements, in any order, perhaps one of them twice.
+fn way(elements: usize) -> impl Strategy<Value = Vec<String>> {
+    let any = prop::collection::vec((0..elements).prop_map(|index| format!("element-{index}")), 1..5);
+    prop_oneof![1 => Just(Vec::new()), 9 => any]
+}
+
+/// A flow over any of the elements, in a run of `duration_ns`.
+fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
+    let mss_bytes = prop_oneof![3 => Just(MSS_BYTES), 1 => 1..9000u32];
+    let rest = prop_oneof![3 => Just(None), 1 => (1..duration_ns.max(2)).prop_map(Some)];
+    let bytes = prop_oneof![2 => Just(None), 1 => magnitude(20.0).prop_map(Some)];
+    let window = prop_oneof![3 => Just(None), 1 => magnitude(20.0).prop_map(|bytes| Some(9000 + bytes))];
+    (
+        (0..REGISTRY.len(), mss_bytes, bytes, window),
+        (0..duration_ns, rest),
+        (way(elements), way(elements)),
+        (switch(), switch()),
+    )
+        .prop_map(|((algorithm, mss_bytes, bytes, window), (start_ns, rest), ways, (ecn, pacing))| {
+            FlowSpec {
+                name: String::new(),
+                algorithm: REGISTRY[algorithm].name.to_owned(),
+                parameters: std::collections::BTreeMap::new(),
+                start_ns: start_ns / 4,
+                stop_ns: rest.map(|rest| start_ns / 4 + rest),
+                bytes,
+                mss_bytes,
+                forward: ways.0,
+                reverse: ways.1,
+                ecn,
+                pacing,
+                receive_window_bytes: window,
+            }
+        })
+}
+
+fn sampling() -> impl Strategy<Value = Sampling> {
+    let every = (3 * NS_PER_MS..NS_PER_S).prop_map(Sampling::EveryNs);
+    prop_oneof![Just(Sampling::Off), Just(Sampling::Change), every]
+}
+
+/// Any network of one to seven elements and one to six flows; a few make no sense.
+pub(crate) fn run() -> impl Strategy<Value = Run> {
+    let sizes = (1..8usize, prop_oneof![1 => magnitude(30.0), 3 => NS_PER_S / 10..8 * NS_PER_S]);
+    sizes.prop_flat_map(|(elements, duration_ns)| {
+        (
+            prop::collection::vec(effect(), elements),
+            prop::collection::vec(flow(elements, duration_ns), 1..=6),
+            (0..=duration_ns, 0..=duration_ns),
+            (sampling(), switch(), any::<u64>()),
+        )
+            .prop_map(move |(effects, flows, edges, (sampling, events, seed))| Run {
+                format: FORMAT,
+                profile: ProfileName::Linux6_1,
+                seed,
+                duration_ns,
+                steady: Interval { from_ns: edges.0.min(edges.1), to_ns: edges.0.max(edges.1) },
+                record: Record { sampling, events },
+                flows: named_flows(flows, &effects),
+                elements: named_elements(effects),
+            })
+    })
+}
+
+fn named_elements(effects: Vec<EffectSpec>) -> Vec<ElementSpec> {
+    effects.into_iter().enumerate().map(|(i, effect)| element(&format!("element-{i}"), effect)).collect()
+}
+
+/// Names the flows. One that no link limits is given a window: without, it would double for ever.
+fn named_flows(flows: Vec<FlowSpec>, effects: &[EffectSpec]) -> Vec<FlowSpec> {
+    let links: Vec<_> = (0..effects.len())
+        .filter(|&index| matches!(effects[index], EffectSpec::Link(_)))
+        .map(|index| format!("element-{index}"))
+        .collect();
+    let named = flows.into_iter().enumerate().map(|(index, flow)| {
+        let is_limited = flow.forward.iter().any(|name| links.contains(name));
+        let window = if is_limited { None } else { Some(100 * u64::from(flow.mss_bytes)) };
+        FlowSpec {
+            name: format!("flow-{index}"),
+            receive_window_bytes: flow.receive_window_bytes.or(window),
+            ..flow
+        }
+    });
+    named.collect()
+}
+
+/// A way of links with endless queues and delays: nothing is ever dropped.
+fn clean_way() -> impl Strategy<Value = Vec<EffectSpec>> {
+    let endless = QueueSpec::Fifo(FifoSpec { limit_packets: None, limit_bytes: None });
+    let link = (6.0..14.0f64, delay_ns()).prop_map(move |(exponent, delay_ns)| {
+        let packets_per_s = magnitude_of(exponent);
+        let rate_bit_per_s = packets_per_s * 8 * PACKET_BYTES;
+        EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue: endless.clone() })
+    });
+    let delay = delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns }));
+    prop::collection::vec(prop_oneof![link, delay], 1..4)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a power below 2^63")]
+fn magnitude_of(exponent: f64) -> u64 {
+    exponent.exp2() as u64
+}
+
+/// One finite flow over a path of its own that drops nothing, and ten minutes for it.
+pub(crate) fn clean_run() -> impl Strategy<Value = Run> {
+    (clean_way(), clean_way(), magnitude(20.0), flow(1, NS_PER_S)).prop_map(
+        |(forward, reverse, bytes, flow)| {
+            let split = forward.len();
+            let elements = named_elements(forward.into_iter().chain(reverse).collect());
+            let names: Vec<_> = elements.iter().map(|element| element.name.clone()).collect();
+            let flow = FlowSpec {
+                bytes: Some(bytes),
+                stop_ns: None,
+                mss_bytes: flow.mss_bytes.max(100),
+                forward: names[..split].to_vec(),
+                reverse: names[split..].to_vec(),
+                ..flow
+            };
+            super::network::run(elements, vec![flow], (0, 600 * NS_PER_S))
+        },
+    )
+}

@@ -1,0 +1,51 @@
+//! Columns of the tables of an outcome.
+
+use tussle_core::table::{Table, Values};
+
+/// The values of a column.
+pub(crate) fn values<'a>(table: &'a Table, name: &str) -> &'a Values {
+    let column = table.columns.iter().find(|column| column.name == name);
+    &column.unwrap_or_else(|| panic!("{} has no column {name}", table.name)).values
+}
+
+/// A column that counts.
+pub(crate) fn counts(table: &Table, name: &str) -> Vec<u64> {
+    match values(table, name) {
+        Values::U32(values) => values.iter().map(|&value| u64::from(value)).collect(),
+        Values::U64(values) => values.clone(),
+        other => panic!("{}.{name} does not count: {other:?}", table.name),
+    }
+}
+
+/// A column of quantities.
+pub(crate) fn quantities(table: &Table, name: &str) -> Vec<f64> {
+    match values(table, name) {
+        Values::F64(values) => values.clone(),
+        other => panic!("{}.{name} holds no quantities: {other:?}", table.name),
+    }
+}
+
+/// A column of quantities that rows may lack.
+pub(crate) fn maybe_quantities(table: &Table, name: &str) -> Vec<Option<f64>> {
+    match values(table, name) {
+        Values::MaybeF64(values) => values.clone(),
+        other => panic!("{}.{name} holds no quantities that may lack: {other:?}", table.name),
+    }
+}
+
+/// A column of labels, spelled out.
+pub(crate) fn labels(table: &Table, name: &str) -> Vec<String> {
+    match values(table, name) {
+        Values::Label { codes, names } => codes.iter().map(|&code| names[code as usize].clone()).collect(),
+        other => panic!("{}.{name} holds no labels: {other:?}", table.name),
+    }
+}
+
+/// Jain's index: (Σx)² / (n Σx²), 1 when all are equal, 1/n when one has everything.
+/// Source: Jain, Chiu and Hawe, DEC-TR-301, 1984.
+#[expect(clippy::cast_precision_loss, reason = "bytes of a test are far below 2^53")]
+pub(crate) fn jain(shares: &[u64]) -> f64 {
+    let sum: f64 = shares.iter().map(|&share| share as f64).sum();
+    let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();
+    sum * sum / (shares.len() as f64 * squares)
+}
