@@ -19,6 +19,7 @@ mod hystart;
 mod illinois;
 mod knobs;
 mod ledbat;
+mod lp;
 mod reno;
 mod scalable;
 mod vegas;
@@ -40,6 +41,7 @@ pub const REGISTRY: &[Entry] = &[
     htcp::ENTRY,
     hybla::ENTRY,
     illinois::ENTRY,
+    lp::ENTRY,
     scalable::ENTRY,
     vegas::ENTRY,
     veno::ENTRY,
