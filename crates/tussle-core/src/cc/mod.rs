@@ -11,6 +11,7 @@ mod bbr;
 mod bic;
 mod copa;
 mod cubic;
+mod dctcp;
 mod fraction;
 mod highspeed;
 mod htcp;
@@ -48,6 +49,7 @@ pub const REGISTRY: &[Entry] = &[
     westwood::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    dctcp::ENTRY,
     ledbat::ENTRY,
     copa::ENTRY,
 ];
