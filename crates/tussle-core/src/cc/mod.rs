@@ -21,6 +21,7 @@ mod illinois;
 mod knobs;
 mod ledbat;
 mod lp;
+mod nv;
 mod reno;
 mod scalable;
 mod vegas;
@@ -51,6 +52,7 @@ pub const REGISTRY: &[Entry] = &[
     bbr::ENTRY,
     dctcp::ENTRY,
     ledbat::ENTRY,
+    nv::ENTRY,
     copa::ENTRY,
 ];
 
