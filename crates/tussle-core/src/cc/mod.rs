@@ -9,6 +9,7 @@ use std::fmt::Debug;
 mod bandwidth;
 mod bbr;
 mod bic;
+mod cdg;
 mod copa;
 mod cubic;
 mod dctcp;
@@ -50,6 +51,7 @@ pub const REGISTRY: &[Entry] = &[
     westwood::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    cdg::ENTRY,
     dctcp::ENTRY,
     ledbat::ENTRY,
     nv::ENTRY,
