@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from tussle.dataset import TABLES, Dataset
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
+from tussle.sweep.costs import Cost
 
 SCENARIO = Scenario.from_dict(
     {
@@ -399,6 +400,9 @@ class Counting:
 
     def advance(self) -> None:
         self.calls["advance"] += 1
+
+    def spend(self, costs: Sequence[Cost]) -> None:
+        assert not costs
 
     def merge(self) -> None:
         self.calls["merge"] += 1

@@ -14,6 +14,11 @@ class TussleError(Exception):
     problems gives one line for each.
     """
 
+    def __init__(self, sentence: str, details: str = "") -> None:
+        super().__init__(sentence)
+        self.details = details
+        """What stands above the sentence, if anything: the traceback of a user's own code."""
+
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that `name` most looks like, if any looks like it at all."""

@@ -5,7 +5,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ class Origin:
     seed: int
     engine: Mapping[str, str]
     """Name and version of the engine, and whatever else decides its results."""
+    own_algorithms: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of each Python file that an algorithm is in, in hexadecimal."""
 
     @property
     def scenario_sha256(self) -> str:
@@ -39,6 +41,7 @@ def provenance(origin: Origin, folder: Path) -> dict[str, Any]:
         "engine": dict(origin.engine),
         "seed": origin.seed,
         "scenario_sha256": origin.scenario_sha256,
+        "own_algorithms_sha256": dict(origin.own_algorithms),
         "command": command(folder),
         "host": {
             "platform": platform.platform(),

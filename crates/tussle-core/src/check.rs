@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::cc;
+use crate::cc::{self, CongestionControl};
 use crate::packet::HEADER_BYTES;
 use crate::path::EffectSpec;
 use crate::run::{FORMAT, FlowSpec, Run, Sampling};
@@ -21,6 +21,11 @@ impl RunError {
     pub(crate) fn new(at: impl Into<String>, problem: impl Into<String>) -> RunError {
         RunError { at: at.into(), problem: problem.into() }
     }
+
+    /// The same, where `at` is a field of the flow of that index.
+    pub(crate) fn of_flow(self, index: usize) -> RunError {
+        RunError { at: format!("flows.{index}.{}", self.at), ..self }
+    }
 }
 
 /// Largest IP packet.
@@ -31,7 +36,7 @@ const MAX_ROWS: u64 = 20_000_000;
 const MAX_DURATION_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
 
 impl Run {
-    /// Checks what does not need the network to be built.
+    /// Checks what needs neither the network nor the algorithms to be built.
     ///
     /// # Errors
     /// The first field that makes no sense.
@@ -63,8 +68,7 @@ impl Run {
             if !names.insert(flow.name.as_str()) {
                 return fail(&format!("flows.{i}.name"), format!("{} is taken", flow.name));
             }
-            self.check_flow(flow, &elements)
-                .map_err(|RunError { at, problem }| RunError::new(format!("flows.{i}.{at}"), problem))?;
+            self.check_flow(flow, &elements).map_err(|error| error.of_flow(i))?;
         }
         Ok(())
     }
@@ -82,16 +86,6 @@ impl Run {
 
     fn check_flow(&self, flow: &FlowSpec, elements: &HashMap<&str, &EffectSpec>) -> Result<(), RunError> {
         let fail = |at: &str, problem: String| Err(RunError::new(at, problem));
-        let Some(entry) = cc::Entry::find(&flow.algorithm) else {
-            let known: Vec<_> = cc::REGISTRY.iter().map(|entry| entry.name).collect();
-            return fail(
-                "algorithm",
-                format!("no algorithm is called {}; there are {}", flow.algorithm, known.join(", ")),
-            );
-        };
-        if let Err(problem) = entry.parameters(&flow.parameters) {
-            return fail("parameters", problem.to_string());
-        }
         if flow.mss_bytes == 0 || flow.mss_bytes > MAX_PACKET_BYTES - HEADER_BYTES {
             let most = MAX_PACKET_BYTES - HEADER_BYTES;
             return fail("mss_bytes", format!("{} bytes; give 1 to {most}", flow.mss_bytes));
@@ -127,6 +121,25 @@ impl Run {
             return fail("forward", "a round trip takes no time; give the path a delay or a link".to_owned());
         }
         Ok(())
+    }
+}
+
+impl FlowSpec {
+    /// Makes the algorithm that the registry has under its name; `seed` is for its dice.
+    ///
+    /// # Errors
+    /// There is none of that name, or it does not take the parameters.
+    pub(crate) fn registered_algorithm(&self, seed: u64) -> Result<Box<dyn CongestionControl>, RunError> {
+        let entry = cc::Entry::find(&self.algorithm).ok_or_else(|| {
+            let known: Vec<_> = cc::REGISTRY.iter().map(|entry| entry.name).collect();
+            let problem =
+                format!("no algorithm is called {}; there are {}", self.algorithm, known.join(", "));
+            RunError::new("algorithm", problem)
+        })?;
+        let parameters = entry
+            .parameters(&self.parameters)
+            .map_err(|problem| RunError::new("parameters", problem.to_string()))?;
+        Ok((entry.build)(&parameters, seed))
     }
 }
 

@@ -14,9 +14,21 @@ impl Dice {
         Dice(Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, name)))
     }
 
+    /// Any number of 32 bits, each as likely.
+    pub fn number(&mut self) -> u32 {
+        // The upper bits are the better ones of this generator.
+        u32::try_from(self.0.next_u64() >> 32).expect("32 bits are left")
+    }
+
     /// True with the given probability.
     pub fn happens(&mut self, chance: Chance) -> bool {
         self.0.next_u64() < chance.0 || chance.0 == u64::MAX
+    }
+
+    /// A whole number from zero to `bound - 1`, each as likely.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        let scaled = (u64::from(self.number()) * u64::from(bound)) >> 32;
+        u32::try_from(scaled).expect("less than the bound, which is a u32")
     }
 }
 
@@ -53,6 +65,14 @@ mod tests {
         assert!((50..=150).contains(&hits), "{hits} of 10 000");
     }
 
+    /// 10 000 numbers: half of them have the highest bit; deviation sqrt(10 000 / 4) = 50, five of those.
+    #[test]
+    fn each_half_of_the_numbers_is_as_likely() {
+        let mut dice = Dice::new(7, "cdg");
+        let high = (0..10_000).filter(|_| dice.number() > u32::MAX / 2).count();
+        assert!((4750..=5250).contains(&high), "{high} of 10 000");
+    }
+
     #[test]
     fn never_and_always_are_exact() {
         let mut dice = Dice::new(7, "loss");
@@ -63,6 +83,15 @@ mod tests {
     #[test]
     fn a_probability_outside_zero_to_one_is_refused() {
         assert_eq!([-0.1, 1.1, f64::NAN].map(Chance::new), [None; 3]);
+    }
+
+    /// 7000 throws of seven sides: 1000 each, deviation sqrt(7000 × 1/7 × 6/7) = 29; five of those allowed.
+    #[test]
+    fn every_number_below_the_bound_is_as_likely() {
+        let mut dice = Dice::new(7, "phase");
+        let mut counts = [0u32; 7];
+        (0..7000).for_each(|_| counts[dice.below(7) as usize] += 1);
+        assert!(counts.iter().all(|count| (854..=1146).contains(count)), "{counts:?}");
     }
 
     #[test]

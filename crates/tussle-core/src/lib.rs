@@ -17,9 +17,10 @@ mod sim;
 pub mod table;
 pub mod tcp;
 pub mod time;
+mod windowed;
 
 pub use check::RunError;
 pub use run::Run;
-pub use sim::{Outcome, Progress, Simulation, Violation};
+pub use sim::{Outcome, Own, Progress, Simulation, Violation};
 pub use table::Table;
 pub use time::Time;

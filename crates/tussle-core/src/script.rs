@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use crate::cc::Entry;
+use crate::cc::{EcnMode, Entry};
 use crate::packet::{Block, Flags, Kind, Packet, Sacks};
 use crate::run::{MAX_WINDOW_PACKETS, Switch};
 use crate::tcp::{Outbox, Sender, Setup};
@@ -175,14 +175,15 @@ impl Player {
             .ok_or_else(|| nonsense(format!("no algorithm is called {}", script.algorithm)))?;
         let parameters =
             entry.parameters(&script.parameters).map_err(|problem| nonsense(problem.to_string()))?;
-        let setup = Setup { flow: 0, hz: HZ, mss_bytes: MSS_BYTES, ecn: script.ecn, pacing: script.pacing };
+        let setup =
+            Setup { flow: 0, hz: HZ, mss_bytes: MSS_BYTES, ecn: script.ecn.into(), pacing: script.pacing };
         let mut sender = Sender::new(setup, (entry.build)(&parameters, 0));
         let mut out = Outbox::default();
         sender.open(Time::ZERO, &mut out);
         let mut syn_ack = Packet::new(Kind::SynAck, 0);
         syn_ack.window_packets = script.window_packets;
         syn_ack.ts_echo_ms = out.packets[0].ts_val_ms;
-        if script.ecn == Switch::On {
+        if sender.ecn() > EcnMode::Off {
             syn_ack.flags = Flags::ECE;
         }
         let origin = Time::from_ms(u64::from(script.handshake_ms.max(1)));

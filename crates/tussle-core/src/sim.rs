@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::calendar::Calendar;
-use crate::cc::Entry;
+use crate::cc::CongestionControl;
 use crate::check::RunError;
 use crate::dice::named_seed;
 use crate::packet::{Kind, Packet};
@@ -102,13 +102,30 @@ pub struct Simulation {
     progress: Progress,
 }
 
+/// Makes the algorithm of a flow, with a seed for its dice; `None`: the registry is to make it.
+pub type Own<'a> = dyn FnMut(&FlowSpec, u64) -> Option<Box<dyn CongestionControl>> + 'a;
+
 impl Simulation {
     /// Builds the network of a run.
     ///
     /// # Errors
     /// The first field that makes no sense.
     pub fn new(run: &Run) -> Result<Simulation, RunError> {
+        Simulation::with_algorithms(run, &mut |_, _| None)
+    }
+
+    /// Builds the network of a run in which some flows have algorithms that no registry knows.
+    ///
+    /// # Errors
+    /// The first field that makes no sense.
+    pub fn with_algorithms(run: &Run, own: &mut Own) -> Result<Simulation, RunError> {
         run.check()?;
+        let algorithms = run.flows.iter().enumerate().map(|(i, spec)| {
+            let seed = named_seed(run.seed, &spec.name);
+            own(spec, seed)
+                .map_or_else(|| spec.registered_algorithm(seed).map_err(|error| error.of_flow(i)), Ok)
+        });
+        let algorithms = algorithms.collect::<Result<Vec<_>, _>>()?;
         let elements = run.elements.iter().enumerate().map(|(i, element)| {
             let seed = named_seed(run.seed, &element.name);
             element.effect.build(seed).map_err(|problem| RunError::new(format!("elements.{i}"), problem))
@@ -123,7 +140,7 @@ impl Simulation {
             .collect();
         let mut hops = Vec::new();
         let mut flows = Vec::new();
-        for (i, spec) in run.flows.iter().enumerate() {
+        for (i, (spec, algorithm)) in run.flows.iter().zip(algorithms).enumerate() {
             let sender = component(elements.len() + i);
             let receiver = component(elements.len() + run.flows.len() + i);
             let forward = component(hops.len());
@@ -136,7 +153,7 @@ impl Simulation {
                 application: Application::Open { at: Time::from_ns(spec.start_ns) },
                 forward,
                 reverse,
-                ..ends(run, component(i), spec)
+                ..ends(component(i), run.profile, (spec, algorithm))
             });
         }
         let mut simulation = Simulation {
@@ -506,20 +523,23 @@ fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {
 }
 
 /// The ends of a flow, not yet joined to the network.
-fn ends(run: &Run, flow: u32, spec: &FlowSpec) -> FlowEnds {
-    let ProfileName::Linux6_1 = run.profile;
+fn ends(
+    flow: u32,
+    profile: ProfileName,
+    (spec, algorithm): (&FlowSpec, Box<dyn CongestionControl>),
+) -> FlowEnds {
+    let ProfileName::Linux6_1 = profile;
     let hz = 250;
-    let entry = Entry::find(&spec.algorithm).expect("the run was checked");
-    let parameters = entry.parameters(&spec.parameters).expect("the run was checked");
-    let algorithm = (entry.build)(&parameters, named_seed(run.seed, &spec.name));
     let window_packets = spec.receive_window_bytes.map_or(MAX_WINDOW_PACKETS, |bytes| {
         let packets = bytes / u64::from(spec.mss_bytes);
         u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
     });
-    let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn, pacing: spec.pacing };
+    let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn.into(), pacing: spec.pacing };
+    let sender = Sender::new(setup, algorithm);
+    let ecn = sender.ecn();
     FlowEnds {
-        sender: Sender::new(setup, algorithm),
-        receiver: Receiver::new(ReceiverSetup { flow, hz, window_packets, ecn: spec.ecn }, spec.mss_bytes),
+        sender,
+        receiver: Receiver::new(ReceiverSetup { flow, hz, window_packets, ecn }, spec.mss_bytes),
         measures: FlowMeasures::default(),
         application: Application::Nothing,
         forward: 0,
@@ -533,7 +553,7 @@ mod tests {
     use super::*;
     use crate::table::Values;
 
-    fn run(flow: &serde_json::Value, sampling: &str) -> Outcome {
+    fn described(flow: &serde_json::Value, sampling: &str) -> Run {
         let mut fields = serde_json::json!({"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
                                             "forward": ["link"], "reverse": ["back"]});
         let extra = flow.as_object().unwrap().clone();
@@ -549,8 +569,11 @@ mod tests {
             ],
             "flows": [fields],
         });
-        let run: Run = serde_json::from_value(run).unwrap();
-        Simulation::new(&run).unwrap().run_to_end().unwrap()
+        serde_json::from_value(run).unwrap()
+    }
+
+    fn run(flow: &serde_json::Value, sampling: &str) -> Outcome {
+        Simulation::new(&described(flow, sampling)).unwrap().run_to_end().unwrap()
     }
 
     fn values<'a>(table: &'a Table, name: &str) -> &'a Values {
@@ -591,5 +614,30 @@ mod tests {
         };
         assert!(samples.len() > 100, "only {} changes", samples.len());
         assert!(samples.iter().all(|time| links.contains(time)));
+    }
+
+    /// Reno by another name.
+    #[derive(Debug)]
+    struct Stubborn;
+
+    impl CongestionControl for Stubborn {
+        fn name(&self) -> &'static str {
+            "stubborn"
+        }
+    }
+
+    #[test]
+    fn an_algorithm_brought_along_needs_no_place_in_the_registry() {
+        let run = described(&serde_json::json!({"algorithm": "mine"}), "off");
+        let refused = Simulation::new(&run).unwrap_err().to_string();
+        assert!(refused.starts_with("flows.0.algorithm: no algorithm is called mine"), "{refused}");
+        let mut seeds = Vec::new();
+        let simulation = Simulation::with_algorithms(&run, &mut |spec, seed| {
+            seeds.push(seed);
+            (spec.algorithm == "mine").then(|| Box::new(Stubborn) as Box<dyn CongestionControl>)
+        });
+        let flows = simulation.unwrap().run_to_end().unwrap().flows;
+        assert_eq!(values(&flows, "algorithm"), &Values::Text(vec!["stubborn".to_owned()]));
+        assert_eq!(seeds, [named_seed(1, "a")]);
     }
 }

@@ -1,12 +1,15 @@
 //! Checking and simulating runs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use tussle_core::cc::CongestionControl;
 use tussle_core::{Outcome, Progress, Run, Simulation, Violation};
 
 use crate::arrow::ArrowTable;
+use crate::own::{GivenByFlow, Ledger, OwnAlgorithm, costs};
 
 pyo3::create_exception!(
     tussle._core,
@@ -17,28 +20,74 @@ pyo3::create_exception!(
 
 /// Events between two looks for Ctrl-C: some tens of milliseconds.
 const SLICE_EVENTS: u64 = 500_000;
+/// The same where algorithms are written in Python, and between two looks for what went wrong in them.
+const SLICE_EVENTS_IN_PYTHON: u64 = 1_000;
 
 /// Raise `ValueError`, with a sentence, when the simulator could not execute the run.
 #[pyfunction]
-pub(crate) fn check(run_json: &str) -> PyResult<()> {
-    simulation(run_json).map(drop)
+#[pyo3(signature = (run_json, own=GivenByFlow::new()))]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
+pub(crate) fn check(py: Python<'_>, run_json: &str, own: GivenByFlow) -> PyResult<()> {
+    Prepared::new(py, run_json, &own).map(drop)
 }
 
-/// Simulate a run; return its tables flows, samples, links and events.
+/// Simulate a run; return its tables flows, samples, links and events, and with algorithms of `own` their
+/// costs.
 #[pyfunction]
-pub(crate) fn execute(py: Python<'_>, run_json: &str) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
-    let mut simulation = simulation(run_json)?;
-    while py.detach(|| simulation.advance(SLICE_EVENTS)).map_err(violation)? == Progress::Going {
-        py.check_signals()?;
-    }
-    let Outcome { flows, samples, links, events } = py.detach(|| simulation.finish());
-    [flows, samples, links, events].into_iter().map(|table| Ok((table.name, table.try_into()?))).collect()
+#[pyo3(signature = (run_json, own=GivenByFlow::new()))]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
+pub(crate) fn execute(
+    py: Python<'_>,
+    run_json: &str,
+    own: GivenByFlow,
+) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
+    let Prepared { mut simulation, ledgers } = Prepared::new(py, run_json, &own)?;
+    let outcome = if ledgers.is_empty() {
+        while py.detach(|| simulation.advance(SLICE_EVENTS)).map_err(violation)? == Progress::Going {
+            py.check_signals()?;
+        }
+        py.detach(|| simulation.finish())
+    } else {
+        // Attached all the time: to attach for each call would cost as much as the call.
+        loop {
+            let progress = simulation.advance(SLICE_EVENTS_IN_PYTHON);
+            ledgers.iter().find_map(|ledger| ledger.error(py)).map_or(Ok(()), Err)?;
+            if progress.map_err(violation)? == Progress::Done {
+                break simulation.finish();
+            }
+            py.check_signals()?;
+        }
+    };
+    let Outcome { flows, samples, links, events } = outcome;
+    let costs = (!ledgers.is_empty()).then(|| costs(&ledgers));
+    let tables = [flows, samples, links, events].into_iter().chain(costs);
+    tables.map(|table| Ok((table.name, table.try_into()?))).collect()
 }
 
-fn simulation(run_json: &str) -> PyResult<Simulation> {
-    let run: Run =
-        serde_json::from_str(run_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Simulation::new(&run).map_err(|error| PyValueError::new_err(error.to_string()))
+/// A simulation, and where its algorithms in Python write down what becomes of them.
+struct Prepared {
+    simulation: Simulation,
+    ledgers: Vec<Arc<Ledger>>,
+}
+
+impl Prepared {
+    fn new(py: Python<'_>, run_json: &str, own: &GivenByFlow) -> PyResult<Prepared> {
+        let run: Run =
+            serde_json::from_str(run_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let mut ledgers = Vec::new();
+        let mut refused = None;
+        let simulation = Simulation::with_algorithms(&run, &mut |flow, seed| {
+            let made = OwnAlgorithm::new(py, own.get(&flow.name)?, (&flow.name, seed));
+            let algorithm = made.map_err(|error| refused = Some(error)).ok()?;
+            ledgers.push(algorithm.ledger());
+            Some(Box::new(algorithm) as Box<dyn CongestionControl>)
+        });
+        if let Some(error) = refused {
+            return Err(error);
+        }
+        let simulation = simulation.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Prepared { simulation, ledgers })
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands over the error")]

@@ -1,10 +1,12 @@
-//! The simulator as the Python module `tussle._core`: runs in as JSON, Arrow tables out, no logic.
+//! The simulator as the Python module `tussle._core`: runs in as JSON, Arrow tables out, no logic; and
+//! users' own algorithms, in Python, as algorithms of the simulator.
 
 #![expect(clippy::too_many_arguments, reason = "functions that the macros of PyO3 make")]
 
 mod arrow;
 mod catalog;
 mod execute;
+mod own;
 
 use pyo3::pymodule;
 
@@ -17,6 +19,8 @@ mod _core {
     use crate::catalog::catalog;
     #[pymodule_export]
     use crate::execute::{InvariantViolation, check, execute};
+    #[pymodule_export]
+    use crate::own::{AckView, FlowView, HookError, KnobsView};
 
     use pyo3::pyfunction;
 

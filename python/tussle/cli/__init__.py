@@ -51,7 +51,7 @@ def main() -> None:
     try:
         app()
     except TussleError as error:
-        complain(str(error))
+        complain(str(error), error.details)
         sys.exit(MISTAKE_OF_THE_USER)
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough. Python would complain once more when it flushes.

@@ -8,6 +8,7 @@ import typer
 from tussle.catalog import catalog
 from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, shown, unknown
+from tussle.own_algorithms import is_own
 from tussle.scenario import Scenario, ready_scenario, value_of_text
 
 _INTERRUPTED = 130
@@ -43,18 +44,33 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     workers: Workers = None,
     seed: Seed = None,
     repetitions: Repetitions = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Congestion control of every flow: an algorithm, or a class of yours, such as mine.py:Mine.",
+            show_default="the scenario's",
+        ),
+    ] = None,
 ) -> None:
     """Run every point of a scenario and report on it."""
     file = ready_scenario(scenario)
     options = {"seed": seed, "repetitions": repetitions}
-    chosen = Scenario.load(file).with_settings(_given(options) | parse_settings(settings))
+    chosen = Scenario.load(file)
+    everywhere = {f"flows.{index}.algorithm": algorithm for index in range(len(chosen.flows))}
+    chosen = chosen.with_settings(_given(options | everywhere) | parse_settings(settings))
     _carry_out(chosen, output or _RESULTS / file.stem, workers)
 
 
 def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     *,
     algorithms: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Whom to compare.", show_default="all")
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Whom to compare: algorithms, and classes of yours, such as mine.py:Mine.",
+            show_default="all",
+        ),
     ] = None,
     profile: Annotated[str, typer.Option(help="The path, from `tussle list profiles`.")] = "lan",
     stagger: Annotated[str, typer.Option(help="How much later the second flow starts.")] = "10 s",
@@ -103,7 +119,7 @@ def _algorithms(written: str | None) -> list[str]:
     if not names:
         raise TussleError(f"--algorithms names none; give some of {', '.join(known)}")
     for name in names:
-        if name not in known:
+        if name not in known and not is_own(name):
             raise TussleError(f"--algorithms: {unknown('algorithm', name, known)}")
     return list(dict.fromkeys(names))
 
@@ -130,4 +146,6 @@ def _carry_out(scenario: Scenario, folder: Path, workers: int | None) -> None:
         raise typer.Exit(_INTERRUPTED) from None
     for table in summary(dataset):
         show_whole(table)
+    for cost in bar.costs:
+        typer.echo(cost.sentence())
     typer.echo(f"report: {page}")

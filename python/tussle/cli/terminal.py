@@ -30,7 +30,8 @@ def show_whole(content: RenderableType) -> None:
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
-def complain(sentences: str) -> None:
-    """Print problems to the standard error, one a line."""
+def complain(sentences: str, details: str = "") -> None:
+    """Print problems to the standard error, one a line, below the details if there are any."""
+    sys.stderr.write(details)
     for sentence in sentences.splitlines():
         sys.stderr.write(f"tussle: {sentence}\n")

@@ -12,6 +12,10 @@ import polars as pl
 
 from tussle.errors import TussleError, unknown
 
+COSTS = "costs"
+"""A table that no dataset has, because wall clocks wrote it: what users' own algorithms cost. One row a flow:
+`algorithm`, `acks` and the seconds `in_hooks_s`."""
+
 
 class Engine(Protocol):
     """What every engine can do."""
@@ -32,6 +36,7 @@ class Engine(Protocol):
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Execute a run: a table for each of `tussle.dataset.ENGINE_TABLES`, without the column `run`.
 
+        A run with algorithms of the user's own may have the table `COSTS` besides.
         Raises TussleError when the engine cannot honour any part of `run`.
         """
         ...

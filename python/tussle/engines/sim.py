@@ -11,6 +11,7 @@ import polars as pl
 
 from tussle import _core
 from tussle.errors import TussleError
+from tussle.own_algorithms import load, user_traceback
 
 
 class SimEngine:
@@ -25,14 +26,21 @@ class SimEngine:
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when the simulator cannot honour any part of `run`."""
         try:
-            _core.check(json.dumps(run))
+            _core.check(json.dumps(run), load(run))
         except ValueError as error:
             raise TussleError(str(error)) from error
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-        """Simulate a run; raises TussleError when the simulator cannot honour any part of it."""
+        """Simulate a run; raises TussleError when the simulator cannot honour any part of it.
+
+        Also when an algorithm of the user's own fails; what those cost is the table `costs`.
+        """
+        own = load(run)
         try:
-            tables = _core.execute(json.dumps(run))
+            tables = _core.execute(json.dumps(run), own)
+        except _core.HookError as error:
+            cause = error.__cause__
+            raise TussleError(str(error), user_traceback(cause) if cause else "") from error
         except ValueError as error:
             raise TussleError(str(error)) from error
         return {name: pl.DataFrame(table) for name, table in tables.items()}

@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from tussle import units
 from tussle.catalog import catalog
 from tussle.errors import shown, unknown
+from tussle.own_algorithms import is_own
 from tussle.profiles import profiles
 
 _MOST_I64 = 2**63 - 1
@@ -140,7 +141,7 @@ Count = Annotated[int, _whole(1, 10_000), Field(json_schema_extra={"minimum": 1,
 ParameterValue = Annotated[int, _whole(-_MOST_I64, _MOST_I64)]
 
 
-def _one_of(what: str, known: Callable[[], list[str]]) -> BeforeValidator:
+def _name_of(what: str, known: Callable[[], list[str]]) -> Callable[[object], str]:
     def check(value: object) -> str:
         if not isinstance(value, str):
             raise refusal(
@@ -150,7 +151,10 @@ def _one_of(what: str, known: Callable[[], list[str]]) -> BeforeValidator:
             raise refusal(unknown(what.split(maxsplit=1)[1], value, known()))
         return value
 
-    return BeforeValidator(check)
+    return check
+
+
+_registered = _name_of("an algorithm", lambda: list(catalog().algorithms))
 
 
 def _switch(value: object) -> str:
@@ -162,8 +166,22 @@ def _switch(value: object) -> str:
 
 
 Switch = Annotated[Literal["on", "off"], BeforeValidator(_switch)]
-Algorithm = Annotated[str, _one_of("an algorithm", lambda: list(catalog().algorithms))]
-QueueKind = Annotated[str, _one_of("a queue", lambda: list(catalog().queues))]
+
+
+def _algorithm(value: object) -> str:
+    if isinstance(value, str) and is_own(value):
+        return value
+    if isinstance(value, str) and value.endswith(".py"):
+        raise refusal(f"{shown(value)} names no class; write the class, too, like {shown(value + ':Mine')}")
+    return _registered(value)
+
+
+Algorithm = Annotated[
+    str,
+    BeforeValidator(_algorithm),
+    WithJsonSchema({"type": "string", "examples": ["cubic", "mine.py:Mine"]}),
+]
+QueueKind = Annotated[str, BeforeValidator(_name_of("a queue", lambda: list(catalog().queues)))]
 
 
 def _samples(value: object) -> str:
@@ -196,7 +214,7 @@ def _line(value: object) -> str:
 Line = Annotated[str, BeforeValidator(_line)]
 
 
-ProfileName = Annotated[str, _one_of("a profile", lambda: list(profiles()))]
+ProfileName = Annotated[str, BeforeValidator(_name_of("a profile", lambda: list(profiles())))]
 
 _FLOW_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 

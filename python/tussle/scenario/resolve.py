@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from tussle import _core, units
 from tussle.catalog import catalog
 from tussle.errors import unknown
+from tussle.own_algorithms import is_own
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
 from tussle.scenario.network import HEADER_BYTES, access_elements, complete_path, path_elements, path_problems
 from tussle.scenario.problems import Problem
@@ -161,8 +162,10 @@ def _size_problems(flow: Flow, where: str) -> Iterator[Problem]:
 
 
 def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
-    algorithm = flow.algorithm
-    declared = {each["name"]: each for each in catalog().algorithms[str(algorithm)]["parameters"]}
+    algorithm = str(flow.algorithm)
+    if is_own(algorithm):
+        return  # what its class takes, its file says
+    declared = {each["name"]: each for each in catalog().algorithms[algorithm]["parameters"]}
     for name, value in flow.parameters.items():
         if name not in declared:
             what = (

@@ -90,9 +90,10 @@ class Flow(Table):
     """A sender and its receiver, or `count` of them."""
 
     algorithm: Axis[Algorithm]
-    """Its congestion control, from `tussle list algorithms`."""
+    """Its congestion control, from `tussle list algorithms`; or the Python file and class of one of yours,
+    the file looked for beside the scenario, then in the current folder."""
     parameters: dict[str, Axis[ParameterValue]] = {}
-    """Settings of the algorithm that differ from its defaults, by name."""
+    """Settings of the algorithm that differ from its defaults, by name; arguments of a class of yours."""
     name: FlowName | None = None
     """What tables and figures call it. Default: flow-0, flow-1 … in order; with a `count`, a number is
     added."""

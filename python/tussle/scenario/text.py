@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tussle.errors import TussleError, shown
+from tussle.own_algorithms import Reference
 
 
 def read_toml(file: Path, source: str) -> dict[str, Any]:
@@ -75,6 +76,28 @@ def _with_value(at: Any, keys: list[str], value: Any) -> Any:
         return [*at[:index], _with_value(at[index], rest, value), *at[index + 1 :]]
     table = at if isinstance(at, Mapping) else {}
     return {**table, key: _with_value(table.get(key), rest, value)}
+
+
+def with_own_algorithms_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables with algorithms whose Python file is in `folder` named from the current folder."""
+    flows = tables.get("flows")
+    if not isinstance(flows, list):
+        return tables
+    return {**tables, "flows": [_with_own_beside(folder, flow) for flow in flows]}
+
+
+def _with_own_beside(folder: Path, flow: Any) -> Any:
+    if not isinstance(flow, dict) or "algorithm" not in flow:
+        return flow
+    written = flow["algorithm"]
+    if isinstance(written, list):
+        return {**flow, "algorithm": [_beside(folder, each) for each in written]}
+    return {**flow, "algorithm": _beside(folder, written)}
+
+
+def _beside(folder: Path, algorithm: Any) -> Any:
+    reference = Reference.parse(algorithm) if isinstance(algorithm, str) else None
+    return str(reference.beside(folder)) if reference else algorithm
 
 
 def without_empty_tables(tables: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from tussle.dataset import FORMAT, Contents, Dataset, save
 from tussle.dataset.files import refuse_existing
 from tussle.engines import Engine, engine
 from tussle.errors import TussleError
+from tussle.own_algorithms import files_sha256
 from tussle.provenance import Origin, provenance
 from tussle.scenario import PlannedRun, Scenario
 from tussle.sweep.dispatch import Dispatch, which
@@ -46,8 +47,9 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
     """
     folder, settings = Path(folder), settings or SweepSettings()
     refuse_existing(folder)
-    origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about())
     plan = scenario.runs()
+    own_algorithms = _own_algorithms(plan)
+    origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about(), own_algorithms)
     with open_partial(folder, _identity(origin)) as partial:
         finished = partial.finished()
         pending = [planned for planned in plan if planned.index not in finished]
@@ -55,6 +57,7 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
         settings.progress.begin(len(plan), len(plan) - len(pending))
         with _saying_what_is_kept(partial):
             _execute(pending, partial, settings)
+            _refuse_changed(own_algorithms, _own_algorithms(plan))
             settings.progress.merge()
             tables = merged(Stored(partial, plan))
             contents = Contents(origin.scenario_toml, provenance(origin, folder), tables)
@@ -67,9 +70,22 @@ def _identity(origin: Origin) -> Mapping[str, object]:
     return {
         "scenario": origin.scenario_sha256,
         "engine": dict(origin.engine),
+        "own algorithms": dict(origin.own_algorithms),
         "tussle version": tussle.__version__,
         "dataset format": FORMAT,
     }
+
+
+def _own_algorithms(plan: Iterable[PlannedRun]) -> dict[str, str]:
+    """Return the digests of the Python files that algorithms of the runs are in."""
+    return files_sha256({flow["algorithm"] for planned in plan for flow in planned.run["flows"]})
+
+
+def _refuse_changed(before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    """Raise TussleError when a file changed while the runs were executed: nobody knows which used which."""
+    for file, digest in before.items():
+        if after[file] != digest:
+            raise TussleError(f"{file} changed during the sweep; give another output folder (-o) and repeat")
 
 
 def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
@@ -78,17 +94,18 @@ def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
         try:
             chosen.check(planned.run)
         except TussleError as error:
-            raise TussleError(f"{which(planned)}: {error}") from error
+            raise TussleError(f"{which(planned)}: {error}", error.details) from error
 
 
 def _execute(pending: Sequence[PlannedRun], partial: Partial, settings: SweepSettings) -> None:
     """Execute and store the pending runs; raises TussleError with the first problem, after the others."""
     with _dispatch(len(pending), settings) as dispatch:
-        for planned, packed in dispatch.results(pending):
-            partial.store(planned.index, packed)
+        for planned, finished in dispatch.results(pending):
+            partial.store(planned.index, finished.packed)
             settings.progress.advance()
+            settings.progress.spend(finished.costs)
     if dispatch.problems:
-        raise TussleError(dispatch.problems[min(dispatch.problems)])
+        raise dispatch.problems[min(dispatch.problems)]
 
 
 @contextmanager
@@ -110,7 +127,7 @@ def _saying_what_is_kept(partial: Partial) -> Iterator[None]:
     try:
         yield
     except TussleError as error:
-        raise TussleError(f"{error}; {_kept(partial)}") from error
+        raise TussleError(f"{error}; {_kept(partial)}", error.details) from error
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {_kept(partial)}") from None
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tussle.engines import Engine
+from tussle.errors import TussleError
 from tussle.scenario import PlannedRun
-from tussle.sweep.task import Failure, Task, execute
+from tussle.sweep.task import Failure, Finished, Task, execute
 
 _WORKER_LOST = (
     "a worker process ended unexpectedly: it was killed, perhaps for lack of memory (fewer workers need "
@@ -23,16 +24,16 @@ class Dispatch:
     engine: Engine
     window: int
     """Most runs handed out and not yet returned."""
-    problems: dict[int, str] = field(default_factory=dict)
+    problems: dict[int, TussleError] = field(default_factory=dict)
     """Why runs came to nothing, by index."""
 
-    def results(self, pending: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, bytes]]:
-        """Yield runs with their packed tables as they finish.
+    def results(self, pending: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Finished]]:
+        """Yield runs with what came of them as they finish.
 
         After the first problem no more runs are handed out; those under way still come.
         """
         queue = iter(pending)
-        under_way: dict[Future[bytes | Failure], PlannedRun] = {}
+        under_way: dict[Future[Finished | Failure], PlannedRun] = {}
         while True:
             room = 0 if self.problems else self.window - len(under_way)
             for planned in islice(queue, room):
@@ -44,21 +45,22 @@ class Dispatch:
                 try:
                     result = future.result()
                 except BrokenExecutor:
-                    self.problems[planned.index] = _WORKER_LOST
+                    self.problems[planned.index] = TussleError(_WORKER_LOST)
                     continue
                 except Exception as error:
                     # Executors of users raise what they like.
                     result = Failure(f"{type(error).__name__}: {error} (raised by the executor)")
                 if isinstance(result, Failure):
-                    self.problems[planned.index] = f"{which(planned)} failed: {result.sentence}"
+                    sentence = f"{which(planned)} failed: {result.sentence}"
+                    self.problems[planned.index] = TussleError(sentence, result.details)
                 else:
                     yield planned, result
 
-    def _hand_out(self, planned: PlannedRun) -> Future[bytes | Failure]:
+    def _hand_out(self, planned: PlannedRun) -> Future[Finished | Failure]:
         try:
             return self.executor.submit(execute, Task(planned.index, self.engine, planned.run))
         except BrokenExecutor as error:
-            broken: Future[bytes | Failure] = Future()
+            broken: Future[Finished | Failure] = Future()
             broken.set_exception(error)
             return broken
 

@@ -1,5 +1,6 @@
 """How far a sweep is: told to whoever asks, silent otherwise."""
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -7,6 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.progress import ProgressColumn as RichColumn
 from rich.text import Text
+
+from tussle.sweep.costs import Cost, added
 
 
 class SweepProgress(Protocol):
@@ -18,6 +21,10 @@ class SweepProgress(Protocol):
 
     def advance(self) -> None:
         """One run more is finished."""
+        ...
+
+    def spend(self, costs: Sequence[Cost]) -> None:
+        """That run cost so much in users' own algorithms."""
         ...
 
     def merge(self) -> None:
@@ -32,6 +39,9 @@ class Silent:
         """Tell nothing."""
 
     def advance(self) -> None:
+        """Tell nothing."""
+
+    def spend(self, costs: Sequence[Cost]) -> None:
         """Tell nothing."""
 
     def merge(self) -> None:
@@ -59,6 +69,8 @@ class ProgressBar:
             transient=True,
         )
         self._task = self._bar.add_task("runs", total=None, start=False)
+        self.costs: list[Cost] = []
+        """What users' own algorithms cost, one an algorithm."""
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -77,6 +89,10 @@ class ProgressBar:
     def advance(self) -> None:
         """Move the bar by a run."""
         self._bar.advance(self._task)
+
+    def spend(self, costs: Sequence[Cost]) -> None:
+        """Add up what users' own algorithms cost."""
+        self.costs = added([*self.costs, *costs])
 
     def merge(self) -> None:
         """Say that the tables are being put together."""

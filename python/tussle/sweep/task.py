@@ -11,6 +11,7 @@ import polars as pl
 from tussle.dataset import ENGINE_TABLES
 from tussle.engines import Engine
 from tussle.errors import TussleError
+from tussle.sweep.costs import Cost, costs_of
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,29 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Finished:
+    """What came of a run: its tables packed, so that whoever stores them need not look inside."""
+
+    packed: bytes
+    costs: tuple[Cost, ...] = ()
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why a run came to nothing."""
 
     sentence: str
+    details: str = ""
+    """What stands above the sentence, as in `TussleError`."""
 
 
-def execute(task: Task) -> bytes | Failure:
-    """Execute a run; its tables come back packed, so that whoever stores them need not look inside."""
+def execute(task: Task) -> Finished | Failure:
+    """Execute a run."""
     try:
-        return pack(task.index, task.engine.execute(task.run))
+        tables = task.engine.execute(task.run)
+        return Finished(pack(task.index, tables), costs_of(tables))
     except TussleError as error:
-        return Failure(str(error))
+        return Failure(str(error), error.details)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:

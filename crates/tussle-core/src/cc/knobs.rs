@@ -17,8 +17,9 @@ pub struct Knobs {
     /// The pacing rate that the algorithm wants; `None`: the sender's own (RFC 9002, 7.7).
     pub pacing_bit_per_s: Option<u64>,
     /// Packets delivered towards the next packet of window.
-    credit: u32,
+    pub(super) credit: u32,
     reduction_requested: bool,
+    application_limit: bool,
 }
 
 impl Default for Knobs {
@@ -30,6 +31,7 @@ impl Default for Knobs {
             pacing_bit_per_s: None,
             credit: 0,
             reduction_requested: false,
+            application_limit: false,
         }
     }
 }
@@ -105,6 +107,17 @@ impl Knobs {
     /// Asks the sender to reduce the window as for an ECN mark, after this ACK.
     pub fn request_reduction(&mut self) {
         self.reduction_requested = true;
+    }
+
+    /// Declares that what is sent until now does not show the network's rate: delivery-rate samples of it
+    /// count as limited by the application.
+    pub fn declare_application_limit(&mut self) {
+        self.application_limit = true;
+    }
+
+    /// Whether such a limit was declared since the last call.
+    pub(crate) fn take_application_limit(&mut self) -> bool {
+        std::mem::take(&mut self.application_limit)
     }
 
     /// Whether a reduction was asked for since the last call.

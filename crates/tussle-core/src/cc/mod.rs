@@ -6,19 +6,57 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+mod bandwidth;
+mod bbr;
 mod bic;
+mod cdg;
+mod copa;
 mod cubic;
+mod dctcp;
+mod fraction;
+mod highspeed;
+mod htcp;
+mod hybla;
 mod hystart;
+mod illinois;
 mod knobs;
+mod ledbat;
+mod lp;
+mod nv;
 mod reno;
+mod scalable;
 mod vegas;
+mod veno;
+mod westwood;
+mod yeah;
 
 pub use knobs::Knobs;
 
+use crate::run::Switch;
 use crate::tcp::{Ack, Cause, Flow, State};
 
 /// Every algorithm, in the order in which lists show them.
-pub const REGISTRY: &[Entry] = &[reno::ENTRY, cubic::ENTRY, bic::ENTRY, vegas::ENTRY];
+pub const REGISTRY: &[Entry] = &[
+    reno::ENTRY,
+    bic::ENTRY,
+    cubic::ENTRY,
+    highspeed::ENTRY,
+    htcp::ENTRY,
+    hybla::ENTRY,
+    illinois::ENTRY,
+    lp::ENTRY,
+    scalable::ENTRY,
+    vegas::ENTRY,
+    veno::ENTRY,
+    westwood::ENTRY,
+    yeah::ENTRY,
+    bbr::ENTRY,
+    cdg::ENTRY,
+    dctcp::ENTRY,
+    ledbat::ENTRY,
+    nv::ENTRY,
+    copa::ENTRY,
+];
 
 /// How a flow decides how much it may have in flight.
 ///
@@ -39,6 +77,10 @@ pub trait CongestionControl: Debug + Send {
     /// it was idle.
     fn on_restart(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
 
+    /// The flow sends again after more than a timeout without anything to send: `knobs.cwnd` is still what it
+    /// was, and will be halved for each timeout. [`CongestionControl::on_restart`] follows.
+    fn on_idle(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+
     /// An ACK has been measured; whether it reveals losses is not judged yet.
     fn on_sample(&mut self, _ack: &Ack, _flow: &Flow, _knobs: &mut Knobs) {}
 
@@ -55,6 +97,9 @@ pub trait CongestionControl: Debug + Send {
     /// The sender enters `next`; `flow.state` is still the state it leaves.
     fn on_state(&mut self, _next: State, _flow: &Flow, _knobs: &mut Knobs) {}
 
+    /// A reduction is complete: the window is ssthresh, and the state is still the one of the reduction.
+    fn on_reduced(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+
     /// The last reduction was a false alarm: the window to go back to, in packets.
     fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
         knobs.cwnd.max(flow.prior_cwnd)
@@ -70,8 +115,10 @@ pub trait CongestionControl: Debug + Send {
 pub struct Needs {
     /// Who sets the window during recovery.
     pub recovery: Recovery,
-    /// What ECN feedback it wants.
+    /// What ECN feedback it cannot do without.
     pub ecn: EcnMode,
+    /// Whether it cannot do without pacing.
+    pub pacing: Switch,
 }
 
 /// Who sets the window during recovery.
@@ -84,14 +131,23 @@ pub enum Recovery {
     Own,
 }
 
-/// What ECN feedback an algorithm wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What ECN feedback there is, the weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnMode {
-    /// Whatever the flow negotiates: RFC 3168, if it does.
+    /// None.
     #[default]
+    Off,
+    /// One echo a round trip (RFC 3168).
     Classic,
-    /// The receiver reflects each mark (RFC 8257).
+    /// The receiver reflects each mark (RFC 8257, 3.2), and retransmissions are markable, too.
     PerPacket,
+}
+
+impl From<Switch> for EcnMode {
+    /// ECN that is switched on is the classic one.
+    fn from(switch: Switch) -> EcnMode {
+        if switch == Switch::On { EcnMode::Classic } else { EcnMode::Off }
+    }
 }
 
 /// An algorithm as lists and scenarios know it.
@@ -204,9 +260,13 @@ impl Entry {
         Ok(Parameters(values))
     }
 
+    /// Every parameter at its default.
+    pub fn defaults(&self) -> Parameters {
+        self.parameters(&BTreeMap::new()).expect("no parameter is given, so none is wrong")
+    }
+
     /// Makes one with every parameter at its default.
     pub fn build_default(&self) -> Box<dyn CongestionControl> {
-        let defaults = self.parameters(&BTreeMap::new()).expect("no parameter is given, so none is wrong");
-        (self.build)(&defaults, 0)
+        (self.build)(&self.defaults(), 0)
     }
 }

@@ -47,14 +47,14 @@ const MIN_SAMPLES: u16 = 3;
 const CWND_MIN: u32 = 2;
 
 #[derive(Debug)]
-struct Vegas {
+pub(super) struct Vegas {
     alpha: u32,
     beta: u32,
     gamma: u32,
     mode: Mode,
     /// Smallest RTT since the flow began to send, in µs. (Paper: `BaseRTT`.)
-    base_rtt_us: u32,
-    round: Round,
+    pub(super) base_rtt_us: u32,
+    pub(super) round: Round,
     /// Packets waiting in the queue when last estimated. (Paper: `Diff × BaseRTT`.)
     diff: u32,
 }
@@ -69,18 +69,28 @@ enum Mode {
 
 /// One round trip: until a packet sent after its beginning is acknowledged.
 #[derive(Debug)]
-struct Round {
+pub(super) struct Round {
     /// First packet of the next round.
-    end: u32,
+    pub(super) end: u32,
     /// Smallest RTT, in µs.
-    rtt_us: u32,
+    pub(super) rtt_us: u32,
     /// Counted in 16 bits, as in Linux.
     samples: u16,
 }
 
 impl Round {
-    fn start(flow: &Flow) -> Round {
+    pub(super) fn start(flow: &Flow) -> Round {
         Round { end: flow.nxt, rtt_us: NO_RTT_US, samples: 0 }
+    }
+
+    pub(super) fn has_enough_samples(&self) -> bool {
+        self.samples >= MIN_SAMPLES
+    }
+}
+
+impl Default for Vegas {
+    fn default() -> Vegas {
+        Vegas::new(&ENTRY.defaults())
     }
 }
 
@@ -161,11 +171,11 @@ impl CongestionControl for Vegas {
         match self.mode {
             Mode::Reno => knobs.grow_like_reno(ack.delivered, flow),
             Mode::Vegas if flow.una > self.round.end => {
-                if self.round.samples < MIN_SAMPLES {
-                    knobs.grow_like_reno(ack.delivered, flow);
-                } else {
+                if self.round.has_enough_samples() {
                     self.decide(ack.delivered, knobs);
                     knobs.ssthresh = current_ssthresh(flow, knobs);
+                } else {
+                    knobs.grow_like_reno(ack.delivered, flow);
                 }
                 self.round = Round::start(flow);
             }
@@ -202,7 +212,7 @@ mod tests {
 
     /// A flow that has sent 20 packets, and a Vegas whose smallest RTT is 100 ms.
     fn started() -> (Vegas, Flow) {
-        let mut vegas = Vegas::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
+        let mut vegas = Vegas::default();
         let mut flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
         vegas.on_start(&flow, &mut Knobs::default());
         flow.nxt = 20;

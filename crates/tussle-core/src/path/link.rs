@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Element, Entry, LinkView, checked_delay};
 use crate::packet::Packet;
-use crate::queue::{Queue, QueueSpec};
+use crate::queue::{Place, Queue, QueueSpec};
 use crate::time::Time;
 
 pub(super) const ENTRY: Entry = Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
@@ -34,15 +34,16 @@ pub struct Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         if !(1..=MAX_RATE_BIT_PER_S).contains(&self.rate_bit_per_s) {
             let rate = self.rate_bit_per_s;
             return Err(format!("rate_bit_per_s: {rate} bit/s; give 1 to {MAX_RATE_BIT_PER_S}"));
         }
+        let place = Place { rate_bit_per_s: self.rate_bit_per_s, seed };
         Ok(Box::new(Link {
             rate_bit_per_s: self.rate_bit_per_s,
             delay: checked_delay(self.delay_ns)?,
-            queue: self.queue.build().map_err(|problem| format!("queue.{problem}"))?,
+            queue: self.queue.build(place).map_err(|problem| format!("queue.{problem}"))?,
             transmitting: None,
             remainder: 0,
             wire: VecDeque::new(),

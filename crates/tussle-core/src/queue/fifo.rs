@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Entry, Queue};
+use super::{Backlog, Entry, Limit, Place, Queue};
 use crate::packet::Packet;
 use crate::time::Time;
 
@@ -26,19 +26,9 @@ pub struct Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Result<Box<dyn Queue>, String> {
-        if self.limit_packets == Some(0) {
-            return Err("limit_packets: 0 packets; give at least 1".to_owned());
-        }
-        if self.limit_bytes == Some(0) {
-            return Err("limit_bytes: 0 bytes; give at least one packet".to_owned());
-        }
-        Ok(Box::new(Fifo {
-            waiting: VecDeque::new(),
-            bytes: 0,
-            limit_packets: self.limit_packets.unwrap_or(u64::MAX),
-            limit_bytes: self.limit_bytes.unwrap_or(u64::MAX),
-        }))
+    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
+        let limit = Limit::new(self.limit_packets, self.limit_bytes)?;
+        Ok(Box::new(Fifo { waiting: VecDeque::new(), bytes: 0, limit }))
     }
 }
 
@@ -46,18 +36,16 @@ impl Spec {
 struct Fifo {
     waiting: VecDeque<Packet>,
     bytes: u64,
-    limit_packets: u64,
-    limit_bytes: u64,
+    limit: Limit,
 }
 
 impl Queue for Fifo {
     fn enqueue(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) {
-        let bytes = self.bytes + u64::from(packet.size_bytes);
-        if self.waiting.len() as u64 >= self.limit_packets || bytes > self.limit_bytes {
-            dropped.push(packet);
-        } else {
+        if self.limit.has_room_for(packet.size_bytes, self.backlog()) {
+            self.bytes += u64::from(packet.size_bytes);
             self.waiting.push_back(packet);
-            self.bytes = bytes;
+        } else {
+            dropped.push(packet);
         }
     }
 
@@ -78,6 +66,7 @@ impl Queue for Fifo {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::place;
     use super::*;
     use crate::packet::Kind;
 
@@ -86,7 +75,7 @@ mod tests {
     }
 
     fn offer(spec: &Spec, sizes: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let mut queue = spec.build().unwrap();
+        let mut queue = spec.build(place()).unwrap();
         let mut dropped = Vec::new();
         for (number, &size) in (0..).zip(sizes) {
             queue.enqueue(packet(number, size), Time::ZERO, &mut dropped);

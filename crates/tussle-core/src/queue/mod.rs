@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
 
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::time::Time;
 
 /// Declares every discipline once: its variant of [`QueueSpec`], whose name in JSON is the same in snake
@@ -28,9 +28,9 @@ macro_rules! queues {
             ///
             /// # Errors
             /// A sentence that names the setting that makes no sense.
-            pub fn build(&self) -> Result<Box<dyn Queue>, String> {
+            pub fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
                 match self {
-                    $(QueueSpec::$variant(spec) => spec.build(),)*
+                    $(QueueSpec::$variant(spec) => spec.build(place),)*
                 }
             }
         }
@@ -42,9 +42,24 @@ macro_rules! queues {
 
 queues! {
     Fifo: fifo,
+    Threshold: threshold,
+    Red: red,
+    Codel: codel,
 }
 
+pub use codel::Spec as CodelSpec;
 pub use fifo::Spec as FifoSpec;
+pub use red::Spec as RedSpec;
+pub use threshold::Spec as ThresholdSpec;
+
+/// Where a queue stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Rate of the transmitter behind it, over IP packet sizes.
+    pub rate_bit_per_s: u64,
+    /// Seeds its dice.
+    pub seed: u64,
+}
 
 /// What waits in front of a transmitter.
 pub trait Queue: Debug + Send {
@@ -75,6 +90,34 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
+/// Most that may wait; the packet being transmitted does not count.
+#[derive(Clone, Copy, Debug)]
+struct Limit(Backlog);
+
+impl Limit {
+    /// In packets, in bytes, or whichever is reached first; `None`: no such limit.
+    fn new(packets: Option<u64>, bytes: Option<u64>) -> Result<Limit, String> {
+        if packets == Some(0) {
+            return Err("limit_packets: 0 packets; give at least 1".to_owned());
+        }
+        if bytes == Some(0) {
+            return Err("limit_bytes: 0 bytes; give at least one packet".to_owned());
+        }
+        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        Ok(Limit(Backlog { packets: most(packets), bytes: most(bytes) }))
+    }
+
+    /// Whether one more packet may wait beside those that do.
+    fn has_room_for(self, size_bytes: u32, waiting: Backlog) -> bool {
+        waiting.packets < self.0.packets && waiting.bytes + u64::from(size_bytes) <= self.0.bytes
+    }
+}
+
+/// Whether the transport of a packet reacts to marks.
+fn can_be_marked(packet: &Packet) -> bool {
+    packet.ecn != Ecn::NotEct
+}
+
 /// A discipline as lists know it.
 #[derive(Debug)]
 pub struct Entry {
@@ -84,4 +127,34 @@ pub struct Entry {
     pub idea: &'static str,
     /// The RFC or paper that defines it.
     pub source: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    pub(super) fn place() -> Place {
+        Place { rate_bit_per_s: 12_000_000, seed: 1 }
+    }
+
+    /// A full packet.
+    pub(super) fn packet(number: u32, ecn: Ecn) -> Packet {
+        Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
+    }
+
+    /// Offers packets at once; the numbers of those that come out marked, and of those that are dropped.
+    pub(super) fn marks_and_drops(
+        queue: &mut dyn Queue,
+        packets: impl Iterator<Item = Packet>,
+    ) -> (Vec<u32>, Vec<u32>) {
+        let mut dropped = Vec::new();
+        packets.for_each(|packet| queue.enqueue(packet, Time::ZERO, &mut dropped));
+        let mut marked = Vec::new();
+        while let Some(packet) = queue.dequeue(Time::ZERO, &mut dropped) {
+            marked.extend((packet.ecn == Ecn::Ce).then_some(packet.number));
+        }
+        assert_eq!(queue.backlog(), Backlog::default());
+        (marked, dropped.iter().map(|packet| packet.number).collect())
+    }
 }

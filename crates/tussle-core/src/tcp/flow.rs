@@ -75,14 +75,24 @@ pub struct Flow {
     pub rtt: RttEstimator,
     /// Packets known to have arrived, each once (Linux: `delivered`).
     pub delivered: u32,
+    /// Those of them that were acknowledged with an echoed mark (Linux: `delivered_ce`).
+    pub delivered_marked: u32,
+    /// When something was last delivered, in µs (Linux: `delivered_mstamp`).
+    pub delivered_at_us: u64,
+    /// What limits the flight that is being measured (Linux: `app_limited`).
+    pub limit: Limit,
     /// Packets judged lost so far (Linux: `lost`).
     pub lost: u32,
     /// When a packet was last sent (Linux: `lsndtime`).
     pub last_sent: Time,
+    /// When pacing lets the next packet leave; in the past if at once (Linux: `tcp_wstamp_ns`).
+    pub next_send: Time,
     /// How much of the window was used lately.
     pub usage: WindowUse,
     /// Whether packets wait for the pacing rate (Linux: `sk_pacing_status`).
     pub pacing: Switch,
+    /// Whether both ends agreed on ECN (Linux: `TCP_ECN_OK`).
+    pub ecn: Switch,
     /// Length of a timer tick: kept because algorithms ask for the tick on every ACK.
     pub(crate) tick_ns: u64,
 }
@@ -104,10 +114,15 @@ impl Flow {
             prior_cwnd: 0,
             rtt: RttEstimator::new(hz),
             delivered: 0,
+            delivered_marked: 0,
+            delivered_at_us: 0,
+            limit: Limit::Network,
             lost: 0,
             last_sent: Time::ZERO,
+            next_send: Time::ZERO,
             usage: WindowUse::default(),
             pacing: Switch::Off,
+            ecn: Switch::Off,
             tick_ns: 1_000_000_000 / u64::from(hz),
         }
     }
@@ -160,8 +175,14 @@ pub struct Ack {
     pub rtt_us: Option<u32>,
     /// Packets delivered while the newest of them was in flight (Linux: `in_flight` of `ack_sample`).
     pub in_flight: u32,
+    /// The receiver's clock when it sent this ACK, in ms (RFC 7323: TSval).
+    pub ts_val_ms: u32,
+    /// The sender's clock when it sent the packet that caused it, in ms (RFC 7323: TSecr).
+    pub ts_echo_ms: u32,
     /// Whether the receiver echoed a congestion mark.
     pub echo: Echo,
+    /// Whether its header was the expected one.
+    pub header: Header,
     /// The delivery rate over the flight that this ACK ended.
     pub rate: RateSample,
 }
@@ -174,6 +195,16 @@ pub enum Echo {
     Clear,
     /// The ECE flag.
     Marked,
+}
+
+/// What Linux's header prediction says of an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// A number and timestamps, nothing else: the fast path.
+    #[default]
+    Predicted,
+    /// A SACK option, the ECE flag or another window, too: the slow path (Linux: `CA_ACK_SLOWPATH`).
+    Unpredicted,
 }
 
 /// A measurement of the delivery rate. [draft-cheng-iccrg-delivery-rate-estimation-02, 3.3]

@@ -1,7 +1,7 @@
 //! What an ACK tells the sender: packets that arrived, round-trip times, and then what recovery and the
 //! algorithm make of it.
 
-use super::flow::{Ack, Cause, Echo, State};
+use super::flow::{Ack, Cause, Echo, Header, State};
 use super::output::{Notice, Outbox};
 use super::prr::{Course, Progress, Target};
 use super::rack::age_us;
@@ -114,6 +114,9 @@ impl Sender {
             self.unanswered_timeouts = 0;
             self.take_cumulative(packet.number, &mut news);
         }
+        if news.echo == Echo::Marked {
+            self.flow.delivered_marked += self.flow.delivered - prior_delivered;
+        }
         let rtt_us = self.measure_rtt(&mut news);
         self.rtt_sample_us = rtt_us;
         self.note_reordering(&news);
@@ -123,6 +126,9 @@ impl Sender {
             rtt_us,
             in_flight: self.rate.prior_delivered().map_or(0, |prior| self.flow.delivered - prior),
             echo: news.echo,
+            header: header(packet, prior_una),
+            ts_val_ms: packet.ts_val_ms,
+            ts_echo_ms: packet.ts_echo_ms,
             ..Ack::default()
         };
         self.cc.on_sample(&ack, &self.flow, &mut self.knobs);
@@ -140,7 +146,7 @@ impl Sender {
         }
         ack.delivered = self.flow.delivered - prior_delivered;
         ack.lost = self.flow.lost - prior_lost;
-        ack.rate = self.rate.sample(ack.delivered, &self.flow);
+        ack.rate = self.rate.sample(ack.delivered, &mut self.flow);
         ack.rate.prior_in_flight = prior_in_flight;
         self.control(&ack, &news, out);
         self.send_after_judgement(resend, out);
@@ -328,6 +334,9 @@ impl Sender {
         if self.knobs.take_reduction_request() {
             self.enter_cwr(out);
         }
+        if self.knobs.take_application_limit() {
+            self.rate.on_application_limited(&mut self.flow);
+        }
     }
 
     /// One step of the reduction.
@@ -365,6 +374,13 @@ fn duplicate_block(number: u32, blocks: &[Block]) -> Option<Block> {
         [first, second, ..] if second.contains(*first) => Some(*first),
         _ => None,
     }
+}
+
+/// The window of a SYN-ACK is never scaled, so the one of the first ACK after it comes unexpected; after that
+/// this receiver offers always the same.
+fn header(packet: &Packet, prior_una: u32) -> Header {
+    let plain = packet.sacks.as_slice().is_empty() && !packet.flags.has(Flags::ECE);
+    if plain && prior_una > 0 { Header::Predicted } else { Header::Unpredicted }
 }
 
 /// Whether the ACK answers a transmission before the last one: it echoes an older timestamp.

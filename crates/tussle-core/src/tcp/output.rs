@@ -4,8 +4,8 @@ use super::flow::State;
 use super::pacer::window_rate_bit_per_s;
 use super::sender::{Probe, ProbeContent, Sender};
 use super::timer::{Alarm, Scheduled, until_timeout};
-use super::usage::{self, Bound};
-use crate::cc::Recovery;
+use super::usage::{self, Bound, Fit};
+use crate::cc::{EcnMode, Recovery};
 use crate::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
 use crate::time::Time;
 
@@ -82,7 +82,11 @@ impl Sender {
     fn after_transmission(&mut self, sent: u32) {
         let bound = if self.flow.in_flight() >= self.knobs.cwnd { Bound::Window } else { Bound::Other };
         if sent > 0 || bound == Bound::Window {
-            usage::validate(&mut self.flow, &mut self.knobs, bound);
+            let fit = usage::validate(&mut self.flow, &self.knobs, bound);
+            // An algorithm that sets its window by a model knows what it left unused.
+            if fit == Fit::Loose && self.needs.recovery == Recovery::Prr {
+                usage::decay(&mut self.flow, &mut self.knobs);
+            }
         }
         if sent > 0 && self.in_reduction() {
             self.prr.on_sent(sent);
@@ -93,6 +97,7 @@ impl Sender {
     fn on_first_of_flight(&mut self, out: &mut Outbox) {
         let idle = self.flow.now.since(self.flow.last_sent);
         if idle > self.flow.rtt.rto() && self.needs.recovery == Recovery::Prr {
+            self.cc.on_idle(&self.flow, &mut self.knobs);
             usage::restart_after_idle(&mut self.flow, &mut self.knobs);
             out.notices.push(Notice::Restart);
         }
@@ -122,7 +127,7 @@ impl Sender {
             }
         }
         self.before_sending(packet.size_bytes);
-        let sent = self.rate.on_send(&self.flow);
+        let sent = self.rate.on_send(&mut self.flow);
         self.board.push(&mut self.flow, sent);
         out.packets.push(packet);
     }
@@ -148,6 +153,7 @@ impl Sender {
         if let Some(pacer) = &mut self.pacer {
             let rate = self.knobs.pacing_bit_per_s.or_else(|| window_rate_bit_per_s(&self.flow, &self.knobs));
             pacer.on_send(size_bytes - HEADER_BYTES, self.flow.now, rate);
+            self.flow.next_send = pacer.next();
         }
     }
 
@@ -175,11 +181,14 @@ impl Sender {
     }
 
     fn send_again(&mut self, number: u32, out: &mut Outbox) {
-        // Not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
-        let packet = self.data_packet(number);
+        let mut packet = self.data_packet(number);
+        // Else not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
+        if self.ecn.negotiated && self.needs.ecn == EcnMode::PerPacket {
+            packet.ecn = Ecn::Ect;
+        }
         self.before_sending(packet.size_bytes);
         self.counts.retransmitted_packets += 1;
-        let sent = self.rate.on_send(&self.flow);
+        let sent = self.rate.on_send(&mut self.flow);
         self.board.resend(number, sent);
         out.packets.push(packet);
     }

@@ -10,8 +10,6 @@ use super::scoreboard::Sent;
 pub(crate) struct RateEstimator {
     /// When the flight being measured began to be sent, in µs.
     flight_start_us: u64,
-    /// When something was last delivered, in µs.
-    delivered_at_us: u64,
     /// `flow.delivered` up to which samples were limited by the application.
     application_limited_to: Option<u32>,
     /// The newest packet that this ACK delivered.
@@ -31,15 +29,15 @@ struct Newest {
 impl RateEstimator {
     /// The record of a packet sent now.
     #[inline]
-    pub(crate) fn on_send(&mut self, flow: &Flow) -> Sent {
+    pub(crate) fn on_send(&mut self, flow: &mut Flow) -> Sent {
         let at_us = flow.now.us();
         if flow.packets_out() == 0 {
             self.flight_start_us = at_us;
-            self.delivered_at_us = at_us;
+            flow.delivered_at_us = at_us;
         }
         let sent = Sent {
             at_us,
-            delivered_at_us: self.delivered_at_us,
+            delivered_at_us: flow.delivered_at_us,
             flight_start_us: self.flight_start_us,
             delivered: flow.delivered,
             ..Sent::default()
@@ -77,13 +75,14 @@ impl RateEstimator {
 
     /// The sample of this ACK, which delivered `delivered` packets.
     #[inline]
-    pub(crate) fn sample(&mut self, delivered: u32, flow: &Flow) -> RateSample {
+    pub(crate) fn sample(&mut self, delivered: u32, flow: &mut Flow) -> RateSample {
         if self.application_limited_to.is_some_and(|limit| flow.delivered > limit) {
             self.application_limited_to = None;
+            flow.limit = Limit::Network;
         }
         let now_us = flow.now.us();
         if delivered > 0 {
-            self.delivered_at_us = now_us;
+            flow.delivered_at_us = now_us;
         }
         let Some(newest) = self.newest.take() else { return RateSample::default() };
         let acknowledging_us = now_us - newest.prior_delivered_at_us;
@@ -100,7 +99,8 @@ impl RateEstimator {
     }
 
     /// The application had nothing to send while the window had room.
-    pub(crate) fn on_application_limited(&mut self, flow: &Flow) {
+    pub(crate) fn on_application_limited(&mut self, flow: &mut Flow) {
         self.application_limited_to = Some(flow.delivered + flow.in_flight());
+        flow.limit = Limit::Application;
     }
 }

@@ -7,8 +7,8 @@ use super::output::Outbox;
 use super::ranges::Ranges;
 use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
+use crate::cc::EcnMode;
 use crate::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
-use crate::run::Switch;
 use crate::time::Time;
 
 /// SACKs that go at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
@@ -29,15 +29,16 @@ pub struct ReceiverSetup {
     pub hz: u32,
     /// Window that it offers, in packets.
     pub window_packets: u32,
-    /// Whether it agrees to ECN.
-    pub ecn: Switch,
+    /// What ECN feedback it gives.
+    pub ecn: EcnMode,
 }
 
 /// ECN at the receiver. [RFC 3168, 6.1.3](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3)
 #[derive(Clone, Copy, Debug, Default)]
 struct EcnReceiver {
     negotiated: bool,
-    /// Every ACK carries ECE until the sender says that it has reduced its window.
+    /// ACKs carry ECE: until the sender says that it has reduced its window or, with feedback for each
+    /// packet, while marked packets arrive.
     echoing: bool,
     /// A markable packet has arrived.
     seen: bool,
@@ -170,7 +171,7 @@ impl Receiver {
             Opening::Established => return,
         }
         self.ts_recent_ms = syn.ts_val_ms;
-        self.ecn.negotiated = self.setup.ecn == Switch::On && syn.flags.has(Flags::ECE.with(Flags::CWR));
+        self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn.flags.has(Flags::ECE.with(Flags::CWR));
         let mut syn_ack = Packet::new(Kind::SynAck, self.setup.flow);
         syn_ack.ts_val_ms = timestamp_ms(now);
         syn_ack.ts_echo_ms = syn.ts_val_ms;
@@ -207,7 +208,10 @@ impl Receiver {
             self.ts_recent_ms = packet.ts_val_ms;
         }
         if self.ecn.negotiated {
-            self.take_mark(packet);
+            match self.setup.ecn {
+                EcnMode::PerPacket => self.reflect_mark(packet, now, out),
+                EcnMode::Classic | EcnMode::Off => self.take_mark(packet),
+            }
         }
         match packet.number.cmp(&self.next) {
             Ordering::Less => {
@@ -292,6 +296,20 @@ impl Receiver {
         }
     }
 
+    /// An ACK stands for packets that were all marked or all not.
+    /// [RFC 8257, 3.2](https://www.rfc-editor.org/rfc/rfc8257#section-3.2)
+    fn reflect_mark(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        let marked = packet.ecn == Ecn::Ce;
+        self.marks += u64::from(marked);
+        if marked != self.ecn.echoing {
+            if self.delack.fires() < Time::NEVER {
+                self.send_ack(now, out);
+            }
+            self.ecn.echoing = marked;
+            self.ack_now = true;
+        }
+    }
+
     /// Decides when the packet that just came is acknowledged.
     #[inline]
     fn acknowledge(&mut self, now: Time, out: &mut Outbox) {
@@ -371,7 +389,7 @@ mod tests {
     }
 
     impl Story {
-        fn new(ecn: Switch) -> Story {
+        fn new(ecn: EcnMode) -> Story {
             let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, ecn };
             let mut receiver = Receiver::new(setup, 1448);
             let mut out = Outbox::default();
@@ -385,7 +403,7 @@ mod tests {
 
         /// After the quick ACKs of the start: packets 0 to 15 have arrived, one a millisecond.
         fn settled() -> Story {
-            let mut story = Story::new(Switch::Off);
+            let mut story = Story::new(EcnMode::Off);
             for number in 0..16 {
                 story.data(number, 200.0 + f64::from(number));
             }
@@ -420,7 +438,7 @@ mod tests {
     /// Over a satellite the first SYN-ACK is still on its way when the SYN is sent again.
     #[test]
     fn the_handshake_is_timed_from_its_first_answer() {
-        let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, ecn: Switch::Off };
+        let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, ecn: EcnMode::Off };
         let mut story = Story { receiver: Receiver::new(setup, 1448), out: Outbox::default() };
         let syn = Packet::new(Kind::Syn, 0);
         assert_eq!(story.packet(syn, 650.0).len(), 1);
@@ -500,7 +518,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_echoed_until_the_sender_has_reduced() {
-        let mut story = Story::new(Switch::On);
+        let mut story = Story::new(EcnMode::Classic);
         let mark = Packet { number: 0, size_bytes: 1500, ecn: Ecn::Ce, ..Packet::new(Kind::Data, 0) };
         assert!(story.packet(mark, 200.0)[0].flags.has(Flags::ECE));
         let plain = Packet { number: 1, ecn: Ecn::Ect, ..mark };
@@ -508,6 +526,21 @@ mod tests {
         let reduced = Packet { number: 2, flags: Flags::CWR, ..plain };
         assert!(!story.packet(reduced, 202.0)[0].flags.has(Flags::ECE));
         assert_eq!(story.receiver.marks(), 1);
+    }
+
+    /// Packets 0 to 15 go by quick ACKs. 16 is not marked and its ACK waits; 17 is marked: the ACK of 16 goes
+    /// first, without ECE, then that of 17 with it.
+    #[test]
+    fn with_feedback_for_each_packet_an_ack_never_mixes_marked_and_unmarked() {
+        let mut story = Story::new(EcnMode::PerPacket);
+        let data = |number, ecn| Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
+        for number in 0..16 {
+            story.packet(data(number, Ecn::Ect), 200.0 + f64::from(number));
+        }
+        assert_eq!(story.packet(data(16, Ecn::Ect), 220.0), []);
+        let acks = story.packet(data(17, Ecn::Ce), 220.5);
+        let found: Vec<_> = acks.iter().map(|ack| (ack.number, ack.flags.has(Flags::ECE))).collect();
+        assert_eq!(found, [(17, false), (18, true)]);
     }
 
     /// RFC 7323, 4.3: with packets 16 and 17 acknowledged together, the timestamp of 16 is echoed.

@@ -179,6 +179,7 @@ impl Sender {
             self.knobs.cwnd = self.knobs.ssthresh;
             self.flow.usage.on_window_set(self.flow.now);
         }
+        self.cc.on_reduced(&self.flow, &mut self.knobs);
     }
 
     pub(super) fn begin_undo(&mut self) {

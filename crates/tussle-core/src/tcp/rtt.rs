@@ -1,7 +1,10 @@
 //! Round-trip times: the smoothed one, the smallest, and the retransmission timeout (RFC 6298, as Linux
 //! computes it: the variance is bounded below by the smallest timeout, and falls once a flight).
 
+use std::cmp::Reverse;
+
 use crate::time::Time;
+use crate::windowed::WindowedMax;
 
 /// Smallest variance in the timeout, hence almost the smallest timeout: 200 ms (Linux: `TCP_RTO_MIN`).
 pub(crate) const RTO_MIN_US: u32 = 200_000;
@@ -27,7 +30,8 @@ pub struct RttEstimator {
     rttvar_us: u32,
     /// `nxt` when the current flight began.
     flight_end: u32,
-    min: WindowedMin,
+    /// `None` before the first sample.
+    min_us: Option<WindowedMax<Reverse<u32>>>,
     latest_us: Option<u32>,
     tick_us: u32,
     rto: Time,
@@ -42,7 +46,7 @@ impl RttEstimator {
             mdev_max_4us: 0,
             rttvar_us: 0,
             flight_end: 0,
-            min: WindowedMin::default(),
+            min_us: None,
             latest_us: None,
             tick_us: 1_000_000 / hz,
             rto: RTO_INITIAL,
@@ -61,7 +65,7 @@ impl RttEstimator {
 
     /// Smallest RTT of the last 300 s, in µs; `None` before the first sample.
     pub fn min_us(&self) -> Option<u32> {
-        self.min.get()
+        self.min_us.map(|min| min.get().0)
     }
 
     /// The last raw RTT, in µs.
@@ -106,7 +110,12 @@ impl RttEstimator {
     /// Takes one RTT into the windowed minimum.
     pub fn update_min(&mut self, rtt_us: u32, now: Time) {
         self.latest_us = Some(rtt_us);
-        self.min.update(rtt_us.max(1), now.us());
+        let sample = Reverse(rtt_us.max(1));
+        self.min_us.get_or_insert_with(|| WindowedMax::new(sample, now.us())).update(
+            sample,
+            now.us(),
+            MIN_RTT_WINDOW_US,
+        );
     }
 
     /// Doubles the timeout until the next sample.
@@ -123,51 +132,6 @@ impl RttEstimator {
 
 fn clamp(value: i64) -> u32 {
     u32::try_from(value.max(0)).unwrap_or(u32::MAX)
-}
-
-/// The minimum over a sliding window, by the three best samples of its thirds.
-///
-/// Source: K. Nichols' windowed filter, as described in draft-cardwell-iccrg-bbr-congestion-control-00, 4.1.
-#[derive(Clone, Debug, Default)]
-struct WindowedMin {
-    /// Best, best since then, best since that; `(at_us, value)`. Empty before the first sample.
-    best: Option<[(u64, u32); 3]>,
-}
-
-impl WindowedMin {
-    fn get(&self) -> Option<u32> {
-        self.best.map(|best| best[0].1)
-    }
-
-    fn update(&mut self, value: u32, now_us: u64) {
-        let sample = (now_us, value);
-        let Some(best) = &mut self.best else {
-            self.best = Some([sample; 3]);
-            return;
-        };
-        if value <= best[0].1 || now_us - best[2].0 > MIN_RTT_WINDOW_US {
-            *best = [sample; 3];
-            return;
-        }
-        if value <= best[1].1 {
-            best[1] = sample;
-            best[2] = sample;
-        } else if value <= best[2].1 {
-            best[2] = sample;
-        }
-        let age = now_us - best[0].0;
-        if age > MIN_RTT_WINDOW_US {
-            *best = [best[1], best[2], sample];
-            if now_us - best[0].0 > MIN_RTT_WINDOW_US {
-                *best = [best[1], best[2], sample];
-            }
-        } else if best[1].0 == best[0].0 && age > MIN_RTT_WINDOW_US / 4 {
-            best[1] = sample;
-            best[2] = sample;
-        } else if best[2].0 == best[1].0 && age > MIN_RTT_WINDOW_US / 2 {
-            best[2] = sample;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::scoreboard::Scoreboard;
 use super::timer::{Alarm, Timer};
 use super::undo::Undo;
 use super::usage::INITIAL_WINDOW_PACKETS;
-use crate::cc::{CongestionControl, Knobs, Needs};
+use crate::cc::{CongestionControl, EcnMode, Knobs, Needs};
 use crate::packet::{Flags, Kind, Packet, timestamp_ms};
 use crate::run::Switch;
 use crate::time::Time;
@@ -24,8 +24,8 @@ pub struct Setup {
     pub hz: u32,
     /// Payload of a full packet.
     pub mss_bytes: u32,
-    /// Whether it asks for ECN.
-    pub ecn: Switch,
+    /// What ECN feedback it asks for; an algorithm that needs more gets more.
+    pub ecn: EcnMode,
     /// Whether it paces.
     pub pacing: Switch,
 }
@@ -143,13 +143,16 @@ pub(super) struct EcnSender {
 impl Sender {
     /// A sender that has not opened its connection.
     pub fn new(setup: Setup, cc: Box<dyn CongestionControl>) -> Sender {
+        let needs = cc.needs();
+        let pacing = if needs.pacing == Switch::On { Switch::On } else { setup.pacing };
+        let setup = Setup { ecn: setup.ecn.max(needs.ecn), pacing, ..setup };
         let mut flow = Flow::new(setup.hz, setup.mss_bytes);
         flow.pacing = setup.pacing;
         Sender {
             flow,
             knobs: Knobs::default(),
             counts: Counts::default(),
-            needs: cc.needs(),
+            needs,
             cc,
             setup,
             phase: Phase::Closed,
@@ -171,6 +174,11 @@ impl Sender {
             rtt_sample_us: None,
             newly_sacked: Vec::new(),
         }
+    }
+
+    /// What ECN feedback it asks for.
+    pub fn ecn(&self) -> EcnMode {
+        self.setup.ecn
     }
 
     /// The algorithm.
@@ -221,7 +229,7 @@ impl Sender {
         syn.ts_val_ms = timestamp_ms(now);
         // A host that drops packets that ask for ECN gets a SYN without it the second time
         // (RFC 3168, 6.1.1.1).
-        if self.setup.ecn == Switch::On && self.phase == (Phase::Opening { retries: 0 }) {
+        if self.setup.ecn > EcnMode::Off && self.phase == (Phase::Opening { retries: 0 }) {
             syn.flags = Flags::ECE.with(Flags::CWR);
         }
         self.timer.set(Alarm::Retransmit, now, self.flow.rtt.rto());
@@ -262,7 +270,8 @@ impl Sender {
         self.flow.rtt.update(rtt_us, 0, 0);
         self.timer.clear();
         self.phase = Phase::Established;
-        self.ecn.negotiated = self.setup.ecn == Switch::On && syn_ack.flags.has(Flags::ECE);
+        self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn_ack.flags.has(Flags::ECE);
+        self.flow.ecn = if self.ecn.negotiated { Switch::On } else { Switch::Off };
         self.window_end = syn_ack.window_packets;
         // RFC 5681, 3.1: a SYN lost more than once halves what is known to fit, to one packet.
         self.knobs.cwnd = if retries > 1 { 1 } else { INITIAL_WINDOW_PACKETS };
@@ -336,7 +345,7 @@ impl Sender {
         let flow = &self.flow;
         let idle = flow.nxt == self.application.written && flow.lost_out <= flow.retrans_out;
         if idle && flow.nxt > 0 && flow.in_flight() < self.knobs.cwnd {
-            self.rate.on_application_limited(&self.flow);
+            self.rate.on_application_limited(&mut self.flow);
         }
     }
 

@@ -56,9 +56,18 @@ impl WindowUse {
     }
 }
 
-/// A burst was sent and ended at `bound`.
+/// How the window fits what is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// It is used, or was lately.
+    Tight,
+    /// The application used less than it for a whole timeout.
+    Loose,
+}
+
+/// A burst was sent and ended at `bound`; how the window fits.
 #[inline]
-pub(crate) fn validate(flow: &mut Flow, knobs: &mut Knobs, bound: Bound) {
+pub(crate) fn validate(flow: &mut Flow, knobs: &Knobs, bound: Bound) -> Fit {
     let (una, nxt, packets_out) = (flow.una, flow.nxt, flow.packets_out());
     let usage = &mut flow.usage;
     let limited = bound == Bound::Window;
@@ -73,14 +82,15 @@ pub(crate) fn validate(flow: &mut Flow, knobs: &mut Knobs, bound: Bound) {
     } else {
         usage.used_packets = usage.used_packets.max(packets_out);
         if flow.now.since(usage.at) >= flow.rtt.rto() {
-            decay(flow, knobs);
+            return Fit::Loose;
         }
     }
+    Fit::Tight
 }
 
 /// The application used less than the window for a whole timeout: go half the way to what it used.
 /// [RFC 2861, 3.2](https://www.rfc-editor.org/rfc/rfc2861#section-3.2)
-fn decay(flow: &mut Flow, knobs: &mut Knobs) {
+pub(crate) fn decay(flow: &mut Flow, knobs: &mut Knobs) {
     if flow.state == State::Open {
         let used = flow.usage.used_packets.max(INITIAL_WINDOW_PACKETS);
         if used < knobs.cwnd {

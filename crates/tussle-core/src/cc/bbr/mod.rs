@@ -1,0 +1,269 @@
+//! BBR: send at the greatest rate that was delivered lately, and hold twice the data that fits the path.
+//! It models the path by its bottleneck bandwidth and its smallest RTT, and probes for both in turn; a loss is
+//! no sign of congestion to it.
+//! Source: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control", ACM
+//! Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00. Agrees with: Linux 6.1 `bbr` (version 1).
+//! Departs: see docs/deviations/bbr.toml (2 entries).
+
+mod aggregation;
+mod policer;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use self::aggregation::Aggregation;
+use self::policer::{Policer, Verdict};
+use self::probe_bw::Cycle;
+use self::probe_rtt::{MinRtt, ProbeRtt};
+use self::startup::FullPipe;
+use self::window::Restraint;
+use super::bandwidth::{Bandwidth, Gain};
+use super::{CongestionControl, Entry, Knobs, Needs, Recovery};
+use crate::dice::Dice;
+use crate::run::Switch;
+use crate::tcp::{Ack, Cause, Flow, Limit, State};
+use crate::windowed::WindowedMax;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "bbr",
+    idea: "Send at the greatest rate delivered lately, with twice the data in flight that fits the path.",
+    source: "Cardwell et al., ACM Queue 14(5), 2016",
+    agrees_with: "Linux 6.1",
+    parameters: &[],
+    build: |_, seed| Box::new(Bbr::new(seed)),
+};
+
+/// 2/ln 2, the smallest gain that doubles the rate each round trip. (Draft: `BBRHighGain`.)
+const HIGH_GAIN: Gain = Gain(256 * 2885 / 1000 + 1);
+/// 1/`HIGH_GAIN`: drains in one round trip what the last one of startup queued.
+const DRAIN_GAIN: Gain = Gain(256 * 1000 / 2885);
+/// Room for delayed and aggregated ACKs in steady state.
+const CWND_GAIN: Gain = Gain(2 * 256);
+/// Round trips over which the greatest bandwidth counts: a cycle of probing, and two more.
+const BANDWIDTH_ROUNDS: u64 = 10;
+/// Smallest window, in packets: two pairs, for a receiver that acknowledges every other packet.
+const CWND_MIN: u32 = 4;
+
+#[derive(Debug)]
+struct Bbr {
+    dice: Dice,
+    phase: Phase,
+    pacing_gain: Gain,
+    cwnd_gain: Gain,
+    /// (Paper: `BtlBw`.)
+    max_bw: WindowedMax<Bandwidth>,
+    round: Round,
+    full_pipe: FullPipe,
+    cycle: Cycle,
+    /// (Paper: `RTprop`.)
+    min_rtt: MinRtt,
+    probe_rtt: ProbeRtt,
+    policer: Policer,
+    aggregation: Aggregation,
+    restraint: Restraint,
+    /// The flow sends again after it was idle, and nothing was delivered since.
+    idle_restart: bool,
+    pacing: Pacing,
+}
+
+/// What the model is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Find the bandwidth, doubling the rate each round trip.
+    Startup,
+    /// Empty the queue that this made.
+    Drain,
+    /// Probe for more bandwidth now and then.
+    ProbeBw,
+    /// Send almost nothing, to see the RTT without a queue.
+    ProbeRtt,
+}
+
+/// A round trip counted in packets: it ends when a packet sent after its beginning is delivered.
+#[derive(Debug, Default)]
+struct Round {
+    count: u64,
+    /// `flow.delivered` at its beginning.
+    delivered: u32,
+    /// Whether the ACK at hand began it.
+    started: bool,
+}
+
+/// The rate at which packets leave.
+#[derive(Debug, Default)]
+struct Pacing {
+    bytes_per_s: u64,
+    /// Whether it rests on a measured RTT.
+    measured: bool,
+}
+
+impl Bbr {
+    fn new(seed: u64) -> Bbr {
+        Bbr {
+            dice: Dice::new(seed, ENTRY.name),
+            phase: Phase::Startup,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            max_bw: WindowedMax::new(Bandwidth::ZERO, 0),
+            round: Round::default(),
+            full_pipe: FullPipe::default(),
+            cycle: Cycle::default(),
+            min_rtt: MinRtt::default(),
+            probe_rtt: ProbeRtt::default(),
+            policer: Policer::default(),
+            aggregation: Aggregation::default(),
+            restraint: Restraint::default(),
+            idle_restart: false,
+            pacing: Pacing::default(),
+        }
+    }
+
+    /// The bandwidth to send at: the greatest measured one, unless a policer is believed to set it.
+    fn bandwidth(&self) -> Bandwidth {
+        self.policer.bandwidth().unwrap_or_else(|| self.max_bw.get())
+    }
+
+    /// Takes the delivery rate of an ACK into the model.
+    fn update_bandwidth(&mut self, ack: &Ack, flow: &Flow) {
+        self.round.started = false;
+        let Some(delivered) = ack.rate.delivered.filter(|_| ack.rate.interval_us > 0) else { return };
+        if ack.rate.prior_delivered >= self.round.delivered {
+            self.round.delivered = flow.delivered;
+            self.round.count += 1;
+            self.round.started = true;
+            self.restraint.conserving = false;
+        }
+        self.watch_policer(ack.lost, ack.rate.limit, flow);
+        let bw = Bandwidth::new(delivered, ack.rate.interval_us);
+        // The application's rate says nothing of the path, unless it shows more than was known.
+        if ack.rate.limit == Limit::Network || bw >= self.max_bw.get() {
+            self.max_bw.update(bw, self.round.count, BANDWIDTH_ROUNDS);
+        }
+    }
+
+    fn watch_policer(&mut self, lost: u32, limit: Limit, flow: &Flow) {
+        let counts_round = self.round.started && self.phase == Phase::ProbeBw;
+        match self.policer.on_sample(policer::Sample { lost, limit, round: &self.round, counts_round }, flow)
+        {
+            Verdict::Unchanged => {}
+            Verdict::Policed => self.pacing_gain = Gain::ONE,
+            Verdict::ProbeAgain => self.enter_probe_bw(flow),
+        }
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.phase {
+            Phase::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Phase::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Phase::ProbeBw if self.policer.bandwidth().is_some() => (Gain::ONE, CWND_GAIN),
+            Phase::ProbeBw => (self.cycle.gain(), CWND_GAIN),
+            Phase::ProbeRtt => (Gain::ONE, Gain::ONE),
+        };
+    }
+
+    /// Paces as the initial window and the RTT, if it is known, call for.
+    fn pace_by_window(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.pacing.measured |= flow.rtt.srtt_us().is_some();
+        // 1 ms is a nominal RTT, until there is a sample.
+        let rtt_us = flow.rtt.srtt_us().map_or(1000, |srtt_us| srtt_us.max(1));
+        let bw = Bandwidth::new(knobs.cwnd, rtt_us.into());
+        self.set_pacing(bw.paced_bytes_per_s(HIGH_GAIN, flow.mss_bytes), knobs);
+    }
+
+    /// Paces by the model: until the pipe is full never slower than before.
+    fn pace(&mut self, gain: Gain, flow: &Flow, knobs: &mut Knobs) {
+        let rate = self.bandwidth().paced_bytes_per_s(gain, flow.mss_bytes);
+        if !self.pacing.measured && flow.rtt.srtt_us().is_some() {
+            self.pace_by_window(flow, knobs);
+        }
+        if self.full_pipe.reached || rate > self.pacing.bytes_per_s {
+            self.set_pacing(rate, knobs);
+        }
+    }
+
+    fn set_pacing(&mut self, bytes_per_s: u64, knobs: &mut Knobs) {
+        self.pacing.bytes_per_s = bytes_per_s;
+        knobs.pacing_bit_per_s = Some(bytes_per_s.saturating_mul(8));
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { recovery: Recovery::Own, pacing: Switch::On, ..Needs::default() }
+    }
+
+    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.round.delivered = flow.delivered;
+        self.min_rtt.start(flow);
+        self.aggregation.restart(flow.now.us());
+        self.policer.forget(flow);
+        self.pace_by_window(flow, knobs);
+    }
+
+    /// After idle the path is empty: what the model says may be sent at once, but not more.
+    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        if flow.limit != Limit::Application {
+            return;
+        }
+        self.idle_restart = true;
+        self.aggregation.restart(flow.now.us());
+        match self.phase {
+            Phase::ProbeBw => self.pace(Gain::ONE, flow, knobs),
+            Phase::ProbeRtt => self.leave_probe_rtt_when_done(flow, knobs),
+            Phase::Startup | Phase::Drain => {}
+        }
+    }
+
+    /// The model first, as each step builds on the one before; then the rate and the window that follow.
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        self.update_bandwidth(ack, flow);
+        self.update_aggregation(ack, flow, knobs.cwnd);
+        self.advance_cycle(ack, flow);
+        self.check_full_pipe(ack.rate.limit);
+        self.check_drain(flow, knobs);
+        self.update_min_rtt(ack, flow, knobs);
+        self.update_gains();
+        self.pace(self.pacing_gain, flow, knobs);
+        self.set_cwnd(ack, flow, knobs);
+    }
+
+    /// A loss does not lower ssthresh; the window of before it is kept for afterwards.
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+        self.save_cwnd(knobs.cwnd);
+        knobs.ssthresh
+    }
+
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+        if next == State::Loss {
+            self.restraint.prior_state = State::Loss;
+            self.full_pipe.bw = Bandwidth::ZERO;
+            // A timeout ends the round trip.
+            self.round.started = true;
+            self.watch_policer(1, Limit::Network, flow);
+        }
+    }
+
+    /// The window is restored by the next ACK; what slowed down by mistake starts to look again.
+    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+        self.full_pipe.bw = Bandwidth::ZERO;
+        self.full_pipe.rounds = 0;
+        self.policer.forget(flow);
+        knobs.cwnd
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("bw_packets_per_s", self.bandwidth().packets_per_s());
+        record("min_rtt_ms", self.min_rtt.us.map_or(f64::NAN, |us| f64::from(us) / 1e3));
+        record("pacing_gain", self.pacing_gain.to_f64());
+        record("cwnd_gain", self.cwnd_gain.to_f64());
+        record("extra_acked_packets", f64::from(self.aggregation.extra_acked()));
+    }
+}

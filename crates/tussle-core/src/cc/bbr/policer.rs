@@ -1,0 +1,148 @@
+//! Policers: a token bucket on the path lets bursts pass, and then drops what exceeds its rate.
+//! Two intervals in a row of heavy loss and equal throughput betray one; its rate is then the bandwidth.
+//! Source: Linux 6.1; for the idea, Flach et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016.
+
+use super::Round;
+use crate::cc::bandwidth::{Bandwidth, Gain};
+use crate::tcp::{Flow, Limit};
+
+/// An interval has at least so many round trips, and at most four times as many.
+const INTERVAL_ROUNDS: u32 = 4;
+/// Part of the delivered packets that is lost in a heavy loss, in 1/256: 20 %.
+const LOSS_256THS: u64 = 50;
+/// Throughputs are equal if they differ by at most an eighth…
+const EQUAL: Gain = Gain(256 / 8);
+/// …or by 4 kbit/s, in bytes/s.
+const EQUAL_BYTES_PER_S: u64 = 4000 / 8;
+/// Round trips after which the path is probed again.
+const BELIEF_ROUNDS: u32 = 48;
+
+/// The search for a policer.
+#[derive(Debug, Default)]
+pub(super) struct Policer {
+    stage: Stage,
+    /// The bandwidth of the last interval, or the policer's; `None` before.
+    bw: Option<Bandwidth>,
+    interval: Interval,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// No loss yet: the bucket may still have tokens.
+    #[default]
+    Waiting,
+    /// Intervals are measured.
+    Sampling,
+    /// A policer was found.
+    Policed,
+}
+
+/// What was when an interval began.
+#[derive(Debug, Default)]
+struct Interval {
+    at_ms: u64,
+    delivered: u32,
+    lost: u32,
+    /// Round trips since.
+    rounds: u32,
+}
+
+impl Interval {
+    fn new(flow: &Flow) -> Interval {
+        let at_ms = flow.delivered_at_us / 1000;
+        Interval { at_ms, delivered: flow.delivered, lost: flow.lost, rounds: 0 }
+    }
+}
+
+/// What an ACK, or a timeout, adds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample<'a> {
+    pub(super) lost: u32,
+    pub(super) limit: Limit,
+    pub(super) round: &'a Round,
+    /// Whether it began a round trip that counts towards the end of the belief.
+    pub(super) counts_round: bool,
+}
+
+/// What follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Unchanged,
+    /// There is a policer: do not probe above its rate.
+    Policed,
+    /// Whether it is still there must be seen.
+    ProbeAgain,
+}
+
+impl Policer {
+    /// The policer's rate, if there is one.
+    pub(super) fn bandwidth(&self) -> Option<Bandwidth> {
+        self.bw.filter(|_| self.stage == Stage::Policed)
+    }
+
+    pub(super) fn forget(&mut self, flow: &Flow) {
+        *self = Policer { interval: Interval::new(flow), ..Policer::default() };
+    }
+
+    pub(super) fn on_sample(&mut self, sample: Sample, flow: &Flow) -> Verdict {
+        if self.stage == Stage::Policed {
+            return self.go_on_believing(sample, flow);
+        }
+        if self.stage == Stage::Waiting {
+            if sample.lost == 0 {
+                return Verdict::Unchanged;
+            }
+            self.interval = Interval::new(flow);
+            self.stage = Stage::Sampling;
+        }
+        if sample.limit == Limit::Application {
+            // The throughput would be the application's.
+            self.forget(flow);
+            return Verdict::Unchanged;
+        }
+        self.interval.rounds += u32::from(sample.round.started);
+        if self.interval.rounds > 4 * INTERVAL_ROUNDS {
+            self.forget(flow);
+        } else if self.interval.rounds >= INTERVAL_ROUNDS && sample.lost > 0 {
+            // Ended by a loss, when the bucket is empty again: else its rate would seem too small.
+            return self.end_interval(flow);
+        }
+        Verdict::Unchanged
+    }
+
+    fn go_on_believing(&mut self, sample: Sample, flow: &Flow) -> Verdict {
+        self.interval.rounds += u32::from(sample.counts_round);
+        if sample.counts_round && self.interval.rounds >= BELIEF_ROUNDS {
+            self.forget(flow);
+            return Verdict::ProbeAgain;
+        }
+        Verdict::Unchanged
+    }
+
+    fn end_interval(&mut self, flow: &Flow) -> Verdict {
+        let lost = u64::from(flow.lost - self.interval.lost);
+        let delivered = flow.delivered - self.interval.delivered;
+        let span_ms = (flow.delivered_at_us / 1000).saturating_sub(self.interval.at_ms);
+        if delivered == 0 || lost * 256 < LOSS_256THS * u64::from(delivered) || span_ms == 0 {
+            return Verdict::Unchanged;
+        }
+        let bw = Bandwidth::new(delivered, span_ms * 1000);
+        if let Some(last) = self.bw.filter(|&last| last > Bandwidth::ZERO)
+            && are_equal(bw, last, flow.mss_bytes)
+        {
+            self.bw = Some(bw.midpoint(last));
+            self.stage = Stage::Policed;
+            self.interval.rounds = 0;
+            return Verdict::Policed;
+        }
+        self.bw = Some(bw);
+        self.interval = Interval::new(flow);
+        Verdict::Unchanged
+    }
+}
+
+fn are_equal(bw: Bandwidth, last: Bandwidth, mss_bytes: u32) -> bool {
+    let difference = bw.abs_diff(last);
+    difference.is_at_most(EQUAL, last)
+        || difference.paced_bytes_per_s(Gain::ONE, mss_bytes) <= EQUAL_BYTES_PER_S
+}

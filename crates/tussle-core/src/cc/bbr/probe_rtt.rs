@@ -1,0 +1,88 @@
+//! Probing for the RTT: after ten seconds without a smaller RTT, nearly stop for 200 ms.
+
+use super::{Bbr, CWND_MIN, Phase};
+use crate::cc::Knobs;
+use crate::tcp::{Ack, Flow};
+
+/// How long a smallest RTT is believed, in s.
+const WINDOW_S: u32 = 10;
+/// How long little is in flight, at least, in ms; and at least one round trip.
+const DURATION_MS: u32 = 200;
+
+/// The smallest RTT.
+#[derive(Debug, Default)]
+pub(super) struct MinRtt {
+    /// In µs; `None` before the first sample.
+    pub(super) us: Option<u32>,
+    /// The tick in which it was measured.
+    at: u32,
+}
+
+impl MinRtt {
+    pub(super) fn start(&mut self, flow: &Flow) {
+        *self = MinRtt { us: flow.rtt.min_us(), at: flow.jiffies() };
+    }
+}
+
+/// How far a probe is.
+#[derive(Debug, Default)]
+pub(super) struct ProbeRtt {
+    /// The tick after which it may end; `None` while too much is in flight.
+    ends: Option<u32>,
+    /// Whether a round trip has passed since little is in flight.
+    round_done: bool,
+}
+
+impl Bbr {
+    /// Takes the RTT of an ACK into the model; begins, goes on with and ends a probe.
+    /// (Draft: 4.1.2.3, `BBRUpdateRTprop`, and 4.3.5, `BBRCheckProbeRTT`.)
+    pub(super) fn update_min_rtt(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        let now = flow.jiffies();
+        let expired = now > self.min_rtt.at + WINDOW_S * flow.hz;
+        if let Some(rtt_us) = ack.rtt_us
+            && (expired || self.min_rtt.us.is_none_or(|min_us| rtt_us < min_us))
+        {
+            self.min_rtt = MinRtt { us: Some(rtt_us), at: now };
+        }
+        if expired && !self.idle_restart && self.phase != Phase::ProbeRtt {
+            self.phase = Phase::ProbeRtt;
+            self.save_cwnd(knobs.cwnd);
+            self.probe_rtt.ends = None;
+        }
+        if self.phase == Phase::ProbeRtt {
+            self.go_on_probing_rtt(flow, knobs);
+        }
+        // An interval was measured, even if it was too short to be believed: something was delivered.
+        if ack.rate.interval_us > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn go_on_probing_rtt(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        // The rate of now is this probe's doing.
+        knobs.declare_application_limit();
+        if self.probe_rtt.ends.is_some() {
+            self.probe_rtt.round_done |= self.round.started;
+            if self.probe_rtt.round_done {
+                self.leave_probe_rtt_when_done(flow, knobs);
+            }
+        } else if flow.in_flight() <= CWND_MIN {
+            let ends = flow.jiffies() + DURATION_MS * flow.hz / 1000;
+            self.probe_rtt = ProbeRtt { ends: Some(ends), round_done: false };
+            self.round.delivered = flow.delivered;
+        }
+    }
+
+    pub(super) fn leave_probe_rtt_when_done(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        if self.probe_rtt.ends.is_none_or(|ends| flow.jiffies() <= ends) {
+            return;
+        }
+        self.min_rtt.at = flow.jiffies();
+        knobs.cwnd = knobs.cwnd.max(self.restraint.prior_cwnd);
+        if self.full_pipe.reached {
+            self.enter_probe_bw(flow);
+        } else {
+            self.phase = Phase::Startup;
+        }
+    }
+}

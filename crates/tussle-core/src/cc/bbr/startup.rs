@@ -1,0 +1,53 @@
+//! Startup and drain: double the rate until the bandwidth grows no more, then empty the queue.
+
+use super::{Bbr, Phase};
+use crate::cc::Knobs;
+use crate::cc::bandwidth::{Bandwidth, Gain};
+use crate::tcp::{Flow, Limit};
+
+/// Growth of the bandwidth in a round trip below which it counts as full.
+const GROWTH: Gain = Gain(256 * 5 / 4);
+/// Round trips without that growth: the receiver's window may have to grow first.
+const ROUNDS: u32 = 3;
+
+/// Whether the pipe is full.
+#[derive(Debug, Default)]
+pub(super) struct FullPipe {
+    /// It was once. (Draft: `filled_pipe`.)
+    pub(super) reached: bool,
+    /// The bandwidth that must grow.
+    pub(super) bw: Bandwidth,
+    /// Round trips in which it did not.
+    pub(super) rounds: u32,
+}
+
+impl Bbr {
+    /// Once a round trip. (Draft: 4.3.2.2, `BBRCheckFullPipe`.)
+    pub(super) fn check_full_pipe(&mut self, limit: Limit) {
+        let pipe = &mut self.full_pipe;
+        if pipe.reached || !self.round.started || limit == Limit::Application {
+            return;
+        }
+        if self.max_bw.get() >= pipe.bw.times(GROWTH) {
+            pipe.bw = self.max_bw.get();
+            pipe.rounds = 0;
+        } else {
+            pipe.rounds += 1;
+            pipe.reached = pipe.rounds >= ROUNDS;
+        }
+    }
+
+    /// (Draft: 4.3.3, `BBRCheckDrain`.)
+    pub(super) fn check_drain(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        if self.phase == Phase::Startup && self.full_pipe.reached {
+            self.phase = Phase::Drain;
+            knobs.ssthresh = self.inflight(self.max_bw.get(), Gain::ONE, flow);
+        }
+        if self.phase == Phase::Drain
+            && self.in_network_at_departure(flow.in_flight(), flow)
+                <= self.inflight(self.max_bw.get(), Gain::ONE, flow)
+        {
+            self.enter_probe_bw(flow);
+        }
+    }
+}

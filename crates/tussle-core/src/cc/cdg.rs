@@ -1,0 +1,665 @@
+//! CDG (CAIA delay gradient): an RTT that grows from round trip to round trip is a queue that fills. The steeper
+//! it grows, the likelier the window falls; and a loss that comes without that is not worth half the window.
+//! Source: Hayes and Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking, 2011.
+//! Agrees with: Linux 6.1 `cdg`, which adds hybrid slow start and sums gradients where the paper averages them.
+//! Departs: see docs/deviations/cdg.toml (2 entries).
+
+use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use crate::dice::Dice;
+use crate::tcp::{Ack, Cause, Flow};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "cdg",
+    idea: "The steeper the RTT grows, the likelier the window falls.",
+    source: "Hayes and Armitage, IFIP Networking, 2011",
+    agrees_with: "Linux 6.1",
+    parameters: &[
+        Parameter {
+            name: "window",
+            default: 8,
+            min: 1,
+            max: 256,
+            meaning: "round trips over which gradients are summed; a power of two",
+        },
+        Parameter {
+            name: "backoff_beta",
+            default: 724,
+            min: 0,
+            max: 1024,
+            meaning: "what a rising delay leaves of the window, in 1/1024",
+        },
+        Parameter {
+            name: "backoff_factor",
+            default: 42,
+            min: 0,
+            max: 1 << 20,
+            meaning: "how likely a rise of the delay lowers the window: 1 - exp(-factor × µs / 10⁶)",
+        },
+        Parameter {
+            name: "hystart_detect",
+            default: 3,
+            min: 0,
+            max: 3,
+            meaning: "how slow start ends early: 1: by the length of an ACK train, 2: by the delay, 3: by either",
+        },
+        Parameter {
+            name: "use_ineff",
+            default: 5,
+            min: 0,
+            max: 1 << 16,
+            meaning: "after so many reductions in a row that did not lower the delay, none follows; 0: no limit",
+        },
+        Parameter {
+            name: "use_shadow",
+            default: 1,
+            min: 0,
+            max: 1,
+            meaning: "1: a loss halves the window that there would be without reductions for delay",
+        },
+        Parameter {
+            name: "use_tolerance",
+            default: 0,
+            min: 0,
+            max: 1,
+            meaning: "1: a loss while the queue is not full does not lower the window",
+        },
+    ],
+    build: |parameters, seed| Box::new(Cdg::new(parameters, seed)),
+};
+
+/// β is in 1/1024.
+const BETA_ONE: u32 = 1024;
+const CWND_MIN: u32 = 2;
+/// A gradient that fell by so many µs shows that a reduction had an effect.
+const EFFECT_US: i32 = -32;
+/// With loss tolerance, smaller gradients than half of this are none, in µs.
+const NOISE_US: i32 = 64;
+/// ACKs up to this far apart belong to one train.
+const TRAIN_GAP_US: u64 = 3000;
+/// Half the smallest RTT, and an eighth of it, count as this at least.
+const MIN_SPAN_US: u32 = 125;
+/// Slow start takes so many samples of a round trip before it judges its delay.
+const MIN_SAMPLES: u16 = 8;
+/// Most single-packet ACKs in a row that are held to be delayed ones.
+const MOST_DELAYED: u8 = 5;
+/// `exp(-x)` in 1/65536 for x = 256, 512, … 2²³ millionths.
+const EXP: [u64; 16] = [
+    65519, 65502, 65469, 65402, 65268, 65002, 64471, 63423, 61379, 57485, 50424, 38796, 22966, 8048, 988, 15,
+];
+
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "Linux's switches, each read by its name")]
+struct Settings {
+    backoff_beta: u32,
+    backoff_factor: u32,
+    ends_by_train: bool,
+    ends_by_delay: bool,
+    use_ineff: u32,
+    use_shadow: bool,
+    use_tolerance: bool,
+}
+
+#[derive(Debug)]
+struct Cdg {
+    settings: Settings,
+    dice: Dice,
+    /// Packets: the window if only losses had lowered it. (Paper: shadow window `s`.)
+    shadow_cwnd: u32,
+    path: Path,
+}
+
+/// What is forgotten after idle.
+#[derive(Debug)]
+struct Path {
+    /// A round trip is over when this packet is acknowledged.
+    round_end: u32,
+    rtt: Option<Extremes>,
+    /// Of the round trip before.
+    rtt_before: Option<Extremes>,
+    gradients: Gradients,
+    queue: QueueState,
+    /// Reductions without effect in a row, in 16 bits as in Linux.
+    ineffectual: u16,
+    /// Single-packet ACKs to come that are held to be delayed.
+    delayed: u8,
+    slow_start: SlowStart,
+}
+
+/// Smallest and largest of a round trip: RTTs in µs, or how they changed since the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Extremes {
+    min: i32,
+    max: i32,
+}
+
+impl Extremes {
+    fn since(self, before: Extremes) -> Extremes {
+        Extremes { min: self.min.wrapping_sub(before.min), max: self.max.wrapping_sub(before.max) }
+    }
+
+    fn plus(self, other: Extremes) -> Extremes {
+        Extremes { min: self.min.wrapping_add(other.min), max: self.max.wrapping_add(other.max) }
+    }
+}
+
+/// The gradients of the last round trips. (Paper: `g_min`, `g_max`, moving average.)
+#[derive(Debug)]
+struct Gradients {
+    last: Vec<Extremes>,
+    next: usize,
+    sum: Extremes,
+    is_full: bool,
+}
+
+impl Gradients {
+    fn new(window: usize) -> Gradients {
+        Gradients {
+            last: vec![Extremes::default(); window],
+            next: 0,
+            sum: Extremes::default(),
+            is_full: false,
+        }
+    }
+
+    fn take(&mut self, gradient: Extremes) {
+        let oldest = std::mem::replace(&mut self.last[self.next], gradient);
+        self.sum = self.sum.plus(gradient.since(oldest));
+        self.next = (self.next + 1) % self.last.len();
+        self.is_full |= self.next == 0;
+    }
+
+    /// How much the delay grew over the window, in µs; extrapolated while not all of it is known.
+    fn growth(&self) -> i32 {
+        let grown = if self.sum.min > 0 { self.sum.min } else { self.sum.max };
+        let count = |number: usize| i32::try_from(number).expect("a window has 256 gradients at most");
+        if self.is_full { grown } else { grown.wrapping_mul(count(self.last.len())) / count(self.next) }
+    }
+}
+
+/// What the gradients say of the queue. (Paper: queue state `Q`.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum QueueState {
+    Unknown,
+    NotFull,
+    Full,
+    /// The window falls for the delay.
+    BackingOff,
+}
+
+/// Hybrid slow start, with CDG's own filter of RTTs. Source: Ha and Rhee, "Taming the Elephants: New TCP Slow
+/// Start", Computer Networks 55(9), 2011.
+#[derive(Debug, Default)]
+struct SlowStart {
+    /// Smallest RTT, in µs.
+    rtt_min: Option<i32>,
+    /// When the ACK train of this round trip began, and its last ACK came, in µs.
+    train: Option<(u64, u64)>,
+    samples: u16,
+}
+
+/// What an ACK shows to slow start.
+#[derive(Clone, Copy, Debug)]
+struct Evidence {
+    now_us: u64,
+    /// Of this round trip.
+    rtt: Option<Extremes>,
+    train: Train,
+}
+
+/// Whether the ACK may belong to a train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Train {
+    GoesOn,
+    /// The window is not used, so that ACKs come as the application writes.
+    Broken,
+}
+
+impl SlowStart {
+    /// Whether the path is full.
+    fn should_end(&mut self, settings: &Settings, evidence: Evidence) -> bool {
+        self.rtt_min = self.rtt_min.into_iter().chain(evidence.rtt.map(|rtt| rtt.min)).min();
+        let Some(rtt_min_us) = self.rtt_min.map(i32::unsigned_abs) else { return false };
+        (settings.ends_by_train && self.train_is_long(rtt_min_us, evidence))
+            || (settings.ends_by_delay && self.delay_is_long(rtt_min_us, evidence.rtt))
+    }
+
+    /// ACKs kept coming for longer than half the smallest RTT: about as long as the way to the receiver takes.
+    fn train_is_long(&mut self, rtt_min_us: u32, Evidence { now_us, train, .. }: Evidence) -> bool {
+        match self.train {
+            Some((began, last)) if train == Train::GoesOn => {
+                if now_us >= last + TRAIN_GAP_US {
+                    return false;
+                }
+                self.train = Some((began, now_us));
+                now_us > began + u64::from((rtt_min_us / 2).max(MIN_SPAN_US))
+            }
+            _ => {
+                self.train = Some((now_us, now_us));
+                false
+            }
+        }
+    }
+
+    /// The RTT of this round trip is an eighth above the smallest.
+    fn delay_is_long(&mut self, rtt_min_us: u32, rtt: Option<Extremes>) -> bool {
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        let threshold_us = (rtt_min_us + rtt_min_us / 8).max(MIN_SPAN_US);
+        rtt.is_some_and(|rtt| rtt.min.unsigned_abs() > threshold_us)
+    }
+
+    fn start_round(&mut self) {
+        self.train = None;
+        self.samples = 0;
+    }
+}
+
+impl Path {
+    fn new(flow: &Flow, window: usize) -> Path {
+        Path {
+            round_end: flow.nxt,
+            rtt: None,
+            rtt_before: None,
+            gradients: Gradients::new(window),
+            queue: QueueState::Unknown,
+            ineffectual: 0,
+            delayed: 0,
+            slow_start: SlowStart::default(),
+        }
+    }
+
+    /// A round trip is over; how much the delay grew, in µs, if there is a round trip to compare it with.
+    fn end_round(&mut self, flow: &Flow) -> Option<i32> {
+        let rtt = self.rtt.filter(|_| flow.una > self.round_end)?;
+        let growth = self.rtt_before.map(|before| {
+            self.gradients.take(rtt.since(before));
+            self.gradients.growth()
+        });
+        self.start_round(flow);
+        self.slow_start.start_round();
+        growth
+    }
+
+    fn start_round(&mut self, flow: &Flow) {
+        self.round_end = flow.nxt;
+        self.rtt_before = self.rtt.take();
+    }
+
+    /// The queue is full if the smallest delay still grows and the largest no longer can. (Paper: 3.3.)
+    fn judge_queue(&mut self) {
+        let Extremes { min, max } = self.gradients.sum;
+        let (min, max) = (without_noise(min), without_noise(max));
+        if min > 0 && max <= 0 {
+            self.queue = QueueState::Full;
+        } else if (min > 0 && max > 0) || max < 0 {
+            self.queue = QueueState::NotFull;
+        }
+    }
+}
+
+/// In steps of [`NOISE_US`], to the nearest, halves away from zero.
+fn without_noise(us: i32) -> i32 {
+    let half = if us > 0 { NOISE_US / 2 } else { -NOISE_US / 2 };
+    us.wrapping_add(half) / NOISE_US
+}
+
+/// `exp(-millionths × 10⁻⁶)` in 2⁻³², rounded down as Linux rounds it.
+fn exp_of_minus(millionths: u32) -> u32 {
+    if millionths >= 1 << 24 {
+        return 0;
+    }
+    // exp(-x) is about 1 - x for the lowest eight bits; each higher bit is a factor.
+    let lowest = u64::from(u32::MAX - (millionths & 0xff) * (u32::MAX / 1_000_000));
+    let factors = (8..).zip(EXP).filter(|(bit, _)| millionths >> bit & 1 == 1);
+    let product = factors.fold(lowest, |product, (_, factor)| (product * factor) >> 16);
+    u32::try_from(product).expect("no factor is above 1")
+}
+
+impl Cdg {
+    fn new(parameters: &Parameters, seed: u64) -> Cdg {
+        let is_set = |name: &str| parameters.get(name) != 0;
+        let detect = parameters.get("hystart_detect");
+        let window = 1 << parameters.get_u32("window").ilog2();
+        Cdg {
+            settings: Settings {
+                backoff_beta: parameters.get_u32("backoff_beta"),
+                backoff_factor: parameters.get_u32("backoff_factor"),
+                ends_by_train: detect & 1 != 0,
+                ends_by_delay: detect & 2 != 0,
+                use_ineff: parameters.get_u32("use_ineff"),
+                use_shadow: is_set("use_shadow"),
+                use_tolerance: is_set("use_tolerance"),
+            },
+            dice: Dice::new(seed, ENTRY.name),
+            shadow_cwnd: 0,
+            path: Path::new(&Flow::new(1, 1), window),
+        }
+    }
+
+    fn forget(&mut self, flow: &Flow, knobs: &Knobs) {
+        self.path = Path::new(flow, self.path.gradients.last.len());
+        self.shadow_cwnd = knobs.cwnd;
+    }
+
+    /// Whether the window falls for a delay that grew by so many µs. (Paper: `P[backoff] = 1 - exp(-g / G)`.)
+    fn backs_off(&mut self, growth_us: i32) -> bool {
+        let x = growth_us.unsigned_abs().wrapping_mul(self.settings.backoff_factor);
+        if self.dice.number() <= exp_of_minus(x) {
+            return false;
+        }
+        if self.settings.use_ineff == 0 {
+            return true;
+        }
+        // Greedy flows keep the queue full whatever this flow does. (Paper: ineffectual backoff.)
+        self.path.ineffectual = self.path.ineffectual.wrapping_add(1);
+        u32::from(self.path.ineffectual) <= self.settings.use_ineff
+    }
+
+    fn take_growth(&mut self, growth_us: i32, knobs: &mut Knobs) -> Verdict {
+        let Extremes { min, max } = self.path.gradients.sum;
+        if min <= EFFECT_US || max <= EFFECT_US {
+            self.path.ineffectual = 0;
+        }
+        if self.settings.use_tolerance {
+            self.path.judge_queue();
+        }
+        if growth_us <= 0 || !self.backs_off(growth_us) {
+            return Verdict::GoOn;
+        }
+        self.shadow_cwnd = self.shadow_cwnd.max(knobs.cwnd);
+        self.path.queue = QueueState::BackingOff;
+        knobs.request_reduction();
+        Verdict::BackOff
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    GoOn,
+    BackOff,
+}
+
+impl CongestionControl for Cdg {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.forget(flow, knobs);
+    }
+
+    fn on_idle(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.forget(flow, knobs);
+    }
+
+    /// Source of the filter: Hayes, "Timing enhancements to the FreeBSD kernel to support delay and rate based
+    /// TCP mechanisms", CAIA technical report 100219A, 2010.
+    fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+        let Some(rtt_us) = ack.rtt_us.filter(|&rtt_us| rtt_us > 0) else { return };
+        let rtt_us = i32::try_from(rtt_us).unwrap_or(i32::MAX);
+        let path = &mut self.path;
+        if flow.sacked_out == 0 {
+            if ack.acked == 1 && path.delayed > 0 {
+                // The wait of a delayed ACK can only have made the RTT longer.
+                path.rtt = path.rtt.map(|rtt| Extremes { min: rtt.min.min(rtt_us), ..rtt });
+                path.delayed -= 1;
+                return;
+            } else if ack.acked > 1 && path.delayed < MOST_DELAYED {
+                path.delayed += 1;
+            }
+        }
+        let rtt = path.rtt.unwrap_or(Extremes { min: rtt_us, max: rtt_us });
+        path.rtt = Some(Extremes { min: rtt.min.min(rtt_us), max: rtt.max.max(rtt_us) });
+    }
+
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        let limited = flow.cwnd_limited(knobs);
+        if knobs.in_slow_start() {
+            let train = if limited { Train::GoesOn } else { Train::Broken };
+            let evidence = Evidence { now_us: flow.now.us(), rtt: self.path.rtt, train };
+            if self.path.slow_start.should_end(&self.settings, evidence) {
+                knobs.ssthresh = knobs.cwnd;
+            }
+        }
+        if let Some(growth_us) = self.path.end_round(flow)
+            && self.take_growth(growth_us, knobs) == Verdict::BackOff
+        {
+            return;
+        }
+        if flow.cwnd_limited(knobs) {
+            let before = knobs.cwnd;
+            knobs.grow_like_reno(ack.delivered, flow);
+            self.shadow_cwnd = self.shadow_cwnd.saturating_add(knobs.cwnd.saturating_sub(before));
+        } else {
+            self.shadow_cwnd = self.shadow_cwnd.min(knobs.cwnd);
+        }
+    }
+
+    /// (Paper: 3.4, with the shadow window.)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+        let Settings { backoff_beta, use_shadow, use_tolerance, .. } = self.settings;
+        let left = match self.path.queue {
+            QueueState::BackingOff => knobs.cwnd_part(backoff_beta, BETA_ONE),
+            QueueState::NotFull if use_tolerance => knobs.cwnd,
+            _ => {
+                self.shadow_cwnd = (self.shadow_cwnd / 2).min(knobs.cwnd);
+                let half = knobs.cwnd / 2;
+                if use_shadow { half.max(self.shadow_cwnd) } else { half }
+            }
+        };
+        left.max(CWND_MIN)
+    }
+
+    fn on_reduced(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+        self.path.queue = QueueState::Unknown;
+        self.path.start_round(flow);
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("shadow_cwnd_packets", f64::from(self.shadow_cwnd));
+        record("g_min_us", f64::from(self.path.gradients.sum.min));
+        record("g_max_us", f64::from(self.path.gradients.sum.max));
+        record("ineffectual_backoffs", f64::from(self.path.ineffectual));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::tcp::WindowUse;
+    use crate::time::Time;
+
+    fn cdg(set: &[(&str, i64)]) -> Cdg {
+        let given: BTreeMap<_, _> = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        Cdg::new(&ENTRY.parameters(&given).expect("the test sets what the entry declares"), 1)
+    }
+
+    fn flow() -> Flow {
+        Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) }
+    }
+
+    fn us(min: i32, max: i32) -> Extremes {
+        Extremes { min, max }
+    }
+
+    /// The growth after round trips with these extremes.
+    fn growth(window: usize, rounds: &[Extremes]) -> i32 {
+        let mut gradients = Gradients::new(window);
+        rounds.windows(2).for_each(|pair| gradients.take(pair[1].since(pair[0])));
+        gradients.growth()
+    }
+
+    /// exp(-0.042) = 0.95887; the table is exact to about 2⁻¹⁵. Above 2²⁴ millionths it is zero.
+    #[test]
+    fn exponential_is_exact_to_a_ten_thousandth() {
+        for millionths in [0, 1, 255, 256, 1000, 42_000, 500_000, 1_000_000, 3_000_000, (1 << 24) - 1] {
+            let exact = (-f64::from(millionths) / 1e6).exp();
+            let error = f64::from(exp_of_minus(millionths)) / f64::from(u32::MAX) - exact;
+            assert!(error.abs() < 1e-4, "{millionths}: {error}");
+        }
+        assert_eq!((exp_of_minus(0), exp_of_minus(1 << 24)), (u32::MAX, 0));
+    }
+
+    /// The smallest rose by 30 in two of eight round trips: 30 × 8 / 2. Over a window of two: 30.
+    #[test]
+    fn gradients_that_are_not_known_yet_are_extrapolated() {
+        let rounds = [us(100, 200), us(110, 200), us(130, 200)];
+        assert_eq!(growth(8, &rounds), 120);
+        assert_eq!(growth(2, &rounds), 30);
+    }
+
+    /// 100 to 130 and back to 120: over two rounds 10, as the first went out of the window.
+    #[test]
+    fn the_oldest_gradient_leaves_the_window() {
+        assert_eq!(growth(2, &[us(100, 200), us(110, 200), us(130, 200), us(120, 200)]), 10);
+    }
+
+    #[test]
+    fn the_largest_rtt_counts_when_the_smallest_does_not_grow() {
+        assert_eq!(growth(2, &[us(100, 200), us(100, 220), us(90, 250)]), 50);
+    }
+
+    /// 20 ms × 42: 0.84, so 1 - exp(-0.84) = 0.568; of 1000 that is 568, deviation sqrt(1000 × 0.568 × 0.432)
+    /// = 15.7; five of those.
+    #[test]
+    fn a_rise_of_the_delay_lowers_the_window_by_chance() {
+        let mut cdg = cdg(&[("use_ineff", 0)]);
+        let backoffs = (0..1000).filter(|_| cdg.backs_off(20_000)).count();
+        assert!((490..=646).contains(&backoffs), "{backoffs}");
+        assert!(!(0..1000).any(|_| cdg.backs_off(0)));
+    }
+
+    /// A steep rise at each round: five reductions, none after that until the delay falls by 32 µs.
+    #[test]
+    fn reductions_without_effect_stop_after_five() {
+        let mut cdg = cdg(&[]);
+        assert_eq!((0..20).filter(|_| cdg.backs_off(1_000_000)).count(), 5);
+        cdg.path.gradients.sum = us(-32, 0);
+        cdg.take_growth(-32, &mut Knobs::default());
+        assert!(cdg.backs_off(1_000_000));
+    }
+
+    /// 100 × 724 / 1024 = 70.7; then a loss at 70: half of the shadow window of 100 is more than half of 70.
+    #[test]
+    fn a_loss_halves_the_shadow_window() {
+        let (mut cdg, flow, mut knobs) = (cdg(&[]), flow(), Knobs::new(100, 90));
+        while cdg.take_growth(1_000_000, &mut knobs) == Verdict::GoOn {}
+        assert!(knobs.take_reduction_request());
+        assert_eq!(cdg.on_congestion(Cause::Ecn, &flow, &knobs), 70);
+        cdg.on_reduced(&flow, &mut knobs);
+        assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Knobs::new(70, 70)), 50);
+        cdg.settings.use_shadow = false;
+        assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Knobs::new(70, 70)), 35);
+    }
+
+    /// From 100 the window and with it the shadow window of 150 grow by a packet for 100 delivered; an unused
+    /// window takes the shadow with it.
+    #[test]
+    fn the_shadow_window_grows_with_the_window() {
+        let (mut cdg, mut flow, mut knobs) = (cdg(&[]), flow(), Knobs::new(100, 90));
+        cdg.shadow_cwnd = 150;
+        cdg.on_ack(&Ack { delivered: 100, ..Ack::default() }, &flow, &mut knobs);
+        assert_eq!((knobs.cwnd, cdg.shadow_cwnd), (101, 151));
+        flow.usage = WindowUse::default();
+        cdg.on_ack(&Ack { delivered: 100, ..Ack::default() }, &flow, &mut knobs);
+        assert_eq!((knobs.cwnd, cdg.shadow_cwnd), (101, 101));
+    }
+
+    /// ±31 µs are none, 32 µs are a step of 64.
+    #[test]
+    fn with_tolerance_a_loss_matters_only_when_the_queue_is_full() {
+        for (sum, queue, left) in [
+            (us(32, 31), QueueState::Full, 50),
+            (us(32, 32), QueueState::NotFull, 100),
+            (us(0, -32), QueueState::NotFull, 100),
+            (us(31, -31), QueueState::Unknown, 50),
+        ] {
+            let (mut cdg, flow) = (cdg(&[("use_tolerance", 1)]), flow());
+            cdg.path.gradients.sum = sum;
+            cdg.take_growth(0, &mut Knobs::default());
+            assert_eq!(cdg.path.queue, queue, "{sum:?}");
+            assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Knobs::new(100, 100)), left);
+        }
+    }
+
+    /// A round trip of 10 ms ends when packet 11 is acknowledged; the next one took 500 ms, with eight to be known
+    /// 4 s: 1 - exp(-164) is certain.
+    #[test]
+    fn a_steep_rise_asks_for_a_reduction_at_the_end_of_the_round_trip() {
+        let (mut cdg, mut flow, mut knobs) = (cdg(&[]), flow(), Knobs::new(100, 90));
+        cdg.on_start(&flow, &mut knobs);
+        for (rtt_us, asked) in [(10_000, false), (500_000, true)] {
+            let ack = Ack { acked: 2, rtt_us: Some(rtt_us), ..Ack::default() };
+            cdg.on_sample(&ack, &flow, &mut knobs);
+            cdg.on_ack(&ack, &flow, &mut knobs);
+            assert!(!knobs.take_reduction_request(), "the round trip is not over");
+            flow.una = cdg.path.round_end + 1;
+            flow.nxt = flow.una + 10;
+            cdg.on_ack(&ack, &flow, &mut knobs);
+            assert_eq!(knobs.take_reduction_request(), asked);
+        }
+    }
+
+    /// After an ACK of two packets, one of a single packet came late: it may lower the smallest RTT only.
+    #[test]
+    fn a_delayed_ack_does_not_raise_the_rtt() {
+        let (mut cdg, flow) = (cdg(&[]), flow());
+        for (acked, rtt_us) in [(2, 1000), (1, 5000), (1, 4000), (2, 1000), (1, 900)] {
+            let ack = Ack { acked, rtt_us: Some(rtt_us), ..Ack::default() };
+            cdg.on_sample(&ack, &flow, &mut Knobs::default());
+        }
+        assert_eq!(cdg.path.rtt, Some(us(900, 4000)));
+    }
+
+    /// Smallest 10 ms: 11.25 ms, from the ninth sample of a round trip on.
+    #[test]
+    fn slow_start_ends_when_the_delay_is_an_eighth_longer() {
+        for (rtt_us, ends) in [(11_250, false), (11_251, true)] {
+            let (mut cdg, flow, mut knobs) =
+                (cdg(&[("hystart_detect", 2)]), flow(), Knobs::new(20, INFINITE_SSTHRESH));
+            cdg.path.slow_start.rtt_min = Some(10_000);
+            cdg.path.rtt = Some(us(rtt_us, rtt_us));
+            (0..8).for_each(|_| cdg.on_ack(&Ack::default(), &flow, &mut knobs));
+            assert!(!knobs.has_ssthresh());
+            cdg.on_ack(&Ack::default(), &flow, &mut knobs);
+            assert_eq!(knobs.has_ssthresh(), ends, "{rtt_us} µs");
+        }
+    }
+
+    /// Smallest 10 ms: an ACK every 2 ms for more than 5 ms. Every 3 ms is no train.
+    #[test]
+    fn slow_start_ends_when_acks_come_for_half_the_smallest_rtt() {
+        for (gap_ms, ends) in [(2, true), (3, false)] {
+            let (mut cdg, mut flow, mut knobs) =
+                (cdg(&[("hystart_detect", 1)]), flow(), Knobs::new(20, INFINITE_SSTHRESH));
+            flow.nxt = 20;
+            cdg.path.rtt = Some(us(10_000, 10_000));
+            for _ in 0..4 {
+                flow.now += Time::from_ms(gap_ms);
+                cdg.on_ack(&Ack::default(), &flow, &mut knobs);
+            }
+            assert_eq!(knobs.has_ssthresh(), ends, "{gap_ms} ms");
+        }
+    }
+
+    #[test]
+    fn idle_forgets_the_path() {
+        let (mut cdg, flow) = (cdg(&[]), flow());
+        cdg.shadow_cwnd = 500;
+        cdg.path.gradients.sum = us(7, 7);
+        cdg.on_idle(&flow, &mut Knobs::new(100, 90));
+        assert_eq!((cdg.shadow_cwnd, cdg.path.gradients.sum), (100, us(0, 0)));
+    }
+
+    #[test]
+    fn a_window_that_is_no_power_of_two_is_rounded_down() {
+        for (window, gradients) in [(1, 1), (7, 4), (8, 8), (256, 256)] {
+            assert_eq!(cdg(&[("window", window)]).path.gradients.last.len(), gradients);
+        }
+    }
+}

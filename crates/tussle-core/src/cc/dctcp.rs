@@ -1,0 +1,244 @@
+//! DCTCP: the fraction of packets that a queue marks says how far the window must fall.
+//! Source: RFC 8257; after Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010. Agrees with: Linux 6.1
+//! `dctcp`, which counts packets where the RFC counts bytes. Departs: see docs/deviations/dctcp.toml (2 entries).
+
+use super::{CongestionControl, EcnMode, Entry, Knobs, Needs, Parameter, Parameters};
+use crate::run::Switch;
+use crate::tcp::{Ack, Cause, Flow, State};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "dctcp",
+    idea: "The fraction of packets that a queue marks says how far the window must fall.",
+    source: "RFC 8257",
+    agrees_with: "Linux 6.1",
+    parameters: &[
+        Parameter {
+            name: "dctcp_shift_g",
+            default: 4,
+            min: 0,
+            max: 10,
+            meaning: "weight of the latest round trip in the average of the fraction, as a power of 1/2",
+        },
+        Parameter {
+            name: "dctcp_alpha_on_init",
+            default: 1024,
+            min: 0,
+            max: 1024,
+            meaning: "the fraction of marked packets assumed at first, in 1/1024",
+        },
+    ],
+    build: |parameters, _| Box::new(Dctcp::new(parameters)),
+};
+
+/// α is in 1/1024.
+const ALPHA_BITS: u32 = 10;
+const ALPHA_ONE: u32 = 1 << ALPHA_BITS;
+const CWND_MIN: u32 = 2;
+
+#[derive(Debug)]
+struct Dctcp {
+    /// Weight of a new fraction, as a power of 1/2. (RFC: `DCTCP.g`.)
+    shift_g: u32,
+    /// Average fraction of marked packets, in 1/1024. (RFC: `DCTCP.Alpha`.)
+    alpha: u32,
+    window: Window,
+    /// The window before the last reduction.
+    prior_cwnd: u32,
+}
+
+/// One observation window. [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
+#[derive(Debug, Default)]
+struct Window {
+    /// It ends when this packet is next to be acknowledged. (RFC: `DCTCP.WindowEnd`.)
+    end: u32,
+    /// Packets delivered before it.
+    delivered: u32,
+    /// Those of them that were marked.
+    marked: u32,
+}
+
+impl Window {
+    fn start(flow: &Flow) -> Window {
+        Window { end: flow.nxt, delivered: flow.delivered, marked: flow.delivered_marked }
+    }
+}
+
+impl Dctcp {
+    fn new(parameters: &Parameters) -> Dctcp {
+        Dctcp {
+            shift_g: parameters.get_u32("dctcp_shift_g"),
+            alpha: parameters.get_u32("dctcp_alpha_on_init"),
+            window: Window::default(),
+            prior_cwnd: 0,
+        }
+    }
+
+    /// `α = (1 - g) α + g M`, where `M` is the fraction of the window that is over; an α too small for g to take
+    /// a part of is forgotten whole. [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
+    fn average(&mut self, flow: &Flow) {
+        let forgotten = match self.alpha >> self.shift_g {
+            0 => self.alpha,
+            part => part,
+        };
+        self.alpha -= forgotten;
+        let marked = u64::from(flow.delivered_marked - self.window.marked);
+        let delivered = u64::from(flow.delivered - self.window.delivered).max(1);
+        let part = (marked << (ALPHA_BITS - self.shift_g)) / delivered;
+        self.alpha = u32::try_from(part).unwrap_or(ALPHA_ONE).saturating_add(self.alpha).min(ALPHA_ONE);
+    }
+}
+
+fn half(knobs: &Knobs) -> u32 {
+    (knobs.cwnd / 2).max(CWND_MIN)
+}
+
+impl CongestionControl for Dctcp {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { ecn: EcnMode::PerPacket, ..Needs::default() }
+    }
+
+    fn on_start(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+        self.window = Window::start(flow);
+    }
+
+    fn on_sample(&mut self, _ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+        if flow.una >= self.window.end {
+            self.average(flow);
+            self.window = Window::start(flow);
+        }
+    }
+
+    /// `cwnd (1 - α / 2)` for a mark, half for a loss. Without ECN it is Reno.
+    /// [RFC 8257, 3.3 and 3.5](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
+    fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
+        self.prior_cwnd = knobs.cwnd;
+        if cause == Cause::Timeout || flow.ecn == Switch::Off {
+            half(knobs)
+        } else {
+            (knobs.cwnd - knobs.cwnd_part(self.alpha, 2 * ALPHA_ONE)).max(CWND_MIN)
+        }
+    }
+
+    /// A loss counts more than marks, even while the window falls for a mark.
+    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
+        if next == State::Recovery && flow.state != State::Recovery && flow.ecn == Switch::On {
+            self.prior_cwnd = knobs.cwnd;
+            knobs.ssthresh = half(knobs);
+        }
+    }
+
+    fn on_undo(&mut self, _flow: &Flow, knobs: &Knobs) -> u32 {
+        knobs.cwnd.max(self.prior_cwnd)
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha", f64::from(self.alpha) / f64::from(ALPHA_ONE));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn dctcp(set: &[(&str, i64)]) -> Dctcp {
+        let given: BTreeMap<_, _> = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        Dctcp::new(&ENTRY.parameters(&given).expect("the test sets what the entry declares"))
+    }
+
+    fn flow() -> Flow {
+        Flow { ecn: Switch::On, nxt: 100, ..Flow::new(1000, 1448) }
+    }
+
+    /// α after a window of 100 packets of which so many were marked.
+    fn alpha_after(mut dctcp: Dctcp, marked: u32) -> u32 {
+        let mut flow = flow();
+        dctcp.on_start(&flow, &mut Knobs::default());
+        (flow.una, flow.delivered, flow.delivered_marked) = (100, 100, marked);
+        dctcp.on_sample(&Ack::default(), &flow, &mut Knobs::default());
+        dctcp.alpha
+    }
+
+    /// g = 1/16: 512 - 32 = 480, and of 25 marked in 100 (25 × 64) / 100 = 16: 496. All marked: 480 + 64.
+    #[test]
+    fn alpha_moves_a_sixteenth_towards_the_fraction_of_marked_packets() {
+        for (marked, alpha) in [(0, 480), (25, 496), (50, 512), (100, 544)] {
+            assert_eq!(alpha_after(dctcp(&[("dctcp_alpha_on_init", 512)]), marked), alpha, "{marked} marked");
+        }
+    }
+
+    /// g = 1: all of it new: 25 × 1024 / 100 = 256.
+    #[test]
+    fn g_of_one_forgets_all_before() {
+        assert_eq!(alpha_after(dctcp(&[("dctcp_shift_g", 0)]), 25), 256);
+    }
+
+    /// 15 / 16 is 0 in whole numbers.
+    #[test]
+    fn alpha_reaches_zero() {
+        assert_eq!(alpha_after(dctcp(&[("dctcp_alpha_on_init", 15)]), 0), 0);
+        assert_eq!(alpha_after(dctcp(&[("dctcp_alpha_on_init", 16)]), 0), 15);
+    }
+
+    #[test]
+    fn alpha_is_one_at_most() {
+        assert_eq!(alpha_after(dctcp(&[]), 100), 1024);
+    }
+
+    #[test]
+    fn the_fraction_is_taken_once_a_window() {
+        let (mut dctcp, mut flow) = (dctcp(&[]), flow());
+        dctcp.on_start(&flow, &mut Knobs::default());
+        flow.una = 99;
+        dctcp.on_sample(&Ack::default(), &flow, &mut Knobs::default());
+        assert_eq!(dctcp.alpha, 1024);
+        flow.una = 100;
+        dctcp.on_sample(&Ack::default(), &flow, &mut Knobs::default());
+        assert_eq!(dctcp.alpha, 960);
+    }
+
+    /// α = 1: 100 / 2. α = 1/2: 100 × 512 / 2048 = 25 go. α = 1/128: 100 × 8 / 2048 is none.
+    #[test]
+    fn a_mark_takes_half_of_alpha_of_the_window() {
+        for (alpha, left) in [(1024, 50), (512, 75), (8, 100)] {
+            let mut dctcp = dctcp(&[("dctcp_alpha_on_init", alpha)]);
+            assert_eq!(dctcp.on_congestion(Cause::Ecn, &flow(), &Knobs::new(100, 100)), left);
+        }
+    }
+
+    /// Whatever α is, by SACK or timeout.
+    #[test]
+    fn a_loss_takes_half_the_window() {
+        let (mut dctcp, flow) = (dctcp(&[("dctcp_alpha_on_init", 8)]), flow());
+        let mut knobs = Knobs::new(100, 100);
+        assert_eq!(dctcp.on_congestion(Cause::Timeout, &flow, &knobs), 50);
+        knobs.ssthresh = dctcp.on_congestion(Cause::Loss, &flow, &knobs);
+        dctcp.on_state(State::Recovery, &flow, &mut knobs);
+        assert_eq!(knobs.ssthresh, 50);
+    }
+
+    /// 100 before, 60 on the way down: a loss then leaves 30, and was it false, 60 return.
+    #[test]
+    fn a_loss_while_the_window_falls_for_marks_takes_half_of_what_is_left() {
+        let (mut dctcp, mut flow, mut knobs) = (dctcp(&[]), flow(), Knobs::new(100, 100));
+        dctcp.on_congestion(Cause::Ecn, &flow, &knobs);
+        flow.state = State::Cwr;
+        knobs.cwnd = 60;
+        dctcp.on_state(State::Recovery, &flow, &mut knobs);
+        assert_eq!((knobs.ssthresh, dctcp.on_undo(&flow, &Knobs::new(30, 30))), (30, 60));
+    }
+
+    #[test]
+    fn without_ecn_it_is_reno() {
+        let (mut dctcp, flow) = (dctcp(&[("dctcp_alpha_on_init", 8)]), Flow::new(1000, 1448));
+        assert_eq!(dctcp.on_congestion(Cause::Ecn, &flow, &Knobs::new(101, 100)), 50);
+        let mut knobs = Knobs::new(100, 70);
+        dctcp.on_state(State::Recovery, &flow, &mut knobs);
+        assert_eq!(knobs.ssthresh, 70);
+    }
+}

@@ -1,0 +1,61 @@
+//! A window that moves by less than a packet: the part of a packet that `knobs.cwnd` cannot hold.
+
+use super::Knobs;
+
+/// Parts in a packet: 2^20, so that a packet a round trip is seen up to a window of 2^20 packets.
+pub(super) const PACKET: i64 = 1 << 20;
+
+/// By how much the exact window exceeds `knobs.cwnd`, in parts of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fraction {
+    parts: i64,
+}
+
+impl Fraction {
+    /// The exact window, in parts.
+    pub(super) fn window(self, knobs: &Knobs) -> i64 {
+        i64::from(knobs.cwnd) * PACKET + self.parts
+    }
+
+    /// Sets the exact window, in parts: at least `floor` packets, at most the clamp.
+    pub(super) fn set(&mut self, window: i64, floor: u32, knobs: &mut Knobs) {
+        let cap = i64::from(knobs.cwnd_clamp) * PACKET;
+        knobs.cwnd = self.split(window.max(i64::from(floor) * PACKET).min(cap));
+    }
+
+    /// Keeps the part of an exact `window`, whose whole packets are returned.
+    pub(super) fn split(&mut self, window: i64) -> u32 {
+        self.parts = window % PACKET;
+        u32::try_from(window / PACKET).expect("a window is at most its clamp, which fits u32")
+    }
+
+    /// Forgets the part, when something else has set the window.
+    pub(super) fn clear(&mut self) {
+        self.parts = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten times a quarter of a packet: 10 + 2.5.
+    #[test]
+    fn quarters_of_a_packet_add_up() {
+        let (mut fraction, mut knobs) = (Fraction::default(), Knobs::default());
+        for _ in 0..10 {
+            fraction.set(fraction.window(&knobs) + PACKET / 4, 1, &mut knobs);
+        }
+        assert_eq!((knobs.cwnd, fraction.window(&knobs)), (12, 12 * PACKET + PACKET / 2));
+    }
+
+    #[test]
+    fn the_window_stays_between_floor_and_clamp() {
+        let (mut fraction, mut knobs) = (Fraction::default(), Knobs::default());
+        knobs.cwnd_clamp = 20;
+        fraction.set(-5 * PACKET, 2, &mut knobs);
+        assert_eq!((knobs.cwnd, fraction.parts), (2, 0));
+        fraction.set(25 * PACKET + 1, 2, &mut knobs);
+        assert_eq!((knobs.cwnd, fraction.parts), (20, 0));
+    }
+}

@@ -1,0 +1,264 @@
+//! LEDBAT: hold the queueing delay at a target, and go out of the way of whoever wants the link.
+//! The one-way delay above the smallest one seen is the queue; the window grows below the target and falls
+//! above it, never faster than Reno's.
+//! Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kuehlewind, December 2012), 2.4.
+//! Choices that the RFC leaves: the filter of current delays is the smallest of the last four
+//! (`current_filter`); there is no slow start, which its algorithm has none of; the flight size is the
+//! sender's, before the ACK. Departs: see docs/deviations/ledbat.toml.
+
+use std::collections::VecDeque;
+
+use super::fraction::{Fraction, PACKET};
+use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use crate::tcp::{Ack, Flow};
+use crate::time::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "ledbat",
+    idea: "Hold the queueing delay at a target, and go out of the way of whoever wants the link.",
+    source: "RFC 6817, 2.4",
+    agrees_with: "RFC 6817 (December 2012)",
+    parameters: &[
+        Parameter {
+            name: "target_ms",
+            default: 100,
+            min: 1,
+            max: 100,
+            meaning: "queueing delay to hold, in ms (TARGET)",
+        },
+        Parameter {
+            name: "gain_percent",
+            default: 100,
+            min: 1,
+            max: 100,
+            meaning: "growth with an empty queue, in percent of a packet a round trip (GAIN)",
+        },
+        Parameter {
+            name: "base_history_min",
+            default: 10,
+            min: 2,
+            max: 60,
+            meaning: "minutes for which the smallest delay is remembered (BASE_HISTORY)",
+        },
+        Parameter {
+            name: "current_filter",
+            default: 4,
+            min: 1,
+            max: 64,
+            meaning: "delays of which the smallest counts as the current one (CURRENT_FILTER)",
+        },
+        Parameter {
+            name: "allowed_increase",
+            default: 1,
+            min: 1,
+            max: 1 << 20,
+            meaning: "packets by which the window may exceed what is in flight (ALLOWED_INCREASE)",
+        },
+    ],
+    build: |parameters, _| Box::new(Ledbat::new(parameters)),
+};
+
+/// A window never falls below this, in packets. [RFC 6817, 2.5: MIN_CWND](https://www.rfc-editor.org/rfc/rfc6817#section-2.5)
+const MIN_CWND: u32 = 2;
+/// What one entry of the base history covers.
+const HISTORY_STEP: Time = Time::from_secs(60);
+
+#[derive(Debug)]
+struct Ledbat {
+    target_ms: i64,
+    gain_percent: i64,
+    base_history: usize,
+    current_filter: usize,
+    allowed_increase: u32,
+    /// Smallest delay of each minute, the newest last. In ms, like all delays here, and off by the
+    /// difference of the two hosts' clocks, which the subtraction removes. (RFC: `base_delays`.)
+    base_delays: VecDeque<i32>,
+    /// When the newest minute began. (RFC: `last_rollover`.)
+    last_rollover: Time,
+    /// The newest delays, the newest last. (RFC: `current_delays`.)
+    current_delays: VecDeque<i32>,
+    fraction: Fraction,
+}
+
+impl Ledbat {
+    fn new(parameters: &Parameters) -> Ledbat {
+        let count = |name| parameters.get_u32(name) as usize;
+        Ledbat {
+            target_ms: parameters.get("target_ms"),
+            gain_percent: parameters.get("gain_percent"),
+            base_history: count("base_history_min"),
+            current_filter: count("current_filter"),
+            allowed_increase: parameters.get_u32("allowed_increase"),
+            base_delays: VecDeque::new(),
+            last_rollover: Time::ZERO,
+            current_delays: VecDeque::new(),
+            fraction: Fraction::default(),
+        }
+    }
+
+    /// [RFC 6817, 2.4.2: update_base_delay](https://www.rfc-editor.org/rfc/rfc6817#section-2.4.2)
+    fn update_base_delay(&mut self, delay_ms: i32, now: Time) {
+        match self.base_delays.back_mut() {
+            Some(newest) if now.since(self.last_rollover) < HISTORY_STEP => *newest = delay_ms.min(*newest),
+            _ => {
+                self.last_rollover = now;
+                push_bounded(&mut self.base_delays, delay_ms, self.base_history);
+            }
+        }
+    }
+
+    /// The smallest current delay over the smallest ever, in ms; `None` before the first.
+    fn queuing_delay_ms(&self) -> Option<i64> {
+        let current = self.current_delays.iter().min()?;
+        let base = self.base_delays.iter().min()?;
+        Some(i64::from(*current) - i64::from(*base))
+    }
+
+    /// What the delay makes of the window for `delivered` packets, in parts of a packet:
+    /// `GAIN × off_target × delivered / cwnd`.
+    fn step(&self, queuing_delay_ms: i64, delivered: u32, cwnd: u32) -> i64 {
+        let off_target_ms = i128::from(self.target_ms - queuing_delay_ms);
+        let parts =
+            off_target_ms * i128::from(self.gain_percent) * i128::from(delivered) * i128::from(PACKET)
+                / (100 * i128::from(self.target_ms) * i128::from(cwnd.max(1)));
+        i64::try_from(parts).unwrap_or(i64::MIN / 2)
+    }
+}
+
+impl CongestionControl for Ledbat {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+        // Modulo 2^32, as the clocks count.
+        let delay_ms = ack.ts_val_ms.wrapping_sub(ack.ts_echo_ms).cast_signed();
+        self.update_base_delay(delay_ms, flow.now);
+        push_bounded(&mut self.current_delays, delay_ms, self.current_filter);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _flow: &Flow, knobs: &mut Knobs) {
+        let Some(queuing_delay_ms) = self.queuing_delay_ms() else { return };
+        let step = self.step(queuing_delay_ms, ack.delivered, knobs.cwnd);
+        self.fraction.set(self.fraction.window(knobs).saturating_add(step), MIN_CWND, knobs);
+        let max_allowed_cwnd = ack.rate.prior_in_flight.saturating_add(self.allowed_increase).max(MIN_CWND);
+        if knobs.cwnd >= max_allowed_cwnd {
+            self.fraction.clear();
+            knobs.cwnd = max_allowed_cwnd;
+        }
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let ms = |delay: Option<&i32>| delay.map_or(f64::NAN, |&ms| f64::from(ms));
+        let queuing = self.queuing_delay_ms().map(|delay| i32::try_from(delay).unwrap_or(i32::MAX));
+        record("base_delay_ms", ms(self.base_delays.iter().min()));
+        record("current_delay_ms", ms(self.current_delays.iter().min()));
+        record("queuing_delay_ms", ms(queuing.as_ref()));
+    }
+}
+
+/// Adds `value`, and forgets the oldest ones beyond `most`.
+fn push_bounded(values: &mut VecDeque<i32>, value: i32, most: usize) {
+    while values.len() >= most {
+        values.pop_front();
+    }
+    values.push_back(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::tcp::RateSample;
+
+    fn ledbat() -> Ledbat {
+        Ledbat::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"))
+    }
+
+    fn sample(ledbat: &mut Ledbat, now: Time, delay_ms: u32) {
+        let flow = Flow { now, ..Flow::new(1000, 1448) };
+        let ack = Ack { ts_val_ms: 5_000 + delay_ms, ts_echo_ms: 5_000, ..Ack::default() };
+        ledbat.on_sample(&ack, &flow, &mut Knobs::default());
+    }
+
+    /// The window, in hundredths of a packet, after `delivered` packets with `cwnd` in flight and a delay of
+    /// `queue_ms` over the smallest.
+    fn after(queue_ms: u32, cwnd: u32, delivered: u32) -> i64 {
+        let (mut ledbat, mut knobs) = (ledbat(), Knobs::new(cwnd, 2));
+        sample(&mut ledbat, Time::ZERO, 20);
+        ledbat.current_delays.clear();
+        sample(&mut ledbat, Time::ZERO, 20 + queue_ms);
+        let rate = RateSample { prior_in_flight: cwnd, ..RateSample::default() };
+        ledbat.on_ack(&Ack { delivered, rate, ..Ack::default() }, &Flow::new(1000, 1448), &mut knobs);
+        ledbat.fraction.window(&knobs) * 100 / PACKET
+    }
+
+    /// Target 100 ms. A window of packets: empty queue: off target 1, so one packet more. 50 ms: half a
+    /// packet. 100 ms: none. 150 ms: half a packet less. 300 ms: two less.
+    #[test]
+    fn a_round_trip_changes_the_window_by_the_distance_to_the_target() {
+        for (queue_ms, hundredths) in [(0, 2100), (50, 2050), (100, 2000), (150, 1950), (300, 1800)] {
+            assert_eq!(after(queue_ms, 20, 20), hundredths, "{queue_ms} ms");
+        }
+    }
+
+    /// 2 of 8 packets at half the target: 2/8 × 1/2 = 0.125.
+    #[test]
+    fn each_acknowledgement_counts_for_what_it_delivers() {
+        assert_eq!(after(50, 8, 2), 812);
+    }
+
+    /// 2 - 29 × 2 / 2 is far below 2.
+    #[test]
+    fn two_packets_are_always_left() {
+        assert_eq!(after(3000, 2, 2), 200);
+    }
+
+    /// 10 packets in flight allow 11, however large the window was.
+    #[test]
+    fn the_window_exceeds_what_is_in_flight_by_one_packet() {
+        let (mut ledbat, mut knobs) = (ledbat(), Knobs::new(50, 2));
+        sample(&mut ledbat, Time::ZERO, 20);
+        let rate = RateSample { prior_in_flight: 10, ..RateSample::default() };
+        ledbat.on_ack(&Ack { delivered: 1, rate, ..Ack::default() }, &Flow::new(1000, 1448), &mut knobs);
+        assert_eq!(knobs.cwnd, 11);
+    }
+
+    #[test]
+    fn a_single_late_packet_is_not_a_queue() {
+        let mut ledbat = ledbat();
+        for delay_ms in [20, 20, 20, 90] {
+            sample(&mut ledbat, Time::ZERO, delay_ms);
+        }
+        assert_eq!(ledbat.queuing_delay_ms(), Some(0));
+        for _ in 0..3 {
+            sample(&mut ledbat, Time::ZERO, 90);
+        }
+        assert_eq!(ledbat.queuing_delay_ms(), Some(70));
+    }
+
+    /// 20 ms in the first minute, 30 ms after: the ten minutes that count lose the first one in the eleventh.
+    #[test]
+    fn the_smallest_delay_is_forgotten_after_ten_minutes() {
+        let mut ledbat = ledbat();
+        for minute in 0..=10 {
+            assert_eq!(ledbat.base_delays.iter().min(), (minute > 0).then_some(&20));
+            sample(&mut ledbat, Time::from_secs(60 * minute), if minute == 0 { 20 } else { 30 });
+        }
+        assert_eq!(ledbat.base_delays.iter().min(), Some(&30));
+        assert_eq!(ledbat.base_delays.len(), 10);
+    }
+
+    /// The receiver's clock is 1000 ms behind: the delays are -980 and -950 ms, the queue 30 ms.
+    #[test]
+    fn the_difference_of_the_clocks_does_not_matter() {
+        let mut ledbat = ledbat();
+        for ts_val_ms in [4_020, 4_050] {
+            let ack = Ack { ts_val_ms, ts_echo_ms: 5_000, ..Ack::default() };
+            ledbat.current_delays.clear();
+            ledbat.on_sample(&ack, &Flow::new(1000, 1448), &mut Knobs::default());
+        }
+        assert_eq!(ledbat.queuing_delay_ms(), Some(30));
+    }
+}

@@ -1,0 +1,329 @@
+//! LP (low priority): take only what others leave. A forward delay that grows tells that someone else may want
+//! the link: halve the window, wait, and if the delay does not fall, get out of the way.
+//! Source: Kuzmanovic and Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", IEEE
+//! INFOCOM, 2003. Agrees with: Linux 6.1 `lp`, which estimates how fast the receiver's clock of timestamps goes,
+//! lets the inference phase last for three of the RTTs that timestamps tell, and measures the smallest and the
+//! largest delay anew at each indication; the first delay is one. Departs: see docs/deviations/lp.toml (1 entry).
+
+use super::{CongestionControl, Entry, Knobs};
+use crate::packet::timestamp_ms;
+use crate::tcp::{Ack, Flow};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "lp",
+    idea: "Take only what others leave: give way when the forward delay grows.",
+    source: "Kuzmanovic and Knightly, IEEE INFOCOM, 2003",
+    agrees_with: "Linux 6.1",
+    parameters: &[],
+    build: |_, _| Box::new(Lp::default()),
+};
+
+/// How far between the smallest and the largest delay congestion begins, in percent. (Paper: `δ`.)
+const THRESHOLD_PERCENT: u32 = 15;
+/// The inference phase in round trips. (Paper: `itt`.)
+const INFERENCE_RTTS: u32 = 3;
+/// The sender's clock of timestamps, and what delays are counted in: 1000 ticks a second.
+const CLOCK_HZ: u32 = 1000;
+/// A delay that was never measured: longer than any.
+const NO_DELAY: u32 = u32::MAX;
+
+#[derive(Debug, Default)]
+struct Lp {
+    clock: RemoteClock,
+    delay: Delay,
+    /// When the last early congestion indication came, on the clock of timestamps.
+    indicated_ms: Option<u32>,
+    /// How long the inference phase lasts.
+    inference_ms: u32,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Reno.
+    #[default]
+    Probe,
+    /// Wait for what an indication brought; the window does not grow.
+    Inference,
+}
+
+/// How fast the receiver's clock goes.
+#[derive(Debug, Default)]
+struct RemoteClock {
+    /// Ticks a second; zero: not known.
+    hz: u32,
+    /// The receiver's and the sender's clock in the ACK before.
+    before: Option<(u32, u32)>,
+}
+
+impl RemoteClock {
+    /// Takes the clocks of an ACK: 63/64 of what was thought, 1/64 of what they say. All in 32 bits, as in Linux.
+    fn update(&mut self, ack: &Ack) {
+        let weighted = u64::from(self.hz.wrapping_mul(64));
+        let thought = weighted / 64;
+        self.hz = truncated(match self.fresh(ack) {
+            None => thought,
+            Some(hz) if weighted == 0 => hz,
+            Some(hz) => (weighted - thought + hz) / 64,
+        });
+        self.before =
+            Some((ack.ts_val_ms, ack.ts_echo_ms)).filter(|&(remote, local)| remote > 0 && local > 0);
+    }
+
+    /// What this ACK and the one before say; `None`: nothing, for one of the clocks stood still.
+    fn fresh(&self, ack: &Ack) -> Option<u64> {
+        let (remote, local) = self.before?;
+        let [gone, gone_here] = [ack.ts_val_ms.wrapping_sub(remote), ack.ts_echo_ms.wrapping_sub(local)];
+        (gone > 0 && gone_here > 0).then(|| u64::from(CLOCK_HZ.wrapping_mul(gone) / gone_here))
+    }
+
+    /// The delay of the packet that caused the ACK, up to a constant; `None`: unknown.
+    fn forward_delay(&self, ack: &Ack) -> Option<u32> {
+        // An estimate above 1000 makes this zero, and the delay meaningless.
+        let ms = CLOCK_HZ.checked_div(self.hz)?;
+        Some(ack.ts_val_ms.wrapping_mul(ms).wrapping_sub(ack.ts_echo_ms)).filter(|&delay| delay > 0)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "wraps where Linux wraps")]
+fn truncated(value: u64) -> u32 {
+    value as u32
+}
+
+/// Forward delays, in ms.
+#[derive(Debug)]
+struct Delay {
+    /// Average in eighths; zero: none measured. (Paper: `sd`, `γ` = 1/8.)
+    smoothed_8ms: u32,
+    /// (Paper: `d_min`.)
+    min_ms: u32,
+    /// The second largest, so that a single one does not matter. (Paper: `d_max`.)
+    max_ms: u32,
+    largest_ms: u32,
+}
+
+impl Default for Delay {
+    fn default() -> Delay {
+        Delay { smoothed_8ms: 0, min_ms: NO_DELAY, max_ms: 0, largest_ms: 0 }
+    }
+}
+
+impl Delay {
+    fn smoothed_ms(&self) -> u32 {
+        self.smoothed_8ms / 8
+    }
+
+    fn take(&mut self, delay_ms: u32) {
+        self.min_ms = self.min_ms.min(delay_ms);
+        if self.largest_ms == 0 {
+            (self.max_ms, self.largest_ms) = (delay_ms, delay_ms);
+        } else if delay_ms > self.largest_ms {
+            (self.max_ms, self.largest_ms) = (self.largest_ms, delay_ms);
+        } else {
+            self.max_ms = self.max_ms.max(delay_ms);
+        }
+        self.smoothed_8ms = if self.smoothed_8ms == 0 {
+            delay_ms.wrapping_mul(8)
+        } else {
+            self.smoothed_8ms.wrapping_add(delay_ms.wrapping_sub(self.smoothed_ms()))
+        };
+    }
+
+    /// (Paper: early congestion indication if `sd > d_min + (d_max - d_min) δ`.)
+    fn indicates_congestion(&self) -> bool {
+        let span = self.max_ms.wrapping_sub(self.min_ms);
+        let threshold = self.min_ms.wrapping_add(THRESHOLD_PERCENT.wrapping_mul(span) / 100);
+        self.smoothed_ms() >= threshold
+    }
+
+    /// Measures anew from where the delay is: up to twice as much.
+    fn restart(&mut self) {
+        let smoothed_ms = self.smoothed_ms();
+        let twice = self.smoothed_8ms / 4;
+        *self =
+            Delay { smoothed_8ms: self.smoothed_8ms, min_ms: smoothed_ms, max_ms: twice, largest_ms: twice };
+    }
+}
+
+impl CongestionControl for Lp {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        if ack.rtt_us > Some(0) {
+            self.clock.update(ack);
+            if let Some(delay_ms) = self.clock.forward_delay(ack) {
+                self.delay.take(delay_ms);
+            }
+        }
+        let now_ms = timestamp_ms(flow.now);
+        if now_ms > ack.ts_echo_ms {
+            self.inference_ms = INFERENCE_RTTS * (now_ms - ack.ts_echo_ms);
+        }
+        let waits = self.indicated_ms.is_some_and(|since| now_ms - since < self.inference_ms);
+        self.phase = if waits { Phase::Inference } else { Phase::Probe };
+        if self.delay.indicates_congestion() {
+            self.delay.restart();
+            knobs.cwnd = if waits { 1 } else { (knobs.cwnd / 2).max(1) };
+            self.indicated_ms = Some(now_ms);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        if self.phase == Phase::Probe {
+            knobs.grow_like_reno(ack.delivered, flow);
+        }
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let known = |ms: u32| if self.delay.smoothed_8ms == 0 { f64::NAN } else { f64::from(ms) };
+        record("sd_ms", known(self.delay.smoothed_8ms) / 8.0);
+        record("d_min_ms", known(self.delay.min_ms));
+        record("d_max_ms", known(self.delay.max_ms));
+        record("remote_hz", if self.clock.hz == 0 { f64::NAN } else { f64::from(self.clock.hz) });
+        record("in_inference", f64::from(u8::from(self.phase == Phase::Inference)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::WindowUse;
+    use crate::time::Time;
+
+    /// Half the way there and back, in ms.
+    const WAY_MS: u32 = 10;
+
+    /// A flow that sends, and whose ACKs come, for as long as both clocks need to be compared.
+    fn started() -> (Lp, Flow, Knobs) {
+        let now = Time::from_secs(1);
+        let flow = Flow { usage: WindowUse::limited(), now, ..Flow::new(1000, 1448) };
+        let mut all = (Lp::default(), flow, Knobs::new(64, 2));
+        (0..3).for_each(|_| acked(&mut all, 1, 0));
+        assert_eq!(all.0.clock.hz, 1000);
+        (all.0.indicated_ms, all.2.cwnd) = (None, 64);
+        all
+    }
+
+    /// An ACK comes `after_ms`; the packet that caused it had waited `queue_ms` on its way.
+    fn acked((lp, flow, knobs): &mut (Lp, Flow, Knobs), after_ms: u32, queue_ms: u32) {
+        flow.now += Time::from_ms(u64::from(after_ms));
+        let ts_val_ms = timestamp_ms(flow.now) - WAY_MS;
+        let ts_echo_ms = ts_val_ms - WAY_MS - queue_ms;
+        let ack = Ack { acked: 1, rtt_us: Some(20_000), ts_val_ms, ts_echo_ms, ..Ack::default() };
+        lp.on_sample(&ack, flow, knobs);
+    }
+
+    fn delays(min_ms: u32, max_ms: u32, smoothed_ms: u32) -> Delay {
+        Delay { smoothed_8ms: smoothed_ms * 8, min_ms, max_ms, largest_ms: max_ms }
+    }
+
+    /// Between 10 and 110 ms: 10 + 15 % of 100 = 25 ms.
+    #[test]
+    fn congestion_is_indicated_at_15_percent_between_the_smallest_and_the_largest_delay() {
+        assert!(!delays(10, 110, 24).indicates_congestion());
+        assert!(delays(10, 110, 25).indicates_congestion());
+        assert!(!Delay::default().indicates_congestion(), "nothing is known");
+    }
+
+    /// 8 × 10 = 80, then 80 - 10 + 50 = 120: 15 ms.
+    #[test]
+    fn the_delay_is_smoothed_by_an_eighth() {
+        let mut delay = Delay::default();
+        delay.take(10);
+        delay.take(50);
+        assert_eq!((delay.smoothed_8ms, delay.smoothed_ms()), (120, 15));
+    }
+
+    /// 10; then 90 and 70: 70 is above 10. Then 100: 90 is the largest before it.
+    #[test]
+    fn one_long_delay_is_not_yet_the_largest() {
+        let mut delay = Delay::default();
+        let largest = [10, 90, 70, 100].map(|delay_ms| {
+            delay.take(delay_ms);
+            delay.max_ms
+        });
+        assert_eq!(largest, [10, 10, 70, 90]);
+        assert_eq!(delay.min_ms, 10);
+    }
+
+    /// The smallest, the largest and the smoothed are the same.
+    #[test]
+    fn the_first_delay_is_an_indication_as_in_linux() {
+        let mut delay = Delay::default();
+        delay.take(10);
+        assert!(delay.indicates_congestion());
+    }
+
+    /// From 40 ms on: between 40 and 80, so the next indication is at 40 + 15 % of 40 = 46.
+    #[test]
+    fn an_indication_starts_measuring_anew() {
+        let mut delay = delays(10, 110, 40);
+        delay.restart();
+        assert_eq!((delay.min_ms, delay.max_ms), (40, 80));
+        delay.smoothed_8ms = 46 * 8 - 1;
+        assert!(!delay.indicates_congestion());
+        delay.smoothed_8ms = 46 * 8;
+        assert!(delay.indicates_congestion());
+    }
+
+    /// 64 / 2 = 32; again after 3 × (20 + 2 × 30) ms and more, 16.
+    #[test]
+    fn an_early_congestion_indication_halves_the_window() {
+        let mut all = started();
+        all.0.delay = delays(10, 110, 25);
+        acked(&mut all, 1, 30);
+        assert_eq!(all.2.cwnd, 32);
+        all.0.delay = delays(10, 110, 25);
+        acked(&mut all, 500, 30);
+        assert_eq!(all.2.cwnd, 16);
+    }
+
+    /// The latest packet was sent 20 + 30 = 50 ms ago: for 150 ms a second indication leaves one packet.
+    #[test]
+    fn a_second_indication_within_three_round_trips_leaves_one_packet() {
+        for (after_ms, cwnd) in [(149, 1), (150, 16)] {
+            let mut all = started();
+            all.0.delay = delays(10, 110, 25);
+            acked(&mut all, 1, 30);
+            all.0.delay = delays(10, 110, 25);
+            acked(&mut all, after_ms, 30);
+            assert_eq!(all.2.cwnd, cwnd, "after {after_ms} ms");
+        }
+    }
+
+    /// 32 packets delivered are a packet of growth, but not in the 3 × 35 ms of the inference phase.
+    #[test]
+    fn the_window_does_not_grow_in_the_inference_phase() {
+        let mut all = started();
+        all.0.delay = delays(10, 110, 25);
+        acked(&mut all, 1, 30);
+        let delivered = Ack { delivered: 32, ..Ack::default() };
+        for (after_ms, phase, cwnd) in [(100, Phase::Inference, 32), (100, Phase::Probe, 33)] {
+            acked(&mut all, after_ms, 15);
+            assert_eq!(all.0.phase, phase);
+            all.0.on_ack(&delivered, &all.1, &mut all.2);
+            assert_eq!(all.2.cwnd, cwnd);
+        }
+    }
+
+    /// (63 × 1000 + 2000) / 64 = 1015.6: the receiver's clock went 2 ms in 1.
+    #[test]
+    fn the_receivers_clock_is_averaged_over_64_acks() {
+        let ack = Ack { ts_val_ms: 502, ts_echo_ms: 101, ..Ack::default() };
+        let mut clock = RemoteClock { hz: 1000, before: Some((500, 100)) };
+        clock.update(&ack);
+        assert_eq!(clock.hz, 1015);
+        clock.update(&ack);
+        assert_eq!(clock.hz, 1015, "no clock went on");
+    }
+
+    #[test]
+    fn without_a_round_trip_time_nothing_is_learnt() {
+        let mut lp = Lp::default();
+        let ack = Ack { ts_val_ms: 2, ts_echo_ms: 1, ..Ack::default() };
+        lp.on_sample(&ack, &Flow::new(1000, 1448), &mut Knobs::default());
+        assert_eq!(lp.clock.before, None);
+    }
+}

@@ -1,0 +1,326 @@
+//! Veno: a loss while few packets wait in the queue is an accident of the radio, not congestion, and takes a
+//! fifth of the window instead of half. Vegas' estimate tells how many wait.
+//! Source: Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC
+//! 21(2), 2003. Agrees with: Linux 6.1 `veno`, which estimates at each ACK, from its RTT, rather than once a
+//! round trip. Departs: nowhere known.
+
+use super::{CongestionControl, Entry, Knobs};
+use crate::tcp::{Ack, Cause, Flow, State};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "veno",
+    idea: "A loss while few packets wait in the queue is an accident, and takes only a fifth of the window.",
+    source: "Fu and Liew, IEEE JSAC 21(2), 2003",
+    agrees_with: "Linux 6.1",
+    parameters: &[],
+    build: |_, _| Box::new(Veno::default()),
+};
+
+/// Packets waiting are counted in halves.
+const HALVES: u32 = 2;
+/// With this many packets waiting, in halves, there is congestion. (Paper: β = 3 packets.)
+const BETA: u32 = 3 * HALVES;
+/// No RTT measured: longer than any.
+const NO_RTT_US: u32 = 0x7fff_ffff;
+/// With fewer RTT samples all may be of delayed ACKs.
+const MIN_SAMPLES: u16 = 3;
+/// A window never falls below this, in packets.
+const CWND_MIN: u32 = 2;
+
+#[derive(Debug)]
+struct Veno {
+    mode: Mode,
+    /// Smallest RTT since the flow began to send, in µs. (Paper: `BaseRTT`.)
+    base_rtt_us: u32,
+    /// Smallest RTT since the last estimate, in µs.
+    rtt_us: u32,
+    /// RTT samples since the start; counted in 16 bits, as in Linux, so that for three of 65536 it is Reno.
+    samples: u16,
+    /// Packets waiting in the queue when last estimated, in halves. (Paper: N.)
+    waiting: u32,
+    /// What the next window delivered under congestion does.
+    turn: Turn,
+}
+
+/// Who decides about the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Veno,
+    /// Something is missing or being repaired: RTTs mean little.
+    Reno,
+}
+
+/// Under congestion the window grows every other round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Grow,
+    Stay,
+}
+
+impl Default for Veno {
+    fn default() -> Veno {
+        let (base_rtt_us, rtt_us) = (NO_RTT_US, NO_RTT_US);
+        Veno { mode: Mode::Veno, base_rtt_us, rtt_us, samples: 0, waiting: 0, turn: Turn::Grow }
+    }
+}
+
+impl Veno {
+    /// `N = cwnd - cwnd × BaseRTT / RTT`. Without a new RTT everything seems to wait.
+    /// (Paper: `N = Actual × (RTT - BaseRTT)`.)
+    #[expect(clippy::cast_possible_truncation, reason = "no more than twice the window")]
+    fn estimate(&mut self, cwnd: u32) {
+        let window = cwnd * HALVES;
+        let on_the_way = u64::from(window) * u64::from(self.base_rtt_us) / u64::from(self.rtt_us);
+        self.waiting = window - on_the_way as u32;
+    }
+
+    fn is_congested(&self) -> bool {
+        self.waiting >= BETA
+    }
+
+    /// One packet every other round trip. (Paper: refined additive increase.)
+    fn grow_under_congestion(&mut self, delivered: u32, knobs: &mut Knobs) {
+        if knobs.credit < knobs.cwnd {
+            knobs.credit += delivered;
+            return;
+        }
+        knobs.credit = 0;
+        if self.turn == Turn::Grow && knobs.cwnd < knobs.cwnd_clamp {
+            knobs.cwnd += 1;
+            self.turn = Turn::Stay;
+        } else {
+            self.turn = Turn::Grow;
+        }
+    }
+}
+
+impl CongestionControl for Veno {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    /// The path may have changed while the flow was idle.
+    fn on_restart(&mut self, _flow: &Flow, _knobs: &mut Knobs) {
+        *self = Veno { samples: self.samples, waiting: self.waiting, ..Veno::default() };
+    }
+
+    fn on_sample(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Knobs) {
+        if let Some(rtt_us) = ack.rtt_us {
+            // No RTT is zero.
+            let rtt_us = rtt_us.saturating_add(1);
+            self.base_rtt_us = self.base_rtt_us.min(rtt_us);
+            self.rtt_us = self.rtt_us.min(rtt_us);
+            self.samples = self.samples.wrapping_add(1);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        if self.mode == Mode::Reno {
+            knobs.grow_like_reno(ack.delivered, flow);
+            return;
+        }
+        if !flow.cwnd_limited(knobs) {
+            return;
+        }
+        if self.samples < MIN_SAMPLES {
+            knobs.grow_like_reno(ack.delivered, flow);
+        } else {
+            self.estimate(knobs.cwnd);
+            if let Some(left) = knobs.past_slow_start(ack.delivered, flow) {
+                if self.is_congested() {
+                    self.grow_under_congestion(left, knobs);
+                } else {
+                    knobs.additive(knobs.cwnd, left);
+                }
+            }
+            knobs.cwnd = knobs.cwnd.min(knobs.cwnd_clamp).max(CWND_MIN);
+        }
+        self.rtt_us = NO_RTT_US;
+    }
+
+    /// (Paper: refined multiplicative decrease.)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+        let left = if self.is_congested() { knobs.cwnd / 2 } else { knobs.cwnd_part(4, 5) };
+        left.max(CWND_MIN)
+    }
+
+    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Knobs) {
+        if next == State::Open {
+            self.mode = Mode::Veno;
+            self.rtt_us = NO_RTT_US;
+        } else {
+            self.mode = Mode::Reno;
+        }
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let known_ms = |us: u32| if us == NO_RTT_US { f64::NAN } else { f64::from(us) / 1e3 };
+        record("base_rtt_ms", known_ms(self.base_rtt_us));
+        record("n_packets", f64::from(self.waiting) / f64::from(HALVES));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::tcp::WindowUse;
+
+    const BASE_RTT_US: u32 = 100_000;
+
+    fn flow() -> Flow {
+        Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) }
+    }
+
+    /// A Veno whose smallest RTT is 100 ms, and which has samples enough.
+    fn started() -> Veno {
+        Veno { base_rtt_us: BASE_RTT_US, samples: MIN_SAMPLES, ..Veno::default() }
+    }
+
+    /// An ACK of one packet with an RTT of so much.
+    fn ack(veno: &mut Veno, rtt_us: u32, knobs: &mut Knobs) {
+        let ack = Ack { acked: 1, delivered: 1, rtt_us: Some(rtt_us - 1), ..Ack::default() };
+        veno.on_sample(&ack, &flow(), knobs);
+        veno.on_ack(&ack, &flow(), knobs);
+    }
+
+    /// The ssthresh after a loss at 50 packets when the RTT is so much.
+    fn after_loss(rtt_us: u32) -> u32 {
+        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
+        ack(&mut veno, rtt_us, &mut knobs);
+        veno.on_congestion(Cause::Loss, &flow(), &Knobs::new(50, 2))
+    }
+
+    /// N = 50 - 50 × 100 / RTT: at 100 ms nothing waits, at 105 ms 2.4 packets: 4/5 of 50 is 40.
+    #[test]
+    fn a_loss_while_fewer_than_three_packets_wait_is_random_and_takes_a_fifth() {
+        assert_eq!([100_000, 105_000].map(after_loss), [40, 40]);
+    }
+
+    /// 107 ms: 50 - 46.7 = 3.3 packets wait; 200 ms: 25.
+    #[test]
+    fn a_loss_while_three_or_more_packets_wait_is_congestion_and_takes_half() {
+        assert_eq!([107_000, 200_000].map(after_loss), [25, 25]);
+    }
+
+    /// 30 × 100 / 111 = 27.03 and 30 × 100 / 112 = 26.8: 2.97 and 3.2 packets; in halves, rounded up: 6 and
+    /// 7. Of 30 × 100 / 109 = 27.5, 2.48 packets are 5 halves.
+    #[test]
+    fn packets_waiting_are_counted_in_halves_rounded_up() {
+        for (rtt_us, halves) in [(100_000, 0), (109_000, 5), (111_000, 6), (112_000, 7)] {
+            let mut veno = started();
+            ack(&mut veno, rtt_us, &mut Knobs::new(30, 2));
+            assert_eq!(veno.waiting, halves, "{rtt_us} µs");
+        }
+    }
+
+    /// Paper: one packet a round trip while fewer than β wait, else one every other. 20 packets delivered are
+    /// a round trip; under congestion an ACK more passes between, in which the window is looked at.
+    #[test]
+    fn growth_under_congestion_is_half_of_renos() {
+        let windows = |rtt_us| {
+            let (mut veno, mut knobs) = (started(), Knobs::new(20, 2));
+            let mut acked = |acks| {
+                (0..acks).for_each(|_| ack(&mut veno, rtt_us, &mut knobs));
+                knobs.cwnd
+            };
+            [20, 1, 21, 22, 22].map(&mut acked)
+        };
+        assert_eq!(windows(100_000), [21, 21, 22, 23, 24]);
+        assert_eq!(windows(150_000), [20, 21, 21, 21, 22]);
+    }
+
+    #[test]
+    fn slow_start_is_not_slower_under_congestion() {
+        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
+        ack(&mut started(), 200_000, &mut knobs);
+        assert_eq!(knobs.cwnd, 21);
+    }
+
+    /// 100 × 100 / 200 = 50 would wait; the ACK ends slow start with nothing left.
+    #[test]
+    fn the_ack_that_reaches_ssthresh_leaves_nothing_to_avoidance() {
+        let mut knobs = Knobs::new(100, 101);
+        ack(&mut started(), 200_000, &mut knobs);
+        assert_eq!((knobs.cwnd, knobs.credit), (101, 0));
+    }
+
+    /// The second ACK's RTT counts, though the first was shorter.
+    #[test]
+    fn each_ack_is_judged_by_its_own_rtt() {
+        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
+        ack(&mut veno, 100_000, &mut knobs);
+        ack(&mut veno, 200_000, &mut knobs);
+        assert_eq!(veno.waiting, 50);
+    }
+
+    /// As in Linux: 50 packets on the way need an RTT to be seen.
+    #[test]
+    fn without_a_new_rtt_everything_seems_to_wait() {
+        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
+        veno.on_ack(&Ack { acked: 1, delivered: 1, ..Ack::default() }, &flow(), &mut knobs);
+        assert!(veno.is_congested());
+        assert_eq!(veno.waiting, 100);
+    }
+
+    #[test]
+    fn two_samples_are_too_few_to_judge() {
+        let (mut veno, mut knobs) = (Veno::default(), Knobs::new(50, 2));
+        for (rtt_us, waiting) in [(100_000, 0), (200_000, 0), (200_000, 50)] {
+            ack(&mut veno, rtt_us, &mut knobs);
+            assert_eq!(veno.waiting, waiting);
+        }
+    }
+
+    /// Half of the RTT is queue; 50 packets delivered are one more. Back in Open the RTTs start anew.
+    #[test]
+    fn outside_the_open_state_it_is_reno() {
+        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
+        veno.on_state(State::Recovery, &flow(), &mut knobs);
+        (0..50).for_each(|_| ack(&mut veno, 200_000, &mut knobs));
+        assert_eq!((knobs.cwnd, veno.waiting), (51, 0));
+        veno.on_state(State::Open, &flow(), &mut knobs);
+        assert_eq!((veno.mode, veno.rtt_us), (Mode::Veno, NO_RTT_US));
+    }
+
+    #[test]
+    fn idle_forgets_the_smallest_rtt_and_keeps_the_estimate() {
+        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
+        ack(&mut veno, 200_000, &mut knobs);
+        veno.on_restart(&flow(), &mut knobs);
+        assert_eq!((veno.base_rtt_us, veno.waiting, veno.samples), (NO_RTT_US, 50, MIN_SAMPLES + 1));
+    }
+
+    #[test]
+    fn the_window_never_falls_below_two_packets() {
+        assert_eq!(started().on_congestion(Cause::Timeout, &flow(), &Knobs::new(2, 2)), 2);
+        let mut knobs = Knobs::new(1, 2);
+        started().on_ack(&Ack::default(), &flow(), &mut knobs);
+        assert_eq!(knobs.cwnd, 2);
+    }
+
+    #[test]
+    fn an_unused_window_does_not_grow() {
+        let mut knobs = Knobs::new(50, INFINITE_SSTHRESH);
+        let idle = Flow { usage: WindowUse::default(), ..flow() };
+        started().on_ack(&Ack { delivered: 50, ..Ack::default() }, &idle, &mut knobs);
+        assert_eq!(knobs.cwnd, 50);
+    }
+
+    #[test]
+    fn the_smallest_rtt_is_unknown_until_measured() {
+        let recorded = |veno: &Veno| {
+            let mut values = BTreeMap::new();
+            veno.internals(&mut |name, value| {
+                values.insert(name, value);
+            });
+            values
+        };
+        assert!(recorded(&Veno::default())["base_rtt_ms"].is_nan());
+        assert!((recorded(&started())["base_rtt_ms"] - 100.0).abs() < f64::EPSILON);
+        let waiting = Veno { waiting: 5, ..Veno::default() };
+        assert!((recorded(&waiting)["n_packets"] - 2.5).abs() < f64::EPSILON);
+    }
+}

@@ -1,0 +1,318 @@
+//! YeAH: grow fast while the queue is short; when it is not, be Reno, and take back out of the queue what
+//! this flow put there. ("Yet Another Highspeed" TCP.)
+//! Source: Baiocchi, Castellani and Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet, 2007.
+//! Agrees with: Linux 6.1 `yeah`, which measures with its Vegas, grows by 1/100 of the window where Scalable
+//! TCP of the paper does, and takes a smallest RTT of a round trip for the paper's. Departs: nowhere known.
+
+use super::vegas::{Round, Vegas};
+use super::{CongestionControl, Entry, Knobs};
+use crate::tcp::{Ack, Cause, Flow, State};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "yeah",
+    idea: "Fast while the queue is short; else Reno, and the flow's own packets leave the queue.",
+    source: "Baiocchi, Castellani and Vacirca, PFLDnet, 2007",
+    agrees_with: "Linux 6.1",
+    parameters: &[],
+    build: |_, _| Box::new(Yeah::default()),
+};
+
+/// Most packets that this flow may have in the queue. (Paper: `Q_max`.)
+const MAX_QUEUE: u32 = 80;
+/// The queue may lengthen the smallest RTT by 1/8. (Paper: `1/φ`.)
+const MAX_DELAY_PART: u32 = 8;
+/// In fast mode one packet more for so many delivered (Scalable TCP).
+const FAST_PER: u32 = 100;
+/// Most of the window that is taken out of the queue in a round trip: half. (Paper: `1/ε`.)
+const MAX_DECONGESTION_PART: u32 = 2;
+/// Least of the window that a loss takes: an eighth. (Paper: `1/δ`.)
+const MIN_LOSS_PART: u32 = 8;
+/// After so many slow round trips in a row the flow competes with greedy ones. (Paper: `ρ`.)
+const COMPETING_ROUNDS: u32 = 16;
+/// After more fast round trips than that, greedy flows are forgotten.
+const FORGETTING_ROUNDS: u32 = 50;
+const CWND_MIN: u32 = 2;
+/// Largest window, so that it may be multiplied.
+const CWND_MAX: u32 = u32::MAX / 128;
+
+#[derive(Debug, Default)]
+struct Yeah {
+    /// Measures round trips.
+    vegas: Vegas,
+    /// Packets of this flow in the queue, when last estimated. (Paper: `Q`.)
+    queue: u32,
+    mode: Mode,
+    greedy: Greedy,
+}
+
+/// What the last round trip decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// Scalable TCP.
+    #[default]
+    Fast,
+    /// Reno, for so many round trips in a row.
+    Slow { rounds: u32 },
+}
+
+/// What is believed of Reno flows at the same bottleneck.
+#[derive(Debug)]
+struct Greedy {
+    /// The window that one of them would have now; no decongestion goes below it. (Paper: `cwnd_reno`.)
+    cwnd: u32,
+    /// Fast round trips since the last loss or since they were forgotten.
+    fast_rounds: u32,
+}
+
+impl Default for Greedy {
+    fn default() -> Greedy {
+        Greedy { cwnd: CWND_MIN, fast_rounds: 0 }
+    }
+}
+
+impl Greedy {
+    /// A slow round trip: they grew by a packet. At first they have half of this flow's window.
+    fn grow(&mut self, cwnd: u32) {
+        self.cwnd = if self.cwnd <= CWND_MIN { (cwnd / 2).max(CWND_MIN) } else { self.cwnd + 1 };
+    }
+
+    /// A fast round trip: nobody filled the queue.
+    fn fade(&mut self) {
+        self.fast_rounds += 1;
+        if self.fast_rounds > FORGETTING_ROUNDS {
+            *self = Greedy::default();
+        }
+    }
+}
+
+impl Yeah {
+    /// Chooses the mode of the next round trip. (Paper: `Q > Q_max` or `L > 1/φ`, where `L` is the queueing delay
+    /// by the smallest RTT.)
+    fn decide(&mut self, knobs: &mut Knobs) {
+        let (rtt, base) = (self.vegas.round.rtt_us, self.vegas.base_rtt_us);
+        self.queue = knobs.cwnd_part(rtt - base, rtt);
+        if self.queue > MAX_QUEUE || rtt - base > base / MAX_DELAY_PART {
+            if self.queue > MAX_QUEUE && knobs.cwnd > self.greedy.cwnd {
+                self.decongest(knobs);
+            }
+            self.greedy.grow(knobs.cwnd);
+            let before = if let Mode::Slow { rounds } = self.mode { rounds } else { 0 };
+            self.mode = Mode::Slow { rounds: before + 1 };
+        } else {
+            self.greedy.fade();
+            self.mode = Mode::Fast;
+        }
+    }
+
+    /// Precautionary decongestion: the flow's packets leave the queue, but it does not fall below what a Reno
+    /// flow would have.
+    fn decongest(&self, knobs: &mut Knobs) {
+        let most = knobs.cwnd / MAX_DECONGESTION_PART;
+        knobs.cwnd = (knobs.cwnd - self.queue.min(most)).max(self.greedy.cwnd);
+        knobs.ssthresh = knobs.cwnd;
+    }
+}
+
+impl CongestionControl for Yeah {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.vegas.on_start(flow, knobs);
+        knobs.cwnd_clamp = knobs.cwnd_clamp.min(CWND_MAX);
+    }
+
+    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.vegas.on_restart(flow, knobs);
+    }
+
+    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        self.vegas.on_sample(ack, flow, knobs);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        if !flow.cwnd_limited(knobs) {
+            return;
+        }
+        if let Some(left) = knobs.past_slow_start(ack.delivered, flow) {
+            let per = if self.mode == Mode::Fast { knobs.cwnd.min(FAST_PER) } else { knobs.cwnd };
+            knobs.additive(per, left);
+        }
+        if flow.una > self.vegas.round.end {
+            if self.vegas.round.has_enough_samples() {
+                self.decide(knobs);
+            }
+            self.vegas.round = Round::start(flow);
+        }
+    }
+
+    /// Alone, the queue is emptied; beside greedy flows, half the window is kept, as they keep it.
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+        let half = (knobs.cwnd / 2).max(CWND_MIN);
+        let reduction = match self.mode {
+            Mode::Slow { rounds: COMPETING_ROUNDS.. } => half,
+            _ => self.queue.min(half).max(knobs.cwnd / MIN_LOSS_PART),
+        };
+        self.greedy = Greedy { cwnd: (self.greedy.cwnd / 2).max(CWND_MIN), fast_rounds: 0 };
+        knobs.cwnd.saturating_sub(reduction).max(CWND_MIN)
+    }
+
+    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
+        self.vegas.on_state(next, flow, knobs);
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let slow_rounds = if let Mode::Slow { rounds } = self.mode { rounds } else { 0 };
+        record("q_packets", f64::from(self.queue));
+        record("cwnd_reno_packets", f64::from(self.greedy.cwnd));
+        record("slow_rounds", f64::from(slow_rounds));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::tcp::WindowUse;
+
+    /// A flow whose smallest RTT is 100 ms.
+    fn started() -> (Yeah, Flow) {
+        let (mut yeah, mut knobs) = (Yeah::default(), Knobs::default());
+        let flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
+        yeah.on_start(&flow, &mut knobs);
+        yeah.vegas.base_rtt_us = 100_000;
+        (yeah, flow)
+    }
+
+    /// The window after a round trip of three RTTs that ends with an ACK that delivers nothing.
+    fn round((yeah, flow): &mut (Yeah, Flow), rtt_us: u32, knobs: &mut Knobs) -> u32 {
+        flow.una = yeah.vegas.round.end + 1;
+        flow.nxt = flow.una + knobs.cwnd;
+        let ack = Ack { acked: 1, rtt_us: Some(rtt_us - 1), ..Ack::default() };
+        (0..3).for_each(|_| yeah.on_sample(&ack, flow, knobs));
+        yeah.on_ack(&ack, flow, knobs);
+        knobs.cwnd
+    }
+
+    /// How much the window grows for 200 packets delivered within a round trip.
+    fn growth((yeah, flow): &mut (Yeah, Flow), cwnd: u32) -> u32 {
+        let mut knobs = Knobs::new(cwnd, 2);
+        flow.una = 0;
+        yeah.on_ack(&Ack { delivered: 200, ..Ack::default() }, flow, &mut knobs);
+        knobs.cwnd - cwnd
+    }
+
+    fn avoiding(cwnd: u32) -> Knobs {
+        Knobs::new(cwnd, 2)
+    }
+
+    /// 1000 × 5 / 105 = 47 wait, and 5 ms are less than 100 / 8 = 12.5 ms: fast, 200 / 100 = 2 packets.
+    /// 1000 × 13 / 113 = 115 wait: slow. 100 × 13 / 113 = 11 wait, but 13 ms are too much: slow.
+    #[test]
+    fn fast_mode_needs_few_packets_in_the_queue_and_little_delay() {
+        for (cwnd, rtt_us, mode) in [
+            (1000, 105_000, Mode::Fast),
+            (1000, 113_000, Mode::Slow { rounds: 1 }),
+            (100, 112_500, Mode::Fast),
+            (100, 113_000, Mode::Slow { rounds: 1 }),
+        ] {
+            let mut pair = started();
+            round(&mut pair, rtt_us, &mut avoiding(cwnd));
+            assert_eq!(pair.0.mode, mode, "{cwnd} packets, {rtt_us} µs");
+        }
+    }
+
+    /// Of 200 delivered: fast one for 100, slow one for 1000 and so none. Below 100 packets both are Reno.
+    #[test]
+    fn fast_mode_grows_like_scalable_and_slow_mode_like_reno() {
+        let mut pair = started();
+        assert_eq!(growth(&mut pair, 1000), 2);
+        assert_eq!(growth(&mut pair, 50), 4);
+        pair.0.mode = Mode::Slow { rounds: 1 };
+        assert_eq!(growth(&mut pair, 1000), 0);
+        assert_eq!(growth(&mut pair, 50), 4);
+    }
+
+    /// 1000 × 25 / 125 = 200 wait: 800 are left. 1000 × 300 / 400 = 750 wait: at most half goes.
+    #[test]
+    fn precautionary_decongestion_takes_the_queue_but_at_most_half() {
+        for (rtt_us, cwnd) in [(125_000, 800), (400_000, 500)] {
+            let (mut pair, mut knobs) = (started(), avoiding(1000));
+            assert_eq!(round(&mut pair, rtt_us, &mut knobs), cwnd);
+            assert_eq!(knobs.ssthresh, cwnd);
+        }
+    }
+
+    /// 80 wait is not more than 80: 400 × 25 / 125.
+    #[test]
+    fn decongestion_needs_more_than_80_packets_in_the_queue() {
+        assert_eq!(round(&mut started(), 125_000, &mut avoiding(400)), 400);
+        assert_eq!(round(&mut started(), 125_000, &mut avoiding(405)), 405 - 81);
+    }
+
+    /// The first slow round leaves 800, so greedy flows are thought to have 400; the second 640, and they 401;
+    /// 512 and 402; 410 and 403; then 82 of 410 would leave 328, but a greedy flow has 403.
+    #[test]
+    fn decongestion_stops_at_the_window_of_a_greedy_flow() {
+        let (mut pair, mut knobs) = (started(), avoiding(1000));
+        let windows = [(); 5].map(|()| (round(&mut pair, 125_000, &mut knobs), pair.0.greedy.cwnd));
+        assert_eq!(windows, [(800, 400), (640, 401), (512, 402), (410, 403), (403, 404)]);
+    }
+
+    /// 51 fast rounds.
+    #[test]
+    fn greedy_flows_are_forgotten_after_50_fast_rounds() {
+        let mut pair = started();
+        pair.0.greedy.cwnd = 400;
+        (0..50).for_each(|_| assert_eq!(round(&mut pair, 100_001, &mut avoiding(100)), 100));
+        assert_eq!(pair.0.greedy.cwnd, 400);
+        round(&mut pair, 100_001, &mut avoiding(100));
+        assert_eq!(pair.0.greedy.cwnd, 2);
+    }
+
+    /// 60 in the queue: 400 - 60. 10: at least 400 / 8 = 50. 300: at most 400 / 2.
+    #[test]
+    fn a_loss_takes_the_queue_between_an_eighth_and_half_of_the_window() {
+        for (queue, left) in [(60, 340), (10, 350), (300, 200)] {
+            let (mut yeah, flow) = started();
+            yeah.queue = queue;
+            assert_eq!(yeah.on_congestion(Cause::Loss, &flow, &avoiding(400)), left);
+        }
+    }
+
+    #[test]
+    fn after_16_slow_rounds_a_loss_takes_half() {
+        for (rounds, left) in [(15, 340), (16, 200)] {
+            let (mut yeah, flow) = started();
+            yeah.queue = 60;
+            yeah.mode = Mode::Slow { rounds };
+            assert_eq!(yeah.on_congestion(Cause::Loss, &flow, &avoiding(400)), left);
+        }
+    }
+
+    #[test]
+    fn a_loss_halves_what_greedy_flows_are_thought_to_have() {
+        let (mut yeah, flow) = started();
+        yeah.greedy = Greedy { cwnd: 101, fast_rounds: 7 };
+        yeah.on_congestion(Cause::Loss, &flow, &avoiding(400));
+        assert_eq!((yeah.greedy.cwnd, yeah.greedy.fast_rounds), (50, 0));
+    }
+
+    #[test]
+    fn slow_start_is_that_of_reno() {
+        let (mut yeah, flow) = started();
+        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
+        yeah.on_ack(&Ack { delivered: 7, ..Ack::default() }, &flow, &mut knobs);
+        assert_eq!(knobs.cwnd, 27);
+    }
+
+    #[test]
+    fn an_unused_window_does_not_change() {
+        let (mut yeah, flow) = started();
+        let flow = Flow { usage: WindowUse::default(), una: 1, ..flow };
+        let mut knobs = avoiding(400);
+        yeah.on_ack(&Ack { delivered: 400, ..Ack::default() }, &flow, &mut knobs);
+        assert_eq!((knobs.cwnd, yeah.vegas.round.end), (400, 0));
+    }
+}

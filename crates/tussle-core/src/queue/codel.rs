@@ -1,0 +1,327 @@
+//! CoDel (controlled delay): when packets have waited longer than a target for a whole interval, drop or mark
+//! them, ever more often, until one did not.
+//! Source: Nichols, Jacobson, McGregor and Iyengar, RFC 8289, section 5; marks instead of drops as in Linux 6.1
+//! `codel`.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked};
+use crate::packet::{Ecn, Packet};
+use crate::run::Switch;
+use crate::time::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "codel",
+    idea: "When packets have waited too long for a while, drop or mark ever more often.",
+    source: "RFC 8289",
+};
+
+/// The largest packet: less than that waiting is no queue.
+const MAX_PACKET_BYTES: u64 = 1500;
+/// A rate of drops is worth remembering for so many intervals.
+const MEMORY_INTERVALS: u64 = 16;
+
+/// The target, the interval, and the limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Waiting time that is no harm, in ns.
+    /// [RFC 8289, 4.3](https://www.rfc-editor.org/rfc/rfc8289#section-4.3)
+    #[serde(default = "target_ns")]
+    pub target_ns: u64,
+    /// For how long it may be exceeded, in ns: about the longest RTT.
+    #[serde(default = "interval_ns")]
+    pub interval_ns: u64,
+    /// Whether packets that can be marked are marked instead of dropped.
+    #[serde(default = "on")]
+    pub ecn: Switch,
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+/// 5 ms.
+fn target_ns() -> u64 {
+    5_000_000
+}
+
+/// 100 ms.
+fn interval_ns() -> u64 {
+    100_000_000
+}
+
+fn on() -> Switch {
+    Switch::On
+}
+
+impl Spec {
+    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
+        if self.interval_ns == 0 {
+            return Err("interval_ns: 0 ns; give the longest RTT to be expected".to_owned());
+        }
+        Ok(Box::new(Codel {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            limit: Limit::new(self.limit_packets, self.limit_bytes)?,
+            target: Time::from_ns(self.target_ns),
+            interval: Time::from_ns(self.interval_ns),
+            ecn: self.ecn,
+            late_at: None,
+            control: Control { mode: Mode::Leave, next: Time::ZERO, count: 0, first_count: 0 },
+            marked: 0,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Codel {
+    /// With the time at which each came.
+    waiting: VecDeque<(Time, Packet)>,
+    bytes: u64,
+    limit: Limit,
+    target: Time,
+    interval: Time,
+    ecn: Switch,
+    /// When packets will have waited too long for an interval; `None` while they do not.
+    /// (RFC: `first_above_time_`.)
+    late_at: Option<Time>,
+    control: Control,
+    marked: u64,
+}
+
+/// When to hit next.
+#[derive(Debug)]
+struct Control {
+    mode: Mode,
+    /// (RFC: `drop_next_`.)
+    next: Time,
+    /// Hits since `mode` became [`Mode::Hit`], and those that were remembered.
+    count: u32,
+    /// `count` at its beginning. (RFC: `lastcount_`.)
+    first_count: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Leave,
+    /// (RFC: `dropping_`.)
+    Hit,
+}
+
+/// A packet at the head of the queue.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    packet: Packet,
+    wait: Wait,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Short,
+    /// Too long for an interval. (RFC: `ok_to_drop`.)
+    Long,
+}
+
+impl Control {
+    /// The next hit comes after `interval / √count`.
+    /// [RFC 8289, 5.3](https://www.rfc-editor.org/rfc/rfc8289#section-5.3)
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "part of an interval; a square root is rounded alike on every platform"
+    )]
+    fn schedule(&mut self, from: Time, interval: Time) {
+        let wait_ns = (interval.ns() as f64 / f64::from(self.count).sqrt()) as u64;
+        self.next = from + Time::from_ns(wait_ns);
+    }
+
+    /// Begins to hit: where it ended, if that was a short time ago.
+    fn begin(&mut self, now: Time, interval: Time) {
+        let hits = self.count.saturating_sub(self.first_count);
+        let is_recent = now.since(self.next) < Time::from_ns(MEMORY_INTERVALS * interval.ns());
+        self.mode = Mode::Hit;
+        self.count = if hits > 1 && is_recent { hits } else { 1 };
+        self.first_count = self.count;
+        self.schedule(now, interval);
+    }
+}
+
+impl Codel {
+    /// Takes the packet at the head, and judges how long packets have waited.
+    fn take(&mut self, now: Time) -> Option<Head> {
+        let Some((came, packet)) = self.waiting.pop_front() else {
+            self.late_at = None;
+            return None;
+        };
+        self.bytes -= u64::from(packet.size_bytes);
+        if now.since(came) < self.target || self.bytes <= MAX_PACKET_BYTES {
+            self.late_at = None;
+            return Some(Head { packet, wait: Wait::Short });
+        }
+        let late_at = *self.late_at.get_or_insert(now + self.interval);
+        Some(Head { packet, wait: if now >= late_at { Wait::Long } else { Wait::Short } })
+    }
+
+    /// Marks the packet and gives it back, or drops it.
+    fn hit(&mut self, mut packet: Packet, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        if self.ecn == Switch::On && can_be_marked(&packet) {
+            packet.ecn = Ecn::Ce;
+            self.marked += 1;
+            Some(packet)
+        } else {
+            dropped.push(packet);
+            None
+        }
+    }
+
+    /// In [`Mode::Hit`]: as many hits as are due; a mark is enough for one packet.
+    fn go_on(&mut self, mut head: Option<Head>, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        while let Some(Head { packet, wait: Wait::Long }) = head {
+            if now < self.control.next {
+                return Some(packet);
+            }
+            self.control.count = self.control.count.saturating_add(1);
+            let marked = self.hit(packet, dropped);
+            if marked.is_some() {
+                self.control.schedule(self.control.next, self.interval);
+                return marked;
+            }
+            head = self.take(now);
+            if head.is_some_and(|head| head.wait == Wait::Long) {
+                self.control.schedule(self.control.next, self.interval);
+            }
+        }
+        self.control.mode = Mode::Leave;
+        head.map(|head| head.packet)
+    }
+}
+
+impl Queue for Codel {
+    fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
+        if self.limit.has_room_for(packet.size_bytes, self.backlog()) {
+            self.bytes += u64::from(packet.size_bytes);
+            self.waiting.push_back((now, packet));
+        } else {
+            dropped.push(packet);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        let head = self.take(now);
+        if self.control.mode == Mode::Hit {
+            return self.go_on(head, now, dropped);
+        }
+        let Head { packet, wait } = head?;
+        if wait == Wait::Short {
+            return Some(packet);
+        }
+        let marked = self.hit(packet, dropped);
+        let next = marked.or_else(|| self.take(now).map(|head| head.packet));
+        self.control.begin(now, self.interval);
+        next
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
+    }
+
+    fn marked_packets(&self) -> u64 {
+        self.marked
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.waiting.iter().for_each(|(_, packet)| visit(packet));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{packet, place};
+    use super::*;
+
+    fn spec() -> Spec {
+        let [target_ns, interval_ns] = [target_ns(), interval_ns()];
+        Spec { target_ns, interval_ns, ecn: Switch::On, limit_packets: None, limit_bytes: None }
+    }
+
+    /// When packets are hit, in ms: one comes and one leaves each millisecond, and each has waited for
+    /// `wait_ms`.
+    fn hits_ms(ecn: Ecn, wait_ms: u64) -> Vec<u64> {
+        let mut queue = spec().build(place()).unwrap();
+        let (mut dropped, mut hits) = (Vec::new(), Vec::new());
+        for ms in 0..500 {
+            let (marked, gone) = (queue.marked_packets(), dropped.len());
+            queue.enqueue(packet(0, ecn), Time::from_ms(ms), &mut dropped);
+            if ms >= wait_ms {
+                queue.dequeue(Time::from_ms(ms), &mut dropped);
+            }
+            let new = queue.marked_packets() - marked + (dropped.len() - gone) as u64;
+            (0..new).for_each(|_| hits.push(ms));
+        }
+        hits
+    }
+
+    /// The first packet that waited 20 ms leaves at 20, so 120 is too long. Then after 100, 100/√2 = 70.7,
+    /// 100/√3 = 57.7, 100/√4 = 50 ms: 220, 290.7, 348.4, 398.4, and 44.7 later.
+    #[test]
+    fn hits_come_after_an_interval_and_then_by_the_inverse_square_root() {
+        assert_eq!(hits_ms(Ecn::Ect, 20), [120, 220, 291, 349, 399, 444, 484]);
+    }
+
+    #[test]
+    fn a_wait_below_the_target_is_no_harm() {
+        assert!(hits_ms(Ecn::Ect, 4).is_empty());
+        assert_eq!(hits_ms(Ecn::Ect, 5).first(), Some(&105));
+    }
+
+    /// A queue of one packet is no queue, however slow the link.
+    #[test]
+    fn one_packet_may_wait_for_ever() {
+        let mut queue = spec().build(place()).unwrap();
+        let mut dropped = Vec::new();
+        for s in 0..10 {
+            queue.enqueue(packet(s, Ecn::NotEct), Time::from_secs(s.into()), &mut dropped);
+            if s > 0 {
+                assert!(queue.dequeue(Time::from_secs(s.into()), &mut dropped).is_some());
+            }
+        }
+        assert!(dropped.is_empty());
+    }
+
+    /// 30 packets at once at time zero: at 6 ms they have waited too long, from 106 ms on for an interval.
+    #[test]
+    fn what_cannot_be_marked_is_dropped_and_the_next_one_leaves() {
+        let mut queue = spec().build(place()).unwrap();
+        let mut dropped = Vec::new();
+        (0..30).for_each(|number| queue.enqueue(packet(number, Ecn::NotEct), Time::ZERO, &mut dropped));
+        let left = [6, 105, 106].map(|ms| queue.dequeue(Time::from_ms(ms), &mut dropped).map(|packet| packet.number));
+        assert_eq!(left, [Some(0), Some(1), Some(3)]);
+        assert_eq!(dropped.iter().map(|packet| packet.number).collect::<Vec<_>>(), [2]);
+        assert_eq!(queue.backlog().packets, 26);
+    }
+
+    /// Three hits, a pause of 1 s, and late again: two of the three are remembered; after 16 intervals none.
+    #[test]
+    fn hitting_begins_where_it_ended_a_short_time_ago() {
+        for (pause_ms, count) in [(1000, 2), (1600, 1)] {
+            let next = Time::from_ms(1000);
+            let mut control = Control { mode: Mode::Leave, next, count: 3, first_count: 1 };
+            control.begin(next + Time::from_ms(pause_ms), Time::from_ms(100));
+            assert_eq!(control.count, count, "{pause_ms} ms");
+        }
+    }
+
+    #[test]
+    fn the_limit_drops_what_comes() {
+        let mut queue = Spec { limit_packets: Some(2), ..spec() }.build(place()).unwrap();
+        let mut dropped = Vec::new();
+        (0..3).for_each(|number| queue.enqueue(packet(number, Ecn::Ect), Time::ZERO, &mut dropped));
+        assert_eq!((dropped.len(), queue.backlog().packets), (1, 2));
+    }
+}

@@ -1,0 +1,326 @@
+//! RED (random early detection): the longer the queue is on average, the likelier a packet is marked or dropped.
+//! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions
+//! on Networking 1(4), 1993; marks instead of drops as RFC 3168, 7 allows. The queue is counted in packets.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked};
+use crate::dice::{Chance, Dice};
+use crate::packet::{Ecn, Packet};
+use crate::run::Switch;
+use crate::time::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "red",
+    idea: "The longer the queue is on average, the likelier a packet is marked or dropped.",
+    source: "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993",
+};
+
+/// A packet as the paper counts idle time: as many as could have been transmitted.
+const PACKET_BITS: u64 = 8 * 1500;
+
+/// The paper's parameters and the limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// With a shorter average nothing happens. (Paper: `min_th`.)
+    pub min_packets: f64,
+    /// With at least this average, each packet is marked or dropped; twice `min_packets` or more is advised.
+    /// (Paper: `max_th`.)
+    pub max_packets: f64,
+    /// Weight of the latest queue length in the average. (Paper: `w_q`.)
+    #[serde(default = "weight")]
+    pub weight: f64,
+    /// Probability just below `max_packets`, before the count since the last one raises it. (Paper: `max_p`.)
+    #[serde(default = "max_probability")]
+    pub max_probability: f64,
+    /// Whether packets that can be marked are marked instead of dropped.
+    #[serde(default = "on")]
+    pub ecn: Switch,
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+/// 0.002 (paper: section X, and the default of ns).
+fn weight() -> f64 {
+    0.002
+}
+
+/// 1/50 (paper: section XI, and the default of Linux's `tc`).
+fn max_probability() -> f64 {
+    0.02
+}
+
+fn on() -> Switch {
+    Switch::On
+}
+
+impl Spec {
+    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+        let Spec { min_packets, max_packets, weight, max_probability, .. } = *self;
+        if !(min_packets.is_finite() && min_packets >= 0.0) {
+            return Err(format!("min_packets: {min_packets} packets; give 0 or more"));
+        }
+        if !(max_packets.is_finite() && max_packets > min_packets) {
+            return Err(format!("max_packets: {max_packets} packets; give more than min_packets, {min_packets}"));
+        }
+        if !(weight > 0.0 && weight <= 1.0) {
+            return Err(format!("weight: {weight}; give more than 0 and at most 1"));
+        }
+        if !(0.0..=1.0).contains(&max_probability) {
+            return Err(format!("max_probability: {max_probability}; give 0 to 1"));
+        }
+        Ok(Box::new(Red {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            limit: Limit::new(self.limit_packets, self.limit_bytes)?,
+            settings: self.clone(),
+            packet_ns: (PACKET_BITS * 1_000_000_000 / place.rate_bit_per_s).max(1),
+            dice: Dice::new(place.seed, ENTRY.name),
+            average: 0.0,
+            since: None,
+            empty_since: Some(Time::ZERO),
+            marked: 0,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Red {
+    waiting: VecDeque<Packet>,
+    bytes: u64,
+    limit: Limit,
+    settings: Spec,
+    /// Time that a packet takes to transmit. (Paper: `s`.)
+    packet_ns: u64,
+    dice: Dice,
+    /// Average queue length, in packets. (Paper: `avg`.)
+    average: f64,
+    /// Packets since the last one that was marked or dropped; `None` while the average is below `min_packets`.
+    /// (Paper: `count`, -1 for `None`.)
+    since: Option<u32>,
+    /// When the queue became empty; `None` while it is not. (Paper: `q_time`.)
+    empty_since: Option<Time>,
+    marked: u64,
+}
+
+/// What becomes of a packet that comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Pass,
+    /// Marked, or dropped if it cannot be.
+    Hit,
+}
+
+impl Red {
+    /// Takes the queue length into the average. A queue that was empty counts as a zero for each packet that
+    /// could have been transmitted.
+    #[expect(clippy::cast_precision_loss, reason = "a queue is shorter than 2^53 packets")]
+    fn update_average(&mut self, now: Time) {
+        let kept = 1.0 - self.settings.weight;
+        if let Some(since) = self.empty_since.replace(now) {
+            self.average *= power(kept, now.since(since).ns() / self.packet_ns);
+        } else {
+            self.empty_since = None;
+            self.average = kept * self.average + self.settings.weight * self.waiting.len() as f64;
+        }
+    }
+
+    fn judge(&mut self) -> Fate {
+        let Spec { min_packets, max_packets, max_probability, .. } = self.settings;
+        if self.average < min_packets {
+            self.since = None;
+            return Fate::Pass;
+        }
+        let since = self.since.map_or(0, |since| since.saturating_add(1));
+        let hit = self.average >= max_packets || {
+            let p_b = max_probability * (self.average - min_packets) / (max_packets - min_packets);
+            self.dice.happens(spread(p_b, since))
+        };
+        self.since = Some(if hit { 0 } else { since });
+        if hit { Fate::Hit } else { Fate::Pass }
+    }
+}
+
+/// `p_b / (1 - count p_b)`: makes the number of packets between two hits uniform, from 1 to 1 / `p_b`.
+fn spread(p_b: f64, count: u32) -> Chance {
+    let rest = 1.0 - f64::from(count) * p_b;
+    let p_a = if rest > p_b { p_b / rest } else { 1.0 };
+    Chance::new(p_a).expect("p_b is a probability and less than the rest")
+}
+
+/// `base` to the power of `exponent` by squaring, the same on every platform.
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut product = 1.0;
+    while exponent > 0 && product > 0.0 {
+        if exponent & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    product
+}
+
+impl Queue for Red {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
+        self.update_average(now);
+        let fate = self.judge();
+        let marks = self.settings.ecn == Switch::On && can_be_marked(&packet);
+        let is_given_up = fate == Fate::Hit && !marks;
+        if is_given_up || !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
+            dropped.push(packet);
+            return;
+        }
+        if fate == Fate::Hit {
+            packet.ecn = Ecn::Ce;
+            self.marked += 1;
+        }
+        self.empty_since = None;
+        self.bytes += u64::from(packet.size_bytes);
+        self.waiting.push_back(packet);
+    }
+
+    fn dequeue(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        let Some(packet) = self.waiting.pop_front() else {
+            self.empty_since.get_or_insert(now);
+            return None;
+        };
+        self.bytes -= u64::from(packet.size_bytes);
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
+    }
+
+    fn marked_packets(&self) -> u64 {
+        self.marked
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.waiting.iter().for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{marks_and_drops, packet, place};
+    use super::*;
+
+    fn spec() -> Spec {
+        Spec {
+            min_packets: 5.0,
+            max_packets: 15.0,
+            weight: weight(),
+            max_probability: max_probability(),
+            ecn: Switch::On,
+            limit_packets: None,
+            limit_bytes: None,
+        }
+    }
+
+    /// A packet takes a millisecond.
+    fn red(spec: &Spec) -> Red {
+        Red {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            limit: Limit::new(None, None).unwrap(),
+            settings: spec.clone(),
+            packet_ns: 1_000_000,
+            dice: Dice::new(1, "test"),
+            average: 0.0,
+            since: None,
+            empty_since: None,
+            marked: 0,
+        }
+    }
+
+    /// How many of 100 000 packets are hit at an average of so many packets.
+    fn hits(average: f64) -> usize {
+        let mut red = red(&spec());
+        red.average = average;
+        (0..100_000).filter(|_| red.judge() == Fate::Hit).count()
+    }
+
+    /// Half way `p_b` is 0.01: the gap between hits is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
+    /// its deviation is 29, that of the number 29 / 50.5 × sqrt(1980) = 26; five of those.
+    #[test]
+    fn between_the_thresholds_hits_come_at_uniform_gaps() {
+        assert_eq!((hits(4.99), hits(15.0)), (0, 100_000));
+        let hits = hits(10.0);
+        assert!((1850..=2110).contains(&hits), "{hits}");
+    }
+
+    /// 1 / `p_b` = 100: no gap is longer.
+    #[test]
+    fn no_gap_is_longer_than_the_inverse_of_the_probability() {
+        let mut red = red(&spec());
+        red.average = 10.0;
+        let mut gap = 0;
+        for _ in 0..10_000 {
+            gap = if red.judge() == Fate::Hit { 0 } else { gap + 1 };
+            assert!(gap < 100);
+        }
+    }
+
+    /// 10 packets wait: 0.998 × 2 + 0.002 × 10.
+    #[test]
+    fn the_average_moves_by_its_weight() {
+        let mut red = red(&spec());
+        red.average = 2.0;
+        (0..10).for_each(|number| red.waiting.push_back(packet(number, Ecn::Ect)));
+        red.update_average(Time::from_ms(5));
+        assert!((red.average - 2.016).abs() < 1e-12, "{}", red.average);
+    }
+
+    /// 100 packets could have been transmitted: 0.998^100 = 0.8186.
+    #[test]
+    fn an_idle_link_lets_the_average_fall() {
+        let mut red = red(&spec());
+        (red.average, red.empty_since) = (10.0, Some(Time::from_ms(50)));
+        red.update_average(Time::from_ms(150));
+        assert!((red.average - 8.186).abs() < 1e-3, "{}", red.average);
+        red.update_average(Time::from_ms(150));
+        assert!((red.average - 8.186).abs() < 1e-3, "idle time counts once");
+    }
+
+    #[test]
+    fn what_can_be_marked_is_marked_and_the_rest_dropped() {
+        for (ecn, offered, expected) in [
+            (Switch::On, Ecn::Ect, (vec![0], vec![])),
+            (Switch::On, Ecn::NotEct, (vec![], vec![0])),
+            (Switch::Off, Ecn::Ect, (vec![], vec![0])),
+        ] {
+            let mut red = red(&Spec { ecn, ..spec() });
+            red.average = 20.0;
+            assert_eq!(marks_and_drops(&mut red, [packet(0, offered)].into_iter()), expected);
+        }
+    }
+
+    #[test]
+    fn power_is_that_of_repeated_multiplication() {
+        let slow = (0..37).fold(1.0, |product, _| product * 0.998);
+        assert!((power(0.998, 37) - slow).abs() < 1e-12);
+        assert!((power(0.5, 0) - 1.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        for (spec, field) in [
+            (Spec { min_packets: -1.0, ..spec() }, "min_packets"),
+            (Spec { max_packets: 5.0, ..spec() }, "max_packets"),
+            (Spec { weight: 0.0, ..spec() }, "weight"),
+            (Spec { max_probability: 1.5, ..spec() }, "max_probability"),
+        ] {
+            let error = spec.build(place()).unwrap_err();
+            assert!(error.starts_with(field), "{error}");
+        }
+    }
+}

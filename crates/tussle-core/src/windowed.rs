@@ -1,0 +1,86 @@
+//! The best value of a sliding window, by the three best samples of its thirds.
+//!
+//! Source: K. Nichols' windowed filter, as described in draft-cardwell-iccrg-bbr-congestion-control-00, 4.1.
+
+/// The greatest of the values taken in lately; for the smallest, wrap them in [`std::cmp::Reverse`].
+///
+/// It may say less than the true maximum of the window for up to a quarter of it, never more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowedMax<T> {
+    /// Best, best since then, best since that; `(at, value)`.
+    best: [(u64, T); 3],
+}
+
+impl<T: Copy + PartialOrd> WindowedMax<T> {
+    /// Knows only `value`, taken at `at`.
+    pub(crate) fn new(value: T, at: u64) -> WindowedMax<T> {
+        WindowedMax { best: [(at, value); 3] }
+    }
+
+    pub(crate) fn get(&self) -> T {
+        self.best[0].1
+    }
+
+    /// Takes `value` in at `at`, and forgets what is older than `window`, in the unit of `at`.
+    #[inline]
+    pub(crate) fn update(&mut self, value: T, at: u64, window: u64) {
+        let sample = (at, value);
+        let best = &mut self.best;
+        if value >= best[0].1 || at - best[2].0 > window {
+            *best = [sample; 3];
+            return;
+        }
+        if value >= best[1].1 {
+            best[1] = sample;
+            best[2] = sample;
+        } else if value >= best[2].1 {
+            best[2] = sample;
+        }
+        let age = at - best[0].0;
+        if age > window {
+            *best = [best[1], best[2], sample];
+            if at - best[0].0 > window {
+                *best = [best[1], best[2], sample];
+            }
+        } else if best[1].0 == best[0].0 && age > window / 4 {
+            best[1] = sample;
+            best[2] = sample;
+        } else if best[2].0 == best[1].0 && age > window / 2 {
+            best[2] = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_maximum_is_forgotten_after_its_window() {
+        let mut max = WindowedMax::new(100, 0);
+        for at in 1..=11 {
+            max.update(50, at, 10);
+            assert_eq!(max.get(), if at <= 10 { 100 } else { 50 }, "at {at}");
+        }
+    }
+
+    /// 100 at 0, 80 at 6, 50 else: 80 follows 100 at 11, and is itself forgotten at 17.
+    #[test]
+    fn the_second_best_takes_over() {
+        let mut max = WindowedMax::new(100, 0);
+        let seen: Vec<_> = (1..=17)
+            .map(|at| {
+                max.update(if at == 6 { 80 } else { 50 }, at, 10);
+                max.get()
+            })
+            .collect();
+        assert_eq!((seen[9], seen[10], seen[15], seen[16]), (100, 80, 80, 50));
+    }
+
+    #[test]
+    fn a_greater_value_counts_at_once() {
+        let mut max = WindowedMax::new(100, 0);
+        max.update(101, 1, 10);
+        assert_eq!(max.get(), 101);
+    }
+}

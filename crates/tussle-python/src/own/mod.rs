@@ -1,0 +1,399 @@
+//! Users' own algorithms, in Python: a `CongestionControl` whose hooks call Python methods.
+//!
+//! Hooks cannot fail, Python can. What goes wrong is kept in the [`Ledger`], the algorithm is Reno from
+//! then on, and whoever simulates looks into the ledger often.
+
+mod views;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::Instant;
+
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tussle_core::cc::{CongestionControl, EcnMode, Knobs, Needs, Recovery};
+use tussle_core::run::{MAX_WINDOW_PACKETS, Switch};
+use tussle_core::table::{Column, Table, Values};
+use tussle_core::tcp::{Ack, Cause, Flow, State};
+use tussle_core::time::Time;
+
+use self::views::{Access, Whole, shown, ssthresh};
+pub(crate) use self::views::{AckView, FlowView, KnobsView};
+
+pyo3::create_exception!(
+    tussle._core,
+    HookError,
+    pyo3::exceptions::PyRuntimeError,
+    "A hook of a user's own algorithm failed; its cause is the exception that the hook raised, if it did."
+);
+
+/// A hook, by the place of its method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hook {
+    Start,
+    Restart,
+    Sample,
+    Ack,
+    Congestion,
+    Reduced,
+    State,
+    Undo,
+    Internals,
+}
+
+/// The names of the methods, in the order of [`Hook`].
+const HOOKS: [&str; 9] = [
+    "on_start",
+    "on_restart",
+    "on_sample",
+    "on_ack",
+    "on_congestion",
+    "on_reduced",
+    "on_state",
+    "on_undo",
+    "internals",
+];
+
+impl Hook {
+    fn name(self) -> &'static str {
+        HOOKS[self as usize]
+    }
+}
+
+/// The algorithm of one flow, as Python hands it over (`tussle.own_algorithms.Loaded`).
+#[derive(Debug, FromPyObject)]
+pub(crate) struct Given {
+    name: String,
+    /// Bound methods by the name of the hook; Reno stands in for the others.
+    hooks: HashMap<String, Py<PyAny>>,
+    recovery: String,
+    ecn: String,
+    pacing: String,
+}
+
+/// The algorithms that a run brings along, by the name of their flow.
+pub(crate) type GivenByFlow = BTreeMap<String, Given>;
+
+/// What became of an algorithm: its cost, and what went wrong.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    algorithm: String,
+    flow: String,
+    acks: AtomicU64,
+    in_hooks_ns: AtomicU64,
+    failure: OnceLock<Failure>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    hook: Hook,
+    at: Time,
+    error: PyErr,
+}
+
+impl Ledger {
+    /// The failure as what is to be raised, once there is one.
+    pub(crate) fn error(&self, py: Python<'_>) -> Option<PyErr> {
+        let Failure { hook, at, error } = self.failure.get()?;
+        let error = error.clone_ref(py);
+        if !error.is_instance_of::<PyException>(py) {
+            return Some(error); // Ctrl-C
+        }
+        let place = format!("{} of {} at {at}", hook.name(), self.flow);
+        let by_the_user = error.traceback(py).is_some();
+        let message = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
+        let what = if by_the_user {
+            let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+            if message.is_empty() { kind } else { format!("{kind}: {message}") }
+        } else {
+            message
+        };
+        let raised = HookError::new_err(format!("{}, {place}: {what}", self.algorithm));
+        if by_the_user {
+            let note = format!("in {place} of simulated time");
+            // An exception without notes is still an exception.
+            drop(error.value(py).call_method1("add_note", (note,)));
+            raised.set_cause(py, Some(error));
+        }
+        Some(raised)
+    }
+}
+
+/// What the hooks of each flow cost, by the wall clock.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run are below 2^53")]
+pub(crate) fn costs(ledgers: &[Arc<Ledger>]) -> Table {
+    let column = |name: &str, values| Column { name: name.to_owned(), values };
+    let algorithms = ledgers.iter().map(|ledger| ledger.algorithm.clone()).collect();
+    let acks = ledgers.iter().map(|ledger| ledger.acks.load(Ordering::Relaxed)).collect();
+    let in_hooks_s =
+        ledgers.iter().map(|ledger| ledger.in_hooks_ns.load(Ordering::Relaxed) as f64 / 1e9).collect();
+    Table {
+        name: "costs",
+        columns: vec![
+            column("algorithm", Values::Text(algorithms)),
+            column("acks", Values::U64(acks)),
+            column("in_hooks_s", Values::F64(in_hooks_s)),
+        ],
+    }
+}
+
+/// A user's algorithm at work for one flow.
+#[derive(Debug)]
+pub(crate) struct OwnAlgorithm {
+    methods: [Option<Py<PyAny>>; HOOKS.len()],
+    needs: Needs,
+    ack: Py<AckView>,
+    flow: Py<FlowView>,
+    knobs: Py<KnobsView>,
+    /// `(ack, flow, knobs)`
+    with_ack: Py<PyTuple>,
+    /// `(flow, knobs)`
+    without_ack: Py<PyTuple>,
+    /// The instant of the last ACK, once the connection is established.
+    now: Option<Time>,
+    ledger: Arc<Ledger>,
+}
+
+/// What a hook is about, beside the flow.
+#[derive(Clone, Copy, Debug)]
+enum Subject<'a> {
+    Nothing,
+    Ack(&'a Ack),
+    Named(&'static str),
+}
+
+impl OwnAlgorithm {
+    /// The algorithm of the flow of that name, with a seed for its dice.
+    ///
+    /// # Errors
+    /// It asks the sender for something that does not exist.
+    pub(crate) fn new(py: Python<'_>, given: &Given, (flow, seed): (&str, u64)) -> PyResult<OwnAlgorithm> {
+        let needs = Needs {
+            recovery: one_of(
+                (&given.name, "recovery"),
+                &given.recovery,
+                &[("prr", Recovery::Prr), ("own", Recovery::Own)],
+            )?,
+            ecn: one_of(
+                (&given.name, "ecn"),
+                &given.ecn,
+                &[("off", EcnMode::Off), ("classic", EcnMode::Classic), ("per-packet", EcnMode::PerPacket)],
+            )?,
+            pacing: one_of(
+                (&given.name, "pacing"),
+                &given.pacing,
+                &[("off", Switch::Off), ("on", Switch::On)],
+            )?,
+        };
+        let ledger = Ledger {
+            algorithm: given.name.clone(),
+            flow: flow.to_owned(),
+            acks: AtomicU64::new(0),
+            in_hooks_ns: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        };
+        let ack = Py::new(py, AckView(Ack::default()))?;
+        let flow = Py::new(py, FlowView { flow: Flow::new(1, 1), seed })?;
+        let knobs = Py::new(py, KnobsView { knobs: Knobs::default(), access: Access::Read })?;
+        Ok(OwnAlgorithm {
+            methods: HOOKS.map(|hook| given.hooks.get(hook).map(|method| method.clone_ref(py))),
+            needs,
+            with_ack: (&ack, &flow, &knobs).into_pyobject(py)?.unbind(),
+            without_ack: (&flow, &knobs).into_pyobject(py)?.unbind(),
+            ack,
+            flow,
+            knobs,
+            now: None,
+            ledger: Arc::new(ledger),
+        })
+    }
+
+    pub(crate) fn ledger(&self) -> Arc<Ledger> {
+        Arc::clone(&self.ledger)
+    }
+
+    /// What `act` makes of the user's method; `None` if there is none to call, or it failed.
+    fn perform<T>(
+        &self,
+        (hook, at): (Hook, Time),
+        act: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let method = self.methods[hook as usize].as_ref()?;
+        if self.ledger.failure.get().is_some() {
+            return None;
+        }
+        #[expect(clippy::disallowed_methods, reason = "the cost is told to people, and never in results")]
+        let clock = Instant::now;
+        let before = clock();
+        // Whoever simulates is attached already, which makes this cheap.
+        let result = Python::attach(|py| act(py, method));
+        let spent_ns = u64::try_from(before.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.ledger.in_hooks_ns.fetch_add(spent_ns, Ordering::Relaxed);
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                // Only the first failure counts, and there is no second: the method is not called again.
+                drop(self.ledger.failure.set(Failure { hook, at, error }));
+                None
+            }
+        }
+    }
+
+    /// Shows the method the flow and the knobs, and calls it.
+    fn call<'py>(
+        &self,
+        (py, method): (Python<'py>, &Py<PyAny>),
+        subject: Subject<'_>,
+        (flow, knobs, access): (&Flow, &Knobs, Access),
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.flow.bind(py).borrow_mut().flow.clone_from(flow);
+        {
+            let mut view = self.knobs.bind(py).borrow_mut();
+            view.knobs.clone_from(knobs);
+            view.access = access;
+        }
+        let method = method.bind(py);
+        match subject {
+            Subject::Nothing => method.call1(self.without_ack.bind(py)),
+            Subject::Ack(ack) => {
+                self.ack.bind(py).borrow_mut().0 = *ack;
+                method.call1(self.with_ack.bind(py))
+            }
+            Subject::Named(name) => method.call1((name, &self.flow, &self.knobs)),
+        }
+    }
+
+    /// Calls a hook that may turn the knobs; `None`: it is Reno's turn.
+    fn turn(&self, hook: Hook, subject: Subject<'_>, (flow, knobs): (&Flow, &mut Knobs)) -> Option<()> {
+        let turned = self.perform((hook, flow.now), |py, method| {
+            let returned = self.call((py, method), subject, (flow, knobs, Access::Turn))?;
+            if !returned.is_none() {
+                let what = shown(&returned);
+                return Err(PyTypeError::new_err(format!(
+                    "returned {what}; {} returns nothing, it turns the knobs",
+                    hook.name()
+                )));
+            }
+            Ok(self.knobs.bind(py).borrow().knobs.clone())
+        })?;
+        *knobs = turned;
+        Some(())
+    }
+
+    /// Calls a hook that returns a window; `None`: it is Reno's turn.
+    fn window(
+        &self,
+        (hook, wanted): (Hook, Whole),
+        subject: Subject<'_>,
+        (flow, knobs): (&Flow, &Knobs),
+    ) -> Option<u32> {
+        self.perform((hook, flow.now), |py, method| {
+            let returned = self.call((py, method), subject, (flow, knobs, Access::Read))?;
+            wanted.of(&returned)
+        })
+    }
+}
+
+impl CongestionControl for OwnAlgorithm {
+    fn name(&self) -> &str {
+        &self.ledger.algorithm
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.now = Some(flow.now);
+        self.turn(Hook::Start, Subject::Nothing, (flow, knobs));
+    }
+
+    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.turn(Hook::Restart, Subject::Nothing, (flow, knobs));
+    }
+
+    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        self.now = Some(flow.now);
+        self.ledger.acks.fetch_add(1, Ordering::Relaxed);
+        self.turn(Hook::Sample, Subject::Ack(ack), (flow, knobs));
+    }
+
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        self.turn(Hook::Ack, Subject::Ack(ack), (flow, knobs))
+            .unwrap_or_else(|| knobs.grow_like_reno(ack.delivered, flow));
+    }
+
+    fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
+        let cause = Subject::Named(match cause {
+            Cause::Loss => "loss",
+            Cause::Timeout => "timeout",
+            Cause::Ecn => "ecn",
+        });
+        self.window((Hook::Congestion, ssthresh("the ssthresh that it returned")), cause, (flow, knobs))
+            .unwrap_or_else(|| (knobs.cwnd / 2).max(2))
+    }
+
+    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
+        self.turn(Hook::State, Subject::Named(next.name()), (flow, knobs));
+    }
+
+    fn on_reduced(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.turn(Hook::Reduced, Subject::Nothing, (flow, knobs));
+    }
+
+    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+        let wanted = Whole { what: "the window that it returned", least: 1, most: MAX_WINDOW_PACKETS };
+        self.window((Hook::Undo, wanted), Subject::Nothing, (flow, knobs))
+            .unwrap_or_else(|| knobs.cwnd.max(flow.prior_cwnd))
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        // Before it has started it knows nothing.
+        let Some(now) = self.now else { return };
+        let quantities = self.perform((Hook::Internals, now), |py, method| {
+            let returned = method.bind(py).call0()?;
+            let Ok(quantities) = returned.cast::<PyDict>() else {
+                let what = shown(&returned);
+                return Err(PyTypeError::new_err(format!(
+                    "returned {what}; return a dict of numbers by their names"
+                )));
+            };
+            quantities.iter().map(|item| quantity(&item)).collect::<PyResult<Vec<_>>>()
+        });
+        for (name, value) in quantities.unwrap_or_default() {
+            record(name, value);
+        }
+    }
+}
+
+/// Name and value of an inner quantity; None, as a value that is not known, is NaN.
+fn quantity((name, value): &(Bound<'_, PyAny>, Bound<'_, PyAny>)) -> PyResult<(&'static str, f64)> {
+    let Ok(text) = name.extract::<String>() else {
+        return Err(PyTypeError::new_err(format!("{} is no name; give text", shown(name))));
+    };
+    let number = if value.is_none() { Ok(f64::NAN) } else { value.extract::<f64>() };
+    let number = number.map_err(|_| {
+        PyTypeError::new_err(format!("{text} is {}; give a number, or None while it has none", shown(value)))
+    })?;
+    Ok((kept(text), number))
+}
+
+/// The name as text that lives for ever: each is kept once, however many runs there are.
+fn kept(name: String) -> &'static str {
+    static NAMES: LazyLock<Mutex<BTreeMap<String, &'static str>>> = LazyLock::new(Mutex::default);
+    let mut names = NAMES.lock().expect("nothing in here panics");
+    names.entry(name.clone()).or_insert_with(|| name.leak())
+}
+
+/// The meaning of a word that an algorithm has for `what`.
+fn one_of<T: Copy>((algorithm, what): (&str, &str), given: &str, known: &[(&str, T)]) -> PyResult<T> {
+    known.iter().find(|(name, _)| *name == given).map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        PyValueError::new_err(format!(
+            "{algorithm}: its `{what}` is \"{given}\"; give one of {}",
+            names.join(", ")
+        ))
+    })
+}

@@ -1,0 +1,407 @@
+//! What hooks written in Python see: an ACK and a flow to read, and knobs to turn.
+//!
+//! A flow has one object of each, filled anew before each call: making objects costs more than copying
+//! numbers.
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use tussle_core::cc::Knobs;
+use tussle_core::run::MAX_WINDOW_PACKETS;
+use tussle_core::tcp::{self, Echo, Limit};
+
+/// What one ACK told the sender. Read-only; it shows the latest ACK, so copy the numbers that you keep.
+#[derive(Debug)]
+#[pyclass(name = "Ack", module = "tussle.algorithm")]
+pub(crate) struct AckView(pub(super) tcp::Ack);
+
+#[pymethods]
+impl AckView {
+    /// Packets newly acknowledged cumulatively.
+    #[getter]
+    fn acked(&self) -> u32 {
+        self.0.acked
+    }
+
+    /// Packets newly reported by SACK.
+    #[getter]
+    fn sacked(&self) -> u32 {
+        self.0.sacked
+    }
+
+    /// Packets newly known to have arrived, by either.
+    #[getter]
+    fn delivered(&self) -> u32 {
+        self.0.delivered
+    }
+
+    /// Packets newly judged lost; known in `on_ack`, 0 in `on_sample`.
+    #[getter]
+    fn lost(&self) -> u32 {
+        self.0.lost
+    }
+
+    /// Raw round-trip time of the newest packet acknowledged, in µs; None unless one was sent only once.
+    #[getter]
+    fn rtt_us(&self) -> Option<u32> {
+        self.0.rtt_us
+    }
+
+    /// Packets delivered while the newest of them was in flight.
+    #[getter]
+    fn in_flight(&self) -> u32 {
+        self.0.in_flight
+    }
+
+    /// The receiver's clock when it sent this ACK, in ms (the timestamp of RFC 7323).
+    #[getter]
+    fn ts_val_ms(&self) -> u32 {
+        self.0.ts_val_ms
+    }
+
+    /// The sender's clock when it sent the packet that caused the ACK, in ms: its delay on the way there is
+    /// `ts_val_ms - ts_echo_ms`.
+    #[getter]
+    fn ts_echo_ms(&self) -> u32 {
+        self.0.ts_echo_ms
+    }
+
+    /// Whether the receiver echoed a congestion mark (ECN).
+    #[getter]
+    fn marked(&self) -> bool {
+        self.0.echo == Echo::Marked
+    }
+
+    /// Packets delivered over `rate_interval_us`, a measurement of the delivery rate; None if it is not valid.
+    #[getter]
+    fn rate_delivered(&self) -> Option<u32> {
+        self.0.rate.delivered
+    }
+
+    /// The longer of the time that the packets took to send and to be acknowledged, in µs.
+    #[getter]
+    fn rate_interval_us(&self) -> u64 {
+        self.0.rate.interval_us
+    }
+
+    /// `flow.delivered` when the newest packet acknowledged was sent.
+    #[getter]
+    fn prior_delivered(&self) -> u32 {
+        self.0.rate.prior_delivered
+    }
+
+    /// Packets in flight before this ACK.
+    #[getter]
+    fn prior_in_flight(&self) -> u32 {
+        self.0.rate.prior_in_flight
+    }
+
+    /// Whether the application, rather than the network, limited that flight.
+    #[getter]
+    fn application_limited(&self) -> bool {
+        self.0.rate.limit == Limit::Application
+    }
+}
+
+/// The sender. Read-only; it shows the present, so copy the numbers that you keep.
+///
+/// Packets are counted from 0, and each carries `mss_bytes` of payload.
+#[derive(Debug)]
+#[pyclass(name = "Flow", module = "tussle.algorithm")]
+pub(crate) struct FlowView {
+    pub(super) flow: tcp::Flow,
+    pub(super) seed: u64,
+}
+
+#[pymethods]
+impl FlowView {
+    /// Simulated time since the start of the run, in µs.
+    #[getter]
+    fn now_us(&self) -> u64 {
+        self.flow.now.us()
+    }
+
+    /// Seed for dice, such as `random.Random(flow.seed)`: another one for each flow and repetition.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Payload of a full packet.
+    #[getter]
+    fn mss_bytes(&self) -> u32 {
+        self.flow.mss_bytes
+    }
+
+    /// First packet not cumulatively acknowledged.
+    #[getter]
+    fn una(&self) -> u32 {
+        self.flow.una
+    }
+
+    /// First packet never sent. A round trip is over when `una` has passed what `nxt` was at its start.
+    #[getter]
+    fn nxt(&self) -> u32 {
+        self.flow.nxt
+    }
+
+    /// Packets sent and not cumulatively acknowledged.
+    #[getter]
+    fn packets_out(&self) -> u32 {
+        self.flow.packets_out()
+    }
+
+    /// Packets thought to be in the network (RFC 6675's pipe).
+    #[getter]
+    fn in_flight(&self) -> u32 {
+        self.flow.in_flight()
+    }
+
+    /// Packets above `una` that SACK reported as arrived.
+    #[getter]
+    fn sacked_out(&self) -> u32 {
+        self.flow.sacked_out
+    }
+
+    /// Packets held to be lost and not yet known to have arrived.
+    #[getter]
+    fn lost_out(&self) -> u32 {
+        self.flow.lost_out
+    }
+
+    /// Retransmitted packets whose arrival is not yet known.
+    #[getter]
+    fn retrans_out(&self) -> u32 {
+        self.flow.retrans_out
+    }
+
+    /// Where recovery stands: "open", "disorder", "cwr", "recovery" or "loss".
+    #[getter]
+    fn state(&self) -> &'static str {
+        self.flow.state.name()
+    }
+
+    /// `nxt` when the current recovery or reduction began.
+    #[getter]
+    fn high_seq(&self) -> u32 {
+        self.flow.high_seq
+    }
+
+    /// The window before the last reduction, in packets.
+    #[getter]
+    fn prior_cwnd(&self) -> u32 {
+        self.flow.prior_cwnd
+    }
+
+    /// Smoothed round-trip time, in µs; None before the first.
+    #[getter]
+    fn srtt_us(&self) -> Option<u32> {
+        self.flow.rtt.srtt_us()
+    }
+
+    /// Smallest round-trip time of the last 300 s, in µs; None before the first.
+    #[getter]
+    fn min_rtt_us(&self) -> Option<u32> {
+        self.flow.rtt.min_us()
+    }
+
+    /// The last raw round-trip time, in µs; None before the first.
+    #[getter]
+    fn latest_rtt_us(&self) -> Option<u32> {
+        self.flow.rtt.latest_us()
+    }
+
+    /// Packets known to have arrived so far, each once; the connection's SYN counts as one.
+    #[getter]
+    fn delivered(&self) -> u32 {
+        self.flow.delivered
+    }
+
+    /// Those of them that were acknowledged with an echoed mark.
+    #[getter]
+    fn delivered_marked(&self) -> u32 {
+        self.flow.delivered_marked
+    }
+
+    /// Packets judged lost so far.
+    #[getter]
+    fn lost(&self) -> u32 {
+        self.flow.lost
+    }
+
+    /// When a packet was last sent, in µs.
+    #[getter]
+    fn last_sent_us(&self) -> u64 {
+        self.flow.last_sent.us()
+    }
+
+    /// Whether the window, rather than the application or the receiver, limited the last flight.
+    fn cwnd_limited(&self, knobs: &KnobsView) -> bool {
+        self.flow.cwnd_limited(&knobs.knobs)
+    }
+}
+
+/// Whether a hook may turn the knobs, or returns what the sender then sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Turn,
+    Read,
+}
+
+/// All that an algorithm may turn, and arithmetic that algorithms share.
+///
+/// In `on_congestion` and `on_undo` they are read-only: the sender sets what the hook returns.
+#[derive(Debug)]
+#[pyclass(name = "Knobs", module = "tussle.algorithm")]
+pub(crate) struct KnobsView {
+    pub(super) knobs: Knobs,
+    pub(super) access: Access,
+}
+
+impl KnobsView {
+    /// The knobs, if the hook may turn them.
+    fn turned(&mut self) -> PyResult<&mut Knobs> {
+        match self.access {
+            Access::Turn => Ok(&mut self.knobs),
+            Access::Read => {
+                Err(PyAttributeError::new_err("the knobs are read-only in a hook that returns a window"))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl KnobsView {
+    /// Congestion window, in packets.
+    #[getter]
+    fn cwnd(&self) -> u32 {
+        self.knobs.cwnd
+    }
+
+    #[setter]
+    fn set_cwnd(&mut self, packets: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.turned()?.cwnd = Whole { what: "cwnd", least: 1, most: MAX_WINDOW_PACKETS }.of(packets)?;
+        Ok(())
+    }
+
+    /// Slow-start threshold, in packets; very large before any congestion, see `has_ssthresh`.
+    #[getter]
+    fn ssthresh(&self) -> u32 {
+        self.knobs.ssthresh
+    }
+
+    #[setter]
+    fn set_ssthresh(&mut self, packets: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.turned()?.ssthresh = ssthresh("ssthresh").of(packets)?;
+        Ok(())
+    }
+
+    /// The pacing rate that the algorithm wants; None: the sender's own. It is kept only if the flow paces:
+    /// see `Algorithm.pacing`.
+    #[getter]
+    fn pacing_bit_per_s(&self) -> Option<u64> {
+        self.knobs.pacing_bit_per_s
+    }
+
+    #[setter]
+    fn set_pacing_bit_per_s(&mut self, rate: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.turned()?.pacing_bit_per_s = if rate.is_none() { None } else { Some(pacing_rate(rate)?) };
+        Ok(())
+    }
+
+    /// Whether the window is below ssthresh.
+    #[getter]
+    fn in_slow_start(&self) -> bool {
+        self.knobs.in_slow_start()
+    }
+
+    /// Whether any congestion has set ssthresh.
+    #[getter]
+    fn has_ssthresh(&self) -> bool {
+        self.knobs.has_ssthresh()
+    }
+
+    /// Grow by one packet for each packet delivered, up to ssthresh; return the packets delivered that are
+    /// left for congestion avoidance.
+    fn slow_start(&mut self, delivered: u32) -> PyResult<u32> {
+        Ok(self.turned()?.slow_start(delivered))
+    }
+
+    /// Grow by one packet for each `per` packets delivered, counting over calls.
+    fn additive(&mut self, per: &Bound<'_, PyAny>, delivered: u32) -> PyResult<()> {
+        let per = Whole { what: "per", least: 1, most: u32::MAX }.of(per)?;
+        self.turned()?.additive(per, delivered);
+        Ok(())
+    }
+
+    /// Slow start, if the window is in it; return the packets delivered that are left for congestion
+    /// avoidance, or None if it is not its turn, or the window is not what limits the flow.
+    fn past_slow_start(&mut self, delivered: u32, flow: &FlowView) -> PyResult<Option<u32>> {
+        Ok(self.turned()?.past_slow_start(delivered, &flow.flow))
+    }
+
+    /// Reno: slow start, then one packet a round trip.
+    fn grow_like_reno(&mut self, delivered: u32, flow: &FlowView) -> PyResult<()> {
+        self.turned()?.grow_like_reno(delivered, &flow.flow);
+        Ok(())
+    }
+
+    /// Ask the sender to reduce the window as for an ECN mark, after this ACK: it calls `on_congestion`.
+    fn request_reduction(&mut self) -> PyResult<()> {
+        self.turned()?.request_reduction();
+        Ok(())
+    }
+}
+
+/// A whole number that something takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole {
+    pub(super) what: &'static str,
+    pub(super) least: u32,
+    pub(super) most: u32,
+}
+
+/// What a slow-start threshold may be: a window below 2 packets cannot grow out of delayed ACKs.
+pub(super) fn ssthresh(what: &'static str) -> Whole {
+    Whole { what, least: 2, most: Knobs::default().ssthresh }
+}
+
+impl Whole {
+    /// The number, or an error that says which ones there are.
+    pub(super) fn of(self, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let Whole { what, least, most } = self;
+        let wanted = format!("give a whole number of packets from {least} to {most}");
+        let Ok(number) = value.extract::<i128>() else {
+            return Err(PyTypeError::new_err(format!("{what} is {}; {wanted}", shown(value))));
+        };
+        u32::try_from(number)
+            .ok()
+            .filter(|packets| (least..=most).contains(packets))
+            .ok_or_else(|| PyValueError::new_err(format!("{what} is {number}; {wanted}")))
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "the rate is checked, and no one counts single bits in it"
+)]
+fn pacing_rate(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let rate: f64 = value.extract().unwrap_or(f64::NAN);
+    if (1.0..=MAX_PACING_BIT_PER_S as f64).contains(&rate) {
+        return Ok(rate as u64);
+    }
+    let wanted = format!("give a number from 1 to {MAX_PACING_BIT_PER_S}, or None");
+    Err(PyValueError::new_err(format!("pacing_bit_per_s is {}; {wanted}", shown(value))))
+}
+
+/// Far above any link.
+const MAX_PACING_BIT_PER_S: u64 = 1_000_000_000_000_000;
+
+/// A value as an error shows it.
+pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
+    const MOST: usize = 60;
+    let text =
+        value.repr().map_or_else(|_| "a value that cannot be shown".to_owned(), |text| text.to_string());
+    if text.chars().count() <= MOST { text } else { text.chars().take(MOST).chain(['…']).collect() }
+}

@@ -1,0 +1,246 @@
+"""Users' own algorithms: from a name like `mine.py:Mine` to an object for a flow.
+
+The file is executed anew for each run, so that what one run leaves behind in it cannot change another, and
+results do not depend on which process executes which run.
+"""
+
+import hashlib
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+from tussle.algorithm import Algorithm
+from tussle.catalog import catalog
+from tussle.errors import TussleError, shown, unknown
+
+_REFERENCE = re.compile(r"(?P<file>.+\.py):(?P<class_name>[^\W\d]\w*)")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
+_ARGUMENTS = {
+    name: list(inspect.signature(hook).parameters)[1:]
+    for name, hook in vars(Algorithm).items()
+    if inspect.isfunction(hook)
+}
+"""The arguments of each hook after `self`."""
+
+
+class Reference(NamedTuple):
+    """A class in a file."""
+
+    file: Path
+    class_name: str
+
+    @classmethod
+    def parse(cls, written: str) -> "Reference | None":
+        """Return the file and class that `mine.py:Mine` names; None if it is no such name."""
+        match = _REFERENCE.fullmatch(written)
+        return cls(Path(match["file"]), match["class_name"]) if match else None
+
+    def beside(self, folder: Path) -> "Reference":
+        """Return the file in `folder`, if it is there: else the same, seen from the current folder."""
+        there = folder / self.file
+        return Reference(there, self.class_name) if there.is_file() else self
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.class_name}"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The algorithm of a flow, as the bridge takes it over."""
+
+    name: str
+    """What tables call it."""
+    hooks: Mapping[str, Callable[..., object]]
+    """Its methods, by the name of the hook; Reno stands in for the others."""
+    recovery: str
+    ecn: str
+    pacing: str
+
+
+def is_own(algorithm: str) -> bool:
+    """Tell whether the name is of a class in a Python file."""
+    return Reference.parse(algorithm) is not None
+
+
+def files_sha256(algorithms: Iterable[str]) -> dict[str, str]:
+    """Return the digest of each Python file that the algorithms are in; raises TussleError without it.
+
+    What a file imports is not part of its digest.
+    """
+    references = filter(None, map(Reference.parse, algorithms))
+    return {
+        str(reference.file): hashlib.sha256(_source(reference)).hexdigest()
+        for reference in sorted(set(references))
+    }
+
+
+def load(run: Mapping[str, Any]) -> dict[str, Loaded]:
+    """Return an algorithm for each flow that has one of the users' own, by the flow's name.
+
+    Raises TussleError, with the traceback where a mistake in the file is to blame.
+    """
+    modules: dict[Path, ModuleType] = {}
+    loaded: dict[str, Loaded] = {}
+    written: dict[str, str] = {}
+    for flow in run["flows"]:
+        reference = Reference.parse(flow["algorithm"])
+        if reference is None:
+            continue
+        if reference.file not in modules:
+            modules[reference.file] = _module(reference)
+        one = _made(reference, _class(reference, modules[reference.file]), flow["parameters"])
+        other = written.setdefault(one.name, str(reference))
+        if other != str(reference):
+            raise TussleError(
+                f"{other} and {reference} are both called {one.name}; give one of them another `name`"
+            )
+        loaded[flow["name"]] = one
+    return loaded
+
+
+def _source(reference: Reference) -> bytes:
+    try:
+        return reference.file.read_bytes()
+    except OSError as error:
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        raise TussleError(
+            f"algorithm {reference}: {reason}; the file is looked for beside the scenario, then in the "
+            "current folder"
+        ) from None
+
+
+@lru_cache(maxsize=64)
+def _code(source: bytes, file: str) -> CodeType:
+    return compile(source, file, "exec", dont_inherit=True)
+
+
+def _module(reference: Reference) -> ModuleType:
+    """Execute the file."""
+    source = _source(reference)
+    module = ModuleType(str(reference.file))  # no name that an import could ask for
+    module.__file__ = str(reference.file)
+    with _imports_beside(reference.file), _blaming(f"algorithm {reference}: loading it"):
+        # Dataclasses look up the module of their class.
+        sys.modules[module.__name__] = module
+        exec(_code(source, str(reference.file)), vars(module))  # noqa: S102 (users execute their own file)
+    return module
+
+
+@contextmanager
+def _imports_beside(file: Path) -> Iterator[None]:
+    """Let the file import what stands beside it, as `python FILE` does."""
+    folder = str(file.parent.absolute())
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+
+
+@contextmanager
+def _blaming(what: str) -> Iterator[None]:
+    """Turn an exception of the user's code into a sentence, below its traceback."""
+    try:
+        yield
+    except Exception as error:
+        details = user_traceback(error)
+        raise TussleError(f"{what} raised {_said(error)}", details) from error
+
+
+def _said(error: BaseException) -> str:
+    kind, message = type(error).__name__, str(error)
+    return f"{kind}: {message}" if message else kind
+
+
+def user_traceback(error: BaseException) -> str:
+    """Return the traceback of an exception from where it left our code."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))
+
+
+def _class(reference: Reference, module: ModuleType) -> type:
+    found = vars(module).get(reference.class_name)
+    if isinstance(found, type):
+        return found
+    if found is not None:
+        kind = type(found).__name__
+        raise TussleError(f"algorithm {reference}: {reference.class_name} is a {kind}; name a class")
+    classes = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    if not classes:
+        raise TussleError(f"algorithm {reference}: {reference.file} defines no class; write one")
+    raise TussleError(f"algorithm {reference}: {unknown('class', reference.class_name, classes)}")
+
+
+def _made(reference: Reference, cls: type, parameters: Mapping[str, int]) -> Loaded:
+    """Make the object for a flow, once all that can be known of its class is right."""
+    name = _name(reference, cls)
+    defined = _defined(reference, cls)
+    try:
+        inspect.signature(cls).bind(**parameters)
+    except TypeError as error:
+        given = ", ".join(f"{key} = {value}" for key, value in parameters.items()) or "without parameters"
+        raise TussleError(f"algorithm {reference} cannot be made with {given}: {error}") from None
+    with _blaming(f"algorithm {reference}: making it"):
+        made = cls(**parameters)
+    hooks = {hook: getattr(made, hook) for hook in defined}
+    for hook, method in hooks.items():
+        _check_arguments(f"algorithm {reference}: {hook}", method, _ARGUMENTS[hook])
+    needs = {
+        need: str(getattr(cls, need, getattr(Algorithm, need))) for need in ("recovery", "ecn", "pacing")
+    }
+    return Loaded(name, hooks, **needs)
+
+
+def _name(reference: Reference, cls: type) -> str:
+    given = getattr(cls, "name", None)
+    if given is None:
+        return f"{reference.file.name}:{reference.class_name}"
+    if not isinstance(given, str) or not _NAME.fullmatch(given):
+        raise TussleError(
+            f"algorithm {reference}: its `name` is {shown(given)}; give up to 64 letters, digits, dots, "
+            "colons, dashes and underscores"
+        )
+    if given in catalog().algorithms:
+        raise TussleError(f"algorithm {reference}: its `name` is {given}, which is an algorithm of Tussle")
+    return given
+
+
+def _defined(reference: Reference, cls: type) -> list[str]:
+    """Return the hooks that the class defines; what looks like a hook and is none would never be called."""
+    for attribute in dir(cls):
+        if attribute.startswith("on_") and attribute not in _ARGUMENTS:
+            raise TussleError(f"algorithm {reference}: {unknown('hook', attribute, _ARGUMENTS)}")
+    return [
+        hook
+        for hook in _ARGUMENTS
+        if (found := getattr(cls, hook, None)) is not None and found is not getattr(Algorithm, hook)
+    ]
+
+
+def _check_arguments(what: str, method: object, arguments: list[str]) -> None:
+    if not callable(method):
+        raise TussleError(f"{what} is {shown(method)}; write a method")
+    try:
+        signature = inspect.signature(method)
+    except ValueError:  # written in C, which does not tell
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        takes = ", ".join(["self", *signature.parameters])
+        wanted = ", ".join(["self", *arguments])
+        raise TussleError(f"{what} takes ({takes}); write it with ({wanted})") from None
