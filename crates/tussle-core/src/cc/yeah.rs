@@ -46,18 +46,13 @@ struct Yeah {
 }
 
 /// What the last round trip decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     /// Scalable TCP.
+    #[default]
     Fast,
     /// Reno, for so many round trips in a row.
     Slow { rounds: u32 },
-}
-
-impl Default for Mode {
-    fn default() -> Mode {
-        Mode::Fast
-    }
 }
 
 /// What is believed of Reno flows at the same bottleneck.
