@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 mod bandwidth;
 mod bbr;
+mod bbr3;
 mod bic;
 mod cdg;
 mod copa;
@@ -51,6 +52,7 @@ pub const REGISTRY: &[Entry] = &[
     westwood::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr3::ENTRY,
     cdg::ENTRY,
     dctcp::ENTRY,
     ledbat::ENTRY,
