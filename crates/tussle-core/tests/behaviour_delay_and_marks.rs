@@ -57,6 +57,14 @@ fn lp_yields_to_reno() {
     }
 }
 
+/// With one packet in flight the receiver waits 40 ms before it acknowledges, and with two it does not: the
+/// forward delay seems to swing between 25 and 65 ms, and indicates congestion although the queue is empty.
+#[test]
+fn lp_mistakes_delayed_acks_for_a_queue_on_an_idle_link() {
+    let (rtt_ms, used) = alone("lp", Dumbbell::with_buffer_percent(10_000_000, 50, 100));
+    assert!(rtt_ms > 50.0 + 20.0 && used < 0.1, "{rtt_ms} ms, {used} used");
+}
+
 /// Packets a round trip that a flow carries over an idle link of 100 Mbit/s and 50 ms that loses at random.
 fn packets_per_rtt(algorithm: &str, probability: f64) -> f64 {
     let half_ns = 25 * NS_PER_MS;

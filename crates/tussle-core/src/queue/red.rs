@@ -249,7 +249,7 @@ mod tests {
         (0..100_000).filter(|_| red.judge() == Fate::Hit).count()
     }
 
-    /// Half way p_b is 0.01: the gap between hits is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
+    /// Half way `p_b` is 0.01: the gap between hits is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
     /// its deviation is 29, that of the number 29 / 50.5 × sqrt(1980) = 26; five of those.
     #[test]
     fn between_the_thresholds_hits_come_at_uniform_gaps() {
@@ -258,7 +258,7 @@ mod tests {
         assert!((1850..=2110).contains(&hits), "{hits}");
     }
 
-    /// 1 / p_b = 100: no gap is longer.
+    /// 1 / `p_b` = 100: no gap is longer.
     #[test]
     fn no_gap_is_longer_than_the_inverse_of_the_probability() {
         let mut red = red(&spec());
