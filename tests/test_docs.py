@@ -28,6 +28,7 @@ MODULES = sorted(file for file in (ROOT / "python").rglob("*.py") if ">>>" in fi
 BLOCK = re.compile(r"^```(console|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"[0-9][0-9.]*")
+NAMED = re.compile(r"# [\w-]+\.py\n")
 SKIPPED = "…"
 
 
@@ -38,7 +39,7 @@ def name_of(file: Path) -> str:
 @pytest.mark.parametrize("page", EXECUTED, ids=name_of)
 def test_every_example_of_a_page_runs_and_shows_what_the_page_says(page, tmp_path):
     for kind, text in BLOCK.findall(page.read_text("utf-8")):
-        if kind == "toml":
+        if kind == "toml" or NAMED.match(text):
             write_or_compare(text, tmp_path)
         elif kind == "python":
             result = execute([sys.executable, "-c", text], tmp_path)

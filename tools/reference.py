@@ -1,6 +1,8 @@
 """Write docs/reference from the code: `python tools/reference.py`, or with `--check` only compare."""
 
 import argparse
+import ast
+import inspect
 import json
 import sys
 import tomllib
@@ -10,8 +12,9 @@ from typing import Any
 
 import typer.main
 
+import python_types
 import rust_types
-from tussle import units
+from tussle import _core, algorithm, units
 from tussle.catalog import catalog
 from tussle.cli import app
 from tussle.dataset import FORMAT, TABLES
@@ -190,6 +193,34 @@ def _algorithms() -> str:
     return _page("Algorithms", lead, *blocks)
 
 
+def _own_algorithms() -> str:
+    source = ast.parse(Path(algorithm.__file__).read_text("utf-8"))
+    base = next(each for each in source.body if isinstance(each, ast.ClassDef))
+    stub = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text("utf-8"))
+    of_class = list(python_types.members(base))
+    blocks = []
+    for view in (algorithm.Ack, algorithm.Flow, algorithm.Knobs):
+        shown = _members(python_types.visible(view, stub))
+        blocks += [f"## {view.__name__}", inspect.cleandoc(view.__doc__ or ""), shown]
+    return _page(
+        "Your own algorithms",
+        "What a class in Python may define, and what its hooks see: the module `tussle.algorithm`. "
+        "[Your own algorithm](../tutorial/your-own-algorithm.md) is an example.",
+        ast.get_docstring(source) or "",
+        "## Algorithm",
+        ast.get_docstring(base) or "",
+        _members(each for each in of_class if each.is_hook),
+        _members(each for each in of_class if not each.is_hook),
+        "## What hooks are told in a word",
+        _members(python_types.members(source)),
+        *blocks,
+    )
+
+
+def _members(members: Iterable[python_types.Member]) -> str:
+    return _table(["", ""], ((f"`{each.name}{each.written}`", each.about) for each in members))
+
+
 def _queues() -> str:
     rows = [(f"`{each['name']}`", each["idea"], each["source"]) for each in catalog().queues.values()]
     return _page("Queues", "What `queue.kind` in a scenario may name.", _table(["queue", "", "source"], rows))
@@ -297,6 +328,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "scenarios.md": _scenarios,
     "profiles.md": _profiles,
     "algorithms.md": _algorithms,
+    "own-algorithms.md": _own_algorithms,
     "queues.md": _queues,
     "deviations.md": _deviations,
     "metrics.md": _metrics,

@@ -22,6 +22,8 @@ impl Gain {
 
 impl Bandwidth {
     pub(super) const ZERO: Bandwidth = Bandwidth(0);
+    /// More than any that is measured.
+    pub(super) const UNBOUNDED: Bandwidth = Bandwidth(u32::MAX);
 
     /// `packets` in `us`, rounded down.
     pub(super) fn new(packets: u32, us: u64) -> Bandwidth {

@@ -88,7 +88,7 @@ const EXP: [u64; 16] = [
 ];
 
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "Linux's switches, each read by its name")]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches, each a parameter of Linux")]
 struct Settings {
     backoff_beta: u32,
     backoff_factor: u32,

@@ -3,7 +3,9 @@
 //! Source: Kuzmanovic and Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", IEEE
 //! INFOCOM, 2003. Agrees with: Linux 6.1 `lp`, which estimates how fast the receiver's clock of timestamps goes,
 //! lets the inference phase last for three of the RTTs that timestamps tell, and measures the smallest and the
-//! largest delay anew at each indication; the first delay is one. Departs: see docs/deviations/lp.toml (1 entry).
+//! largest delay anew at each indication; the first delay is one. A window of one packet makes the receiver
+//! delay its ACKs, which looks like a queue that comes and goes: Linux's LP may stay there on an idle link.
+//! Departs: see docs/deviations/lp.toml (1 entry).
 
 use super::{CongestionControl, Entry, Knobs};
 use crate::packet::timestamp_ms;

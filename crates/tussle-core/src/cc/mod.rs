@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 mod bandwidth;
 mod bbr;
+mod bbr3;
 mod bic;
 mod cdg;
 mod copa;
@@ -33,7 +34,7 @@ mod yeah;
 pub use knobs::Knobs;
 
 use crate::run::Switch;
-use crate::tcp::{Ack, Cause, Flow, State};
+use crate::tcp::{Ack, Cause, Flow, Lost, State};
 
 /// Every algorithm, in the order in which lists show them.
 pub const REGISTRY: &[Entry] = &[
@@ -51,6 +52,7 @@ pub const REGISTRY: &[Entry] = &[
     westwood::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr3::ENTRY,
     cdg::ENTRY,
     dctcp::ENTRY,
     ledbat::ENTRY,
@@ -93,6 +95,9 @@ pub trait CongestionControl: Debug + Send {
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
         (knobs.cwnd / 2).max(2)
     }
+
+    /// A packet was judged lost; in order of judgement, before [`CongestionControl::on_congestion`] is asked.
+    fn on_lost(&mut self, _lost: &Lost, _flow: &Flow, _knobs: &mut Knobs) {}
 
     /// The sender enters `next`; `flow.state` is still the state it leaves.
     fn on_state(&mut self, _next: State, _flow: &Flow, _knobs: &mut Knobs) {}

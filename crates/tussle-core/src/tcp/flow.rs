@@ -142,6 +142,11 @@ impl Flow {
         self.usage.cwnd_limited(knobs)
     }
 
+    /// Whether the window was full at some time in the last flight (Linux: `is_cwnd_limited`).
+    pub fn cwnd_filled(&self) -> bool {
+        self.usage.filled()
+    }
+
     /// Timer ticks since the start of the run, the clock of several algorithms (Linux: `jiffies`).
     pub fn jiffies(&self) -> u32 {
         self.jiffies_at(self.now)
@@ -218,7 +223,24 @@ pub struct RateSample {
     pub prior_delivered: u32,
     /// Packets in flight before this ACK.
     pub prior_in_flight: u32,
+    /// Packets in flight when the newest packet acknowledged was sent, with it.
+    pub tx_in_flight: u32,
+    /// Packets judged lost since then.
+    pub lost: u32,
     /// Whether the application limited that flight.
+    pub limit: Limit,
+}
+
+/// A packet that was judged lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Which one.
+    pub number: u32,
+    /// Packets in flight when it was last sent, with it.
+    pub in_flight: u32,
+    /// Packets judged lost since then, with it.
+    pub lost: u32,
+    /// What limited its flight.
     pub limit: Limit,
 }
 

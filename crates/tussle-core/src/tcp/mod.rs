@@ -20,7 +20,7 @@ mod timer;
 mod undo;
 mod usage;
 
-pub use flow::{Ack, Cause, Echo, Flow, Header, Limit, RateSample, State};
+pub use flow::{Ack, Cause, Echo, Flow, Header, Limit, Lost, RateSample, State};
 pub use output::{Notice, Outbox};
 pub(crate) use pacer::window_rate_bit_per_s;
 pub use receiver::{Receiver, ReceiverSetup};

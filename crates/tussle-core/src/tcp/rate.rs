@@ -22,6 +22,9 @@ struct Newest {
     /// `flow.delivered`, and when that was, as of its transmission.
     prior_delivered: u32,
     prior_delivered_at_us: u64,
+    /// `flow.lost` and `flow.in_flight()` as of its transmission.
+    prior_lost: u32,
+    tx_in_flight: u32,
     sending_us: u64,
     limit: Limit,
 }
@@ -40,6 +43,8 @@ impl RateEstimator {
             delivered_at_us: flow.delivered_at_us,
             flight_start_us: self.flight_start_us,
             delivered: flow.delivered,
+            lost: flow.lost,
+            in_flight: flow.in_flight() + 1,
             ..Sent::default()
         };
         if self.application_limited_to.is_some() { sent.limited_by_application() } else { sent }
@@ -61,8 +66,10 @@ impl RateEstimator {
                 number,
                 prior_delivered: sent.delivered,
                 prior_delivered_at_us: sent.delivered_at_us,
+                prior_lost: sent.lost,
+                tx_in_flight: sent.in_flight,
                 sending_us: sent.at_us.saturating_sub(sent.flight_start_us),
-                limit: if sent.was_limited_by_application() { Limit::Application } else { Limit::Network },
+                limit: sent.limit(),
             });
         }
     }
@@ -94,6 +101,8 @@ impl RateEstimator {
             interval_us,
             prior_delivered: newest.prior_delivered,
             prior_in_flight: 0,
+            tx_in_flight: newest.tx_in_flight,
+            lost: flow.lost - newest.prior_lost,
             limit: newest.limit,
         }
     }
@@ -102,5 +111,58 @@ impl RateEstimator {
     pub(crate) fn on_application_limited(&mut self, flow: &mut Flow) {
         self.application_limited_to = Some(flow.delivered + flow.in_flight());
         flow.limit = Limit::Application;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::Scoreboard;
+    use super::*;
+    use crate::time::Time;
+
+    /// Packets 0 to 9 are sent; 1 and 2 are judged lost, then 9 arrives.
+    #[test]
+    fn losses_and_samples_tell_what_was_in_flight_and_what_was_lost_since() {
+        let mut flow = Flow::new(250, 1448);
+        let (mut rate, mut board) = (RateEstimator::default(), Scoreboard::new());
+        for _ in 0..10 {
+            let sent = rate.on_send(&mut flow);
+            board.push(&mut flow, sent);
+        }
+        flow.now = Time::from_ms(10);
+        board.mark_lost(1, &mut flow);
+        board.mark_lost(2, &mut flow);
+        let told: Vec<_> =
+            board.newly_lost.iter().map(|lost| (lost.number, lost.in_flight, lost.lost)).collect();
+        assert_eq!(told, [(1, 2, 1), (2, 3, 2)]);
+        let sent = board.mark_sacked(9, &mut flow);
+        flow.delivered += 1;
+        rate.on_delivered(9, sent);
+        let sample = rate.sample(1, &mut flow);
+        assert_eq!((sample.tx_in_flight, sample.lost), (10, 2));
+    }
+
+    /// What was in flight when the limit was declared, 10 packets, does not count; what comes after does.
+    #[test]
+    fn a_declared_limit_ends_when_what_was_in_flight_is_delivered() {
+        let mut flow = Flow::new(250, 1448);
+        let (mut rate, mut board) = (RateEstimator::default(), Scoreboard::new());
+        let mut send = |rate: &mut RateEstimator, flow: &mut Flow| {
+            let sent = rate.on_send(flow);
+            board.push(flow, sent);
+            sent.limit()
+        };
+        assert_eq!(send(&mut rate, &mut flow), Limit::Network);
+        flow.nxt += 9;
+        rate.on_application_limited(&mut flow);
+        assert_eq!((flow.limit, send(&mut rate, &mut flow)), (Limit::Application, Limit::Application));
+        flow.delivered = 11;
+        rate.sample(11, &mut flow);
+        assert_eq!((flow.limit, send(&mut rate, &mut flow)), (Limit::Network, Limit::Network));
+    }
+
+    #[test]
+    fn what_is_kept_of_a_packet_is_small() {
+        assert!(size_of::<Sent>() <= 40, "{} bytes", size_of::<Sent>());
     }
 }

@@ -108,6 +108,14 @@ impl Sender {
             news.set_timer = false;
         }
         news.retransmission_lost |= self.flow.retrans_out < prior_retrans_out;
+        self.tell_losses();
+    }
+
+    /// Tells the algorithm what was judged lost.
+    fn tell_losses(&mut self) {
+        for lost in self.board.newly_lost.drain(..) {
+            self.cc.on_lost(&lost, &self.flow, &mut self.knobs);
+        }
     }
 
     /// The wait for packets that may only have been late is over.
@@ -116,6 +124,7 @@ impl Sender {
         let prior_in_flight = self.flow.in_flight();
         // Linux drops the wait for what is still too young here; the timeout takes over.
         let _ = self.rack.detect_losses(&mut self.board, &mut self.flow);
+        self.tell_losses();
         if self.flow.in_flight() != prior_in_flight {
             if self.flow.state != State::Recovery {
                 self.enter_recovery(Echo::Clear, out);
@@ -334,6 +343,7 @@ impl Sender {
         let rack = &self.rack;
         let clock = self.flow.now;
         self.board.mark_timed_out(&mut self.flow, |sent| rack.is_recent(sent, clock));
+        self.tell_losses();
         let first = self.flow.state == State::Loss && self.unanswered_timeouts == 0;
         if self.flow.state <= State::Disorder || self.flow.una >= self.flow.high_seq || first {
             self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.knobs));

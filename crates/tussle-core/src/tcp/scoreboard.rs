@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::flow::Flow;
+use super::flow::{Flow, Limit, Lost};
 use super::ranges::Ranges;
 use crate::packet::Block;
 
@@ -21,6 +21,10 @@ pub(crate) struct Sent {
     pub(crate) flight_start_us: u64,
     /// How many packets had been delivered then.
     pub(crate) delivered: u32,
+    /// How many had been judged lost then.
+    pub(crate) lost: u32,
+    /// How many were in flight then, with this one.
+    pub(crate) in_flight: u32,
     pub(super) tags: u8,
 }
 
@@ -54,8 +58,8 @@ impl Sent {
         self.has(EVER_RETRANSMITTED)
     }
 
-    pub(crate) fn was_limited_by_application(self) -> bool {
-        self.has(LIMITED_BY_APPLICATION)
+    pub(crate) fn limit(self) -> Limit {
+        if self.has(LIMITED_BY_APPLICATION) { Limit::Application } else { Limit::Network }
     }
 
     pub(crate) fn limited_by_application(mut self) -> Sent {
@@ -90,6 +94,8 @@ pub(crate) struct Scoreboard {
     timed_out_to: u32,
     /// Retransmissions that RACK may still judge.
     retransmissions: VecDeque<Retransmission>,
+    /// What was judged lost and not yet told to the algorithm.
+    pub(super) newly_lost: Vec<Lost>,
 }
 
 impl Scoreboard {
@@ -101,6 +107,7 @@ impl Scoreboard {
             first_unjudged: 0,
             timed_out_to: 0,
             retransmissions: VecDeque::new(),
+            newly_lost: Vec::new(),
         }
     }
 
@@ -215,6 +222,13 @@ impl Scoreboard {
             flow.lost_out += 1;
         }
         flow.lost += 1;
+        let sent = *sent;
+        self.newly_lost.push(Lost {
+            number,
+            in_flight: sent.in_flight,
+            lost: flow.lost - sent.lost,
+            limit: sent.limit(),
+        });
         self.retransmit_from = self.retransmit_from.min(number);
     }
 

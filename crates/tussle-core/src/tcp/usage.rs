@@ -43,6 +43,11 @@ impl WindowUse {
         self.limited || (knobs.in_slow_start() && knobs.cwnd < 2 * self.max_packets_out)
     }
 
+    /// Whether the window was the limit at some time in the last flight.
+    pub(crate) fn filled(&self) -> bool {
+        self.limited
+    }
+
     /// The window was set at `now`.
     #[inline]
     pub(crate) fn on_window_set(&mut self, now: Time) {
@@ -123,5 +128,23 @@ pub(crate) fn current_ssthresh(flow: &Flow, knobs: &Knobs) -> u32 {
         knobs.ssthresh
     } else {
         knobs.ssthresh.max(knobs.cwnd / 2 + knobs.cwnd / 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The timeout is 1 s before any RTT sample.
+    #[test]
+    fn a_window_is_loose_after_a_timeout_in_which_it_was_not_filled() {
+        let mut flow = Flow { nxt: 10, ..Flow::new(250, 1448) };
+        let knobs = Knobs::new(100, 50);
+        for (ms, fit) in [(0, Fit::Tight), (999, Fit::Tight), (1000, Fit::Loose)] {
+            flow.now = Time::from_ms(ms);
+            assert_eq!(validate(&mut flow, &knobs, Bound::Other), fit, "after {ms} ms");
+        }
+        assert_eq!(validate(&mut flow, &knobs, Bound::Window), Fit::Tight);
+        assert!(flow.cwnd_filled());
     }
 }

@@ -51,6 +51,7 @@ impl Story {
             prior_delivered,
             limit: if self.flow.limit == Limit::Application { self.flow.limit } else { ack.rate.limit },
             prior_in_flight: self.flow.in_flight(),
+            ..RateSample::default()
         };
         self.flow.limit = Limit::Network;
         self.bbr.on_ack(&Ack { rate, ..ack }, &self.flow, &mut self.knobs);

@@ -1,0 +1,305 @@
+//! BBR version 3: send at the greatest rate delivered lately, with twice the data in flight that fits the path,
+//! but not more than what was found to be lost by more than 2 %.
+//! Like version 1 it probes for the bandwidth and the smallest RTT in turn; a loss between the probes also
+//! lowers the rate and the window for the moment.
+//! Source: Cardwell, Swett and Beshay (editors), "BBR Congestion Control", draft-ietf-ccwg-bbr-06, 6 July 2026;
+//! its names are in the comments. Agrees with: the draft; Linux 6.1 has no version 3.
+//! Departs: see docs/deviations/bbr3.toml (6 entries).
+
+mod aggregation;
+mod congestion;
+mod long_term;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use self::aggregation::Aggregation;
+use self::congestion::{Congestion, Undo};
+use self::long_term::LongTerm;
+use self::probe_bw::Cycle;
+use self::probe_rtt::MinRtt;
+use self::startup::FullPipe;
+use super::bandwidth::{Bandwidth, Gain};
+use super::{CongestionControl, Entry, Knobs, Needs, Recovery};
+use crate::dice::Dice;
+use crate::run::Switch;
+use crate::tcp::{Ack, Cause, Flow, Limit, Lost, State};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "bbr3",
+    idea: "BBR within bounds of rate and data in flight that losses teach it.",
+    source: "Cardwell, Swett and Beshay, draft-ietf-ccwg-bbr-06, 2026",
+    agrees_with: "draft-ietf-ccwg-bbr-06",
+    parameters: &[],
+    build: |_, seed| Box::new(Bbr3::new(seed)),
+};
+
+/// Smallest window, in packets. (`MinPipeCwnd`)
+const CWND_MIN: u32 = 4;
+/// No bound. (`Infinity`)
+const UNBOUNDED: u32 = u32::MAX;
+
+#[derive(Debug)]
+struct Bbr3 {
+    dice: Dice,
+    phase: Phase,
+    round: Round,
+    full_pipe: FullPipe,
+    cycle: Cycle,
+    /// The greatest rate of the previous cycle and of this one. (`max_bw_filter`)
+    max_bw: [Bandwidth; 2],
+    /// The rate to send at: the greatest one, within the short-term bound. (`bw`)
+    bw: Bandwidth,
+    congestion: Congestion,
+    long_term: LongTerm,
+    undo: Undo,
+    aggregation: Aggregation,
+    rtt: MinRtt,
+    /// The last window that neither recovery nor a probe for the RTT cut, in packets. (`prior_cwnd`)
+    prior_cwnd: u32,
+    /// The flow sends again after it was idle, and nothing was delivered since.
+    idle_restart: bool,
+    pacing_bytes_per_s: u64,
+}
+
+/// What the flow does. (`state`)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Double the rate each round trip.
+    Startup,
+    /// Empty the queue that this made.
+    Drain,
+    /// Send a little less than what is delivered.
+    Down,
+    /// Send as much as is delivered.
+    Cruise,
+    /// For a round trip send as much as the long-term bounds allow.
+    Refill,
+    /// Send more than was ever delivered.
+    Up,
+    /// Halve what is in flight, to see the RTT without a queue.
+    ProbeRtt,
+}
+
+impl Phase {
+    fn is_probe_bw(self) -> bool {
+        matches!(self, Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up)
+    }
+
+    /// Whether more is sent than may fit the path. (`IsProbingBW`)
+    fn accelerates(self) -> bool {
+        matches!(self, Phase::Startup | Phase::Refill | Phase::Up)
+    }
+
+    /// Rate and window, relative to the model: the startup rate is 4 ln 2 = 2.77, which doubles each round trip.
+    /// (5.6.1)
+    fn gains(self) -> (Gain, Gain) {
+        match self {
+            Phase::Startup => (Gain(256 * 277 / 100), Gain(512)),
+            Phase::Drain => (Gain(128), Gain(512)),
+            Phase::Down => (Gain(256 * 9 / 10), Gain(512)),
+            Phase::Cruise | Phase::Refill => (Gain::ONE, Gain(512)),
+            Phase::Up => (Gain(320), Gain(576)),
+            Phase::ProbeRtt => (Gain::ONE, Gain(128)),
+        }
+    }
+}
+
+/// A round trip counted in packets: it ends when a packet sent after its beginning is delivered. (5.5.1)
+#[derive(Debug, Default)]
+struct Round {
+    count: u64,
+    /// `flow.delivered` at its beginning.
+    delivered: u32,
+    /// Whether the ACK at hand began it.
+    started: bool,
+}
+
+impl Round {
+    /// (`StartRound`)
+    fn restart(&mut self, flow: &Flow) {
+        self.delivered = flow.delivered;
+    }
+}
+
+/// A delivery-rate sample that can be believed. (`RS`)
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    bw: Bandwidth,
+    delivered: u32,
+    prior_delivered: u32,
+    /// Packets in flight when the newest packet acknowledged was sent, and those lost since.
+    tx_in_flight: u32,
+    lost: u32,
+    limit: Limit,
+    newly_acked: u32,
+}
+
+impl Sample {
+    fn of(ack: &Ack) -> Option<Sample> {
+        let rate = &ack.rate;
+        let delivered = rate.delivered.filter(|_| rate.interval_us > 0)?;
+        Some(Sample {
+            bw: Bandwidth::new(delivered, rate.interval_us),
+            delivered,
+            prior_delivered: rate.prior_delivered,
+            tx_in_flight: rate.tx_in_flight,
+            lost: rate.lost,
+            limit: rate.limit,
+            newly_acked: ack.delivered,
+        })
+    }
+}
+
+impl Bbr3 {
+    fn new(seed: u64) -> Bbr3 {
+        Bbr3 {
+            dice: Dice::new(seed, ENTRY.name),
+            phase: Phase::Startup,
+            round: Round::default(),
+            full_pipe: FullPipe::default(),
+            cycle: Cycle::default(),
+            max_bw: [Bandwidth::ZERO; 2],
+            bw: Bandwidth::ZERO,
+            congestion: Congestion::default(),
+            long_term: LongTerm::default(),
+            undo: Undo::default(),
+            aggregation: Aggregation::default(),
+            rtt: MinRtt::default(),
+            prior_cwnd: 0,
+            idle_restart: false,
+            pacing_bytes_per_s: 0,
+        }
+    }
+
+    /// (`max_bw`)
+    fn max_bw(&self) -> Bandwidth {
+        self.max_bw[0].max(self.max_bw[1])
+    }
+
+    /// (`UpdateRound` and `UpdateMaxBw`)
+    fn update_max_bw(&mut self, sample: &Sample, flow: &Flow) {
+        self.round.started = sample.prior_delivered >= self.round.delivered;
+        if self.round.started {
+            self.round.restart(flow);
+            self.round.count += 1;
+            self.cycle.rounds_since_up += 1;
+        }
+        // The application's rate says nothing of the path, unless it shows more than was known.
+        if sample.limit == Limit::Network || sample.bw >= self.max_bw() {
+            self.max_bw[1] = self.max_bw[1].max(sample.bw);
+        }
+    }
+
+    /// A cycle of probing is over; one without samples does not count. (`AdvanceMaxBwFilter`)
+    fn advance_max_bw(&mut self) {
+        if self.max_bw[1] > Bandwidth::ZERO {
+            self.max_bw = [self.max_bw[1], Bandwidth::ZERO];
+        }
+    }
+
+    /// Each step builds on the one before. (`UpdateModelAndState`)
+    fn update_model(&mut self, sample: &Sample, flow: &Flow, knobs: &Knobs) {
+        self.update_latest(sample, flow);
+        self.update_max_bw(sample, flow);
+        self.adapt_to_congestion(knobs.cwnd);
+        self.update_aggregation(sample, flow, knobs.cwnd);
+        self.check_full_pipe(sample);
+        self.check_startup_done(sample, flow);
+        self.check_drain_done(flow);
+        self.update_cycle(sample, flow, knobs);
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { recovery: Recovery::Own, pacing: Switch::On, ..Needs::default() }
+    }
+
+    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.rtt.start(flow);
+        self.aggregation.restart(flow);
+        self.pace_by_initial_window(flow, knobs);
+    }
+
+    /// After idle the path is empty: what the model says may be sent at once, but not more. (5.4.1)
+    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        if flow.limit != Limit::Application {
+            return;
+        }
+        self.idle_restart = true;
+        self.aggregation.restart(flow);
+        if self.phase.is_probe_bw() {
+            self.pace(Gain::ONE, flow, knobs);
+        } else if self.phase == Phase::ProbeRtt {
+            self.leave_probe_rtt_when_done(flow, knobs);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        let sample = Sample::of(ack);
+        self.round.started = false;
+        if let Some(sample) = &sample {
+            self.update_model(sample, flow, knobs);
+        }
+        self.update_min_rtt(ack.rtt_us, flow);
+        self.check_probe_rtt(flow, knobs);
+        if ack.rate.interval_us > 0 {
+            self.idle_restart = false;
+        }
+        if let Some(sample) = &sample {
+            self.congestion.advance_latest(sample);
+        }
+        self.bw = self.max_bw().min(self.congestion.bw_bound);
+        self.pace(self.phase.gains().0, flow, knobs);
+        self.set_cwnd(ack.delivered, flow, knobs);
+    }
+
+    fn on_lost(&mut self, lost: &Lost, flow: &Flow, knobs: &mut Knobs) {
+        self.handle_lost(lost, flow, knobs);
+    }
+
+    /// A loss does not lower ssthresh; what it changes was changed when it was found.
+    fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
+        self.save_cwnd(flow, knobs);
+        if cause != Cause::Ecn {
+            self.note_loss(flow, knobs);
+        }
+        knobs.ssthresh
+    }
+
+    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
+        if next < State::Cwr {
+            self.undo.close();
+        }
+        if flow.state >= State::Recovery && next < State::Recovery {
+            knobs.cwnd = knobs.cwnd.max(self.prior_cwnd).min(knobs.cwnd_clamp);
+        }
+    }
+
+    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+        self.undo_losses(flow);
+        knobs.cwnd.max(self.prior_cwnd).min(knobs.cwnd_clamp)
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let bound = |packets: u32| if packets == UNBOUNDED { f64::NAN } else { f64::from(packets) };
+        let (pacing_gain, cwnd_gain) = self.phase.gains();
+        record("bw_packets_per_s", self.bw.packets_per_s());
+        record("max_bw_packets_per_s", self.max_bw().packets_per_s());
+        record("min_rtt_ms", self.rtt.min_us.map_or(f64::NAN, |us| f64::from(us) / 1e3));
+        record("pacing_gain", pacing_gain.to_f64());
+        record("cwnd_gain", cwnd_gain.to_f64());
+        record("extra_acked_packets", f64::from(self.aggregation.extra_acked()));
+        record("inflight_longterm_packets", bound(self.long_term.inflight));
+        record("inflight_shortterm_packets", bound(self.congestion.inflight_bound));
+    }
+}

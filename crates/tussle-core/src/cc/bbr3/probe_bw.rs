@@ -1,0 +1,151 @@
+//! Probing for bandwidth: down, cruise, refill, up. (5.3.3)
+
+use super::{Bbr3, Phase, Sample, UNBOUNDED};
+use crate::cc::Knobs;
+use crate::cc::bandwidth::Bandwidth;
+use crate::tcp::{Flow, Limit};
+
+/// Round trips between probes, at most: then a Reno flow over as many packets has as much time.
+const RENO_ROUNDS: u32 = 63;
+/// Time between probes, at least, in µs; up to a second more is thrown.
+const WAIT_US: u64 = 2_000_000;
+
+/// Where the cycle is.
+#[derive(Debug, Default)]
+pub(super) struct Cycle {
+    /// (`rounds_since_probe_up`)
+    pub(super) rounds_since_up: u32,
+    /// When it began, and how long it waits to probe, in µs. (`cycle_stamp`, `bw_probe_wait`)
+    began_us: u64,
+    pub(super) wait_us: u64,
+    pub(super) acks: AckPhase,
+}
+
+/// Which phase ACKs tell of: a round trip later than the phase itself. (`ack_phase`)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AckPhase {
+    #[default]
+    Init,
+    Refilling,
+    ProbeStarting,
+    ProbeFeedback,
+    ProbeStopping,
+}
+
+impl Bbr3 {
+    /// (`StartProbeBW_DOWN`)
+    pub(super) fn start_down(&mut self, flow: &Flow) {
+        self.congestion.reset_signals();
+        self.long_term.acked_per_packet = UNBOUNDED;
+        self.cycle = Cycle {
+            rounds_since_up: self.dice.below(2),
+            began_us: flow.now.us(),
+            wait_us: WAIT_US + u64::from(self.dice.below(1_000_001)),
+            acks: AckPhase::ProbeStopping,
+        };
+        self.round.restart(flow);
+        self.phase = Phase::Down;
+    }
+
+    /// (`StartProbeBW_CRUISE`)
+    pub(super) fn start_cruise(&mut self) {
+        self.phase = Phase::Cruise;
+    }
+
+    /// (`StartProbeBW_REFILL`)
+    pub(super) fn start_refill(&mut self, flow: &Flow) {
+        self.congestion.lift_bounds();
+        self.long_term.begin_probe();
+        self.cycle.acks = AckPhase::Refilling;
+        self.round.restart(flow);
+        self.phase = Phase::Refill;
+    }
+
+    /// (`StartProbeBW_UP`)
+    fn start_up(&mut self, bw: Bandwidth, flow: &Flow, cwnd: u32) {
+        self.cycle.acks = AckPhase::ProbeStarting;
+        self.round.restart(flow);
+        self.full_pipe.reset(bw);
+        self.phase = Phase::Up;
+        self.long_term.steepen(cwnd);
+    }
+
+    /// (`UpdateProbeBWCyclePhase`)
+    pub(super) fn update_cycle(&mut self, sample: &Sample, flow: &Flow, knobs: &Knobs) {
+        if !self.full_pipe.reached || self.follow_acks(sample, flow, knobs) == Decision::Taken {
+            return;
+        }
+        let phase = self.phase;
+        match phase {
+            Phase::Down | Phase::Cruise if self.is_time_to_probe(flow, knobs.cwnd) => self.start_refill(flow),
+            Phase::Down if self.is_time_to_cruise(flow) => self.start_cruise(),
+            Phase::Refill if self.round.started => {
+                self.long_term.probing = true;
+                self.start_up(sample.bw, flow, knobs.cwnd);
+            }
+            Phase::Up if self.is_time_to_go_down(sample.bw, flow, knobs.cwnd) => {
+                self.long_term.was_too_high = false;
+                self.start_down(flow);
+            }
+            _ => {}
+        }
+    }
+
+    /// (`AdaptLongTermModel`)
+    fn follow_acks(&mut self, sample: &Sample, flow: &Flow, knobs: &Knobs) -> Decision {
+        match self.cycle.acks {
+            AckPhase::ProbeStarting if self.round.started => self.cycle.acks = AckPhase::ProbeFeedback,
+            AckPhase::ProbeStopping if self.round.started => {
+                self.long_term.probing = false;
+                self.cycle.acks = AckPhase::Init;
+                if self.phase.is_probe_bw() && sample.limit == Limit::Network {
+                    self.advance_max_bw();
+                }
+                // A probe that stopped early did no harm: now a real one.
+                if self.phase.is_probe_bw()
+                    && self.long_term.was_precautionary
+                    && !self.long_term.was_too_high
+                {
+                    self.start_refill(flow);
+                    return Decision::Taken;
+                }
+            }
+            _ => {}
+        }
+        self.raise_long_term(sample, flow, knobs);
+        Decision::Open
+    }
+
+    /// (`IsTimeToProbeBW`)
+    fn is_time_to_probe(&self, flow: &Flow, cwnd: u32) -> bool {
+        let waited = flow.now.us() > self.cycle.began_us + self.cycle.wait_us;
+        waited || self.cycle.rounds_since_up >= self.target_inflight(cwnd).min(RENO_ROUNDS)
+    }
+
+    /// (`IsTimeToCruise`)
+    fn is_time_to_cruise(&self, flow: &Flow) -> bool {
+        let in_flight = flow.in_flight();
+        in_flight <= self.long_term.with_headroom() && in_flight <= self.inflight(self.max_bw(), flow)
+    }
+
+    /// (`IsTimeToGoDown`)
+    fn is_time_to_go_down(&mut self, bw: Bandwidth, flow: &Flow, cwnd: u32) -> bool {
+        if self.long_term.was_too_high && flow.in_flight() >= self.long_term.inflight {
+            self.long_term.was_precautionary = true;
+            return true;
+        }
+        if flow.cwnd_filled() && cwnd >= self.long_term.inflight {
+            // The bound, not the path, holds the rate down.
+            self.full_pipe.reset(bw);
+            return false;
+        }
+        self.full_pipe.now
+    }
+}
+
+/// Whether the next phase is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Taken,
+    Open,
+}

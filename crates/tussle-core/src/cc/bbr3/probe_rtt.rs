@@ -1,0 +1,106 @@
+//! Probing for the RTT: after five seconds without a smaller RTT, halve what is in flight for 200 ms. (5.3.4)
+
+use super::probe_bw::AckPhase;
+use super::{Bbr3, Phase};
+use crate::cc::Knobs;
+use crate::tcp::Flow;
+
+/// How long a smallest RTT is believed, in µs. (`MinRTTFilterLen`)
+const WINDOW_US: u64 = 10_000_000;
+/// How long until another is looked for. (`ProbeRTTInterval`)
+const INTERVAL_US: u64 = 5_000_000;
+/// How long less is in flight, at least; and at least one round trip. (`ProbeRTTDuration`)
+const DURATION_US: u64 = 200_000;
+
+/// The smallest RTT and how far a probe for it is. Instants are in µs.
+#[derive(Debug, Default)]
+pub(super) struct MinRtt {
+    /// In µs; `None` before the first sample. (`min_rtt`)
+    pub(super) min_us: Option<u32>,
+    min_at: u64,
+    /// The smallest of the last interval. (`probe_rtt_min_delay`)
+    recent_us: Option<u32>,
+    recent_at: u64,
+    /// (`probe_rtt_expired`)
+    expired: bool,
+    /// When a probe may end; `None` while too much is in flight. (`probe_rtt_done_stamp`)
+    ends: Option<u64>,
+    /// (`probe_rtt_round_done`)
+    round_done: bool,
+}
+
+impl MinRtt {
+    pub(super) fn start(&mut self, flow: &Flow) {
+        let at = flow.now.us();
+        *self = MinRtt { min_us: flow.rtt.srtt_us(), min_at: at, recent_at: at, ..MinRtt::default() };
+    }
+}
+
+impl Bbr3 {
+    /// (`UpdateMinRTT`)
+    pub(super) fn update_min_rtt(&mut self, rtt_us: Option<u32>, flow: &Flow) {
+        let now = flow.now.us();
+        let rtt = &mut self.rtt;
+        rtt.expired = now > rtt.recent_at + INTERVAL_US;
+        if let Some(rtt_us) = rtt_us
+            && (rtt.expired || rtt.recent_us.is_none_or(|recent_us| rtt_us < recent_us))
+        {
+            rtt.recent_us = Some(rtt_us);
+            rtt.recent_at = now;
+        }
+        let min_expired = now > rtt.min_at + WINDOW_US;
+        if let Some(recent_us) = rtt.recent_us
+            && (min_expired || rtt.min_us.is_none_or(|min_us| recent_us < min_us))
+        {
+            rtt.min_us = Some(recent_us);
+            rtt.min_at = rtt.recent_at;
+        }
+    }
+
+    /// (`CheckProbeRTT`)
+    pub(super) fn check_probe_rtt(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        if self.phase != Phase::ProbeRtt && self.rtt.expired && !self.idle_restart {
+            self.save_cwnd(flow, knobs);
+            self.phase = Phase::ProbeRtt;
+            self.rtt.ends = None;
+            self.cycle.acks = AckPhase::ProbeStopping;
+            self.round.restart(flow);
+        }
+        if self.phase == Phase::ProbeRtt {
+            self.go_on_probing_rtt(flow, knobs);
+        }
+    }
+
+    /// (`HandleProbeRTT`)
+    fn go_on_probing_rtt(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        // The rate of now is this probe's doing.
+        knobs.declare_application_limit();
+        if self.rtt.ends.is_some() {
+            self.rtt.round_done |= self.round.started;
+            if self.rtt.round_done {
+                self.leave_probe_rtt_when_done(flow, knobs);
+            }
+        } else if flow.in_flight() <= self.probe_rtt_cwnd() {
+            self.rtt.ends = Some(flow.now.us() + DURATION_US);
+            self.rtt.round_done = false;
+            self.round.restart(flow);
+        }
+    }
+
+    /// (`CheckProbeRTTDone` and `ExitProbeRTT`)
+    pub(super) fn leave_probe_rtt_when_done(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        if self.rtt.ends.is_none_or(|ends| flow.now.us() <= ends) {
+            return;
+        }
+        self.rtt.recent_at = flow.now.us();
+        knobs.cwnd = knobs.cwnd.max(self.prior_cwnd).min(knobs.cwnd_clamp);
+        self.congestion.lift_bounds();
+        if self.full_pipe.reached {
+            // What is in flight is below what fits already, so cruising can begin.
+            self.start_down(flow);
+            self.start_cruise();
+        } else {
+            self.enter_startup();
+        }
+    }
+}

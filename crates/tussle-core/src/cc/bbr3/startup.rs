@@ -1,0 +1,92 @@
+//! Startup and drain: double the rate until it grows no more or packets are lost, then empty the queue.
+
+use super::congestion::Interrupted;
+use super::{Bbr3, Phase, Sample};
+use crate::cc::bandwidth::{Bandwidth, Gain};
+use crate::tcp::{Flow, Limit, State};
+
+/// Growth of the rate in a round trip below which the pipe counts as full.
+const GROWTH: Gain = Gain(320);
+/// Round trips without that growth.
+const ROUNDS: u32 = 3;
+/// Ranges of packets lost in a round trip that end startup. (`StartupFullLossCnt`)
+const LOST_RANGES: u32 = 6;
+/// Round trips after which drain ends, whatever is in flight.
+const DRAIN_ROUNDS: u64 = 3;
+
+/// Whether the pipe is full.
+#[derive(Debug, Default)]
+pub(super) struct FullPipe {
+    /// It was once. (`full_bw_reached`)
+    pub(super) reached: bool,
+    /// It is since the last reset. (`full_bw_now`)
+    pub(super) now: bool,
+    /// The rate that must grow. (`full_bw`)
+    bw: Bandwidth,
+    /// Round trips in which it did not. (`full_bw_count`)
+    pub(super) rounds: u32,
+    /// The round trip in which drain began. (`drain_start_round`)
+    drain_start: u64,
+}
+
+impl FullPipe {
+    /// Looks again, for growth above `bw`. (`ResetFullBW`)
+    pub(super) fn reset(&mut self, bw: Bandwidth) {
+        (self.now, self.bw, self.rounds) = (false, bw, 0);
+    }
+}
+
+impl Bbr3 {
+    /// (`CheckFullBWReached`)
+    pub(super) fn check_full_pipe(&mut self, sample: &Sample) {
+        let pipe = &mut self.full_pipe;
+        if pipe.now || !self.round.started || sample.limit == Limit::Application {
+            return;
+        }
+        if sample.bw >= pipe.bw.times(GROWTH) {
+            pipe.reset(sample.bw);
+            return;
+        }
+        pipe.rounds += 1;
+        pipe.now = pipe.rounds >= ROUNDS;
+        pipe.reached |= pipe.now;
+    }
+
+    /// (`CheckStartupDone`)
+    pub(super) fn check_startup_done(&mut self, sample: &Sample, flow: &Flow) {
+        if self.phase == Phase::Startup && self.loses_too_much_in_startup(sample, flow) {
+            self.undo.interrupted = Interrupted::Startup;
+            self.full_pipe.reached = true;
+            self.long_term.inflight = self.bdp(self.bw).max(self.congestion.inflight_latest);
+        }
+        if self.phase == Phase::Startup && self.full_pipe.reached {
+            self.phase = Phase::Drain;
+            self.full_pipe.drain_start = self.round.count;
+        }
+        if self.congestion.round_start {
+            self.congestion.lost_ranges = 0;
+        }
+    }
+
+    /// After a whole round trip of recovery. (5.3.1.3, `CheckStartupHighLoss`)
+    fn loses_too_much_in_startup(&self, sample: &Sample, flow: &Flow) -> bool {
+        self.congestion.round_start
+            && flow.state == State::Recovery
+            && self.congestion.lost_ranges >= LOST_RANGES
+            && super::long_term::is_too_much(sample.lost, sample.tx_in_flight)
+    }
+
+    pub(super) fn enter_startup(&mut self) {
+        self.phase = Phase::Startup;
+    }
+
+    /// (`CheckDrainDone`)
+    pub(super) fn check_drain_done(&mut self, flow: &Flow) {
+        if self.phase == Phase::Drain
+            && (flow.in_flight() <= self.inflight(self.bw, flow)
+                || self.round.count > self.full_pipe.drain_start + DRAIN_ROUNDS)
+        {
+            self.start_down(flow);
+        }
+    }
+}
