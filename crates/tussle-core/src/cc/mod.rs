@@ -28,6 +28,7 @@ mod reno;
 mod scalable;
 mod vegas;
 mod veno;
+mod vivace;
 mod westwood;
 mod yeah;
 
@@ -58,6 +59,7 @@ pub const REGISTRY: &[Entry] = &[
     ledbat::ENTRY,
     nv::ENTRY,
     copa::ENTRY,
+    vivace::ENTRY,
 ];
 
 /// How a flow decides how much it may have in flight.
