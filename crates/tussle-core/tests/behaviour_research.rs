@@ -221,3 +221,20 @@ fn random_loss_does_not_keep_copa_and_vivace_from_the_link() {
         assert!(utilisation(algorithm) > 0.8, "{algorithm} uses {}", utilisation(algorithm));
     }
 }
+
+/// Marks above 40 packets, more than the seventh of 200 that a DCTCP-like flow needs: the queue stays about
+/// there, the link is used, and nothing is dropped.
+#[test]
+fn prague_holds_a_marking_queue_at_its_threshold() {
+    let queue = json!({ "kind": "threshold", "mark_above_packets": 40, "limit_packets": 400 });
+    let seen = WIDE.run_through(&Forward { loss: 0.0, queue }, &[Flow::of("prague")]);
+    let (utilisation, backlog) = (seen.utilisation(), seen.mean_backlog_packets());
+    assert!(utilisation > 0.98, "uses {utilisation}");
+    assert!((20.0..=45.0).contains(&backlog), "{backlog} packets wait");
+    assert!(
+        seen.bottleneck("max_backlog_packets") < 80.0,
+        "{} packets wait",
+        seen.bottleneck("max_backlog_packets")
+    );
+    assert!(seen.bottleneck("dropped_packets") < 1.0, "{} dropped", seen.bottleneck("dropped_packets"));
+}

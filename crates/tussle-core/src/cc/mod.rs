@@ -24,6 +24,7 @@ mod knobs;
 mod ledbat;
 mod lp;
 mod nv;
+mod prague;
 mod reno;
 mod scalable;
 mod vegas;
@@ -58,6 +59,7 @@ pub const REGISTRY: &[Entry] = &[
     dctcp::ENTRY,
     ledbat::ENTRY,
     nv::ENTRY,
+    prague::ENTRY,
     copa::ENTRY,
     vivace::ENTRY,
 ];
