@@ -202,6 +202,57 @@ class Mine:
     assert samples["pacing_bit_per_s"].unique().to_list() == [9e6]
 
 
+@pytest.mark.parametrize("recovery", ["prr", "own"])
+def test_whatever_an_algorithm_may_do_the_simulator_bears(here: Path, recovery: str) -> None:
+    (here / "mine.py").write_text(
+        f"""
+from random import Random
+
+class Mine:
+    recovery = "{recovery}"
+    pacing = "on"
+
+    def on_start(self, flow, knobs):
+        self.random = Random(flow.seed)
+
+    def on_sample(self, ack, flow, knobs):
+        knobs.cwnd = self.random.choice([1, 2, 10, 100, 2**21])
+        knobs.ssthresh = self.random.choice([2, 20, 2**31 - 1])
+        knobs.pacing_bit_per_s = self.random.choice([None, 1, 1e6, 1e15])
+        knobs.additive(self.random.choice([1, 5, 2**30]), self.random.choice([0, 1, 2**21]))
+        if self.random.random() < 0.1:
+            knobs.request_reduction()
+
+    def on_ack(self, ack, flow, knobs):
+        knobs.slow_start(self.random.choice([0, 1, 2**21]))
+
+    def on_congestion(self, cause, flow, knobs):
+        return self.random.choice([2, 50, 2**31 - 1])
+
+    def on_undo(self, flow, knobs):
+        return self.random.choice([1, 50, 2**21])
+"""
+    )
+    for loss in ("0 %", "1 %", "20 %"):
+        flows = execute("mine.py:Mine", path__loss=loss, record__samples="off")["flows"]
+        assert flows["delivered_bytes"][0] > 0
+
+
+def test_slow_start_leaves_what_it_does_not_need(here: Path) -> None:
+    (here / "mine.py").write_text(
+        """
+class Mine:
+    def on_start(self, flow, knobs):
+        knobs.ssthresh = 12
+        assert (knobs.slow_start(5), knobs.cwnd) == (3, 12)
+        assert (knobs.slow_start(5), knobs.cwnd) == (5, 12)
+        knobs.cwnd = 20
+        assert (knobs.slow_start(5), knobs.cwnd) == (5, 20)
+"""
+    )
+    assert execute("mine.py:Mine")["flows"].height == 2
+
+
 def test_a_reduction_can_be_asked_for(here: Path) -> None:
     (here / "mine.py").write_text(
         """
@@ -319,6 +370,7 @@ def test_the_command_shows_it_and_ends_with_2(
         ("def on_start(self, flow, knobs): knobs.ssthresh = 1", "ssthresh is 1"),
         ("def on_start(self, flow, knobs): knobs.pacing_bit_per_s = -1", "pacing_bit_per_s is -1"),
         ("def on_start(self, flow, knobs): knobs.additive(0, 1)", "per is 0"),
+        ("def on_start(self, flow, knobs): knobs.slow_start(-1)", "delivered is -1"),
         ("def on_start(self, flow, knobs): knobs.window = 3", "window"),
         ("def on_start(self, flow, knobs): flow.una = 3", "una"),
         ("def on_ack(self, ack, flow, knobs): return 3", "returned 3; on_ack returns nothing"),

@@ -97,11 +97,11 @@ enum Direction {
     Down,
 }
 
-/// Until the packets sent at its beginning are acknowledged.
+/// Until a packet sent after its beginning is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// First packet of the next one.
-    end: u32,
+    /// What had been delivered at its beginning. Not packet numbers: those wait for what was lost.
+    delivered: u32,
     /// The window at its beginning, in parts of a packet.
     window: i64,
     /// Whether a loss was found in it.
@@ -162,7 +162,7 @@ impl Copa {
     }
 
     fn begin_round(&mut self, flow: &Flow, knobs: &Knobs) {
-        self.round = Round { end: flow.nxt, window: self.fraction.window(knobs), lost: false };
+        self.round = Round { delivered: flow.delivered, window: self.fraction.window(knobs), lost: false };
     }
 
     /// Looks whether the queue still empties. (Paper, 2.2.)
@@ -269,7 +269,7 @@ impl CongestionControl for Copa {
         if target == Direction::Down || flow.cwnd_limited(knobs) {
             self.move_window(target, ack.delivered, knobs);
         }
-        if flow.una > self.round.end {
+        if ack.rate.prior_delivered >= self.round.delivered {
             self.end_round(flow, knobs);
         }
         // Twice the window in a round trip, so that the window is the limit. (Paper, 2.1, step 4.)
@@ -307,7 +307,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::tcp::WindowUse;
+    use crate::tcp::{RateSample, WindowUse};
 
     const UP: Direction = Direction::Up;
     const DOWN: Direction = Direction::Down;
@@ -324,11 +324,14 @@ mod tests {
         (copa, flow)
     }
 
-    /// Copa after an ACK of `delivered` packets, a second later, so that the RTT given is the standing one.
+    /// An ACK of `delivered` packets that were sent after the one before; 200 ms later, so that the RTT given
+    /// is the standing one.
     fn ack((copa, flow): &mut (Copa, Flow), (rtt_us, delivered): (u32, u32), knobs: &mut Knobs) {
         flow.now += Time::from_ms(200);
         copa.emptied = flow.now;
-        let ack = Ack { delivered, rtt_us: Some(rtt_us), ..Ack::default() };
+        let rate = RateSample { prior_delivered: flow.delivered, ..RateSample::default() };
+        flow.delivered += delivered;
+        let ack = Ack { delivered, rtt_us: Some(rtt_us), rate, ..Ack::default() };
         copa.on_ack(&ack, flow, knobs);
     }
 
@@ -372,8 +375,6 @@ mod tests {
         let mut knobs = Knobs::new(1000, 2);
         let seen: Vec<_> = (0..6)
             .map(|_| {
-                pair.1.una = pair.0.round.end + 1;
-                pair.1.nxt = pair.1.una + 20;
                 ack(&mut pair, (100_000, 20), &mut knobs);
                 velocity(&pair.0)
             })

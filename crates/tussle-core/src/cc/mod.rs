@@ -24,10 +24,12 @@ mod knobs;
 mod ledbat;
 mod lp;
 mod nv;
+mod prague;
 mod reno;
 mod scalable;
 mod vegas;
 mod veno;
+mod vivace;
 mod westwood;
 mod yeah;
 
@@ -57,7 +59,9 @@ pub const REGISTRY: &[Entry] = &[
     dctcp::ENTRY,
     ledbat::ENTRY,
     nv::ENTRY,
+    prague::ENTRY,
     copa::ENTRY,
+    vivace::ENTRY,
 ];
 
 /// How a flow decides how much it may have in flight.

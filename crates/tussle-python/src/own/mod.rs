@@ -14,12 +14,12 @@ use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tussle_core::cc::{CongestionControl, EcnMode, Knobs, Needs, Recovery};
-use tussle_core::run::{MAX_WINDOW_PACKETS, Switch};
+use tussle_core::run::Switch;
 use tussle_core::table::{Column, Table, Values};
 use tussle_core::tcp::{Ack, Cause, Flow, State};
 use tussle_core::time::Time;
 
-use self::views::{Access, Whole, shown, ssthresh};
+use self::views::{Access, MAX_CWND_PACKETS, Whole, shown, ssthresh};
 pub(crate) use self::views::{AckView, FlowView, KnobsView};
 
 pyo3::create_exception!(
@@ -344,7 +344,7 @@ impl CongestionControl for OwnAlgorithm {
     }
 
     fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
-        let wanted = Whole { what: "the window that it returned", least: 1, most: MAX_WINDOW_PACKETS };
+        let wanted = Whole { what: "the window that it returned", least: 1, most: MAX_CWND_PACKETS };
         self.window((Hook::Undo, wanted), Subject::Nothing, (flow, knobs))
             .unwrap_or_else(|| knobs.cwnd.max(flow.prior_cwnd))
     }

@@ -9,6 +9,11 @@ use tussle_core::cc::Knobs;
 use tussle_core::run::MAX_WINDOW_PACKETS;
 use tussle_core::tcp::{self, Echo, Limit};
 
+/// Largest window: in slow start one may become twice what a receiver takes.
+pub(super) const MAX_CWND_PACKETS: u32 = 2 * MAX_WINDOW_PACKETS;
+/// Far more than a window: as good as no growth.
+const MAX_PER_PACKETS: u32 = 1 << 30;
+
 /// What one ACK told the sender. Read-only; it shows the latest ACK, so copy the numbers that you keep.
 #[derive(Debug)]
 #[pyclass(name = "Ack", module = "tussle.algorithm")]
@@ -258,6 +263,19 @@ pub(crate) struct KnobsView {
 }
 
 impl KnobsView {
+    /// Turns them by arithmetic that algorithms share, over the packets that were delivered.
+    fn grow<T>(
+        &mut self,
+        delivered: &Bound<'_, PyAny>,
+        act: impl FnOnce(&mut Knobs, u32) -> T,
+    ) -> PyResult<T> {
+        let knobs = self.turned()?;
+        let delivered = Whole { what: "delivered", least: 0, most: MAX_CWND_PACKETS }.of(delivered)?;
+        let result = act(knobs, delivered);
+        knobs.cwnd = knobs.cwnd.min(MAX_CWND_PACKETS);
+        Ok(result)
+    }
+
     /// The knobs, if the hook may turn them.
     fn turned(&mut self) -> PyResult<&mut Knobs> {
         match self.access {
@@ -279,7 +297,7 @@ impl KnobsView {
 
     #[setter]
     fn set_cwnd(&mut self, packets: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.turned()?.cwnd = Whole { what: "cwnd", least: 1, most: MAX_WINDOW_PACKETS }.of(packets)?;
+        self.turned()?.cwnd = Whole { what: "cwnd", least: 1, most: MAX_CWND_PACKETS }.of(packets)?;
         Ok(())
     }
 
@@ -320,29 +338,32 @@ impl KnobsView {
         self.knobs.has_ssthresh()
     }
 
-    /// Grow by one packet for each packet delivered, up to ssthresh; return the packets delivered that are
+    /// Grow by one packet for each packet delivered, as far as ssthresh; return the packets delivered that are
     /// left for congestion avoidance.
-    fn slow_start(&mut self, delivered: u32) -> PyResult<u32> {
-        Ok(self.turned()?.slow_start(delivered))
+    fn slow_start(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<u32> {
+        self.grow(
+            delivered,
+            |knobs, delivered| {
+                if knobs.in_slow_start() { knobs.slow_start(delivered) } else { delivered }
+            },
+        )
     }
 
     /// Grow by one packet for each `per` packets delivered, counting over calls.
-    fn additive(&mut self, per: &Bound<'_, PyAny>, delivered: u32) -> PyResult<()> {
-        let per = Whole { what: "per", least: 1, most: u32::MAX }.of(per)?;
-        self.turned()?.additive(per, delivered);
-        Ok(())
+    fn additive(&mut self, per: &Bound<'_, PyAny>, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
+        let per = Whole { what: "per", least: 1, most: MAX_PER_PACKETS }.of(per)?;
+        self.grow(delivered, |knobs, delivered| knobs.additive(per, delivered))
     }
 
     /// Slow start, if the window is in it; return the packets delivered that are left for congestion
     /// avoidance, or None if it is not its turn, or the window is not what limits the flow.
-    fn past_slow_start(&mut self, delivered: u32, flow: &FlowView) -> PyResult<Option<u32>> {
-        Ok(self.turned()?.past_slow_start(delivered, &flow.flow))
+    fn past_slow_start(&mut self, delivered: &Bound<'_, PyAny>, flow: &FlowView) -> PyResult<Option<u32>> {
+        self.grow(delivered, |knobs, delivered| knobs.past_slow_start(delivered, &flow.flow))
     }
 
     /// Reno: slow start, then one packet a round trip.
-    fn grow_like_reno(&mut self, delivered: u32, flow: &FlowView) -> PyResult<()> {
-        self.turned()?.grow_like_reno(delivered, &flow.flow);
-        Ok(())
+    fn grow_like_reno(&mut self, delivered: &Bound<'_, PyAny>, flow: &FlowView) -> PyResult<()> {
+        self.grow(delivered, |knobs, delivered| knobs.grow_like_reno(delivered, &flow.flow))
     }
 
     /// Ask the sender to reduce the window as for an ECN mark, after this ACK: it calls `on_congestion`.

@@ -1,0 +1,401 @@
+//! Vivace: try a bit more and a bit less, and go where the utility is; a growing delay costs much.
+//! Packets are paced. What came of each monitor interval gives a utility, two intervals give its slope, and
+//! the rate climbs it: faster while the direction stays, but never by more than a boundary.
+//! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion
+//! Control", NSDI 2018, 3 and 4; the latency flavour, b = 900.
+//! Choices that the paper leaves: an interval lasts a smoothed RTT and at least ten packets; while the
+//! outcome of a pair is awaited the flow sends at its rate; which of the pair goes first alternates; a
+//! timeout halves the rate; the window is twice what the rate needs, so that it does not limit.
+//! Departs: see docs/deviations/vivace.toml.
+
+mod climb;
+mod interval;
+
+use std::collections::VecDeque;
+
+use climb::Climb;
+use interval::{Interval, Outcome, Purpose, Weights};
+
+use super::{CongestionControl, Entry, Knobs, Needs, Parameter, Parameters, Recovery};
+use crate::run::Switch;
+use crate::tcp::{Ack, Cause, Flow, INITIAL_WINDOW_PACKETS, Limit, State};
+use crate::time::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "vivace",
+    idea: "Try a bit more and a bit less, and go where utility grows: rate, less growing delay, less loss.",
+    source: "Dong et al., NSDI 2018, 3 and 4",
+    agrees_with: "the paper (April 2018)",
+    parameters: &[
+        Parameter {
+            name: "latency_weight",
+            default: 900,
+            min: 0,
+            max: 1_000_000,
+            meaning: "cost of an RTT that grows by a second each second, for each Mbit/s (b)",
+        },
+        Parameter {
+            name: "loss_weight_hundredths",
+            default: 1135,
+            min: 0,
+            max: 1_000_000,
+            meaning: "hundredths of the cost of losing all packets, for each Mbit/s (c)",
+        },
+        Parameter {
+            name: "probe_percent",
+            default: 5,
+            min: 1,
+            max: 50,
+            meaning: "how much more and less is tried, in percent of the rate (ε)",
+        },
+    ],
+    build: |parameters, _| Box::new(Vivace::new(parameters)),
+};
+
+/// Fewer packets tell little of slope and loss.
+const MIN_PACKETS: u32 = 10;
+/// The rate never falls below this, in packets a round trip: the paper's first rate.
+const MIN_PACKETS_A_ROUND: u32 = 2;
+/// 1 Tbit/s, beyond which a path without a bottleneck would be tried for ever.
+const MAX_RATE: f64 = 1e6;
+
+#[derive(Debug)]
+struct Vivace {
+    weights: Weights,
+    /// (Paper: `ε`.)
+    probe: f64,
+    /// In Mbit/s of payload; zero before the first RTT. (Paper: `r`.)
+    rate: f64,
+    phase: Phase,
+    current: Interval,
+    /// Sent, but not all acknowledged; the oldest first.
+    pending: VecDeque<Interval>,
+    climb: Climb,
+    /// `flow.lost` that has been attributed.
+    lost_seen: u32,
+    /// Of the last interval that was of use, and its utility.
+    last: Option<(Outcome, f64)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Doubling until the utility falls; rate and utility of the best so far. (Paper, 4.1.)
+    Starting { best: Option<(f64, f64)> },
+    /// Trying both sides of the rate; the utilities known of this pair.
+    Probing { first: Purpose, up: Option<f64>, down: Option<f64> },
+}
+
+/// What `packets` in a smoothed RTT are in Mbit/s of payload.
+fn rate_of(packets: u32, flow: &Flow) -> f64 {
+    f64::from(packets) * f64::from(flow.mss_bytes) * 8.0 / f64::from(srtt_us(flow))
+}
+
+fn srtt_us(flow: &Flow) -> u32 {
+    flow.rtt.srtt_us().unwrap_or(0).max(1)
+}
+
+/// Packets that have left, each transmission counted: all that were delivered, lost, or are under way.
+fn sent_total(flow: &Flow) -> u32 {
+    flow.delivered.saturating_add(flow.lost).saturating_add(flow.in_flight())
+}
+
+impl Vivace {
+    fn new(parameters: &Parameters) -> Vivace {
+        Vivace {
+            weights: Weights {
+                latency: f64::from(parameters.get_u32("latency_weight")),
+                loss: f64::from(parameters.get_u32("loss_weight_hundredths")) / 100.0,
+            },
+            probe: f64::from(parameters.get_u32("probe_percent")) / 100.0,
+            rate: 0.0,
+            phase: Phase::Starting { best: None },
+            current: Interval::new(Purpose::Start, 0.0, (Time::ZERO, 0)),
+            pending: VecDeque::new(),
+            climb: Climb::default(),
+            lost_seen: 0,
+            last: None,
+        }
+    }
+
+    /// Sends at a new rate from now on; what is under way teaches no more.
+    fn begin_anew(&mut self, rate: f64, flow: &Flow) {
+        self.rate = rate.clamp(rate_of(MIN_PACKETS_A_ROUND, flow).min(MAX_RATE), MAX_RATE);
+        self.current.close(flow.now, sent_total(flow));
+        self.pending.push_back(self.current.clone());
+        self.pending.iter_mut().for_each(|interval| interval.purpose = Purpose::Wait);
+        let purpose = match &mut self.phase {
+            Phase::Starting { .. } => Purpose::Start,
+            Phase::Probing { first, up, down } => {
+                *first = if *first == Purpose::Up { Purpose::Down } else { Purpose::Up };
+                (*up, *down) = (None, None);
+                *first
+            }
+        };
+        self.begin(purpose, flow);
+    }
+
+    fn begin(&mut self, purpose: Purpose, flow: &Flow) {
+        let rate = match purpose {
+            Purpose::Start | Purpose::Wait => self.rate,
+            Purpose::Up => self.rate * (1.0 + self.probe),
+            Purpose::Down => self.rate * (1.0 - self.probe),
+        };
+        self.current = Interval::new(purpose, rate, (flow.now, sent_total(flow)));
+    }
+
+    /// Ends the interval that is being sent, if it is long enough, and begins the next.
+    fn advance(&mut self, flow: &Flow) {
+        let length = flow.now.since(self.current.from);
+        let sent = sent_total(flow).saturating_sub(self.current.sent_before);
+        if length.us() < u64::from(srtt_us(flow)) || sent < MIN_PACKETS {
+            return;
+        }
+        let mut over = self.current.clone();
+        over.close(flow.now, sent_total(flow));
+        // A quarter less than the rate calls for: the receiver's window, say.
+        #[expect(clippy::cast_precision_loss, reason = "an interval is far below 2^53 µs")]
+        let called_for = over.rate * length.us() as f64 / (f64::from(flow.mss_bytes) * 8.0);
+        over.limited |= f64::from(over.sent) < 0.75 * called_for;
+        let next = match (self.phase, over.purpose) {
+            (Phase::Starting { .. }, _) => {
+                if !over.limited {
+                    self.rate = (self.rate * 2.0).min(MAX_RATE);
+                }
+                Purpose::Start
+            }
+            (Phase::Probing { first: Purpose::Up, .. }, Purpose::Up) => Purpose::Down,
+            (Phase::Probing { first: Purpose::Down, .. }, Purpose::Down) => Purpose::Up,
+            (Phase::Probing { .. }, _) => Purpose::Wait,
+        };
+        self.pending.push_back(over);
+        self.begin(next, flow);
+    }
+
+    /// Gives an ACK to the interval that it answers; all before that one are complete.
+    fn attribute(&mut self, ack: &Ack, flow: &Flow) {
+        let sample = ack.rtt_us.map(|rtt_us| (flow.now.since(Time::from_us(u64::from(rtt_us))), rtt_us));
+        if let Some((sent_at, _)) = sample {
+            while self.pending.front().and_then(|oldest| oldest.to).is_some_and(|to| to <= sent_at) {
+                let complete = self.pending.pop_front().expect("there is a front");
+                self.learn(&complete, flow);
+            }
+        }
+        let answered = self.pending.front_mut().unwrap_or(&mut self.current);
+        answered.lost = answered.lost.saturating_add(flow.lost.saturating_sub(self.lost_seen));
+        answered.limited |= ack.rate.limit == Limit::Application;
+        if let Some((sent_at, rtt_us)) = sample {
+            answered.add_rtt(sent_at, rtt_us);
+        }
+        self.lost_seen = flow.lost;
+    }
+
+    fn learn(&mut self, interval: &Interval, flow: &Flow) {
+        if interval.purpose == Purpose::Wait {
+            return;
+        }
+        let outcome = interval.outcome();
+        let utility = outcome.utility(self.weights);
+        if interval.limited {
+            if interval.purpose != Purpose::Start {
+                self.begin_anew(self.rate, flow);
+            }
+            return;
+        }
+        self.last = Some((outcome, utility));
+        match (&mut self.phase, interval.purpose) {
+            (Phase::Starting { best }, Purpose::Start) => match *best {
+                Some((rate, before)) if utility < before => {
+                    self.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
+                    self.begin_anew(rate, flow);
+                }
+                _ => *best = Some((interval.rate, utility)),
+            },
+            (Phase::Probing { up, .. }, Purpose::Up) => *up = Some(utility),
+            (Phase::Probing { down, .. }, Purpose::Down) => *down = Some(utility),
+            _ => {}
+        }
+        if let Phase::Probing { up: Some(up), down: Some(down), .. } = self.phase {
+            let slope = (up - down) / (2.0 * self.probe * self.rate);
+            let change = self.climb.change(slope, self.rate);
+            self.begin_anew(self.rate + change, flow);
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate is within 0 to 10^12"
+    )]
+    fn turn(&self, flow: &Flow, knobs: &mut Knobs) {
+        knobs.pacing_bit_per_s = Some(((self.current.rate * 1e6) as u64).max(1));
+        let a_round = self.current.rate * f64::from(srtt_us(flow)) / (f64::from(flow.mss_bytes) * 8.0);
+        // Saturates.
+        knobs.cwnd = ((2.0 * a_round) as u32).max(INITIAL_WINDOW_PACKETS).min(knobs.cwnd_clamp).max(1);
+    }
+}
+
+impl CongestionControl for Vivace {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { recovery: Recovery::Own, pacing: Switch::On, ..Needs::default() }
+    }
+
+    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+        self.begin_anew(rate_of(INITIAL_WINDOW_PACKETS, flow), flow);
+        // The first packets leave at once, and the queue that they make tells nothing of the rate.
+        self.current.purpose = Purpose::Wait;
+        self.turn(flow, knobs);
+    }
+
+    fn on_restart(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+        self.begin_anew(self.rate, flow);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+        self.attribute(ack, flow);
+        self.advance(flow);
+        self.turn(flow, knobs);
+    }
+
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+        knobs.cwnd.max(2)
+    }
+
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+        if next == State::Loss && flow.state != State::Loss {
+            self.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
+            self.climb = Climb::default();
+            self.begin_anew(self.rate / 2.0, flow);
+        }
+    }
+
+    fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let last = |of: fn((Outcome, f64)) -> f64| self.last.map_or(f64::NAN, of);
+        record("rate_mbit_per_s", self.rate);
+        record("utility", last(|(_, utility)| utility));
+        record("rtt_gradient", last(|(outcome, _)| outcome.gradient));
+        record("loss_rate", last(|(outcome, _)| outcome.loss));
+        record("utility_slope", self.climb.slope());
+        record("boundary", self.climb.boundary());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Vivace on a path of 100 ms, its flow having delivered all of 1000 packets.
+    fn started() -> (Vivace, Flow, Knobs) {
+        let mut vivace = Vivace::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
+        let mut flow = Flow { now: Time::from_secs(1), delivered: 1000, ..Flow::new(1000, 1448) };
+        flow.rtt.update(100_000, 0, 0);
+        let mut knobs = Knobs::default();
+        vivace.on_start(&flow, &mut knobs);
+        (vivace, flow, knobs)
+    }
+
+    /// Sends for 100 ms as paced, with nothing coming back but one ACK for the clock; the rate sent at.
+    fn send_interval((vivace, flow, knobs): &mut (Vivace, Flow, Knobs)) -> f64 {
+        let rate = vivace.current.rate;
+        flow.now += Time::from_ms(100);
+        flow.nxt += 1 + 1000;
+        vivace.on_ack(&Ack::default(), flow, knobs);
+        rate
+    }
+
+    fn outcome(purpose: Purpose, rate: f64, gradient_per_mille: u32) -> Interval {
+        let mut interval = Interval::new(purpose, rate, (Time::ZERO, 0));
+        for ms in 0..10 {
+            interval.add_rtt(Time::from_ms(ms), 100_000 + gradient_per_mille * u32::try_from(ms).unwrap());
+        }
+        interval
+    }
+
+    fn probing(pair: &mut (Vivace, Flow, Knobs), rate: f64) {
+        pair.0.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
+        pair.0.begin_anew(rate, &pair.1);
+    }
+
+    fn assert_rate(rate: f64, expected: f64) {
+        assert!((rate - expected).abs() < 1e-6, "{rate} Mbit/s, not {expected}");
+    }
+
+    /// 10 packets of 1448 bytes in 100 ms are 1.1584 Mbit/s.
+    #[test]
+    fn it_starts_at_the_initial_window_and_doubles() {
+        let mut pair = started();
+        for expected in [1.1584, 2.3168, 4.6336] {
+            assert_rate(send_interval(&mut pair), expected);
+        }
+        assert_eq!(pair.2.pacing_bit_per_s, Some(9_267_200));
+        assert_eq!(pair.2.cwnd, 160);
+    }
+
+    /// 16 Mbit/s are worth 12.1, 32 with an RTT that grows by a tenth -2857.
+    #[test]
+    fn it_goes_back_to_the_rate_before_the_utility_fell() {
+        let (mut vivace, flow, _) = started();
+        vivace.learn(&outcome(Purpose::Start, 16.0, 0), &flow);
+        vivace.learn(&outcome(Purpose::Start, 32.0, 100), &flow);
+        assert_rate(vivace.rate, 16.0);
+        assert_eq!(vivace.current.purpose, Purpose::Up);
+    }
+
+    #[test]
+    fn it_tries_more_and_less_and_waits() {
+        let mut pair = started();
+        probing(&mut pair, 100.0);
+        let rates: Vec<_> = (0..4).map(|_| send_interval(&mut pair)).collect();
+        for (rate, expected) in rates.into_iter().zip([105.0, 95.0, 100.0, 100.0]) {
+            assert_rate(rate, expected);
+        }
+    }
+
+    /// 105^0.9 - 95^0.9 = 65.928 - 60.249 = 5.679 over 10 Mbit/s: up by 0.568 Mbit/s. The next pair begins
+    /// with less.
+    #[test]
+    fn without_a_queue_it_climbs_the_throughput() {
+        let mut pair = started();
+        probing(&mut pair, 100.0);
+        pair.0.learn(&outcome(Purpose::Up, 105.0, 0), &pair.1);
+        pair.0.learn(&outcome(Purpose::Down, 95.0, 0), &pair.1);
+        assert!((pair.0.rate - 100.568).abs() < 1e-3, "{} Mbit/s", pair.0.rate);
+        assert_eq!(pair.0.current.purpose, Purpose::Down);
+    }
+
+    /// 900 × 105 × 0.05 = 4725 of cost: the slope is some -470, and 5 % is the boundary.
+    #[test]
+    fn a_growing_delay_drives_it_down() {
+        let mut pair = started();
+        probing(&mut pair, 100.0);
+        pair.0.learn(&outcome(Purpose::Up, 105.0, 50), &pair.1);
+        pair.0.learn(&outcome(Purpose::Down, 95.0, 0), &pair.1);
+        assert_rate(pair.0.rate, 95.0);
+    }
+
+    /// The ACK at 1.25 s of a packet with an RTT of 100 ms answers the second interval, from 1.1 to 1.2 s.
+    #[test]
+    fn an_acknowledgement_belongs_to_the_interval_of_its_packet() {
+        let mut pair = started();
+        send_interval(&mut pair);
+        send_interval(&mut pair);
+        let (vivace, flow, knobs) = &mut pair;
+        flow.now += Time::from_ms(50);
+        flow.lost = 3;
+        vivace.on_ack(&Ack { rtt_us: Some(100_000), ..Ack::default() }, flow, knobs);
+        assert_eq!((vivace.pending[0].from, vivace.pending[0].lost), (Time::from_ms(1100), 3));
+    }
+
+    #[test]
+    fn a_timeout_halves_the_rate() {
+        let mut pair = started();
+        probing(&mut pair, 100.0);
+        pair.0.on_state(State::Loss, &pair.1, &mut pair.2);
+        assert_rate(pair.0.rate, 50.0);
+    }
+}
