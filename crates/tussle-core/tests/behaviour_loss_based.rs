@@ -55,6 +55,17 @@ fn highspeed_beats_reno_more_the_larger_the_bdp() {
     }
 }
 
+/// BIC searches for the last window of loss in steps of up to 16 packets a round trip, so the time back to it
+/// grows with its logarithm, where Reno's grows with the window itself: the more packets fit, the more
+/// BIC has won before Reno is back. Source: Xu, Harfoush and Rhee, INFOCOM 2004, which finds its share to grow
+/// with the bandwidth. At 31 packets its steps are already larger than Reno's one.
+#[test]
+fn bic_beats_reno_more_the_larger_the_bdp() {
+    let ratios = DUEL_RATES.map(|rate| over_reno("bic", rate));
+    assert!(ratios.is_sorted(), "{ratios:?}");
+    assert!(ratios[0] > 1.0 && ratios[2] > 2.0 * ratios[0], "{ratios:?}");
+}
+
 /// Packets a second of a flow alone on a path that loses at random and has no queue.
 fn packets_per_s(algorithm: &str, rtt_ms: u64, probability: f64) -> f64 {
     let half_ns = rtt_ms * NS_PER_MS / 2;
