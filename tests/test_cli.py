@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 import tussle
+from tussle.catalog import groups
 from tussle.cli import main
 from tussle.scenario import Scenario, ready_scenarios
 
@@ -88,12 +89,21 @@ def test_the_version_is_printed(tussle_):
     assert tussle_("--version") == (0, f"tussle {tussle.__version__}\n", "")
 
 
-@pytest.mark.parametrize("what", ["algorithms", "queues", "profiles", "scenarios", "metrics", "figures"])
+@pytest.mark.parametrize(
+    "what", ["algorithms", "groups", "queues", "profiles", "scenarios", "metrics", "figures"]
+)
 def test_every_list_has_a_line_about_each_and_all_as_json(tussle_, what: str):
     entries = json.loads(tussle_("list", what, "--json").out)
-    names = [line.split()[0] for line in tussle_("list", what).out.splitlines()]
+    table, _, _ = tussle_("list", what).out.partition("\n\n")
+    names = [line.split()[0] for line in table.splitlines()]
     assert names == ["name", *(entry["name"] for entry in entries)]
     assert len(names) > 1
+
+
+def test_the_list_of_algorithms_mentions_their_groups(tussle_):
+    assert tussle_("list", "algorithms").out.splitlines()[-1] == (
+        "Wherever a list of them may stand: linux13, linux, all (`tussle list groups`)."
+    )
 
 
 def test_a_list_that_does_not_exist_is_answered_with_the_nearest(tussle_):
@@ -241,6 +251,22 @@ def test_a_matrix_compares_every_ordered_pair(tussle_, tmp_path: Path):
 def test_a_matrix_of_an_unknown_algorithm_is_refused(tussle_):
     answer = tussle_("matrix", "--algorithms", "reno,cubik")
     assert refused(answer) == '--algorithms: unknown algorithm "cubik"; did you mean "cubic"?'
+
+
+def test_a_matrix_of_a_group_compares_its_algorithms_and_those_beside_it(tussle_, tmp_path: Path):
+    answer = tussle_(
+        *("matrix", "--algorithms", "dctcp,linux13,reno", "--duration", "100 ms", "--stagger", "10 ms"),
+        *("--set", "record.samples=off", "--set", "flows.1.algorithm=reno"),
+    )
+    assert answer.status == 0, answer.problems
+    scenario = Scenario.load(tmp_path / "results/matrix-lan/scenario.toml")
+    thirteen = groups()["linux13"].algorithms
+    assert scenario.axes()["flows.0.algorithm"] == ("dctcp", *thirteen[1:], "reno")
+
+
+def test_a_group_that_does_not_exist_is_answered_with_the_nearest(tussle_):
+    answer = tussle_("matrix", "--algorithms", "linux14")
+    assert refused(answer) == '--algorithms: unknown algorithm "linux14"; did you mean "linux13"?'
 
 
 def test_a_report_and_figures_are_made_from_a_dataset(tussle_, quick: Path, tmp_path: Path):

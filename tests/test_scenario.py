@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tussle import _core
+from tussle.catalog import Group, catalog, groups
 from tussle.errors import TussleError
 from tussle.profiles import profiles
 from tussle.scenario import Scenario, ready_scenarios
@@ -246,6 +247,21 @@ def test_equal_scenarios_number_their_runs_alike_in_whatever_order_they_are_writ
     assert [point.axes for point in backwards.points()] == [
         point.axes for point in Scenario.from_dict(tables).points()
     ]
+
+
+def test_a_group_stands_for_the_list_of_its_algorithms():
+    thirteen = list(groups()["linux13"].algorithms)
+    assert len(thirteen) == 13
+    assert scenario(flows__0__algorithm="linux13") == scenario(flows__0__algorithm=thirteen)
+    beside = scenario(flows__0__algorithm=["vegas", "linux13", "bbr"]).axes()["flows.0.algorithm"]
+    assert beside == ("vegas", *(name for name in thirteen if name != "vegas"), "bbr")
+
+
+@pytest.mark.parametrize("group", groups().values(), ids=groups())
+def test_every_algorithm_of_a_group_exists_and_every_group_says_what_it_is(group: Group):
+    assert group.about
+    assert set(group.algorithms) <= set(catalog().algorithms)
+    assert scenario(flows__0__algorithm=group.name).axes() == {"flows.0.algorithm": group.algorithms}
 
 
 def test_a_profile_and_a_parameter_can_be_axes():

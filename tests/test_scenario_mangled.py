@@ -28,8 +28,26 @@ WHOLE = {
         "rate": "100 Mbit/s",
         "rtt": "40 ms",
         "loss": "0.01 %",
-        "queue": {"kind": "fifo", "limit": ["1 bdp", "300 kB", "100 packets", "40 ms"]},
-        "reverse": {"rate": "1 Mbit/s", "loss": 0, "queue": {"limit": "1 bdp"}},
+        "queue": {
+            "kind": ["fifo", "threshold", "codel"],
+            "limit": ["1 bdp", "300 kB", "100 packets", "40 ms"],
+            "mark_above": "20 packets",
+            "target": "5 ms",
+            "interval": "100 ms",
+            "ecn": "on",
+        },
+        "reverse": {
+            "rate": "1 Mbit/s",
+            "loss": 0,
+            "queue": {
+                "kind": "red",
+                "limit": "1 bdp",
+                "min": "0.2 bdp",
+                "max": "30 packets",
+                "weight": "0.2 %",
+                "max_probability": "2 %",
+            },
+        },
     },
     "flows": [
         {
@@ -57,7 +75,9 @@ quantities = st.builds(
     st.one_of(st.integers(-3, 10**12), st.floats()),
     st.sampled_from(["bit/s", "Mbit/s", "ms", "s", "h", "packets", "kB", "bdp", "%", "", "x"]),
 )
-names = st.sampled_from(["reno", "cubic", "bic", "vegas", "lan", "fifo", "on", "off", "change", "flow-0"])
+names = st.sampled_from(
+    ["reno", "cubic", "bic", "vegas", "lan", "linux", "fifo", "red", "on", "off", "change", "flow-0"]
+)
 scalars = st.one_of(numbers, quantities, names, st.text(max_size=12))
 values = st.recursive(
     scalars,

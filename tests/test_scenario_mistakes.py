@@ -26,6 +26,15 @@ def mistake(changes: dict[str, Any]) -> str:
             {"flows__0__algorithm": "cubik"},
             'scenario, flows.0.algorithm: unknown algorithm "cubik"; did you mean "cubic"?',
         ),
+        (
+            {"flows__0__algorithm": "linux14"},
+            'scenario, flows.0.algorithm: unknown algorithm "linux14"; did you mean "linux13"?',
+        ),
+        (
+            {"flows__0__algorithm": ["linux13", {}]},
+            "scenario, flows.0.algorithm: {} is not the name of an algorithm; write one in quotes, "
+            'like "reno"',
+        ),
         ({"path__profile": "lann"}, 'scenario, path.profile: unknown profile "lann"; did you mean "lan"?'),
         (
             {"path__queue__kind": "fif"},

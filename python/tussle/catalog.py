@@ -1,6 +1,7 @@
-"""What the simulator knows by name: algorithms and queues, as its core declares them."""
+"""What has a name: algorithms and queues, as its core declares them, and groups of algorithms."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -23,6 +24,65 @@ def catalog() -> Catalog:
     """Return the catalogue; it is fixed when the core is built."""
     registries = json.loads(_core.catalog())
     return Catalog(_by_name(registries["algorithms"]), _by_name(registries["queues"]))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Algorithms under one name, which may stand wherever a list of algorithms may."""
+
+    name: str
+    about: str
+    algorithms: tuple[str, ...]
+
+
+_LINUX_13 = (
+    "reno",
+    "bic",
+    "cubic",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+)
+
+
+@cache
+def groups() -> dict[str, Group]:
+    """Return the groups of algorithms by name."""
+    linux13, linux = _LINUX_13, (*_LINUX_13, "bbr", "cdg", "dctcp", "nv")
+    known = (
+        Group("linux13", "The thirteen that Linux had before CDG, DCTCP, NV and BBR.", linux13),
+        Group("linux", "All that Linux 6.1 has.", linux),
+        Group("all", "All that Tussle has.", tuple(catalog().algorithms)),
+    )
+    return {group.name: group for group in known}
+
+
+def algorithm_names() -> list[str]:
+    """Return what a list of algorithms may name: algorithms, then groups."""
+    return [*catalog().algorithms, *groups()]
+
+
+def without_groups(names: Iterable[str]) -> list[str]:
+    """Return the names with each group's algorithms in its place, but for those that are listed anyway.
+
+    >>> without_groups(["vegas", "linux13"])[:4]
+    ['vegas', 'reno', 'bic', 'cubic']
+    """
+    names = list(names)
+    expanded: list[str] = []
+    for name in names:
+        if name in groups():
+            expanded += [each for each in groups()[name].algorithms if each not in {*names, *expanded}]
+        else:
+            expanded.append(name)
+    return expanded
 
 
 def _by_name(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

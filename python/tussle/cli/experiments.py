@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tussle.catalog import catalog
+from tussle.catalog import algorithm_names, without_groups
 from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, shown, unknown
 from tussle.own_algorithms import is_own
@@ -65,13 +65,13 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
 def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     *,
     algorithms: Annotated[
-        str | None,
+        str,
         typer.Option(
             metavar="A,B,…",
-            help="Whom to compare: algorithms, and classes of yours, such as mine.py:Mine.",
-            show_default="all",
+            help="Whom to compare: algorithms, groups of them (`tussle list groups`), and classes of yours, "
+            "such as mine.py:Mine.",
         ),
-    ] = None,
+    ] = "all",
     profile: Annotated[str, typer.Option(help="The path, from `tussle list profiles`.")] = "lan",
     stagger: Annotated[str, typer.Option(help="How much later the second flow starts.")] = "10 s",
     duration: Annotated[str, typer.Option(help="How long each run lasts.")] = "60 s",
@@ -113,15 +113,15 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _algorithms(written: str | None) -> list[str]:
-    known = list(catalog().algorithms)
-    names = known if written is None else [name.strip() for name in written.split(",") if name.strip()]
+def _algorithms(written: str) -> list[str]:
+    known = algorithm_names()
+    names = [name.strip() for name in written.split(",") if name.strip()]
     if not names:
         raise TussleError(f"--algorithms names none; give some of {', '.join(known)}")
     for name in names:
         if name not in known and not is_own(name):
             raise TussleError(f"--algorithms: {unknown('algorithm', name, known)}")
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(without_groups(names)))
 
 
 def _how_to_go_on(folder: Path) -> str:

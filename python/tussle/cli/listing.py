@@ -20,6 +20,12 @@ def _algorithms() -> tuple[list[Entry], str]:
     return list(catalog().algorithms.values()), "idea"
 
 
+def _groups() -> tuple[list[Entry], str]:
+    from tussle.catalog import groups
+
+    return [_public(group) for group in groups().values()], "about"
+
+
 def _queues() -> tuple[list[Entry], str]:
     from tussle.catalog import catalog
 
@@ -62,6 +68,7 @@ def _public(declared: Any) -> Entry:
 
 _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
     "algorithms": _algorithms,
+    "groups": _groups,
     "queues": _queues,
     "profiles": _profiles,
     "scenarios": _scenarios,
@@ -87,3 +94,7 @@ def show_list(
     for entry in entries:
         table.add_row(entry["name"], entry[about])
     show(table)
+    if what == "algorithms":
+        from tussle.catalog import groups
+
+        typer.echo(f"\nWherever a list of them may stand: {', '.join(groups())} (`tussle list groups`).")

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tussle import units
-from tussle.catalog import catalog
+from tussle.catalog import algorithm_names, catalog, groups, without_groups
 from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.profiles import profiles
@@ -122,6 +122,11 @@ PositiveTime = Annotated[str, _quantity(units.time, _more_than_zero), _text_like
 Size = Annotated[str, _quantity(units.size, _more_than_zero), _text_like("300 kB")]
 Fraction = Annotated[str, _quantity(units.fraction, _less_than_all), _text_like("0.01 %")]
 Buffer = Annotated[str, _quantity(units.buffer, _room), _text_like("1 bdp")]
+Wait = Annotated[str, _quantity(units.time, _any_amount), _text_like("5 ms")]
+Interval = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("100 ms")]
+Threshold = Annotated[str, _quantity(units.buffer, _any_amount), _text_like("20 packets")]
+Probability = Annotated[str, _quantity(units.fraction, _any_amount), _text_like("2 %")]
+Weight = Annotated[str, _quantity(units.fraction, _more_than_zero), _text_like("0.2 %")]
 
 
 def _whole(least: int, most: int) -> BeforeValidator:
@@ -154,7 +159,7 @@ def _name_of(what: str, known: Callable[[], list[str]]) -> Callable[[object], st
     return check
 
 
-_registered = _name_of("an algorithm", lambda: list(catalog().algorithms))
+_registered = _name_of("an algorithm", algorithm_names)
 
 
 def _switch(value: object) -> str:
@@ -181,6 +186,19 @@ Algorithm = Annotated[
     BeforeValidator(_algorithm),
     WithJsonSchema({"type": "string", "examples": ["cubic", "mine.py:Mine"]}),
 ]
+
+
+def _without_groups(value: object) -> object:
+    """Put the algorithms of a group in its place; what is no name is left to be refused."""
+    written: list[object] = list(value) if isinstance(value, (list, tuple)) else [value]
+    names = [each for each in written if isinstance(each, str)]
+    if len(names) < len(written) or not any(name in groups() for name in names):
+        return value
+    return without_groups(names)
+
+
+Algorithms = Annotated[Axis[Algorithm], BeforeValidator(_without_groups)]
+"""One algorithm or group, or a list of them: one run for each algorithm."""
 QueueKind = Annotated[str, BeforeValidator(_name_of("a queue", lambda: list(catalog().queues)))]
 
 

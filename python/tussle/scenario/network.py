@@ -1,21 +1,18 @@
 """The elements of a dumbbell: rates, delays and buffers of a path and of its flows' access links."""
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Any
 
 from tussle import units
 from tussle.profiles import profiles
 from tussle.scenario.problems import Problem
-from tussle.scenario.tables import Access, Path, Queue
+from tussle.scenario.queues import DEFAULTS as QUEUE_DEFAULTS
+from tussle.scenario.queues import Link, queue_of_run, queue_problems
+from tussle.scenario.tables import Access, Path
 
 HEADER_BYTES = 52
 """IPv4 and TCP with timestamps: what a full packet has beside its payload."""
-_BDP_PACKET_BYTES = 1500
-_MOST_PACKETS = 4_000_000_000
-"""Tables count packets in 32 bits."""
-_NS_PER_S = 10**9
-_DEFAULTS = {"loss": "0 %", "queue": {"kind": "fifo", "limit": "1 bdp"}, "reverse": {"loss": "0 %"}}
+_DEFAULTS = {"loss": "0 %", "queue": QUEUE_DEFAULTS, "reverse": {"loss": "0 %"}}
 
 Element = dict[str, Any]
 
@@ -50,21 +47,12 @@ def path_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
             )
     if path.rate is None or path.rtt is None:
         return
-    there = _limit_problem(_limit(path.queue, path.rate, path.rtt), packet_bytes)
-    if there:
-        yield Problem("path.queue.limit", f"{path.queue.limit} {there}")
-        return
-    back = _limit_problem(_limit(path.reverse.queue, path.reverse.rate, path.rtt), packet_bytes)
-    if back:
-        yield Problem("path.reverse.queue.limit", f"{path.reverse.queue.limit} {back}")
-
-
-def _limit_problem(limit: Mapping[str, int], packet_bytes: int) -> str | None:
-    if limit.get("limit_packets", 0) > _MOST_PACKETS:
-        return f"is {limit['limit_packets']} packets; give at most {_MOST_PACKETS}"
-    if limit.get("limit_bytes", packet_bytes) < packet_bytes:
-        return f"does not hold one packet; give at least {packet_bytes} B"
-    return None
+    there = list(queue_problems(path.queue, Link(path.rate, path.rtt), packet_bytes))
+    back = queue_problems(path.reverse.queue, Link(path.reverse.rate, path.rtt), packet_bytes)
+    # What is wrong there is wrong back, too, where nothing else is written.
+    for where, found in {"path.queue": there, "path.reverse.queue": [] if there else back}.items():
+        for problem in found:
+            yield Problem(f"{where}.{problem.where}", problem.what)
 
 
 def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
@@ -74,12 +62,13 @@ def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
     return (
         [
             *_loss("loss", path.loss),
-            _link("bottleneck", path.rate, rtt_ns // 2) | {"queue": _queue(path.queue, path.rate, path.rtt)},
+            _link("bottleneck", path.rate, rtt_ns // 2)
+            | {"queue": queue_of_run(path.queue, Link(path.rate, path.rtt))},
         ],
         [
             *_loss("loss-reverse", back.loss),
             _link("bottleneck-reverse", back.rate, rtt_ns - rtt_ns // 2)
-            | {"queue": _queue(back.queue, back.rate, path.rtt)},
+            | {"queue": queue_of_run(back.queue, Link(back.rate, path.rtt))},
         ],
     )
 
@@ -108,31 +97,3 @@ def _link(name: str, rate: object, delay_ns: int) -> Element:
 def _loss(name: str, written: object) -> list[Element]:
     probability = units.fraction(written)
     return [{"name": name, "kind": "loss", "probability": float(probability)}] if probability else []
-
-
-def _queue(queue: Queue, rate: object, rtt: object) -> Element:
-    return {"kind": queue.kind, **_limit(queue, rate, rtt)}
-
-
-def _limit(queue: Queue, rate: object, rtt: object) -> dict[str, int]:
-    """Return a buffer in packets or in bytes. One that follows from the path is at least one packet."""
-    limit = units.buffer(queue.limit)
-    match limit.unit:
-        case "packets":
-            return {"limit_packets": int(limit.amount)}
-        case "bytes":
-            return {"limit_bytes": int(limit.amount)}
-        case "ns":
-            return {"limit_bytes": max(_BDP_PACKET_BYTES, _nearest(limit.amount * _bytes_per_ns(rate)))}
-        case "bdp":
-            bdp_packets = units.time(rtt) * _bytes_per_ns(rate) / _BDP_PACKET_BYTES
-            return {"limit_packets": max(1, _nearest(limit.amount * bdp_packets))}
-
-
-def _bytes_per_ns(rate: object) -> Fraction:
-    return Fraction(units.rate(rate), 8 * _NS_PER_S)
-
-
-def _nearest(amount: Fraction) -> int:
-    """Round to the nearest whole number; halves go up, as people round."""
-    return int(amount + Fraction(1, 2))

@@ -20,6 +20,7 @@ from tussle.own_algorithms import is_own
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
 from tussle.scenario.network import HEADER_BYTES, access_elements, complete_path, path_elements, path_problems
 from tussle.scenario.problems import Problem
+from tussle.scenario.queues import misplaced_settings
 from tussle.scenario.tables import Flow
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
     flows = sum(max(flow.count) if isinstance(flow.count, tuple) else flow.count for flow in scenario.flows)
     if flows > _MOST_FLOWS:
         return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
+    misplaced = list(misplaced_settings(scenario.path))
+    if misplaced:
+        return misplaced
     points = (point for _, point in combinations(scenario))
     return list(dict.fromkeys(problem for point in points for problem in _problems(point)))
 
@@ -102,11 +106,20 @@ def _problems(scenario: Scenario) -> list[Problem]:
     found = list(_point_problems(scenario))
     if not found:
         try:
-            _core.check(json.dumps(resolve(scenario, seed=0)))
+            _core.check(json.dumps(_with_reno_for_own(resolve(scenario, seed=0))))
         except ValueError as error:
             where, _, what = str(error).partition(": ")
             return [Problem(where, what)]
     return found
+
+
+def _with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run whose own algorithms are Reno: the simulator cannot check what it does not know."""
+    flows = [
+        {**flow, "algorithm": "reno", "parameters": {}} if is_own(flow["algorithm"]) else flow
+        for flow in run["flows"]
+    ]
+    return {**run, "flows": flows}
 
 
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:

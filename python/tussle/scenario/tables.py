@@ -9,15 +9,17 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from tussle.scenario.fields import (
-    Algorithm,
+    Algorithms,
     Axis,
     Buffer,
     Count,
     Delay,
     FlowName,
     Fraction,
+    Interval,
     ParameterValue,
     PositiveTime,
+    Probability,
     ProfileName,
     QueueKind,
     Rate,
@@ -26,7 +28,10 @@ from tussle.scenario.fields import (
     Segment,
     Size,
     Switch,
+    Threshold,
     Time,
+    Wait,
+    Weight,
 )
 
 
@@ -37,14 +42,33 @@ class Table(BaseModel):
 
 
 class Queue(Table):
-    """What waits in front of a link."""
+    """What waits in front of a link. Each kind takes `limit` and the settings that name it."""
 
     kind: Axis[QueueKind] | None = None
-    """The queue discipline, from `tussle list queues`. Default: "fifo"."""
+    """The queue discipline, from `tussle list queues`. Of a list, each kind takes the settings that are for
+    it. Default: "fifo"."""
     limit: Axis[Buffer] | None = None
     """How much may wait: multiples of the bandwidth-delay product ("1 bdp": rate times rtt in packets of 1500
     bytes), "100 packets", "300 kB", or as much as leaves in a time ("40 ms"). The first and the last are at
     least one packet. Default: "1 bdp"."""
+    mark_above: Axis[Threshold] | None = None
+    """threshold: a packet that finds more waiting is marked; written like `limit`. Needed."""
+    min: Axis[Threshold] | None = None
+    """red: with a shorter average queue nothing happens; written like `limit`, and counted in packets of 1500
+    bytes. Needed."""
+    max: Axis[Threshold] | None = None
+    """red: with at least this average queue every packet is marked or dropped; written like `min`, twice as
+    much is advised. Needed."""
+    weight: Axis[Weight] | None = None
+    """red: weight of the latest queue length in the average. Default: "0.2 %"."""
+    max_probability: Axis[Probability] | None = None
+    """red: probability of a mark or a drop just below `max`. Default: "2 %"."""
+    target: Axis[Wait] | None = None
+    """codel: waiting time that is no harm. Default: "5 ms"."""
+    interval: Axis[Interval] | None = None
+    """codel: for how long it may be exceeded, about the longest RTT. Default: "100 ms"."""
+    ecn: Axis[Switch] | None = None
+    """red, codel: whether packets that can be marked are marked instead of dropped. Default: "on"."""
 
 
 class Reverse(Table):
@@ -89,9 +113,10 @@ class Access(Table):
 class Flow(Table):
     """A sender and its receiver, or `count` of them."""
 
-    algorithm: Axis[Algorithm]
+    algorithm: Algorithms
     """Its congestion control, from `tussle list algorithms`; or the Python file and class of one of yours,
-    the file looked for beside the scenario, then in the current folder."""
+    the file looked for beside the scenario, then in the current folder. A group, from `tussle list groups`,
+    stands for the list of its algorithms."""
     parameters: dict[str, Axis[ParameterValue]] = {}
     """Settings of the algorithm that differ from its defaults, by name; arguments of a class of yours."""
     name: FlowName | None = None

@@ -113,7 +113,8 @@ impl CongestionControl for Dctcp {
     }
 
     /// `cwnd (1 - α / 2)` for a mark, half for a loss. Without ECN it is Reno.
-    /// [RFC 8257, 3.3 and 3.5](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
+    /// [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
+    /// and [RFC 8257, 3.5](https://www.rfc-editor.org/rfc/rfc8257#section-3.5)
     fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
         self.prior_cwnd = knobs.cwnd;
         if cause == Cause::Timeout || flow.ecn == Switch::Off {

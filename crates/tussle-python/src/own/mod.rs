@@ -3,64 +3,25 @@
 //! Hooks cannot fail, Python can. What goes wrong is kept in the [`Ledger`], the algorithm is Reno from
 //! then on, and whoever simulates looks into the ledger often.
 
+mod ledger;
 mod views;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Instant;
 
-use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tussle_core::cc::{CongestionControl, EcnMode, Knobs, Needs, Recovery};
 use tussle_core::run::Switch;
-use tussle_core::table::{Column, Table, Values};
 use tussle_core::tcp::{Ack, Cause, Flow, State};
 use tussle_core::time::Time;
 
+use self::ledger::{Failure, HOOKS, Hook};
+pub(crate) use self::ledger::{HookError, Ledger, costs};
 use self::views::{Access, MAX_CWND_PACKETS, Whole, shown, ssthresh};
 pub(crate) use self::views::{AckView, FlowView, KnobsView};
-
-pyo3::create_exception!(
-    tussle._core,
-    HookError,
-    pyo3::exceptions::PyRuntimeError,
-    "A hook of a user's own algorithm failed; its cause is the exception that the hook raised, if it did."
-);
-
-/// A hook, by the place of its method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hook {
-    Start,
-    Restart,
-    Sample,
-    Ack,
-    Congestion,
-    Reduced,
-    State,
-    Undo,
-    Internals,
-}
-
-/// The names of the methods, in the order of [`Hook`].
-const HOOKS: [&str; 9] = [
-    "on_start",
-    "on_restart",
-    "on_sample",
-    "on_ack",
-    "on_congestion",
-    "on_reduced",
-    "on_state",
-    "on_undo",
-    "internals",
-];
-
-impl Hook {
-    fn name(self) -> &'static str {
-        HOOKS[self as usize]
-    }
-}
 
 /// The algorithm of one flow, as Python hands it over (`tussle.own_algorithms.Loaded`).
 #[derive(Debug, FromPyObject)]
@@ -75,69 +36,6 @@ pub(crate) struct Given {
 
 /// The algorithms that a run brings along, by the name of their flow.
 pub(crate) type GivenByFlow = BTreeMap<String, Given>;
-
-/// What became of an algorithm: its cost, and what went wrong.
-#[derive(Debug)]
-pub(crate) struct Ledger {
-    algorithm: String,
-    flow: String,
-    acks: AtomicU64,
-    in_hooks_ns: AtomicU64,
-    failure: OnceLock<Failure>,
-}
-
-#[derive(Debug)]
-struct Failure {
-    hook: Hook,
-    at: Time,
-    error: PyErr,
-}
-
-impl Ledger {
-    /// The failure as what is to be raised, once there is one.
-    pub(crate) fn error(&self, py: Python<'_>) -> Option<PyErr> {
-        let Failure { hook, at, error } = self.failure.get()?;
-        let error = error.clone_ref(py);
-        if !error.is_instance_of::<PyException>(py) {
-            return Some(error); // Ctrl-C
-        }
-        let place = format!("{} of {} at {at}", hook.name(), self.flow);
-        let by_the_user = error.traceback(py).is_some();
-        let message = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
-        let what = if by_the_user {
-            let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-            if message.is_empty() { kind } else { format!("{kind}: {message}") }
-        } else {
-            message
-        };
-        let raised = HookError::new_err(format!("{}, {place}: {what}", self.algorithm));
-        if by_the_user {
-            let note = format!("in {place} of simulated time");
-            // An exception without notes is still an exception.
-            drop(error.value(py).call_method1("add_note", (note,)));
-            raised.set_cause(py, Some(error));
-        }
-        Some(raised)
-    }
-}
-
-/// What the hooks of each flow cost, by the wall clock.
-#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run are below 2^53")]
-pub(crate) fn costs(ledgers: &[Arc<Ledger>]) -> Table {
-    let column = |name: &str, values| Column { name: name.to_owned(), values };
-    let algorithms = ledgers.iter().map(|ledger| ledger.algorithm.clone()).collect();
-    let acks = ledgers.iter().map(|ledger| ledger.acks.load(Ordering::Relaxed)).collect();
-    let in_hooks_s =
-        ledgers.iter().map(|ledger| ledger.in_hooks_ns.load(Ordering::Relaxed) as f64 / 1e9).collect();
-    Table {
-        name: "costs",
-        columns: vec![
-            column("algorithm", Values::Text(algorithms)),
-            column("acks", Values::U64(acks)),
-            column("in_hooks_s", Values::F64(in_hooks_s)),
-        ],
-    }
-}
 
 /// A user's algorithm at work for one flow.
 #[derive(Debug)]
@@ -187,13 +85,7 @@ impl OwnAlgorithm {
                 &[("off", Switch::Off), ("on", Switch::On)],
             )?,
         };
-        let ledger = Ledger {
-            algorithm: given.name.clone(),
-            flow: flow.to_owned(),
-            acks: AtomicU64::new(0),
-            in_hooks_ns: AtomicU64::new(0),
-            failure: OnceLock::new(),
-        };
+        let ledger = Ledger::new(&given.name, flow);
         let ack = Py::new(py, AckView(Ack::default()))?;
         let flow = Py::new(py, FlowView { flow: Flow::new(1, 1), seed })?;
         let knobs = Py::new(py, KnobsView { knobs: Knobs::default(), access: Access::Read })?;
@@ -221,7 +113,7 @@ impl OwnAlgorithm {
         act: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T>,
     ) -> Option<T> {
         let method = self.methods[hook as usize].as_ref()?;
-        if self.ledger.failure.get().is_some() {
+        if self.ledger.has_failure() {
             return None;
         }
         #[expect(clippy::disallowed_methods, reason = "the cost is told to people, and never in results")]
@@ -229,13 +121,11 @@ impl OwnAlgorithm {
         let before = clock();
         // Whoever simulates is attached already, which makes this cheap.
         let result = Python::attach(|py| act(py, method));
-        let spent_ns = u64::try_from(before.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.ledger.in_hooks_ns.fetch_add(spent_ns, Ordering::Relaxed);
+        self.ledger.spend(before.elapsed());
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                // Only the first failure counts, and there is no second: the method is not called again.
-                drop(self.ledger.failure.set(Failure { hook, at, error }));
+                self.ledger.fail(Failure { hook, at, error });
                 None
             }
         }
@@ -298,7 +188,7 @@ impl OwnAlgorithm {
 
 impl CongestionControl for OwnAlgorithm {
     fn name(&self) -> &str {
-        &self.ledger.algorithm
+        self.ledger.algorithm()
     }
 
     fn needs(&self) -> Needs {
@@ -316,7 +206,7 @@ impl CongestionControl for OwnAlgorithm {
 
     fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
         self.now = Some(flow.now);
-        self.ledger.acks.fetch_add(1, Ordering::Relaxed);
+        self.ledger.count_ack();
         self.turn(Hook::Sample, Subject::Ack(ack), (flow, knobs));
     }
 

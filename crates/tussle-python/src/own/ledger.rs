@@ -1,0 +1,146 @@
+//! What becomes of an algorithm in Python: what its hooks cost, and what went wrong in them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use tussle_core::table::{Column, Table, Values};
+use tussle_core::time::Time;
+
+pyo3::create_exception!(
+    tussle._core,
+    HookError,
+    pyo3::exceptions::PyRuntimeError,
+    "A hook of a user's own algorithm failed; its cause is the exception that the hook raised, if it did."
+);
+
+/// A hook, by the place of its method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hook {
+    Start,
+    Restart,
+    Sample,
+    Ack,
+    Congestion,
+    Reduced,
+    State,
+    Undo,
+    Internals,
+}
+
+/// The names of the methods, in the order of [`Hook`].
+pub(super) const HOOKS: [&str; 9] = [
+    "on_start",
+    "on_restart",
+    "on_sample",
+    "on_ack",
+    "on_congestion",
+    "on_reduced",
+    "on_state",
+    "on_undo",
+    "internals",
+];
+
+impl Hook {
+    pub(super) fn name(self) -> &'static str {
+        HOOKS[self as usize]
+    }
+}
+
+/// What became of an algorithm: its cost, and what went wrong.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    algorithm: String,
+    flow: String,
+    acks: AtomicU64,
+    in_hooks_ns: AtomicU64,
+    failure: OnceLock<Failure>,
+}
+
+/// An exception, and where it was raised.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) hook: Hook,
+    pub(super) at: Time,
+    pub(super) error: PyErr,
+}
+
+impl Ledger {
+    pub(super) fn new(algorithm: &str, flow: &str) -> Ledger {
+        Ledger {
+            algorithm: algorithm.to_owned(),
+            flow: flow.to_owned(),
+            acks: AtomicU64::new(0),
+            in_hooks_ns: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn algorithm(&self) -> &str {
+        &self.algorithm
+    }
+
+    pub(super) fn count_ack(&self) {
+        self.acks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn spend(&self, in_hook: Duration) {
+        let ns = u64::try_from(in_hook.as_nanos()).unwrap_or(u64::MAX);
+        self.in_hooks_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_failure(&self) -> bool {
+        self.failure.get().is_some()
+    }
+
+    /// Only the first failure counts, and there is no second: no method is called after it.
+    pub(super) fn fail(&self, failure: Failure) {
+        drop(self.failure.set(failure));
+    }
+
+    /// The failure as what is to be raised, once there is one.
+    pub(crate) fn error(&self, py: Python<'_>) -> Option<PyErr> {
+        let Failure { hook, at, error } = self.failure.get()?;
+        let error = error.clone_ref(py);
+        if !error.is_instance_of::<PyException>(py) {
+            return Some(error); // Ctrl-C
+        }
+        let place = format!("{} of {} at {at}", hook.name(), self.flow);
+        let by_the_user = error.traceback(py).is_some();
+        let message = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
+        let what = if by_the_user {
+            let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+            if message.is_empty() { kind } else { format!("{kind}: {message}") }
+        } else {
+            message
+        };
+        let raised = HookError::new_err(format!("{}, {place}: {what}", self.algorithm));
+        if by_the_user {
+            let note = format!("in {place} of simulated time");
+            // An exception without notes is still an exception.
+            drop(error.value(py).call_method1("add_note", (note,)));
+            raised.set_cause(py, Some(error));
+        }
+        Some(raised)
+    }
+}
+
+/// What the hooks of each flow cost, by the wall clock.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run are below 2^53")]
+pub(crate) fn costs(ledgers: &[Arc<Ledger>]) -> Table {
+    let column = |name: &str, values| Column { name: name.to_owned(), values };
+    let algorithms = ledgers.iter().map(|ledger| ledger.algorithm.clone()).collect();
+    let acks = ledgers.iter().map(|ledger| ledger.acks.load(Ordering::Relaxed)).collect();
+    let in_hooks_s =
+        ledgers.iter().map(|ledger| ledger.in_hooks_ns.load(Ordering::Relaxed) as f64 / 1e9).collect();
+    Table {
+        name: "costs",
+        columns: vec![
+            column("algorithm", Values::Text(algorithms)),
+            column("acks", Values::U64(acks)),
+            column("in_hooks_s", Values::F64(in_hooks_s)),
+        ],
+    }
+}

@@ -1,0 +1,176 @@
+"""Queues as a person writes them, and as the simulator takes them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tussle import _core
+from tussle.catalog import catalog
+from tussle.errors import TussleError
+from tussle.scenario import Scenario
+from tussle.scenario.queues import SETTINGS
+from tussle.scenario.tables import Queue
+from written import scenario
+
+THRESHOLD = {"kind": "threshold", "mark_above": "20 packets"}
+RED = {"kind": "red", "min": "0.03 bdp", "max": "60 packets"}
+CODEL = {"kind": "codel"}
+LIMIT = {"limit_packets": 333}
+"""1 bdp: 100e6 bit/s x 0.04 s / 12000 bit = 333.3."""
+
+
+def queues(made: Scenario) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The queue there and the queue back, at each point; the simulator takes them."""
+    found = []
+    for point in made.points():
+        run = point.resolve(seed=1)
+        _core.check(json.dumps(run))
+        by_name = {each["name"]: each for each in run["elements"]}
+        found.append((by_name["bottleneck"]["queue"], by_name["bottleneck-reverse"]["queue"]))
+    return found
+
+
+def there(**queue: Any) -> dict[str, Any]:
+    ((found, _),) = queues(scenario(path__queue=queue))
+    return found
+
+
+def mistakes(**changes: Any) -> list[str]:
+    with pytest.raises(TussleError) as refused:
+        scenario(**changes)
+    return str(refused.value).splitlines()
+
+
+def test_every_queue_and_no_other_has_settings_which_a_scenario_can_give():
+    assert list(SETTINGS) == list(catalog().queues)
+    assert {setting for settings in SETTINGS.values() for setting in settings} == (
+        Queue.model_fields.keys() - {"kind"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "mark_above"),
+    [
+        ("20 packets", {"mark_above_packets": 20}),
+        ("0 packets", {"mark_above_packets": 0}),
+        ("0.1 bdp", {"mark_above_packets": 33}),
+        ("30 kB", {"mark_above_bytes": 30_000}),
+        ("1 ms", {"mark_above_bytes": 12_500}),  # 100e6 bit/s x 0.001 s / 8 bit
+        ("1 ns", {"mark_above_bytes": 0}),
+    ],
+)
+def test_a_threshold_is_written_like_a_limit_but_may_be_nothing(written: str, mark_above: dict[str, int]):
+    found = there(kind="threshold", mark_above=written)
+    assert found == {"kind": "threshold", **LIMIT, **mark_above}
+
+
+@pytest.mark.parametrize(
+    ("written", "packets"),
+    [("5 packets", 5), ("0.03 bdp", 10), ("7.5 kB", 5), ("0.3 ms", 2.5), ("0 packets", 0)],
+)
+def test_the_thresholds_of_red_are_packets_and_may_be_parts_of_one(written: str, packets: float):
+    found = there(kind="red", min=written, max="60 packets")
+    assert found == {"kind": "red", **LIMIT, "min_packets": packets, "max_packets": 60}
+
+
+def test_red_takes_fractions_and_a_switch():
+    found = there(**RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn="off")
+    assert found == {
+        "kind": "red",
+        "limit_bytes": 90_000,
+        "min_packets": 10,
+        "max_packets": 60,
+        "weight": 0.004,
+        "max_probability": 1,
+        "ecn": "off",
+    }
+
+
+def test_codel_takes_times_and_a_switch():
+    assert there(**CODEL) == {"kind": "codel", **LIMIT}
+    assert there(**CODEL, target="1 ms", interval="20 ms", ecn="on") == {
+        "kind": "codel",
+        **LIMIT,
+        "target_ns": 1_000_000,
+        "interval_ns": 20_000_000,
+        "ecn": "on",
+    }
+
+
+def test_of_a_list_of_kinds_each_takes_its_own_settings():
+    found = queues(scenario(path__queue=THRESHOLD | {"kind": ["fifo", "threshold"]}))
+    assert [queue for queue, _ in found] == [
+        {"kind": "fifo", **LIMIT},
+        {"kind": "threshold", **LIMIT, "mark_above_packets": 20},
+    ]
+
+
+def test_the_queue_back_is_as_there_or_another():
+    ((same, back),) = queues(scenario(path__queue=THRESHOLD))
+    assert back == same
+    ((_, back),) = queues(scenario(path__queue=THRESHOLD, path__reverse__queue__kind="fifo"))
+    assert back == {"kind": "fifo", **LIMIT}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"path__queue": {"target": "5 ms"}},
+            "scenario, path.queue.target: a setting of codel; fifo takes limit",
+        ),
+        (
+            {"path__queue": {"kind": ["fifo", "threshold"], "mark_above": "9 packets", "ecn": "on"}},
+            "scenario, path.queue.ecn: a setting of red and codel; fifo and threshold take limit, mark_above",
+        ),
+        (
+            {"path__profile": ["lan", "dsl"], "path__queue__min": "1 packet"},
+            "scenario, path.queue.min: a setting of red; fifo takes limit",
+        ),
+        (
+            {"path__queue": CODEL, "path__reverse__queue__weight": "1 %"},
+            "scenario, path.reverse.queue.weight: a setting of red; codel takes limit, target, interval, ecn",
+        ),
+        (
+            {"path__queue": {**CODEL, "targets": "5 ms"}},
+            'scenario, path.queue: unknown key "targets"; did you mean "target"?',
+        ),
+        (
+            {"path__queue__kind": "threshold"},
+            'scenario, path.queue.mark_above: missing; a threshold queue needs it, like "20 packets"',
+        ),
+        (
+            {"path__reverse__queue": {"kind": "red", "min": "1 bdp"}},
+            'scenario, path.reverse.queue.max: missing; a red queue needs it, like "0.6 bdp"',
+        ),
+        (
+            {"path__queue": RED | {"max": "9 packets"}},
+            "scenario, path.queue.max: 9 packets is not more than min, 0.03 bdp; twice as much is advised",
+        ),
+        ({"path__queue": RED | {"weight": 0}}, "scenario, path.queue.weight: 0; give more than 0"),
+        (
+            {"path__queue": RED | {"max_probability": 0.02}},
+            'scenario, path.queue.max_probability: 0.02 has no unit; write a fraction like "0.01 %" (%)',
+        ),
+        (
+            {"path__queue": CODEL | {"interval": "0 ms"}},
+            "scenario, path.queue.interval: 0 ms; give more than 0",
+        ),
+        (
+            {"path__queue": CODEL | {"target": "5 packets"}},
+            'scenario, path.queue.target: "5 packets" is a number of packets, not a time; '
+            'write one like "40 ms"',
+        ),
+        ({"path__queue": CODEL | {"ecn": True}}, 'scenario, path.queue.ecn: true; write "on", in quotes'),
+    ],
+)
+def test_a_mistake_in_a_queue_is_answered_in_one_sentence(changes: dict[str, Any], sentence: str):
+    assert mistakes(**changes) == [sentence]
+
+
+def test_both_thresholds_of_red_are_missed():
+    assert [each.partition(";")[0] for each in mistakes(path__queue__kind="red")] == [
+        "scenario, path.queue.min: missing",
+        "scenario, path.queue.max: missing",
+    ]
