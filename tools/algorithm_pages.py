@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from algorithm_runs import BUFFERS, MARKED, Loss, Measured, Queueing, measure
+from algorithm_runs import BUFFERS, MARK_ABOVE, MARKED, Loss, Measured, Queueing, measure
 from tussle.catalog import catalog
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -127,8 +127,11 @@ def _of_the_code(name: str) -> list[str]:
 def _marked(name: str, queueing: Queueing) -> list[str]:
     return [
         "### Where the queue marks",
-        _picture(name, "marked", f"Window of one {name} flow and its queue against time, with CoDel"),
-        f"The same path with ECN and a queue that marks (`codel`): it {_queueing(queueing)}.",
+        _picture(
+            name, "marked", f"Window of one {name} flow and its queue against time, at a queue that marks"
+        ),
+        f"The same path with a buffer of 1 BDP and ECN, and a queue that marks what finds more than "
+        f"{MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): it {_queueing(queueing)}.",
     ]
 
 
@@ -174,14 +177,21 @@ def _cell(value: object) -> str:
 
 
 def _write() -> None:
-    for folder in (FOLDER, IMAGES):
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in folder.iterdir():
-            file.unlink()
     with tempfile.TemporaryDirectory() as scratch:
-        measured = dict(measure(list(catalog().algorithms), IMAGES, Path(scratch)))
-    for name, text in pages(measured).items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+        drawn = Path(scratch) / "images"
+        drawn.mkdir()
+        written = pages(dict(measure(list(catalog().algorithms), drawn, Path(scratch))))
+        _replace(FOLDER, {name: text.encode() for name, text in written.items()})
+        _replace(IMAGES, {file.name: file.read_bytes() for file in drawn.iterdir()})
+
+
+def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Let a folder hold these files and no others."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        file.unlink()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
 
 
 def main() -> None:
