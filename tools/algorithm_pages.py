@@ -130,8 +130,9 @@ def _marked(name: str, queueing: Queueing) -> list[str]:
         _picture(
             name, "marked", f"Window of one {name} flow and its queue against time, at a queue that marks"
         ),
-        f"The same path with a buffer of 1 BDP and ECN, and a queue that marks what finds more than "
-        f"{MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): it {_queueing(queueing)}.",
+        f"One flow with ECN over 50 Mbit/s and 40 ms, with a buffer of 1 BDP and a queue that marks "
+        f"what finds more than {MARK_ABOVE.replace('bdp', 'BDP')} waiting (`threshold`): it "
+        f"{_queueing(queueing)}.",
     ]
 
 

@@ -122,8 +122,8 @@ def _plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
         "marking",
         _scenario(
             {
-                "duration": "100 s",
-                "path": reference | {"queue": {"kind": "threshold", "mark_above": MARK_ABOVE}},
+                "duration": "60 s",
+                "path": shorter | {"queue": {"kind": "threshold", "mark_above": MARK_ABOVE}},
             },
             [{"algorithm": [name for name in algorithms if name in MARKED], "ecn": "on"}],
         ),
