@@ -44,7 +44,7 @@ test: lint  ## Lint, then run all tests
 	$(BIN)/pytest -n auto
 
 .PHONY: lint
-lint: setup  ## Check format, lints, types, layers, spelling, and that the reference is up to date
+lint: setup  ## Check format, lints, types, layers, spelling, and that reference and pages are up to date
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
@@ -54,6 +54,7 @@ lint: setup  ## Check format, lints, types, layers, spelling, and that the refer
 	$(BIN)/lint-imports
 	$(BIN)/typos
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/algorithm_pages.py --check
 
 .PHONY: fmt
 fmt: setup  ## Format Rust and Python
@@ -68,6 +69,10 @@ docs: setup  ## Write docs/reference from the code, and the picture of the READM
 	rm -rf results/picture results/picture.partial
 	$(DEMO_MATRIX) -o results/picture
 	$(BIN)/tussle plot results/picture matrix -o $(PICTURE)
+
+.PHONY: pages
+pages: setup  ## Simulate, draw and write the algorithms' pages, docs/explanation/algorithms
+	$(BIN)/python tools/algorithm_pages.py
 
 .PHONY: bench
 bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed

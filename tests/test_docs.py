@@ -30,6 +30,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"[0-9][0-9.]*")
 NAMED = re.compile(r"# [\w-]+\.py\n")
 SKIPPED = "…"
+MOST_PICTURE_BYTES = 40_960
 
 
 def name_of(file: Path) -> str:
@@ -102,6 +103,20 @@ def words(line: str) -> str:
 def test_the_reference_is_what_the_code_says():
     result = execute([sys.executable, "tools/reference.py", "--check"], ROOT)
     assert result.returncode == 0, result.stdout
+
+
+def test_the_pages_of_algorithms_are_what_the_code_says():
+    result = execute([sys.executable, "tools/algorithm_pages.py", "--check"], ROOT)
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("name", catalog().algorithms)
+def test_every_algorithm_has_a_page_with_its_three_figures(name):
+    page = DOCS / "explanation" / "algorithms" / f"{name}.md"
+    for kind in ("window", "loss", "share"):
+        picture = DOCS / "images" / "algorithms" / f"{name}-{kind}.png"
+        assert f"]({os.path.relpath(picture, page.parent)})" in page.read_text("utf-8")
+        assert 0 < picture.stat().st_size <= MOST_PICTURE_BYTES
 
 
 def command_names(name: str, command) -> Iterator[str]:
@@ -190,6 +205,6 @@ def test_make_lists_every_target():
     assert targets == {line.split()[1] for line in listed.splitlines()}
 
 
-@pytest.mark.parametrize("name", ["setup", "test", "lint", "fmt", "docs", "bench", "fuzz"])
+@pytest.mark.parametrize("name", ["setup", "test", "lint", "fmt", "docs", "pages", "bench", "fuzz"])
 def test_contributors_find_the_command(name):
     assert f"`make {name}`" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")

@@ -14,6 +14,7 @@ from tussle import figures
 from tussle.errors import TussleError
 from tussle.figures import REGISTRY, Figure, View, draw, save
 from tussle.figures._series import thin
+from tussle.metrics import REGISTRY as METRICS
 
 FILES = sorted(path.stem for path in Path(figures.__path__[0]).glob("[a-z]*.py"))
 THIRTEEN = ["htcp", "hybla", "illinois", "lp", "vegas", "reno", "bic", "westwood"]
@@ -50,7 +51,7 @@ def test_every_quantity_on_an_axis_has_its_unit(name: str):
     text = draw(name, PAIRS).to_json()
     titles = re.findall(r'"type": "quantitative"[^}]*?"title": "([^"]+)"', text)
     titles += re.findall(r'"title": "([^"]+)",\s*"type": "quantitative"', text)
-    assert all(re.search(r"\((Mbit/s|packets|s)\)$|^share", title) for title in titles)
+    assert all(re.search(r"\((Mbit/s|packets|s|BDP)\)$|^share", title) for title in titles)
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "html"])
@@ -151,6 +152,32 @@ def test_guide_lines_are_at_what_the_path_and_the_buffer_hold():
         for row in table.to_dicts()
     }
     assert guides == pytest.approx({"BDP": 333.33, "BDP + buffer": 666.33, "buffer": 333}, abs=0.01)
+
+
+def test_a_part_of_the_time_is_drawn_alone():
+    tables = tables_in(draw("window", PAIRS, View(point=1, between_s=(18, 22.5))).to_dict())
+    times = [table["time_s"] for table in tables if "time_s" in table.columns]
+    assert [(series.min(), series.max()) for series in times] == [(18, 22.5), (18, 22.5)]
+    assert next(table.row(0) for table in tables if "steady_from_s" in table.columns) == (20, 22.5)
+
+
+def test_a_share_stands_over_its_buffer_in_bandwidth_delay_products():
+    """100 Mbit/s · 40 ms / 12000 bit = 333.3 packets are one, and the buffer is 333."""
+    tables = tables_in(draw("share_over_buffer", PAIRS).to_dict())
+    shown = next(table for table in tables if "pair" in table.columns)
+    assert shown["pair"].to_list() == ["reno and reno", "reno and vegas", "vegas and reno", "vegas and vegas"]
+    assert shown["buffer_bdp"].to_list() == [0.999] * 4
+    assert shown["share"][1] == pytest.approx(METRICS["share"].compute(PAIRS)["share"][2], abs=1e-4)
+
+
+def test_shares_over_buffers_of_single_flows_are_refused():
+    with pytest.raises(TussleError, match="two flows each"):
+        draw("share_over_buffer", sweep([{"flows.0.algorithm": "reno"}]))
+
+
+def test_too_many_pairs_for_one_figure_of_shares_are_refused():
+    with pytest.raises(TussleError, match=r"9 pairs.*at most 8"):
+        draw("share_over_buffer", matrix(["reno", "cubic", "bic"]))
 
 
 def test_thinned_series_keep_their_ends_and_extremes():

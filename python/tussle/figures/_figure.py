@@ -22,6 +22,8 @@ class View:
     """Width of a panel with a time axis."""
     most_rows: int = 1000
     """Rows that a series may have; longer ones are thinned so that their extremes stay."""
+    between_s: tuple[float, float] | None = None
+    """What of the time to draw; `None`: the whole run."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from tussle.figures._figure import View
 from tussle.figures._palette import GUIDE
 from tussle.figures._series import inline
 from tussle.figures._words import Line
@@ -40,11 +41,20 @@ CONFIG = {
 """The look of every figure."""
 
 
-def time_axis(tables: Tables) -> alt.X:
-    """Give the time axis of a run, from its beginning to its end."""
-    end_s = tables.runs.select("duration_s").collect().item()
-    axis, scale = alt.Axis(tickCount=10), alt.Scale(domain=[0, end_s], nice=False)
-    return alt.X("time_s", type="quantitative", title="time (s)", axis=axis, scale=scale)
+def shown_interval(tables: Tables, view: View) -> tuple[float, float]:
+    """Say what part of a run is drawn, in seconds."""
+    return view.between_s or (0.0, tables.runs.select("duration_s").collect().item())
+
+
+def time_axis(interval_s: tuple[float, float]) -> alt.X:
+    """Give a time axis of this interval."""
+    return alt.X(
+        "time_s", type="quantitative", title="time (s)", axis=alt.Axis(tickCount=10), scale=_time(interval_s)
+    )
+
+
+def _time(interval_s: tuple[float, float]) -> alt.Scale:
+    return alt.Scale(domain=list(interval_s), nice=False, zero=False)
 
 
 def flow_columns(look: list[Line]) -> list[pl.Expr]:
@@ -112,8 +122,9 @@ def sized(chart: alt.LayerChart, width_px: int, aspect: float) -> alt.LayerChart
     return chart
 
 
-def measured(tables: Tables) -> alt.Chart:
-    """Shade the interval over which the metrics are computed."""
-    interval = tables.runs.select("steady_from_s", "steady_to_s").collect()
-    chart = alt.Chart(inline(interval)).mark_rect(color=GUIDE, opacity=0.09)
-    return chart.encode(alt.X("steady_from_s", type="quantitative"), alt.X2("steady_to_s"))
+def measured(tables: Tables, interval_s: tuple[float, float]) -> alt.Chart:
+    """Shade what is seen of the interval over which the metrics are computed."""
+    steady = tables.runs.select(pl.col("steady_from_s", "steady_to_s").clip(*interval_s)).collect()
+    chart = alt.Chart(inline(steady)).mark_rect(color=GUIDE, opacity=0.09)
+    begin = alt.X("steady_from_s", type="quantitative", scale=_time(interval_s))
+    return chart.encode(begin, alt.X2("steady_to_s"))

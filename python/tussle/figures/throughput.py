@@ -15,6 +15,7 @@ from tussle.figures._style import (
     layered,
     levels,
     measured,
+    shown_interval,
     sized,
     time_axis,
 )
@@ -33,7 +34,7 @@ def draw(tables: Tables, view: View) -> Chart:
 
 def _panel(tables: Tables, view: View) -> Chart:
     series = REGISTRY["goodput_over_time"].compute(tables)
-    look = lines(tables)
+    look, interval = lines(tables), shown_interval(tables, view)
     shown = series.select(
         *flow_columns(look),
         pl.col("time_s").round(4),
@@ -44,8 +45,8 @@ def _panel(tables: Tables, view: View) -> Chart:
     goodput = alt.Y("goodput", type="quantitative", title=title, scale=scale, axis=axis)
     chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
     layers: list[alt.Chart | alt.LayerChart] = [
-        measured(tables),
-        chart.encode(time_axis(tables), goodput, *flow_encoding(look)),
+        measured(tables, interval),
+        chart.encode(time_axis(interval), goodput, *flow_encoding(look)),
     ]
     rate = tables.runs.select("link_rate_bit_per_s").collect().item()
     if rate is not None:

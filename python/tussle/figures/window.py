@@ -16,6 +16,7 @@ from tussle.figures._style import (
     layered,
     levels,
     measured,
+    shown_interval,
     sized,
     time_axis,
 )
@@ -43,10 +44,10 @@ def _panel(tables: Tables, view: View) -> Chart:
 
 
 def _windows(tables: Tables, view: View) -> alt.LayerChart:
-    look = lines(tables)
+    look, interval = lines(tables), shown_interval(tables, view)
     started = (
         tables.samples.join(tables.flows.select("flow", "start_s"), on="flow")
-        .filter(pl.col("time_s") >= pl.col("start_s"))
+        .filter(pl.col("time_s") >= pl.col("start_s"), pl.col("time_s").is_between(*interval))
         .select("flow", "time_s", "cwnd_packets", "ssthresh_packets")
         .sort("flow", "time_s")
         .collect()
@@ -60,7 +61,7 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
         pl.col("ssthresh_packets").alias("threshold"),
     )
     chart = alt.Chart(inline(shown))
-    common = (time_axis(tables).title(None), *flow_encoding(look))
+    common = (time_axis(interval).title(None), *flow_encoding(look))
     curves = chart.mark_line(strokeWidth=1.6, clip=True).encode(_packets("window", "cwnd"), *common)
     thresholds = (
         chart.mark_line(strokeWidth=0.8, opacity=0.7, interpolate="step-after", clip=True)
@@ -68,7 +69,7 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
         .encode(_packets("threshold", "cwnd"), *common)
     )
     shown_thresholds = [] if is_crowd(len(look)) else [thresholds]
-    return layered(measured(tables), *shown_thresholds, curves, *_guides(tables))
+    return layered(measured(tables, interval), *shown_thresholds, curves, *_guides(tables))
 
 
 def _packets(column: str, name: str) -> alt.Y:
@@ -91,8 +92,9 @@ def _guides(tables: Tables) -> list[alt.LayerChart]:
 
 
 def _queue(tables: Tables, view: View) -> alt.LayerChart:
+    interval = shown_interval(tables, view)
     links = (
-        tables.links.filter(pl.col("link") == "bottleneck")
+        tables.links.filter(pl.col("link") == "bottleneck", pl.col("time_s").is_between(*interval))
         .select("time_s", "mean_backlog_packets", "max_backlog_packets")
         .sort("time_s")
         .collect()
@@ -108,9 +110,9 @@ def _queue(tables: Tables, view: View) -> alt.LayerChart:
     buffer_packets = tables.runs.select("buffer_packets").collect().item()
     limit = [] if buffer_packets is None else [levels({"buffer": buffer_packets})]
     return layered(
-        measured(tables),
-        mean.encode(time_axis(tables), _packets("mean", "queue")),
-        largest.encode(time_axis(tables), _packets("largest", "queue")),
+        measured(tables, interval),
+        mean.encode(time_axis(interval), _packets("mean", "queue")),
+        largest.encode(time_axis(interval), _packets("largest", "queue")),
         *limit,
     )
 

@@ -1,0 +1,99 @@
+"""Share of the first flow of each pair, against the buffer."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._palette import algorithm_colour
+from tussle.figures._series import inline
+from tussle.figures._style import Y_AXIS_PX, layered, levels, sized
+from tussle.metrics import REGISTRY, Tables, axis_columns, pairs, summarise
+
+_PACKET_BITS = 1500 * 8
+_TICKS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16]
+_MOST_PAIRS = 8
+"""More are neither told apart nor named in a legend."""
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+
+
+def draw(tables: Tables, view: View) -> Chart:
+    """Draw a line for each pair of algorithms; medians over the repetitions."""
+    shown = _shares(tables)
+    if view.point is not None:
+        shown = shown.filter(pl.col("point") == view.point)
+    if shown.is_empty():
+        raise TussleError(
+            "this dataset has no shares over buffers: that needs runs of two flows each, at a limited queue."
+        )
+    names = shown.select("pair", "first").unique(maintain_order=True)
+    if len(names) > _MOST_PAIRS:
+        raise TussleError(
+            f"this dataset has {len(names)} pairs of algorithms, too many for one figure of shares over "
+            f"buffers; choose at most {_MOST_PAIRS}, or draw the matrix."
+        )
+    chart = alt.Chart(inline(shown.drop("point", "first")))
+    scale = alt.Scale(type="log", nice=False, padding=8)
+    buffer = alt.X("buffer_bdp", type="quantitative", title="buffer (BDP)", scale=scale)
+    share = alt.Y("share", type="quantitative", title="share of the first flow")
+    curve = chart.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=30)).encode(
+        buffer.axis(values=_TICKS, format="~g"),
+        share.scale(domain=[0, 1]).axis(format=".0%", minExtent=Y_AXIS_PX),
+        *_encoding(names),
+    )
+    title = alt.TitleParams("Share of goodput against the buffer", subtitle=_remark(names))
+    return sized(layered(levels({"fair": 0.5}), curve), view.width_px, 0.36).properties(title=title)
+
+
+def _shares(tables: Tables) -> pl.DataFrame:
+    """`point, pair, first, buffer_bdp, share`, sorted by pair and buffer."""
+    bdp_packets = pl.col("link_rate_bit_per_s") * pl.col("base_rtt_ms") / 1e3 / _PACKET_BITS
+    others = [axis for axis in axis_columns(tables) if not axis.endswith((".algorithm", "queue.limit"))]
+    named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in others]
+    network = pl.concat_str(named, separator=", ") if named else pl.lit(None, pl.String)
+    buffers = (
+        tables.runs.select(
+            "point", (pl.col("buffer_packets") / bdp_packets).alias("buffer_bdp"), network.alias("network")
+        )
+        .unique()
+        .collect()
+    )
+    shares = summarise(REGISTRY["share"], tables).filter(pl.col("flow") == 0).select("point", "share")
+    pair = pl.concat_str(
+        pl.format("{} and {}", "first", "second"), "network", separator=", ", ignore_nulls=True
+    )
+    return (
+        pairs(tables)
+        .join(buffers, on="point")
+        .join(shares, on="point")
+        .select("point", pair.alias("pair"), "first", pl.col("buffer_bdp").round(3), pl.col("share").round(4))
+        .filter(pl.col("buffer_bdp").is_not_null(), pl.col("share").is_not_null())
+        .sort("pair", "buffer_bdp", "point")
+    )
+
+
+def _encoding(names: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
+    """Give each pair the colour of its first flow, and dashes that tell it from others of that colour."""
+    labels, firsts = names["pair"].to_list(), names["first"].to_list()
+    dashes = [_DASHES[firsts[:place].count(first) % len(_DASHES)] for place, first in enumerate(firsts)]
+    legend = alt.Legend(orient="top", title=None) if len(labels) > 1 else None
+    colours = alt.Scale(domain=labels, range=[algorithm_colour(first) for first in firsts])
+    return [
+        alt.Color("pair", type="nominal", scale=colours, legend=legend),
+        alt.StrokeDash("pair", type="nominal", scale=alt.Scale(domain=labels, range=dashes), legend=legend),
+    ]
+
+
+def _remark(names: pl.DataFrame) -> str:
+    return names["pair"].item() if len(names) == 1 else "the flow named first"
+
+
+FIGURE = Figure(
+    name="share_over_buffer",
+    shows="Share of the first flow in the goodput of each pair of algorithms, against the buffer in "
+    "bandwidth-delay products, on a logarithmic axis; medians over the repetitions.",
+    needs=(),
+    draw=draw,
+)
