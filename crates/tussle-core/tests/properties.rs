@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use tussle_core::Time;
 use tussle_core::cc::{CongestionControl, Entry, Knobs, REGISTRY, Recovery};
-use tussle_core::tcp::{Ack, Cause, Flow, State, WindowUse};
+use tussle_core::tcp::{Ack, Cause, Echo, Flow, Limit, Lost, RateSample, State, WindowUse};
 
 /// Largest window of these tests, in packets: 1.5 GB in flight.
 const CWND_MAX: u32 = 1 << 20;
@@ -18,6 +18,10 @@ const RTT_MAX_US: u32 = 300_000_000;
 enum Event {
     /// An ACK comes after `span_ns`.
     Ack { acked: u32, rtt_us: Option<u32>, span_ns: u64 },
+    /// An ACK echoes a mark.
+    Mark,
+    /// A packet is judged lost.
+    Lost,
     /// Congestion is found.
     Congestion(Cause),
     /// Packets come out of order.
@@ -65,6 +69,8 @@ fn event() -> impl Strategy<Value = Event> {
         30 => (0..3u32, rtt_us(), span_ns()).prop_map(|(acked, rtt_us, span_ns)| Event::Ack { acked, rtt_us, span_ns }),
         6 => (0..=CWND_MAX, rtt_us(), span_ns()).prop_map(|(acked, rtt_us, span_ns)| Event::Ack { acked, rtt_us, span_ns }),
         3 => cause.prop_map(Event::Congestion),
+        2 => Just(Event::Mark),
+        2 => Just(Event::Lost),
         1 => Just(Event::Disorder),
         3 => Just(Event::Repaired),
         1 => Just(Event::Undo),
@@ -105,12 +111,17 @@ impl Sender {
         match event {
             Event::Ack { acked, rtt_us, span_ns } => {
                 self.flow.now += Time::from_ns(span_ns);
-                self.on_ack(acked.min(self.flow.packets_out()), rtt_us);
+                self.on_ack(acked.min(self.flow.packets_out()), rtt_us, Echo::Clear);
             }
+            Event::Mark => self.on_ack(1.min(self.flow.packets_out()), Some(1000), Echo::Marked),
+            Event::Lost => self.on_lost(),
             Event::Congestion(cause) => self.on_congestion(cause),
             Event::Disorder if self.flow.state == State::Open => self.enter(State::Disorder),
             Event::Disorder => {}
-            Event::Repaired => self.enter(State::Open),
+            Event::Repaired => {
+                self.cc.on_reduced(&self.flow, &mut self.knobs);
+                self.enter(State::Open);
+            }
             Event::Undo => {
                 self.knobs.cwnd = self.cc.on_undo(&self.flow, &self.knobs);
                 self.knobs.ssthresh = self.knobs.ssthresh.max(self.flow.prior_cwnd);
@@ -118,6 +129,7 @@ impl Sender {
             Event::Restart { idle_ns } => {
                 self.flow.now += Time::from_ns(idle_ns);
                 self.flow.una = self.flow.nxt;
+                self.cc.on_idle(&self.flow, &mut self.knobs);
                 self.cc.on_restart(&self.flow, &mut self.knobs);
             }
             Event::Window(cwnd) => self.knobs.cwnd = cwnd,
@@ -128,19 +140,40 @@ impl Sender {
         self.fill_window();
     }
 
-    fn on_ack(&mut self, acked: u32, rtt_us: Option<u32>) {
+    fn on_ack(&mut self, acked: u32, rtt_us: Option<u32>, echo: Echo) {
+        let prior_in_flight = self.flow.in_flight();
         self.flow.una += acked;
         self.flow.delivered += acked;
+        if echo == Echo::Marked {
+            self.flow.delivered_marked += acked;
+        }
         if let Some(rtt_us) = rtt_us {
             self.flow.rtt.update(rtt_us.min(RTT_MAX_US), self.flow.una, self.flow.nxt);
             self.flow.rtt.update_min(rtt_us, self.flow.now);
         }
-        let ack = Ack { acked, delivered: acked, rtt_us, in_flight: self.flow.in_flight(), ..Ack::default() };
+        let rate = RateSample {
+            delivered: rtt_us.map(|_| acked),
+            interval_us: rtt_us.unwrap_or(0).into(),
+            prior_delivered: self.flow.delivered - acked,
+            prior_in_flight,
+            tx_in_flight: prior_in_flight,
+            lost: 0,
+            limit: self.flow.limit,
+        };
+        let in_flight = self.flow.in_flight();
+        let ack = Ack { acked, delivered: acked, rtt_us, in_flight, echo, rate, ..Ack::default() };
         self.cc.on_sample(&ack, &self.flow, &mut self.knobs);
         let reducing = matches!(self.flow.state, State::Cwr | State::Recovery);
         if !reducing || self.cc.needs().recovery == Recovery::Own {
             self.cc.on_ack(&ack, &self.flow, &mut self.knobs);
         }
+    }
+
+    fn on_lost(&mut self) {
+        self.flow.lost += 1;
+        let (number, in_flight) = (self.flow.una, self.flow.in_flight());
+        let lost = Lost { number, in_flight, lost: 1, limit: Limit::Network };
+        self.cc.on_lost(&lost, &self.flow, &mut self.knobs);
     }
 
     fn on_congestion(&mut self, cause: Cause) {

@@ -66,13 +66,13 @@ impl Knobs {
         // Credit kept from a larger `per` is worth one packet at most.
         if self.credit >= per {
             self.credit = 0;
-            self.cwnd += 1;
+            self.cwnd = self.cwnd.saturating_add(1);
         }
         self.credit += delivered;
         if self.credit >= per {
             let more = self.credit / per;
             self.credit -= more * per;
-            self.cwnd += more;
+            self.cwnd = self.cwnd.saturating_add(more);
         }
         self.cwnd = self.cwnd.min(self.cwnd_clamp);
     }

@@ -161,7 +161,7 @@ impl CongestionControl for Westwood {
 
     fn on_reduced(&mut self, flow: &Flow, knobs: &mut Knobs) {
         knobs.ssthresh = self.carried(flow);
-        knobs.cwnd = knobs.ssthresh;
+        knobs.cwnd = knobs.ssthresh.min(knobs.cwnd_clamp);
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a bandwidth in bit/s is far below 2^53")]
