@@ -73,7 +73,7 @@ pub struct Flow {
     pub prior_cwnd: u32,
     /// Round-trip times and what follows from them.
     pub rtt: RttEstimator,
-    /// Packets known to have arrived, each once (Linux: `delivered`).
+    /// Packets known to have arrived; one that was sent again needlessly counts again (Linux: `delivered`).
     pub delivered: u32,
     /// Those of them that were acknowledged with an echoed mark (Linux: `delivered_ce`).
     pub delivered_marked: u32,
