@@ -20,6 +20,7 @@ pub mod time;
 mod windowed;
 
 pub use check::RunError;
+pub use record::Histogram;
 pub use run::Run;
 pub use sim::{Outcome, Own, Progress, Simulation, Violation};
 pub use table::Table;

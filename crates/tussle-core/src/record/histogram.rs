@@ -10,7 +10,7 @@ const STEP_BITS: u32 = 7;
 
 /// Counts of values in µs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     counts: Vec<u32>,
     count: u64,
     sum: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Histogram {
 impl Histogram {
     /// Takes a value.
     #[inline]
-    pub(crate) fn add(&mut self, value: u32) {
+    pub fn add(&mut self, value: u32) {
         let bucket = bucket(value);
         if bucket >= self.counts.len() {
             self.counts.resize(bucket + 1, 0);
@@ -32,18 +32,18 @@ impl Histogram {
     }
 
     /// The smallest value, exactly.
-    pub(crate) fn min(&self) -> Option<u32> {
+    pub fn min(&self) -> Option<u32> {
         self.min
     }
 
     /// The mean, exactly.
     #[expect(clippy::cast_precision_loss, reason = "a sum of 2^53 µs are 285 years of round trips")]
-    pub(crate) fn mean(&self) -> Option<f64> {
+    pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// The value that `percent` of all values do not exceed (nearest rank), to 1/256 of itself.
-    pub(crate) fn quantile(&self, percent: u64) -> Option<f64> {
+    pub fn quantile(&self, percent: u64) -> Option<f64> {
         let rank = (self.count * percent).div_ceil(100).max(1);
         let mut seen = 0;
         let bucket = self.counts.iter().position(|&count| {

@@ -8,10 +8,11 @@ mod samples;
 
 pub(crate) use events::Events;
 pub(crate) use flows::{Finished, FlowMeasures, table as flows_table};
+pub use histogram::Histogram;
 pub(crate) use links::Links;
 pub(crate) use samples::Samples;
 
-use crate::table::{Column, Values};
+use crate::table::{Column, Labels, Values};
 use crate::time::Time;
 
 /// A column of that name.
@@ -27,25 +28,4 @@ fn seconds(times: &[Time]) -> Values {
 /// Microseconds in milliseconds.
 fn ms(us: u32) -> f64 {
     f64::from(us) / 1e3
-}
-
-/// Labels that repeat: each is stored once.
-#[derive(Debug, Default)]
-struct Labels {
-    codes: Vec<u32>,
-    names: Vec<String>,
-}
-
-impl Labels {
-    fn push(&mut self, name: &str) {
-        let code = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
-        });
-        self.codes.push(u32::try_from(code).expect("there are few labels"));
-    }
-
-    fn values(self) -> Values {
-        Values::Label { codes: self.codes, names: self.names }
-    }
 }

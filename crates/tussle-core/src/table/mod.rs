@@ -1,5 +1,8 @@
 //! Tables of typed columns: what a run writes down.
 
+#[cfg(feature = "arrow")]
+mod arrow;
+
 /// Columns of one length, units in their names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -47,4 +50,27 @@ pub enum Values {
         /// The names.
         names: Vec<String>,
     },
+}
+
+/// Labels that repeat: each is stored once.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    codes: Vec<u32>,
+    names: Vec<String>,
+}
+
+impl Labels {
+    /// Adds a row.
+    pub fn push(&mut self, name: &str) {
+        let code = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        self.codes.push(u32::try_from(code).expect("there are few labels"));
+    }
+
+    /// The rows as a column.
+    pub fn values(self) -> Values {
+        Values::Label { codes: self.codes, names: self.names }
+    }
 }

@@ -1,0 +1,52 @@
+//! Whether Linux can honour a run, and what its kernel must be told at boot.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use tussle_core::Run;
+use tussle_core::run::{FlowSpec, Sampling};
+
+use crate::network::{Network, Refusal, room};
+
+/// Reads a run from stdin. Prints the kernel's parameters, one a line; or the first part of the run that Linux
+/// cannot honour.
+pub(crate) fn check() -> anyhow::Result<ExitCode> {
+    let run: Run = serde_json::from_reader(std::io::stdin().lock()).context("the run on stdin")?;
+    for parameter in honoured(&run)? {
+        println!("{parameter}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The kernel's parameters for a run that it can honour.
+fn honoured(run: &Run) -> anyhow::Result<Vec<String>> {
+    run.check()?;
+    if run.record.sampling == Sampling::Change {
+        let problem = "the kernel engine samples at an interval; give one, as \"10 ms\"";
+        return Err(Refusal::new("record.sampling", problem).into());
+    }
+    let mut parameters = module_parameters(&run.flows)?;
+    Network::plan(run)?;
+    parameters.push(format!("mem={}M", room::guest_bytes(run) >> 20));
+    Ok(parameters)
+}
+
+/// Parameters of algorithms are those of their kernel modules, and hold for all flows.
+fn module_parameters(flows: &[FlowSpec]) -> Result<Vec<String>, Refusal> {
+    let mut chosen: BTreeMap<&str, &FlowSpec> = BTreeMap::new();
+    for (index, flow) in flows.iter().enumerate() {
+        let first = *chosen.entry(&flow.algorithm).or_insert(flow);
+        if first.parameters != flow.parameters {
+            let problem = format!(
+                "differ from those of {}; in a kernel, all flows of {} have the same",
+                first.name, flow.algorithm
+            );
+            return Err(Refusal::new(format!("flows.{index}.parameters"), problem));
+        }
+    }
+    let words = chosen.values().flat_map(|flow| {
+        flow.parameters.iter().map(|(name, value)| format!("tcp_{}.{name}={value}", flow.algorithm))
+    });
+    Ok(words.collect())
+}

@@ -1,0 +1,89 @@
+//! The first process of a guest.
+
+mod clock;
+mod counters;
+mod observer;
+mod qdiscs;
+mod rows;
+mod setup;
+mod tcp_info;
+mod timeline;
+mod trace;
+mod traffic;
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use nix::mount::{MsFlags, mount};
+use nix::sys::reboot::{RebootMode, reboot};
+use tussle_core::{Run, Table};
+
+use crate::network::Network;
+use crate::sys;
+
+/// Where the host's folder for this run is mounted.
+const SHARE: &str = "/share";
+
+/// Mounts what a process needs, executes the run in the shared folder, and powers the guest off.
+pub(crate) fn init() -> ! {
+    if let Err(problem) = mount_all().and_then(|()| execute()) {
+        // Where even that fails, the host finds no tables and shows the console.
+        if fs::write(Path::new(SHARE).join("error"), format!("{problem:#}\n")).is_err() {
+            eprintln!("{problem:#}");
+        }
+    }
+    nix::unistd::sync();
+    match reboot(RebootMode::RB_POWER_OFF) {
+        Ok(never) => match never {},
+        Err(problem) => panic!("cannot power off: {problem}"),
+    }
+}
+
+fn mount_all() -> anyhow::Result<()> {
+    let host_folder = std::env::var("share").map_err(|_| anyhow!("the kernel was not told `share=FOLDER`"))?;
+    let mounts: [(&str, &str, &str); 6] = [
+        ("proc", "/proc", ""),
+        ("sysfs", "/sys", ""),
+        ("tracefs", "/sys/kernel/tracing", ""),
+        ("devtmpfs", "/dev", ""),
+        ("tmpfs", "/run", ""),
+        ("hostfs", SHARE, &host_folder),
+    ];
+    // First the shared folder, so that what goes wrong with the others can be told.
+    for (kind, place, data) in mounts.iter().rev() {
+        if *place != "/sys/kernel/tracing" {
+            mount_one(kind, place, data)?;
+        }
+    }
+    mount_one("tracefs", "/sys/kernel/tracing", "")
+}
+
+fn mount_one(kind: &str, place: &str, data: &str) -> anyhow::Result<()> {
+    mount(Some(kind), place, Some(kind), MsFlags::empty(), Some(data))
+        .with_context(|| format!("cannot mount {kind} on {place}: the kernel may lack it"))
+}
+
+fn execute() -> anyhow::Result<()> {
+    let file = File::open(Path::new(SHARE).join("run.json")).context("the shared folder has no run.json")?;
+    let run: Run = serde_json::from_reader(file).context("run.json")?;
+    sys::seed_kernel(run.seed).context("seeding the kernel's dice")?;
+    let network = Network::plan(&run)?;
+    let hosts = setup::build(&run, &network)?;
+    for table in timeline::run(&run, &network, hosts)? {
+        write(table)?;
+    }
+    // The last file: with it the host knows that the others are whole.
+    fs::write(Path::new(SHARE).join("done"), "").context("writing the results")
+}
+
+fn write(table: Table) -> anyhow::Result<()> {
+    let name = table.name;
+    let batch = table.into_record_batch().with_context(|| format!("table {name}"))?;
+    let mut bytes = Vec::new();
+    let mut stream = arrow_ipc::writer::StreamWriter::try_new(&mut bytes, &batch.schema())?;
+    stream.write(&batch)?;
+    stream.finish()?;
+    drop(stream);
+    fs::write(Path::new(SHARE).join(format!("{name}.arrow")), bytes).with_context(|| format!("writing {name}"))
+}

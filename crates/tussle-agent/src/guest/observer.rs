@@ -1,0 +1,436 @@
+//! What is looked at while a run goes on, and whether it adds up.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use tussle_core::path::EffectSpec;
+use tussle_core::run::{Sampling, Switch};
+use tussle_core::table::{Table, Values};
+use tussle_core::{Histogram, Run};
+
+use super::clock::Clock;
+use super::counters::{HostDevice, TcpCounts};
+use super::qdiscs::{QdiscCounts, Qdiscs};
+use super::rows::{Event, Events, LinkRow, Links, Paces, Sample, Samples, column, seconds};
+use super::setup::{Hosts, enter, silence};
+use super::tcp_info::{TcpInfo, state_name};
+use super::trace::{Probe, Record, Trace, Traced};
+use super::traffic::Flow;
+use crate::network::{Network, Role};
+
+/// How long the network is given, after the end, to let out what is in it.
+const DRAIN_NS: u64 = 10_000_000;
+const MAX_DRAINS: u32 = 200_000;
+
+/// Looks at the flows and links of a run, and writes down what it sees.
+pub(crate) struct Observer<'a> {
+    run: &'a Run,
+    network: &'a Network,
+    clock: Clock,
+    flows: Vec<Watched>,
+    links: Vec<Link>,
+    /// Of namespaces with links, then of the others; devices are numbered by their wires.
+    queues: Vec<Qdiscs>,
+    others: Vec<Qdiscs>,
+    hosts: Vec<HostDevice>,
+    trace: Trace,
+    samples: Samples,
+    link_rows: Links,
+    events: Events,
+}
+
+/// A flow and what is known of it.
+struct Watched {
+    flow: Arc<Flow>,
+    probe: Option<Probe>,
+    /// The latest RTT measured, in µs.
+    rtt_us: Option<u32>,
+    /// RTTs in the steady interval, in µs.
+    rtts: Histogram,
+    /// Indices of events whose window just after is not known yet.
+    unsettled: Vec<usize>,
+    from: Seen,
+    to: Seen,
+    end: Seen,
+}
+
+/// A flow at an instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    sender: TcpInfo,
+    receiver: TcpInfo,
+    counts: TcpCounts,
+}
+
+/// A link, and what became of it since its last row.
+struct Link {
+    name: String,
+    /// Index of the wire with its queue.
+    wire: usize,
+    rate_bit_per_s: u64,
+    last_look: (u64, QdiscCounts),
+    last_row: (u64, QdiscCounts),
+    backlog_packet_ns: f64,
+    max_backlog_packets: u64,
+}
+
+impl<'a> Observer<'a> {
+    /// Opens all that is to be looked at. The thread ends up where it was.
+    pub(crate) fn new(
+        run: &'a Run,
+        network: &'a Network,
+        (hosts, flows, clock): (Hosts, &[Arc<Flow>], Clock),
+    ) -> anyhow::Result<Observer<'a>> {
+        let home = File::open("/proc/self/ns/net").context("this namespace")?;
+        let mut queues = Vec::new();
+        let mut others = Vec::new();
+        for (name, namespace) in &hosts.queues {
+            let wires = network.wires.iter().enumerate().filter(|(_, wire)| wire.hop.is_some() && wire.near.0 == *name);
+            let devices: Vec<_> = wires.map(|(index, wire)| (index, wire.near.1.clone())).collect();
+            let has_link = devices.iter().any(|(index, _)| is_queue(network, *index));
+            let qdiscs = Qdiscs::open(namespace, &devices)?;
+            if has_link { queues.push(qdiscs) } else { others.push(qdiscs) }
+        }
+        let mut devices = Vec::new();
+        for host in hosts.senders.iter().chain(&hosts.receivers) {
+            enter(host)?;
+            devices.push(HostDevice::open()?);
+        }
+        enter(&home)?;
+        Ok(Observer {
+            run,
+            network,
+            clock,
+            flows: flows.iter().map(|flow| Watched::new(Arc::clone(flow))).collect(),
+            links: links(run, network),
+            queues,
+            others,
+            hosts: devices,
+            trace: Trace::start()?,
+            samples: Samples::default(),
+            link_rows: Links::default(),
+            events: Events::default(),
+        })
+    }
+
+    /// Looks at everything, and writes down what this instant calls for.
+    pub(crate) fn look(&mut self, now_ns: u64) -> anyhow::Result<()> {
+        let run = self.run;
+        let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&now_ns);
+        let is_sampled = matches!(run.record.sampling, Sampling::EveryNs(every_ns) if now_ns.is_multiple_of(every_ns));
+        self.read_trace()?;
+        self.look_at_links(now_ns)?;
+        if is_edge || is_sampled {
+            for link in &mut self.links {
+                link.row(now_ns, &mut self.link_rows);
+            }
+            for (index, watched) in (0..).zip(&mut self.flows) {
+                let seen = watched.look()?;
+                self.samples.add(index, now_ns, &watched.sample(&seen));
+                if is_edge {
+                    let counts = watched.flow.netstat.read()?;
+                    watched.keep(Seen { counts, ..seen }, (now_ns, run));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_trace(&mut self) -> anyhow::Result<()> {
+        let Observer { run, clock, flows, events, trace, .. } = self;
+        trace.read(&mut |Traced { monotonic_ns, flow, record }| {
+            let Some(watched) = flows.get_mut(flow) else { return };
+            let time_ns = clock.of_monotonic(monotonic_ns);
+            match record {
+                Record::Probe(probe) => watched.probe(probe, (time_ns, run), events),
+                Record::State(state) => watched.state(state, (time_ns, flow, run), events),
+            }
+        })
+    }
+
+    fn look_at_links(&mut self, now_ns: u64) -> anyhow::Result<()> {
+        let links = &mut self.links;
+        for qdiscs in &mut self.queues {
+            qdiscs.read(&mut |wire, counts| {
+                if let Some(link) = links.iter_mut().find(|link| link.wire == wire) {
+                    link.look(now_ns, counts);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Checks that every packet is accounted for, and returns the tables.
+    pub(crate) fn finish(mut self) -> anyhow::Result<Vec<Table>> {
+        self.check_conservation()?;
+        let arrived = self.drain()?;
+        for watched in &self.flows {
+            watched.note_ends(self.run, &mut self.events);
+        }
+        let flows = flows_table(self.run, &self.flows, &arrived)?;
+        let Observer { run, samples, link_rows, mut events, .. } = self;
+        if run.record.events == Switch::Off {
+            events = Events::default();
+        }
+        Ok(vec![flows, samples.table(), link_rows.table(), events.table()])
+    }
+
+    /// Packets that hosts sent = packets that hosts received + dropped + waiting.
+    fn check_conservation(&mut self) -> anyhow::Result<()> {
+        let (mut dropped, mut waiting) = (0, 0);
+        self.for_each_qdisc(&mut |counts| {
+            dropped += counts.dropped_packets;
+            waiting += counts.backlog_packets;
+        })?;
+        let (mut sent, mut received) = (0, 0);
+        for host in &mut self.hosts {
+            let carried = host.read()?;
+            sent += carried.sent_packets;
+            received += carried.received_packets;
+        }
+        ensure!(
+            sent == received + dropped + waiting,
+            "invariant violated: packets conserved: hosts sent {sent} packets, but received {received}, and \
+             {dropped} were dropped and {waiting} wait"
+        );
+        for watched in &self.flows {
+            let Seen { sender, receiver, .. } = watched.end;
+            ensure!(
+                sender.bytes_acked <= receiver.bytes_received + 1,
+                "invariant violated: bytes acknowledged were received: of flow {}, {} were acknowledged and {} received",
+                watched.flow.spec.name,
+                sender.bytes_acked,
+                receiver.bytes_received
+            );
+        }
+        Ok(())
+    }
+
+    fn for_each_qdisc(&mut self, visit: &mut dyn FnMut(QdiscCounts)) -> anyhow::Result<()> {
+        for qdiscs in self.queues.iter_mut().chain(&mut self.others) {
+            qdiscs.read(&mut |_, counts| visit(counts))?;
+        }
+        Ok(())
+    }
+
+    /// Cuts the senders off and lets the network run empty: what each receiver then has seen arrive.
+    fn drain(&mut self) -> anyhow::Result<Vec<u32>> {
+        silence(self.network)?;
+        let mut now_ns = self.run.duration_ns;
+        for _ in 0..MAX_DRAINS {
+            now_ns += DRAIN_NS;
+            self.clock.sleep_until(now_ns)?;
+            let mut waiting = 0;
+            self.for_each_qdisc(&mut |counts| waiting += counts.backlog_packets)?;
+            if waiting == 0 {
+                break;
+            }
+        }
+        self.flows.iter().map(|watched| Ok(watched.flow.receiver_info()?.data_segs_in)).collect()
+    }
+}
+
+fn is_queue(network: &Network, wire: usize) -> bool {
+    network.wires[wire].hop.as_ref().is_some_and(|hop| hop.role == Role::Queue)
+}
+
+/// The links of a run, each with the wire that its queue is on. Elements have their wires in order.
+fn links(run: &Run, network: &Network) -> Vec<Link> {
+    let queues = (0..network.wires.len()).filter(|wire| is_queue(network, *wire));
+    let links = run.elements.iter().filter_map(|element| match &element.effect {
+        EffectSpec::Link(link) => Some((element, link)),
+        _ => None,
+    });
+    links
+        .zip(queues)
+        .map(|((element, link), wire)| Link {
+            name: element.name.clone(),
+            wire,
+            rate_bit_per_s: link.rate_bit_per_s,
+            last_look: Default::default(),
+            last_row: Default::default(),
+            backlog_packet_ns: 0.0,
+            max_backlog_packets: 0,
+        })
+        .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "packets and times of a run are far below 2^53")]
+impl Link {
+    /// Takes what its queue counts now; between two looks, the backlog is taken to change evenly.
+    fn look(&mut self, now_ns: u64, counts: QdiscCounts) {
+        let (then_ns, before) = std::mem::replace(&mut self.last_look, (now_ns, counts));
+        let backlogs = (before.backlog_packets + counts.backlog_packets) as f64;
+        self.backlog_packet_ns += backlogs / 2.0 * (now_ns - then_ns) as f64;
+        self.max_backlog_packets = self.max_backlog_packets.max(counts.backlog_packets);
+    }
+
+    /// Adds its row; none if it has one for this instant.
+    fn row(&mut self, now_ns: u64, rows: &mut Links) {
+        let counts = self.last_look.1;
+        let (then_ns, before) = std::mem::replace(&mut self.last_row, (now_ns, counts));
+        let span_ns = now_ns - then_ns;
+        if span_ns == 0 && now_ns > 0 {
+            return;
+        }
+        let sent_bits = (counts.sent_bytes - before.sent_bytes) as f64 * 8.0;
+        let capacity_bits = self.rate_bit_per_s as f64 * seconds(span_ns.max(1));
+        let row = LinkRow {
+            counts,
+            mean_backlog_packets: self.backlog_packet_ns / span_ns.max(1) as f64,
+            max_backlog_packets: self.max_backlog_packets,
+            // Linux counts a packet when its transmission begins.
+            utilisation: (sent_bits / capacity_bits).min(1.0),
+        };
+        rows.add(&self.name, now_ns, &row);
+        self.backlog_packet_ns = 0.0;
+        self.max_backlog_packets = counts.backlog_packets;
+    }
+}
+
+impl Watched {
+    fn new(flow: Arc<Flow>) -> Watched {
+        Watched {
+            flow,
+            probe: None,
+            rtt_us: None,
+            rtts: Histogram::default(),
+            unsettled: Vec::new(),
+            from: Seen::default(),
+            to: Seen::default(),
+            end: Seen::default(),
+        }
+    }
+
+    fn look(&self) -> anyhow::Result<Seen> {
+        let (sender, receiver) = (self.flow.sender_info()?, self.flow.receiver_info()?);
+        Ok(Seen { sender, receiver, counts: TcpCounts::default() })
+    }
+
+    fn sample(&self, seen: &Seen) -> Sample {
+        let paces = self.flow.spec.pacing == Switch::On || self.flow.algorithm.starts_with("bbr");
+        Sample {
+            sender: seen.sender,
+            delivered_bytes: seen.receiver.bytes_received,
+            rtt_us: self.rtt_us,
+            paces: if paces { Paces::Yes } else { Paces::No },
+        }
+    }
+
+    fn keep(&mut self, seen: Seen, (now_ns, run): (u64, &Run)) {
+        for (at_ns, place) in [
+            (run.steady.from_ns, &mut self.from),
+            (run.steady.to_ns, &mut self.to),
+            (run.duration_ns, &mut self.end),
+        ] {
+            if at_ns == now_ns {
+                *place = seen;
+            }
+        }
+    }
+
+    /// The sender takes a packet in. What the one before did to it shows now: srtt became 7/8 of itself and 1/8 of
+    /// the RTT measured (RFC 6298, 2.3), from which that follows, to 8 µs.
+    fn probe(&mut self, probe: Probe, (now_ns, run): (u64, &Run), events: &mut Events) {
+        self.unsettled.drain(..).for_each(|event| events.settle(event, (probe.cwnd, probe.ssthresh)));
+        let Some(before) = self.probe.replace(probe) else { return };
+        let measured = if before.srtt_us == 0 {
+            probe.srtt_us
+        } else if probe.srtt_us != before.srtt_us || probe.snd_una != before.snd_una {
+            (8 * probe.srtt_us).saturating_sub(7 * before.srtt_us)
+        } else {
+            0
+        };
+        if measured > 0 {
+            self.rtt_us = Some(measured);
+            if (run.steady.from_ns..run.steady.to_ns).contains(&now_ns) {
+                self.rtts.add(measured);
+            }
+        }
+    }
+
+    fn state(&mut self, state: u8, (time_ns, flow, run): (u64, usize, &Run), events: &mut Events) {
+        let kind = match state_name(state) {
+            "recovery" => "recovery",
+            "loss" => "timeout",
+            "cwr" => "reduction",
+            _ => return,
+        };
+        if time_ns <= run.duration_ns {
+            self.unsettled.push(events.add(Event { time_ns, kind, flow, after: None }));
+        }
+    }
+
+    fn note_ends(&self, run: &Run, events: &mut Events) {
+        let flow = run.flows.iter().position(|spec| spec.name == self.flow.spec.name).expect("it is of the run");
+        events.add(Event { time_ns: self.flow.spec.start_ns, kind: "start", flow, after: None });
+        if let Some(time_ns) = self.flow.completed_ns().filter(|at| *at <= run.duration_ns) {
+            events.add(Event { time_ns, kind: "complete", flow, after: None });
+        }
+    }
+}
+
+/// The `flows` table.
+#[expect(clippy::cast_precision_loss, reason = "bytes of a run are far below 2^53")]
+fn flows_table(run: &Run, flows: &[Watched], arrived: &[u32]) -> anyhow::Result<Table> {
+    let mut dropped = Vec::new();
+    for (watched, arrived) in flows.iter().zip(arrived) {
+        let sent = watched.end.sender.data_segs_out;
+        let lost = sent.checked_sub(*arrived).with_context(|| {
+            let name = &watched.flow.spec.name;
+            format!("invariant violated: packets conserved: of flow {name}, {sent} were sent and {arrived} arrived")
+        })?;
+        dropped.push(u64::from(lost));
+    }
+    let text = |of: fn(&Watched) -> String| Values::Text(flows.iter().map(of).collect());
+    let u64s = |of: fn(&Watched) -> u64| Values::U64(flows.iter().map(of).collect());
+    let u32s = |of: fn(&Watched) -> u32| Values::U32(flows.iter().map(of).collect());
+    let maybe = |of: &dyn Fn(&Watched) -> Option<f64>| Values::MaybeF64(flows.iter().map(of).collect());
+    let quantile = |percent| maybe(&move |flow| flow.rtts.quantile(percent).map(|us| us / 1e3));
+    let steady_s = seconds(run.steady.to_ns - run.steady.from_ns);
+    let steady_bytes = |flow: &Watched| flow.to.receiver.bytes_received - flow.from.receiver.bytes_received;
+    let goodput = flows.iter().map(|flow| steady_bytes(flow) as f64 * 8.0 / steady_s).collect();
+    let completion = |flow: &Watched| {
+        let at = flow.flow.completed_ns().filter(|at| *at <= run.duration_ns)?;
+        Some(seconds(at - flow.flow.spec.start_ns))
+    };
+    let nothing = || Values::MaybeU32(vec![None; flows.len()]);
+    let columns = vec![
+        column("flow", Values::U32((0..).take(flows.len()).collect())),
+        column("name", text(|flow| flow.flow.spec.name.clone())),
+        column("algorithm", text(|flow| flow.flow.algorithm.clone())),
+        column("path", text(|flow| flow.flow.spec.forward.join(" > "))),
+        column("start_s", Values::F64(flows.iter().map(|flow| seconds(flow.flow.spec.start_ns)).collect())),
+        column("stop_s", maybe(&|flow| flow.flow.spec.stop_ns.map(seconds))),
+        column("completion_s", maybe(&completion)),
+        column("delivered_bytes", u64s(|flow| flow.end.receiver.bytes_received)),
+        column("sent_packets", u32s(|flow| flow.end.sender.data_segs_out)),
+        column("retransmitted_packets", u32s(|flow| flow.end.sender.total_retrans)),
+        // The kernel does not tell.
+        column("lost_packets", nothing()),
+        column("dropped_packets", Values::U64(dropped)),
+        column("timeouts", u32s(|flow| flow.end.counts.timeouts)),
+        column("spurious_timeouts", u32s(|flow| flow.end.counts.spurious_timeouts)),
+        column("recoveries", u32s(|flow| flow.end.counts.recoveries)),
+        column("undone_recoveries", u32s(|flow| flow.end.counts.undone_recoveries)),
+        column("ecn_echoes", nothing()),
+        column("steady_delivered_bytes", Values::U64(flows.iter().map(steady_bytes).collect())),
+        column("goodput_bit_per_s", Values::F64(goodput)),
+        column("steady_sent_packets", u32s(|flow| flow.to.sender.data_segs_out - flow.from.sender.data_segs_out)),
+        column(
+            "steady_retransmitted_packets",
+            u32s(|flow| flow.to.sender.total_retrans - flow.from.sender.total_retrans),
+        ),
+        column("steady_timeouts", u32s(|flow| flow.to.counts.timeouts - flow.from.counts.timeouts)),
+        column("rtt_min_ms", maybe(&|flow| flow.rtts.min().map(|us| f64::from(us) / 1e3))),
+        column("rtt_mean_ms", maybe(&|flow| flow.rtts.mean().map(|us| us / 1e3))),
+        column("rtt_p05_ms", quantile(5)),
+        column("rtt_p25_ms", quantile(25)),
+        column("rtt_p50_ms", quantile(50)),
+        column("rtt_p75_ms", quantile(75)),
+        column("rtt_p95_ms", quantile(95)),
+        column("rtt_p99_ms", quantile(99)),
+    ];
+    Ok(Table { name: "flows", columns })
+}

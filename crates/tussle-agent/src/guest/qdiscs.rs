@@ -1,0 +1,147 @@
+//! What queue disciplines count, asked by netlink.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use anyhow::{Context, bail};
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2, TcXstats};
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
+
+use super::setup::enter;
+
+/// More than one answer of the kernel takes.
+const ANSWER_BYTES: usize = 64 * 1024;
+
+/// The queue disciplines of one namespace.
+#[derive(Debug)]
+pub(crate) struct Qdiscs {
+    socket: OwnedFd,
+    request: Vec<u8>,
+    room: Vec<u8>,
+    /// Which of the caller's devices has which number in the kernel.
+    index_of: HashMap<i32, usize>,
+}
+
+/// What a device's discipline did so far, and what waits in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QdiscCounts {
+    pub(crate) sent_bytes: u64,
+    pub(crate) sent_packets: u64,
+    pub(crate) dropped_packets: u64,
+    pub(crate) backlog_packets: u64,
+    pub(crate) backlog_bytes: u64,
+    pub(crate) marked_packets: u64,
+}
+
+impl Qdiscs {
+    /// Those of devices of a namespace; the thread stays there.
+    pub(crate) fn open(namespace: &File, devices: &[(usize, String)]) -> anyhow::Result<Qdiscs> {
+        enter(namespace)?;
+        let socket = socket::socket(
+            AddressFamily::Netlink,
+            SockType::Raw,
+            SockFlag::empty(),
+            SockProtocol::NetlinkRoute,
+        )
+        .context("a netlink socket")?;
+        let index_of = devices
+            .iter()
+            .map(|(index, name)| {
+                let number = if_nametoindex(name.as_str()).with_context(|| format!("device {name}"))?;
+                Ok((i32::try_from(number)?, *index))
+            })
+            .collect::<anyhow::Result<_>>()?;
+        Ok(Qdiscs { socket, request: request(), room: vec![0; ANSWER_BYTES], index_of })
+    }
+
+    /// Shows `visit` the counts of each device, by the caller's index.
+    pub(crate) fn read(&mut self, visit: &mut dyn FnMut(usize, QdiscCounts)) -> anyhow::Result<()> {
+        let socket = self.socket.as_raw_fd();
+        socket::send(socket, &self.request, MsgFlags::empty()).context("asking for queue disciplines")?;
+        let mut found: HashMap<usize, QdiscCounts> = HashMap::new();
+        'answers: loop {
+            let length = socket::recv(socket, &mut self.room, MsgFlags::empty())?;
+            let mut rest = &self.room[..length];
+            while !rest.is_empty() {
+                let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+                    .context("an answer of the kernel is not understood")?;
+                rest = rest.get(aligned(message.header.length as usize)..).unwrap_or_default();
+                match message.payload {
+                    NetlinkPayload::Done(_) => break 'answers,
+                    NetlinkPayload::Error(error) => bail!("asking for queue disciplines: {error}"),
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(message)) => {
+                        if let Some(index) = self.index_of.get(&message.header.index) {
+                            found.entry(*index).or_default().take(&message);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_unstable_by_key(|(index, _)| *index);
+        found.into_iter().for_each(|(index, counts)| visit(index, counts));
+        Ok(())
+    }
+}
+
+impl QdiscCounts {
+    /// The discipline at the device counts everything but the marks, which the one inside it knows.
+    fn take(&mut self, message: &TcMessage) {
+        let mut kind = "";
+        for attribute in &message.attributes {
+            match attribute {
+                TcAttribute::Kind(name) => kind = name,
+                TcAttribute::Stats2(stats) => stats.iter().for_each(|stat| match stat {
+                    TcStats2::App(own) => self.marked_packets += marked(kind, own),
+                    TcStats2::Basic(basic) if message.header.parent == TcHandle::ROOT => {
+                        self.sent_bytes = basic.bytes;
+                        self.sent_packets = u64::from(basic.packets);
+                    }
+                    TcStats2::Queue(queue) if message.header.parent == TcHandle::ROOT => {
+                        self.dropped_packets = u64::from(queue.drops);
+                        self.backlog_packets = u64::from(queue.qlen);
+                        self.backlog_bytes = u64::from(queue.backlog);
+                    }
+                    _ => {}
+                }),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Packets marked, out of a discipline's own statistics: include/uapi/linux/pkt_sched.h tells where they stand.
+fn marked(kind: &str, own: &TcXstats) -> u64 {
+    let (bytes, at) = match (kind, own) {
+        (_, TcXstats::FqCodel(netlink_packet_route::tc::TcFqCodelXstats::Qdisc(stats))) => {
+            return u64::from(stats.ecn_mark);
+        }
+        ("red", TcXstats::Other(bytes)) => (bytes, 12),
+        ("codel", TcXstats::Other(bytes)) => (bytes, 24),
+        ("pie", TcXstats::Other(bytes)) => (bytes, 36),
+        ("fq_pie", TcXstats::Other(bytes)) => (bytes, 16),
+        _ => return 0,
+    };
+    bytes.get(at..at + 4).map_or(0, |word| u32::from_ne_bytes(word.try_into().expect("four bytes")).into())
+}
+
+/// A request for all queue disciplines of a namespace.
+fn request() -> Vec<u8> {
+    let body = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
+    let mut message = NetlinkMessage::from(body);
+    message.header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    bytes
+}
+
+/// Messages begin at multiples of four bytes.
+fn aligned(length: usize) -> usize {
+    length.next_multiple_of(4)
+}

@@ -1,0 +1,224 @@
+//! The tables that a run fills, row by row.
+
+use tussle_core::table::{Column, Labels, Table, Values};
+
+use super::qdiscs::QdiscCounts;
+use super::tcp_info::TcpInfo;
+
+/// Slow-start threshold that stands for none (`TCP_INFINITE_SSTHRESH`).
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// A column of that name.
+pub(crate) fn column(name: &str, values: Values) -> Column {
+    Column { name: name.to_owned(), values }
+}
+
+/// Nanoseconds in seconds.
+#[expect(clippy::cast_precision_loss, reason = "runs are shorter than 2^53 ns, which are 104 days")]
+pub(crate) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// `ssthresh`, unless it is infinite.
+pub(crate) fn finite(ssthresh: u32) -> Option<u32> {
+    (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh)
+}
+
+/// A measured time in ms; nothing, or all ones in a minimum, stands for one that was not measured.
+fn measured_ms(us: u32) -> Option<f64> {
+    (us > 0 && us < u32::MAX).then(|| f64::from(us) / 1e3)
+}
+
+/// The `samples` table.
+#[derive(Debug, Default)]
+pub(crate) struct Samples {
+    flow: Vec<u32>,
+    time_s: Vec<f64>,
+    info: Vec<TcpInfo>,
+    delivered_bytes: Vec<u64>,
+    rtt_us: Vec<Option<u32>>,
+    pacing: Vec<Option<f64>>,
+    state: Labels,
+}
+
+/// A flow at an instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) sender: TcpInfo,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) rtt_us: Option<u32>,
+    /// Whether it paces its packets.
+    pub(crate) paces: Paces,
+}
+
+/// Whether a flow paces its packets: the kernel reckons a rate in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paces {
+    Yes,
+    No,
+}
+
+impl Samples {
+    /// Adds a row.
+    #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^53")]
+    pub(crate) fn add(&mut self, flow: u32, time_ns: u64, sample: &Sample) {
+        let rate = sample.sender.pacing_bytes_per_s;
+        self.flow.push(flow);
+        self.time_s.push(seconds(time_ns));
+        self.info.push(sample.sender);
+        self.delivered_bytes.push(sample.delivered_bytes);
+        self.rtt_us.push(sample.rtt_us);
+        self.pacing.push((sample.paces == Paces::Yes && rate < u64::MAX).then_some(rate as f64 * 8.0));
+        self.state.push(sample.sender.state());
+    }
+
+    /// The table; what only a kernel tells is in the columns `tcp_info.…`.
+    #[expect(clippy::cast_precision_loss, reason = "rates and times are far below 2^53")]
+    pub(crate) fn table(self) -> Table {
+        let u32s = |of: fn(&TcpInfo) -> u32| Values::U32(self.info.iter().map(of).collect());
+        let own = |name: &str, of: fn(&TcpInfo) -> f64| {
+            column(&format!("tcp_info.{name}"), Values::F64(self.info.iter().map(of).collect()))
+        };
+        let columns = vec![
+            column("flow", Values::U32(self.flow)),
+            column("time_s", Values::F64(self.time_s)),
+            column("cwnd_packets", u32s(|info| info.cwnd)),
+            column(
+                "ssthresh_packets",
+                Values::MaybeU32(self.info.iter().map(|info| finite(info.ssthresh)).collect()),
+            ),
+            column("srtt_ms", Values::MaybeF64(self.info.iter().map(|info| measured_ms(info.rtt_us)).collect())),
+            column(
+                "rtt_ms",
+                Values::MaybeF64(self.rtt_us.iter().map(|us| us.map(|us| f64::from(us) / 1e3)).collect()),
+            ),
+            column("in_flight_packets", u32s(TcpInfo::in_flight)),
+            column("delivered_bytes", Values::U64(self.delivered_bytes)),
+            column("retransmitted_packets", u32s(|info| info.total_retrans)),
+            column("pacing_bit_per_s", Values::MaybeF64(self.pacing)),
+            column("state", self.state.values()),
+            column(
+                "tcp_info.min_rtt_ms",
+                Values::MaybeF64(self.info.iter().map(|info| measured_ms(info.min_rtt_us)).collect()),
+            ),
+            own("lost_packets", |info| f64::from(info.lost)),
+            own("sacked_packets", |info| f64::from(info.sacked)),
+            own("delivered_packets", |info| f64::from(info.delivered)),
+            own("delivered_ce_packets", |info| f64::from(info.delivered_ce)),
+            own("delivery_bit_per_s", |info| info.delivery_bytes_per_s as f64 * 8.0),
+            own("acked_bytes", |info| info.bytes_acked as f64),
+            own("busy_s", |info| info.busy_us as f64 / 1e6),
+            own("rwnd_limited_s", |info| info.rwnd_limited_us as f64 / 1e6),
+            own("sndbuf_limited_s", |info| info.sndbuf_limited_us as f64 / 1e6),
+            own("dsack_duplicates", |info| f64::from(info.dsack_dups)),
+            own("reordering_seen", |info| f64::from(info.reord_seen)),
+        ];
+        Table { name: "samples", columns }
+    }
+}
+
+/// The `links` table.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    link: Labels,
+    time_s: Vec<f64>,
+    counts: Vec<QdiscCounts>,
+    mean_backlog: Vec<f64>,
+    max_backlog: Vec<u64>,
+    utilisation: Vec<f64>,
+}
+
+/// A link over the time since its last row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkRow {
+    pub(crate) counts: QdiscCounts,
+    pub(crate) mean_backlog_packets: f64,
+    pub(crate) max_backlog_packets: u64,
+    pub(crate) utilisation: f64,
+}
+
+impl Links {
+    /// Adds a row.
+    pub(crate) fn add(&mut self, link: &str, time_ns: u64, row: &LinkRow) {
+        self.link.push(link);
+        self.time_s.push(seconds(time_ns));
+        self.counts.push(row.counts);
+        self.mean_backlog.push(row.mean_backlog_packets);
+        self.max_backlog.push(row.max_backlog_packets);
+        self.utilisation.push(row.utilisation);
+    }
+
+    /// The table.
+    pub(crate) fn table(self) -> Table {
+        let counts = |of: fn(&QdiscCounts) -> u64| Values::U64(self.counts.iter().map(of).collect());
+        let columns = vec![
+            column("link", self.link.values()),
+            column("time_s", Values::F64(self.time_s)),
+            column("backlog_packets", counts(|counts| counts.backlog_packets)),
+            column("backlog_bytes", counts(|counts| counts.backlog_bytes)),
+            column("mean_backlog_packets", Values::F64(self.mean_backlog)),
+            column("max_backlog_packets", Values::U64(self.max_backlog)),
+            column(
+                "arrived_packets",
+                counts(|counts| counts.sent_packets + counts.dropped_packets + counts.backlog_packets),
+            ),
+            column("delivered_packets", counts(|counts| counts.sent_packets)),
+            column("dropped_packets", counts(|counts| counts.dropped_packets)),
+            column("marked_packets", counts(|counts| counts.marked_packets)),
+            column("delivered_bytes", counts(|counts| counts.sent_bytes)),
+            column("utilisation", Values::F64(self.utilisation)),
+        ];
+        Table { name: "links", columns }
+    }
+}
+
+/// The `events` table.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    rows: Vec<Event>,
+}
+
+/// Something that happened to a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) time_ns: u64,
+    pub(crate) kind: &'static str,
+    pub(crate) flow: usize,
+    /// Congestion window and ssthresh just after, once they are known.
+    pub(crate) after: Option<(u32, u32)>,
+}
+
+impl Events {
+    /// Adds a row; returned is its index.
+    pub(crate) fn add(&mut self, event: Event) -> usize {
+        self.rows.push(event);
+        self.rows.len() - 1
+    }
+
+    /// What is known of the flow just after the event of that index.
+    pub(crate) fn settle(&mut self, index: usize, after: (u32, u32)) {
+        self.rows[index].after = Some(after);
+    }
+
+    /// The table.
+    pub(crate) fn table(mut self) -> Table {
+        self.rows.sort_by_key(|event| event.time_ns);
+        let mut kind = Labels::default();
+        self.rows.iter().for_each(|event| kind.push(event.kind));
+        let none = || vec![None; self.rows.len()];
+        let after = |of: fn((u32, u32)) -> Option<u32>| {
+            Values::MaybeU32(self.rows.iter().map(|event| event.after.and_then(of)).collect())
+        };
+        let index = |flow: usize| u32::try_from(flow).expect("there are few flows");
+        let columns = vec![
+            column("time_s", Values::F64(self.rows.iter().map(|event| seconds(event.time_ns)).collect())),
+            column("kind", kind.values()),
+            column("flow", Values::U32(self.rows.iter().map(|event| index(event.flow)).collect())),
+            column("link", Values::MaybeLabel { codes: none(), names: Vec::new() }),
+            column("packet", Values::MaybeU32(none())),
+            column("cwnd_packets", after(|(cwnd, _)| Some(cwnd))),
+            column("ssthresh_packets", after(|(_, ssthresh)| finite(ssthresh))),
+        ];
+        Table { name: "events", columns }
+    }
+}

@@ -1,0 +1,173 @@
+//! The network of a run, made with `ip` and `tc`.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+use nix::sched::{CloneFlags, setns};
+use tussle_core::Run;
+use tussle_core::packet::HEADER_BYTES;
+use tussle_core::run::Switch;
+
+use crate::network::{Namespace, Network};
+
+/// One address for every device: with it, and without ARP, no packet is ever held for a neighbour.
+const MAC: &str = "02:00:00:00:00:01";
+/// The IP packet that the network carries in any case.
+const LEAST_MTU_BYTES: u32 = 1500;
+/// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
+const MAX_BURST_PACKETS: u32 = 10_000_000;
+
+/// The namespaces where flows begin and end, open.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    /// One a flow.
+    pub(crate) senders: Vec<File>,
+    /// As in [`Network::receivers`].
+    pub(crate) receivers: Vec<File>,
+    /// Namespaces with a queue, by name.
+    pub(crate) queues: Vec<(String, File)>,
+}
+
+/// Makes the network.
+pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
+    set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
+    set("net/ipv4/tcp_mem", "100000000 100000000 100000000")?;
+    fs::create_dir_all("/run/netns").context("the folder of namespaces")?;
+    let largest = run.flows.iter().map(|flow| flow.mss_bytes + HEADER_BYTES).max().unwrap_or_default();
+    command("ip", None, &links(network, largest.max(LEAST_MTU_BYTES)))?;
+    let home = File::open("/proc/self/ns/net").context("this namespace")?;
+    for namespace in network.namespaces() {
+        enter(&open(&namespace.name)?)?;
+        configure(run, network, namespace)?;
+    }
+    enter(&home)?;
+    for namespace in network.namespaces() {
+        command("ip", Some(&namespace.name), &addresses(network, namespace))?;
+        let disciplines = disciplines(network, namespace);
+        if !disciplines.is_empty() {
+            command("tc", Some(&namespace.name), &disciplines)?;
+        }
+    }
+    let opened = |namespaces: &[Namespace]| -> anyhow::Result<Vec<File>> {
+        namespaces.iter().map(|each| open(&each.name)).collect()
+    };
+    Ok(Hosts {
+        senders: opened(&network.senders)?,
+        receivers: opened(&network.receivers)?,
+        queues: network
+            .routers
+            .iter()
+            .filter(|router| has_queues(network, router))
+            .map(|router| Ok((router.name.clone(), open(&router.name)?)))
+            .collect::<anyhow::Result<_>>()?,
+    })
+}
+
+/// This thread goes to a namespace.
+pub(crate) fn enter(namespace: &File) -> anyhow::Result<()> {
+    setns(namespace, CloneFlags::CLONE_NEWNET).context("entering a namespace")
+}
+
+/// Cuts every sender off.
+pub(crate) fn silence(network: &Network) -> anyhow::Result<()> {
+    network.senders.iter().try_for_each(|sender| command("ip", Some(&sender.name), "link set net down\n"))
+}
+
+fn open(name: &str) -> anyhow::Result<File> {
+    File::open(format!("/run/netns/{name}")).with_context(|| format!("namespace {name}"))
+}
+
+fn has_queues(network: &Network, namespace: &Namespace) -> bool {
+    network.wires.iter().any(|wire| wire.hop.is_some() && wire.near.0 == namespace.name)
+}
+
+fn links(network: &Network, mtu_bytes: u32) -> String {
+    let mut lines = String::new();
+    for namespace in network.namespaces() {
+        _ = writeln!(lines, "netns add {}", namespace.name);
+    }
+    // Without segmentation offload: with it, bursts of 64 kB would stand for packets.
+    let device = format!("arp off address {MAC} mtu {mtu_bytes} gso_max_segs 1");
+    for wire in &network.wires {
+        let ((near_place, near), (far_place, far)) = (&wire.near, &wire.far);
+        _ = writeln!(
+            lines,
+            "link add {near} {device} netns {near_place} type veth peer name {far} {device} netns {far_place}"
+        );
+    }
+    lines
+}
+
+fn addresses(network: &Network, namespace: &Namespace) -> String {
+    let mut lines = String::new();
+    for (place, device) in network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]) {
+        if *place == namespace.name {
+            _ = writeln!(lines, "link set {device} up");
+        }
+    }
+    for address in &namespace.addresses {
+        _ = writeln!(lines, "address add {address}/32 dev net");
+    }
+    for (to, device) in &namespace.routes {
+        let to = to.map_or_else(|| "default".to_owned(), |address| address.to_string());
+        _ = writeln!(lines, "route add {to} dev {device}");
+    }
+    lines
+}
+
+fn disciplines(network: &Network, namespace: &Namespace) -> String {
+    let mut lines = String::new();
+    for wire in network.wires.iter().filter(|wire| wire.near.0 == namespace.name) {
+        let Some(hop) = &wire.hop else { continue };
+        let device = &wire.near.1;
+        _ = writeln!(lines, "qdisc add dev {device} root handle 1: {}", hop.qdisc.root);
+        if let Some(child) = &hop.qdisc.child {
+            _ = writeln!(lines, "qdisc add dev {device} parent 1:1 handle 2: {child}");
+        }
+    }
+    lines
+}
+
+/// Settings of the namespace that this thread is in.
+fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Result<()> {
+    if namespace.addresses.is_empty() {
+        for (name, value) in [("forwarding", "1"), ("rp_filter", "0"), ("send_redirects", "0")] {
+            set(&format!("net/ipv4/conf/all/{name}"), value)?;
+            set(&format!("net/ipv4/conf/default/{name}"), value)?;
+        }
+        return Ok(());
+    }
+    set("net/ipv4/tcp_no_metrics_save", "1")?;
+    if let Some(flow) = network.senders.iter().position(|sender| sender == namespace) {
+        // 0: does not ask for ECN, but for algorithms that need it.
+        set("net/ipv4/tcp_ecn", if run.flows[flow].ecn == Switch::On { "1" } else { "0" })
+    } else {
+        // 2: agrees to ECN when asked.
+        set("net/ipv4/tcp_ecn", "2")
+    }
+}
+
+fn set(name: &str, value: &str) -> anyhow::Result<()> {
+    fs::write(format!("/proc/sys/{name}"), value).with_context(|| format!("cannot set {name} to {value}"))
+}
+
+fn command(name: &str, namespace: Option<&str>, lines: &str) -> anyhow::Result<()> {
+    let place = namespace.map_or_else(Vec::new, |namespace| vec!["-n", namespace]);
+    let mut child = Command::new(format!("/bin/{name}"))
+        .args(place)
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {name}"))?;
+    child.stdin.take().expect("piped").write_all(lines.as_bytes()).with_context(|| format!("telling {name}"))?;
+    let output = child.wait_with_output().with_context(|| format!("waiting for {name}"))?;
+    if !output.status.success() {
+        bail!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! `struct tcp_info` of Linux, field by field: include/uapi/linux/tcp.h tells where each stands.
+
+use std::os::fd::AsFd;
+
+use crate::sys;
+
+/// What the kernel tells of a socket; fields that a kernel does not have are 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TcpInfo {
+    pub(crate) ca_state: u8,
+    pub(crate) unacked: u32,
+    pub(crate) sacked: u32,
+    pub(crate) lost: u32,
+    pub(crate) retrans: u32,
+    pub(crate) rtt_us: u32,
+    pub(crate) ssthresh: u32,
+    pub(crate) cwnd: u32,
+    pub(crate) total_retrans: u32,
+    pub(crate) pacing_bytes_per_s: u64,
+    pub(crate) bytes_acked: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) min_rtt_us: u32,
+    pub(crate) data_segs_in: u32,
+    pub(crate) data_segs_out: u32,
+    pub(crate) delivery_bytes_per_s: u64,
+    pub(crate) busy_us: u64,
+    pub(crate) rwnd_limited_us: u64,
+    pub(crate) sndbuf_limited_us: u64,
+    pub(crate) delivered: u32,
+    pub(crate) delivered_ce: u32,
+    pub(crate) dsack_dups: u32,
+    pub(crate) reord_seen: u32,
+}
+
+impl TcpInfo {
+    /// Asks the kernel about a socket.
+    pub(crate) fn of(socket: impl AsFd) -> nix::Result<TcpInfo> {
+        let (bytes, _) = sys::tcp_info(socket)?;
+        let u32_at = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let u64_at = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        Ok(TcpInfo {
+            ca_state: bytes[1],
+            unacked: u32_at(24),
+            sacked: u32_at(28),
+            lost: u32_at(32),
+            retrans: u32_at(36),
+            rtt_us: u32_at(68),
+            ssthresh: u32_at(76),
+            cwnd: u32_at(80),
+            total_retrans: u32_at(100),
+            pacing_bytes_per_s: u64_at(104),
+            bytes_acked: u64_at(120),
+            bytes_received: u64_at(128),
+            min_rtt_us: u32_at(148),
+            data_segs_in: u32_at(152),
+            data_segs_out: u32_at(156),
+            delivery_bytes_per_s: u64_at(160),
+            busy_us: u64_at(168),
+            rwnd_limited_us: u64_at(176),
+            sndbuf_limited_us: u64_at(184),
+            delivered: u32_at(192),
+            delivered_ce: u32_at(196),
+            dsack_dups: u32_at(216),
+            reord_seen: u32_at(220),
+        })
+    }
+
+    /// Packets in the network as the kernel reckons (`tcp_packets_in_flight`).
+    pub(crate) fn in_flight(&self) -> u32 {
+        (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
+    }
+
+    /// The state of the sender, as the `samples` table names it.
+    pub(crate) fn state(&self) -> &'static str {
+        state_name(self.ca_state)
+    }
+}
+
+/// The name of a state of congestion control (`enum tcp_ca_state`).
+pub(crate) fn state_name(ca_state: u8) -> &'static str {
+    match ca_state {
+        0 => "open",
+        1 => "disorder",
+        2 => "cwr",
+        3 => "recovery",
+        _ => "loss",
+    }
+}

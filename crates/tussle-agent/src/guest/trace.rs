@@ -1,0 +1,253 @@
+//! The kernel's tracepoints of TCP: every ACK of a sender, and every change of its state.
+//!
+//! The records are read as the kernel keeps them, page by page: Documentation/trace/ring-buffer-design.rst and
+//! the `format` and `header_page` files describe them.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+use crate::network::PORT;
+
+const FOLDER: &str = "/sys/kernel/tracing";
+/// Room for what happens between two readings, in KiB.
+const BUFFER_KIB: u32 = 16 * 1024;
+const PAGE_BYTES: usize = 4096;
+/// What precedes the records of a page: the time of the first, and how many bytes follow.
+const PAGE_HEADER_BYTES: usize = 16;
+/// Of that number of bytes, the bit that tells of records lost before this page.
+const MISSED: u64 = 1 << 31;
+const PADDING: u32 = 29;
+const TIME_EXTEND: u32 = 30;
+const TIME_STAMP: u32 = 31;
+
+/// A record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Record {
+    /// A packet came to a sender; what it was just before.
+    Probe(Probe),
+    /// A sender enters a state (`enum tcp_ca_state`).
+    State(u8),
+}
+
+/// A sender just before it takes a packet in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probe {
+    pub(crate) snd_una: u32,
+    pub(crate) srtt_us: u32,
+    pub(crate) cwnd: u32,
+    pub(crate) ssthresh: u32,
+}
+
+/// When, to which flow, and what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traced {
+    pub(crate) monotonic_ns: u64,
+    pub(crate) flow: usize,
+    pub(crate) record: Record,
+}
+
+/// The open trace.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    pipe: File,
+    page: Vec<u8>,
+    probe: ProbeFormat,
+    state: StateFormat,
+}
+
+/// Where the fields of `tcp_probe` stand.
+#[derive(Debug)]
+struct ProbeFormat {
+    id: u16,
+    saddr: usize,
+    snd_una: usize,
+    srtt: usize,
+    snd_cwnd: usize,
+    ssthresh: usize,
+}
+
+/// Where the fields of `tcp_cong_state_set` stand.
+#[derive(Debug)]
+struct StateFormat {
+    id: u16,
+    saddr: usize,
+    cong_state: usize,
+}
+
+impl Trace {
+    /// Starts to trace.
+    pub(crate) fn start() -> anyhow::Result<Trace> {
+        write("trace_clock", "mono")?;
+        write("buffer_size_kb", &BUFFER_KIB.to_string())?;
+        let format = Format::of("tcp_probe")?;
+        let probe = ProbeFormat {
+            id: format.id,
+            saddr: format.at("saddr")?,
+            snd_una: format.at("snd_una")?,
+            srtt: format.at("srtt")?,
+            snd_cwnd: format.at("snd_cwnd")?,
+            ssthresh: format.at("ssthresh")?,
+        };
+        let format = Format::of("tcp_cong_state_set")?;
+        let state =
+            StateFormat { id: format.id, saddr: format.at("saddr")?, cong_state: format.at("cong_state")? };
+        for tracepoint in ["tcp_probe", "tcp_cong_state_set"] {
+            // Senders alone: receivers have this port themselves.
+            write(&format!("events/tcp/{tracepoint}/filter"), &format!("dport == {PORT}"))?;
+            write(&format!("events/tcp/{tracepoint}/enable"), "1")?;
+        }
+        let pipe = File::options()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(PathBuf::from(FOLDER).join("per_cpu/cpu0/trace_pipe_raw"))
+            .context("the trace")?;
+        Ok(Trace { pipe, page: vec![0; PAGE_BYTES], probe, state })
+    }
+
+    /// Shows `visit` every record since the last reading.
+    pub(crate) fn read(&mut self, visit: &mut dyn FnMut(Traced)) -> anyhow::Result<()> {
+        loop {
+            match self.pipe.read(&mut self.page) {
+                Ok(0) => return Ok(()),
+                Ok(length) => self.page(length, visit)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error).context("reading the trace"),
+            }
+        }
+    }
+
+    fn page(&self, length: usize, visit: &mut dyn FnMut(Traced)) -> anyhow::Result<()> {
+        let page = &self.page[..length];
+        let mut time_ns = u64_at(page, 0);
+        let commit = u64_at(page, 8);
+        if commit & MISSED != 0 {
+            bail!("the kernel's trace overflowed between two samples: give a shorter sampling interval");
+        }
+        let end = PAGE_HEADER_BYTES + usize::try_from(commit & (MISSED - 1) & 0x00ff_ffff)?;
+        let mut at = PAGE_HEADER_BYTES;
+        while at + 4 <= end.min(length) {
+            let header = u32_at(page, at);
+            let (kind, delta) = (header & 0x1f, header >> 5);
+            at += 4;
+            match kind {
+                PADDING if delta == 0 => break,
+                PADDING => at += u32_at(page, at) as usize,
+                TIME_EXTEND => {
+                    time_ns += u64::from(delta) + (u64::from(u32_at(page, at)) << 27);
+                    at += 4;
+                }
+                TIME_STAMP => {
+                    time_ns = u64::from(delta) + (u64::from(u32_at(page, at)) << 27);
+                    at += 4;
+                }
+                words => {
+                    time_ns += u64::from(delta);
+                    let bytes = if words == 0 { u32_at(page, at) as usize } else { 4 * words as usize };
+                    let body = if words == 0 { at + 4 } else { at };
+                    if let Some((flow, record)) = self.record(&page[body..at + bytes]) {
+                        visit(Traced { monotonic_ns: time_ns, flow, record });
+                    }
+                    at += bytes;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, bytes: &[u8]) -> Option<(usize, Record)> {
+        let id = u16::from_ne_bytes(bytes[..2].try_into().expect("two bytes"));
+        if id == self.probe.id {
+            // A `sockaddr_in`: family, port, address.
+            let flow = flow_of(&bytes[self.probe.saddr + 4..])?;
+            let probe = Probe {
+                snd_una: u32_at(bytes, self.probe.snd_una),
+                srtt_us: u32_at(bytes, self.probe.srtt),
+                cwnd: u32_at(bytes, self.probe.snd_cwnd),
+                ssthresh: u32_at(bytes, self.probe.ssthresh),
+            };
+            return Some((flow, Record::Probe(probe)));
+        }
+        (id == self.state.id).then_some(())?;
+        Some((flow_of(&bytes[self.state.saddr..])?, Record::State(bytes[self.state.cong_state])))
+    }
+}
+
+/// The flow whose sender has an address: the inverse of [`crate::network::sender_address`].
+fn flow_of(address: &[u8]) -> Option<usize> {
+    match address {
+        [10, 1, high, low, ..] => usize::from(u16::from_be_bytes([*high, *low])).checked_sub(256),
+        _ => None,
+    }
+}
+
+/// A tracepoint's number, and where the fields of its records stand.
+#[derive(Debug)]
+struct Format {
+    id: u16,
+    offsets: Vec<(String, usize)>,
+}
+
+impl Format {
+    fn of(tracepoint: &str) -> anyhow::Result<Format> {
+        let place = PathBuf::from(FOLDER).join("events/tcp").join(tracepoint).join("format");
+        let text = fs::read_to_string(&place)
+            .with_context(|| format!("the kernel has no tracepoint tcp:{tracepoint}: it needs CONFIG_FTRACE"))?;
+        Format::parse(&text).with_context(|| format!("the format of tcp:{tracepoint} is not understood"))
+    }
+
+    fn parse(text: &str) -> Option<Format> {
+        let id = text.lines().find_map(|line| line.strip_prefix("ID: "))?.parse().ok()?;
+        let offsets = text.lines().filter_map(|line| {
+            let (declared, rest) = line.trim().strip_prefix("field:")?.split_once(';')?;
+            let name = declared.split('[').next()?.rsplit(' ').next()?;
+            let offset = rest.trim().strip_prefix("offset:")?.split(';').next()?;
+            Some((name.to_owned(), offset.parse().ok()?))
+        });
+        Some(Format { id, offsets: offsets.collect() })
+    }
+
+    fn at(&self, field: &str) -> anyhow::Result<usize> {
+        let found = self.offsets.iter().find(|(name, _)| name == field);
+        Ok(found.with_context(|| format!("a tracepoint of the kernel has no field {field}"))?.1)
+    }
+}
+
+fn write(name: &str, value: &str) -> anyhow::Result<()> {
+    fs::write(PathBuf::from(FOLDER).join(name), value)
+        .with_context(|| format!("cannot trace ({name}): the kernel needs CONFIG_FTRACE"))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_in_a_format() {
+        let text = "name: tcp_probe\nID: 232\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\n\n\
+                    \tfield:__u8 saddr[28];\toffset:8;\tsize:28;\tsigned:0;\n\
+                    \tfield:__u32 srtt;\toffset:100;\tsize:4;\tsigned:0;\n";
+        let format = Format::parse(text).unwrap();
+        assert_eq!((format.id, format.at("saddr").unwrap(), format.at("srtt").unwrap()), (232, 8, 100));
+        assert!(format.at("cwnd").is_err());
+    }
+
+    #[test]
+    fn an_address_tells_its_flow() {
+        for flow in [0, 1, 255, 256, 60_000] {
+            assert_eq!(flow_of(&crate::network::sender_address(flow).octets()), Some(flow));
+        }
+        assert_eq!(flow_of(&crate::network::receiver_address(3).octets()), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! Starting a guest so that it repeats to the byte, and so that nothing of it outlives its owner.
+
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+
+use anyhow::Context;
+use nix::sys::personality::{self, Persona};
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use seccompiler::{SeccompAction, SeccompFilter};
+
+/// Runs a user-mode kernel until it ends, or until stdin closes: then it and its helper processes are killed.
+/// Stdin is a pipe that the owner holds open, so it closes whatever becomes of the owner.
+pub(crate) fn launch(kernel: &str, arguments: &[&str]) -> anyhow::Result<ExitCode> {
+    let filter = without_host_randomness()?;
+    let mut command = Command::new(kernel);
+    // The kernel's helper processes stay in its group, by which they are found.
+    command.args(arguments).stdin(Stdio::null()).process_group(0);
+    prepare(&mut command, filter);
+    let mut guest = command.spawn().with_context(|| format!("cannot start the kernel {kernel}"))?;
+    let group = group_of(&guest);
+    std::thread::spawn(move || {
+        let mut rest = Vec::new();
+        // Whether it ends or fails, nobody holds it any more.
+        let _ = std::io::stdin().lock().read_to_end(&mut rest);
+        let _ = killpg(group, Signal::SIGKILL);
+    });
+    let status = guest.wait().context("waiting for the kernel")?;
+    let _ = killpg(group, Signal::SIGKILL);
+    Ok(exit_code(status))
+}
+
+/// Shuts the leaks by which one run would differ from the next: addresses and the host's dice.
+#[expect(unsafe_code, reason = "what runs between fork and exec must be async-signal-safe, and is")]
+fn prepare(command: &mut Command, filter: Vec<seccompiler::sock_filter>) {
+    let start = move || {
+        prctl::set_pdeathsig(Signal::SIGKILL)?;
+        let kept = personality::get()?;
+        personality::set(kept | Persona::ADDR_NO_RANDOMIZE)?;
+        seccompiler::apply_filter(&filter).map_err(|_| std::io::Error::from_raw_os_error(libc::EPERM))
+    };
+    // SAFETY: the closure makes system calls only, and allocates nothing.
+    unsafe { command.pre_exec(start) };
+}
+
+/// A filter that answers `getrandom` as a host without it would: the guest then has no dice but its own.
+fn without_host_randomness() -> anyhow::Result<Vec<seccompiler::sock_filter>> {
+    let rules = [(libc::SYS_getrandom, Vec::new())].into();
+    let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+    let architecture = std::env::consts::ARCH.try_into().context("no seccomp on this machine")?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, missing, architecture)?;
+    Ok(filter.try_into()?)
+}
+
+fn group_of(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).expect("process numbers are small"))
+}
+
+/// As shells have it: 128 and the signal's number.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}

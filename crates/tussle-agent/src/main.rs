@@ -1,0 +1,33 @@
+//! Tussle's agent: traffic on real Linux sockets, and what the kernel tells of it.
+//!
+//! One static binary. As the first process of a guest it builds the network of a run, starts its flows, samples
+//! them, writes the tables and powers off. On the host it checks what Linux can honour, and launches guests.
+
+mod check;
+mod guest;
+mod launch;
+mod network;
+mod sys;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: tussle-agent check < RUN.json           say what Linux cannot honour, and the kernel's parameters if it can
+       tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
+
+fn main() -> ExitCode {
+    if std::process::id() == 1 {
+        guest::init();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["check"] => check::check(),
+        ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
+        _ => Err(anyhow::anyhow!("{USAGE}")),
+    };
+    outcome.unwrap_or_else(|problem| {
+        eprintln!("{problem:#}");
+        ExitCode::from(2)
+    })
+}

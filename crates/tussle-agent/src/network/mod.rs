@@ -1,0 +1,323 @@
+//! From a run to a network of Linux: namespaces, wires between them, queue disciplines, routes.
+//!
+//! Every element becomes one or two wires (pairs of veth devices) with a queue discipline at the end where
+//! packets enter. Where one element's packets go on to the next, both wires end in one namespace, which
+//! routes by the destination alone. Each sender has a namespace to itself, and so its own counters; receivers
+//! have one for each place where they attach.
+
+mod hops;
+mod places;
+mod qdisc;
+pub(crate) mod room;
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use tussle_core::Run;
+
+pub(crate) use hops::{Hop, Role};
+use hops::hops;
+use places::Places;
+
+/// Why the kernel engine cannot honour a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {problem}")]
+pub(crate) struct Refusal {
+    /// The field, as `flows.0.algorithm`.
+    pub(crate) at: String,
+    /// What is wrong with it, and what would be right.
+    pub(crate) problem: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(at: impl Into<String>, problem: impl Into<String>) -> Refusal {
+        Refusal { at: at.into(), problem: problem.into() }
+    }
+}
+
+/// Most flows: their addresses have 16 bits, without the first and the last 256.
+const MAX_FLOWS: usize = 65_000;
+
+/// Every receiver listens at this port; senders are told apart by their addresses.
+pub(crate) const PORT: u16 = 5001;
+
+/// The network of a run.
+#[derive(Debug)]
+pub(crate) struct Network {
+    /// Namespaces that forward.
+    pub(crate) routers: Vec<Namespace>,
+    /// One namespace a flow, in the order of the flows.
+    pub(crate) senders: Vec<Namespace>,
+    /// Namespaces with receivers.
+    pub(crate) receivers: Vec<Namespace>,
+    /// The wires.
+    pub(crate) wires: Vec<Wire>,
+    /// Where each flow's receiver is: an index into `receivers`.
+    pub(crate) receiver_of: Vec<usize>,
+}
+
+/// A network namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Namespace {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its addresses.
+    pub(crate) addresses: Vec<Ipv4Addr>,
+    /// Where packets go on: device by destination; `None` is everything else.
+    pub(crate) routes: BTreeMap<Option<Ipv4Addr>, String>,
+}
+
+/// A pair of devices, each in its namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wire {
+    /// Namespace and device where packets of the element enter.
+    pub(crate) near: (String, String),
+    /// Namespace and device where they leave.
+    pub(crate) far: (String, String),
+    /// What `near` does to them, and for which element; none for the wire of a host.
+    pub(crate) hop: Option<Hop>,
+}
+
+impl Network {
+    /// Plans the network of a run.
+    ///
+    /// # Errors
+    /// The first part of the run that Linux cannot honour.
+    pub(crate) fn plan(run: &Run) -> Result<Network, Refusal> {
+        if run.flows.len() > MAX_FLOWS {
+            let problem = format!("there are {}; give at most {MAX_FLOWS}", run.flows.len());
+            return Err(Refusal::new("flows", problem));
+        }
+        let hops = run
+            .elements
+            .iter()
+            .enumerate()
+            .map(|(index, element)| {
+                hops(&element.effect).map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let places = Places::of(run);
+        let mut network = Network {
+            routers: (0..places.count()).map(|index| namespace(format!("n{index}"))).collect(),
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            wires: Vec::new(),
+            receiver_of: Vec::new(),
+        };
+        network.lay_elements(&hops, &places);
+        network.attach_hosts(run, &places);
+        network.route_flows(run, &places)?;
+        Ok(network)
+    }
+
+    /// Every namespace, in the order in which they are made.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
+        self.routers.iter().chain(&self.senders).chain(&self.receivers)
+    }
+
+    fn lay_elements(&mut self, hops: &[Vec<Hop>], places: &Places) {
+        for (element, hops) in hops.iter().enumerate() {
+            let (first, last) = places.of_element(element);
+            let mut near = self.routers[first].name.clone();
+            for (number, hop) in hops.iter().enumerate() {
+                let far = if number + 1 == hops.len() {
+                    self.routers[last].name.clone()
+                } else {
+                    // Nothing else is here, so everything goes on by the next wire.
+                    let mut between = namespace(format!("m{element}"));
+                    between.routes.insert(None, near_device(element, number + 1));
+                    self.routers.push(between);
+                    format!("m{element}")
+                };
+                self.wires.push(Wire {
+                    near: (near, near_device(element, number)),
+                    far: (far.clone(), format!("x{element}-{number}")),
+                    hop: Some(hop.clone()),
+                });
+                near = far;
+            }
+        }
+    }
+
+    fn attach_hosts(&mut self, run: &Run, places: &Places) {
+        let mut receiver_at = BTreeMap::new();
+        for index in 0..run.flows.len() {
+            let (sends_at, receives_at) = places.of_flow(index);
+            let mut sender = namespace(format!("s{index}"));
+            sender.addresses.push(sender_address(index));
+            sender.routes.insert(None, "net".to_owned());
+            self.attach(&sender.name, sends_at);
+            self.routers[sends_at].routes.insert(Some(sender_address(index)), format!("h-s{index}"));
+            self.senders.push(sender);
+            let receiver = *receiver_at.entry(receives_at).or_insert_with(|| {
+                let mut receiver = namespace(format!("r{}", self.receivers.len()));
+                receiver.routes.insert(None, "net".to_owned());
+                self.receivers.push(receiver);
+                self.receivers.len() - 1
+            });
+            let name = self.receivers[receiver].name.clone();
+            if self.receivers[receiver].addresses.is_empty() {
+                self.attach(&name, receives_at);
+            }
+            self.receivers[receiver].addresses.push(receiver_address(index));
+            self.routers[receives_at].routes.insert(Some(receiver_address(index)), format!("h-{name}"));
+            self.receiver_of.push(receiver);
+        }
+    }
+
+    fn attach(&mut self, host: &str, place: usize) {
+        self.wires.push(Wire {
+            near: (host.to_owned(), "net".to_owned()),
+            far: (self.routers[place].name.clone(), format!("h-{host}")),
+            hop: None,
+        });
+    }
+
+    fn route_flows(&mut self, run: &Run, places: &Places) -> Result<(), Refusal> {
+        for (index, flow) in run.flows.iter().enumerate() {
+            let ways = [
+                ("forward", &flow.forward, receiver_address(index)),
+                ("reverse", &flow.reverse, sender_address(index)),
+            ];
+            for (side, path, to) in ways {
+                for name in path {
+                    let element = places.index(name);
+                    let (place, _) = places.of_element(element);
+                    let device = near_device(element, 0);
+                    if self.routers[place].routes.insert(Some(to), device.clone()).is_some_and(|old| old != device) {
+                        let problem = "comes to one place twice; the kernel engine routes by destination alone";
+                        return Err(Refusal::new(format!("flows.{index}.{side}"), problem));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The address of the sender of a flow.
+pub(crate) fn sender_address(flow: usize) -> Ipv4Addr {
+    address(1, flow)
+}
+
+/// The address of the receiver of a flow.
+pub(crate) fn receiver_address(flow: usize) -> Ipv4Addr {
+    address(2, flow)
+}
+
+fn address(side: u8, flow: usize) -> Ipv4Addr {
+    let [high, low] = u16::try_from(flow + 256).expect("there are at most MAX_FLOWS").to_be_bytes();
+    Ipv4Addr::new(10, side, high, low)
+}
+
+fn near_device(element: usize, number: usize) -> String {
+    format!("e{element}-{number}")
+}
+
+fn namespace(name: String) -> Namespace {
+    Namespace { name, addresses: Vec::new(), routes: BTreeMap::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(elements: &serde_json::Value, flows: &serde_json::Value) -> Run {
+        serde_json::from_value(serde_json::json!({
+            "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
+            "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
+            "record": {"sampling": "off", "events": "off"},
+            "elements": elements, "flows": flows,
+        }))
+        .unwrap()
+    }
+
+    fn link(name: &str) -> serde_json::Value {
+        serde_json::json!({"name": name, "kind": "link", "rate_bit_per_s": 8_000_000, "delay_ns": 5_000_000,
+                           "queue": {"kind": "fifo", "limit_packets": 10}})
+    }
+
+    fn flow(name: &str, forward: &[&str], reverse: &[&str]) -> serde_json::Value {
+        serde_json::json!({"name": name, "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
+                           "forward": forward, "reverse": reverse})
+    }
+
+    /// Follows the routes from a namespace to an address; the elements on the way.
+    fn way(network: &Network, from: &str, to: Ipv4Addr) -> Vec<String> {
+        let mut at = from.to_owned();
+        let mut passed = Vec::new();
+        loop {
+            let namespace = network.namespaces().find(|namespace| namespace.name == at).unwrap();
+            if namespace.addresses.contains(&to) {
+                return passed;
+            }
+            let device = namespace.routes.get(&Some(to)).or_else(|| namespace.routes.get(&None)).unwrap();
+            let wire = network
+                .wires
+                .iter()
+                .find_map(|wire| {
+                    let (near, far) = (&wire.near, &wire.far);
+                    (near.0 == at && near.1 == *device)
+                        .then_some((near, far))
+                        .or_else(|| (far.0 == at && far.1 == *device).then_some((far, near)))
+                })
+                .unwrap();
+            passed.push(wire.0.1.clone());
+            at.clone_from(&wire.1.0);
+        }
+    }
+
+    #[test]
+    fn packets_of_a_dumbbell_pass_their_elements_in_order() {
+        let elements = serde_json::json!([
+            link("there"), link("back"),
+            {"name": "near", "kind": "delay", "delay_ns": 1}, {"name": "near-back", "kind": "delay", "delay_ns": 1},
+        ]);
+        let flows = serde_json::json!([
+            flow("a", &["there"], &["back"]),
+            flow("b", &["near", "there"], &["back", "near-back"]),
+        ]);
+        let network = Network::plan(&run(&elements, &flows)).unwrap();
+        assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "h-r0"]);
+        assert_eq!(way(&network, "r0", sender_address(0)), ["net", "e1-0", "e1-1", "h-s0"]);
+        assert_eq!(way(&network, "s1", receiver_address(1)), ["net", "e2-0", "e0-0", "e0-1", "h-r0"]);
+        assert_eq!(way(&network, "r0", sender_address(1)), ["net", "e1-0", "e1-1", "e3-0", "h-s1"]);
+    }
+
+    #[test]
+    fn a_parking_lot_has_a_receiver_for_each_exit() {
+        let elements = serde_json::json!([link("first"), link("second"), link("back")]);
+        let flows = serde_json::json!([
+            flow("long", &["first", "second"], &["back"]),
+            flow("short", &["first"], &["back"]),
+            flow("late", &["second"], &["back"]),
+        ]);
+        // The way back enters where "first" ends and where "second" ends: so one place, which is passed twice.
+        let refusal = Network::plan(&run(&elements, &flows)).unwrap_err();
+        assert_eq!(refusal.at, "flows.0.forward");
+
+        let elements = serde_json::json!([link("first"), link("second"), link("back"), link("second-back")]);
+        let flows = serde_json::json!([
+            flow("long", &["first", "second"], &["second-back", "back"]),
+            flow("short", &["first"], &["back"]),
+            flow("late", &["second"], &["second-back"]),
+        ]);
+        let network = Network::plan(&run(&elements, &flows)).unwrap();
+        assert_eq!(network.receiver_of, [0, 1, 0]);
+        assert_eq!(
+            way(&network, "s0", receiver_address(0)),
+            ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]
+        );
+        assert_eq!(way(&network, "s2", receiver_address(2)), ["net", "e1-0", "e1-1", "h-r0"]);
+        assert_eq!(way(&network, "r1", sender_address(1)), ["net", "e2-0", "e2-1", "h-s1"]);
+    }
+
+    #[test]
+    fn what_linux_cannot_queue_is_refused_by_name() {
+        let mut threshold = link("there");
+        threshold["queue"] = serde_json::json!({"kind": "threshold", "mark_above_packets": 10});
+        let flows = serde_json::json!([flow("a", &["there"], &["there"])]);
+        let refusal = Network::plan(&run(&serde_json::json!([threshold]), &flows)).unwrap_err();
+        assert!(refusal.to_string().starts_with("elements.0: queue.kind: Linux has no"), "{refusal}");
+    }
+}

@@ -1,0 +1,81 @@
+//! The two calls of the kernel that no library wraps.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Room for `struct tcp_info` of kernels to come.
+pub(crate) const TCP_INFO_ROOM: usize = 512;
+
+/// What the kernel tells of a TCP socket: its `struct tcp_info` as bytes, and how many of them it wrote.
+///
+/// # Errors
+/// That of `getsockopt`.
+#[expect(unsafe_code, reason = "nix knows the option only with libc's structure, which lacks most fields")]
+pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_ROOM], usize)> {
+    let mut bytes = [0; TCP_INFO_ROOM];
+    let mut length = libc::socklen_t::try_from(TCP_INFO_ROOM).expect("fits");
+    // SAFETY: the kernel writes at most `length` bytes to `bytes`, and their number to `length`.
+    nix::errno::Errno::result(unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            bytes.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok((bytes, length as usize))
+}
+
+/// Words of entropy that fill the kernel's pool.
+const SEED_WORDS: usize = 8;
+
+#[repr(C)]
+struct PoolInfo {
+    entropy_bits: libc::c_int,
+    size_bytes: libc::c_int,
+    words: [u32; SEED_WORDS],
+}
+
+mod request {
+    nix::ioctl_write_ptr!(add_entropy, b'R', 0x03, [libc::c_int; 2]);
+}
+
+/// Makes every die of the kernel follow from `seed`: it is mixed into the pool, and credited, so that the
+/// generator starts again from the pool.
+///
+/// # Errors
+/// That of opening `/dev/random`, or of the request.
+#[expect(unsafe_code, reason = "nix offers no call for this request")]
+pub(crate) fn seed_kernel(seed: u64) -> std::io::Result<()> {
+    let device = std::fs::File::options().write(true).open("/dev/random")?;
+    let mut words = [0; SEED_WORDS];
+    for (index, word) in words.iter_mut().enumerate() {
+        let half = if index % 2 == 0 { seed } else { seed >> 32 };
+        *word = u32::try_from(half & u64::from(u32::MAX)).expect("32 bits");
+    }
+    let size_bytes = libc::c_int::try_from(size_of_val(&words)).expect("small");
+    let pool = PoolInfo { entropy_bits: 8 * size_bytes, size_bytes, words };
+    // SAFETY: the request reads one PoolInfo, whose `size_bytes` tells how long its array is; the number of the
+    // request counts the two integers alone.
+    unsafe { request::add_entropy(device.as_raw_fd(), (&raw const pool).cast()) }?;
+    Ok(())
+}
+
+/// Sets an option of a socket whose value is a plain integer.
+///
+/// # Errors
+/// That of `setsockopt`.
+#[expect(unsafe_code, reason = "nix lacks most options of TCP")]
+pub(crate) fn set_option<T: Integer>(socket: impl AsFd, (level, name): (i32, i32), value: T) -> nix::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).expect("small");
+    // SAFETY: the kernel reads `length` bytes from a value of that size.
+    nix::errno::Errno::result(unsafe {
+        libc::setsockopt(socket.as_fd().as_raw_fd(), level, name, (&raw const value).cast(), length)
+    })
+    .map(drop)
+}
+
+/// Integers that options take.
+pub(crate) trait Integer: Copy {}
+impl Integer for i32 {}
+impl Integer for u64 {}
