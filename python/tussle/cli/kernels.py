@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tussle.cli.terminal import complain, progress_console
-from tussle.kernel import USUAL_HZ, built_kernel
+from tussle.kernel import USUAL_HZ, built_kernel, remove_kernel
 
 _INTERRUPTED = 130
 """Exit status: 128 + SIGINT, as shells have it."""
@@ -50,11 +50,16 @@ def build(
         raise typer.Exit(_INTERRUPTED) from None
     kernel = outcome.kernel
     state = "was built already" if outcome.was_there else "is built"
-    typer.echo(
-        f"{kernel.name} {state}: Linux {kernel.facts['release']}, {kernel.facts['hz']} Hz, {kernel.image}"
-    )
+    typer.echo(f"{kernel.name} {state}: {kernel.about}")
+    typer.echo(f"  {kernel.image}")
     if kernel.facts["lacks"]:
-        typer.echo(f"its source lacks {kernel.facts['lacks']}: runs that need one will be refused")
+        typer.echo(f"  its source lacks {kernel.facts['lacks']}: runs that need one will be refused")
+
+
+@app.command()
+def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="From `tussle list kernels`.")]) -> None:
+    """Remove a kernel from the cache."""
+    remove_kernel(name)
 
 
 @app.command()

@@ -7,6 +7,7 @@ which says what it was made from.
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,11 @@ class Kernel:
         """Name under which it was built, for `--kernel`."""
         return self.image.parent.name
 
+    @property
+    def about(self) -> str:
+        """Release, ticks a second and source, in a line."""
+        return f"Linux {self.facts['release']}, {self.facts['hz']} Hz, from {self.facts['source']}"
+
 
 def cache_folder() -> Path:
     """Return where kernels are built and kept: below $TUSSLE_CACHE, else in the user's cache."""
@@ -57,6 +63,13 @@ def folder_of(name: str) -> Path:
 def kernel_names() -> list[str]:
     """Names of the kernels that are built, sorted."""
     return sorted(file.parent.name for file in folder_of("").glob(f"*/{FACTS}"))
+
+
+def remove_kernel(name: str) -> None:
+    """Remove a kernel from the cache; raises TussleError when there is none of that name."""
+    if name not in kernel_names():
+        raise TussleError(unknown("kernel", name, kernel_names()) if kernel_names() else "no kernel is built")
+    shutil.rmtree(folder_of(name))
 
 
 def built_kernel(name: str | None = None) -> Kernel:

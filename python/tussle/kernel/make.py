@@ -6,8 +6,10 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from tussle.errors import TussleError
 from tussle.kernel.configuration import KCONFIG, PRESETS
@@ -16,7 +18,7 @@ from tussle.kernel.progress import BuildProgress
 _TOOLS = ("make", "gcc", "flex", "bison", "bc")
 """Programs that the build calls; the Debian packages have the same names."""
 _OBJECT = re.compile(r"  [A-Z]+ +\S")
-_OBJECTS_OF_A_WHOLE_BUILD = 1050
+_OBJECTS_OF_A_WHOLE_BUILD = 1137
 _SHOWN_LINES = 15
 _HEADER = Path("/usr/include/stdio.h")
 
@@ -55,30 +57,24 @@ class Make:
 
     def _call(self, *arguments: str) -> None:
         command = ["make", "ARCH=um", f"KBUILD_KCONFIG={KCONFIG}", *arguments]
-        with self.log.open("a", encoding="utf-8") as log:
-            # A session of its own: whatever ends this process, no compiler is left behind.
-            process = subprocess.Popen(  # noqa: S603
-                command,
-                cwd=self.tree,
-                env=_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-            )
+        # A session of its own: whatever ends this process, no compiler is left behind.
+        started = subprocess.Popen(  # noqa: S603
+            command,
+            cwd=self.tree,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        with self.log.open("a", encoding="utf-8") as log, started as process:
             try:
-                objects = 0
-                for line in process.stdout or ():
-                    log.write(line)
-                    if _OBJECT.match(line):
-                        objects += 1
-                        self._tell(objects)
+                self._follow(process.stdout or (), log)
                 status = process.wait()
             except BaseException:
                 os.killpg(process.pid, signal.SIGTERM)
-                process.wait()
                 raise
         if status:
             lines = self.log.read_text("utf-8").splitlines()[-_SHOWN_LINES:]
@@ -87,8 +83,13 @@ class Make:
                 "".join(f"{line}\n" for line in lines),
             )
 
-    def _tell(self, objects: int) -> None:
-        self.progress.reach(min(objects / _OBJECTS_OF_A_WHOLE_BUILD, 1), f"{objects} objects")
+    def _follow(self, lines: Iterable[str], log: TextIO) -> None:
+        objects = 0
+        for line in lines:
+            log.write(line)
+            if _OBJECT.match(line):
+                objects += 1
+                self.progress.reach(min(objects / _OBJECTS_OF_A_WHOLE_BUILD, 1), f"{objects} objects")
 
 
 def _environment() -> dict[str, str]:

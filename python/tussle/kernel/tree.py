@@ -1,7 +1,8 @@
 """The one folder that kernels are built in: a copy of a source tree, and the objects compiled from it.
 
-A source is copied into it by content: only files that differ are written, so `make` compiles
-only what depends on them, wherever the source lies and whichever kernel was built before. The user's folder is only read.
+A source is copied into it by content: only files that differ are written, so `make` compiles only what
+depends on them, wherever the source lies and whichever kernel was built before.
+The source itself is only read.
 """
 
 import json
