@@ -38,8 +38,15 @@ demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and 
 	@rm -rf $(DEMO) $(DEMO).partial
 	$(DEMO_MATRIX) -o $(DEMO)
 
+.PHONY: kernel
+kernel: setup  ## Build the Linux of the kernel engine into the user's cache (3 minutes; nothing the second time)
+	$(BIN)/tussle kernel build
+
+# Without a kernel the tests that boot one are skipped, unless TUSSLE_REQUIRE_KERNEL=1 says that none may be.
 .PHONY: test
-test: lint  ## Lint, then run all tests
+test: lint  ## Lint, build the kernel, then run all tests
+	$(BIN)/tussle kernel build || { [ "$$TUSSLE_REQUIRE_KERNEL" != 1 ] && \
+	echo "make test: without a kernel, the tests that boot one will be skipped"; }
 	cargo test --workspace --locked --quiet
 	$(BIN)/pytest -n auto
 

@@ -21,7 +21,9 @@ from tussle.scenario import Scenario, ready_scenarios
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "benches" / "README.md"])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "benches" / "README.md", ROOT / "kernel" / "README.md"]
+)
 EXECUTED = [ROOT / "README.md", *sorted(DOCS.glob("tutorial/*.md")), *sorted(DOCS.glob("how-to/*.md"))]
 MODULES = sorted(file for file in (ROOT / "python").rglob("*.py") if ">>>" in file.read_text("utf-8"))
 
@@ -38,7 +40,10 @@ def name_of(file: Path) -> str:
 
 
 @pytest.mark.parametrize("page", EXECUTED, ids=name_of)
-def test_every_example_of_a_page_runs_and_shows_what_the_page_says(page, tmp_path):
+def test_every_example_of_a_page_runs_and_shows_what_the_page_says(page, tmp_path, request):
+    if "tussle kernel build" in page.read_text("utf-8"):
+        request.getfixturevalue("kernel")
+        request.getfixturevalue("kernel_source")
     for kind, text in BLOCK.findall(page.read_text("utf-8")):
         if kind == "toml" or NAMED.match(text):
             write_or_compare(text, tmp_path)
@@ -205,6 +210,6 @@ def test_make_lists_every_target():
     assert targets == {line.split()[1] for line in listed.splitlines()}
 
 
-@pytest.mark.parametrize("name", ["setup", "test", "lint", "fmt", "docs", "pages", "bench", "fuzz"])
+@pytest.mark.parametrize("name", ["setup", "test", "lint", "fmt", "docs", "pages", "bench", "fuzz", "kernel"])
 def test_contributors_find_the_command(name):
     assert f"`make {name}`" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli import experiments, listing, results, scenarios
+from tussle.cli import experiments, kernels, listing, results, scenarios
 from tussle.cli.terminal import complain
 from tussle.errors import TussleError
 
@@ -28,6 +28,7 @@ app.command("report")(results.report)
 app.command("plot")(results.plot)
 app.command("list")(listing.show_list)
 app.add_typer(scenarios.app, name="scenario")
+app.add_typer(kernels.app, name="kernel")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 (typer's callbacks receive the option's value)

@@ -60,6 +60,15 @@ def _figures() -> tuple[list[Entry], str]:
     return [_public(figure) for figure in REGISTRY.values()], "shows"
 
 
+def _kernels() -> tuple[list[Entry], str]:
+    from tussle.kernel import built_kernel, kernel_names
+
+    kernels = [built_kernel(name) for name in kernel_names()]
+    return [
+        {"name": each.name, "about": each.about, "image": str(each.image), **each.facts} for each in kernels
+    ], "about"
+
+
 def _public(declared: Any) -> Entry:
     """Return the fields of a declaration but for its functions."""
     values = {field.name: getattr(declared, field.name) for field in fields(declared)}
@@ -74,6 +83,7 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
     "scenarios": _scenarios,
     "metrics": _metrics,
     "figures": _figures,
+    "kernels": _kernels,
 }
 """The entries of each list, and the key of the line about each."""
 

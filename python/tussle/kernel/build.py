@@ -1,0 +1,151 @@
+"""Building a kernel: source into the tree, recipe into the configuration, `make`, results into the cache."""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from tussle.errors import TussleError, shown
+from tussle.kernel import (
+    CONFIGURATION,
+    FACTS,
+    IMAGE,
+    USUAL_HZ,
+    USUAL_NAME,
+    Kernel,
+    built_kernel,
+    cache_folder,
+    folder_of,
+    kernel_names,
+)
+from tussle.kernel.configuration import Recipe
+from tussle.kernel.debian import debian_source
+from tussle.kernel.make import Make, refuse_missing_tools
+from tussle.kernel.progress import BuildProgress
+from tussle.kernel.source import Source, given_source
+from tussle.kernel.tree import Tree
+
+_NAME = re.compile(r"[\w.][\w.+-]*")
+_NEEDED_BYTES = 2_000_000_000
+"""Room for the sources (1.5 GB on the disk) and the objects."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A kernel that somebody wants."""
+
+    source: Path | None = None
+    """A folder or a tarball; None is Debian's package."""
+    name: str | None = None
+    hz: int = USUAL_HZ
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A kernel that stands in the cache."""
+
+    kernel: Kernel
+    was_there: bool
+
+
+def made(request: Request, progress: BuildProgress) -> Outcome:
+    """Build a kernel unless it is built already; raises TussleError when that cannot be done.
+
+    Stopped at any time, it goes on from there the next time. One build works at a time, others wait for it.
+    """
+    source = given_source(request.source) if request.source else None
+    name = request.name or (source.short_name if source else USUAL_NAME)
+    if not _NAME.fullmatch(name):
+        raise TussleError(f"a kernel cannot be named {shown(name)}; give letters and digits: --name patched")
+    if name not in kernel_names():
+        refuse_missing_tools()  # before anything is fetched
+    cache = _cache()
+    progress.begin("waiting for another build")
+    with FileLock(cache / "lock"):
+        progress.begin("source")
+        source = source or debian_source(cache / "downloads")
+        recipe = Recipe(request.hz)
+        origin = {
+            "source": source.name,
+            "source_sha256": source.digest(),
+            "hz": str(request.hz),
+            "recipe_sha256": recipe.digest(),
+        }
+        there = _built_from(name, origin)
+        if not there:
+            tree, lacks = _compiled(source, recipe, progress)
+            _keep(tree, folder_of(name), origin | {"lacks": " ".join(lacks)})
+    return Outcome(there or built_kernel(name), was_there=there is not None)
+
+
+def _cache() -> Path:
+    folder = cache_folder()
+    if re.search(r"[\s:]", str(folder)):
+        raise TussleError(
+            f"Linux cannot be built in {folder}: its makefile refuses spaces and colons; set TUSSLE_CACHE to "
+            "another folder"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _built_from(name: str, origin: Mapping[str, str]) -> Kernel | None:
+    """Return the kernel of that name if it was built from the same content."""
+    try:
+        kernel = built_kernel(name)
+    except TussleError:
+        return None
+    same = all(kernel.facts.get(fact) == value for fact, value in origin.items() if fact != "source")
+    return kernel if same else None
+
+
+def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[Path, list[str]]:
+    """Return the tree with the kernel in it, and what it lacks of the wanted options."""
+    refuse_missing_tools()
+    tree = Tree(cache_folder() / "tree")
+    free = shutil.disk_usage(cache_folder()).free
+    if not tree.is_compiled and free < _NEEDED_BYTES:
+        raise TussleError(
+            f"building a kernel takes {_NEEDED_BYTES / 1e9:.1f} GB in {cache_folder()}, where "
+            f"{free / 1e9:.1f} GB are free; make room there, or set TUSSLE_CACHE to another folder"
+        )
+    progress.begin("source")
+    tree.become(source, progress.reach)
+    recipe.write(tree.folder)
+    log = cache_folder() / "build.log"
+    log.unlink(missing_ok=True)
+    make = Make(tree.folder, log, progress)
+    progress.begin("configuration")
+    make.configure()
+    lacks = recipe.lacks(tree.folder)
+    progress.begin("kernel")
+    make.compile()
+    return tree.folder, lacks
+
+
+def _keep(tree: Path, folder: Path, origin: Mapping[str, str]) -> None:
+    """Copy the kernel out of its tree; its facts are written last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FACTS).unlink(missing_ok=True)
+    for name, product in ((IMAGE, IMAGE), (CONFIGURATION, ".config")):
+        # Under another name first: guests that run the old image keep it.
+        unfinished = folder / f"{name}.part"
+        shutil.copy(tree / product, unfinished)
+        unfinished.replace(folder / name)
+    configuration = (folder / CONFIGURATION).read_text("utf-8")
+    [compiler] = re.findall(r'^CONFIG_CC_VERSION_TEXT="(.*)"$', configuration, re.MULTILINE)
+    facts = {
+        "release": (tree / "include/config/kernel.release").read_text("utf-8").strip(),
+        **origin,
+        "config_sha256": hashlib.sha256(configuration.encode()).hexdigest(),
+        "image_sha256": hashlib.sha256((folder / IMAGE).read_bytes()).hexdigest(),
+        "compiler": compiler,
+    }
+    unfinished = folder / f"{FACTS}.part"
+    unfinished.write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
+    unfinished.replace(folder / FACTS)

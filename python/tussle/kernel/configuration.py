@@ -1,0 +1,75 @@
+"""The configuration of a kernel: our recipe, and whether a tree's configuration holds it."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tussle.errors import TussleError
+
+_RECIPE = Path(__file__).parent / "recipe"
+_NEEDED = _RECIPE / "config"
+_WANTED = _RECIPE / "config-wanted"
+
+_OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
+_EXTENSIONS = [("net/ipv4/Kconfig", "TCP_CONG_"), ("net/sched/Kconfig", "NET_SCH_")]
+"""Where the tree declares its algorithms and its queue disciplines, and how their options begin."""
+
+PRESETS = "tussle.config"
+KCONFIG = "Kconfig.tussle"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What Tussle decides of a kernel's configuration."""
+
+    hz: int
+
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal."""
+        text = f"{self.hz}\n{_NEEDED.read_text('utf-8')}{_WANTED.read_text('utf-8')}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def write(self, tree: Path) -> None:
+        """Write `PRESETS` and `KCONFIG` into a tree, for `make allnoconfig`."""
+        needed, wanted = _options(_NEEDED), _options(_WANTED)
+        presets = dict.fromkeys(_extensions(tree), "y") | wanted | needed
+        lines = [f"CONFIG_{name}={value}\n" for name, value in presets.items()]
+        (tree / PRESETS).write_text("".join(lines), "utf-8")
+        # User-mode Linux asks nobody for its ticks a second; an option's first default holds.
+        ticks = f"config HZ\n\tint\n\tdefault {self.hz}\n"
+        menu = _text(tree / "Kconfig")
+        (tree / KCONFIG).write_text(
+            re.sub(r"(?m)^mainmenu .*$", rf"\g<0>\n\n{ticks}", menu, count=1), "utf-8"
+        )
+
+    def lacks(self, tree: Path) -> list[str]:
+        """Return which wanted options the configuration in a tree does not have.
+
+        Raises TussleError, with their names, when it lacks needed ones.
+        """
+        held = _options(tree / ".config")
+        needed = _options(_NEEDED) | {"HZ": str(self.hz)}
+        if missing := [name for name, value in needed.items() if held.get(name) != value]:
+            raise TussleError(
+                f"this source cannot be what the kernel engine needs: it has no {', '.join(missing)}; "
+                "take Linux 6.1 or newer, or take out of it what keeps them from being set"
+            )
+        return [name for name, value in _options(_WANTED).items() if held.get(name) != value]
+
+
+def _options(file: Path) -> dict[str, str]:
+    return dict(_OPTION.findall(_text(file)))
+
+
+def _extensions(tree: Path) -> list[str]:
+    """Every algorithm and queue discipline of the tree, whoever wrote it."""
+    return [
+        name
+        for file, start in _EXTENSIONS
+        for name in re.findall(rf"(?m)^config ({start}\w+)$", _text(tree / file))
+    ]
+
+
+def _text(file: Path) -> str:
+    return file.read_text("utf-8", errors="replace") if file.exists() else ""

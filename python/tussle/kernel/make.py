@@ -1,0 +1,106 @@
+"""Calling `make` in a kernel tree: its tools, its environment, its output into a log."""
+
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from tussle.errors import TussleError
+from tussle.kernel.configuration import KCONFIG, PRESETS
+from tussle.kernel.progress import BuildProgress
+
+_TOOLS = ("make", "gcc", "flex", "bison", "bc")
+"""Programs that the build calls; the Debian packages have the same names."""
+_OBJECT = re.compile(r"  [A-Z]+ +\S")
+_OBJECTS_OF_A_WHOLE_BUILD = 1137
+_SHOWN_LINES = 15
+_HEADER = Path("/usr/include/stdio.h")
+
+
+def refuse_missing_tools() -> None:
+    """Raise TussleError, with the command that installs them, when the build would lack tools."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        raise TussleError(
+            f"user-mode Linux is built and runs on Linux on x86-64; this is {platform.system()} on "
+            f"{platform.machine()}: use the simulator here"
+        )
+    missing = [tool for tool in _TOOLS if not shutil.which(tool)]
+    packages = [*missing, *([] if _HEADER.exists() else ["libc6-dev"])]
+    if packages:
+        raise TussleError(
+            f"to build a kernel, {', '.join(packages)} must be installed: `apt-get install "
+            f"{' '.join(packages)}`, or what your distribution calls them"
+        )
+
+
+@dataclass(frozen=True)
+class Make:
+    """`make` in one tree. Every call appends its output to the log."""
+
+    tree: Path
+    log: Path
+    progress: BuildProgress
+
+    def configure(self) -> None:
+        """Make the configuration from the recipe in the tree."""
+        self._call(f"KCONFIG_ALLCONFIG={PRESETS}", "allnoconfig")
+
+    def compile(self) -> None:
+        """Compile what is not up to date."""
+        self._call(f"-j{len(os.sched_getaffinity(0))}", "linux")
+
+    def _call(self, *arguments: str) -> None:
+        command = ["make", "ARCH=um", f"KBUILD_KCONFIG={KCONFIG}", *arguments]
+        # A session of its own: whatever ends this process, no compiler is left behind.
+        started = subprocess.Popen(  # noqa: S603
+            command,
+            cwd=self.tree,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        with self.log.open("a", encoding="utf-8") as log, started as process:
+            try:
+                self._follow(process.stdout or (), log)
+                status = process.wait()
+            except BaseException:
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
+        if status:
+            lines = self.log.read_text("utf-8").splitlines()[-_SHOWN_LINES:]
+            raise TussleError(
+                f"`{' '.join(command)}` failed; what it said stands in {self.log}, and its last lines above",
+                "".join(f"{line}\n" for line in lines),
+            )
+
+    def _follow(self, lines: Iterable[str], log: TextIO) -> None:
+        objects = 0
+        for line in lines:
+            log.write(line)
+            if _OBJECT.match(line):
+                objects += 1
+                self.progress.reach(min(objects / _OBJECTS_OF_A_WHOLE_BUILD, 1), f"{objects} objects")
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of the caller's that could change the result, such as flags of a `make` that called us.
+
+    With time and place fixed, equal sources give equal bytes.
+    """
+    passed = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    fixed = {
+        "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
+        "KBUILD_BUILD_USER": "tussle",
+        "KBUILD_BUILD_HOST": "tussle",
+    }
+    return passed | fixed | {"LC_ALL": "C"}

@@ -1,0 +1,179 @@
+"""Where a kernel's source comes from, a tarball or a folder, and the files in it."""
+
+import hashlib
+import os
+import re
+import stat
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from tussle.errors import TussleError
+
+_PRODUCTS = [".config", "include/config", "include/generated"]
+"""What a build leaves in its folder; the kernel's own makefile looks for the same."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file, or a symbolic link whose target is the content."""
+
+    path: str
+    mode: int
+    """Kind and rights as git has them: 0o100644, 0o100755 or 0o120000."""
+    content: bytes
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of mode and content, in hexadecimal."""
+        return hashlib.sha256(b"%o " % self.mode + self.content).hexdigest()
+
+
+class Source(Protocol):
+    """A kernel tree to be built."""
+
+    @property
+    def name(self) -> str:
+        """What provenance calls it."""
+        ...
+
+    @property
+    def short_name(self) -> str:
+        """What its kernel is called unless the user says otherwise."""
+        ...
+
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal, of the tarball or of the state of the folder."""
+        ...
+
+    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
+        """Give every file; `tell` is told the fraction that is read."""
+        ...
+
+
+class Tarball:
+    """A packed kernel tree, as Debian and kernel.org publish it."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        self.name = name
+        self.short_name = re.sub(r"\.(tar(\..*)?|t[gx]z)$", "", path.name).replace("linux-source-", "linux-")
+
+    def digest(self) -> str:
+        """SHA-256 of the tarball."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
+        """Unpack in memory, file by file, without the one folder that all stand in."""
+        size = self.path.stat().st_size
+        try:
+            with self.path.open("rb") as packed, tarfile.open(fileobj=packed) as archive:
+                for member in archive:
+                    tell(packed.tell() / size)
+                    if file := _unpacked(archive, member):
+                        yield file
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise TussleError(f"{self.path} cannot be unpacked ({error}); fetch it again") from error
+
+
+def _mode(rights: int) -> int:
+    return 0o100755 if rights & stat.S_IXUSR else 0o100644
+
+
+def _unpacked(archive: tarfile.TarFile, member: tarfile.TarInfo) -> SourceFile | None:
+    path = PurePosixPath(member.name)
+    inner = PurePosixPath(*path.parts[1:])
+    if path.is_absolute() or ".." in path.parts:
+        raise TussleError(f"{archive.name} holds {member.name}, which leads out of it: no kernel's source")
+    if member.issym():
+        return SourceFile(str(inner), 0o120000, os.fsencode(member.linkname))
+    if not member.isreg():
+        return None
+    content = archive.extractfile(member)
+    return SourceFile(str(inner), _mode(member.mode), content.read()) if content else None
+
+
+class Folder:
+    """A kernel tree that the user works on. It is only read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self.name = str(self.path)
+        self.short_name = self.path.name
+        missing = [name for name in ("Makefile", "Kconfig", "arch") if not (self.path / name).exists()]
+        if missing:
+            raise TussleError(
+                f"--source {path} is not a kernel tree: it has no {missing[0]}; give the folder that holds "
+                "Linux's Makefile"
+            )
+
+    def digest(self) -> str:
+        """SHA-256 of all that stands in the folder but for what builds left there."""
+        total = hashlib.sha256()
+        for file in self.files(lambda _: None):
+            total.update(f"{file.path}\0{file.digest}\n".encode())
+        return total.hexdigest()
+
+    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
+        """Read the files, sorted by path."""
+        paths = self._tracked() if (self.path / ".git").exists() else self._all()
+        for count, path in enumerate(paths):
+            tell(count / len(paths))
+            file = self.path / path
+            try:
+                mode = file.lstat().st_mode
+                if stat.S_ISLNK(mode):
+                    yield SourceFile(path, 0o120000, os.fsencode(file.readlink()))
+                elif stat.S_ISREG(mode):
+                    yield SourceFile(path, _mode(mode), file.read_bytes())
+            except FileNotFoundError:
+                continue  # git still knows it, the user has removed it
+
+    def _tracked(self) -> list[str]:
+        """Paths that git tracks, and new ones that it does not ignore: builds in the folder do not show."""
+        command = [
+            "git",
+            "-C",
+            str(self.path),
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]
+        try:
+            listed = subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603
+        except FileNotFoundError as error:
+            raise TussleError(f"{self.path} is a git repository, but there is no git; install it") from error
+        except subprocess.CalledProcessError as error:
+            said = error.stderr.decode(errors="replace").strip()
+            raise TussleError(f"git cannot list {self.path}: {said}") from error
+        return sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
+
+    def _all(self) -> list[str]:
+        """Return every path, of a folder in which nothing was ever built."""
+        built = [name for name in _PRODUCTS if (self.path / name).exists()]
+        if built:
+            raise TussleError(
+                f"{self.path} was built in (it holds {built[0]}), and without git nothing tells its sources "
+                "from what was built; run `make mrproper` in it, or in a copy of it"
+            )
+        found = (Path(top, name) for top, _, names in os.walk(self.path) for name in names)
+        links = (Path(top, name) for top, names, _ in os.walk(self.path) for name in names)
+        paths = [*found, *(link for link in links if link.is_symlink())]
+        return sorted(str(path.relative_to(self.path)) for path in paths)
+
+
+def given_source(path: Path) -> Source:
+    """Return the folder or the tarball that the user gave; raises TussleError when it is neither."""
+    if path.is_dir():
+        return Folder(path)
+    if not path.exists():
+        raise TussleError(f"--source {path} does not exist; give a folder with Linux's source, or a tarball")
+    if not tarfile.is_tarfile(path):
+        raise TussleError(f"--source {path} is neither a folder nor a tarball; give Linux's source")
+    return Tarball(path.resolve(), path.name)

@@ -1,0 +1,460 @@
+"""Kernels are built from any source, once; what cannot be built is said. A few lines stand for Linux."""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tussle.cli import main
+from tussle.errors import TussleError
+from tussle.kernel import Kernel, built_kernel, cache_folder, kernel_names, remove_kernel
+from tussle.kernel.build import Outcome, Request, made
+from tussle.kernel.debian import debian_source
+from tussle.kernel.progress import Silent
+from tussle.kernel.source import Folder, SourceFile, given_source
+from tussle.kernel.tree import Tree
+
+MAKEFILE = """\
+VERSION = 6
+PATCHLEVEL = 1
+allnoconfig:
+	test "$(ARCH)" = um
+	grep -v GONE $(KCONFIG_ALLCONFIG) > .config
+	sed -n 's/.*default /CONFIG_HZ=/p' $(KBUILD_KCONFIG) >> .config
+	echo 'CONFIG_CC_VERSION_TEXT="gcc of a test"' >> .config
+linux: net.o
+	mkdir -p include/config; echo 6.1.5 > include/config/kernel.release
+	echo "  LINK linux"; cat net.o .config > linux
+net.o: net/tcp.c
+	echo "  CC      net/tcp.o"; echo compiled >> compiled; cp net/tcp.c net.o
+"""
+FILES = {
+    "Makefile": MAKEFILE,
+    "Kconfig": 'mainmenu "A kernel"\n\nsource "arch/um/Kconfig"\n',
+    "arch/um/Kconfig": "config HZ\n\tint\n\tdefault 100\n",
+    "net/tcp.c": "beta = 0.7\n",
+    "net/ipv4/Kconfig": "config TCP_CONG_MINE\n\ttristate\n",
+}
+STUBS = ("gcc", "flex", "bison", "bc")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own, and the tools of a build."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in STUBS:
+        (tools / name).symlink_to(str(shutil.which("true")))
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("TUSSLE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("TUSSLE_KERNEL", raising=False)
+    return tmp_path / "cache" / "kernel"
+
+
+@pytest.fixture
+def linux(tmp_path: Path) -> Path:
+    return written(tmp_path / "linux")
+
+
+def written(folder: Path, **changes: str) -> Path:
+    for name, text in (FILES | changes).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def packed(folder: Path, tarball: Path) -> Path:
+    with tarfile.open(tarball, "w:gz") as archive:
+        archive.add(folder, "linux-6.1.5")
+    return tarball
+
+
+def build(source: Path, name: str | None = None, **changes: int) -> Outcome:
+    return made(Request(source, name, **changes), Silent())
+
+
+def refusal(source: Path | None, name: str | None = None) -> str:
+    with pytest.raises(TussleError) as refused:
+        made(Request(source, name), Silent())
+    return str(refused.value)
+
+
+def compilations(cache: Path) -> int:
+    return len((cache / "tree/compiled").read_text("utf-8").splitlines())
+
+
+# --- what comes out ---
+
+
+def test_a_kernel_says_what_it_was_made_from(linux):
+    kernel = build(linux, "mine", hz=300).kernel
+    assert kernel == built_kernel("mine")
+    assert kernel.image.read_text("utf-8").startswith("beta = 0.7\n")
+    facts = dict(kernel.facts)
+    for digest in ("source", "recipe", "config", "image"):
+        assert len(bytes.fromhex(facts.pop(f"{digest}_sha256"))) == 32
+    assert facts == {
+        "release": "6.1.5",
+        "source": str(linux),
+        "hz": "300",
+        "lacks": "",
+        "compiler": "gcc of a test",
+    }
+
+
+def test_the_recipe_and_every_algorithm_of_the_tree_are_configured(linux):
+    configured = build(linux).kernel.image.with_name("config").read_text("utf-8").splitlines()
+    assert {"CONFIG_UML_TIME_TRAVEL_SUPPORT=y", "CONFIG_HZ=250", "CONFIG_TCP_CONG_MINE=y"} <= set(configured)
+
+
+def test_equal_sources_give_equal_kernels_whatever_they_are_packed_in(linux, tmp_path):
+    folder = build(linux, "folder").kernel
+    tarball = build(packed(linux, tmp_path / "linux-6.1.5.tar.gz")).kernel
+    assert tarball.name == "linux-6.1.5"
+    assert tarball.facts["image_sha256"] == folder.facts["image_sha256"]
+
+
+def test_the_users_folder_stays_as_it_was(linux):
+    build(linux)
+    assert {str(file.relative_to(linux)) for file in linux.rglob("*") if file.is_file()} == set(FILES)
+
+
+def test_the_sources_of_a_git_repository_are_told_from_what_was_built_there(linux):
+    subprocess.run(["git", "init", "-q", linux], check=True)  # noqa: S607
+    written(
+        linux, **{".gitignore": "*.o\n.config\n", ".config": "CONFIG_X86=y\n", "net.o": "of another build"}
+    )
+    assert build(linux).kernel.image.read_text("utf-8").startswith("beta = 0.7\n")
+
+
+# --- how often it is built ---
+
+
+def test_a_second_call_does_nothing(linux, cache):
+    first, second = build(linux), build(linux)
+    assert (first.was_there, second.was_there) == (False, True)
+    assert first.kernel == second.kernel
+    assert compilations(cache) == 1
+
+
+def test_a_patch_compiles_what_it_changes(linux, cache, tmp_path):
+    build(linux, "before")
+    elsewhere = written(tmp_path / "elsewhere", **{"arch/um/new.c": "nothing depends on it"})
+    build(elsewhere, "moved")
+    assert compilations(cache) == 1
+    written(elsewhere, **{"net/tcp.c": "beta = 0.8\n"})
+    after = build(elsewhere, "after").kernel
+    assert compilations(cache) == 2
+    assert after.image.read_text("utf-8").startswith("beta = 0.8\n")
+    assert built_kernel("before").image.read_text("utf-8").startswith("beta = 0.7\n")
+
+
+def test_other_ticks_are_another_kernel(linux):
+    build(linux)
+    assert not build(linux, hz=1000).was_there
+    assert built_kernel("linux").facts["hz"] == "1000"
+
+
+def test_another_release_is_compiled_from_nothing(linux, cache):
+    build(linux)
+    written(linux, Makefile=MAKEFILE.replace("PATCHLEVEL = 1", "PATCHLEVEL = 12"))
+    build(linux)
+    assert compilations(cache) == 1
+
+
+def test_a_kernel_that_is_built_needs_no_tools(linux, monkeypatch):
+    build(linux)
+    monkeypatch.setenv("PATH", "")
+    assert build(linux).was_there
+
+
+def test_a_copy_that_stops_goes_on_and_forgets_nothing(tmp_path):
+    class Stopping:
+        name = "a source"
+
+        def files(self, _):
+            yield SourceFile("a.c", 0o100644, b"a")
+            raise KeyboardInterrupt
+
+    linux = Folder(written(tmp_path / "linux"))
+    tree = Tree(tmp_path / "tree")
+    with pytest.raises(KeyboardInterrupt):
+        tree.become(Stopping(), lambda _: None)  # pyright: ignore[reportArgumentType]
+    tree.become(linux, lambda _: None)
+    assert not (tree.folder / "a.c").exists()
+    assert (tree.folder / "net/tcp.c").read_text("utf-8") == FILES["net/tcp.c"]
+
+
+def test_a_copy_that_was_killed_is_begun_anew(linux, tmp_path):
+    tree = Tree(tmp_path / "tree")
+    tree.become(Folder(linux), lambda _: None)
+    (tree.folder / "net/tcp.c").write_text("half of it", "utf-8")
+    (tmp_path / "tree.json").unlink()
+    tree.become(Folder(linux), lambda _: None)
+    assert (tree.folder / "net/tcp.c").read_text("utf-8") == FILES["net/tcp.c"]
+
+
+def test_links_and_rights_are_kept(linux, tmp_path):
+    (linux / "link").symlink_to("net/tcp.c")
+    (linux / "net/tcp.c").chmod(0o755)
+    for source in (linux, packed(linux, tmp_path / "linux.tar.gz")):
+        tree = Tree(tmp_path / "tree")
+        tree.become(given_source(source), lambda _: None)
+        assert (tree.folder / "link").readlink() == Path("net/tcp.c")
+        assert os.access(tree.folder / "net/tcp.c", os.X_OK)
+        assert not os.access(tree.folder / "Makefile", os.X_OK)
+        (tmp_path / "tree.json").unlink()
+
+
+def test_an_interrupted_build_leaves_no_process_and_goes_on(linux, cache):
+    written(linux, Makefile=MAKEFILE.replace("cp net", "test -e go || exec sleep 1234; cp net"))
+    command = [
+        sys.executable,
+        "-c",
+        "from tussle.cli import main; main()",
+        "kernel",
+        "build",
+        "--source",
+        linux,
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not (cache / "tree/compiled").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert (
+        process.communicate()[1] == "tussle: interrupted; the same command goes on where this one stopped\n"
+    )
+    assert process.returncode == 130
+    assert "sleep 1234" not in running()
+    (cache / "tree/go").touch()
+    assert not build(linux).was_there
+
+
+def running() -> str:
+    return "".join(
+        file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        for file in Path("/proc").glob("[0-9]*/cmdline")
+        if file.exists()
+    )
+
+
+# --- which one runs ---
+
+
+def test_without_a_kernel_the_command_that_builds_one_is_named():
+    with pytest.raises(TussleError, match="no kernel is built yet; `tussle kernel build` makes one"):
+        built_kernel()
+
+
+def test_the_kernel_is_chosen_by_name_or_by_the_environment(linux, monkeypatch):
+    build(linux, "linux-6.1")
+    build(linux, "patched")
+    assert built_kernel().name == "linux-6.1"
+    assert built_kernel("patched").name == "patched"
+    monkeypatch.setenv("TUSSLE_KERNEL", "patched")
+    assert built_kernel().name == "patched"
+
+
+def test_an_unknown_kernel_is_answered_with_the_nearest(linux):
+    build(linux, "patched")
+    with pytest.raises(TussleError, match='unknown kernel "patchd"; did you mean "patched"'):
+        built_kernel("patchd")
+
+
+def test_a_removed_kernel_is_gone_and_the_others_stay(linux):
+    build(linux, "one")
+    build(linux, "two")
+    remove_kernel("one")
+    assert kernel_names() == ["two"]
+    with pytest.raises(TussleError, match='unknown kernel "one"; there is two'):
+        remove_kernel("one")
+
+
+@pytest.mark.parametrize("harm", ["image", "facts"])
+def test_a_damaged_kernel_does_not_run(linux, harm):
+    image = build(linux).kernel.image
+    (image if harm == "image" else image.with_name("kernel.json")).write_text("{", "utf-8")
+    with pytest.raises(TussleError, match=r"linux is damaged; remove that folder and build it again"):
+        built_kernel("linux")
+    assert not build(linux).was_there
+
+
+# --- what cannot be built ---
+
+
+def test_a_source_that_is_none_is_refused(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("text", "utf-8")
+    assert "empty is not a kernel tree: it has no Makefile; give" in refusal(tmp_path / "empty")
+    assert "none does not exist; give" in refusal(tmp_path / "none")
+    assert "text is neither a folder nor a tarball; give" in refusal(tmp_path / "text")
+
+
+def test_a_tarball_of_something_else_is_refused(tmp_path):
+    other = written(tmp_path / "other")
+    (other / "arch/um/Kconfig").unlink()
+    assert "other.tgz is not Linux's source: it has no arch/um/Kconfig" in refusal(
+        packed(other, tmp_path / "other.tgz")
+    )
+
+
+def test_a_tarball_that_leads_out_of_itself_is_refused(tmp_path):
+    with tarfile.open(tmp_path / "evil.tar", "w") as archive:
+        member = tarfile.TarInfo("linux/../../evil")
+        archive.addfile(member, io.BytesIO())
+    assert "which leads out of it" in refusal(tmp_path / "evil.tar")
+
+
+def test_half_a_tarball_is_refused(linux, tmp_path):
+    (linux / "net/noise").write_bytes(os.urandom(1 << 18))
+    tarball = packed(linux, tmp_path / "linux.tar.gz")
+    tarball.write_bytes(tarball.read_bytes()[: 1 << 17])
+    assert "linux.tar.gz cannot be unpacked" in refusal(tarball)
+
+
+def test_a_folder_that_was_built_in_without_git_is_refused(linux):
+    written(linux, **{".config": "CONFIG_X86=y\n"})
+    assert "was built in (it holds .config)" in refusal(linux)
+    assert "make mrproper" in refusal(linux)
+
+
+def test_a_tree_without_a_needed_option_is_refused_with_its_name(linux):
+    written(linux, Makefile=MAKEFILE.replace("GONE", "TIME_TRAVEL"))
+    assert "it has no UML_TIME_TRAVEL_SUPPORT" in refusal(linux)
+
+
+def test_a_wanted_option_that_the_tree_lacks_is_recorded(linux):
+    written(linux, Makefile=MAKEFILE.replace("GONE", "'CAKE\\|CDG'"))
+    assert build(linux).kernel.facts["lacks"] == "TCP_CONG_CDG NET_SCH_CAKE"
+
+
+def test_missing_tools_are_named_with_the_command_that_installs_them(linux, tmp_path, monkeypatch):
+    (tmp_path / "tools/flex").unlink()
+    (tmp_path / "tools/bc").unlink()
+    (tmp_path / "tools/make").symlink_to(str(shutil.which("make")))
+    monkeypatch.setenv("PATH", str(tmp_path / "tools"))
+    assert "flex, bc must be installed: `apt-get install flex bc`" in refusal(linux)
+
+
+def test_a_build_that_fails_shows_its_last_lines_and_its_log(linux, cache):
+    written(linux, Makefile=MAKEFILE.replace("cp net/tcp.c", "echo error: no beta >&2; false"))
+    with pytest.raises(TussleError, match="failed; what it said stands in") as failed:
+        build(linux)
+    assert "error: no beta\n" in failed.value.details
+    assert "error: no beta\n" in (cache / "build.log").read_text("utf-8")
+    assert kernel_names() == []
+
+
+def test_too_little_room_is_said_before_anything_is_written(linux, cache, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 3 * 10**8))  # type: ignore[attr-defined]
+    assert "takes 2.0 GB in" in refusal(linux)
+    assert "0.3 GB are free; make room" in refusal(linux)
+    assert not (cache / "tree").exists()
+
+
+@pytest.mark.parametrize("name", ["../up", "a b", "", "-x"])
+def test_a_name_that_is_no_file_name_is_refused(linux, name):
+    if name:
+        assert "a kernel cannot be named" in refusal(linux, name)
+    else:
+        assert build(linux, name).kernel.name == "linux"
+
+
+def test_a_cache_that_the_makefile_refuses_is_refused_first(linux, tmp_path, monkeypatch):
+    monkeypatch.setenv("TUSSLE_CACHE", str(tmp_path / "my cache"))
+    assert "refuses spaces and colons; set TUSSLE_CACHE" in refusal(linux)
+
+
+@pytest.mark.parametrize(("system", "machine"), [("Darwin", "arm64"), ("Linux", "aarch64")])
+def test_other_machines_are_refused(linux, monkeypatch, system, machine):
+    monkeypatch.setattr("platform.system", lambda: system)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    assert f"this is {system} on {machine}" in refusal(linux)
+
+
+# --- Debian's package ---
+
+
+def test_the_package_is_fetched_once_where_it_is_not_installed(linux, tmp_path, monkeypatch):
+    tarball = packed(linux, tmp_path / "linux-source-6.1.tar.xz")
+    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", Path("/usr/src/missing/linux-source-6.1.tar.xz"))
+    stub(tmp_path / "tools/apt-get", "echo fetched >> ../count; touch linux-source-6.1_6.1.5-1_all.deb")
+    stub(
+        tmp_path / "tools/dpkg-deb",
+        f'if [ $1 = --field ]; then echo 6.1.5-1; else mkdir -p "$3/usr/src/missing"; '
+        f'cp {tarball} "$3/usr/src/missing"; fi',
+    )
+    first, second = debian_source(tmp_path / "downloads"), debian_source(tmp_path / "downloads")
+    assert first.name == second.name == "linux-source-6.1 6.1.5-1"
+    assert first.path.read_bytes() == tarball.read_bytes()
+    assert (tmp_path / "downloads/count").read_text("utf-8") == "fetched\n"
+    assert first.short_name == "linux-6.1"
+
+
+def test_where_the_package_cannot_be_had_the_other_way_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path / "none.tar.xz")
+    stub(tmp_path / "tools/apt-get", "echo E: Unable to locate package >&2; exit 100")
+    assert "E: Unable to locate package; `apt-get update" in refusal(None)
+    assert "--source linux-6.1.tar.xz" in refusal(None)
+
+
+def stub(file: Path, script: str) -> None:
+    file.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    file.chmod(0o755)
+
+
+# --- the command ---
+
+
+def test_the_command_tells_what_was_built_and_what_it_lacks(linux, monkeypatch, capsys):
+    written(linux, Makefile=MAKEFILE.replace("GONE", "CAKE"))
+    assert said(monkeypatch, capsys, "kernel", "build", "--source", linux) == [
+        f"linux is built: Linux 6.1.5, 250 Hz, from {linux}",
+        f"  {cache_folder()}/built/linux/linux",
+        "  its source lacks NET_SCH_CAKE: runs that need one will be refused",
+    ]
+    again = said(monkeypatch, capsys, "kernel", "build", "--source", linux)
+    assert again[0].startswith("linux was built already: ")
+    [entry] = json.loads("\n".join(said(monkeypatch, capsys, "list", "kernels", "--json")))
+    assert (entry["name"], entry["release"], entry["lacks"]) == ("linux", "6.1.5", "NET_SCH_CAKE")
+    assert said(monkeypatch, capsys, "kernel", "remove", "linux") == []
+    assert kernel_names() == []
+
+
+def test_check_shows_what_the_engine_finds_out(linux, monkeypatch, capsys):
+    class Engine:
+        @staticmethod
+        def check_kernel(kernel: Kernel) -> dict[str, str]:
+            return {"version": kernel.facts["release"], "algorithms": "reno cubic"}
+
+    monkeypatch.setitem(sys.modules, "tussle.engines.kernel", Engine)
+    build(linux, "mine")
+    assert said(monkeypatch, capsys, "kernel", "check", "--kernel", "mine") == [
+        "version: 6.1.5",
+        "algorithms: reno cubic",
+    ]
+
+
+def said(monkeypatch, capsys, *arguments: object) -> list[str]:
+    monkeypatch.setattr(sys, "argv", ["tussle", *map(str, arguments)])
+    with contextlib.suppress(SystemExit):
+        main()
+    return capsys.readouterr().out.splitlines()
+
+
+# --- the real one ---
+
+
+def test_the_kernel_of_debians_source_has_all_that_the_recipe_wants(kernel):
+    assert kernel.facts["lacks"] == ""
+    assert kernel.facts["release"].startswith("6.1.")
