@@ -98,6 +98,24 @@ def test_codel_takes_times_and_a_switch():
     }
 
 
+def test_flows_take_turns_of_a_size_in_so_many_queues():
+    assert there(kind="fq_codel") == {"kind": "fq_codel"}
+    assert there(kind="fq_codel", limit="2 bdp", quantum="300 B", flows=64, target="15 ms") == {
+        "kind": "fq_codel",
+        "limit_packets": 667,
+        "quantum_bytes": 300,
+        "flows": 64,
+        "target_ns": 15_000_000,
+    }
+
+
+def test_a_kind_without_a_limit_of_its_own_has_a_bandwidth_delay_product():
+    ((there_limited, back_limited),) = queues(
+        scenario(path__queue={"kind": "fq_codel"}, path__reverse__queue__kind="fifo")
+    )
+    assert (there_limited, back_limited) == ({"kind": "fq_codel"}, {"kind": "fifo", **LIMIT})
+
+
 def test_of_a_list_of_kinds_each_takes_its_own_settings():
     found = queues(scenario(path__queue=THRESHOLD | {"kind": ["fifo", "threshold"]}))
     assert [queue for queue, _ in found] == [
@@ -118,11 +136,12 @@ def test_the_queue_back_is_as_there_or_another():
     [
         (
             {"path__queue": {"target": "5 ms"}},
-            "scenario, path.queue.target: a setting of codel; fifo takes limit",
+            "scenario, path.queue.target: a setting of codel and fq_codel; fifo takes limit",
         ),
         (
             {"path__queue": {"kind": ["fifo", "threshold"], "mark_above": "9 packets", "ecn": "on"}},
-            "scenario, path.queue.ecn: a setting of red and codel; fifo and threshold take limit, mark_above",
+            "scenario, path.queue.ecn: a setting of red, codel and fq_codel; "
+            "fifo and threshold take limit, mark_above",
         ),
         (
             {"path__profile": ["lan", "dsl"], "path__queue__min": "1 packet"},
@@ -161,6 +180,14 @@ def test_the_queue_back_is_as_there_or_another():
             {"path__queue": CODEL | {"target": "5 packets"}},
             'scenario, path.queue.target: "5 packets" is a number of packets, not a time; '
             'write one like "40 ms"',
+        ),
+        (
+            {"path__queue": {"kind": "fq_codel", "quantum": "2 MiB"}},
+            "scenario, path.queue.quantum: 2 MiB; give 1 B to 1048576 B",
+        ),
+        (
+            {"path__queue": {"kind": "fq_codel", "flows": 0}},
+            "scenario, path.queue.flows: 0; give 1 to 65536",
         ),
         ({"path__queue": CODEL | {"ecn": True}}, 'scenario, path.queue.ecn: true; write "on", in quotes'),
     ],

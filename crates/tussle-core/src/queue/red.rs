@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked};
+use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
 use crate::dice::{Chance, Dice};
 use crate::packet::{Ecn, Packet};
 use crate::run::Switch;
@@ -55,10 +55,6 @@ fn weight() -> f64 {
 /// 1/50 (paper: section XI, and the default of Linux's `tc`).
 fn max_probability() -> f64 {
     0.02
-}
-
-fn on() -> Switch {
-    Switch::On
 }
 
 impl Spec {
