@@ -99,7 +99,6 @@ def test_codel_takes_times_and_a_switch():
 
 
 def test_flows_take_turns_of_a_size_in_so_many_queues():
-    assert there(kind="fq_codel") == {"kind": "fq_codel"}
     assert there(kind="fq_codel", limit="2 bdp", quantum="300 B", flows=64, target="15 ms") == {
         "kind": "fq_codel",
         "limit_packets": 667,
@@ -107,6 +106,21 @@ def test_flows_take_turns_of_a_size_in_so_many_queues():
         "flows": 64,
         "target_ns": 15_000_000,
     }
+
+
+def test_pie_takes_a_target_and_an_interval_of_updates():
+    assert there(kind="pie", target="20 ms", update="16 ms", limit="90 kB", ecn="off") == {
+        "kind": "pie",
+        "limit_bytes": 90_000,
+        "target_ns": 20_000_000,
+        "update_ns": 16_000_000,
+        "ecn": "off",
+    }
+
+
+@pytest.mark.parametrize("kind", ["fq_codel", "pie"])
+def test_what_is_not_written_is_the_default_of_the_kind(kind: str):
+    assert there(kind=kind) == {"kind": kind}
 
 
 def test_a_kind_without_a_limit_of_its_own_has_a_bandwidth_delay_product():
@@ -136,11 +150,11 @@ def test_the_queue_back_is_as_there_or_another():
     [
         (
             {"path__queue": {"target": "5 ms"}},
-            "scenario, path.queue.target: a setting of codel and fq_codel; fifo takes limit",
+            "scenario, path.queue.target: a setting of codel, fq_codel and pie; fifo takes limit",
         ),
         (
             {"path__queue": {"kind": ["fifo", "threshold"], "mark_above": "9 packets", "ecn": "on"}},
-            "scenario, path.queue.ecn: a setting of red, codel and fq_codel; "
+            "scenario, path.queue.ecn: a setting of red, codel, fq_codel and pie; "
             "fifo and threshold take limit, mark_above",
         ),
         (

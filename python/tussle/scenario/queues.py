@@ -12,13 +12,14 @@ from tussle.scenario.tables import Path, Queue
 DEFAULTS = {"kind": "fifo"}
 _LIMIT = "1 bdp"
 """The default, but for kinds whose source gives one of its own."""
-_OWN_LIMIT = {"fq_codel"}
+_OWN_LIMIT = {"fq_codel", "pie"}
 SETTINGS: dict[str, tuple[str, ...]] = {
     "fifo": ("limit",),
     "threshold": ("limit", "mark_above"),
     "red": ("limit", "min", "max", "weight", "max_probability", "ecn"),
     "codel": ("limit", "target", "interval", "ecn"),
     "fq_codel": ("limit", "target", "interval", "quantum", "flows", "ecn"),
+    "pie": ("limit", "target", "update", "ecn"),
 }
 """What each kind takes."""
 _NEEDED = {
@@ -31,6 +32,7 @@ _IN_SI: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "max_probability": ("max_probability", lambda written: float(units.fraction(written))),
     "target": ("target_ns", units.time),
     "interval": ("interval_ns", units.time),
+    "update": ("update_ns", units.time),
     "quantum": ("quantum_bytes", units.size),
 }
 """What a setting is called in a run, and how it is read; those that are not here are as written."""

@@ -50,11 +50,13 @@ queues! {
     Red: red,
     Codel: codel,
     FqCodel: fq_codel,
+    Pie: pie,
 }
 
 pub use codel::Spec as CodelSpec;
 pub use fifo::Spec as FifoSpec;
 pub use fq_codel::Spec as FqCodelSpec;
+pub use pie::Spec as PieSpec;
 pub use red::Spec as RedSpec;
 pub use threshold::Spec as ThresholdSpec;
 
