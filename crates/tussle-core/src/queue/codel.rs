@@ -149,29 +149,32 @@ enum Wait {
     Long,
 }
 
+/// The next hit comes after `interval / √count`.
+/// [RFC 8289, 5.3](https://www.rfc-editor.org/rfc/rfc8289#section-5.3)
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "part of an interval; a square root is rounded alike on every platform"
+)]
+pub(super) fn spacing(interval: Time, count: u32) -> Time {
+    Time::from_ns((interval.ns() as f64 / f64::from(count).sqrt()) as u64)
+}
+
 impl Control {
     /// Packets were dropped for want of room: hits come as if they had been among them.
     pub(super) fn raise(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// The next hit comes after `interval / √count`.
-    /// [RFC 8289, 5.3](https://www.rfc-editor.org/rfc/rfc8289#section-5.3)
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "part of an interval; a square root is rounded alike on every platform"
-    )]
     fn schedule(&mut self, from: Time, interval: Time) {
-        let wait_ns = (interval.ns() as f64 / f64::from(self.count).sqrt()) as u64;
-        self.next = from + Time::from_ns(wait_ns);
+        self.next = from + spacing(interval, self.count);
     }
 
     /// Begins to hit: where it ended, if that was a short time ago.
     fn begin(&mut self, now: Time, interval: Time) {
         let hits = self.count.saturating_sub(self.first_count);
-        let is_recent = now.since(self.next) < Time::from_ns(MEMORY_INTERVALS * interval.ns());
+        let is_recent = now.since(self.next) < Time::from_ns(interval.ns().saturating_mul(MEMORY_INTERVALS));
         self.mode = Mode::Hit;
         self.count = if hits > 1 && is_recent { hits } else { 1 };
         self.first_count = self.count;

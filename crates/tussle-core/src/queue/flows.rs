@@ -187,7 +187,13 @@ impl Rounds {
         }
     }
 
-    /// The queue whose turn it is; after it sent, [`Rounds::charge`], if it has nothing, [`Rounds::pass`].
+    /// Whether the queue has turns.
+    pub(super) fn has(&self, queue: usize) -> bool {
+        self.turns[queue].is_listed
+    }
+
+    /// The queue whose turn it is; after it sent, [`Rounds::charge`], if it has
+    /// nothing, [`Rounds::pass`] or [`Rounds::leave`].
     pub(super) fn next(&mut self) -> Option<usize> {
         loop {
             let from = if self.fresh.is_empty() { &mut self.old } else { &mut self.fresh };
@@ -212,7 +218,14 @@ impl Rounds {
     pub(super) fn pass(&mut self) {
         if let Some(queue) = self.fresh.pop_front() {
             self.old.push_back(queue);
-        } else if let Some(queue) = self.old.pop_front() {
+        } else {
+            self.leave();
+        }
+    }
+
+    /// The queue whose turn it is has nothing, and will be new when it comes back.
+    pub(super) fn leave(&mut self) {
+        if let Some(queue) = self.fresh.pop_front().or_else(|| self.old.pop_front()) {
             self.turns[queue as usize].is_listed = false;
         }
     }

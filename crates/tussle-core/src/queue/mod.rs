@@ -8,6 +8,7 @@ use crate::packet::{Ecn, Packet};
 use crate::run::Switch;
 use crate::time::Time;
 
+mod cobalt;
 mod flows;
 mod ring;
 
@@ -51,8 +52,10 @@ queues! {
     Codel: codel,
     FqCodel: fq_codel,
     Pie: pie,
+    Cake: cake,
 }
 
+pub use cake::Spec as CakeSpec;
 pub use codel::Spec as CodelSpec;
 pub use fifo::Spec as FifoSpec;
 pub use fq_codel::Spec as FqCodelSpec;
