@@ -2,10 +2,9 @@
 //! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions
 //! on Networking 1(4), 1993; marks instead of drops as RFC 3168, 7 allows. The queue is counted in packets.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
+use super::ring::Ring;
 use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
 use crate::dice::{Chance, Dice};
 use crate::packet::{Ecn, Packet};
@@ -73,8 +72,7 @@ impl Spec {
             return Err(format!("max_probability: {max_probability}; give 0 to 1"));
         }
         Ok(Box::new(Red {
-            waiting: VecDeque::new(),
-            bytes: 0,
+            waiting: Ring::default(),
             limit: Limit::new(self.limit_packets, self.limit_bytes)?,
             settings: self.clone(),
             packet_ns: (PACKET_BITS * 1_000_000_000 / place.rate_bit_per_s).max(1),
@@ -89,8 +87,7 @@ impl Spec {
 
 #[derive(Debug)]
 struct Red {
-    waiting: VecDeque<Packet>,
-    bytes: u64,
+    waiting: Ring<Packet>,
     limit: Limit,
     settings: Spec,
     /// Time that a packet takes to transmit. (Paper: `s`.)
@@ -124,7 +121,7 @@ impl Red {
             self.average *= power(kept, now.since(since).ns() / self.packet_ns);
         } else {
             self.empty_since = None;
-            self.average = kept * self.average + self.settings.weight * self.waiting.len() as f64;
+            self.average = kept * self.average + self.settings.weight * self.waiting.backlog().packets as f64;
         }
     }
 
@@ -179,21 +176,19 @@ impl Queue for Red {
             self.marked += 1;
         }
         self.empty_since = None;
-        self.bytes += u64::from(packet.size_bytes);
-        self.waiting.push_back(packet);
+        self.waiting.push(packet);
     }
 
     fn dequeue(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let Some(packet) = self.waiting.pop_front() else {
+        let packet = self.waiting.pop();
+        if packet.is_none() {
             self.empty_since.get_or_insert(now);
-            return None;
-        };
-        self.bytes -= u64::from(packet.size_bytes);
-        Some(packet)
+        }
+        packet
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
+        self.waiting.backlog()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -201,7 +196,7 @@ impl Queue for Red {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.waiting.iter().for_each(visit);
+        self.waiting.for_each(visit);
     }
 }
 
@@ -225,8 +220,7 @@ mod tests {
     /// A packet takes a millisecond.
     fn red(spec: &Spec) -> Red {
         Red {
-            waiting: VecDeque::new(),
-            bytes: 0,
+            waiting: Ring::default(),
             limit: Limit::new(None, None).unwrap(),
             settings: spec.clone(),
             packet_ns: 1_000_000,
@@ -271,7 +265,7 @@ mod tests {
     fn the_average_moves_by_its_weight() {
         let mut red = red(&spec());
         red.average = 2.0;
-        (0..10).for_each(|number| red.waiting.push_back(packet(number, Ecn::Ect)));
+        (0..10).for_each(|number| red.waiting.push(packet(number, Ecn::Ect)));
         red.update_average(Time::from_ms(5));
         assert!((red.average - 2.016).abs() < 1e-12, "{}", red.average);
     }
