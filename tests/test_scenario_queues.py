@@ -118,7 +118,7 @@ def test_pie_takes_a_target_and_an_interval_of_updates():
     }
 
 
-@pytest.mark.parametrize("kind", ["fq_codel", "pie", "cake"])
+@pytest.mark.parametrize("kind", ["fq_codel", "pie", "fq_pie", "cake", "sfq"])
 def test_what_is_not_written_is_the_default_of_the_kind(kind: str):
     assert there(kind=kind) == {"kind": kind}
 
@@ -150,11 +150,12 @@ def test_the_queue_back_is_as_there_or_another():
     [
         (
             {"path__queue": {"target": "5 ms"}},
-            "scenario, path.queue.target: a setting of codel, fq_codel, pie and cake; fifo takes limit",
+            "scenario, path.queue.target: a setting of codel, fq_codel, pie, fq_pie and cake; "
+            "fifo takes limit",
         ),
         (
             {"path__queue": {"kind": ["fifo", "threshold"], "mark_above": "9 packets", "ecn": "on"}},
-            "scenario, path.queue.ecn: a setting of red, codel, fq_codel and pie; "
+            "scenario, path.queue.ecn: a setting of red, codel, fq_codel, pie and fq_pie; "
             "fifo and threshold take limit, mark_above",
         ),
         (

@@ -12,7 +12,7 @@ from tussle.scenario.tables import Path, Queue
 DEFAULTS = {"kind": "fifo"}
 _LIMIT = "1 bdp"
 """The default, but for kinds whose source gives one of its own."""
-_OWN_LIMIT = {"fq_codel", "pie", "cake"}
+_OWN_LIMIT = {"fq_codel", "pie", "fq_pie", "cake", "sfq"}
 SETTINGS: dict[str, tuple[str, ...]] = {
     "fifo": ("limit",),
     "threshold": ("limit", "mark_above"),
@@ -20,7 +20,9 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "codel": ("limit", "target", "interval", "ecn"),
     "fq_codel": ("limit", "target", "interval", "quantum", "flows", "ecn"),
     "pie": ("limit", "target", "update", "ecn"),
+    "fq_pie": ("limit", "target", "update", "quantum", "flows", "ecn"),
     "cake": ("limit", "target", "interval"),
+    "sfq": ("limit", "quantum", "flows"),
 }
 """What each kind takes."""
 _NEEDED = {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cobalt::{Control, Fate, Law};
 use super::codel::{interval_ns, target_ns};
-use super::flows::{Line, Rounds, Spread, Store, longest};
+use super::flows::{Lines, Rounds, Spread};
 use super::ring::Stamped;
 use super::{Backlog, Entry, Limit, Place, Queue};
 use crate::dice::Dice;
@@ -72,8 +72,7 @@ impl Spec {
             law: self.law(place),
             spread: Spread::new(place.seed, ENTRY.name, queues)?,
             rounds: Rounds::new(u32::try_from(quantum_bytes).expect("at most a packet"), queues)?,
-            store: Store::default(),
-            lines: vec![Line::default(); QUEUES],
+            lines: Lines::new(queues),
             controls: vec![Control::default(); QUEUES],
             tags: vec![0; QUEUES],
             idle: VecDeque::new(),
@@ -111,9 +110,7 @@ struct Cake {
     law: Law,
     spread: Spread,
     rounds: Rounds,
-    store: Store,
-    /// One for each queue.
-    lines: Vec<Line>,
+    lines: Lines,
     /// One for each queue.
     controls: Vec<Control>,
     /// The hash of the flow that each queue was last given to.
@@ -141,10 +138,9 @@ impl Cake {
 
     /// The packet of a queue whose turn it is; the last one that waits is not dropped.
     fn take(&mut self, queue: usize, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let line = &mut self.lines[queue];
-        while let Some(mut held) = self.store.pop(line) {
+        while let Some(mut held) = self.lines.pop(queue) {
             match self.law.judge(&mut self.controls[queue], &mut held, now) {
-                Fate::Drop if !line.is_empty() => dropped.push(held.packet),
+                Fate::Drop if self.lines.backlog(queue).packets > 0 => dropped.push(held.packet),
                 fate => {
                     self.marked += u64::from(fate == Fate::Marked);
                     return Some(held.packet);
@@ -167,20 +163,20 @@ impl Cake {
 impl Queue for Cake {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         let queue = self.queue_of(packet.flow);
-        self.store.push(&mut self.lines[queue], Stamped { came: now, packet });
+        self.lines.push(queue, Stamped { came: now, packet });
         if let Some(at) = self.idle.iter().position(|&idle| idle == queue) {
             self.idle.remove(at);
         }
         self.rounds.wake(queue);
-        while self.limit.is_exceeded_by(self.store.total()) {
-            let longest = longest(self.lines.iter());
+        while self.limit.is_exceeded_by(self.lines.total()) {
+            let longest = self.lines.longest(|backlog| backlog.bytes);
             self.law.on_overflow(&mut self.controls[longest], now);
-            dropped.extend(self.store.pop(&mut self.lines[longest]).map(|held| held.packet));
+            dropped.extend(self.lines.pop(longest).map(|held| held.packet));
         }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        if self.store.total().packets == 0 {
+        if self.lines.total().packets == 0 {
             return None;
         }
         if let Some(queue) = self.idle.pop_front() {
@@ -198,7 +194,7 @@ impl Queue for Cake {
     }
 
     fn backlog(&self) -> Backlog {
-        self.store.total()
+        self.lines.total()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -206,7 +202,7 @@ impl Queue for Cake {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.iter().for_each(|line| self.store.for_each(line, visit));
+        self.lines.for_each(visit);
     }
 }
 

@@ -43,89 +43,102 @@ impl Spread {
     }
 }
 
-/// The packets of many queues: each is a chain of slots, and what leaves one is free for the next that comes,
-/// so that there are never more slots than packets waited at once.
+/// The packets of many queues, each first in, first out. They share one store, in which what leaves makes room for
+/// what comes, so that there is never more of it than packets waited at once.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct Lines {
     slots: Vec<Slot>,
+    /// The first of the slots that are free.
     free: u32,
+    lines: Vec<Line>,
     total: Backlog,
 }
 
 #[derive(Debug)]
 struct Slot {
     held: Stamped,
+    /// The next one in the same queue, or the next free one.
     next: u32,
 }
 
-/// One queue in a [`Store`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+struct Line {
     head: u32,
     tail: u32,
     backlog: Backlog,
 }
 
-impl Default for Line {
-    fn default() -> Line {
-        Line { head: NIL, tail: NIL, backlog: Backlog::default() }
-    }
-}
-
-impl Line {
-    pub(super) fn backlog(&self) -> Backlog {
-        self.backlog
+impl Lines {
+    pub(super) fn new(queues: u32) -> Lines {
+        let empty = Line { head: NIL, tail: NIL, backlog: Backlog::default() };
+        Lines { slots: Vec::new(), free: NIL, lines: vec![empty; queues as usize], total: Backlog::default() }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.head == NIL
-    }
-}
-
-impl Default for Store {
-    fn default() -> Store {
-        Store { slots: Vec::new(), free: NIL, total: Backlog::default() }
-    }
-}
-
-impl Store {
     /// What waits in all queues.
     pub(super) fn total(&self) -> Backlog {
         self.total
     }
 
-    pub(super) fn push(&mut self, line: &mut Line, held: Stamped) {
+    /// What waits in one.
+    pub(super) fn backlog(&self, queue: usize) -> Backlog {
+        self.lines[queue].backlog
+    }
+
+    pub(super) fn push(&mut self, queue: usize, held: Stamped) {
         let slot = self.take_slot(held);
-        if line.is_empty() {
+        let line = &mut self.lines[queue];
+        if line.head == NIL {
             line.head = slot;
         } else {
             self.slots[line.tail as usize].next = slot;
         }
         line.tail = slot;
+        let bytes = u64::from(held.packet.size_bytes);
         for backlog in [&mut line.backlog, &mut self.total] {
-            backlog.packets += 1;
-            backlog.bytes += u64::from(held.packet.size_bytes);
+            *backlog = Backlog { packets: backlog.packets + 1, bytes: backlog.bytes + bytes };
         }
     }
 
-    pub(super) fn pop(&mut self, line: &mut Line) -> Option<Stamped> {
-        let freed = line.head;
-        let Slot { held, next } = self.slots.get_mut(freed as usize)?;
-        let held = *held;
-        line.head = std::mem::replace(next, self.free);
-        self.free = freed;
-        for backlog in [&mut line.backlog, &mut self.total] {
-            backlog.packets -= 1;
-            backlog.bytes -= u64::from(held.packet.size_bytes);
-        }
-        Some(held)
+    /// Takes the oldest packet of a queue.
+    pub(super) fn pop(&mut self, queue: usize) -> Option<Stamped> {
+        let line = &mut self.lines[queue];
+        let slot = line.head;
+        line.head = self.slots.get(slot as usize)?.next;
+        Some(self.take_out(queue, slot))
     }
 
-    pub(super) fn for_each(&self, line: &Line, visit: &mut dyn FnMut(&Packet)) {
-        let mut at = line.head;
-        while let Some(slot) = self.slots.get(at as usize) {
-            visit(&slot.held.packet);
-            at = slot.next;
+    /// Takes the newest packet of a queue; the time that it takes grows with the queue.
+    pub(super) fn pop_newest(&mut self, queue: usize) -> Option<Stamped> {
+        let line = &mut self.lines[queue];
+        let slot = line.tail;
+        if line.head == slot {
+            return self.pop(queue);
+        }
+        let mut before = line.head;
+        while self.slots.get(before as usize)?.next != slot {
+            before = self.slots[before as usize].next;
+        }
+        self.slots[before as usize].next = NIL;
+        line.tail = before;
+        Some(self.take_out(queue, slot))
+    }
+
+    /// The queue in which `amount` is largest; of several the first. The time that it takes grows with their number.
+    pub(super) fn longest(&self, amount: impl Fn(Backlog) -> u64) -> usize {
+        let longer = |best: (usize, u64), (queue, line): (usize, &Line)| {
+            let found = amount(line.backlog);
+            if found > best.1 { (queue, found) } else { best }
+        };
+        self.lines.iter().enumerate().fold((0, 0), longer).0
+    }
+
+    pub(super) fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        for line in &self.lines {
+            let mut at = line.head;
+            while let Some(slot) = self.slots.get(at as usize) {
+                visit(&slot.held.packet);
+                at = slot.next;
+            }
         }
     }
 
@@ -137,14 +150,17 @@ impl Store {
         self.slots.push(slot);
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets wait")
     }
-}
 
-/// The queue with most bytes; of several the first. Linear in their number, so for the rare case only.
-pub(super) fn longest<'a>(lines: impl Iterator<Item = &'a Line>) -> usize {
-    let most = |best: (usize, u64), (at, line): (usize, &Line)| {
-        if line.backlog.bytes > best.1 { (at, line.backlog.bytes) } else { best }
-    };
-    lines.enumerate().fold((0, 0), most).0
+    /// Frees a slot that is in no queue any more.
+    fn take_out(&mut self, queue: usize, slot: u32) -> Stamped {
+        let Slot { held, next } = &mut self.slots[slot as usize];
+        *next = std::mem::replace(&mut self.free, slot);
+        let bytes = u64::from(held.packet.size_bytes);
+        for backlog in [&mut self.lines[queue].backlog, &mut self.total] {
+            *backlog = Backlog { packets: backlog.packets - 1, bytes: backlog.bytes - bytes };
+        }
+        *held
+    }
 }
 
 /// Deficit round robin over queues, by bytes; queues that were empty come first, once.
@@ -180,10 +196,15 @@ impl Rounds {
 
     /// A packet came to the queue.
     pub(super) fn wake(&mut self, queue: usize) {
-        let turn = &mut self.turns[queue];
-        if !turn.is_listed {
-            *turn = Turn { credit_bytes: self.quantum_bytes, is_listed: true };
-            self.fresh.push_back(u32::try_from(queue).expect("there are at most 65,536 queues"));
+        if self.list(queue) {
+            self.fresh.push_back(number(queue));
+        }
+    }
+
+    /// A packet came to the queue; if it was empty, it is the last in the round.
+    pub(super) fn wake_last(&mut self, queue: usize) {
+        if self.list(queue) {
+            self.old.push_back(number(queue));
         }
     }
 
@@ -229,6 +250,20 @@ impl Rounds {
             self.turns[queue as usize].is_listed = false;
         }
     }
+
+    /// Gives a queue a full quantum, unless it has turns already: then no.
+    fn list(&mut self, queue: usize) -> bool {
+        let turn = &mut self.turns[queue];
+        let is_new = !turn.is_listed;
+        if is_new {
+            *turn = Turn { credit_bytes: self.quantum_bytes, is_listed: true };
+        }
+        is_new
+    }
+}
+
+fn number(queue: usize) -> u32 {
+    u32::try_from(queue).expect("there are at most 65,536 queues")
 }
 
 #[cfg(test)]
@@ -244,18 +279,31 @@ mod tests {
     /// Two at a time wait, in one queue or the other: two slots serve them all.
     #[test]
     fn what_leaves_makes_room_for_what_comes() {
-        let mut store = Store::default();
-        let mut lines = [Line::default(); 2];
+        let mut lines = Lines::new(2);
         for number in 0..100 {
-            store.push(&mut lines[number as usize % 2], held(number));
+            lines.push(number as usize % 2, held(number));
             if number > 0 {
-                let oldest = store.pop(&mut lines[(number as usize + 1) % 2]).unwrap();
+                let oldest = lines.pop((number as usize + 1) % 2).unwrap();
                 assert_eq!(oldest.packet.number, number - 1);
             }
         }
-        assert_eq!(store.slots.len(), 2);
-        assert_eq!(store.total(), Backlog { packets: 1, bytes: 1500 });
-        assert!(store.pop(&mut lines[0]).is_none());
+        assert_eq!(lines.slots.len(), 2);
+        assert_eq!(lines.total(), Backlog { packets: 1, bytes: 1500 });
+        assert!(lines.pop(0).is_none());
+    }
+
+    #[test]
+    fn the_newest_packet_can_be_taken_and_more_can_come_after() {
+        let mut lines = Lines::new(1);
+        assert!(lines.pop_newest(0).is_none());
+        (0..3).for_each(|number| lines.push(0, held(number)));
+        assert_eq!(lines.pop_newest(0).unwrap().packet.number, 2);
+        lines.push(0, held(3));
+        let left: Vec<u32> = std::iter::from_fn(|| lines.pop(0)).map(|held| held.packet.number).collect();
+        assert_eq!(left, [0, 1, 3]);
+        lines.push(0, held(4));
+        assert_eq!(lines.pop_newest(0).unwrap().packet.number, 4);
+        assert_eq!((lines.total(), lines.slots.len()), (Backlog::default(), 3));
     }
 
     /// 1000 flows over 1000 queues: 1000 (1 - 1/e) = 632 queues have some; the deviation is sqrt(1000 (1/e - 2/e²))
@@ -272,11 +320,8 @@ mod tests {
 
     #[test]
     fn the_first_of_the_longest_queues_is_found() {
-        let mut store = Store::default();
-        let mut lines = [Line::default(); 4];
-        for line in [1, 2, 2, 3, 3] {
-            store.push(&mut lines[line], held(0));
-        }
-        assert_eq!(longest(lines.iter()), 2);
+        let mut lines = Lines::new(4);
+        [1, 2, 2, 3, 3].into_iter().for_each(|queue| lines.push(queue, held(0)));
+        assert_eq!(lines.longest(|backlog| backlog.bytes), 2);
     }
 }

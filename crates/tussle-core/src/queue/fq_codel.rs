@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::codel::{Control, Controlled, Law, interval_ns, target_ns};
-use super::flows::{Line, Rounds, Spread, Store, longest};
+use super::flows::{Lines, Rounds, Spread};
 use super::ring::Stamped;
 use super::{Backlog, Entry, Limit, Place, Queue, on};
 use crate::packet::Packet;
@@ -86,8 +86,7 @@ impl Spec {
             law: Law::new(Time::from_ns(self.target_ns), Time::from_ns(self.interval_ns), self.ecn)?,
             rounds: Rounds::new(self.quantum_bytes, self.flows)?,
             spread,
-            store: Store::default(),
-            lines: vec![Line::default(); self.flows as usize],
+            lines: Lines::new(self.flows),
             controls: (0..self.flows).map(|_| Control::default()).collect(),
         }))
     }
@@ -99,27 +98,25 @@ struct FqCodel {
     law: Law,
     rounds: Rounds,
     spread: Spread,
-    store: Store,
-    /// One for each queue.
-    lines: Vec<Line>,
+    lines: Lines,
     /// One for each queue.
     controls: Vec<Control>,
 }
 
 /// One queue, as CoDel sees it.
 struct Flow<'a> {
-    store: &'a mut Store,
-    line: &'a mut Line,
+    lines: &'a mut Lines,
+    queue: usize,
     control: &'a mut Control,
 }
 
 impl Controlled for Flow<'_> {
     fn pop(&mut self) -> Option<Stamped> {
-        self.store.pop(self.line)
+        self.lines.pop(self.queue)
     }
 
     fn left_bytes(&self) -> u64 {
-        self.store.total().bytes
+        self.lines.total().bytes
     }
 
     fn control(&mut self) -> &mut Control {
@@ -130,14 +127,12 @@ impl Controlled for Flow<'_> {
 impl FqCodel {
     /// Drops half of the longest queue, from its head, but not too many packets at once.
     fn drop_from_longest(&mut self, dropped: &mut Vec<Packet>) {
-        let queue = longest(self.lines.iter());
-        let line = &mut self.lines[queue];
-        let half_bytes = line.backlog().bytes / 2;
-        let mut gone = 0;
-        let mut gone_bytes = 0;
+        let queue = self.lines.longest(|backlog| backlog.bytes);
+        let half_bytes = self.lines.backlog(queue).bytes / 2;
+        let (mut gone, mut gone_bytes) = (0, 0);
         while gone < MOST_DROPPED_AT_ONCE
             && (gone == 0 || gone_bytes < half_bytes)
-            && let Some(Stamped { packet, .. }) = self.store.pop(line)
+            && let Some(Stamped { packet, .. }) = self.lines.pop(queue)
         {
             gone += 1;
             gone_bytes += u64::from(packet.size_bytes);
@@ -150,17 +145,16 @@ impl FqCodel {
 impl Queue for FqCodel {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         let queue = self.spread.queue_of(packet.flow);
-        self.store.push(&mut self.lines[queue], Stamped { came: now, packet });
+        self.lines.push(queue, Stamped { came: now, packet });
         self.rounds.wake(queue);
-        while self.limit.is_exceeded_by(self.store.total()) {
+        while self.limit.is_exceeded_by(self.lines.total()) {
             self.drop_from_longest(dropped);
         }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         while let Some(queue) = self.rounds.next() {
-            let (line, control) = (&mut self.lines[queue], &mut self.controls[queue]);
-            let mut flow = Flow { store: &mut self.store, line, control };
+            let mut flow = Flow { lines: &mut self.lines, queue, control: &mut self.controls[queue] };
             if let Some(packet) = self.law.dequeue(&mut flow, now, dropped) {
                 self.rounds.charge(queue, packet.size_bytes);
                 return Some(packet);
@@ -171,7 +165,7 @@ impl Queue for FqCodel {
     }
 
     fn backlog(&self) -> Backlog {
-        self.store.total()
+        self.lines.total()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -179,7 +173,7 @@ impl Queue for FqCodel {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.iter().for_each(|line| self.store.for_each(line, visit));
+        self.lines.for_each(visit);
     }
 }
 

@@ -52,15 +52,19 @@ queues! {
     Codel: codel,
     FqCodel: fq_codel,
     Pie: pie,
+    FqPie: fq_pie,
     Cake: cake,
+    Sfq: sfq,
 }
 
 pub use cake::Spec as CakeSpec;
 pub use codel::Spec as CodelSpec;
 pub use fifo::Spec as FifoSpec;
 pub use fq_codel::Spec as FqCodelSpec;
+pub use fq_pie::Spec as FqPieSpec;
 pub use pie::Spec as PieSpec;
 pub use red::Spec as RedSpec;
+pub use sfq::Spec as SfqSpec;
 pub use threshold::Spec as ThresholdSpec;
 
 /// Where a queue stands.

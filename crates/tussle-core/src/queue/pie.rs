@@ -241,7 +241,7 @@ impl Control {
         self.burst = self.burst.since(since);
     }
 
-    /// Whether an update of an empty queue leaves everything as it is.
+    /// Whether no update after the next one of an empty queue changes anything.
     pub(super) fn is_at_rest(&self) -> bool {
         self.probability <= 0.0 && self.wait == Time::ZERO && self.wait_before == Time::ZERO
     }
@@ -260,8 +260,9 @@ impl Pie {
     /// Makes the updates that are due: between packets nothing changes that they depend on.
     fn catch_up(&mut self, now: Time) {
         while self.updates.is_due(now) {
+            let was_at_rest = self.control.is_at_rest();
             self.law.update(&mut self.control, self.waiting.backlog());
-            if self.control.is_at_rest() {
+            if was_at_rest {
                 self.updates.skip(now);
             }
         }
