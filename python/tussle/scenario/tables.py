@@ -67,8 +67,8 @@ class Queue(Table):
     max_probability: Axis[Probability] | None = None
     """red: probability of a mark or a drop just below `max`. Default: "2 %"."""
     target: Axis[Wait] | None = None
-    """codel, fq_codel, cake: waiting time that is no harm, by default "5 ms"; pie, fq_pie: the wait to be held,
-    by default "15 ms"."""
+    """codel, fq_codel, cake: waiting time that is no harm, by default "5 ms"; pie, fq_pie: the wait to be
+    held, by default "15 ms"."""
     interval: Axis[Interval] | None = None
     """codel, fq_codel, cake: for how long it may be exceeded, about the longest RTT. Default: "100 ms"."""
     update: Axis[Interval] | None = None

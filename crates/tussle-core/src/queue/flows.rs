@@ -50,7 +50,7 @@ pub(super) struct Lines {
     slots: Vec<Slot>,
     /// The first of the slots that are free.
     free: u32,
-    lines: Vec<Line>,
+    queues: Vec<Line>,
     total: Backlog,
 }
 
@@ -71,7 +71,12 @@ struct Line {
 impl Lines {
     pub(super) fn new(queues: u32) -> Lines {
         let empty = Line { head: NIL, tail: NIL, backlog: Backlog::default() };
-        Lines { slots: Vec::new(), free: NIL, lines: vec![empty; queues as usize], total: Backlog::default() }
+        Lines {
+            slots: Vec::new(),
+            free: NIL,
+            queues: vec![empty; queues as usize],
+            total: Backlog::default(),
+        }
     }
 
     /// What waits in all queues.
@@ -81,12 +86,12 @@ impl Lines {
 
     /// What waits in one.
     pub(super) fn backlog(&self, queue: usize) -> Backlog {
-        self.lines[queue].backlog
+        self.queues[queue].backlog
     }
 
     pub(super) fn push(&mut self, queue: usize, held: Stamped) {
         let slot = self.take_slot(held);
-        let line = &mut self.lines[queue];
+        let line = &mut self.queues[queue];
         if line.head == NIL {
             line.head = slot;
         } else {
@@ -101,7 +106,7 @@ impl Lines {
 
     /// Takes the oldest packet of a queue.
     pub(super) fn pop(&mut self, queue: usize) -> Option<Stamped> {
-        let line = &mut self.lines[queue];
+        let line = &mut self.queues[queue];
         let slot = line.head;
         line.head = self.slots.get(slot as usize)?.next;
         Some(self.take_out(queue, slot))
@@ -109,7 +114,7 @@ impl Lines {
 
     /// Takes the newest packet of a queue; the time that it takes grows with the queue.
     pub(super) fn pop_newest(&mut self, queue: usize) -> Option<Stamped> {
-        let line = &mut self.lines[queue];
+        let line = &mut self.queues[queue];
         let slot = line.tail;
         if line.head == slot {
             return self.pop(queue);
@@ -129,11 +134,11 @@ impl Lines {
             let found = amount(line.backlog);
             if found > best.1 { (queue, found) } else { best }
         };
-        self.lines.iter().enumerate().fold((0, 0), longer).0
+        self.queues.iter().enumerate().fold((0, 0), longer).0
     }
 
     pub(super) fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        for line in &self.lines {
+        for line in &self.queues {
             let mut at = line.head;
             while let Some(slot) = self.slots.get(at as usize) {
                 visit(&slot.held.packet);
@@ -156,7 +161,7 @@ impl Lines {
         let Slot { held, next } = &mut self.slots[slot as usize];
         *next = std::mem::replace(&mut self.free, slot);
         let bytes = u64::from(held.packet.size_bytes);
-        for backlog in [&mut self.lines[queue].backlog, &mut self.total] {
+        for backlog in [&mut self.queues[queue].backlog, &mut self.total] {
             *backlog = Backlog { packets: backlog.packets - 1, bytes: backlog.bytes - bytes };
         }
         *held
@@ -321,7 +326,9 @@ mod tests {
     #[test]
     fn the_first_of_the_longest_queues_is_found() {
         let mut lines = Lines::new(4);
-        [1, 2, 2, 3, 3].into_iter().for_each(|queue| lines.push(queue, held(0)));
+        for queue in [1, 2, 2, 3, 3] {
+            lines.push(queue, held(0));
+        }
         assert_eq!(lines.longest(|backlog| backlog.bytes), 2);
     }
 }
