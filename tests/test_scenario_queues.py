@@ -75,7 +75,7 @@ def test_the_thresholds_of_red_are_packets_and_may_be_parts_of_one(written: str,
 
 
 def test_red_takes_fractions_and_a_switch():
-    found = there(**RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn="off")
+    found = there(**RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn="off", adaptive="on")
     assert found == {
         "kind": "red",
         "limit_bytes": 90_000,
@@ -83,6 +83,7 @@ def test_red_takes_fractions_and_a_switch():
         "max_packets": 60,
         "weight": 0.004,
         "max_probability": 1,
+        "adaptive": "on",
         "ecn": "off",
     }
 
@@ -118,7 +119,15 @@ def test_pie_takes_a_target_and_an_interval_of_updates():
     }
 
 
-@pytest.mark.parametrize("kind", ["fq_codel", "pie", "fq_pie", "cake", "sfq"])
+def test_dualpi2_takes_a_step():
+    assert there(kind="dualpi2", target="20 ms", step="0.5 ms") == {
+        "kind": "dualpi2",
+        "target_ns": 20_000_000,
+        "step_ns": 500_000,
+    }
+
+
+@pytest.mark.parametrize("kind", ["fq_codel", "pie", "fq_pie", "cake", "dualpi2", "sfq"])
 def test_what_is_not_written_is_the_default_of_the_kind(kind: str):
     assert there(kind=kind) == {"kind": kind}
 
@@ -150,7 +159,7 @@ def test_the_queue_back_is_as_there_or_another():
     [
         (
             {"path__queue": {"target": "5 ms"}},
-            "scenario, path.queue.target: a setting of codel, fq_codel, pie, fq_pie and cake; "
+            "scenario, path.queue.target: a setting of codel, fq_codel, pie, fq_pie, cake and dualpi2; "
             "fifo takes limit",
         ),
         (

@@ -12,16 +12,17 @@ from tussle.scenario.tables import Path, Queue
 DEFAULTS = {"kind": "fifo"}
 _LIMIT = "1 bdp"
 """The default, but for kinds whose source gives one of its own."""
-_OWN_LIMIT = {"fq_codel", "pie", "fq_pie", "cake", "sfq"}
+_OWN_LIMIT = {"fq_codel", "pie", "fq_pie", "cake", "dualpi2", "sfq"}
 SETTINGS: dict[str, tuple[str, ...]] = {
     "fifo": ("limit",),
     "threshold": ("limit", "mark_above"),
-    "red": ("limit", "min", "max", "weight", "max_probability", "ecn"),
+    "red": ("limit", "min", "max", "weight", "max_probability", "adaptive", "ecn"),
     "codel": ("limit", "target", "interval", "ecn"),
     "fq_codel": ("limit", "target", "interval", "quantum", "flows", "ecn"),
     "pie": ("limit", "target", "update", "ecn"),
     "fq_pie": ("limit", "target", "update", "quantum", "flows", "ecn"),
     "cake": ("limit", "target", "interval"),
+    "dualpi2": ("limit", "target", "step", "update"),
     "sfq": ("limit", "quantum", "flows"),
 }
 """What each kind takes."""
@@ -35,6 +36,7 @@ _IN_SI: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "max_probability": ("max_probability", lambda written: float(units.fraction(written))),
     "target": ("target_ns", units.time),
     "interval": ("interval_ns", units.time),
+    "step": ("step_ns", units.time),
     "update": ("update_ns", units.time),
     "quantum": ("quantum_bytes", units.size),
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::flows::{Lines, Rounds, Spread};
 use super::fq_codel::{flows, quantum_bytes};
-use super::pie::{Control, Law, Updates, target_ns, update_ns};
+use super::pie::{Control, Law, target_ns, update_ns};
 use super::ring::Stamped;
+use super::updates::Updates;
 use super::{Backlog, Entry, Limit, Place, Queue, on};
 use crate::dice::Dice;
 use crate::packet::Packet;
@@ -98,7 +99,7 @@ struct FqPie {
 
 impl FqPie {
     fn catch_up(&mut self, now: Time) {
-        while self.updates.is_due(now) {
+        while self.updates.due(now).is_some() {
             self.active.retain(|&queue| {
                 let control = &mut self.controls[queue];
                 let was_at_rest = control.is_at_rest();

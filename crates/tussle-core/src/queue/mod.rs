@@ -11,6 +11,7 @@ use crate::time::Time;
 mod cobalt;
 mod flows;
 mod ring;
+mod updates;
 
 /// Declares every discipline once: its variant of [`QueueSpec`], whose name in JSON is the same in snake
 /// case, and its module, which offers `Spec` and `ENTRY`.
@@ -54,11 +55,13 @@ queues! {
     Pie: pie,
     FqPie: fq_pie,
     Cake: cake,
+    Dualpi2: dualpi2,
     Sfq: sfq,
 }
 
 pub use cake::Spec as CakeSpec;
 pub use codel::Spec as CodelSpec;
+pub use dualpi2::Spec as DualPi2Spec;
 pub use fifo::Spec as FifoSpec;
 pub use fq_codel::Spec as FqCodelSpec;
 pub use fq_pie::Spec as FqPieSpec;

@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ring::{Ring, Stamped};
+use super::updates::Updates;
 use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
 use crate::dice::{Chance, Dice};
 use crate::packet::{Ecn, Packet};
@@ -88,38 +89,6 @@ impl Spec {
             control: Control::default(),
             waiting: Ring::default(),
         }))
-    }
-}
-
-/// When the probability is updated: at multiples of an interval.
-#[derive(Debug)]
-pub(super) struct Updates {
-    next: Time,
-    interval: Time,
-}
-
-impl Updates {
-    /// An error names the setting `update_ns`.
-    pub(super) fn new(interval: Time) -> Result<Updates, String> {
-        if interval == Time::ZERO {
-            return Err("update_ns: 0 ns; give a time like 15 ms".to_owned());
-        }
-        Ok(Updates { next: interval, interval })
-    }
-
-    /// Whether one is due by `now`, which is then done with.
-    pub(super) fn is_due(&mut self, now: Time) -> bool {
-        let is_due = self.next <= now;
-        if is_due {
-            self.next += self.interval;
-        }
-        is_due
-    }
-
-    /// Those that are due by `now` change nothing.
-    pub(super) fn skip(&mut self, now: Time) {
-        let skipped = now.since(self.next).ns() / self.interval.ns();
-        self.next += Time::from_ns(skipped * self.interval.ns());
     }
 }
 
@@ -259,7 +228,7 @@ struct Pie {
 impl Pie {
     /// Makes the updates that are due: between packets nothing changes that they depend on.
     fn catch_up(&mut self, now: Time) {
-        while self.updates.is_due(now) {
+        while self.updates.due(now).is_some() {
             let was_at_rest = self.control.is_at_rest();
             self.law.update(&mut self.control, self.waiting.backlog());
             if was_at_rest {
@@ -445,18 +414,6 @@ mod tests {
         control.probability = 0.0;
         law.update(&mut control, waiting(1));
         assert_eq!(control.burst, BURST);
-    }
-
-    /// An hour without a packet is over at once, and the next update is at a multiple of the interval.
-    #[test]
-    fn updates_that_change_nothing_are_skipped() {
-        let mut updates = Updates::new(Time::from_ms(15)).unwrap();
-        let hour = Time::from_secs(3600);
-        assert!(updates.is_due(hour));
-        updates.skip(hour);
-        assert!(updates.is_due(hour));
-        assert!(!updates.is_due(hour));
-        assert_eq!(updates.next, hour + Time::from_ms(15));
     }
 
     #[test]

@@ -57,6 +57,10 @@ impl<T: Held> Ring<T> {
         Some(held)
     }
 
+    pub(super) fn oldest(&self) -> Option<&T> {
+        self.waiting.front()
+    }
+
     #[inline]
     pub(super) fn backlog(&self) -> Backlog {
         Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }

@@ -47,6 +47,7 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
                 max_packets: 80.0,
                 weight: 0.01,
                 max_probability: 0.1,
+                adaptive: Switch::Off,
                 ecn,
                 limit_packets,
                 limit_bytes,
