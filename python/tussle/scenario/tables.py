@@ -51,10 +51,10 @@ class Queue(Table):
     it. Default: "fifo"."""
     limit: Axis[Buffer] | None = None
     """How much may wait: multiples of the bandwidth-delay product ("1 bdp": rate times rtt in packets of 1500
-    bytes), "100 packets", "300 kB", or as much as leaves in a time ("40 ms"). The first and the last are at
-    least one packet. Default: "1 bdp", but for fq_codel and fq_pie "10240 packets", for pie "1000 packets",
-    for dualpi2 "10000 packets", for sfq "127 packets", for cake what leaves in four intervals, if that is
-    4 to 15 MB."""
+    bytes), "100 packets", "300 kB", or as much as leaves in a time ("40 ms": the bytes that `rate` sends in
+    it). The first and the last are at least one packet. Default: "1 bdp", but for fq_codel and fq_pie
+    "10240 packets", for pie "1000 packets", for dualpi2 "10000 packets", for sfq "127 packets", for cake
+    what leaves in four intervals, if that is 4 to 15 MB."""
     mark_above: Axis[Threshold] | None = None
     """threshold: a packet that finds more waiting is marked; written like `limit`. Needed."""
     min: Axis[Threshold] | None = None

@@ -1,6 +1,6 @@
 //! FQ-CoDel: flows take turns, each with its own CoDel; a flow that has nothing waiting goes first when it comes
 //! back.
-//! Source: Høiland-Jørgensen, McKenney, Taht, Gettys and Dumazet, RFC 8290. Agrees with: Linux 6.1 `fq_codel`
+//! Source: Høiland-Jørgensen, McKenney, Täht, Gettys and Dumazet, RFC 8290. Agrees with: Linux 6.1 `fq_codel`
 //! in its default settings and in what "no queue" means to CoDel: what waits of all flows, no more than a packet.
 //! Sizes are IP packets, so the default quantum is 1500 bytes where Linux and the RFC, which count 14 bytes of
 //! Ethernet with each, have 1514: a full packet a turn. Left out: filters, the memory limit, `ce_threshold`.
