@@ -75,7 +75,7 @@ def test_the_thresholds_of_red_are_packets_and_may_be_parts_of_one(written: str,
 
 
 def test_red_takes_fractions_and_a_switch():
-    found = there(**RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn="off")
+    found = there(**RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn="off", adaptive="on")
     assert found == {
         "kind": "red",
         "limit_bytes": 90_000,
@@ -83,6 +83,7 @@ def test_red_takes_fractions_and_a_switch():
         "max_packets": 60,
         "weight": 0.004,
         "max_probability": 1,
+        "adaptive": "on",
         "ecn": "off",
     }
 
@@ -96,6 +97,46 @@ def test_codel_takes_times_and_a_switch():
         "interval_ns": 20_000_000,
         "ecn": "on",
     }
+
+
+def test_flows_take_turns_of_a_size_in_so_many_queues():
+    assert there(kind="fq_codel", limit="2 bdp", quantum="300 B", flows=64, target="15 ms") == {
+        "kind": "fq_codel",
+        "limit_packets": 667,
+        "quantum_bytes": 300,
+        "flows": 64,
+        "target_ns": 15_000_000,
+    }
+
+
+def test_pie_takes_a_target_and_an_interval_of_updates():
+    assert there(kind="pie", target="20 ms", update="16 ms", limit="90 kB", ecn="off") == {
+        "kind": "pie",
+        "limit_bytes": 90_000,
+        "target_ns": 20_000_000,
+        "update_ns": 16_000_000,
+        "ecn": "off",
+    }
+
+
+def test_dualpi2_takes_a_step():
+    assert there(kind="dualpi2", target="20 ms", step="0.5 ms") == {
+        "kind": "dualpi2",
+        "target_ns": 20_000_000,
+        "step_ns": 500_000,
+    }
+
+
+@pytest.mark.parametrize("kind", ["fq_codel", "pie", "fq_pie", "cake", "dualpi2", "sfq"])
+def test_what_is_not_written_is_the_default_of_the_kind(kind: str):
+    assert there(kind=kind) == {"kind": kind}
+
+
+def test_a_kind_without_a_limit_of_its_own_has_a_bandwidth_delay_product():
+    ((there_limited, back_limited),) = queues(
+        scenario(path__queue={"kind": "fq_codel"}, path__reverse__queue__kind="fifo")
+    )
+    assert (there_limited, back_limited) == ({"kind": "fq_codel"}, {"kind": "fifo", **LIMIT})
 
 
 def test_of_a_list_of_kinds_each_takes_its_own_settings():
@@ -118,11 +159,13 @@ def test_the_queue_back_is_as_there_or_another():
     [
         (
             {"path__queue": {"target": "5 ms"}},
-            "scenario, path.queue.target: a setting of codel; fifo takes limit",
+            "scenario, path.queue.target: a setting of codel, fq_codel, pie, fq_pie, cake and dualpi2; "
+            "fifo takes limit",
         ),
         (
             {"path__queue": {"kind": ["fifo", "threshold"], "mark_above": "9 packets", "ecn": "on"}},
-            "scenario, path.queue.ecn: a setting of red and codel; fifo and threshold take limit, mark_above",
+            "scenario, path.queue.ecn: a setting of red, codel, fq_codel, pie and fq_pie; "
+            "fifo and threshold take limit, mark_above",
         ),
         (
             {"path__profile": ["lan", "dsl"], "path__queue__min": "1 packet"},
@@ -161,6 +204,14 @@ def test_the_queue_back_is_as_there_or_another():
             {"path__queue": CODEL | {"target": "5 packets"}},
             'scenario, path.queue.target: "5 packets" is a number of packets, not a time; '
             'write one like "40 ms"',
+        ),
+        (
+            {"path__queue": {"kind": "fq_codel", "quantum": "2 MiB"}},
+            "scenario, path.queue.quantum: 2 MiB; give 1 B to 1048576 B",
+        ),
+        (
+            {"path__queue": {"kind": "fq_codel", "flows": 0}},
+            "scenario, path.queue.flows: 0; give 1 to 65536",
         ),
         ({"path__queue": CODEL | {"ecn": True}}, 'scenario, path.queue.ecn: true; write "on", in quotes'),
     ],

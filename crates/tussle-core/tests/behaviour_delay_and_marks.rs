@@ -7,9 +7,7 @@ use tussle_core::queue::{CodelSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::{FlowSpec, Sampling, Switch};
 use tussle_core::{Outcome, Run};
 
-use common::network::{
-    Dumbbell, NS_PER_MS, NS_PER_S, PACKET_BYTES, delay, element, flow, loss, run, simulate,
-};
+use common::network::{Dumbbell, NS_PER_MS, NS_PER_S, delay, element, flow, loss, run, simulate};
 use common::tables::{counts, maybe_quantities, quantities};
 
 /// When the steady interval of a run that is sampled begins.
@@ -182,6 +180,7 @@ fn queues_that_mark_lose_nothing_of_flows_that_react() {
         max_packets: 60.0,
         weight: 0.002,
         max_probability: 0.1,
+        adaptive: Switch::Off,
         ecn: Switch::On,
         limit_packets: None,
         limit_bytes: None,
@@ -207,9 +206,11 @@ fn queues_that_mark_lose_nothing_of_flows_that_react() {
     }
 }
 
-/// Reno with a queue without end fills it. Four of them beside a wait of 5 ms, 8 packets, have two packets each and
-/// add one each 6 ms until CoDel's next hit, 16 of them in its interval if that is the first: a mean of
-/// 4 × 8 / 2 more at most. RED keeps its average between its thresholds.
+/// Reno with a queue without end fills it. Four of them with S packets of 0.6 ms in flight add 4 / (0.6 S) a millisecond,
+/// and a hit takes S / 8. The n-th hit is due 200 √n ms after the first, so that after t ms there are t / 200 / 100 a
+/// millisecond, and S² = 4 × 8 × 20 000 / (0.6 t), which is 1033² / t. That is 32 to 19 from the second second to the third,
+/// 24 on average, less the 2 on the wire. Hits of a flow that is in recovery already are lost: with half of them S
+/// is √2 as long. RED keeps its average between its thresholds.
 #[test]
 fn codel_and_red_keep_the_queue_of_reno_short() {
     let codel = CodelSpec {
@@ -224,15 +225,16 @@ fn codel_and_red_keep_the_queue_of_reno_short() {
         max_packets: 60.0,
         weight: 0.002,
         max_probability: 0.1,
+        adaptive: Switch::Off,
         ecn: Switch::Off,
         limit_packets: None,
         limit_bytes: None,
     };
-    let target_packets = ratio(20_000_000 * 5, 1000 * 8 * PACKET_BYTES);
-    for (queue, most) in [(QueueSpec::Codel(codel), 4.0 * target_packets), (QueueSpec::Red(red), 60.0)] {
+    for (queue, least, most) in [(QueueSpec::Codel(codel), 22.0, 32.0), (QueueSpec::Red(red), 10.0, 60.0)] {
         let all = (0..4).map(|_| flow("reno")).collect();
         let outcome = simulate(&in_a_data_centre(all, 20_000_000, queue));
         let (_, mean, _) = backlog(&outcome);
-        assert!(mean < most && utilisation(&outcome) > 0.95, "{mean}, {}", utilisation(&outcome));
+        assert!((least..most).contains(&mean), "{mean}");
+        assert!(utilisation(&outcome) > 0.95, "{}", utilisation(&outcome));
     }
 }

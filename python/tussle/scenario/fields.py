@@ -114,6 +114,15 @@ def _text_like(example: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "examples": [example]})
 
 
+_MOST_QUANTUM_BYTES = 1 << 20
+"""As in Linux."""
+
+
+def _a_turn(size_bytes: object) -> str | None:
+    fits = isinstance(size_bytes, int) and 1 <= size_bytes <= _MOST_QUANTUM_BYTES
+    return None if fits else f"give 1 B to {_MOST_QUANTUM_BYTES} B"
+
+
 Rate = Annotated[str, _quantity(units.rate, _more_than_zero), _text_like("100 Mbit/s")]
 Time = Annotated[str, _quantity(units.time, _any_amount), _text_like("40 ms")]
 Delay = Annotated[str, _quantity(units.time, _at_most("100 s")), _text_like("10 ms")]
@@ -124,6 +133,7 @@ Fraction = Annotated[str, _quantity(units.fraction, _less_than_all), _text_like(
 Buffer = Annotated[str, _quantity(units.buffer, _room), _text_like("1 bdp")]
 Wait = Annotated[str, _quantity(units.time, _any_amount), _text_like("5 ms")]
 Interval = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("100 ms")]
+Quantum = Annotated[str, _quantity(units.size, _a_turn), _text_like("1500 B")]
 Threshold = Annotated[str, _quantity(units.buffer, _any_amount), _text_like("20 packets")]
 Probability = Annotated[str, _quantity(units.fraction, _any_amount), _text_like("2 %")]
 Weight = Annotated[str, _quantity(units.fraction, _more_than_zero), _text_like("0.2 %")]
@@ -143,6 +153,7 @@ def _whole(least: int, most: int) -> BeforeValidator:
 Seed = Annotated[int, _whole(0, _MOST_I64), Field(json_schema_extra={"minimum": 0, "maximum": _MOST_I64})]
 Repetitions = Annotated[int, _whole(1, 100_000), Field(json_schema_extra={"minimum": 1, "maximum": 100_000})]
 Count = Annotated[int, _whole(1, 10_000), Field(json_schema_extra={"minimum": 1, "maximum": 10_000})]
+Queues = Annotated[int, _whole(1, 65_536), Field(json_schema_extra={"minimum": 1, "maximum": 65_536})]
 ParameterValue = Annotated[int, _whole(-_MOST_I64, _MOST_I64)]
 
 

@@ -7,7 +7,7 @@ from tussle import units
 from tussle.profiles import profiles
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import DEFAULTS as QUEUE_DEFAULTS
-from tussle.scenario.queues import Link, queue_of_run, queue_problems
+from tussle.scenario.queues import Link, queue_of_run, queue_problems, with_default_limit
 from tussle.scenario.tables import Access, Path
 
 HEADER_BYTES = 52
@@ -25,7 +25,10 @@ def complete_path(path: Path) -> Path:
     profile = profiles()[path.profile].path if isinstance(path.profile, str) else {}
     there = _over(_over(_DEFAULTS, profile), path.model_dump(exclude_none=True))
     as_there = {key: there[key] for key in ("rate", "queue") if key in there}
-    return Path.model_validate({**there, "reverse": _over(as_there, there["reverse"])})
+    back = _over(as_there, there["reverse"])
+    for way in (there, back):
+        way["queue"] = with_default_limit(way["queue"])
+    return Path.model_validate({**there, "reverse": back})
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Queues: the settings that each kind takes, what can be wrong with them, and what they are in a run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
@@ -9,12 +9,21 @@ from tussle.profiles import profiles
 from tussle.scenario.problems import Problem
 from tussle.scenario.tables import Path, Queue
 
-DEFAULTS = {"kind": "fifo", "limit": "1 bdp"}
+DEFAULTS = {"kind": "fifo"}
+_LIMIT = "1 bdp"
+"""The default, but for kinds whose source gives one of its own."""
+_OWN_LIMIT = {"fq_codel", "pie", "fq_pie", "cake", "dualpi2", "sfq"}
 SETTINGS: dict[str, tuple[str, ...]] = {
     "fifo": ("limit",),
     "threshold": ("limit", "mark_above"),
-    "red": ("limit", "min", "max", "weight", "max_probability", "ecn"),
+    "red": ("limit", "min", "max", "weight", "max_probability", "adaptive", "ecn"),
     "codel": ("limit", "target", "interval", "ecn"),
+    "fq_codel": ("limit", "target", "interval", "quantum", "flows", "ecn"),
+    "pie": ("limit", "target", "update", "ecn"),
+    "fq_pie": ("limit", "target", "update", "quantum", "flows", "ecn"),
+    "cake": ("limit", "target", "interval"),
+    "dualpi2": ("limit", "target", "step", "update"),
+    "sfq": ("limit", "quantum", "flows"),
 }
 """What each kind takes."""
 _NEEDED = {
@@ -22,6 +31,16 @@ _NEEDED = {
     "red": {"min": "0.2 bdp", "max": "0.6 bdp"},
 }
 """What a kind cannot do without, and an example of it."""
+_IN_SI: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "weight": ("weight", lambda written: float(units.fraction(written))),
+    "max_probability": ("max_probability", lambda written: float(units.fraction(written))),
+    "target": ("target_ns", units.time),
+    "interval": ("interval_ns", units.time),
+    "step": ("step_ns", units.time),
+    "update": ("update_ns", units.time),
+    "quantum": ("quantum_bytes", units.size),
+}
+"""What a setting is called in a run, and how it is read; those that are not here are as written."""
 _PACKET_BYTES = 1500
 _MOST_PACKETS = 4_000_000_000
 """Tables count packets in 32 bits."""
@@ -65,7 +84,7 @@ def misplaced_settings(path: Path) -> Iterator[Problem]:
                 takers = [kind for kind, settings in SETTINGS.items() if setting in settings]
                 yield Problem(
                     f"{where}.{setting}",
-                    f"a setting of {' and '.join(takers)}; {' and '.join(kinds)} "
+                    f"a setting of {_and(takers)}; {_and(kinds)} "
                     f"{'takes' if len(kinds) == 1 else 'take'} {', '.join(taken)}",
                 )
 
@@ -79,6 +98,16 @@ def _kinds(path: Path) -> list[str]:
 
 def _listed(value: str | tuple[str, ...] | None) -> list[str]:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def _and(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def with_default_limit(queue: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a queue the default limit if it has none, unless the simulator has one for its kind."""
+    return {**queue} if queue["kind"] in _OWN_LIMIT else {"limit": _LIMIT, **queue}
 
 
 def queue_problems(queue: Queue, link: Link, packet_bytes: int) -> Iterator[Problem]:
@@ -117,7 +146,7 @@ def queue_of_run(queue: Queue, link: Link) -> dict[str, Any]:
     return found
 
 
-def _of_run(setting: str, written: str, link: Link) -> dict[str, Any]:
+def _of_run(setting: str, written: Any, link: Link) -> dict[str, Any]:
     match setting:
         case "limit":
             amount, unit, one_packet = _amount(written, link)
@@ -127,12 +156,13 @@ def _of_run(setting: str, written: str, link: Link) -> dict[str, Any]:
             return {f"mark_above_{unit}": _nearest(amount)}
         case "min" | "max":
             return {f"{setting}_packets": _amount(written, link).packets()}
-        case "weight" | "max_probability":
-            return {setting: float(units.fraction(written))}
-        case "target" | "interval":
-            return {f"{setting}_ns": units.time(written)}
         case _:
-            return {setting: written}
+            name, in_si = _IN_SI.get(setting, (setting, _as_written))
+            return {name: in_si(written)}
+
+
+def _as_written(written: Any) -> Any:
+    return written
 
 
 def _amount(written: object, link: Link) -> _Amount:

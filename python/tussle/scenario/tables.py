@@ -21,7 +21,9 @@ from tussle.scenario.fields import (
     PositiveTime,
     Probability,
     ProfileName,
+    Quantum,
     QueueKind,
+    Queues,
     Rate,
     RoundTrip,
     Samples,
@@ -49,8 +51,10 @@ class Queue(Table):
     it. Default: "fifo"."""
     limit: Axis[Buffer] | None = None
     """How much may wait: multiples of the bandwidth-delay product ("1 bdp": rate times rtt in packets of 1500
-    bytes), "100 packets", "300 kB", or as much as leaves in a time ("40 ms"). The first and the last are at
-    least one packet. Default: "1 bdp"."""
+    bytes), "100 packets", "300 kB", or as much as leaves in a time ("40 ms": the bytes that `rate` sends in
+    it). The first and the last are at least one packet. Default: "1 bdp", but for fq_codel and fq_pie
+    "10240 packets", for pie "1000 packets", for dualpi2 "10000 packets", for sfq "127 packets", for cake
+    what leaves in four intervals, if that is 4 to 15 MB."""
     mark_above: Axis[Threshold] | None = None
     """threshold: a packet that finds more waiting is marked; written like `limit`. Needed."""
     min: Axis[Threshold] | None = None
@@ -63,12 +67,26 @@ class Queue(Table):
     """red: weight of the latest queue length in the average. Default: "0.2 %"."""
     max_probability: Axis[Probability] | None = None
     """red: probability of a mark or a drop just below `max`. Default: "2 %"."""
+    adaptive: Axis[Switch] | None = None
+    """red: whether `max_probability` is only where it begins, and then holds the average half way between
+    `min` and `max`. Default: "off"."""
     target: Axis[Wait] | None = None
-    """codel: waiting time that is no harm. Default: "5 ms"."""
+    """codel, fq_codel, cake: waiting time that is no harm, by default "5 ms"; pie, fq_pie, dualpi2: the wait
+    to be held, by default "15 ms"."""
     interval: Axis[Interval] | None = None
-    """codel: for how long it may be exceeded, about the longest RTT. Default: "100 ms"."""
+    """codel, fq_codel, cake: for how long it may be exceeded, about the longest RTT. Default: "100 ms"."""
+    step: Axis[Wait] | None = None
+    """dualpi2: a packet that can be marked is marked after a longer wait. Default: "1 ms"."""
+    update: Axis[Interval] | None = None
+    """pie, fq_pie, dualpi2: between two updates of the probability. Default: "15 ms", for dualpi2 "16 ms"."""
+    quantum: Axis[Quantum] | None = None
+    """fq_codel, fq_pie, sfq: how much a flow sends in its turn. Default: "1500 B"."""
+    flows: Axis[Queues] | None = None
+    """fq_codel, fq_pie, sfq: queues over which flows are spread by a hash, so that two may meet in one.
+    Default: 1024."""
     ecn: Axis[Switch] | None = None
-    """red, codel: whether packets that can be marked are marked instead of dropped. Default: "on"."""
+    """red, codel, fq_codel, pie, fq_pie: whether packets that can be marked are marked instead of dropped.
+    Default: "on"."""
 
 
 class Reverse(Table):

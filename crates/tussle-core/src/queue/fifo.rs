@@ -2,10 +2,9 @@
 //! Source: RFC 7567, 4.1, which describes it as the default to be replaced. Agrees with: Linux 6.1 `pfifo`
 //! and `bfifo`; with both limits, whichever is reached first.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
+use super::ring::Ring;
 use super::{Backlog, Entry, Limit, Place, Queue};
 use crate::packet::Packet;
 use crate::time::Time;
@@ -28,39 +27,35 @@ pub struct Spec {
 impl Spec {
     pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
         let limit = Limit::new(self.limit_packets, self.limit_bytes)?;
-        Ok(Box::new(Fifo { waiting: VecDeque::new(), bytes: 0, limit }))
+        Ok(Box::new(Fifo { waiting: Ring::default(), limit }))
     }
 }
 
 #[derive(Debug)]
 struct Fifo {
-    waiting: VecDeque<Packet>,
-    bytes: u64,
+    waiting: Ring<Packet>,
     limit: Limit,
 }
 
 impl Queue for Fifo {
     fn enqueue(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) {
         if self.limit.has_room_for(packet.size_bytes, self.backlog()) {
-            self.bytes += u64::from(packet.size_bytes);
-            self.waiting.push_back(packet);
+            self.waiting.push(packet);
         } else {
             dropped.push(packet);
         }
     }
 
     fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= u64::from(packet.size_bytes);
-        Some(packet)
+        self.waiting.pop()
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
+        self.waiting.backlog()
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.waiting.iter().for_each(visit);
+        self.waiting.for_each(visit);
     }
 }
 

@@ -5,7 +5,13 @@ use std::fmt::Debug;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::{Ecn, Packet};
+use crate::run::Switch;
 use crate::time::Time;
+
+mod cobalt;
+mod flows;
+mod ring;
+mod updates;
 
 /// Declares every discipline once: its variant of [`QueueSpec`], whose name in JSON is the same in snake
 /// case, and its module, which offers `Spec` and `ENTRY`.
@@ -45,11 +51,23 @@ queues! {
     Threshold: threshold,
     Red: red,
     Codel: codel,
+    FqCodel: fq_codel,
+    Pie: pie,
+    FqPie: fq_pie,
+    Cake: cake,
+    Dualpi2: dualpi2,
+    Sfq: sfq,
 }
 
+pub use cake::Spec as CakeSpec;
 pub use codel::Spec as CodelSpec;
+pub use dualpi2::Spec as DualPi2Spec;
 pub use fifo::Spec as FifoSpec;
+pub use fq_codel::Spec as FqCodelSpec;
+pub use fq_pie::Spec as FqPieSpec;
+pub use pie::Spec as PieSpec;
 pub use red::Spec as RedSpec;
+pub use sfq::Spec as SfqSpec;
 pub use threshold::Spec as ThresholdSpec;
 
 /// Where a queue stands.
@@ -107,6 +125,17 @@ impl Limit {
         Ok(Limit(Backlog { packets: most(packets), bytes: most(bytes) }))
     }
 
+    /// The given limits; without any, so many packets.
+    fn or_packets(self, packets: u64) -> Limit {
+        let is_given = self.0.packets < u64::MAX || self.0.bytes < u64::MAX;
+        if is_given { self } else { Limit(Backlog { packets, bytes: u64::MAX }) }
+    }
+
+    /// Whether more waits than may.
+    fn is_exceeded_by(self, waiting: Backlog) -> bool {
+        waiting.packets > self.0.packets || waiting.bytes > self.0.bytes
+    }
+
     /// Whether one more packet may wait beside those that do.
     fn has_room_for(self, size_bytes: u32, waiting: Backlog) -> bool {
         waiting.packets < self.0.packets && waiting.bytes + u64::from(size_bytes) <= self.0.bytes
@@ -116,6 +145,11 @@ impl Limit {
 /// Whether the transport of a packet reacts to marks.
 fn can_be_marked(packet: &Packet) -> bool {
     packet.ecn != Ecn::NotEct
+}
+
+/// The default of `ecn`.
+fn on() -> Switch {
+    Switch::On
 }
 
 /// A discipline as lists know it.
@@ -141,6 +175,15 @@ mod tests {
     /// A full packet.
     pub(super) fn packet(number: u32, ecn: Ecn) -> Packet {
         Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
+    }
+
+    /// A full packet that cannot be marked.
+    pub(super) fn full_packet_of(flow: u32, number: u32) -> Packet {
+        Packet { flow, ..packet(number, Ecn::NotEct) }
+    }
+
+    pub(super) fn numbers(packets: &[Packet]) -> Vec<u32> {
+        packets.iter().map(|packet| packet.number).collect()
     }
 
     /// Offers packets at once; the numbers of those that come out marked, and of those that are dropped.

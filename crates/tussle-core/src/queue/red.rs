@@ -1,12 +1,15 @@
 //! RED (random early detection): the longer the queue is on average, the likelier a packet is marked or dropped.
 //! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions
 //! on Networking 1(4), 1993; marks instead of drops as RFC 3168, 7 allows. The queue is counted in packets.
-
-use std::collections::VecDeque;
+//! Adaptive RED holds the average half way between the thresholds: Floyd, Gummadi and Shenker, "Adaptive RED: An
+//! Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001. As in Linux 6.1 it adapts the
+//! probability alone; the weight and the thresholds, which the paper also derives from the rate, are as given.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked};
+use super::ring::Ring;
+use super::updates::Updates;
+use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
 use crate::dice::{Chance, Dice};
 use crate::packet::{Ecn, Packet};
 use crate::run::Switch;
@@ -20,6 +23,14 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// A packet as the paper counts idle time: as many as could have been transmitted.
 const PACKET_BITS: u64 = 8 * 1500;
+
+/// Adaptive RED: time between two adaptations, the part of the way between the thresholds that is aimed at, the least
+/// and the most that the probability is kept between, and how it moves. (2001: section 4, Figure 1.)
+const ADAPTED_EVERY: Time = Time::from_ms(500);
+const AIM: (f64, f64) = (0.4, 0.6);
+const PROBABILITIES: (f64, f64) = (0.01, 0.5);
+const MOST_ADDED: f64 = 0.01;
+const KEPT: f64 = 0.9;
 
 /// The paper's parameters and the limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +47,9 @@ pub struct Spec {
     /// Probability just below `max_packets`, before the count since the last one raises it. (Paper: `max_p`.)
     #[serde(default = "max_probability")]
     pub max_probability: f64,
+    /// Whether `max_probability` is only where it begins, and then holds the average half way between the thresholds.
+    #[serde(default)]
+    pub adaptive: Switch,
     /// Whether packets that can be marked are marked instead of dropped.
     #[serde(default = "on")]
     pub ecn: Switch,
@@ -57,10 +71,6 @@ fn max_probability() -> f64 {
     0.02
 }
 
-fn on() -> Switch {
-    Switch::On
-}
-
 impl Spec {
     pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
         let Spec { min_packets, max_packets, weight, max_probability, .. } = *self;
@@ -77,10 +87,11 @@ impl Spec {
             return Err(format!("max_probability: {max_probability}; give 0 to 1"));
         }
         Ok(Box::new(Red {
-            waiting: VecDeque::new(),
-            bytes: 0,
+            waiting: Ring::default(),
             limit: Limit::new(self.limit_packets, self.limit_bytes)?,
             settings: self.clone(),
+            adaptations: Updates::new(ADAPTED_EVERY)?,
+            max_probability,
             packet_ns: (PACKET_BITS * 1_000_000_000 / place.rate_bit_per_s).max(1),
             dice: Dice::new(place.seed, ENTRY.name),
             average: 0.0,
@@ -93,10 +104,12 @@ impl Spec {
 
 #[derive(Debug)]
 struct Red {
-    waiting: VecDeque<Packet>,
-    bytes: u64,
+    waiting: Ring<Packet>,
     limit: Limit,
     settings: Spec,
+    adaptations: Updates,
+    /// (Paper: `max_p`.)
+    max_probability: f64,
     /// Time that a packet takes to transmit. (Paper: `s`.)
     packet_ns: u64,
     dice: Dice,
@@ -119,28 +132,48 @@ enum Fate {
 }
 
 impl Red {
-    /// Takes the queue length into the average. A queue that was empty counts as a zero for each packet that
-    /// could have been transmitted.
+    /// Takes the queue length into the average.
     #[expect(clippy::cast_precision_loss, reason = "a queue is shorter than 2^53 packets")]
     fn update_average(&mut self, now: Time) {
-        let kept = 1.0 - self.settings.weight;
-        if let Some(since) = self.empty_since.replace(now) {
-            self.average *= power(kept, now.since(since).ns() / self.packet_ns);
+        if self.empty_since.is_some() {
+            self.average = self.average_at(now);
+            self.empty_since = Some(now);
         } else {
-            self.empty_since = None;
-            self.average = kept * self.average + self.settings.weight * self.waiting.len() as f64;
+            let weight = self.settings.weight;
+            self.average = (1.0 - weight) * self.average + weight * self.waiting.backlog().packets as f64;
+        }
+    }
+
+    /// The average at a time until which no packet came. A queue that is empty counts as a zero for each packet that
+    /// could have been transmitted.
+    fn average_at(&self, now: Time) -> f64 {
+        let idle_ns = self.empty_since.map_or(0, |since| now.since(since).ns());
+        self.average * power(1.0 - self.settings.weight, idle_ns / self.packet_ns)
+    }
+
+    /// Makes the adaptations that are due.
+    fn adapt(&mut self, now: Time) {
+        let Spec { min_packets, max_packets, .. } = self.settings;
+        while let Some(at) = self.adaptations.due(now) {
+            let way = (self.average_at(at) - min_packets) / (max_packets - min_packets);
+            let (least, most) = PROBABILITIES;
+            if way > AIM.1 && self.max_probability <= most {
+                self.max_probability += MOST_ADDED.min(self.max_probability / 4.0);
+            } else if way < AIM.0 && self.max_probability >= least {
+                self.max_probability *= KEPT;
+            }
         }
     }
 
     fn judge(&mut self) -> Fate {
-        let Spec { min_packets, max_packets, max_probability, .. } = self.settings;
+        let Spec { min_packets, max_packets, .. } = self.settings;
         if self.average < min_packets {
             self.since = None;
             return Fate::Pass;
         }
         let since = self.since.map_or(0, |since| since.saturating_add(1));
         let hit = self.average >= max_packets || {
-            let p_b = max_probability * (self.average - min_packets) / (max_packets - min_packets);
+            let p_b = self.max_probability * (self.average - min_packets) / (max_packets - min_packets);
             self.dice.happens(spread(p_b, since))
         };
         self.since = Some(if hit { 0 } else { since });
@@ -170,6 +203,9 @@ fn power(mut base: f64, mut exponent: u64) -> f64 {
 
 impl Queue for Red {
     fn enqueue(&mut self, mut packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
+        if self.settings.adaptive == Switch::On {
+            self.adapt(now);
+        }
         self.update_average(now);
         let fate = self.judge();
         let marks = self.settings.ecn == Switch::On && can_be_marked(&packet);
@@ -183,21 +219,19 @@ impl Queue for Red {
             self.marked += 1;
         }
         self.empty_since = None;
-        self.bytes += u64::from(packet.size_bytes);
-        self.waiting.push_back(packet);
+        self.waiting.push(packet);
     }
 
     fn dequeue(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let Some(packet) = self.waiting.pop_front() else {
+        let packet = self.waiting.pop();
+        if packet.is_none() {
             self.empty_since.get_or_insert(now);
-            return None;
-        };
-        self.bytes -= u64::from(packet.size_bytes);
-        Some(packet)
+        }
+        packet
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
+        self.waiting.backlog()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -205,7 +239,7 @@ impl Queue for Red {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.waiting.iter().for_each(visit);
+        self.waiting.for_each(visit);
     }
 }
 
@@ -220,19 +254,22 @@ mod tests {
             max_packets: 15.0,
             weight: weight(),
             max_probability: max_probability(),
+            adaptive: Switch::Off,
             ecn: Switch::On,
             limit_packets: None,
             limit_bytes: None,
         }
     }
 
-    /// A packet takes a millisecond.
+    /// A packet takes a millisecond, and a queue that was empty came to an end.
     fn red(spec: &Spec) -> Red {
+        let settings = spec.clone();
         Red {
-            waiting: VecDeque::new(),
-            bytes: 0,
+            waiting: Ring::default(),
             limit: Limit::new(None, None).unwrap(),
-            settings: spec.clone(),
+            adaptations: Updates::new(ADAPTED_EVERY).unwrap(),
+            max_probability: settings.max_probability,
+            settings,
             packet_ns: 1_000_000,
             dice: Dice::new(1, "test"),
             average: 0.0,
@@ -275,7 +312,7 @@ mod tests {
     fn the_average_moves_by_its_weight() {
         let mut red = red(&spec());
         red.average = 2.0;
-        (0..10).for_each(|number| red.waiting.push_back(packet(number, Ecn::Ect)));
+        (0..10).for_each(|number| red.waiting.push(packet(number, Ecn::Ect)));
         red.update_average(Time::from_ms(5));
         assert!((red.average - 2.016).abs() < 1e-12, "{}", red.average);
     }
@@ -289,6 +326,44 @@ mod tests {
         assert!((red.average - 8.186).abs() < 1e-3, "{}", red.average);
         red.update_average(Time::from_ms(150));
         assert!((red.average - 8.186).abs() < 1e-3, "idle time counts once");
+    }
+
+    /// The probability after so many adaptations of a queue of that average; the thresholds are 5 and 15.
+    fn adapted(max_probability: f64, average: f64, times: u64) -> f64 {
+        let mut red = red(&Spec { max_probability, adaptive: Switch::On, ..spec() });
+        red.average = average;
+        red.adapt(Time::from_ms(500 * times));
+        red.max_probability
+    }
+
+    /// Aimed at is 9 to 11. 0.02 + 0.02 / 4, then 0.025 + 0.025 / 4; from 4 % on a hundredth is added, up to 0.5 and
+    /// a step; 0.9 of it is kept, down to 0.01 and a step.
+    #[test]
+    fn adaptive_red_aims_half_way_between_the_thresholds() {
+        for (from, average, times, to) in [
+            (0.02, 10.0, 9, 0.02),
+            (0.02, 11.1, 1, 0.025),
+            (0.02, 11.1, 2, 0.03125),
+            (0.1, 14.0, 3, 0.13),
+            (0.495, 14.0, 9, 0.505),
+            (0.1, 8.9, 2, 0.081),
+            (0.011, 8.9, 9, 0.0099),
+        ] {
+            let found = adapted(from, average, times);
+            assert!((found - to).abs() < 1e-12, "{found}, not {to}");
+        }
+    }
+
+    /// The average of 12 was left 100 packets' time ago: 12 × 0.998^100 = 9.8 is aimed at. At 1000 and 1500 ms
+    /// it is far below, 12 × 0.998^600 = 3.6 and less: 0.02 × 0.81.
+    #[test]
+    fn adaptive_red_knows_that_the_link_is_idle() {
+        let mut red = red(&Spec { adaptive: Switch::On, ..spec() });
+        (red.average, red.empty_since) = (12.0, Some(Time::from_ms(400)));
+        red.adapt(Time::from_ms(500));
+        assert!((red.max_probability - 0.02).abs() < 1e-12);
+        red.adapt(Time::from_ms(1500));
+        assert!((red.max_probability - 0.0162).abs() < 1e-12);
     }
 
     #[test]

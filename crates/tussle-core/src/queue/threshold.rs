@@ -2,10 +2,9 @@
 //! Source: Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010, 3.1; the marking that RFC 8257, 3.1
 //! expects of switches. What cannot be marked is dropped at the limit only, as in a FIFO.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
+use super::ring::Ring;
 use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked};
 use crate::packet::{Ecn, Packet};
 use crate::time::Time;
@@ -40,8 +39,7 @@ impl Spec {
             return Err("mark_above_packets: a threshold queue needs it, or mark_above_bytes".to_owned());
         }
         Ok(Box::new(Threshold {
-            waiting: VecDeque::new(),
-            bytes: 0,
+            waiting: Ring::default(),
             mark_above: Backlog {
                 packets: self.mark_above_packets.unwrap_or(u64::MAX),
                 bytes: self.mark_above_bytes.unwrap_or(u64::MAX),
@@ -54,8 +52,7 @@ impl Spec {
 
 #[derive(Debug)]
 struct Threshold {
-    waiting: VecDeque<Packet>,
-    bytes: u64,
+    waiting: Ring<Packet>,
     mark_above: Backlog,
     limit: Limit,
     marked: u64,
@@ -73,18 +70,15 @@ impl Queue for Threshold {
             packet.ecn = Ecn::Ce;
             self.marked += 1;
         }
-        self.bytes += u64::from(packet.size_bytes);
-        self.waiting.push_back(packet);
+        self.waiting.push(packet);
     }
 
     fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= u64::from(packet.size_bytes);
-        Some(packet)
+        self.waiting.pop()
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.waiting.len() as u64, bytes: self.bytes }
+        self.waiting.backlog()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -92,7 +86,7 @@ impl Queue for Threshold {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.waiting.iter().for_each(visit);
+        self.waiting.for_each(visit);
     }
 }
 

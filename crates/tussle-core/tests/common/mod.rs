@@ -2,5 +2,6 @@
 #![allow(dead_code, reason = "each test binary compiles this module and uses its own part of it")]
 
 pub(crate) mod network;
+pub(crate) mod queues;
 pub(crate) mod random;
 pub(crate) mod tables;

@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 use tussle_core::cc::REGISTRY;
 use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec, LossSpec};
-use tussle_core::queue::{CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
+use tussle_core::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
 use tussle_core::{Outcome, Progress, Run, Simulation};
 
 use super::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
+use super::queues::queue_named;
 
 /// A run that is not over after so many events is given up, so that a test takes seconds.
 const MOST_EVENTS: u64 = 20_000;
@@ -32,31 +33,33 @@ fn delay_ns() -> impl Strategy<Value = u64> {
 fn queue() -> impl Strategy<Value = QueueSpec> {
     let packets = || prop_oneof![3 => magnitude(8.0).prop_map(Some), 1 => Just(None)];
     let bytes = prop_oneof![1 => magnitude(18.0).prop_map(Some), 3 => Just(None)];
-    (0..4u32, packets(), bytes, magnitude(6.0), switch()).prop_map(
-        |(kind, limit_packets, limit_bytes, length, ecn)| match kind {
-            0 => QueueSpec::Threshold(ThresholdSpec {
+    let any = (0..queue::REGISTRY.len()).prop_map(|index| queue::REGISTRY[index].name);
+    (any, packets(), bytes, magnitude(6.0), switch()).prop_map(
+        |(name, limit_packets, limit_bytes, length, ecn)| match name {
+            "threshold" => QueueSpec::Threshold(ThresholdSpec {
                 mark_above_packets: Some(length),
                 mark_above_bytes: None,
                 limit_packets,
                 limit_bytes,
             }),
-            1 => QueueSpec::Red(RedSpec {
+            "red" => QueueSpec::Red(RedSpec {
                 min_packets: f64::from(u32::try_from(length).expect("a magnitude of 6 bits")),
                 max_packets: 80.0,
                 weight: 0.01,
                 max_probability: 0.1,
+                adaptive: Switch::Off,
                 ecn,
                 limit_packets,
                 limit_bytes,
             }),
-            2 => QueueSpec::Codel(CodelSpec {
+            "codel" => QueueSpec::Codel(CodelSpec {
                 target_ns: length * NS_PER_MS,
                 interval_ns: 100 * NS_PER_MS,
                 ecn,
                 limit_packets,
                 limit_bytes,
             }),
-            _ => QueueSpec::Fifo(FifoSpec { limit_packets, limit_bytes }),
+            _ => queue_named(name, limit_packets, limit_bytes),
         },
     )
 }

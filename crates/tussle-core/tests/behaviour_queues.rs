@@ -1,0 +1,157 @@
+//! What the RFCs and papers promise of queues, and whether they do it.
+
+mod common;
+
+use serde_json::json;
+use tussle_core::Outcome;
+use tussle_core::path::{EffectSpec, LinkSpec};
+use tussle_core::queue::QueueSpec;
+use tussle_core::run::{FlowSpec, Sampling, Switch};
+
+use common::network::{NS_PER_MS, NS_PER_S, delay, element, flow, run, simulate};
+use common::queues::queue_named;
+use common::tables::{counts, maybe_quantities, quantities};
+
+/// A link, and the steady interval of a run over it.
+#[derive(Clone, Copy, Debug)]
+struct Path {
+    rate_bit_per_s: u64,
+    rtt_ms: u64,
+    steady_s: (u64, u64),
+}
+
+/// On it a packet takes 0.6 ms, and 167 of them are a bandwidth-delay product.
+const LONG: Path = Path { rate_bit_per_s: 20_000_000, rtt_ms: 100, steady_s: (20, 60) };
+/// On it a packet takes 0.6 ms, and 33 of them are a bandwidth-delay product.
+const SHORT: Path = Path { rtt_ms: 20, steady_s: (10, 40), ..LONG };
+
+fn simulated(path: Path, queue: QueueSpec, flows: Vec<FlowSpec>) -> Outcome {
+    let half_ns = path.rtt_ms * NS_PER_MS / 2;
+    let link = LinkSpec { rate_bit_per_s: path.rate_bit_per_s, delay_ns: half_ns, queue };
+    let elements = vec![element("bottleneck", EffectSpec::Link(link)), delay("bottleneck-reverse", half_ns)];
+    let (from_s, to_s) = path.steady_s;
+    let mut run = run(elements, flows, (from_s * NS_PER_S, to_s * NS_PER_S));
+    run.record.sampling = Sampling::EveryNs(100 * NS_PER_MS);
+    simulate(&run)
+}
+
+/// So many flows of an algorithm.
+fn flows(algorithm: &str, count: usize) -> Vec<FlowSpec> {
+    (0..count).map(|_| flow(algorithm)).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a run has few rows")]
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The rows of the link that tell of the steady interval.
+fn steady<T: Copy>(path: Path, outcome: &Outcome, column: &[T]) -> Vec<T> {
+    let times_s = quantities(&outcome.links, "time_s");
+    let begins_s = f64::from(u32::try_from(path.steady_s.0).expect("a run takes seconds"));
+    times_s.iter().zip(column).filter(|(time_s, _)| **time_s > begins_s).map(|(_, value)| *value).collect()
+}
+
+/// Mean backlog in the steady interval, in packets.
+fn mean_packets(path: Path, outcome: &Outcome) -> f64 {
+    mean(&steady(path, outcome, &quantities(&outcome.links, "mean_backlog_packets")))
+}
+
+/// Packets of 0.6 ms wait longer than 5 ms when 8.3 wait. A flow that adds one a round trip, as long as CoDel's interval,
+/// adds one until it is hit and one until it knows, and delayed ACKs make them two at a time: up to 11. Then
+/// the window is half of 177, and takes 78 round trips to the BDP and 10 more to the next hit: the link is used to
+/// (78 × (89 + 167) / 2 / 167 + 10) / 88 = 79 %.
+#[test]
+fn a_flow_alone_exceeds_codels_target_by_what_it_adds_in_an_interval() {
+    for name in ["codel", "fq_codel", "cake"] {
+        let outcome = simulated(LONG, queue_named(name, None, None), flows("reno", 1));
+        let most = steady(LONG, &outcome, &counts(&outcome.links, "max_backlog_packets"));
+        let most = most.into_iter().max().expect("there are samples");
+        assert!((9..=11).contains(&most), "{name}: {most}");
+        let used = mean(&steady(LONG, &outcome, &quantities(&outcome.links, "utilisation")));
+        assert!((0.76..0.82).contains(&used), "{name}: {used}");
+    }
+}
+
+/// An integrating controller is at rest only at its target: 15 ms are 25 packets, whatever the number of flows. Few
+/// flows swing more widely and empty the queue, so these are not few.
+#[test]
+fn pie_and_dualpi2_hold_the_wait_at_their_target() {
+    for name in ["pie", "dualpi2"] {
+        for count in [16, 64] {
+            let outcome = simulated(LONG, queue_named(name, None, None), flows("reno", count));
+            let packets = mean_packets(LONG, &outcome);
+            assert!((22.5..28.5).contains(&packets), "{count} flows over {name}: {packets}");
+        }
+    }
+}
+
+/// The thresholds are 20 and 80 packets: adaptive RED aims at 44 to 56. 2 % at the upper threshold are too much for 16
+/// flows and too little for 64.
+#[test]
+fn adaptive_red_holds_its_queue_where_red_follows_the_number_of_flows() {
+    let packets = |adaptive: &str, count| {
+        let fields = json!({"kind": "red", "min_packets": 20.0, "max_packets": 80.0, "adaptive": adaptive});
+        let queue = serde_json::from_value(fields).expect("these are settings of red");
+        mean_packets(LONG, &simulated(LONG, queue, flows("reno", count)))
+    };
+    let [few, many] = [16, 64].map(|count| packets("off", count));
+    assert!(few < 40.0 && many > 70.0, "{few}, {many}");
+    let [few, many] = [16, 64].map(|count| packets("on", count));
+    assert!((42.0..58.0).contains(&few) && (42.0..58.0).contains(&many), "{few}, {many}");
+}
+
+/// Four algorithms that divide a FIFO 1 : 2 : 6 : 2, and after 15 s ten packets of another flow. By turns each has a
+/// quarter, less what its own queue leaves unused for a while after a loss. The ten packets are there in two round
+/// trips of 20 ms, the turns of four others for each of them, 10 × 5 × 0.6 ms = 30 ms, and a packet at each end; through
+/// a FIFO of 500 packets, 300 ms, they wait twice.
+#[test]
+fn queues_of_flows_divide_fairly_and_let_a_short_flow_pass() {
+    let all = || {
+        let short = FlowSpec { start_ns: 15 * NS_PER_S, bytes: Some(10 * 1448), ..flow("reno") };
+        ["reno", "cubic", "scalable", "bbr"].map(flow).into_iter().chain([short]).collect()
+    };
+    let measured = |name, limit_packets| {
+        let outcome = simulated(SHORT, queue_named(name, limit_packets, None), all());
+        let completion_s = maybe_quantities(&outcome.flows, "completion_s")[4].expect("it is short");
+        (counts(&outcome.flows, "steady_delivered_bytes"), completion_s)
+    };
+    for name in ["fq_codel", "fq_pie", "cake", "sfq"] {
+        let (bytes, completion_s) = measured(name, None);
+        let (least, most) = (bytes[..4].iter().min(), bytes[..4].iter().max());
+        assert!(most.expect("four") * 100 < least.expect("four") * 110, "{name}: {bytes:?}");
+        assert!(completion_s < 0.075, "{name}: {completion_s}");
+    }
+    let (bytes, completion_s) = measured("fifo", Some(500));
+    assert!(bytes[2] > 3 * bytes[0] && completion_s > 0.3, "{bytes:?}, {completion_s}");
+}
+
+/// Reno has a window of 1.22 / √p packets, and p is the square of p'; a flow that loses half a packet for each mark and
+/// gains one a round trip has 2 / (2 p'): about as much. Each has its window in its own round trip, the base of 20 ms
+/// and a wait of 15 ms, or of less than 1 ms.
+#[test]
+fn dualpi2_gives_both_kinds_of_flow_the_same_window_but_not_the_same_wait() {
+    let path = Path { rate_bit_per_s: 100_000_000, ..SHORT };
+    let scalable = FlowSpec { ecn: Switch::On, ..flow("prague") };
+    let all = (0..5).flat_map(|_| [flow("reno"), scalable.clone()]).collect();
+    let outcome = simulated(path, queue_named("dualpi2", None, None), all);
+    let bytes = counts(&outcome.flows, "steady_delivered_bytes");
+    let rtts_ms: Vec<f64> = maybe_quantities(&outcome.flows, "rtt_mean_ms")
+        .into_iter()
+        .map(|rtt| rtt.expect("all send"))
+        .collect();
+    let of = |first: usize, values: &[f64]| {
+        mean(&values.iter().skip(first).step_by(2).copied().collect::<Vec<_>>())
+    };
+    let windows: Vec<f64> =
+        bytes.iter().zip(&rtts_ms).map(|(&bytes, rtt_ms)| mean_rate(bytes) * rtt_ms).collect();
+    let ratio = of(0, &windows) / of(1, &windows);
+    assert!((0.75..1.5).contains(&ratio), "{ratio}");
+    let (classic_ms, scalable_ms) = (of(0, &rtts_ms), of(1, &rtts_ms));
+    assert!((33.0..38.0).contains(&classic_ms) && scalable_ms < 21.0, "{classic_ms}, {scalable_ms}");
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bytes of a test are far below 2^53")]
+fn mean_rate(bytes: u64) -> f64 {
+    bytes as f64 / 30.0
+}

@@ -1,0 +1,17 @@
+//! Every queue of the registry.
+
+use serde_json::json;
+use tussle_core::queue::QueueSpec;
+
+/// A queue of that name with the settings that it cannot do without, and limits; `None`: its own.
+pub(crate) fn queue_named(name: &str, limit_packets: Option<u64>, limit_bytes: Option<u64>) -> QueueSpec {
+    let mut fields = match name {
+        "threshold" => json!({"mark_above_packets": 5}),
+        "red" => json!({"min_packets": 2.0, "max_packets": 20.0, "weight": 0.05}),
+        _ => json!({}),
+    };
+    fields["kind"] = name.into();
+    fields["limit_packets"] = limit_packets.into();
+    fields["limit_bytes"] = limit_bytes.into();
+    serde_json::from_value(fields).expect("a queue needs no other settings")
+}
