@@ -127,7 +127,7 @@ def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
         single, is_list = _single(field)
         below = f"{key.strip('[]')}.{name}".lstrip(".")
         if "$ref" in single:
-            header = f"[[{below}]]" if field.get("type") == "array" else f"[{below}]"
+            header = f"[[{below}]]" if _is_list_of_tables(field) else f"[{below}]"
             inner.append((header, root["$defs"][single["$ref"].rpartition("/")[2]], field["description"]))
         else:
             values = "yes" if is_list else ""
@@ -149,11 +149,19 @@ def _is_shared(table: Schema) -> bool:
     return json.dumps(Scenario.model_json_schema()).count(f'"#/$defs/{table["title"]}"') > 1
 
 
+def _alternatives(field: Schema) -> list[Schema]:
+    return [each for each in field.get("anyOf", [field]) if each.get("type") != "null"]
+
+
+def _is_list_of_tables(field: Schema) -> bool:
+    return _alternatives(field)[0].get("type") == "array"
+
+
 def _single(field: Schema) -> tuple[Schema, bool]:
     """Return the schema of one value, and whether a list of such may stand in its place."""
-    alternatives = [each for each in field.get("anyOf", [field]) if each.get("type") != "null"]
-    if field.get("type") == "array":
-        return field["items"], False
+    alternatives = _alternatives(field)
+    if alternatives[0].get("type") == "array":
+        return alternatives[0]["items"], False
     is_list = any(each.get("type") == "array" for each in alternatives)
     return alternatives[0], is_list
 
@@ -296,12 +304,12 @@ def _run() -> str:
     files = [sources / "run.rs", *sorted(sources.glob("path/*.rs")), *sorted(sources.glob("queue/*.rs"))]
     blocks = []
     for file in files:
-        kind = "" if file.stem == "run" else f'`kind = "{file.stem}"`, in {file.parent.name}/{file.name}'
+        kind = f'`kind = "{file.stem}"`, in {file.parent.name}/{file.name}'
         for declared in rust_types.serialized(file.read_text("utf-8")):
             rows = [
                 (f"`{name}`", f"`{type_}`" if type_ else "", about) for name, type_, about in declared.parts
             ]
-            title = f"## {kind}" if kind else f"## {declared.name}"
+            title = f"## {kind}" if declared.name == "Spec" else f"## {declared.name}"
             blocks += [title, declared.about, _table(["", "type", ""], rows)]
     return _page(
         "Runs",

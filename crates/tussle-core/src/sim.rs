@@ -97,6 +97,8 @@ pub struct Simulation {
     samples: Samples,
     links: Links,
     events: Events,
+    /// When links change, and which, the next one last.
+    changes: Vec<(Time, u32)>,
     steady: (Time, Time),
     end: Time,
     progress: Progress,
@@ -167,6 +169,7 @@ impl Simulation {
             samples: Samples::default(),
             links: Links::default(),
             events: Events::default(),
+            changes: recorded_changes(run),
             steady: (Time::from_ns(run.steady.from_ns), Time::from_ns(run.steady.to_ns)),
             end: Time::from_ns(run.duration_ns),
             progress: Progress::Going,
@@ -433,7 +436,13 @@ impl Simulation {
     fn record(&mut self) -> Result<(), Violation> {
         let now = self.now;
         let at_edge = [self.steady.0, self.steady.1, self.end].contains(&now);
-        let sampled = matches!(self.run.record.sampling, Sampling::EveryNs(_));
+        let sampled = match self.run.record.sampling {
+            Sampling::EveryNs(every) => now.ns().is_multiple_of(every),
+            Sampling::Off | Sampling::Change => false,
+        };
+        while let Some((_, element)) = self.changes.pop_if(|(at, _)| *at <= now) {
+            self.events.add_path_change(now, element);
+        }
         if at_edge || sampled {
             self.record_links();
         }
@@ -483,7 +492,8 @@ impl Simulation {
             Sampling::EveryNs(every) => Some(Time::from_ns((self.now.ns() / every + 1) * every)),
             Sampling::Off | Sampling::Change => None,
         };
-        edges.chain(tick).min().unwrap_or(Time::NEVER)
+        let change = self.changes.last().map(|(at, _)| *at);
+        edges.chain(tick).chain(change).min().unwrap_or(Time::NEVER)
     }
 
     /// Every packet is somewhere, and the sender's sums agree with its scoreboard.
@@ -516,6 +526,19 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+/// When links change, and which, the latest first; none if no events are written down.
+fn recorded_changes(run: &Run) -> Vec<(Time, u32)> {
+    if run.record.events == Switch::Off {
+        return Vec::new();
+    }
+    let mut changes: Vec<_> = (0..)
+        .zip(&run.elements)
+        .flat_map(|(index, element)| element.effect.changes().iter().map(move |change| (change.at(), index)))
+        .collect();
+    changes.sort_unstable_by(|one, other| other.cmp(one));
+    changes
 }
 
 fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {

@@ -40,7 +40,7 @@ fn check_links_conserve_packets(outcome: &Outcome) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A link is never busier than always, and delivers no faster than its rate. A transmission lasts a whole
+/// A link is never busier than always, and delivers no faster than its fastest rate. A transmission lasts a whole
 /// number of nanoseconds, and what is cut off is made up for by the next one, except at the end of a busy
 /// time: less than a nanosecond for each packet.
 fn check_links_keep_their_rate(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
@@ -49,7 +49,9 @@ fn check_links_keep_their_rate(run: &Run, outcome: &Outcome) -> Result<(), TestC
         (counts(&outcome.links, "delivered_bytes"), counts(&outcome.links, "delivered_packets"));
     for (row, utilisation) in quantities(&outcome.links, "utilisation").into_iter().enumerate() {
         prop_assert!((0.0..=1.0).contains(&utilisation), "{} is used to {utilisation}", names[row]);
-        let rate = u128::from(link(run, &names[row]).rate_bit_per_s);
+        let link = link(run, &names[row]);
+        let fastest = link.changes.iter().filter_map(|change| change.rate_bit_per_s).max();
+        let rate = u128::from(link.rate_bit_per_s.max(fastest.unwrap_or(0)));
         let at_ns = u128::from(nearest_ns(times[row]) + packets[row]);
         let most_bits = rate * at_ns / u128::from(NS_PER_S);
         prop_assert!(u128::from(bytes[row]) * 8 <= most_bits, "{} is faster than its rate", names[row]);
@@ -130,9 +132,11 @@ fn check_rtt_is_at_least_the_base(run: &Run, outcome: &Outcome) -> Result<(), Te
         .elements
         .iter()
         .map(|element| match &element.effect {
-            EffectSpec::Link(LinkSpec { delay_ns, .. }) | EffectSpec::Delay(DelaySpec { delay_ns }) => {
-                (&element.name, *delay_ns)
+            EffectSpec::Link(LinkSpec { delay_ns, changes, .. }) => {
+                let shortest = changes.iter().filter_map(|change| change.delay_ns).min();
+                (&element.name, shortest.map_or(*delay_ns, |shortest| shortest.min(*delay_ns)))
             }
+            EffectSpec::Delay(DelaySpec { delay_ns }) => (&element.name, *delay_ns),
             EffectSpec::Loss(_) => (&element.name, 0),
         })
         .collect();

@@ -1,20 +1,32 @@
 """The elements of a dumbbell: rates, delays and buffers of a path and of its flows' access links."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from tussle import units
 from tussle.profiles import profiles
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import DEFAULTS as QUEUE_DEFAULTS
 from tussle.scenario.queues import Link, queue_of_run, queue_problems
-from tussle.scenario.tables import Access, Path
+from tussle.scenario.tables import Access, Change, Path
 
 HEADER_BYTES = 52
 """IPv4 and TCP with timestamps: what a full packet has beside its payload."""
 _DEFAULTS = {"loss": "0 %", "queue": QUEUE_DEFAULTS, "reverse": {"loss": "0 %"}}
 
 Element = dict[str, Any]
+
+
+class _Halves(NamedTuple):
+    """How a round-trip time is shared by the two directions."""
+
+    there_ns: int
+    back_ns: int
+
+    @classmethod
+    def of(cls, rtt: object) -> "_Halves":
+        rtt_ns = units.time(rtt)
+        return cls(rtt_ns // 2, rtt_ns - rtt_ns // 2)
 
 
 def complete_path(path: Path) -> Path:
@@ -25,7 +37,10 @@ def complete_path(path: Path) -> Path:
     profile = profiles()[path.profile].path if isinstance(path.profile, str) else {}
     there = _over(_over(_DEFAULTS, profile), path.model_dump(exclude_none=True))
     as_there = {key: there[key] for key in ("rate", "queue") if key in there}
-    return Path.model_validate({**there, "reverse": _over(as_there, there["reverse"])})
+    changes = there.get("changes", [])
+    if "rate" not in there["reverse"]:
+        changes = [{"reverse_rate": each["rate"], **each} if "rate" in each else each for each in changes]
+    return Path.model_validate({**there, "changes": changes, "reverse": _over(as_there, there["reverse"])})
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,22 +70,55 @@ def path_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
             yield Problem(f"{where}.{problem.where}", problem.what)
 
 
+def change_problems(changes: Iterable[Change], duration: object) -> Iterator[Problem]:
+    """Find what is wrong with the changes of a path in a run that lasts for `duration`."""
+    before = None
+    for index, change in enumerate(changes):
+        where = f"path.changes.{index}"
+        if change.rate is change.rtt is change.reverse_rate is None:
+            yield Problem(where, "nothing changes; give a rate, an rtt or both")
+        if before is not None and units.time(change.at) <= units.time(before):
+            yield Problem(f"{where}.at", f"{change.at} is not after the change before it at {before}")
+        elif units.time(change.at) >= units.time(duration):
+            yield Problem(f"{where}.at", f"{change.at} is not before the end of the run at {duration}")
+        before = change.at
+
+
 def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
     """List the elements of a completed path, in the order that packets meet them: there, and back."""
-    rtt_ns = units.time(path.rtt)
-    back = path.reverse
+    base, back = _Halves.of(path.rtt), path.reverse
+    there_changes, back_changes = _changes(path.changes or ())
     return (
         [
             *_loss("loss", path.loss),
-            _link("bottleneck", path.rate, rtt_ns // 2)
-            | {"queue": queue_of_run(path.queue, Link(path.rate, path.rtt))},
+            _link("bottleneck", path.rate, base.there_ns)
+            | {"queue": queue_of_run(path.queue, Link(path.rate, path.rtt)), **there_changes},
         ],
         [
             *_loss("loss-reverse", back.loss),
-            _link("bottleneck-reverse", back.rate, rtt_ns - rtt_ns // 2)
-            | {"queue": queue_of_run(back.queue, Link(back.rate, path.rtt))},
+            _link("bottleneck-reverse", back.rate, base.back_ns)
+            | {"queue": queue_of_run(back.queue, Link(back.rate, path.rtt)), **back_changes},
         ],
     )
+
+
+def _changes(changes: Iterable[Change]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what changes of the link there and of the link back: nothing at all where nothing does."""
+    there, back = [], []
+    for change in changes:
+        base = None if change.rtt is None else _Halves.of(change.rtt)
+        there.append(_change(change.at, change.rate, base and base.there_ns))
+        back.append(_change(change.at, change.reverse_rate, base and base.back_ns))
+    found = [[each for each in direction if len(each) > 1] for direction in (there, back)]
+    made = [{"changes": each} if each else {} for each in found]
+    return made[0], made[1]
+
+
+def _change(at: object, rate: object, delay_ns: int | None) -> dict[str, int]:
+    change = {"at_ns": units.time(at)}
+    if rate is not None:
+        change["rate_bit_per_s"] = units.rate(rate)
+    return change if delay_ns is None else {**change, "delay_ns": delay_ns}
 
 
 def access_elements(access: Access, name: str) -> tuple[list[Element], list[Element]]:

@@ -18,7 +18,14 @@ from tussle.catalog import catalog
 from tussle.errors import unknown
 from tussle.own_algorithms import is_own
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
-from tussle.scenario.network import HEADER_BYTES, access_elements, complete_path, path_elements, path_problems
+from tussle.scenario.network import (
+    HEADER_BYTES,
+    access_elements,
+    change_problems,
+    complete_path,
+    path_elements,
+    path_problems,
+)
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import misplaced_settings
 from tussle.scenario.tables import Flow
@@ -124,7 +131,9 @@ def _with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
 
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     packet_bytes = HEADER_BYTES + max(units.size(flow.segment) for flow in scenario.flows)
-    yield from path_problems(complete_path(scenario.path), packet_bytes)
+    path = complete_path(scenario.path)
+    yield from path_problems(path, packet_bytes)
+    yield from change_problems(path.changes or (), scenario.duration)
     timing = [
         problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
     ]

@@ -83,6 +83,24 @@ class Reverse(Table):
     this rate."""
 
 
+class Change(Table):
+    """A change of the bottleneck while the run goes on.
+
+    A packet under transmission finishes at the old rate, and a shorter delay lets no packet overtake. Limits in
+    bdp or time stay those of the first rate.
+    """
+
+    at: Axis[PositiveTime]
+    """When; each later than the one before."""
+    rate: Axis[Rate] | None = None
+    """The new rate. Default: as before."""
+    rtt: Axis[RoundTrip] | None = None
+    """The new round-trip time, half of it each way. Default: as before."""
+    reverse_rate: Axis[Rate] | None = None
+    """The new rate on the way back. Default: as `rate` here, if the path has no `reverse.rate`; else as
+    before."""
+
+
 class Path(Table):
     """The bottleneck that the flows share. A key given here wins over the profile's."""
 
@@ -99,6 +117,8 @@ class Path(Table):
     """The queue at the bottleneck."""
     reverse: Reverse = Reverse()
     """The way back."""
+    changes: tuple[Change, ...] | None = None
+    """How rate and round-trip time change while the run goes on. Default: the profile's."""
 
 
 class Access(Table):

@@ -46,12 +46,36 @@ effects! {
     Loss: loss,
 }
 
+mod change;
+
+impl EffectSpec {
+    /// How the element changes over time.
+    pub(crate) fn changes(&self) -> &[Change] {
+        match self {
+            EffectSpec::Link(link) => &link.changes,
+            _ => &[],
+        }
+    }
+}
+
+pub use change::Change;
 pub use delay::Spec as DelaySpec;
 pub use link::Spec as LinkSpec;
 pub use loss::Spec as LossSpec;
 
 /// Longest one-way delay of an element: beyond it no retransmission timeout would be right.
 const MAX_DELAY: Time = Time::from_secs(100);
+
+/// Highest rate: at 400 Gbit/s the smallest packet still takes a nanosecond, so that time moves on.
+const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
+
+/// A rate in bit/s.
+fn checked_rate(rate_bit_per_s: u64) -> Result<u64, String> {
+    if !(1..=MAX_RATE_BIT_PER_S).contains(&rate_bit_per_s) {
+        return Err(format!("rate_bit_per_s: {rate_bit_per_s} bit/s; give 1 to {MAX_RATE_BIT_PER_S}"));
+    }
+    Ok(rate_bit_per_s)
+}
 
 /// A one-way delay.
 fn checked_delay(delay_ns: u64) -> Result<Time, String> {

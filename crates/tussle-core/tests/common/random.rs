@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tussle_core::cc::REGISTRY;
-use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec, LossSpec};
+use tussle_core::path::{Change, DelaySpec, EffectSpec, LinkSpec, LossSpec};
 use tussle_core::queue::{CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
 use tussle_core::{Outcome, Progress, Run, Simulation};
@@ -63,9 +63,33 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
 
 /// A link of one packet a second up to 16 thousand.
 fn link() -> impl Strategy<Value = EffectSpec> {
-    (magnitude(14.0), 0..8 * PACKET_BYTES, delay_ns(), queue()).prop_map(|(rate, odd, delay_ns, queue)| {
-        EffectSpec::Link(LinkSpec { rate_bit_per_s: rate * 8 * PACKET_BYTES + odd, delay_ns, queue })
-    })
+    (rate_bit_per_s(), delay_ns(), queue(), changes()).prop_map(
+        |(rate_bit_per_s, delay_ns, queue, changes)| {
+            EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes })
+        },
+    )
+}
+
+fn rate_bit_per_s() -> impl Strategy<Value = u64> {
+    (magnitude(14.0), 0..8 * PACKET_BYTES).prop_map(|(packets, odd)| packets * 8 * PACKET_BYTES + odd)
+}
+
+/// None, or a few that follow each other within some seconds.
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let what = prop_oneof![
+        rate_bit_per_s().prop_map(|rate| (Some(rate), None)),
+        delay_ns().prop_map(|delay_ns| (None, Some(delay_ns))),
+        (rate_bit_per_s(), delay_ns()).prop_map(|(rate, delay_ns)| (Some(rate), Some(delay_ns))),
+    ];
+    let some = prop::collection::vec((1..2 * NS_PER_S, what), 1..4).prop_map(|changes| {
+        let mut at_ns = 0;
+        let changes = changes.into_iter().map(|(wait_ns, (rate_bit_per_s, delay_ns))| {
+            at_ns += wait_ns;
+            Change { at_ns, rate_bit_per_s, delay_ns }
+        });
+        changes.collect()
+    });
+    prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
 fn effect() -> impl Strategy<Value = EffectSpec> {
@@ -172,7 +196,7 @@ fn clean_way() -> impl Strategy<Value = Vec<EffectSpec>> {
     let link = (6.0..14.0f64, delay_ns()).prop_map(move |(exponent, delay_ns)| {
         let packets_per_s = magnitude_of(exponent);
         let rate_bit_per_s = packets_per_s * 8 * PACKET_BYTES;
-        EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue: endless.clone() })
+        EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue: endless.clone(), changes: Vec::new() })
     });
     let delay = delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns }));
     prop::collection::vec(prop_oneof![link, delay], 1..4)
