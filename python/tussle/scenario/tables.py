@@ -86,8 +86,8 @@ class Reverse(Table):
 class Change(Table):
     """A change of the bottleneck while the run goes on.
 
-    A packet under transmission finishes at the old rate, and a shorter delay lets no packet overtake. Limits in
-    bdp or time stay those of the first rate.
+    A packet under transmission finishes at the old rate, and a shorter delay lets no packet overtake. Limits
+    in bdp or time stay those of the first rate.
     """
 
     at: Axis[PositiveTime]
