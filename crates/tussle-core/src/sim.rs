@@ -10,7 +10,7 @@ use crate::calendar::Calendar;
 use crate::cc::CongestionControl;
 use crate::check::RunError;
 use crate::dice::named_seed;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Flags, Kind, Packet};
 use crate::path::Element;
 use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table};
 use crate::run::{FlowSpec, MAX_WINDOW_PACKETS, ProfileName, Run, Sampling, Switch};
@@ -296,6 +296,9 @@ impl Simulation {
     /// A packet reaches a host: the sender of a flow, or beyond all senders the receiver.
     #[inline]
     fn arrive(&mut self, host: usize, packet: &Packet) {
+        if packet.flags.has(Flags::CORRUPT) {
+            return self.note_corrupt(packet);
+        }
         let before = self.outbox.packets.len();
         if host < self.flows.len() {
             let flow = &mut self.flows[host];
@@ -432,6 +435,16 @@ impl Simulation {
         }
     }
 
+    /// A host drops a packet whose checksum is wrong.
+    #[cold]
+    fn note_corrupt(&mut self, packet: &Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.measures.dropped_packets += u64::from(packet.kind == Kind::Data);
+        if self.run.record.events == Switch::On {
+            self.events.add_corrupt(self.now, packet.number, (packet.flow, &flow.sender));
+        }
+    }
+
     /// Writes down what this instant calls for, and checks the invariants.
     fn record(&mut self) -> Result<(), Violation> {
         let now = self.now;
@@ -507,10 +520,13 @@ impl Simulation {
         for (flow, &held) in self.flows.iter().zip(&held) {
             let name = &self.run.flows[flow.sender.index() as usize].name;
             let sent = flow.sender.counts.sent_packets;
+            let copies: u64 = self.elements.iter().map(|element| element.copies(flow.sender.index())).sum();
             let (received, dropped) = (flow.receiver.received_packets(), flow.measures.dropped_packets);
-            if sent != received + dropped + held {
-                let found =
-                    format!("{name}: sent {sent}, received {received}, dropped {dropped}, in flight {held}");
+            if sent + copies != received + dropped + held {
+                let found = format!(
+                    "{name}: sent {sent} and {copies} copies, \
+                     received {received}, dropped {dropped}, in flight {held}"
+                );
                 return violated("packets are conserved", found);
             }
             if let Err(found) = flow.sender.check() {

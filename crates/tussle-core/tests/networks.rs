@@ -128,18 +128,8 @@ fn check_completion(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
 /// A round trip takes at least the delays on the way. An RTT that is known only from timestamps is cut
 /// down to whole ms.
 fn check_rtt_is_at_least_the_base(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
-    let delays: BTreeMap<_, _> = run
-        .elements
-        .iter()
-        .map(|element| match &element.effect {
-            EffectSpec::Link(LinkSpec { delay_ns, changes, .. }) => {
-                let shortest = changes.iter().filter_map(|change| change.delay_ns).min();
-                (&element.name, shortest.map_or(*delay_ns, |shortest| shortest.min(*delay_ns)))
-            }
-            EffectSpec::Delay(DelaySpec { delay_ns }) => (&element.name, *delay_ns),
-            EffectSpec::Loss(_) => (&element.name, 0),
-        })
-        .collect();
+    let delays: BTreeMap<_, _> =
+        run.elements.iter().map(|element| (&element.name, element.effect.least_delay_ns())).collect();
     for (flow, rtt_min_ms) in run.flows.iter().zip(maybe_quantities(&outcome.flows, "rtt_min_ms")) {
         let base_ns: u64 = flow.forward.iter().chain(&flow.reverse).map(|name| delays[name]).sum();
         let least_ms = std::time::Duration::from_nanos(base_ns).as_secs_f64() * 1e3 - 1.0;

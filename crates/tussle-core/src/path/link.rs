@@ -1,23 +1,15 @@
-//! Link: a queue, a transmitter and a wire.
-//!
-//! When a transmission ends is known when it begins, so nothing has to happen at that instant: the link
-//! catches up with all that ended whenever a packet comes in or goes out. One event a packet serves the
-//! queue, the transmitter and the wire, for every queue discipline, and each dequeue still sees its own time.
-
-use std::collections::VecDeque;
+//! Link: a queue, a transmitter of some rate, and a wire.
 
 use serde::{Deserialize, Serialize};
 
 use super::change::checked_changes;
-use super::{Change, Element, Entry, LinkView, checked_delay, checked_rate};
+use super::transmitter::{NS_BITS, Sent, Transmitter, link};
+use super::{Change, Element, Entry, checked_delay, checked_rate};
 use crate::packet::Packet;
-use crate::queue::{Place, Queue, QueueSpec};
+use crate::queue::{Place, QueueSpec};
 use crate::time::Time;
 
 pub(super) const ENTRY: Entry = Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
-
-/// Nanosecond-bits in a byte-second.
-const NS_BITS: u64 = 8 * 1_000_000_000;
 
 /// The link's settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,87 +30,48 @@ impl Spec {
     pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let rate_bit_per_s = checked_rate(self.rate_bit_per_s)?;
         let changes = checked_changes(&self.changes)?;
-        let place = Place { rate_bit_per_s, seed };
-        Ok(Box::new(Link {
+        let rated = Rated {
             rate_bit_per_s,
             delay: checked_delay(self.delay_ns)?,
-            queue: self.queue.build(place).map_err(|problem| format!("queue.{problem}"))?,
-            transmitting: None,
             remainder: 0,
-            wire: VecDeque::new(),
-            not_before: Time::ZERO,
             next_change: changes.last().map_or(Time::NEVER, Change::at),
             changes,
-            view: LinkView::default(),
-            at: Time::ZERO,
-        }))
+        };
+        link(rated, (&self.queue, Place { rate_bit_per_s, seed }))
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Transmission {
-    start: Time,
-    end: Time,
-    bytes: u64,
-}
-
+/// Transmits at a rate that may change.
 #[derive(Debug)]
-struct Link {
+struct Rated {
     rate_bit_per_s: u64,
     delay: Time,
-    queue: Box<dyn Queue>,
-    transmitting: Option<Transmission>,
     /// What the last transmissions took beyond whole nanoseconds, so that the rate is exact.
     remainder: u64,
-    /// Packets by when they leave the wire; the one being transmitted is the last.
-    wire: VecDeque<(Time, Packet)>,
-    /// When the last packet before the latest change leaves the wire: none overtakes it.
-    not_before: Time,
     /// Changes to come, the next one last.
     changes: Vec<Change>,
     next_change: Time,
-    view: LinkView,
-    /// Up to when `view.backlog_packet_ns` is summed.
-    at: Time,
 }
 
-impl Link {
-    /// Catches up with every transmission that ended by `now`.
+impl Transmitter for Rated {
     #[inline]
-    fn advance(&mut self, now: Time, dropped: &mut Vec<Packet>) {
-        while let Some(Transmission { start, end, bytes }) = self.transmitting
-            && end <= now
-        {
-            self.view.delivered_packets += 1;
-            self.view.delivered_bytes += bytes;
-            self.view.busy_ns += (end - start).ns();
-            self.transmit_next(end, dropped);
-        }
-    }
-
-    /// Begins to transmit what waits.
-    #[inline]
-    fn transmit_next(&mut self, start: Time, dropped: &mut Vec<Packet>) {
-        self.sum_backlog(start);
-        let gone = dropped.len();
-        let next = self.queue.dequeue(start, dropped);
-        self.note_dropped(dropped.len() - gone);
-        let Some(packet) = next else {
-            self.transmitting = None;
-            return;
-        };
-        self.view.backlog_packets -= 1;
+    fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
         if start >= self.next_change {
             self.change(start);
         }
-        let bytes = u64::from(packet.size_bytes);
-        let work = bytes * NS_BITS + self.remainder;
+        let work = u64::from(packet.size_bytes) * NS_BITS + self.remainder;
         self.remainder = work % self.rate_bit_per_s;
         let end = start + Time::from_ns(work / self.rate_bit_per_s);
-        self.transmitting = Some(Transmission { start, end, bytes });
-        self.wire.push_back(((end + self.delay).max(self.not_before), packet));
+        Sent { end, arrival: end + self.delay }
     }
 
+    #[inline]
+    fn after_idle(&mut self) {
+        self.remainder = 0;
+    }
+}
+
+impl Rated {
     /// Makes the changes that are due by `now`.
     #[cold]
     fn change(&mut self, now: Time) {
@@ -132,75 +85,13 @@ impl Link {
             }
         }
         self.next_change = self.changes.last().map_or(Time::NEVER, Change::at);
-        self.not_before = self.wire.back().map_or(now, |(at, _)| *at);
-    }
-
-    #[inline]
-    fn note_dropped(&mut self, packets: usize) {
-        self.view.dropped_packets += packets as u64;
-        self.view.backlog_packets -= packets as u64;
-    }
-
-    /// Sums the backlog that there was since it last changed.
-    #[inline]
-    fn sum_backlog(&mut self, now: Time) {
-        self.view.backlog_packet_ns += u128::from(self.view.backlog_packets) * u128::from((now - self.at).ns());
-        self.at = now;
-    }
-}
-
-impl Element for Link {
-    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.advance(now, dropped);
-        self.sum_backlog(now);
-        self.view.arrived_packets += 1;
-        self.view.backlog_packets += 1;
-        let gone = dropped.len();
-        self.queue.enqueue(packet, now, dropped);
-        self.note_dropped(dropped.len() - gone);
-        if self.transmitting.is_none() {
-            // An idle link has an empty queue: the remainder of its last busy period is over, too.
-            self.remainder = 0;
-            self.transmit_next(now, dropped);
-        }
-        self.view.max_backlog_packets = self.view.max_backlog_packets.max(self.view.backlog_packets);
-        None
-    }
-
-    fn next(&self) -> Time {
-        self.wire.front().map_or(Time::NEVER, |(at, _)| *at)
-    }
-
-    fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.advance(now, dropped);
-        self.wire.pop_front().map(|(_, packet)| packet)
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.iter().for_each(|(_, packet)| visit(packet));
-        self.queue.for_each(visit);
-    }
-
-    fn observe(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<LinkView> {
-        self.advance(now, dropped);
-        self.sum_backlog(now);
-        debug_assert_eq!(self.view.backlog_packets, self.queue.backlog().packets, "the queue keeps what it took");
-        let busy_ns = self.transmitting.as_ref().map_or(0, |transmission| (now - transmission.start).ns());
-        let view = LinkView {
-            backlog_bytes: self.queue.backlog().bytes,
-            marked_packets: self.queue.marked_packets(),
-            busy_ns: self.view.busy_ns + busy_ns,
-            ..self.view
-        };
-        self.view.max_backlog_packets = self.view.backlog_packets;
-        Some(view)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::packet;
     use super::*;
-    use crate::packet::Kind;
     use crate::queue::FifoSpec;
 
     fn link(rate_bit_per_s: u64, delay: Time) -> Box<dyn Element> {
@@ -229,10 +120,6 @@ mod tests {
             left.push(now.ms());
         }
         left
-    }
-
-    fn packet(number: u32) -> Packet {
-        Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
     }
 
     /// 1500 bytes at 12 Mbit/s take 1 ms. Four packets at once: one is transmitted, two wait, one is dropped.

@@ -36,6 +36,12 @@ impl Events {
         *self.packet.last_mut().expect("a row was added") = Some(packet);
     }
 
+    /// A host dropped packet `packet` of a flow, since it was damaged.
+    pub(crate) fn add_corrupt(&mut self, now: Time, packet: u32, of: (u32, &Sender)) {
+        self.add(now, "corrupt", of);
+        *self.packet.last_mut().expect("a row was added") = Some(packet);
+    }
+
     /// Element `element` has another rate or delay from now on.
     pub(crate) fn add_path_change(&mut self, now: Time, element: u32) {
         self.time.push(now);
