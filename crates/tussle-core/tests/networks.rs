@@ -5,11 +5,11 @@ mod common;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec};
+use tussle_core::path::{DelaySpec, EffectSpec};
 use tussle_core::run::{Sampling, Switch};
 use tussle_core::{Outcome, Run};
 
-use common::network::{NS_PER_S, element};
+use common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
 use common::random::{clean_run, outcome, run};
 use common::tables::{counts, labels, maybe_quantities, quantities};
 
@@ -20,10 +20,28 @@ fn rows_by<K: Ord>(keys: Vec<K>) -> BTreeMap<K, Vec<usize>> {
     rows
 }
 
-fn link<'a>(run: &'a Run, name: &str) -> &'a LinkSpec {
-    match run.elements.iter().find(|element| element.name == name).map(|element| &element.effect) {
-        Some(EffectSpec::Link(link)) => link,
-        other => panic!("{name} is no link but {other:?}"),
+fn effect<'a>(run: &'a Run, name: &str) -> &'a EffectSpec {
+    let element = run.elements.iter().find(|element| element.name == name);
+    &element.expect("tables name elements of the run").effect
+}
+
+/// Most bits that a link carries in its first `at_ns`.
+fn most_bits(effect: &EffectSpec, at_ns: u64) -> u128 {
+    let at_rate = |rate: u64| u128::from(rate) * u128::from(at_ns) / u128::from(NS_PER_S);
+    match effect {
+        EffectSpec::Link(link) => at_rate(
+            link.changes
+                .iter()
+                .filter_map(|change| change.rate_bit_per_s)
+                .fold(link.rate_bit_per_s, u64::max),
+        ),
+        EffectSpec::Arq(arq) => at_rate(arq.rate_bit_per_s),
+        EffectSpec::Trace(trace) => {
+            let times = &trace.opportunities_ms;
+            let cycle_ns = u64::from(*times.last().expect("checked")) * NS_PER_MS;
+            u128::from(at_ns / cycle_ns + 1) * times.len() as u128 * 8 * u128::from(PACKET_BYTES)
+        }
+        other => panic!("no link but {other:?}"),
     }
 }
 
@@ -49,11 +67,7 @@ fn check_links_keep_their_rate(run: &Run, outcome: &Outcome) -> Result<(), TestC
         (counts(&outcome.links, "delivered_bytes"), counts(&outcome.links, "delivered_packets"));
     for (row, utilisation) in quantities(&outcome.links, "utilisation").into_iter().enumerate() {
         prop_assert!((0.0..=1.0).contains(&utilisation), "{} is used to {utilisation}", names[row]);
-        let link = link(run, &names[row]);
-        let fastest = link.changes.iter().filter_map(|change| change.rate_bit_per_s).max();
-        let rate = u128::from(link.rate_bit_per_s.max(fastest.unwrap_or(0)));
-        let at_ns = u128::from(nearest_ns(times[row]) + packets[row]);
-        let most_bits = rate * at_ns / u128::from(NS_PER_S);
+        let most_bits = most_bits(effect(run, &names[row]), nearest_ns(times[row]) + packets[row]);
         prop_assert!(u128::from(bytes[row]) * 8 <= most_bits, "{} is faster than its rate", names[row]);
     }
     Ok(())

@@ -33,7 +33,7 @@ impl Spec {
 struct Duplicate {
     chance: Chance,
     dice: Dice,
-    /// Copies, and what came in the same instant after them.
+    /// What came in this instant, and copies.
     wire: Wire,
     /// Copies of data packets, by flow.
     copies: Vec<u64>,
@@ -41,10 +41,7 @@ struct Duplicate {
 
 impl Element for Duplicate {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let waits = !self.wire.is_empty();
-        if waits {
-            self.wire.push(packet, now);
-        }
+        self.wire.push(packet, now);
         if self.dice.happens(self.chance) {
             self.wire.push(packet, now);
             let flow = packet.flow as usize;
@@ -53,7 +50,7 @@ impl Element for Duplicate {
             }
             self.copies[flow] += u64::from(packet.kind == Kind::Data);
         }
-        (!waits).then_some(packet)
+        None
     }
 
     fn next(&self) -> Time {

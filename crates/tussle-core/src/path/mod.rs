@@ -146,7 +146,8 @@ fn checked_chance(name: &str, probability: f64) -> Result<Chance, String> {
 /// A part of a path. Packets leave it in the order of the times that [`Element::next`] tells, so that it
 /// needs one pending event, however many packets are in it. One that holds none defines `accept` alone.
 pub trait Element: Debug + Send {
-    /// A packet comes in. Returned: it goes on at once; else it is held, or went to `dropped`.
+    /// A packet comes in. Returned: it goes on at once, and nothing else changes; else it is held, or went to
+    /// `dropped`.
     fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
 
     /// When the next packet leaves; [`Time::NEVER`] if none is held.

@@ -2,7 +2,11 @@
 
 use proptest::prelude::*;
 use tussle_core::cc::REGISTRY;
-use tussle_core::path::{Change, DelaySpec, EffectSpec, LinkSpec, LossSpec};
+use tussle_core::path::{
+    AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, Draws, DuplicateSpec, EffectSpec,
+    GilbertElliottSpec, HandoverSpec, JitterSpec, LinkSpec, ListSpec, LossSpec, Normal, Order, OutageSpec,
+    Pareto, PeriodicSpec, PolicerSpec, RampSpec, TraceSpec, Uniform, WhileDown,
+};
 use tussle_core::queue::{CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
 use tussle_core::{Outcome, Progress, Run, Simulation};
@@ -92,11 +96,100 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
-fn effect() -> impl Strategy<Value = EffectSpec> {
+pub(crate) fn effect() -> impl Strategy<Value = EffectSpec> {
     prop_oneof![
         4 => link(),
+        1 => trace(),
+        1 => arq(),
         2 => delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns })),
-        1 => (0.0..0.5).prop_map(|probability| EffectSpec::Loss(LossSpec { probability })),
+        2 => delaying(),
+        2 => losing(),
+    ]
+}
+
+/// A recording of one opportunity each second up to one each millisecond.
+fn trace() -> impl Strategy<Value = EffectSpec> {
+    let opportunities_ms = prop::collection::vec(0..1000u32, 1..40).prop_map(|mut opportunities| {
+        opportunities.push(1 + opportunities[0]);
+        opportunities.sort_unstable();
+        opportunities
+    });
+    (opportunities_ms, delay_ns(), queue()).prop_map(|(opportunities_ms, delay_ns, queue)| {
+        EffectSpec::Trace(TraceSpec { opportunities_ms, delay_ns, queue })
+    })
+}
+
+fn arq() -> impl Strategy<Value = EffectSpec> {
+    let errors = (0.0..0.9, prop_oneof![Just(None), (40..2000u32).prop_map(Some)], 1..8u32);
+    (rate_bit_per_s(), delay_ns(), queue(), errors, (delay_ns(), 0..NS_PER_MS)).prop_map(
+        |(rate_bit_per_s, delay_ns, queue, (block_error, block_bytes, attempts), times)| {
+            EffectSpec::Arq(ArqSpec {
+                rate_bit_per_s,
+                delay_ns,
+                queue,
+                block_error,
+                block_bytes,
+                attempts,
+                retry_delay_ns: times.0,
+                overhead_ns: times.1,
+            })
+        },
+    )
+}
+
+/// Times of up to half a second, but for the tails.
+fn draws() -> impl Strategy<Value = Draws> {
+    prop_oneof![
+        delay_ns().prop_map(Draws::ConstantNs),
+        (delay_ns(), delay_ns())
+            .prop_map(|(one, more)| Draws::Uniform(Uniform { least_ns: one, most_ns: one + more })),
+        (delay_ns(), delay_ns())
+            .prop_map(|(mean_ns, deviation_ns)| Draws::Normal(Normal { mean_ns, deviation_ns })),
+        delay_ns().prop_map(Draws::ExponentialNs),
+        (delay_ns(), 1.1..4.0).prop_map(|(least_ns, shape)| Draws::Pareto(Pareto { least_ns, shape })),
+        prop::collection::vec(delay_ns(), 2..6).prop_map(|mut quantiles| {
+            quantiles.sort_unstable();
+            Draws::QuantilesNs(quantiles)
+        }),
+    ]
+}
+
+/// An element that delays packets, or lets them wait.
+fn delaying() -> impl Strategy<Value = EffectSpec> {
+    prop_oneof![
+        (draws(), prop_oneof![Just(Order::Kept), Just(Order::Free)])
+            .prop_map(|(delay, order)| EffectSpec::Jitter(JitterSpec { delay, order })),
+        (0..NS_PER_S, 1..NS_PER_S, delay_ns(), delay_ns()).prop_map(|(begin_ns, span_ns, from, to)| {
+            let end_ns = begin_ns + span_ns;
+            EffectSpec::Ramp(RampSpec { begin_ns, end_ns, from_delay_ns: from, to_delay_ns: to })
+        }),
+        (10 * NS_PER_MS..NS_PER_S, draws(), 0..10 * NS_PER_MS).prop_map(|(every_ns, delay, pause_ns)| {
+            EffectSpec::Handover(HandoverSpec { every_ns, delay, pause_ns })
+        }),
+        (draws(), draws(), prop_oneof![Just(WhileDown::Hold), Just(WhileDown::Drop)])
+            .prop_map(|(up, down, while_down)| EffectSpec::Outage(OutageSpec { up, down, while_down })),
+        (delay_ns(), prop_oneof![Just(None), (1..50u64).prop_map(Some)]).prop_map(
+            |(hold_ns, most_packets)| EffectSpec::Aggregate(AggregateSpec { hold_ns, most_packets })
+        ),
+        (0.0..0.5).prop_map(|probability| EffectSpec::Duplicate(DuplicateSpec { probability })),
+    ]
+}
+
+/// An element that loses packets, or damages them.
+fn losing() -> impl Strategy<Value = EffectSpec> {
+    let part = || 0.0..0.5;
+    prop_oneof![
+        part().prop_map(|probability| EffectSpec::Loss(LossSpec { probability })),
+        (part(), 0.1..1.0, 0.0..0.1, part()).prop_map(|(p, r, loss_good, loss_bad)| {
+            EffectSpec::GilbertElliott(GilbertElliottSpec { p, r, loss_good, loss_bad })
+        }),
+        (2..100u64).prop_map(|every_packets| EffectSpec::Periodic(PeriodicSpec { every_packets })),
+        prop::collection::btree_set(0..200u64, 0..10)
+            .prop_map(|packets| EffectSpec::List(ListSpec { packets: packets.into_iter().collect() })),
+        (rate_bit_per_s(), magnitude(18.0)).prop_map(|(rate_bit_per_s, burst_bytes)| {
+            EffectSpec::Policer(PolicerSpec { rate_bit_per_s, burst_bytes })
+        }),
+        part().prop_map(|probability| EffectSpec::Corrupt(CorruptSpec { probability })),
     ]
 }
 
@@ -175,7 +268,7 @@ fn named_elements(effects: Vec<EffectSpec>) -> Vec<ElementSpec> {
 /// Names the flows. One that no link limits is given a window: without, it would double for ever.
 fn named_flows(flows: Vec<FlowSpec>, effects: &[EffectSpec]) -> Vec<FlowSpec> {
     let links: Vec<_> = (0..effects.len())
-        .filter(|&index| matches!(effects[index], EffectSpec::Link(_)))
+        .filter(|&index| effects[index].is_link())
         .map(|index| format!("element-{index}"))
         .collect();
     let named = flows.into_iter().enumerate().map(|(index, flow)| {
