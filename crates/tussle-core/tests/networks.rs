@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tussle_core::path::{DelaySpec, EffectSpec};
+use tussle_core::path::{ArqSpec, DelaySpec, EffectSpec, LinkSpec};
 use tussle_core::run::{Sampling, Switch};
 use tussle_core::{Outcome, Run};
 
@@ -29,13 +29,10 @@ fn effect<'a>(run: &'a Run, name: &str) -> &'a EffectSpec {
 fn most_bits(effect: &EffectSpec, at_ns: u64) -> u128 {
     let at_rate = |rate: u64| u128::from(rate) * u128::from(at_ns) / u128::from(NS_PER_S);
     match effect {
-        EffectSpec::Link(link) => at_rate(
-            link.changes
-                .iter()
-                .filter_map(|change| change.rate_bit_per_s)
-                .fold(link.rate_bit_per_s, u64::max),
-        ),
-        EffectSpec::Arq(arq) => at_rate(arq.rate_bit_per_s),
+        EffectSpec::Link(LinkSpec { rate_bit_per_s, changes, .. })
+        | EffectSpec::Arq(ArqSpec { rate_bit_per_s, changes, .. }) => {
+            at_rate(changes.iter().filter_map(|change| change.rate_bit_per_s).fold(*rate_bit_per_s, u64::max))
+        }
         EffectSpec::Trace(trace) => {
             let times = &trace.opportunities_ms;
             let cycle_ns = u64::from(*times.last().expect("checked")) * NS_PER_MS;

@@ -146,7 +146,7 @@ FLOWS = Table(
         Column("sent_packets", pl.UInt64, "Data packets sent, retransmissions included"),
         Column("retransmitted_packets", pl.UInt64, "Data packets sent again"),
         Column("lost_packets", pl.UInt64, "Data packets that the sender judged lost"),
-        Column("dropped_packets", pl.UInt64, "Data packets that the network dropped: the truth"),
+        Column("dropped_packets", pl.UInt64, "Data packets that the network dropped or damaged: the truth"),
         Column("timeouts", pl.UInt64, "Times that the retransmission timer expired"),
         Column("spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms"),
         Column("recoveries", pl.UInt64, "Times that fast recovery was entered"),
@@ -225,7 +225,7 @@ EVENTS = Table(
             "kind",
             pl.String,
             "What happened: drop, loss, recovery, timeout, undo, reduction, restart, start, complete, "
-            "path_change…",
+            "path_change, corrupt…",
         ),
         Column("flow", pl.UInt32, "Index of the flow that it happened to", "no single flow"),
         Column("link", pl.String, "Element where it happened, or which changed", "at the sender"),

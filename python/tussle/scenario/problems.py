@@ -14,6 +14,7 @@ _MISSING = {
     "path": "missing; give a [path] with a rate and an rtt",
     "flows": "missing; give each flow in a [[flows]] table",
     "algorithm": 'missing; say which, like algorithm = "cubic"',
+    "kind": 'missing; say which effect, like kind = "jitter"',
     "at": 'missing; say when, like at = "20 s"',
 }
 

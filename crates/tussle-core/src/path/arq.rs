@@ -6,13 +6,14 @@
 //! for the answer that the one before was damaged; meanwhile it transmits other packets, but the receiver
 //! delivers in order, so they wait for this one.
 //!
-//! Source: [RFC 3366, 1.4 and 2](https://www.rfc-editor.org/rfc/rfc3366), which calls this persistent ARQ with
-//! a limit and in-order delivery.
+//! Source: [RFC 3366, 2](https://www.rfc-editor.org/rfc/rfc3366#section-2), which tells perfect, high and low
+//! persistence apart by that limit.
 
 use serde::{Deserialize, Serialize};
 
+use super::link::Rated;
 use super::transmitter::{NS_BITS, Sent, Transmitter, link};
-use super::{Element, Entry, checked_chance, checked_delay, checked_rate};
+use super::{Change, Element, Entry, checked_chance, checked_delay};
 use crate::dice::{Chance, Dice};
 use crate::packet::{Flags, Packet};
 use crate::queue::{Place, QueueSpec};
@@ -47,6 +48,9 @@ pub struct Spec {
     /// What each transmission of a block takes beyond its bits: access to the medium, preambles, answers.
     #[serde(default)]
     pub overhead_ns: u64,
+    /// How rate and delay change, in order of time.
+    #[serde(default)]
+    pub changes: Vec<Change>,
 }
 
 impl Spec {
@@ -57,10 +61,8 @@ impl Spec {
         if self.block_bytes == Some(0) {
             return Err("block_bytes: 0; give at least 1".to_owned());
         }
-        let rate_bit_per_s = checked_rate(self.rate_bit_per_s)?;
         let radio = Radio {
-            rate_bit_per_s,
-            delay: checked_delay(self.delay_ns)?,
+            rated: Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)?,
             error: checked_chance("block_error", self.block_error)?,
             block_bytes: self.block_bytes.unwrap_or(u32::MAX),
             attempts: self.attempts,
@@ -68,14 +70,13 @@ impl Spec {
             overhead: checked_delay(self.overhead_ns).map_err(|_| "overhead_ns: give at most 100 s".to_owned())?,
             dice: Dice::new(seed, ENTRY.name),
         };
-        link(radio, (&self.queue, Place { rate_bit_per_s, seed }))
+        link(radio, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
     }
 }
 
 #[derive(Debug)]
 struct Radio {
-    rate_bit_per_s: u64,
-    delay: Time,
+    rated: Rated,
     error: Chance,
     block_bytes: u32,
     attempts: u32,
@@ -106,6 +107,7 @@ impl Transmitter for Radio {
     const LOSES: bool = true;
 
     fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
+        self.rated.keep_up(start);
         let (mut left_bytes, mut sent_bytes, mut blocks, mut rounds) = (packet.size_bytes, 0, 0, 1);
         while left_bytes > 0 {
             let block_bytes = left_bytes.min(self.block_bytes);
@@ -118,11 +120,11 @@ impl Transmitter for Radio {
                 packet.flags = packet.flags.with(Flags::LOST);
             }
         }
-        let bits_ns = u128::from(sent_bytes) * u128::from(NS_BITS) / u128::from(self.rate_bit_per_s);
+        let bits_ns = u128::from(sent_bytes) * u128::from(NS_BITS) / u128::from(self.rated.rate_bit_per_s);
         let bits = Time::from_ns(u64::try_from(bits_ns).unwrap_or(u64::MAX));
         let end = start + bits + Time::from_ns(blocks.saturating_mul(self.overhead.ns()));
         let repairs = Time::from_ns(u64::from(rounds - 1) * self.retry_delay.ns());
-        Sent { end, arrival: end + repairs + self.delay }
+        Sent { end, arrival: end + repairs + self.rated.delay }
     }
 }
 
@@ -143,6 +145,7 @@ mod tests {
             attempts,
             retry_delay_ns: 0,
             overhead_ns: 0,
+            changes: Vec::new(),
         }
     }
 
@@ -201,6 +204,14 @@ mod tests {
     fn each_transmission_has_its_overhead() {
         let left = at_once(&Spec { overhead_ns: 500_000, ..spec(0.0, 1) }, 4);
         assert_eq!(left.last().unwrap().0, Time::from_ms(6));
+    }
+
+    /// At half the rate from 2 ms on, the third packet and those after it take 2 ms.
+    #[test]
+    fn its_rate_may_change() {
+        let slower = Change { at_ns: 2_000_000, rate_bit_per_s: Some(6_000_000), delay_ns: None };
+        let left = at_once(&Spec { changes: vec![slower], ..spec(0.0, 1) }, 4);
+        assert_eq!(left.last().unwrap().0, Time::from_ms(1 + 1 + 2 + 2));
     }
 
     #[test]

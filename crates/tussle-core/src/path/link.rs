@@ -28,24 +28,16 @@ pub struct Spec {
 
 impl Spec {
     pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        let rate_bit_per_s = checked_rate(self.rate_bit_per_s)?;
-        let changes = checked_changes(&self.changes)?;
-        let rated = Rated {
-            rate_bit_per_s,
-            delay: checked_delay(self.delay_ns)?,
-            remainder: 0,
-            next_change: changes.last().map_or(Time::NEVER, Change::at),
-            changes,
-        };
-        link(rated, (&self.queue, Place { rate_bit_per_s, seed }))
+        let rated = Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)?;
+        link(rated, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
     }
 }
 
 /// Transmits at a rate that may change.
 #[derive(Debug)]
-struct Rated {
-    rate_bit_per_s: u64,
-    delay: Time,
+pub(super) struct Rated {
+    pub(super) rate_bit_per_s: u64,
+    pub(super) delay: Time,
     /// What the last transmissions took beyond whole nanoseconds, so that the rate is exact.
     remainder: u64,
     /// Changes to come, the next one last.
@@ -56,9 +48,7 @@ struct Rated {
 impl Transmitter for Rated {
     #[inline]
     fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
-        if start >= self.next_change {
-            self.change(start);
-        }
+        self.keep_up(start);
         let work = u64::from(packet.size_bytes) * NS_BITS + self.remainder;
         self.remainder = work % self.rate_bit_per_s;
         let end = start + Time::from_ns(work / self.rate_bit_per_s);
@@ -72,7 +62,26 @@ impl Transmitter for Rated {
 }
 
 impl Rated {
-    /// Makes the changes that are due by `now`.
+    /// With that rate in bit/s and that delay in ns at first.
+    pub(super) fn new((rate_bit_per_s, delay_ns): (u64, u64), changes: &[Change]) -> Result<Rated, String> {
+        let changes = checked_changes(changes)?;
+        Ok(Rated {
+            rate_bit_per_s: checked_rate(rate_bit_per_s)?,
+            delay: checked_delay(delay_ns)?,
+            remainder: 0,
+            next_change: changes.last().map_or(Time::NEVER, Change::at),
+            changes,
+        })
+    }
+
+    /// Makes the changes that are due by `now`, if there are any.
+    #[inline]
+    pub(super) fn keep_up(&mut self, now: Time) {
+        if now >= self.next_change {
+            self.change(now);
+        }
+    }
+
     #[cold]
     fn change(&mut self, now: Time) {
         while let Some(change) = self.changes.pop_if(|change| change.at() <= now) {

@@ -70,6 +70,7 @@ impl EffectSpec {
     pub(crate) fn changes(&self) -> &[Change] {
         match self {
             EffectSpec::Link(link) => &link.changes,
+            EffectSpec::Arq(arq) => &arq.changes,
             _ => &[],
         }
     }
@@ -77,11 +78,9 @@ impl EffectSpec {
     /// The shortest delay that every packet has that is not lost.
     pub fn least_delay_ns(&self) -> u64 {
         match self {
-            EffectSpec::Link(link) => {
-                link.changes.iter().filter_map(|change| change.delay_ns).fold(link.delay_ns, u64::min)
-            }
+            EffectSpec::Link(link) => shortest(link.delay_ns, &link.changes),
+            EffectSpec::Arq(arq) => shortest(arq.delay_ns, &arq.changes),
             EffectSpec::Trace(trace) => trace.delay_ns,
-            EffectSpec::Arq(arq) => arq.delay_ns,
             EffectSpec::Delay(delay) => delay.delay_ns,
             EffectSpec::Jitter(jitter) => jitter.delay.least_ns(),
             EffectSpec::Ramp(ramp) => ramp.from_delay_ns.min(ramp.to_delay_ns),
@@ -114,6 +113,11 @@ pub use periodic::Spec as PeriodicSpec;
 pub use policer::Spec as PolicerSpec;
 pub use ramp::Spec as RampSpec;
 pub use trace::Spec as TraceSpec;
+
+/// The shortest delay of a link.
+fn shortest(first_ns: u64, changes: &[Change]) -> u64 {
+    changes.iter().filter_map(|change| change.delay_ns).fold(first_ns, u64::min)
+}
 
 /// Longest one-way delay of an element: beyond it no retransmission timeout would be right.
 const MAX_DELAY: Time = Time::from_secs(100);

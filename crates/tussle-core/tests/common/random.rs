@@ -121,8 +121,11 @@ fn trace() -> impl Strategy<Value = EffectSpec> {
 
 fn arq() -> impl Strategy<Value = EffectSpec> {
     let errors = (0.0..0.9, prop_oneof![Just(None), (40..2000u32).prop_map(Some)], 1..8u32);
-    (rate_bit_per_s(), delay_ns(), queue(), errors, (delay_ns(), 0..NS_PER_MS)).prop_map(
-        |(rate_bit_per_s, delay_ns, queue, (block_error, block_bytes, attempts), times)| {
+    (link(), errors, delay_ns(), 0..NS_PER_MS).prop_map(
+        |(link, (block_error, block_bytes, attempts), retry_delay_ns, overhead_ns)| {
+            let EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes }) = link else {
+                unreachable!("a link is a link")
+            };
             EffectSpec::Arq(ArqSpec {
                 rate_bit_per_s,
                 delay_ns,
@@ -130,8 +133,9 @@ fn arq() -> impl Strategy<Value = EffectSpec> {
                 block_error,
                 block_bytes,
                 attempts,
-                retry_delay_ns: times.0,
-                overhead_ns: times.1,
+                retry_delay_ns,
+                overhead_ns,
+                changes,
             })
         },
     )
