@@ -137,6 +137,18 @@ def test_a_radio_link_takes_its_errors_and_those_of_the_profile_it_does_not_name
     assert back[0]["kind"] == "link"
 
 
+def test_wifi_takes_its_stations_and_its_signal_and_the_rate_is_the_highest():
+    wifi = {"stations": [3, 9], "signal_dbm": -76}
+    made = scenario(path__rate="54 Mbit/s", path__wifi=wifi)
+    assert made.axes() == {"path.wifi.stations": (3, 9)}
+    there = [point.resolve(seed=1)["elements"][0] for point in made.points()]
+    assert [(each["kind"], each["stations"], each["signal_dbm"]) for each in there] == [
+        ("wifi", 3, -76),
+        ("wifi", 9, -76),
+    ]
+    assert {each["rate_bit_per_s"] for each in there} == {54_000_000}
+
+
 def test_a_recording_beside_the_scenario_goes_into_the_run(tmp_path: Path):
     """3 x 12 000 bit each 10 ms: 3.6 Mbit/s, and 1 bdp of 40 ms is 12 packets."""
     (tmp_path / "lte.trace").write_text("1\n5\n10\n")
@@ -200,8 +212,8 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
             "scenario, path.effects.0.delay: a setting of jitter and handover; periodic takes every_packets",
         ),
         (
-            {"path__effects": [{"kind": "jitter", "delay": "norml(1 ms, 1 ms)"}]},
-            'scenario, path.effects.0.delay: unknown distribution "norml"; did you mean "normal"?',
+            {"path__effects": [{"kind": "jitter", "delay": "uniforme(1 ms, 1 ms)"}]},
+            'scenario, path.effects.0.delay: unknown distribution "uniforme"; did you mean "uniform"?',
         ),
         (
             {"path__effects": [{"kind": "jitter", "delay": "normal(1 ms)"}]},
@@ -231,6 +243,23 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
         (
             {"path__rate": None, "path__trace": "none.trace"},
             'scenario, path.trace: there is no file "none.trace"; name one in mahimahi\'s format',
+        ),
+        (
+            {"path__rate": "5 Mbit/s", "path__wifi": {}},
+            "scenario, path.rate: 5 Mbit/s is below any of WiFi; give 6 Mbit/s to 54 Mbit/s",
+        ),
+        (
+            {"path__wifi": {}, "path__radio": {}},
+            "scenario, path.wifi: a bottleneck is one of wifi, trace and radio; give one of them",
+        ),
+        (
+            {"path__wifi": {}, "path__changes": [{"at": "1 s", "rtt": "1 ms"}]},
+            "scenario, path.changes.0: wifi does not change; give the path a rate instead, "
+            "in both directions",
+        ),
+        (
+            {"path__wifi": {"signal_dbm": 5}},
+            "scenario, path.wifi.signal_dbm: 5; give -100 to 0",
         ),
         (
             {"path__radio": {"attempts": 0}},

@@ -22,6 +22,7 @@ from tussle.figures import REGISTRY as FIGURES
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
 from tussle.scenario import Scenario, ready_scenarios
+from tussle.scenario.effects import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -234,6 +235,20 @@ def _queues() -> str:
     return _page("Queues", "What `queue.kind` in a scenario may name.", _table(["queue", "", "source"], rows))
 
 
+def _effects() -> str:
+    rows = [
+        (f"`{name}`", each["idea"], ", ".join(f"`{setting}`" for setting in SETTINGS.get(name, {})))
+        for name, each in catalog().effects.items()
+    ]
+    return _page(
+        "Effects",
+        "What paths are made of. Those with settings are what `kind` in `[[path.effects]]` of a scenario may "
+        "name; for the others stand `rate` (`link`), `trace`, `radio` (`arq`), `wifi`, `access.delay` "
+        "(`delay`) and `loss`. [Paths](../explanation/paths.md) tells what they model.",
+        _table(["effect", "", "settings"], rows),
+    )
+
+
 def _profiles() -> str:
     blocks = []
     for profile in profiles().values():
@@ -338,6 +353,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "algorithms.md": _algorithms,
     "own-algorithms.md": _own_algorithms,
     "queues.md": _queues,
+    "effects.md": _effects,
     "deviations.md": _deviations,
     "metrics.md": _metrics,
     "figures.md": _figures,

@@ -33,6 +33,7 @@ fn most_bits(effect: &EffectSpec, at_ns: u64) -> u128 {
         | EffectSpec::Arq(ArqSpec { rate_bit_per_s, changes, .. }) => {
             at_rate(changes.iter().filter_map(|change| change.rate_bit_per_s).fold(*rate_bit_per_s, u64::max))
         }
+        EffectSpec::Wifi(wifi) => at_rate(wifi.rate_bit_per_s),
         EffectSpec::Trace(trace) => {
             let times = &trace.opportunities_ms;
             let cycle_ns = u64::from(*times.last().expect("checked")) * NS_PER_MS;

@@ -16,7 +16,7 @@ from tussle.profiles import profiles
 from tussle.scenario.draws import EXAMPLE, draws
 from tussle.scenario.traces import TraceError, read_trace
 
-_OF_THE_PATH = ("link", "trace", "arq", "delay", "loss")
+_OF_THE_PATH = ("link", "trace", "arq", "wifi", "delay", "loss")
 """Elements that keys of the path stand for; the others are effects."""
 _MOST_I64 = 2**63 - 1
 """TOML's integers end here."""
@@ -156,6 +156,9 @@ Period = Annotated[
     int, _whole(2, 1_000_000_000), Field(json_schema_extra={"minimum": 2, "maximum": 1_000_000_000})
 ]
 Attempts = Annotated[int, _whole(1, 1000), Field(json_schema_extra={"minimum": 1, "maximum": 1000})]
+Stations = Annotated[int, _whole(0, 1000), Field(json_schema_extra={"minimum": 0, "maximum": 1000})]
+Signal = Annotated[int, _whole(-100, 0), Field(json_schema_extra={"minimum": -100, "maximum": 0})]
+Fading = Annotated[int, _whole(0, 30), Field(json_schema_extra={"minimum": 0, "maximum": 30})]
 ParameterValue = Annotated[int, _whole(-_MOST_I64, _MOST_I64)]
 
 

@@ -18,6 +18,8 @@ HEADER_BYTES = 52
 """IPv4 and TCP with timestamps: what a full packet has beside its payload."""
 _DEFAULTS = {"loss": "0 %", "queue": QUEUE_DEFAULTS, "reverse": {"loss": "0 %"}}
 
+_LEAST_WIFI_BIT_PER_S = 6_000_000
+
 Element = dict[str, Any]
 
 
@@ -99,6 +101,14 @@ def _direction_problems(direction: Path | Reverse) -> Iterator[Problem]:
         yield Problem("trace", "a trace says how fast the link is; give either a trace or a rate")
     elif direction.trace is not None and direction.radio is not None:
         yield Problem("radio", "a trace has the errors of its radio in it; give either a trace or a radio")
+    elif direction.wifi is not None and (direction.trace is not None or direction.radio is not None):
+        yield Problem("wifi", "a bottleneck is one of wifi, trace and radio; give one of them")
+    elif direction.wifi is not None and direction.rate is not None and _below_wifi(direction.rate):
+        yield Problem("rate", f"{direction.rate} is below any of WiFi; give 6 Mbit/s to 54 Mbit/s")
+
+
+def _below_wifi(rate: object) -> bool:
+    return units.rate(rate) < _LEAST_WIFI_BIT_PER_S
 
 
 def change_problems(path: Path, duration: object) -> Iterator[Problem]:
@@ -108,8 +118,15 @@ def change_problems(path: Path, duration: object) -> Iterator[Problem]:
         where = f"path.changes.{index}"
         if change.rate is change.rtt is change.reverse_rate is None:
             yield Problem(where, "nothing changes; give a rate, an rtt or both")
-        if path.trace is not None or path.reverse.trace is not None:
-            yield Problem(where, "a trace does not change; give the path a rate instead, in both directions")
+        for direction in (path, path.reverse):
+            kind = (
+                "a trace" if direction.trace is not None else "wifi" if direction.wifi is not None else None
+            )
+            if kind:
+                yield Problem(
+                    where, f"{kind} does not change; give the path a rate instead, in both directions"
+                )
+                break
         if before is not None and units.time(change.at) <= units.time(before):
             yield Problem(f"{where}.at", f"{change.at} is not after the change before it at {before}")
         elif units.time(change.at) >= units.time(duration):
@@ -143,6 +160,7 @@ def _bottleneck(direction: Path | Reverse, link: Link) -> Element:
             "opportunities_ms": read_trace(str(direction.trace)).opportunities_ms,
         } | queue
     radio = _radio(direction.radio) if direction.radio else {"kind": "link"}
+    radio = {"kind": "wifi", **direction.wifi.model_dump()} if direction.wifi else radio
     return radio | {"rate_bit_per_s": units.rate(direction.rate)} | queue
 
 

@@ -17,6 +17,7 @@ from tussle.scenario.fields import (
     Delay,
     Drawn,
     EffectKind,
+    Fading,
     FlowName,
     Fraction,
     Interval,
@@ -34,7 +35,9 @@ from tussle.scenario.fields import (
     RoundTrip,
     Samples,
     Segment,
+    Signal,
     Size,
+    Stations,
     Switch,
     Threshold,
     Time,
@@ -158,8 +161,20 @@ class Radio(Table):
     """What each transmission takes beyond its bits."""
 
 
+class Wifi(Table):
+    """Stations that share the medium of 802.11g, and the signal. The path's rate is the highest one."""
+
+    stations: Axis[Stations] = 0
+    """Other stations, each of which always has a full packet to send at 54 Mbit/s."""
+    signal_dbm: Axis[Signal] = -50
+    """Mean received signal. The highest rate that it is strong enough for is used: 54 Mbit/s from -65 dBm on,
+    18 from -77, 6 from -82."""
+    fading_db: Axis[Fading] = 0
+    """Standard deviation of the signal, which is drawn anew each 100 ms; the rate follows it as late."""
+
+
 class Reverse(Table):
-    """The way back, for the acknowledgements. Without it: as the way there, but with no loss or effects."""
+    """The way back, for the acknowledgements. Without it: as there, but with no errors or effects."""
 
     rate: Axis[Rate] | None = None
     """Rate of the bottleneck on the way back. Default: as on the way there."""
@@ -169,6 +184,8 @@ class Reverse(Table):
     """Fraction of packets lost at random on the way back. Default: 0."""
     radio: Radio | None = None
     """Radio errors on the way back. Default: none."""
+    wifi: Wifi | None = None
+    """The medium, if the way back is WiFi. Default: it is not."""
     effects: tuple[Effect, ...] | None = None
     """What else happens to packets on the way back. Default: the profile's."""
     queue: Queue = Queue()
@@ -212,6 +229,8 @@ class Path(Table):
     """Fraction of packets lost at random before the bottleneck, each independently. Default: 0."""
     radio: Radio | None = None
     """Radio errors at the bottleneck. Default: the profile's, or none."""
+    wifi: Wifi | None = None
+    """The medium, if the bottleneck is WiFi. Default: the profile's, or it is not."""
     queue: Queue = Queue()
     """The queue at the bottleneck."""
     effects: tuple[Effect, ...] | None = None

@@ -147,7 +147,7 @@ fn above_zero(bits: u64) -> f64 {
 
 /// Mean 0, deviation 1. Source: G. Marsaglia and T. A. Bray, "A Convenient Method for Generating Normal
 /// Variables", SIAM Review 6(3), 1964 (the polar method).
-fn standard_normal(dice: &mut Dice) -> f64 {
+pub(super) fn standard_normal(dice: &mut Dice) -> f64 {
     loop {
         let (x, y) = (2.0 * above_zero(bits(dice)) - 1.0, 2.0 * above_zero(bits(dice)) - 1.0);
         let square = x * x + y * y;

@@ -45,6 +45,7 @@ effects! {
     Link: link,
     Trace: trace,
     Arq: arq,
+    Wifi: wifi,
     Delay: delay,
     Jitter: jitter,
     Ramp: ramp,
@@ -81,6 +82,7 @@ impl EffectSpec {
             EffectSpec::Link(link) => shortest(link.delay_ns, &link.changes),
             EffectSpec::Arq(arq) => shortest(arq.delay_ns, &arq.changes),
             EffectSpec::Trace(trace) => trace.delay_ns,
+            EffectSpec::Wifi(wifi) => wifi.delay_ns,
             EffectSpec::Delay(delay) => delay.delay_ns,
             EffectSpec::Jitter(jitter) => jitter.delay.least_ns(),
             EffectSpec::Ramp(ramp) => ramp.from_delay_ns.min(ramp.to_delay_ns),
@@ -91,7 +93,7 @@ impl EffectSpec {
 
     /// Whether packets wait in front of a transmitter, which takes time for each.
     pub fn is_link(&self) -> bool {
-        matches!(self, EffectSpec::Link(_) | EffectSpec::Trace(_) | EffectSpec::Arq(_))
+        matches!(self, EffectSpec::Link(_) | EffectSpec::Trace(_) | EffectSpec::Arq(_) | EffectSpec::Wifi(_))
     }
 }
 
@@ -113,6 +115,7 @@ pub use periodic::Spec as PeriodicSpec;
 pub use policer::Spec as PolicerSpec;
 pub use ramp::Spec as RampSpec;
 pub use trace::Spec as TraceSpec;
+pub use wifi::Spec as WifiSpec;
 
 /// The shortest delay of a link.
 fn shortest(first_ns: u64, changes: &[Change]) -> u64 {

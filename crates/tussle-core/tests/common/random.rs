@@ -5,7 +5,7 @@ use tussle_core::cc::REGISTRY;
 use tussle_core::path::{
     AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, Draws, DuplicateSpec, EffectSpec,
     GilbertElliottSpec, HandoverSpec, JitterSpec, LinkSpec, ListSpec, LossSpec, Normal, Order, OutageSpec,
-    Pareto, PeriodicSpec, PolicerSpec, RampSpec, TraceSpec, Uniform, WhileDown,
+    Pareto, PeriodicSpec, PolicerSpec, RampSpec, TraceSpec, Uniform, WhileDown, WifiSpec,
 };
 use tussle_core::queue::{CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
@@ -101,6 +101,7 @@ pub(crate) fn effect() -> impl Strategy<Value = EffectSpec> {
         4 => link(),
         1 => trace(),
         1 => arq(),
+        1 => wifi(),
         2 => delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns })),
         2 => delaying(),
         2 => losing(),
@@ -136,6 +137,22 @@ fn arq() -> impl Strategy<Value = EffectSpec> {
                 retry_delay_ns,
                 overhead_ns,
                 changes,
+            })
+        },
+    )
+}
+
+fn wifi() -> impl Strategy<Value = EffectSpec> {
+    (delay_ns(), queue(), 0..20u32, -90.0..-40.0, 0.0..10.0).prop_map(
+        |(delay_ns, queue, stations, signal_dbm, fading_db)| {
+            EffectSpec::Wifi(WifiSpec {
+                rate_bit_per_s: 54_000_000,
+                delay_ns,
+                queue,
+                stations,
+                signal_dbm,
+                fading_db,
+                fading_every_ns: 100 * NS_PER_MS,
             })
         },
     )
