@@ -95,11 +95,12 @@ def test_no_function_of_the_simulator_takes_a_boolean():
     [
         (catalog().algorithms, CORE / "cc"),
         (catalog().queues, CORE / "queue"),
+        (catalog().effects, CORE / "path"),
         (METRICS, CODE / "tussle" / "metrics"),
         (FIGURES, CODE / "tussle" / "figures"),
         ([engines.engine(name).name for name in engines.names()], CODE / "tussle" / "engines"),
     ],
-    ids=["algorithms", "queues", "metrics", "figures", "engines"],
+    ids=["algorithms", "queues", "effects", "metrics", "figures", "engines"],
 )
 def test_what_has_a_name_has_a_file_of_that_name(names, folder):
     files = {file.stem for file in folder.iterdir()}

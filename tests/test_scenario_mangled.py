@@ -28,6 +28,25 @@ WHOLE = {
         "rate": "100 Mbit/s",
         "rtt": "40 ms",
         "loss": "0.01 %",
+        "changes": [
+            {"at": "2 s", "rate": "50 Mbit/s", "reverse_rate": "1 Mbit/s"},
+            {"at": "3 s", "rtt": "9 ms"},
+        ],
+        "radio": {
+            "block_error": "1 %",
+            "block": "500 B",
+            "attempts": 3,
+            "retry_delay": "8 ms",
+            "overhead": 0,
+        },
+        "effects": [
+            {"kind": "jitter", "delay": "normal(5 ms, 2 ms)", "order": "free", "place": "before"},
+            {"kind": "ramp", "begin": "1 s", "end": "2 s", "from": "0 ms", "to": "5 ms"},
+            {"kind": "handover", "every": "15 s", "delay": "uniform(0 ms, 9 ms)", "pause": "1 ms"},
+            {"kind": "outage", "up": "exponential(9 s)", "down": "pareto(1 ms, 2)", "while_down": "hold"},
+            {"kind": "policer", "rate": "9 Mbit/s", "burst": "90 kB"},
+            {"kind": "gilbert_elliott", "p": "1 %", "r": "9 %", "loss_good": 0, "loss_bad": "50 %"},
+        ],
         "queue": {
             "kind": ["fifo", "threshold", "codel"],
             "limit": ["1 bdp", "300 kB", "100 packets", "40 ms"],
@@ -39,6 +58,12 @@ WHOLE = {
         "reverse": {
             "rate": "1 Mbit/s",
             "loss": 0,
+            "effects": [
+                {"kind": "aggregate", "hold": "1 ms", "most_packets": 9},
+                {"kind": "periodic", "every_packets": 9},
+                {"kind": "list", "packets": "1, 3-5"},
+                {"kind": ["corrupt", "duplicate"], "probability": "1 %"},
+            ],
             "queue": {
                 "kind": "red",
                 "limit": "1 bdp",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tussle.errors import TussleError
+from tussle.profiles import profiles
 from tussle.scenario import Scenario
 from written import scenario
 
@@ -51,7 +52,8 @@ def mistake(changes: dict[str, Any]) -> str:
         ),
         (
             {"path__rate": None},
-            'scenario, path.rate: missing; give one like "100 Mbit/s", or a profile (dsl, lan, wan)',
+            'scenario, path.rate: missing; give one like "100 Mbit/s", or a profile '
+            f"({', '.join(profiles())})",
         ),
         ({"path__queue__limit": "0 packets"}, "scenario, path.queue.limit: 0 packets; give at least 1"),
         (

@@ -22,6 +22,7 @@ from tussle.figures import REGISTRY as FIGURES
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
 from tussle.scenario import Scenario, ready_scenarios
+from tussle.scenario.effects import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -127,7 +128,7 @@ def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
         single, is_list = _single(field)
         below = f"{key.strip('[]')}.{name}".lstrip(".")
         if "$ref" in single:
-            header = f"[[{below}]]" if field.get("type") == "array" else f"[{below}]"
+            header = f"[[{below}]]" if _is_list_of_tables(field) else f"[{below}]"
             inner.append((header, root["$defs"][single["$ref"].rpartition("/")[2]], field["description"]))
         else:
             values = "yes" if is_list else ""
@@ -149,11 +150,19 @@ def _is_shared(table: Schema) -> bool:
     return json.dumps(Scenario.model_json_schema()).count(f'"#/$defs/{table["title"]}"') > 1
 
 
+def _alternatives(field: Schema) -> list[Schema]:
+    return [each for each in field.get("anyOf", [field]) if each.get("type") != "null"]
+
+
+def _is_list_of_tables(field: Schema) -> bool:
+    return _alternatives(field)[0].get("type") == "array"
+
+
 def _single(field: Schema) -> tuple[Schema, bool]:
     """Return the schema of one value, and whether a list of such may stand in its place."""
-    alternatives = [each for each in field.get("anyOf", [field]) if each.get("type") != "null"]
-    if field.get("type") == "array":
-        return field["items"], False
+    alternatives = _alternatives(field)
+    if alternatives[0].get("type") == "array":
+        return alternatives[0]["items"], False
     is_list = any(each.get("type") == "array" for each in alternatives)
     return alternatives[0], is_list
 
@@ -226,6 +235,20 @@ def _queues() -> str:
     return _page("Queues", "What `queue.kind` in a scenario may name.", _table(["queue", "", "source"], rows))
 
 
+def _effects() -> str:
+    rows = [
+        (f"`{name}`", each["idea"], ", ".join(f"`{setting}`" for setting in SETTINGS.get(name, {})))
+        for name, each in catalog().effects.items()
+    ]
+    return _page(
+        "Effects",
+        "What paths are made of. Those with settings are what `kind` in `[[path.effects]]` of a scenario may "
+        "name; for the others stand `rate` (`link`), `trace`, `radio` (`arq`), `wifi`, `access.delay` "
+        "(`delay`) and `loss`. [Paths](../explanation/paths.md) tells what they model.",
+        _table(["effect", "", "settings"], rows),
+    )
+
+
 def _profiles() -> str:
     blocks = []
     for profile in profiles().values():
@@ -296,12 +319,12 @@ def _run() -> str:
     files = [sources / "run.rs", *sorted(sources.glob("path/*.rs")), *sorted(sources.glob("queue/*.rs"))]
     blocks = []
     for file in files:
-        kind = "" if file.stem == "run" else f'`kind = "{file.stem}"`, in {file.parent.name}/{file.name}'
+        kind = f'`kind = "{file.stem}"`, in {file.parent.name}/{file.name}'
         for declared in rust_types.serialized(file.read_text("utf-8")):
             rows = [
                 (f"`{name}`", f"`{type_}`" if type_ else "", about) for name, type_, about in declared.parts
             ]
-            title = f"## {kind}" if kind else f"## {declared.name}"
+            title = f"## {kind}" if declared.name == "Spec" else f"## {declared.name}"
             blocks += [title, declared.about, _table(["", "type", ""], rows)]
     return _page(
         "Runs",
@@ -330,6 +353,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "algorithms.md": _algorithms,
     "own-algorithms.md": _own_algorithms,
     "queues.md": _queues,
+    "effects.md": _effects,
     "deviations.md": _deviations,
     "metrics.md": _metrics,
     "figures.md": _figures,

@@ -1,4 +1,4 @@
-"""What has a name: algorithms and queues, as its core declares them, and groups of algorithms."""
+"""What has a name: algorithms, queues and effects, as its core declares them, and groups of algorithms."""
 
 import json
 from collections.abc import Iterable
@@ -17,13 +17,15 @@ class Catalog:
     """Each with name, idea, source, agrees_with, parameters (name, default, min, max, meaning)."""
     queues: dict[str, dict[str, Any]]
     """Each with name, idea, source."""
+    effects: dict[str, dict[str, Any]]
+    """The elements of paths, each with name, idea."""
 
 
 @cache
 def catalog() -> Catalog:
     """Return the catalogue; it is fixed when the core is built."""
     registries = json.loads(_core.catalog())
-    return Catalog(_by_name(registries["algorithms"]), _by_name(registries["queues"]))
+    return Catalog(**{name: _by_name(entries) for name, entries in registries.items()})
 
 
 @dataclass(frozen=True)

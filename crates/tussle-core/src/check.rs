@@ -112,10 +112,8 @@ impl Run {
                 return fail(side, format!("no element is called {unknown}"));
             }
         }
-        let takes_time = |name: &String| match elements.get(name.as_str()) {
-            Some(EffectSpec::Link(_)) => true,
-            Some(EffectSpec::Delay(delay)) => delay.delay_ns > 0,
-            Some(EffectSpec::Loss(_)) | None => false,
+        let takes_time = |name: &String| {
+            elements.get(name.as_str()).is_some_and(|effect| effect.is_link() || effect.least_delay_ns() > 0)
         };
         if !flow.forward.iter().chain(&flow.reverse).any(takes_time) {
             return fail("forward", "a round trip takes no time; give the path a delay or a link".to_owned());

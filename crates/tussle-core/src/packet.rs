@@ -96,7 +96,7 @@ pub enum Ecn {
     Ce,
 }
 
-/// TCP flags that the simulation needs, beside those that [`Kind`] implies.
+/// TCP flags that the simulation needs, beside those that [`Kind`] implies, and what became of the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
@@ -109,6 +109,11 @@ impl Flags {
     pub const CWR: Flags = Flags(2);
     /// The last packet of the flow.
     pub const FIN: Flags = Flags(4);
+
+    /// Damaged on its way: the receiver drops it.
+    pub const CORRUPT: Flags = Flags(8);
+    /// Given up by its link: it is dropped where that ends.
+    pub(crate) const LOST: Flags = Flags(16);
 
     /// Whether all of `flags` are set.
     pub const fn has(self, flags: Flags) -> bool {
@@ -143,7 +148,7 @@ pub struct Packet {
     pub kind: Kind,
     /// Its ECN bits.
     pub ecn: Ecn,
-    /// Its TCP flags.
+    /// Its flags.
     pub flags: Flags,
     /// What arrived beyond `number`. ACKs only.
     pub sacks: Sacks,

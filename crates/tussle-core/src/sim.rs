@@ -10,7 +10,7 @@ use crate::calendar::Calendar;
 use crate::cc::CongestionControl;
 use crate::check::RunError;
 use crate::dice::named_seed;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Flags, Kind, Packet};
 use crate::path::Element;
 use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table};
 use crate::run::{FlowSpec, MAX_WINDOW_PACKETS, ProfileName, Run, Sampling, Switch};
@@ -97,6 +97,8 @@ pub struct Simulation {
     samples: Samples,
     links: Links,
     events: Events,
+    /// When links change, and which, the next one last.
+    changes: Vec<(Time, u32)>,
     steady: (Time, Time),
     end: Time,
     progress: Progress,
@@ -167,6 +169,7 @@ impl Simulation {
             samples: Samples::default(),
             links: Links::default(),
             events: Events::default(),
+            changes: recorded_changes(run),
             steady: (Time::from_ns(run.steady.from_ns), Time::from_ns(run.steady.to_ns)),
             end: Time::from_ns(run.duration_ns),
             progress: Progress::Going,
@@ -293,6 +296,9 @@ impl Simulation {
     /// A packet reaches a host: the sender of a flow, or beyond all senders the receiver.
     #[inline]
     fn arrive(&mut self, host: usize, packet: &Packet) {
+        if packet.flags.has(Flags::CORRUPT) {
+            return self.note_corrupt(packet);
+        }
         let before = self.outbox.packets.len();
         if host < self.flows.len() {
             let flow = &mut self.flows[host];
@@ -429,11 +435,27 @@ impl Simulation {
         }
     }
 
+    /// A host drops a packet whose checksum is wrong.
+    #[cold]
+    fn note_corrupt(&mut self, packet: &Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.measures.dropped_packets += u64::from(packet.kind == Kind::Data);
+        if self.run.record.events == Switch::On {
+            self.events.add_corrupt(self.now, packet.number, (packet.flow, &flow.sender));
+        }
+    }
+
     /// Writes down what this instant calls for, and checks the invariants.
     fn record(&mut self) -> Result<(), Violation> {
         let now = self.now;
         let at_edge = [self.steady.0, self.steady.1, self.end].contains(&now);
-        let sampled = matches!(self.run.record.sampling, Sampling::EveryNs(_));
+        let sampled = match self.run.record.sampling {
+            Sampling::EveryNs(every) => now.ns().is_multiple_of(every),
+            Sampling::Off | Sampling::Change => false,
+        };
+        while let Some((_, element)) = self.changes.pop_if(|(at, _)| *at <= now) {
+            self.events.add_path_change(now, element);
+        }
         if at_edge || sampled {
             self.record_links();
         }
@@ -483,7 +505,8 @@ impl Simulation {
             Sampling::EveryNs(every) => Some(Time::from_ns((self.now.ns() / every + 1) * every)),
             Sampling::Off | Sampling::Change => None,
         };
-        edges.chain(tick).min().unwrap_or(Time::NEVER)
+        let change = self.changes.last().map(|(at, _)| *at);
+        edges.chain(tick).chain(change).min().unwrap_or(Time::NEVER)
     }
 
     /// Every packet is somewhere, and the sender's sums agree with its scoreboard.
@@ -497,10 +520,13 @@ impl Simulation {
         for (flow, &held) in self.flows.iter().zip(&held) {
             let name = &self.run.flows[flow.sender.index() as usize].name;
             let sent = flow.sender.counts.sent_packets;
+            let copies: u64 = self.elements.iter().map(|element| element.copies(flow.sender.index())).sum();
             let (received, dropped) = (flow.receiver.received_packets(), flow.measures.dropped_packets);
-            if sent != received + dropped + held {
-                let found =
-                    format!("{name}: sent {sent}, received {received}, dropped {dropped}, in flight {held}");
+            if sent + copies != received + dropped + held {
+                let found = format!(
+                    "{name}: sent {sent} and {copies} copies, \
+                     received {received}, dropped {dropped}, in flight {held}"
+                );
                 return violated("packets are conserved", found);
             }
             if let Err(found) = flow.sender.check() {
@@ -516,6 +542,19 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+/// When links change, and which, the latest first; none if no events are written down.
+fn recorded_changes(run: &Run) -> Vec<(Time, u32)> {
+    if run.record.events == Switch::Off {
+        return Vec::new();
+    }
+    let mut changes: Vec<_> = (0..)
+        .zip(&run.elements)
+        .flat_map(|(index, element)| element.effect.changes().iter().map(move |change| (change.at(), index)))
+        .collect();
+    changes.sort_unstable_by(|one, other| other.cmp(one));
+    changes
 }
 
 fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {

@@ -71,7 +71,8 @@ fn packets_per_rtt(algorithm: &str, probability: f64) -> f64 {
         limit_packets: Some(path.buffer_packets),
         limit_bytes: None,
     });
-    let link = LinkSpec { rate_bit_per_s: path.rate_bit_per_s, delay_ns: half_ns, queue };
+    let link =
+        LinkSpec { rate_bit_per_s: path.rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
     let elements = vec![
         loss("loss", probability),
         element("bottleneck", EffectSpec::Link(link)),
@@ -119,7 +120,7 @@ fn nv_and_cdg_leave_most_of_a_long_queue_empty_and_use_the_link() {
 /// Flows over a link of 0.5 ms with such a queue, looked at each millisecond from the second second on.
 fn in_a_data_centre(flows: Vec<FlowSpec>, rate_bit_per_s: u64, queue: QueueSpec) -> Run {
     let half_ns = NS_PER_MS / 4;
-    let link = LinkSpec { rate_bit_per_s, delay_ns: half_ns, queue };
+    let link = LinkSpec { rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
     let elements = vec![element("bottleneck", EffectSpec::Link(link)), delay("bottleneck-reverse", half_ns)];
     let mut run = run(elements, flows, (STEADY_FROM_S * NS_PER_S, 3 * NS_PER_S));
     run.record.sampling = Sampling::EveryNs(NS_PER_MS);

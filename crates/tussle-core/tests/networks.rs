@@ -5,11 +5,11 @@ mod common;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec};
+use tussle_core::path::{ArqSpec, DelaySpec, EffectSpec, LinkSpec};
 use tussle_core::run::{Sampling, Switch};
 use tussle_core::{Outcome, Run};
 
-use common::network::{NS_PER_S, element};
+use common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
 use common::random::{clean_run, outcome, run};
 use common::tables::{counts, labels, maybe_quantities, quantities};
 
@@ -20,10 +20,26 @@ fn rows_by<K: Ord>(keys: Vec<K>) -> BTreeMap<K, Vec<usize>> {
     rows
 }
 
-fn link<'a>(run: &'a Run, name: &str) -> &'a LinkSpec {
-    match run.elements.iter().find(|element| element.name == name).map(|element| &element.effect) {
-        Some(EffectSpec::Link(link)) => link,
-        other => panic!("{name} is no link but {other:?}"),
+fn effect<'a>(run: &'a Run, name: &str) -> &'a EffectSpec {
+    let element = run.elements.iter().find(|element| element.name == name);
+    &element.expect("tables name elements of the run").effect
+}
+
+/// Most bits that a link carries in its first `at_ns`.
+fn most_bits(effect: &EffectSpec, at_ns: u64) -> u128 {
+    let at_rate = |rate: u64| u128::from(rate) * u128::from(at_ns) / u128::from(NS_PER_S);
+    match effect {
+        EffectSpec::Link(LinkSpec { rate_bit_per_s, changes, .. })
+        | EffectSpec::Arq(ArqSpec { rate_bit_per_s, changes, .. }) => {
+            at_rate(changes.iter().filter_map(|change| change.rate_bit_per_s).fold(*rate_bit_per_s, u64::max))
+        }
+        EffectSpec::Wifi(wifi) => at_rate(wifi.rate_bit_per_s),
+        EffectSpec::Trace(trace) => {
+            let times = &trace.opportunities_ms;
+            let cycle_ns = u64::from(*times.last().expect("checked")) * NS_PER_MS;
+            u128::from(at_ns / cycle_ns + 1) * times.len() as u128 * 8 * u128::from(PACKET_BYTES)
+        }
+        other => panic!("no link but {other:?}"),
     }
 }
 
@@ -40,7 +56,7 @@ fn check_links_conserve_packets(outcome: &Outcome) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A link is never busier than always, and delivers no faster than its rate. A transmission lasts a whole
+/// A link is never busier than always, and delivers no faster than its fastest rate. A transmission lasts a whole
 /// number of nanoseconds, and what is cut off is made up for by the next one, except at the end of a busy
 /// time: less than a nanosecond for each packet.
 fn check_links_keep_their_rate(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
@@ -49,9 +65,7 @@ fn check_links_keep_their_rate(run: &Run, outcome: &Outcome) -> Result<(), TestC
         (counts(&outcome.links, "delivered_bytes"), counts(&outcome.links, "delivered_packets"));
     for (row, utilisation) in quantities(&outcome.links, "utilisation").into_iter().enumerate() {
         prop_assert!((0.0..=1.0).contains(&utilisation), "{} is used to {utilisation}", names[row]);
-        let rate = u128::from(link(run, &names[row]).rate_bit_per_s);
-        let at_ns = u128::from(nearest_ns(times[row]) + packets[row]);
-        let most_bits = rate * at_ns / u128::from(NS_PER_S);
+        let most_bits = most_bits(effect(run, &names[row]), nearest_ns(times[row]) + packets[row]);
         prop_assert!(u128::from(bytes[row]) * 8 <= most_bits, "{} is faster than its rate", names[row]);
     }
     Ok(())
@@ -126,16 +140,8 @@ fn check_completion(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
 /// A round trip takes at least the delays on the way. An RTT that is known only from timestamps is cut
 /// down to whole ms.
 fn check_rtt_is_at_least_the_base(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
-    let delays: BTreeMap<_, _> = run
-        .elements
-        .iter()
-        .map(|element| match &element.effect {
-            EffectSpec::Link(LinkSpec { delay_ns, .. }) | EffectSpec::Delay(DelaySpec { delay_ns }) => {
-                (&element.name, *delay_ns)
-            }
-            EffectSpec::Loss(_) => (&element.name, 0),
-        })
-        .collect();
+    let delays: BTreeMap<_, _> =
+        run.elements.iter().map(|element| (&element.name, element.effect.least_delay_ns())).collect();
     for (flow, rtt_min_ms) in run.flows.iter().zip(maybe_quantities(&outcome.flows, "rtt_min_ms")) {
         let base_ns: u64 = flow.forward.iter().chain(&flow.reverse).map(|name| delays[name]).sum();
         let least_ms = std::time::Duration::from_nanos(base_ns).as_secs_f64() * 1e3 - 1.0;

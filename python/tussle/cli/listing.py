@@ -32,6 +32,12 @@ def _queues() -> tuple[list[Entry], str]:
     return list(catalog().queues.values()), "idea"
 
 
+def _effects() -> tuple[list[Entry], str]:
+    from tussle.catalog import catalog
+
+    return list(catalog().effects.values()), "idea"
+
+
 def _profiles() -> tuple[list[Entry], str]:
     from tussle.profiles import profiles
 
@@ -79,6 +85,7 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
     "algorithms": _algorithms,
     "groups": _groups,
     "queues": _queues,
+    "effects": _effects,
     "profiles": _profiles,
     "scenarios": _scenarios,
     "metrics": _metrics,

@@ -106,8 +106,15 @@ RUNS = Table(
         Column("duration_s", pl.Float64, "When the run ended"),
         Column("steady_from_s", pl.Float64, "When the interval over which `flows` measures begins"),
         Column("steady_to_s", pl.Float64, "When that interval ends"),
-        Column("link_rate_bit_per_s", pl.Float64, "Rate of the bottleneck, over IP packets", "no bottleneck"),
-        Column("base_rtt_ms", pl.Float64, "Propagation delay of the bottleneck, both ways", "no bottleneck"),
+        Column(
+            "link_rate_bit_per_s",
+            pl.Float64,
+            "First rate of the bottleneck, over IP packets",
+            "no bottleneck",
+        ),
+        Column(
+            "base_rtt_ms", pl.Float64, "First propagation delay of the bottleneck, both ways", "no bottleneck"
+        ),
         Column(
             "buffer_packets",
             pl.UInt64,
@@ -139,7 +146,7 @@ FLOWS = Table(
         Column("sent_packets", pl.UInt64, "Data packets sent, retransmissions included"),
         Column("retransmitted_packets", pl.UInt64, "Data packets sent again"),
         Column("lost_packets", pl.UInt64, "Data packets that the sender judged lost"),
-        Column("dropped_packets", pl.UInt64, "Data packets that the network dropped: the truth"),
+        Column("dropped_packets", pl.UInt64, "Data packets that the network dropped or damaged: the truth"),
         Column("timeouts", pl.UInt64, "Times that the retransmission timer expired"),
         Column("spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms"),
         Column("recoveries", pl.UInt64, "Times that fast recovery was entered"),
@@ -217,10 +224,11 @@ EVENTS = Table(
         Column(
             "kind",
             pl.String,
-            "What happened: drop, loss, recovery, timeout, undo, reduction, restart, start, complete…",
+            "What happened: drop, loss, recovery, timeout, undo, reduction, restart, start, complete, "
+            "path_change, corrupt…",
         ),
         Column("flow", pl.UInt32, "Index of the flow that it happened to", "no single flow"),
-        Column("link", pl.String, "Element where it happened", "at the sender"),
+        Column("link", pl.String, "Element where it happened, or which changed", "at the sender"),
         Column("packet", pl.UInt32, "Index of the packet in its flow, from 0", "no single packet"),
         Column("cwnd_packets", pl.UInt32, "Congestion window just after", "no sender"),
         Column("ssthresh_packets", pl.UInt32, "Slow-start threshold just after", "infinite, or no sender"),

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from pydantic import BaseModel
 
@@ -33,13 +33,18 @@ def combinations(table: Model) -> Iterator[tuple[dict[str, str], Model]]:
         yield {key: str(value) for key, value in chosen.items()}, _chosen(table, "", chosen)
 
 
+def _is_list_of_tables(value: Any) -> TypeGuard[tuple[BaseModel, ...]]:
+    """Tell a list of tables, which may be empty, from an axis, which never is."""
+    return isinstance(value, tuple) and (not value or isinstance(value[0], BaseModel))
+
+
 def _axes_at(key: str, value: Any) -> dict[str, tuple[Any, ...]]:
-    """Find the axes in the value at `key`; flows are the one list that is not an axis."""
+    """Find the axes in the value at `key`; a list of tables is no axis, but may hold some."""
     if isinstance(value, BaseModel):
         return {f"{key}.{inner}": values for inner, values in axes_of(value).items()}
     if isinstance(value, dict):
         return {k: v for name, each in value.items() for k, v in _axes_at(f"{key}.{name}", each).items()}
-    if isinstance(value, tuple) and isinstance(value[0], BaseModel):
+    if _is_list_of_tables(value):
         return {k: v for index, each in enumerate(value) for k, v in _axes_at(f"{key}.{index}", each).items()}
     return {key: value} if isinstance(value, tuple) else {}
 
@@ -56,6 +61,6 @@ def _chosen(value: Any, key: str, chosen: dict[str, Any]) -> Any:
         return value.model_copy(update=changed)
     if isinstance(value, dict):
         return {name: _chosen(each, f"{key}.{name}", chosen) for name, each in value.items()}
-    if isinstance(value, tuple) and isinstance(value[0], BaseModel):
+    if _is_list_of_tables(value):
         return tuple(_chosen(each, f"{key}.{index}", chosen) for index, each in enumerate(value))
     return chosen.get(key, value)

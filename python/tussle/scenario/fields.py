@@ -13,7 +13,11 @@ from tussle.catalog import algorithm_names, catalog, groups, without_groups
 from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.profiles import profiles
+from tussle.scenario.draws import EXAMPLE, draws
+from tussle.scenario.traces import TraceError, read_trace
 
+_OF_THE_PATH = ("link", "trace", "arq", "wifi", "delay", "loss")
+"""Elements that keys of the path stand for; the others are effects."""
 _MOST_I64 = 2**63 - 1
 """TOML's integers end here."""
 
@@ -139,6 +143,10 @@ Probability = Annotated[str, _quantity(units.fraction, _any_amount), _text_like(
 Weight = Annotated[str, _quantity(units.fraction, _more_than_zero), _text_like("0.2 %")]
 
 
+Drawn = Annotated[str, _quantity(draws, _any_amount), _text_like(EXAMPLE)]
+"""A time that is drawn, or always the same."""
+
+
 def _whole(least: int, most: int) -> BeforeValidator:
     def check(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -154,6 +162,14 @@ Seed = Annotated[int, _whole(0, _MOST_I64), Field(json_schema_extra={"minimum": 
 Repetitions = Annotated[int, _whole(1, 100_000), Field(json_schema_extra={"minimum": 1, "maximum": 100_000})]
 Count = Annotated[int, _whole(1, 10_000), Field(json_schema_extra={"minimum": 1, "maximum": 10_000})]
 Queues = Annotated[int, _whole(1, 65_536), Field(json_schema_extra={"minimum": 1, "maximum": 65_536})]
+Packets = Annotated[int, _whole(1, 1_000_000), Field(json_schema_extra={"minimum": 1, "maximum": 1_000_000})]
+Period = Annotated[
+    int, _whole(2, 1_000_000_000), Field(json_schema_extra={"minimum": 2, "maximum": 1_000_000_000})
+]
+Attempts = Annotated[int, _whole(1, 1000), Field(json_schema_extra={"minimum": 1, "maximum": 1000})]
+Stations = Annotated[int, _whole(0, 1000), Field(json_schema_extra={"minimum": 0, "maximum": 1000})]
+Signal = Annotated[int, _whole(-100, 0), Field(json_schema_extra={"minimum": -100, "maximum": 0})]
+Fading = Annotated[int, _whole(0, 30), Field(json_schema_extra={"minimum": 0, "maximum": 30})]
 ParameterValue = Annotated[int, _whole(-_MOST_I64, _MOST_I64)]
 
 
@@ -184,6 +200,59 @@ def _switch(value: object) -> str:
 Switch = Annotated[Literal["on", "off"], BeforeValidator(_switch)]
 
 
+def _one_of(one: str, other: str) -> BeforeValidator:
+    def check(value: object) -> str:
+        if value not in (one, other):
+            raise refusal(f'{shown(value)}; write "{one}" or "{other}"')
+        return str(value)
+
+    return BeforeValidator(check)
+
+
+Place = Annotated[Literal["before", "after"], _one_of("before", "after")]
+Order = Annotated[Literal["kept", "free"], _one_of("kept", "free")]
+WhileDown = Annotated[Literal["hold", "drop"], _one_of("hold", "drop")]
+
+_PACKET_RANGE = re.compile(r"\s*([0-9]{1,15})(?:-([0-9]{1,15}))?\s*")
+_MOST_LISTED = 100_000
+
+
+def _packet_list(value: object) -> str:
+    example = 'write packets and ranges of them, ascending, like "20, 40-45"'
+    if not isinstance(value, str):
+        raise refusal(f"{shown(value)}; {example}")
+    last, listed = -1, 0
+    for part in value.split(","):
+        matched = _PACKET_RANGE.fullmatch(part)
+        if matched is None or not last < int(matched[1]) <= int(matched[2] or matched[1]):
+            raise refusal(f"{shown(value)}; {example}")
+        last = int(matched[2] or matched[1])
+        listed += last - int(matched[1]) + 1
+    if listed > _MOST_LISTED:
+        raise refusal(f"{shown(value)} names {listed} packets; name at most {_MOST_LISTED}")
+    return ",".join(part.strip() for part in value.split(","))
+
+
+PacketList = Annotated[
+    str, BeforeValidator(_packet_list), WithJsonSchema({"type": "string", "examples": ["20, 40-45"]})
+]
+
+
+def _trace(value: object) -> str:
+    if not isinstance(value, str):
+        raise refusal(f"{shown(value)} is no file; write its name in quotes")
+    try:
+        read_trace(value)
+    except TraceError as error:
+        raise refusal(str(error)) from None
+    return value
+
+
+TraceFile = Annotated[
+    str, BeforeValidator(_trace), WithJsonSchema({"type": "string", "examples": ["recorded.trace"]})
+]
+
+
 def _algorithm(value: object) -> str:
     if isinstance(value, str) and is_own(value):
         return value
@@ -210,6 +279,14 @@ def _without_groups(value: object) -> object:
 
 Algorithms = Annotated[Axis[Algorithm], BeforeValidator(_without_groups)]
 """One algorithm or group, or a list of them: one run for each algorithm."""
+
+
+def effect_kinds() -> list[str]:
+    """Return what the kind of an effect may be."""
+    return [name for name in catalog().effects if name not in _OF_THE_PATH]
+
+
+EffectKind = Annotated[str, BeforeValidator(_name_of("an effect", effect_kinds))]
 QueueKind = Annotated[str, BeforeValidator(_name_of("a queue", lambda: list(catalog().queues)))]
 
 

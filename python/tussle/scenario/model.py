@@ -15,7 +15,13 @@ from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, 
 from tussle.scenario.problems import problems_of
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
 from tussle.scenario.tables import Flow, Path, Record, Steady, Table
-from tussle.scenario.text import read_toml, with_own_algorithms_beside, with_settings, without_empty_tables
+from tussle.scenario.text import (
+    read_toml,
+    with_own_algorithms_beside,
+    with_settings,
+    with_traces_beside,
+    without_empty_tables,
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,7 @@ class Scenario(Table):
         file = FilePath(path)
         source = f"scenario {file.name}"
         tables = with_own_algorithms_beside(file.parent, read_toml(file, source))
+        tables = with_traces_beside(file.parent, tables)
         return cls.model_validate(tables, context={"source": source})
 
     @classmethod

@@ -1,34 +1,65 @@
 """The elements of a dumbbell: rates, delays and buffers of a path and of its flows' access links."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from tussle import units
 from tussle.profiles import profiles
+from tussle.scenario.effects import effect_elements, effect_problems
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import DEFAULTS as QUEUE_DEFAULTS
 from tussle.scenario.queues import Link, queue_of_run, queue_problems, with_default_limit
-from tussle.scenario.tables import Access, Path
+from tussle.scenario.tables import Access, Change, Path, Radio, Reverse
+from tussle.scenario.traces import read_trace
 
+_SOURCES = {"rate", "trace"}
+"""What says how fast a bottleneck is: one of them."""
 HEADER_BYTES = 52
 """IPv4 and TCP with timestamps: what a full packet has beside its payload."""
 _DEFAULTS = {"loss": "0 %", "queue": QUEUE_DEFAULTS, "reverse": {"loss": "0 %"}}
 
+_LEAST_WIFI_BIT_PER_S = 6_000_000
+
 Element = dict[str, Any]
+
+
+class _Halves(NamedTuple):
+    """How a round-trip time is shared by the two directions."""
+
+    there_ns: int
+    back_ns: int
+
+    @classmethod
+    def of(cls, rtt: object) -> "_Halves":
+        rtt_ns = units.time(rtt)
+        return cls(rtt_ns // 2, rtt_ns - rtt_ns // 2)
 
 
 def complete_path(path: Path) -> Path:
     """Fill in what the path does not give: from its profile, from the defaults, and on the way back as there.
 
-    The rate and the RTT stay `None` if neither the path nor a profile gives them.
+    The RTT, and both the rate and the trace, stay `None` if neither the path nor a profile gives them.
     """
+    given = path.model_dump(by_alias=True, exclude_none=True)
     profile = profiles()[path.profile].path if isinstance(path.profile, str) else {}
-    there = _over(_over(_DEFAULTS, profile), path.model_dump(exclude_none=True))
-    as_there = {key: there[key] for key in ("rate", "queue") if key in there}
-    back = _over(as_there, there["reverse"])
-    for way in (there, back):
+    there = _over(_over(_DEFAULTS, _under(profile, given)), given)
+    back = there["reverse"]
+    as_there = {key: there[key] for key in ("rate", "trace", "queue") if key in there}
+    changes = there.get("changes", [])
+    if not _SOURCES & back.keys():
+        changes = [{"reverse_rate": each["rate"], **each} if "rate" in each else each for each in changes]
+    reverse = _over(_under(as_there, back), back)
+    for way in (there, reverse):
         way["queue"] = with_default_limit(way["queue"])
-    return Path.model_validate({**there, "reverse": back})
+    return Path.model_validate({**there, "changes": changes, "reverse": reverse})
+
+
+def _under(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `below` without its rate or trace, in each direction, where `above` gives one of them."""
+    kept = {key: value for key, value in below.items() if key not in _SOURCES or not _SOURCES & above.keys()}
+    if "reverse" in below and "reverse" in above:
+        kept["reverse"] = _under(below["reverse"], above["reverse"])
+    return kept
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,37 +74,133 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 def path_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
     """Find what is wrong with a completed path; `packet_bytes` is the largest packet that crosses it."""
-    for key, example in {"rate": "100 Mbit/s", "rtt": "40 ms"}.items():
-        if getattr(path, key) is None:
-            yield Problem(
-                f"path.{key}", f'missing; give one like "{example}", or a profile ({", ".join(profiles())})'
-            )
-    if path.rate is None or path.rtt is None:
+    needed = {"rate": "100 Mbit/s", "rtt": "40 ms"} if path.trace is None else {"rtt": "40 ms"}
+    missing = [key for key in needed if getattr(path, key) is None]
+    for key in missing:
+        yield Problem(
+            f"path.{key}", f'missing; give one like "{needed[key]}", or a profile ({", ".join(profiles())})'
+        )
+    there = list(_direction_problems(path))
+    yield from _at("path", there)
+    yield from _at("path.reverse", [] if there else _direction_problems(path.reverse))
+    if missing or there:
         return
-    there = list(queue_problems(path.queue, Link(path.rate, path.rtt), packet_bytes))
-    back = queue_problems(path.reverse.queue, Link(path.reverse.rate, path.rtt), packet_bytes)
+    there = list(queue_problems(path.queue, _link(path, path.rtt), packet_bytes))
+    back = queue_problems(path.reverse.queue, _link(path.reverse, path.rtt), packet_bytes)
     # What is wrong there is wrong back, too, where nothing else is written.
-    for where, found in {"path.queue": there, "path.reverse.queue": [] if there else back}.items():
-        for problem in found:
-            yield Problem(f"{where}.{problem.where}", problem.what)
+    yield from _at("path.queue", there)
+    yield from _at("path.reverse.queue", [] if there else back)
+    yield from _at("path.effects", effect_problems(path.effects or (), packet_bytes))
+    yield from _at("path.reverse.effects", effect_problems(path.reverse.effects or (), packet_bytes))
+
+
+def _at(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    return (Problem(f"{where}.{problem.where}", problem.what) for problem in problems)
+
+
+def _direction_problems(direction: Path | Reverse) -> Iterator[Problem]:
+    if direction.trace is not None and direction.rate is not None:
+        yield Problem("trace", "a trace says how fast the link is; give either a trace or a rate")
+    elif direction.trace is not None and direction.radio is not None:
+        yield Problem("radio", "a trace has the errors of its radio in it; give either a trace or a radio")
+    elif direction.wifi is not None and (direction.trace is not None or direction.radio is not None):
+        yield Problem("wifi", "a bottleneck is one of wifi, trace and radio; give one of them")
+    elif direction.wifi is not None and direction.rate is not None and _below_wifi(direction.rate):
+        yield Problem("rate", f"{direction.rate} is below any of WiFi; give 6 Mbit/s to 54 Mbit/s")
+
+
+def _below_wifi(rate: object) -> bool:
+    return units.rate(rate) < _LEAST_WIFI_BIT_PER_S
+
+
+def change_problems(path: Path, duration: object) -> Iterator[Problem]:
+    """Find what is wrong with the changes of a completed path in a run that lasts for `duration`."""
+    before = None
+    for index, change in enumerate(path.changes or ()):
+        where = f"path.changes.{index}"
+        if change.rate is change.rtt is change.reverse_rate is None:
+            yield Problem(where, "nothing changes; give a rate, an rtt or both")
+        for direction in (path, path.reverse):
+            kind = (
+                "a trace" if direction.trace is not None else "wifi" if direction.wifi is not None else None
+            )
+            if kind:
+                yield Problem(
+                    where, f"{kind} does not change; give the path a rate instead, in both directions"
+                )
+                break
+        if before is not None and units.time(change.at) <= units.time(before):
+            yield Problem(f"{where}.at", f"{change.at} is not after the change before it at {before}")
+        elif units.time(change.at) >= units.time(duration):
+            yield Problem(f"{where}.at", f"{change.at} is not before the end of the run at {duration}")
+        before = change.at
 
 
 def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
     """List the elements of a completed path, in the order that packets meet them: there, and back."""
-    rtt_ns = units.time(path.rtt)
-    back = path.reverse
-    return (
-        [
-            *_loss("loss", path.loss),
-            _link("bottleneck", path.rate, rtt_ns // 2)
-            | {"queue": queue_of_run(path.queue, Link(path.rate, path.rtt))},
-        ],
-        [
-            *_loss("loss-reverse", back.loss),
-            _link("bottleneck-reverse", back.rate, rtt_ns - rtt_ns // 2)
-            | {"queue": queue_of_run(back.queue, Link(back.rate, path.rtt))},
-        ],
+    base, back = _Halves.of(path.rtt), path.reverse
+    there_changes, back_changes = _changes(path.changes or ())
+    here = _bottleneck(path, _link(path, path.rtt)) | {"delay_ns": base.there_ns} | there_changes
+    behind = _bottleneck(back, _link(back, path.rtt)) | {"delay_ns": base.back_ns} | back_changes
+    return _around({"name": "bottleneck"} | here, path), _around(
+        {"name": "bottleneck-reverse"} | behind, back
     )
+
+
+def _around(bottleneck: Element, direction: Path | Reverse) -> list[Element]:
+    """Return the bottleneck with what its packets meet before and after it."""
+    suffix = bottleneck["name"].removeprefix("bottleneck")
+    effects = effect_elements(direction.effects or (), suffix)
+    return [*_loss(f"loss{suffix}", direction.loss), *effects.before, bottleneck, *effects.after]
+
+
+def _bottleneck(direction: Path | Reverse, link: Link) -> Element:
+    queue = {"queue": queue_of_run(direction.queue, link)}
+    if direction.trace is not None:
+        return {
+            "kind": "trace",
+            "opportunities_ms": read_trace(str(direction.trace)).opportunities_ms,
+        } | queue
+    radio = _radio(direction.radio) if direction.radio else {"kind": "link"}
+    radio = {"kind": "wifi", **direction.wifi.model_dump()} if direction.wifi else radio
+    return radio | {"rate_bit_per_s": units.rate(direction.rate)} | queue
+
+
+def _radio(radio: Radio) -> Element:
+    return {
+        "kind": "arq",
+        "block_error": float(units.fraction(radio.block_error)),
+        "block_bytes": None if radio.block is None else units.size(radio.block),
+        "attempts": radio.attempts,
+        "retry_delay_ns": units.time(radio.retry_delay),
+        "overhead_ns": units.time(radio.overhead),
+    }
+
+
+def _link(direction: Path | Reverse, rtt: object) -> Link:
+    """Return what buffers are sized by; a recorded link counts with its mean rate."""
+    if direction.trace is None:
+        return Link(direction.rate, rtt)
+    return Link(f"{read_trace(str(direction.trace)).rate_bit_per_s()} bit/s", rtt)
+
+
+def _changes(changes: Iterable[Change]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what changes of the link there and of the link back: nothing at all where nothing does."""
+    there, back = [], []
+    for change in changes:
+        base = None if change.rtt is None else _Halves.of(change.rtt)
+        there.append(_change(change.at, change.rate, base and base.there_ns))
+        back.append(_change(change.at, change.reverse_rate, base and base.back_ns))
+    found = [[each for each in direction if len(each) > 1] for direction in (there, back)]
+    made = [{"changes": each} if each else {} for each in found]
+    return made[0], made[1]
+
+
+def _change(at: object, rate: object, delay_ns: int | None) -> dict[str, int]:
+    change = {"at_ns": units.time(at)}
+    if rate is not None:
+        change["rate_bit_per_s"] = units.rate(rate)
+    return change if delay_ns is None else {**change, "delay_ns": delay_ns}
 
 
 def access_elements(access: Access, name: str) -> tuple[list[Element], list[Element]]:
@@ -82,8 +209,8 @@ def access_elements(access: Access, name: str) -> tuple[list[Element], list[Elem
     if access.rate is not None:
         unlimited = {"queue": {"kind": "fifo"}}
         return (
-            [_link(name, access.rate, delay_ns) | unlimited],
-            [_link(f"{name}-reverse", access.rate, delay_ns) | unlimited],
+            [_access(name, access.rate, delay_ns) | unlimited],
+            [_access(f"{name}-reverse", access.rate, delay_ns) | unlimited],
         )
     if delay_ns:
         return (
@@ -93,7 +220,7 @@ def access_elements(access: Access, name: str) -> tuple[list[Element], list[Elem
     return [], []
 
 
-def _link(name: str, rate: object, delay_ns: int) -> Element:
+def _access(name: str, rate: object, delay_ns: int) -> Element:
     return {"name": name, "kind": "link", "rate_bit_per_s": units.rate(rate), "delay_ns": delay_ns}
 
 

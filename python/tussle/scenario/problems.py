@@ -1,6 +1,6 @@
 """What is wrong with a scenario, in sentences."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -14,6 +14,8 @@ _MISSING = {
     "path": "missing; give a [path] with a rate and an rtt",
     "flows": "missing; give each flow in a [[flows]] table",
     "algorithm": 'missing; say which, like algorithm = "cubic"',
+    "kind": 'missing; say which effect, like kind = "jitter"',
+    "at": 'missing; say when, like at = "20 s"',
 }
 
 
@@ -93,8 +95,15 @@ def _keys(model: type[BaseModel], location: Iterable[int | str]) -> list[str]:
             annotation = {field.alias or name: field for name, field in table.model_fields.items()}[
                 part
             ].annotation
-            table = next(each for each in (annotation, *get_args(annotation)) if _is_table(each))
+            table = next(each for each in _inner(annotation) if _is_table(each))
     return [field.alias or name for name, field in table.model_fields.items()]
+
+
+def _inner(annotation: Any) -> Iterator[Any]:
+    """Yield the annotation, then what it is made of."""
+    yield annotation
+    for each in get_args(annotation):
+        yield from _inner(each)
 
 
 def _is_table(annotation: Any) -> TypeGuard[type[BaseModel]]:

@@ -1,7 +1,7 @@
 """From a scenario without axes to the run that an engine receives: SI numbers, nothing left to interpret.
 
-The network is a dumbbell. There: a flow's access link, random loss, the bottleneck, the receiver's access
-link; and the same backwards. The run's format is in crates/tussle-core/src/run.rs.
+The network is a dumbbell. There: a flow's access link, random loss, effects, the bottleneck, effects, the
+receiver's access link; and the same backwards. The run's format is in crates/tussle-core/src/run.rs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from tussle.catalog import catalog
 from tussle.errors import unknown
 from tussle.own_algorithms import is_own
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
-from tussle.scenario.network import HEADER_BYTES, access_elements, complete_path, path_elements, path_problems
+from tussle.scenario.effects import misplaced_effect_settings
+from tussle.scenario.network import (
+    HEADER_BYTES,
+    access_elements,
+    change_problems,
+    complete_path,
+    path_elements,
+    path_problems,
+)
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import misplaced_settings
 from tussle.scenario.tables import Flow
@@ -66,7 +74,7 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
     flows = sum(max(flow.count) if isinstance(flow.count, tuple) else flow.count for flow in scenario.flows)
     if flows > _MOST_FLOWS:
         return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
-    misplaced = list(misplaced_settings(scenario.path))
+    misplaced = [*misplaced_settings(scenario.path), *misplaced_effect_settings(scenario.path)]
     if misplaced:
         return misplaced
     points = (point for _, point in combinations(scenario))
@@ -124,7 +132,9 @@ def _with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
 
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     packet_bytes = HEADER_BYTES + max(units.size(flow.segment) for flow in scenario.flows)
-    yield from path_problems(complete_path(scenario.path), packet_bytes)
+    path = complete_path(scenario.path)
+    yield from path_problems(path, packet_bytes)
+    yield from change_problems(path, scenario.duration)
     timing = [
         problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
     ]

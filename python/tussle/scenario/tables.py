@@ -10,14 +10,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tussle.scenario.fields import (
     Algorithms,
+    Attempts,
     Axis,
     Buffer,
     Count,
     Delay,
+    Drawn,
+    EffectKind,
+    Fading,
     FlowName,
     Fraction,
     Interval,
+    Order,
+    PacketList,
+    Packets,
     ParameterValue,
+    Period,
+    Place,
     PositiveTime,
     Probability,
     ProfileName,
@@ -28,12 +37,16 @@ from tussle.scenario.fields import (
     RoundTrip,
     Samples,
     Segment,
+    Signal,
     Size,
+    Stations,
     Switch,
     Threshold,
     Time,
+    TraceFile,
     Wait,
     Weight,
+    WhileDown,
 )
 
 
@@ -89,16 +102,131 @@ class Queue(Table):
     Default: "on"."""
 
 
+class Effect(Table):
+    """What a path does to packets beside the bottleneck. Each kind takes the settings that name it."""
+
+    kind: Axis[EffectKind]
+    """What it does, from `tussle list effects`. Of a list, each kind takes the settings that are for it."""
+    place: Axis[Place] = "after"
+    """Whether packets meet it before or after the bottleneck of their direction, and there in the order
+    written."""
+    delay: Axis[Drawn] | None = None
+    """jitter: how the delay of each packet is drawn; handover: of all packets until the next one. "5 ms" is
+    always the same; "uniform(1 ms, 5 ms)", "normal(20 ms, 5 ms)" by mean and standard deviation,
+    "exponential(10 ms)" by mean, "pareto(5 ms, 2.5)" by the least and the shape, "quantiles(0 ms, 1 ms,
+    9 ms)" by times of evenly spaced quantiles from the least to the most. Needed."""
+    order: Axis[Order] | None = None
+    """jitter: whether packets wait for those before them ("kept") or may overtake ("free"). Default:
+    "kept"."""
+    begin: Axis[Time] | None = None
+    """ramp: when the delay begins to change. Needed."""
+    end: Axis[Time] | None = None
+    """ramp: when it has changed. Needed."""
+    from_: Annotated[Axis[Delay] | None, Field(alias="from")] = None
+    """ramp: one-way delay before. Needed."""
+    to: Axis[Delay] | None = None
+    """ramp: one-way delay after. Needed."""
+    every: Axis[PositiveTime] | None = None
+    """handover: time from one to the next. Needed."""
+    pause: Axis[Delay] | None = None
+    """handover: how long packets wait after each. Default: not at all."""
+    up: Axis[Drawn] | None = None
+    """outage: how the length of each up time is drawn, written like `delay`. Needed."""
+    down: Axis[Drawn] | None = None
+    """outage: how the length of each down time is drawn, written like `delay`. Needed."""
+    while_down: Axis[WhileDown] | None = None
+    """outage: whether packets of a down time wait for its end ("hold") or are lost ("drop"). Default:
+    "hold"."""
+    hold: Axis[Delay] | None = None
+    """aggregate: how long the first packet of a burst waits for others. Needed."""
+    most_packets: Axis[Packets] | None = None
+    """aggregate: how many leave at once without waiting for more. Default: any number waits."""
+    rate: Axis[Rate] | None = None
+    """policer: rate at which its bucket fills. Needed."""
+    burst: Axis[Size] | None = None
+    """policer: how much its bucket holds. Needed."""
+    p: Axis[Probability] | None = None
+    """gilbert_elliott: probability that a good channel turns bad, for each packet. Needed."""
+    r: Axis[Probability] | None = None
+    """gilbert_elliott: probability that a bad channel turns good, for each packet; a bad time lasts 1 / r of
+    them. Needed."""
+    loss_good: Axis[Probability] | None = None
+    """gilbert_elliott: fraction lost while the channel is good. Default: 0."""
+    loss_bad: Axis[Probability] | None = None
+    """gilbert_elliott: fraction lost while it is bad. Default: "100 %"."""
+    every_packets: Axis[Period] | None = None
+    """periodic: each packet of that number is lost. Needed."""
+    packets: Axis[PacketList] | None = None
+    """list: which packets are lost, counted from 0 in the order in which they come, SYN and ACKs included.
+    Needed."""
+    probability: Axis[Probability] | None = None
+    """corrupt, duplicate: fraction of packets that are damaged, so that the receiver drops them, or doubled.
+    Needed."""
+
+
+class Radio(Table):
+    """Errors of a radio link at the bottleneck, which sends damaged blocks again and delivers in order."""
+
+    block_error: Axis[Fraction] = "0 %"
+    """Probability that a transmission of a block is damaged."""
+    block: Axis[Size] | None = None
+    """Size of a block. Default: each packet is one."""
+    attempts: Axis[Attempts] = 1
+    """How often a block is transmitted at most; then its packet is lost. Each takes time of the rate."""
+    retry_delay: Axis[Delay] = "0 s"
+    """From a damaged transmission until the next of that block; packets behind it wait for it."""
+    overhead: Axis[Delay] = "0 s"
+    """What each transmission takes beyond its bits."""
+
+
+class Wifi(Table):
+    """Stations that share the medium of 802.11g, and the signal. The path's rate is the highest one."""
+
+    stations: Axis[Stations] = 0
+    """Other stations, each of which always has a full packet to send at 54 Mbit/s."""
+    signal_dbm: Axis[Signal] = -50
+    """Mean received signal. The highest rate that it is strong enough for is used: 54 Mbit/s from -65 dBm on,
+    18 from -77, 6 from -82."""
+    fading_db: Axis[Fading] = 0
+    """Standard deviation of the signal, which is drawn anew each 100 ms; the rate follows it as late."""
+
+
 class Reverse(Table):
-    """The way back, for the acknowledgements. Without it: as the way there, with no random loss."""
+    """The way back, for the acknowledgements. Without it: as there, but with no errors or effects."""
 
     rate: Axis[Rate] | None = None
     """Rate of the bottleneck on the way back. Default: as on the way there."""
+    trace: Axis[TraceFile] | None = None
+    """A recording of the bottleneck on the way back, instead of a rate. Default: as on the way there."""
     loss: Axis[Fraction] | None = None
     """Fraction of packets lost at random on the way back. Default: 0."""
+    radio: Radio | None = None
+    """Radio errors on the way back. Default: none."""
+    wifi: Wifi | None = None
+    """The medium, if the way back is WiFi. Default: it is not."""
+    effects: tuple[Effect, ...] | None = None
+    """What else happens to packets on the way back. Default: the profile's."""
     queue: Queue = Queue()
     """The queue on the way back. Default: as on the way there; a limit in bdp or time is taken at
     this rate."""
+
+
+class Change(Table):
+    """A change of the bottleneck while the run goes on.
+
+    A packet under transmission finishes at the old rate, and a shorter delay lets no packet overtake. Limits
+    in bdp or time stay those of the first rate.
+    """
+
+    at: Axis[PositiveTime]
+    """When; each later than the one before."""
+    rate: Axis[Rate] | None = None
+    """The new rate. Default: as before."""
+    rtt: Axis[RoundTrip] | None = None
+    """The new round-trip time, half of it each way. Default: as before."""
+    reverse_rate: Axis[Rate] | None = None
+    """The new rate on the way back. Default: as `rate` here, if the path has no `reverse.rate`; else as
+    before."""
 
 
 class Path(Table):
@@ -107,16 +235,28 @@ class Path(Table):
     profile: Axis[ProfileName] | None = None
     """Fills in the keys that are not given, from `tussle list profiles`. Default: none."""
     rate: Axis[Rate] | None = None
-    """Rate of the bottleneck, over IP packet sizes. Needed, unless a profile gives it."""
+    """Rate of the bottleneck, over IP packet sizes. Needed, unless a profile or a trace gives it."""
+    trace: Axis[TraceFile] | None = None
+    """A recording of the bottleneck in mahimahi's format instead of a rate: a file with one line for each
+    opportunity to send 1500 bytes, in ms, which begins again after the last; the file looked for beside the
+    scenario, then in the current folder. Limits in bdp or time are taken at its mean rate. Default: none."""
     rtt: Axis[RoundTrip] | None = None
     """Round-trip time of the bottleneck with an empty queue, half of it each way. Needed, unless a profile
     gives it."""
     loss: Axis[Fraction] | None = None
     """Fraction of packets lost at random before the bottleneck, each independently. Default: 0."""
+    radio: Radio | None = None
+    """Radio errors at the bottleneck. Default: the profile's, or none."""
+    wifi: Wifi | None = None
+    """The medium, if the bottleneck is WiFi. Default: the profile's, or it is not."""
     queue: Queue = Queue()
     """The queue at the bottleneck."""
+    effects: tuple[Effect, ...] | None = None
+    """What else happens to packets on the way there. Default: the profile's."""
     reverse: Reverse = Reverse()
     """The way back."""
+    changes: tuple[Change, ...] | None = None
+    """How rate and round-trip time change while the run goes on. Default: the profile's."""
 
 
 class Access(Table):

@@ -100,6 +100,29 @@ def _beside(folder: Path, algorithm: Any) -> Any:
     return str(reference.beside(folder)) if reference else algorithm
 
 
+def with_traces_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables with traces whose file is in `folder` named from the current folder."""
+    path = tables.get("path")
+    if not isinstance(path, dict):
+        return tables
+    there = _with_trace_beside(folder, path)
+    if isinstance(path.get("reverse"), dict):
+        there = {**there, "reverse": _with_trace_beside(folder, path["reverse"])}
+    return {**tables, "path": there}
+
+
+def _with_trace_beside(folder: Path, direction: dict[str, Any]) -> dict[str, Any]:
+    if "trace" not in direction:
+        return direction
+    written = direction["trace"]
+    beside = [_file_beside(folder, each) for each in (written if isinstance(written, list) else [written])]
+    return {**direction, "trace": beside if isinstance(written, list) else beside[0]}
+
+
+def _file_beside(folder: Path, written: Any) -> Any:
+    return str(folder / written) if isinstance(written, str) and (folder / written).is_file() else written
+
+
 def without_empty_tables(tables: dict[str, Any]) -> dict[str, Any]:
     """Return the tables without those in which nothing is said."""
     return {key: kept for key, value in tables.items() if (kept := _pruned(value)) != {}}

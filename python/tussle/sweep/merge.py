@@ -50,10 +50,17 @@ def _row(planned: PlannedRun) -> dict[str, object]:
         "duration_s": run["duration_ns"] / 1e9,
         "steady_from_s": run["steady"]["from_ns"] / 1e9,
         "steady_to_s": run["steady"]["to_ns"] / 1e9,
-        "link_rate_bit_per_s": float(there["rate_bit_per_s"]) if there else None,
+        "link_rate_bit_per_s": _rate_bit_per_s(there),
         "base_rtt_ms": delay / 1e6 if delay is not None else None,
         "buffer_packets": _buffer_packets(there.get("queue", {})),
     }
+
+
+def _rate_bit_per_s(link: dict[str, Any]) -> float | None:
+    if "opportunities_ms" in link:
+        times_ms = link["opportunities_ms"]
+        return len(times_ms) * _PACKET_BYTES * 8 * 1e3 / times_ms[-1]
+    return float(link["rate_bit_per_s"]) if link else None
 
 
 def _buffer_packets(queue: dict[str, Any]) -> int | None:

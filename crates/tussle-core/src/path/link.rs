@@ -1,25 +1,15 @@
-//! Link: a queue, a transmitter and a wire.
-//!
-//! When a transmission ends is known when it begins, so nothing has to happen at that instant: the link
-//! catches up with all that ended whenever a packet comes in or goes out. One event a packet serves the
-//! queue, the transmitter and the wire, for every queue discipline, and each dequeue still sees its own time.
-
-use std::collections::VecDeque;
+//! Link: a queue, a transmitter of some rate, and a wire.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, LinkView, checked_delay};
+use super::change::checked_changes;
+use super::transmitter::{NS_BITS, Sent, Transmitter, link};
+use super::{Change, Element, Entry, checked_delay, checked_rate};
 use crate::packet::Packet;
-use crate::queue::{Place, Queue, QueueSpec};
+use crate::queue::{Place, QueueSpec};
 use crate::time::Time;
 
 pub(super) const ENTRY: Entry = Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
-
-/// Nanosecond-bits in a byte-second.
-const NS_BITS: u64 = 8 * 1_000_000_000;
-
-/// Highest rate: at 400 Gbit/s the smallest packet still takes a nanosecond, so that time moves on.
-const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
 
 /// The link's settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,159 +21,114 @@ pub struct Spec {
     pub delay_ns: u64,
     /// What waits in front of the transmitter.
     pub queue: QueueSpec,
+    /// How rate and delay change, in order of time. A queue that reckons with the rate knows the first one.
+    #[serde(default)]
+    pub changes: Vec<Change>,
 }
 
 impl Spec {
     pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        if !(1..=MAX_RATE_BIT_PER_S).contains(&self.rate_bit_per_s) {
-            let rate = self.rate_bit_per_s;
-            return Err(format!("rate_bit_per_s: {rate} bit/s; give 1 to {MAX_RATE_BIT_PER_S}"));
-        }
-        let place = Place { rate_bit_per_s: self.rate_bit_per_s, seed };
-        Ok(Box::new(Link {
-            rate_bit_per_s: self.rate_bit_per_s,
-            delay: checked_delay(self.delay_ns)?,
-            queue: self.queue.build(place).map_err(|problem| format!("queue.{problem}"))?,
-            transmitting: None,
-            remainder: 0,
-            wire: VecDeque::new(),
-            view: LinkView::default(),
-            at: Time::ZERO,
-        }))
+        let rated = Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)?;
+        link(rated, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Transmission {
-    start: Time,
-    end: Time,
-    bytes: u64,
-}
-
+/// Transmits at a rate that may change.
 #[derive(Debug)]
-struct Link {
-    rate_bit_per_s: u64,
-    delay: Time,
-    queue: Box<dyn Queue>,
-    transmitting: Option<Transmission>,
+pub(super) struct Rated {
+    pub(super) rate_bit_per_s: u64,
+    pub(super) delay: Time,
     /// What the last transmissions took beyond whole nanoseconds, so that the rate is exact.
     remainder: u64,
-    /// Packets by when they leave the wire; the one being transmitted is the last.
-    wire: VecDeque<(Time, Packet)>,
-    view: LinkView,
-    /// Up to when `view.backlog_packet_ns` is summed.
-    at: Time,
+    /// Changes to come, the next one last.
+    changes: Vec<Change>,
+    next_change: Time,
 }
 
-impl Link {
-    /// Catches up with every transmission that ended by `now`.
+impl Transmitter for Rated {
     #[inline]
-    fn advance(&mut self, now: Time, dropped: &mut Vec<Packet>) {
-        while let Some(Transmission { start, end, bytes }) = self.transmitting
-            && end <= now
-        {
-            self.view.delivered_packets += 1;
-            self.view.delivered_bytes += bytes;
-            self.view.busy_ns += (end - start).ns();
-            self.transmit_next(end, dropped);
-        }
-    }
-
-    /// Begins to transmit what waits.
-    #[inline]
-    fn transmit_next(&mut self, start: Time, dropped: &mut Vec<Packet>) {
-        self.sum_backlog(start);
-        let gone = dropped.len();
-        let next = self.queue.dequeue(start, dropped);
-        self.note_dropped(dropped.len() - gone);
-        let Some(packet) = next else {
-            self.transmitting = None;
-            return;
-        };
-        self.view.backlog_packets -= 1;
-        let bytes = u64::from(packet.size_bytes);
-        let work = bytes * NS_BITS + self.remainder;
+    fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
+        self.keep_up(start);
+        let work = u64::from(packet.size_bytes) * NS_BITS + self.remainder;
         self.remainder = work % self.rate_bit_per_s;
         let end = start + Time::from_ns(work / self.rate_bit_per_s);
-        self.transmitting = Some(Transmission { start, end, bytes });
-        self.wire.push_back((end + self.delay, packet));
+        Sent { end, arrival: end + self.delay }
     }
 
     #[inline]
-    fn note_dropped(&mut self, packets: usize) {
-        self.view.dropped_packets += packets as u64;
-        self.view.backlog_packets -= packets as u64;
-    }
-
-    /// Sums the backlog that there was since it last changed.
-    #[inline]
-    fn sum_backlog(&mut self, now: Time) {
-        self.view.backlog_packet_ns += u128::from(self.view.backlog_packets) * u128::from((now - self.at).ns());
-        self.at = now;
+    fn after_idle(&mut self) {
+        self.remainder = 0;
     }
 }
 
-impl Element for Link {
-    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.advance(now, dropped);
-        self.sum_backlog(now);
-        self.view.arrived_packets += 1;
-        self.view.backlog_packets += 1;
-        let gone = dropped.len();
-        self.queue.enqueue(packet, now, dropped);
-        self.note_dropped(dropped.len() - gone);
-        if self.transmitting.is_none() {
-            // An idle link has an empty queue: the remainder of its last busy period is over, too.
-            self.remainder = 0;
-            self.transmit_next(now, dropped);
+impl Rated {
+    /// With that rate in bit/s and that delay in ns at first.
+    pub(super) fn new((rate_bit_per_s, delay_ns): (u64, u64), changes: &[Change]) -> Result<Rated, String> {
+        let changes = checked_changes(changes)?;
+        Ok(Rated {
+            rate_bit_per_s: checked_rate(rate_bit_per_s)?,
+            delay: checked_delay(delay_ns)?,
+            remainder: 0,
+            next_change: changes.last().map_or(Time::NEVER, Change::at),
+            changes,
+        })
+    }
+
+    /// Makes the changes that are due by `now`, if there are any.
+    #[inline]
+    pub(super) fn keep_up(&mut self, now: Time) {
+        if now >= self.next_change {
+            self.change(now);
         }
-        self.view.max_backlog_packets = self.view.max_backlog_packets.max(self.view.backlog_packets);
-        None
     }
 
-    fn next(&self) -> Time {
-        self.wire.front().map_or(Time::NEVER, |(at, _)| *at)
-    }
-
-    fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.advance(now, dropped);
-        self.wire.pop_front().map(|(_, packet)| packet)
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.iter().for_each(|(_, packet)| visit(packet));
-        self.queue.for_each(visit);
-    }
-
-    fn observe(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<LinkView> {
-        self.advance(now, dropped);
-        self.sum_backlog(now);
-        debug_assert_eq!(self.view.backlog_packets, self.queue.backlog().packets, "the queue keeps what it took");
-        let busy_ns = self.transmitting.as_ref().map_or(0, |transmission| (now - transmission.start).ns());
-        let view = LinkView {
-            backlog_bytes: self.queue.backlog().bytes,
-            marked_packets: self.queue.marked_packets(),
-            busy_ns: self.view.busy_ns + busy_ns,
-            ..self.view
-        };
-        self.view.max_backlog_packets = self.view.backlog_packets;
-        Some(view)
+    #[cold]
+    fn change(&mut self, now: Time) {
+        while let Some(change) = self.changes.pop_if(|change| change.at() <= now) {
+            if let Some(rate_bit_per_s) = change.rate_bit_per_s {
+                self.rate_bit_per_s = rate_bit_per_s;
+                self.remainder = 0;
+            }
+            if let Some(delay_ns) = change.delay_ns {
+                self.delay = Time::from_ns(delay_ns);
+            }
+        }
+        self.next_change = self.changes.last().map_or(Time::NEVER, Change::at);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::packet;
     use super::*;
-    use crate::packet::Kind;
     use crate::queue::FifoSpec;
 
     fn link(rate_bit_per_s: u64, delay: Time) -> Box<dyn Element> {
         let queue = QueueSpec::Fifo(FifoSpec { limit_packets: Some(2), limit_bytes: None });
-        Spec { rate_bit_per_s, delay_ns: delay.ns(), queue }.build(0).unwrap()
+        Spec { rate_bit_per_s, delay_ns: delay.ns(), queue, changes: Vec::new() }.build(0).unwrap()
     }
 
-    fn packet(number: u32) -> Packet {
-        Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
+    /// A link of 12 Mbit/s, 1500 bytes a millisecond, and 10 ms, that drops nothing.
+    fn changing(changes: &[Change]) -> Spec {
+        let queue = QueueSpec::Fifo(FifoSpec::default());
+        Spec { rate_bit_per_s: 12_000_000, delay_ns: 10_000_000, queue, changes: changes.to_vec() }
+    }
+
+    fn change_at(at: Time) -> Change {
+        Change { at_ns: at.ns(), rate_bit_per_s: None, delay_ns: None }
+    }
+
+    /// When each of `count` full packets that come at once leaves, in ms.
+    fn leave_ms(mut link: Box<dyn Element>, count: u32) -> Vec<u64> {
+        let mut dropped = Vec::new();
+        (0..count).for_each(|number| assert_eq!(link.accept(packet(number), Time::ZERO, &mut dropped), None));
+        let mut left = Vec::new();
+        while link.next() != Time::NEVER {
+            let now = link.next();
+            assert_eq!(link.release(now, &mut dropped).unwrap().number as usize, left.len());
+            left.push(now.ms());
+        }
+        left
     }
 
     /// 1500 bytes at 12 Mbit/s take 1 ms. Four packets at once: one is transmitted, two wait, one is dropped.
@@ -217,6 +162,64 @@ mod tests {
             }
         }
         assert_eq!(link.next(), Time::from_ms(12));
+    }
+
+    /// Packets of 1 ms. From 1.5 ms on they take 4 ms: the second, under way since 1 ms, still ends at 2 ms,
+    /// the third at 6, the fourth at 10. From 9 ms on they take 2: the fifth ends at 12, the sixth at 14.
+    #[test]
+    fn a_packet_under_transmission_finishes_at_the_old_rate() {
+        let slower = Change { rate_bit_per_s: Some(3_000_000), ..change_at(Time::from_us(1500)) };
+        let faster = Change { rate_bit_per_s: Some(6_000_000), ..change_at(Time::from_ms(9)) };
+        let link = changing(&[slower, faster]).build(0).unwrap();
+        assert_eq!(leave_ms(link, 6), [11, 12, 16, 20, 22, 24]);
+    }
+
+    /// The first two leave after 1 + 10 and 2 + 10 ms. With 2 ms of delay from 2 ms on, the next would leave
+    /// at 3 + 2 … 10 + 2 ms: all but the last before the second one, so they leave with it.
+    #[test]
+    fn a_shorter_delay_lets_no_packet_overtake() {
+        let shorter = Change { delay_ns: Some(2_000_000), ..change_at(Time::from_ms(2)) };
+        let link = changing(&[shorter]).build(0).unwrap();
+        assert_eq!(leave_ms(link, 12), [11, 12, 12, 12, 12, 12, 12, 12, 12, 12, 13, 14]);
+    }
+
+    /// A link that is idle at the change has the new rate and delay for the next packet: 2 + 30 ms.
+    #[test]
+    fn a_change_counts_for_an_idle_link() {
+        let at = Time::from_ms(5);
+        let both = Change { rate_bit_per_s: Some(6_000_000), delay_ns: Some(30_000_000), ..change_at(at) };
+        let mut link = changing(&[both]).build(0).unwrap();
+        link.accept(packet(0), at, &mut Vec::new());
+        assert_eq!(link.next(), Time::from_ms(5 + 2 + 30));
+    }
+
+    /// 1 s at 1 packet/ms, 1 s at half of it, 1 s at 1 packet/ms: 1000 + 500 + 1000 packets, and one more for
+    /// the transmission under way at each change; busy all the time.
+    #[test]
+    fn a_link_carries_the_sum_of_its_rates_over_time() {
+        let slower = Change { rate_bit_per_s: Some(6_000_000), ..change_at(Time::from_secs(1)) };
+        let again = Change { rate_bit_per_s: Some(12_000_000), ..change_at(Time::from_secs(2)) };
+        let mut link = changing(&[slower, again]).build(0).unwrap();
+        (0..4000).for_each(|number| {
+            link.accept(packet(number), Time::ZERO, &mut Vec::new());
+        });
+        let view = link.observe(Time::from_secs(3), &mut Vec::new()).unwrap();
+        assert_eq!((view.delivered_packets, view.busy_ns), (2500, 3_000_000_000));
+    }
+
+    #[test]
+    fn changes_that_make_no_sense_are_named() {
+        let said = |changes: &[Change]| changing(changes).build(0).unwrap_err();
+        let at = |ms, rate_bit_per_s| Change { rate_bit_per_s, ..change_at(Time::from_ms(ms)) };
+        assert_eq!(said(&[at(1, Some(0))]), "changes.0.rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
+        assert_eq!(
+            said(&[at(1, Some(1)), at(2, None)]),
+            "changes.1.at_ns: nothing changes; give rate_bit_per_s, delay_ns or both"
+        );
+        assert_eq!(
+            said(&[at(2, Some(1)), at(2, Some(2))]),
+            "changes.1.at_ns: 0.002000000 s; give more than 0.002000000 s"
+        );
     }
 
     /// Three packets at once at 12 Mbit/s: 2 wait for 1 ms, 1 for another: 3 packet-milliseconds.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry};
+use super::{Element, Entry, checked_chance};
 use crate::dice::{Chance, Dice};
 use crate::packet::Packet;
 use crate::time::Time;
@@ -19,8 +19,7 @@ pub struct Spec {
 
 impl Spec {
     pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        let chance = Chance::new(self.probability)
-            .ok_or_else(|| format!("probability: {}; give 0 to 1", self.probability))?;
+        let chance = checked_chance("probability", self.probability)?;
         Ok(Box::new(Loss { chance, dice: Dice::new(seed, ENTRY.name) }))
     }
 }
@@ -39,14 +38,4 @@ impl Element for Loss {
         }
         Some(packet)
     }
-
-    fn next(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        None
-    }
-
-    fn for_each(&self, _visit: &mut dyn FnMut(&Packet)) {}
 }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dice::Chance;
 use crate::packet::Packet;
 use crate::time::Time;
 
@@ -42,16 +43,98 @@ macro_rules! effects {
 
 effects! {
     Link: link,
+    Trace: trace,
+    Arq: arq,
+    Wifi: wifi,
     Delay: delay,
+    Jitter: jitter,
+    Ramp: ramp,
+    Handover: handover,
+    Outage: outage,
+    Aggregate: aggregate,
+    Policer: policer,
     Loss: loss,
+    GilbertElliott: gilbert_elliott,
+    Periodic: periodic,
+    List: list,
+    Corrupt: corrupt,
+    Duplicate: duplicate,
 }
 
+mod change;
+mod draws;
+mod transmitter;
+mod wire;
+
+impl EffectSpec {
+    /// How the element changes over time.
+    pub(crate) fn changes(&self) -> &[Change] {
+        match self {
+            EffectSpec::Link(link) => &link.changes,
+            EffectSpec::Arq(arq) => &arq.changes,
+            _ => &[],
+        }
+    }
+
+    /// The shortest delay that every packet has that is not lost.
+    pub fn least_delay_ns(&self) -> u64 {
+        match self {
+            EffectSpec::Link(link) => shortest(link.delay_ns, &link.changes),
+            EffectSpec::Arq(arq) => shortest(arq.delay_ns, &arq.changes),
+            EffectSpec::Trace(trace) => trace.delay_ns,
+            EffectSpec::Wifi(wifi) => wifi.delay_ns,
+            EffectSpec::Delay(delay) => delay.delay_ns,
+            EffectSpec::Jitter(jitter) => jitter.delay.least_ns(),
+            EffectSpec::Ramp(ramp) => ramp.from_delay_ns.min(ramp.to_delay_ns),
+            EffectSpec::Handover(handover) => handover.delay.least_ns(),
+            _ => 0,
+        }
+    }
+
+    /// Whether packets wait in front of a transmitter, which takes time for each.
+    pub fn is_link(&self) -> bool {
+        matches!(self, EffectSpec::Link(_) | EffectSpec::Trace(_) | EffectSpec::Arq(_) | EffectSpec::Wifi(_))
+    }
+}
+
+pub use aggregate::Spec as AggregateSpec;
+pub use arq::Spec as ArqSpec;
+pub use change::Change;
+pub use corrupt::Spec as CorruptSpec;
 pub use delay::Spec as DelaySpec;
+pub use draws::{Draws, Normal, Pareto, Uniform};
+pub use duplicate::Spec as DuplicateSpec;
+pub use gilbert_elliott::Spec as GilbertElliottSpec;
+pub use handover::Spec as HandoverSpec;
+pub use jitter::{Order, Spec as JitterSpec};
 pub use link::Spec as LinkSpec;
+pub use list::Spec as ListSpec;
 pub use loss::Spec as LossSpec;
+pub use outage::{Spec as OutageSpec, WhileDown};
+pub use periodic::Spec as PeriodicSpec;
+pub use policer::Spec as PolicerSpec;
+pub use ramp::Spec as RampSpec;
+pub use trace::Spec as TraceSpec;
+pub use wifi::Spec as WifiSpec;
+
+/// The shortest delay of a link.
+fn shortest(first_ns: u64, changes: &[Change]) -> u64 {
+    changes.iter().filter_map(|change| change.delay_ns).fold(first_ns, u64::min)
+}
 
 /// Longest one-way delay of an element: beyond it no retransmission timeout would be right.
 const MAX_DELAY: Time = Time::from_secs(100);
+
+/// Highest rate: at 400 Gbit/s the smallest packet still takes a nanosecond, so that time moves on.
+const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
+
+/// A rate in bit/s.
+fn checked_rate(rate_bit_per_s: u64) -> Result<u64, String> {
+    if !(1..=MAX_RATE_BIT_PER_S).contains(&rate_bit_per_s) {
+        return Err(format!("rate_bit_per_s: {rate_bit_per_s} bit/s; give 1 to {MAX_RATE_BIT_PER_S}"));
+    }
+    Ok(rate_bit_per_s)
+}
 
 /// A one-way delay.
 fn checked_delay(delay_ns: u64) -> Result<Time, String> {
@@ -62,20 +145,35 @@ fn checked_delay(delay_ns: u64) -> Result<Time, String> {
     Ok(delay)
 }
 
+/// The probability that a setting called `name` gives.
+fn checked_chance(name: &str, probability: f64) -> Result<Chance, String> {
+    Chance::new(probability).ok_or_else(|| format!("{name}: {probability}; give 0 to 1"))
+}
+
 /// A part of a path. Packets leave it in the order of the times that [`Element::next`] tells, so that it
-/// needs one pending event, however many packets are in it.
+/// needs one pending event, however many packets are in it. One that holds none defines `accept` alone.
 pub trait Element: Debug + Send {
-    /// A packet comes in. Returned: it goes on at once; else it is held, or went to `dropped`.
+    /// A packet comes in. Returned: it goes on at once, and nothing else changes; else it is held, or went to
+    /// `dropped`.
     fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
 
     /// When the next packet leaves; [`Time::NEVER`] if none is held.
-    fn next(&self) -> Time;
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
 
     /// The packet that leaves at `now`, which is the time that [`Element::next`] told.
-    fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        None
+    }
 
     /// Shows `visit` every packet that is held.
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet));
+    fn for_each(&self, _visit: &mut dyn FnMut(&Packet)) {}
+
+    /// Data packets of the flow of that index that it made: copies of those that came.
+    fn copies(&self, _flow: u32) -> u64 {
+        0
+    }
 
     /// What a link tells of itself at `now`, up to which it brings itself; `None` for other elements.
     fn observe(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {
@@ -115,4 +213,46 @@ pub struct Entry {
     pub name: &'static str,
     /// What it does, in a sentence.
     pub idea: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    /// A full packet.
+    pub(super) fn packet(number: u32) -> Packet {
+        Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
+    }
+
+    /// `count` arrivals `gap` apart, the first at once.
+    pub(super) fn paced(gap: Time, count: u64) -> Vec<Time> {
+        (0..count).map(|number| Time::from_ns(gap.ns() * number)).collect()
+    }
+
+    /// Offers full packets at these times, numbered in order: when each leaves, and its number. What leaves in
+    /// the instant of an arrival leaves first.
+    pub(super) fn departures(element: &mut dyn Element, arrivals: Vec<Time>) -> Vec<(Time, u32)> {
+        let mut left = Vec::new();
+        let mut dropped = Vec::new();
+        let arrivals = (0..).zip(arrivals).map(|(number, at)| (at, Some(packet(number))));
+        for (at, arrival) in arrivals.chain([(Time::from_ns(u64::MAX - 1), None)]) {
+            while element.next() <= at {
+                let now = element.next();
+                left.extend(element.release(now, &mut dropped).map(|packet| (now, packet.number)));
+            }
+            let passed = arrival.and_then(|packet| element.accept(packet, at, &mut dropped));
+            left.extend(passed.map(|packet| (at, packet.number)));
+        }
+        left
+    }
+
+    /// Offers packets a millisecond apart: whether each is lost.
+    pub(super) fn fates(element: &mut dyn Element, count: u64) -> Vec<bool> {
+        let mut lost = vec![true; usize::try_from(count).unwrap()];
+        departures(element, paced(Time::from_ms(1), count))
+            .into_iter()
+            .for_each(|(_, number)| lost[number as usize] = false);
+        lost
+    }
 }

@@ -10,10 +10,10 @@ use crate::time::Time;
 pub(crate) struct Events {
     time: Vec<Time>,
     kind: Labels,
-    flow: Vec<u32>,
+    flow: Vec<Option<u32>>,
     link: Vec<Option<u32>>,
     packet: Vec<Option<u32>>,
-    cwnd: Vec<u32>,
+    cwnd: Vec<Option<u32>>,
     ssthresh: Vec<Option<u32>>,
 }
 
@@ -22,10 +22,10 @@ impl Events {
     pub(crate) fn add(&mut self, now: Time, kind: &str, (flow, sender): (u32, &Sender)) {
         self.time.push(now);
         self.kind.push(kind);
-        self.flow.push(flow);
+        self.flow.push(Some(flow));
         self.link.push(None);
         self.packet.push(None);
-        self.cwnd.push(sender.knobs.cwnd);
+        self.cwnd.push(Some(sender.knobs.cwnd));
         self.ssthresh.push(sender.knobs.has_ssthresh().then_some(sender.knobs.ssthresh));
     }
 
@@ -36,6 +36,23 @@ impl Events {
         *self.packet.last_mut().expect("a row was added") = Some(packet);
     }
 
+    /// A host dropped packet `packet` of a flow, since it was damaged.
+    pub(crate) fn add_corrupt(&mut self, now: Time, packet: u32, of: (u32, &Sender)) {
+        self.add(now, "corrupt", of);
+        *self.packet.last_mut().expect("a row was added") = Some(packet);
+    }
+
+    /// Element `element` has another rate or delay from now on.
+    pub(crate) fn add_path_change(&mut self, now: Time, element: u32) {
+        self.time.push(now);
+        self.kind.push("path_change");
+        self.flow.push(None);
+        self.link.push(Some(element));
+        self.packet.push(None);
+        self.cwnd.push(None);
+        self.ssthresh.push(None);
+    }
+
     /// The table; `elements` are the names of the elements by index.
     pub(crate) fn table(self, elements: Vec<String>) -> Table {
         Table {
@@ -43,10 +60,10 @@ impl Events {
             columns: vec![
                 column("time_s", seconds(&self.time)),
                 column("kind", self.kind.values()),
-                column("flow", Values::U32(self.flow)),
+                column("flow", Values::MaybeU32(self.flow)),
                 column("link", Values::MaybeLabel { codes: self.link, names: elements }),
                 column("packet", Values::MaybeU32(self.packet)),
-                column("cwnd_packets", Values::U32(self.cwnd)),
+                column("cwnd_packets", Values::MaybeU32(self.cwnd)),
                 column("ssthresh_packets", Values::MaybeU32(self.ssthresh)),
             ],
         }

@@ -10,7 +10,7 @@ use crate::time::Time;
 /// What is measured of a flow while it runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowMeasures {
-    /// Its data packets that the path dropped.
+    /// Its data packets that the path dropped, or damaged so that the receiver did.
     pub(crate) dropped_packets: u64,
     /// Round-trip times in the steady interval, in µs.
     pub(crate) rtt: Histogram,

@@ -43,7 +43,8 @@ impl Dumbbell {
     fn elements(self) -> Vec<ElementSpec> {
         let half_ns = self.rtt_ms * NS_PER_MS / 2;
         let queue = QueueSpec::Fifo(FifoSpec { limit_packets: Some(self.buffer_packets), limit_bytes: None });
-        let link = LinkSpec { rate_bit_per_s: self.rate_bit_per_s, delay_ns: half_ns, queue };
+        let link =
+            LinkSpec { rate_bit_per_s: self.rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
         vec![element("bottleneck", EffectSpec::Link(link)), delay("bottleneck-reverse", half_ns)]
     }
 

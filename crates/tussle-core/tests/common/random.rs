@@ -2,7 +2,11 @@
 
 use proptest::prelude::*;
 use tussle_core::cc::REGISTRY;
-use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec, LossSpec};
+use tussle_core::path::{
+    AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, Draws, DuplicateSpec, EffectSpec,
+    GilbertElliottSpec, HandoverSpec, JitterSpec, LinkSpec, ListSpec, LossSpec, Normal, Order, OutageSpec,
+    Pareto, PeriodicSpec, PolicerSpec, RampSpec, TraceSpec, Uniform, WhileDown, WifiSpec,
+};
 use tussle_core::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
 use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
 use tussle_core::{Outcome, Progress, Run, Simulation};
@@ -66,16 +70,150 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
 
 /// A link of one packet a second up to 16 thousand.
 fn link() -> impl Strategy<Value = EffectSpec> {
-    (magnitude(14.0), 0..8 * PACKET_BYTES, delay_ns(), queue()).prop_map(|(rate, odd, delay_ns, queue)| {
-        EffectSpec::Link(LinkSpec { rate_bit_per_s: rate * 8 * PACKET_BYTES + odd, delay_ns, queue })
+    (rate_bit_per_s(), delay_ns(), queue(), changes()).prop_map(
+        |(rate_bit_per_s, delay_ns, queue, changes)| {
+            EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes })
+        },
+    )
+}
+
+fn rate_bit_per_s() -> impl Strategy<Value = u64> {
+    (magnitude(14.0), 0..8 * PACKET_BYTES).prop_map(|(packets, odd)| packets * 8 * PACKET_BYTES + odd)
+}
+
+/// None, or a few that follow each other within some seconds.
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let what = prop_oneof![
+        rate_bit_per_s().prop_map(|rate| (Some(rate), None)),
+        delay_ns().prop_map(|delay_ns| (None, Some(delay_ns))),
+        (rate_bit_per_s(), delay_ns()).prop_map(|(rate, delay_ns)| (Some(rate), Some(delay_ns))),
+    ];
+    let some = prop::collection::vec((1..2 * NS_PER_S, what), 1..4).prop_map(|changes| {
+        let mut at_ns = 0;
+        let changes = changes.into_iter().map(|(wait_ns, (rate_bit_per_s, delay_ns))| {
+            at_ns += wait_ns;
+            Change { at_ns, rate_bit_per_s, delay_ns }
+        });
+        changes.collect()
+    });
+    prop_oneof![2 => Just(Vec::new()), 1 => some]
+}
+
+pub(crate) fn effect() -> impl Strategy<Value = EffectSpec> {
+    prop_oneof![
+        4 => link(),
+        1 => trace(),
+        1 => arq(),
+        1 => wifi(),
+        2 => delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns })),
+        2 => delaying(),
+        2 => losing(),
+    ]
+}
+
+/// A recording of one opportunity each second up to one each millisecond.
+fn trace() -> impl Strategy<Value = EffectSpec> {
+    let opportunities_ms = prop::collection::vec(0..1000u32, 1..40).prop_map(|mut opportunities| {
+        opportunities.push(1 + opportunities[0]);
+        opportunities.sort_unstable();
+        opportunities
+    });
+    (opportunities_ms, delay_ns(), queue()).prop_map(|(opportunities_ms, delay_ns, queue)| {
+        EffectSpec::Trace(TraceSpec { opportunities_ms, delay_ns, queue })
     })
 }
 
-fn effect() -> impl Strategy<Value = EffectSpec> {
+fn arq() -> impl Strategy<Value = EffectSpec> {
+    let errors = (0.0..0.9, prop_oneof![Just(None), (40..2000u32).prop_map(Some)], 1..8u32);
+    (link(), errors, delay_ns(), 0..NS_PER_MS).prop_map(
+        |(link, (block_error, block_bytes, attempts), retry_delay_ns, overhead_ns)| {
+            let EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes }) = link else {
+                unreachable!("a link is a link")
+            };
+            EffectSpec::Arq(ArqSpec {
+                rate_bit_per_s,
+                delay_ns,
+                queue,
+                block_error,
+                block_bytes,
+                attempts,
+                retry_delay_ns,
+                overhead_ns,
+                changes,
+            })
+        },
+    )
+}
+
+fn wifi() -> impl Strategy<Value = EffectSpec> {
+    (delay_ns(), queue(), 0..20u32, -90.0..-40.0, 0.0..10.0).prop_map(
+        |(delay_ns, queue, stations, signal_dbm, fading_db)| {
+            EffectSpec::Wifi(WifiSpec {
+                rate_bit_per_s: 54_000_000,
+                delay_ns,
+                queue,
+                stations,
+                signal_dbm,
+                fading_db,
+                fading_every_ns: 100 * NS_PER_MS,
+            })
+        },
+    )
+}
+
+/// Times of up to half a second, but for the tails.
+fn draws() -> impl Strategy<Value = Draws> {
     prop_oneof![
-        4 => link(),
-        2 => delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns })),
-        1 => (0.0..0.5).prop_map(|probability| EffectSpec::Loss(LossSpec { probability })),
+        delay_ns().prop_map(Draws::ConstantNs),
+        (delay_ns(), delay_ns())
+            .prop_map(|(one, more)| Draws::Uniform(Uniform { least_ns: one, most_ns: one + more })),
+        (delay_ns(), delay_ns())
+            .prop_map(|(mean_ns, deviation_ns)| Draws::Normal(Normal { mean_ns, deviation_ns })),
+        delay_ns().prop_map(Draws::ExponentialNs),
+        (delay_ns(), 1.1..4.0).prop_map(|(least_ns, shape)| Draws::Pareto(Pareto { least_ns, shape })),
+        prop::collection::vec(delay_ns(), 2..6).prop_map(|mut quantiles| {
+            quantiles.sort_unstable();
+            Draws::QuantilesNs(quantiles)
+        }),
+    ]
+}
+
+/// An element that delays packets, or lets them wait.
+fn delaying() -> impl Strategy<Value = EffectSpec> {
+    prop_oneof![
+        (draws(), prop_oneof![Just(Order::Kept), Just(Order::Free)])
+            .prop_map(|(delay, order)| EffectSpec::Jitter(JitterSpec { delay, order })),
+        (0..NS_PER_S, 1..NS_PER_S, delay_ns(), delay_ns()).prop_map(|(begin_ns, span_ns, from, to)| {
+            let end_ns = begin_ns + span_ns;
+            EffectSpec::Ramp(RampSpec { begin_ns, end_ns, from_delay_ns: from, to_delay_ns: to })
+        }),
+        (10 * NS_PER_MS..NS_PER_S, draws(), 0..10 * NS_PER_MS).prop_map(|(every_ns, delay, pause_ns)| {
+            EffectSpec::Handover(HandoverSpec { every_ns, delay, pause_ns })
+        }),
+        (draws(), draws(), prop_oneof![Just(WhileDown::Hold), Just(WhileDown::Drop)])
+            .prop_map(|(up, down, while_down)| EffectSpec::Outage(OutageSpec { up, down, while_down })),
+        (delay_ns(), prop_oneof![Just(None), (1..50u64).prop_map(Some)]).prop_map(
+            |(hold_ns, most_packets)| EffectSpec::Aggregate(AggregateSpec { hold_ns, most_packets })
+        ),
+        (0.0..0.5).prop_map(|probability| EffectSpec::Duplicate(DuplicateSpec { probability })),
+    ]
+}
+
+/// An element that loses packets, or damages them.
+fn losing() -> impl Strategy<Value = EffectSpec> {
+    let part = || 0.0..0.5;
+    prop_oneof![
+        part().prop_map(|probability| EffectSpec::Loss(LossSpec { probability })),
+        (part(), 0.1..1.0, 0.0..0.1, part()).prop_map(|(p, r, loss_good, loss_bad)| {
+            EffectSpec::GilbertElliott(GilbertElliottSpec { p, r, loss_good, loss_bad })
+        }),
+        (2..100u64).prop_map(|every_packets| EffectSpec::Periodic(PeriodicSpec { every_packets })),
+        prop::collection::btree_set(0..200u64, 0..10)
+            .prop_map(|packets| EffectSpec::List(ListSpec { packets: packets.into_iter().collect() })),
+        (rate_bit_per_s(), magnitude(18.0)).prop_map(|(rate_bit_per_s, burst_bytes)| {
+            EffectSpec::Policer(PolicerSpec { rate_bit_per_s, burst_bytes })
+        }),
+        part().prop_map(|probability| EffectSpec::Corrupt(CorruptSpec { probability })),
     ]
 }
 
@@ -154,7 +292,7 @@ fn named_elements(effects: Vec<EffectSpec>) -> Vec<ElementSpec> {
 /// Names the flows. One that no link limits is given a window: without, it would double for ever.
 fn named_flows(flows: Vec<FlowSpec>, effects: &[EffectSpec]) -> Vec<FlowSpec> {
     let links: Vec<_> = (0..effects.len())
-        .filter(|&index| matches!(effects[index], EffectSpec::Link(_)))
+        .filter(|&index| effects[index].is_link())
         .map(|index| format!("element-{index}"))
         .collect();
     let named = flows.into_iter().enumerate().map(|(index, flow)| {
@@ -175,7 +313,7 @@ fn clean_way() -> impl Strategy<Value = Vec<EffectSpec>> {
     let link = (6.0..14.0f64, delay_ns()).prop_map(move |(exponent, delay_ns)| {
         let packets_per_s = magnitude_of(exponent);
         let rate_bit_per_s = packets_per_s * 8 * PACKET_BYTES;
-        EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue: endless.clone() })
+        EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue: endless.clone(), changes: Vec::new() })
     });
     let delay = delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns }));
     prop::collection::vec(prop_oneof![link, delay], 1..4)

@@ -1,0 +1,155 @@
+//! What holds for every path, whatever it is made of, and what theory says of waiting at a link.
+
+mod common;
+
+use proptest::prelude::*;
+use tussle_core::Time;
+use tussle_core::dice::Dice;
+use tussle_core::packet::{Kind, Packet};
+use tussle_core::path::{EffectSpec, Element, JitterSpec, LinkSpec, Order};
+use tussle_core::queue::{FifoSpec, QueueSpec};
+
+use common::network::{NS_PER_S, PACKET_BYTES};
+use common::random::effect;
+
+/// More events than any path of these tests needs, with some hundred packets.
+const MOST_EVENTS: u32 = 100_000;
+
+/// Elements one after another, and what became of the packets.
+struct Path {
+    elements: Vec<Box<dyn Element>>,
+    dropped: Vec<Packet>,
+    left: Vec<(Time, Packet)>,
+}
+
+impl Path {
+    fn new(effects: &[EffectSpec]) -> Path {
+        let elements = effects.iter().map(|effect| effect.build(7).expect("a sensible element"));
+        Path { elements: elements.collect(), dropped: Vec::new(), left: Vec::new() }
+    }
+
+    /// A packet comes to the element of that place.
+    fn offer(&mut self, mut packet: Packet, (place, now): (usize, Time)) {
+        for element in &mut self.elements[place..] {
+            match element.accept(packet, now, &mut self.dropped) {
+                Some(through) => packet = through,
+                None => return,
+            }
+        }
+        self.left.push((now, packet));
+    }
+
+    /// Lets everything happen that does up to an instant.
+    fn advance(&mut self, until: Time) {
+        for _ in 0..MOST_EVENTS {
+            let events = self.elements.iter().enumerate().map(|(place, element)| (element.next(), place));
+            let (now, place) = events.min().expect("a path has elements");
+            if now > until || now == Time::NEVER {
+                return;
+            }
+            if let Some(packet) = self.elements[place].release(now, &mut self.dropped) {
+                self.offer(packet, (place + 1, now));
+            }
+        }
+        panic!("packets starve");
+    }
+
+    fn held(&self) -> usize {
+        let mut held = 0;
+        self.elements.iter().for_each(|element| element.for_each(&mut |_| held += 1));
+        held
+    }
+
+    fn copies(&self) -> usize {
+        self.elements.iter().map(|element| usize::try_from(element.copies(0)).expect("few")).sum()
+    }
+}
+
+fn packet(number: u32, size_bytes: u32) -> Packet {
+    Packet { number, size_bytes, ..Packet::new(Kind::Data, 0) }
+}
+
+fn may_reorder(effect: &EffectSpec) -> bool {
+    matches!(effect, EffectSpec::Jitter(JitterSpec { order: Order::Free, .. }))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Packets come at random times; at each, every packet is where it should be. At the end all have left or
+    /// are dropped, in order unless an element may reorder, and time never ran backwards.
+    #[test]
+    fn every_composition_keeps_packets_and_order_and_lets_them_go(
+        effects in prop::collection::vec(effect().prop_filter("it makes sense", |it| it.build(7).is_ok()), 1..7),
+        arrivals in prop::collection::vec((0..20_000_000u64, 40..1500u32), 1..200),
+    ) {
+        let mut path = Path::new(&effects);
+        let mut now = Time::ZERO;
+        for (number, (gap_ns, size_bytes)) in (0..).zip(&arrivals) {
+            now += Time::from_ns(*gap_ns);
+            path.advance(now);
+            path.offer(packet(number, *size_bytes), (0, now));
+            let somewhere = path.left.len() + path.dropped.len() + path.held();
+            prop_assert_eq!(number as usize + 1 + path.copies(), somewhere, "packets are conserved");
+        }
+        path.advance(Time::NEVER);
+        prop_assert_eq!(path.held(), 0, "all have left");
+        prop_assert_eq!(arrivals.len() + path.copies(), path.left.len() + path.dropped.len());
+        prop_assert!(path.left.is_sorted_by_key(|(at, _)| *at), "time runs backwards");
+        if !effects.iter().any(may_reorder) {
+            prop_assert!(path.left.is_sorted_by_key(|(_, packet)| packet.number), "packets overtook");
+        }
+    }
+}
+
+/// Exponential times of a mean of one, by seeded dice.
+fn exponential(dice: &mut Dice) -> f64 {
+    -((f64::from(dice.number()) + 1.0) / 2f64.powi(32)).ln()
+}
+
+/// The mean wait for the transmitter, in mean transmission times, of a link that is busy for `load` of the time,
+/// with Poisson arrivals of packets whose sizes are drawn. A link of 12 Mbit/s sends 1500 bytes in 1 ms.
+fn mean_wait(load: f64, mut size_bytes: impl FnMut(&mut Dice) -> f64) -> f64 {
+    let queue = QueueSpec::Fifo(FifoSpec::default());
+    let rate_bit_per_s = 8000 * PACKET_BYTES;
+    let link = LinkSpec { rate_bit_per_s, delay_ns: 0, queue, changes: Vec::new() };
+    let mut path = Path::new(&[EffectSpec::Link(link)]);
+    let mut dice = Dice::new(5, "arrivals");
+    let mut arrivals = Vec::new();
+    let mut now_s = 0.0;
+    for number in 0..400_000 {
+        now_s += exponential(&mut dice) / load / 1e3;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, below 2^32")]
+        let (now, size) =
+            (Time::from_ns((now_s * 1e9) as u64), size_bytes(&mut dice).round().max(1.0) as u32);
+        path.advance(now);
+        path.offer(packet(number, size), (0, now));
+        arrivals.push((now, size));
+    }
+    path.advance(Time::NEVER);
+    assert_eq!(path.left.len(), arrivals.len());
+    let waits_ns = path.left.iter().zip(&arrivals).map(|((left, _), (came, size))| {
+        (*left - *came).ns() - u64::from(*size) * 8 * NS_PER_S / rate_bit_per_s
+    });
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+    let mean_ms = waits_ns.map(|ns| ns as f64).sum::<f64>() / arrivals.len() as f64 / 1e6;
+    mean_ms
+}
+
+/// M/D/1: load / (2 (1 - load)) transmission times (Pollaczek, Khinchine): 0.5 at a load of 0.5, 2 at 0.8.
+#[test]
+fn equal_packets_wait_as_long_as_the_theory_of_md1_says() {
+    for (load, theory) in [(0.5, 0.5), (0.8, 2.0)] {
+        let found = mean_wait(load, |_| 1500.0);
+        assert!((found / theory - 1.0).abs() <= 0.04, "{load}: {found}, theory {theory}");
+    }
+}
+
+/// M/M/1: load / (1 - load) mean transmission times, twice as long: 1 at a load of 0.5, 4 at 0.8.
+#[test]
+fn packets_of_exponential_sizes_wait_as_long_as_the_theory_of_mm1_says() {
+    for (load, theory) in [(0.5, 1.0), (0.8, 4.0)] {
+        let found = mean_wait(load, |dice| 1500.0 * exponential(dice));
+        assert!((found / theory - 1.0).abs() <= 0.06, "{load}: {found}, theory {theory}");
+    }
+}

@@ -1,0 +1,52 @@
+"""Recordings of a link in mahimahi's format: one line for each opportunity to send 1500 bytes, in ms."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tussle.errors import shown
+
+_OPPORTUNITY_BITS = 1500 * 8
+_MOST_MS = 2**32 - 1
+
+
+class TraceError(ValueError):
+    """A recording that cannot be used; the message says what to put right."""
+
+
+class Trace(NamedTuple):
+    """When 1500 bytes may be sent; after the last time it begins again."""
+
+    opportunities_ms: tuple[int, ...]
+
+    def rate_bit_per_s(self) -> int:
+        """Return the mean rate."""
+        return len(self.opportunities_ms) * _OPPORTUNITY_BITS * 1000 // self.opportunities_ms[-1]
+
+
+def read_trace(file: str) -> Trace:
+    """Return the recording in a file; raises TraceError."""
+    path = Path(file)
+    try:
+        modified_ns = path.stat().st_mtime_ns
+    except (OSError, ValueError):
+        raise TraceError(f"there is no file {shown(file)}; name one in mahimahi's format") from None
+    return _read(path, modified_ns)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, _modified_ns: int) -> Trace:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, ValueError):
+        raise TraceError(f"{shown(str(path))} cannot be read as text") from None
+    opportunities: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        if not (line.isascii() and line.isdecimal()) or int(line[:12]) > _MOST_MS:
+            raise TraceError(f"{path.name}, line {number}: {shown(line)} is not a time in whole milliseconds")
+        if opportunities and int(line) < opportunities[-1]:
+            raise TraceError(f"{path.name}, line {number}: {line} ms is before the line above it")
+        opportunities.append(int(line))
+    if not opportunities or not opportunities[-1]:
+        raise TraceError(f"{path.name} lasts no time; its last line must be more than 0")
+    return Trace(tuple(opportunities))
