@@ -9,6 +9,7 @@ BIN := .venv/bin
 DEMO := results/demo
 FUZZ_SECONDS ?= 60
 PICTURE := docs/images/matrix.svg
+AGENT := python/tussle/_agent
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 DEMO_MATRIX := $(BIN)/tussle matrix --algorithms reno,cubic,bic,vegas --profile lan
@@ -18,7 +19,7 @@ help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: .venv/.built  ## Check what is needed, then install it and the command into .venv
+setup: .venv/.built $(AGENT)  ## Check what is needed, then install it and the command into .venv
 
 # Tools and libraries, as pyproject.toml declares them.
 .venv/.tools: pyproject.toml tools/prerequisites.sh
@@ -32,6 +33,12 @@ setup: .venv/.built  ## Check what is needed, then install it and the command in
 .venv/.built: .venv/.tools $(RUST_SOURCES)
 	VIRTUAL_ENV=$(CURDIR)/.venv PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
+
+# The program in the guests of the kernel engine: static, so that it needs nothing of the guest.
+$(AGENT): $(RUST_SOURCES)
+	target=$$(rustc -vV | sed -n 's/^host: //p') && RUSTFLAGS='-C target-feature=+crt-static' \
+	cargo build --quiet --locked --profile agent --target $$target -p tussle-agent && \
+	install target/$$target/agent/tussle-agent $@
 
 .PHONY: demo
 demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and report
@@ -99,4 +106,4 @@ fuzz:  ## Feed mangled input to the simulator, FUZZ_SECONDS=60 a target (needs c
 .PHONY: clean
 clean:  ## Remove all that was built; results stay
 	rm -rf .venv target fuzz/target build .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
-	rm -f python/tussle/_core*.so
+	rm -f python/tussle/_core*.so $(AGENT)

@@ -42,7 +42,7 @@ def provenance(origin: Origin, folder: Path) -> dict[str, Any]:
         "seed": origin.seed,
         "scenario_sha256": origin.scenario_sha256,
         "own_algorithms_sha256": dict(origin.own_algorithms),
-        "command": command(folder),
+        "command": command(folder, origin.engine),
         "host": {
             "platform": platform.platform(),
             "machine": platform.machine(),
@@ -52,7 +52,9 @@ def provenance(origin: Origin, folder: Path) -> dict[str, Any]:
     }
 
 
-def command(folder: Path) -> str:
+def command(folder: Path, engine: Mapping[str, str]) -> str:
     """The command, quoted for a shell, that repeats the results in `folder` next to them."""
     again = folder.with_name(f"{folder.name}-again")
-    return shlex.join(["tussle", "run", str(folder / "scenario.toml"), "-o", str(again)])
+    options = {"--engine": engine["name"], "--kernel": engine.get("kernel")}
+    chosen = [word for option, value in options.items() if value not in (None, "sim") for word in (option, value)]
+    return shlex.join(["tussle", "run", str(folder / "scenario.toml"), *chosen, "-o", str(again)])

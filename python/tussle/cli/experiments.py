@@ -1,7 +1,7 @@
 """`tussle run` and `tussle matrix`: from a scenario to a dataset with its report."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -10,6 +10,9 @@ from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.scenario import Scenario, ready_scenario, value_of_text
+
+if TYPE_CHECKING:
+    from tussle.engines import Engine
 
 _INTERRUPTED = 130
 """Exit status: 128 + SIGINT, as shells have it."""
@@ -32,6 +35,18 @@ Seed = Annotated[int | None, typer.Option(help="Decides every random draw.", sho
 Repetitions = Annotated[
     int | None, typer.Option(help="Runs of each point, with different draws.", show_default="the scenario's")
 ]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="What executes the runs: sim, or kernel, which is Linux in virtual time.")
+]
+KernelName = Annotated[
+    str | None,
+    typer.Option(
+        "--kernel",
+        metavar="NAME",
+        help="The kernel, from `tussle list kernels`.",
+        show_default="$TUSSLE_KERNEL, else linux-6.1",
+    ),
+]
 
 
 def run(  # noqa: PLR0913 (typer makes an option of each parameter)
@@ -44,6 +59,8 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     workers: Workers = None,
     seed: Seed = None,
     repetitions: Repetitions = None,
+    engine: EngineName = "sim",
+    kernel: KernelName = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +76,8 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     chosen = Scenario.load(file)
     everywhere = {f"flows.{index}.algorithm": algorithm for index in range(len(chosen.flows))}
     chosen = chosen.with_settings(_given(options | everywhere) | parse_settings(settings))
-    _carry_out(chosen, output or _RESULTS / file.stem, workers)
+    means = SweepMeans(engine_of(engine, kernel), workers)
+    _carry_out(chosen, output or _RESULTS / file.stem, means)
 
 
 def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
@@ -80,6 +98,8 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     workers: Workers = None,
     seed: Seed = None,
     repetitions: Repetitions = None,
+    engine: EngineName = "sim",
+    kernel: KernelName = None,
 ) -> None:
     """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
     names = _algorithms(algorithms)
@@ -95,7 +115,29 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     )
     options = {"seed": seed, "repetitions": repetitions}
     chosen = pairs.with_settings(_given(options) | parse_settings(settings))
-    _carry_out(chosen, output or _RESULTS / f"matrix-{profile}", workers)
+    means = SweepMeans(engine_of(engine, kernel), workers)
+    _carry_out(chosen, output or _RESULTS / f"matrix-{profile}", means)
+
+
+class SweepMeans(NamedTuple):
+    """What executes a sweep, and how many runs at a time."""
+
+    engine: "Engine"
+    workers: int | None
+
+
+def engine_of(name: str, kernel: str | None) -> "Engine":
+    """Return the engine of that name, with that kernel."""
+    from tussle.engines import engine
+
+    chosen = engine(name)
+    if kernel is None:
+        return chosen
+    from tussle.engines.kernel import KernelEngine
+
+    if name != KernelEngine.name:
+        raise TussleError(f"--kernel {shown(kernel)}: the engine {name} has no kernel; add --engine kernel")
+    return KernelEngine(kernel)
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
@@ -131,7 +173,7 @@ def _how_to_go_on(folder: Path) -> str:
     return "interrupted before anything was finished; repeat the same command"
 
 
-def _carry_out(scenario: Scenario, folder: Path, workers: int | None) -> None:
+def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
         from tussle.cli.summary import summary
@@ -139,7 +181,7 @@ def _carry_out(scenario: Scenario, folder: Path, workers: int | None) -> None:
         from tussle.sweep import ProgressBar, SweepSettings, sweep
 
         with ProgressBar(progress_console()) as bar:
-            dataset = sweep(scenario, folder, SweepSettings(workers=workers, progress=bar))
+            dataset = sweep(scenario, folder, SweepSettings(workers=means.workers, engine=means.engine, progress=bar))
         page = write(dataset, folder / "report.html")
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or _how_to_go_on(folder))

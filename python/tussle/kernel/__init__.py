@@ -7,6 +7,7 @@ which says what it was made from.
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,3 +92,9 @@ def built_kernel(name: str | None = None) -> Kernel:
     except (OSError, ValueError, LookupError, TypeError):
         pass
     raise TussleError(f"kernel {image.parent} is damaged; remove that folder and build it again")
+
+
+def qdiscs(kernel: Kernel) -> list[str]:
+    """Names of the queue disciplines that a kernel was built with, sorted."""
+    options = (kernel.image.parent / CONFIGURATION).read_text("utf-8")
+    return sorted({"pfifo", "bfifo", *map(str.lower, re.findall(r"^CONFIG_NET_SCH_(\w+)=y$", options, re.M))} - {"fifo"})

@@ -67,6 +67,7 @@ fn mount_one(kind: &str, place: &str, data: &str) -> anyhow::Result<()> {
 fn execute() -> anyhow::Result<()> {
     let file = File::open(Path::new(SHARE).join("run.json")).context("the shared folder has no run.json")?;
     let run: Run = serde_json::from_reader(file).context("run.json")?;
+    tell_kernel()?;
     sys::seed_kernel(run.seed).context("seeding the kernel's dice")?;
     let network = Network::plan(&run)?;
     let hosts = setup::build(&run, &network)?;
@@ -75,6 +76,18 @@ fn execute() -> anyhow::Result<()> {
     }
     // The last file: with it the host knows that the others are whole.
     fs::write(Path::new(SHARE).join("done"), "").context("writing the results")
+}
+
+/// Writes down which kernel this is, and what it has.
+fn tell_kernel() -> anyhow::Result<()> {
+    for (name, place) in [
+        ("release", "/proc/sys/kernel/osrelease"),
+        ("algorithms", "/proc/sys/net/ipv4/tcp_available_congestion_control"),
+    ] {
+        let told = fs::read_to_string(place).with_context(|| format!("reading {place}"))?;
+        fs::write(Path::new(SHARE).join(name), told).context("writing about the kernel")?;
+    }
+    Ok(())
 }
 
 fn write(table: Table) -> anyhow::Result<()> {

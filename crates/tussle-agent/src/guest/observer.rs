@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
-use tussle_core::path::EffectSpec;
+use tussle_core::path::{EffectSpec, LinkSpec};
 use tussle_core::run::{Sampling, Switch};
 use tussle_core::table::{Table, Values};
 use tussle_core::{Histogram, Run};
@@ -68,11 +68,13 @@ struct Link {
     name: String,
     /// Index of the wire with its queue.
     wire: usize,
-    rate_bit_per_s: u64,
+    /// Its rates in bit/s from the times in ns on, ascending.
+    rates: Vec<(u64, u64)>,
     last_look: (u64, QdiscCounts),
     last_row: (u64, QdiscCounts),
     backlog_packet_ns: f64,
     max_backlog_packets: u64,
+    capacity_bits: f64,
 }
 
 impl<'a> Observer<'a> {
@@ -247,13 +249,20 @@ fn links(run: &Run, network: &Network) -> Vec<Link> {
         .map(|((element, link), wire)| Link {
             name: element.name.clone(),
             wire,
-            rate_bit_per_s: link.rate_bit_per_s,
+            rates: rates(link),
             last_look: Default::default(),
             last_row: Default::default(),
             backlog_packet_ns: 0.0,
             max_backlog_packets: 0,
+            capacity_bits: 0.0,
         })
         .collect()
+}
+
+/// The rates of a link, each from when on.
+fn rates(link: &LinkSpec) -> Vec<(u64, u64)> {
+    let changes = link.changes.iter().filter_map(|change| Some((change.at_ns, change.rate_bit_per_s?)));
+    std::iter::once((0, link.rate_bit_per_s)).chain(changes).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "packets and times of a run are far below 2^53")]
@@ -262,8 +271,14 @@ impl Link {
     fn look(&mut self, now_ns: u64, counts: QdiscCounts) {
         let (then_ns, before) = std::mem::replace(&mut self.last_look, (now_ns, counts));
         let backlogs = (before.backlog_packets + counts.backlog_packets) as f64;
+        self.capacity_bits += self.rate_bit_per_s(then_ns) as f64 * seconds(now_ns - then_ns);
         self.backlog_packet_ns += backlogs / 2.0 * (now_ns - then_ns) as f64;
         self.max_backlog_packets = self.max_backlog_packets.max(counts.backlog_packets);
+    }
+
+    /// Its rate at a time; between two looks it is the same.
+    fn rate_bit_per_s(&self, at_ns: u64) -> u64 {
+        self.rates.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).expect("the first is from 0 on").1
     }
 
     /// Adds its row; none if it has one for this instant.
@@ -275,7 +290,7 @@ impl Link {
             return;
         }
         let sent_bits = (counts.sent_bytes - before.sent_bytes) as f64 * 8.0;
-        let capacity_bits = self.rate_bit_per_s as f64 * seconds(span_ns.max(1));
+        let capacity_bits = std::mem::take(&mut self.capacity_bits).max(1.0);
         let row = LinkRow {
             counts,
             mean_backlog_packets: self.backlog_packet_ns / span_ns.max(1) as f64,

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use anyhow::{Context, bail};
-use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload, NlasIterator};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2, TcXstats};
+use netlink_packet_route::tc::{TcAttribute, TcFqCodelXstats, TcHandle, TcMessage, TcStats2, TcXstats};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
 
@@ -118,15 +118,37 @@ impl QdiscCounts {
 /// Packets marked, out of a discipline's own statistics: include/uapi/linux/pkt_sched.h tells where they stand.
 fn marked(kind: &str, own: &TcXstats) -> u64 {
     let (bytes, at) = match (kind, own) {
-        (_, TcXstats::FqCodel(netlink_packet_route::tc::TcFqCodelXstats::Qdisc(stats))) => {
-            return u64::from(stats.ecn_mark);
-        }
+        (_, TcXstats::FqCodel(TcFqCodelXstats::Qdisc(stats))) => return u64::from(stats.ecn_mark),
+        ("cake", TcXstats::Other(bytes)) => return marked_by_cake(bytes),
         ("red", TcXstats::Other(bytes)) => (bytes, 12),
         ("codel", TcXstats::Other(bytes)) => (bytes, 24),
         ("pie", TcXstats::Other(bytes)) => (bytes, 36),
         ("fq_pie", TcXstats::Other(bytes)) => (bytes, 16),
         _ => return 0,
     };
+    u32_at(bytes, at)
+}
+
+/// CAKE's statistics are attributes: one of them holds its tins, each of which holds its own.
+fn marked_by_cake(bytes: &[u8]) -> u64 {
+    const TINS: u16 = 10;
+    const MARKED_PACKETS: u16 = 8;
+    sum_over(bytes, &|kind, tins| {
+        if kind != TINS {
+            return 0;
+        }
+        sum_over(tins, &|_, tin| {
+            sum_over(tin, &|kind, value| if kind == MARKED_PACKETS { u32_at(value, 0) } else { 0 })
+        })
+    })
+}
+
+/// The sum of what `of` makes of each attribute.
+fn sum_over(attributes: &[u8], of: &dyn Fn(u16, &[u8]) -> u64) -> u64 {
+    NlasIterator::new(attributes).flatten().map(|attribute| of(attribute.kind(), attribute.value())).sum()
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 4).map_or(0, |word| u32::from_ne_bytes(word.try_into().expect("four bytes")).into())
 }
 

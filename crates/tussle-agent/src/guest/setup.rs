@@ -76,6 +76,11 @@ pub(crate) fn silence(network: &Network) -> anyhow::Result<()> {
     network.senders.iter().try_for_each(|sender| command("ip", Some(&sender.name), "link set net down\n"))
 }
 
+/// Changes a queue discipline while the run goes on.
+pub(crate) fn change(namespace: &str, line: &str) -> anyhow::Result<()> {
+    command("tc", Some(namespace), &format!("{line}\n"))
+}
+
 fn open(name: &str) -> anyhow::Result<File> {
     File::open(format!("/run/netns/{name}")).with_context(|| format!("namespace {name}"))
 }
@@ -122,10 +127,8 @@ fn disciplines(network: &Network, namespace: &Namespace) -> String {
     let mut lines = String::new();
     for wire in network.wires.iter().filter(|wire| wire.near.0 == namespace.name) {
         let Some(hop) = &wire.hop else { continue };
-        let device = &wire.near.1;
-        _ = writeln!(lines, "qdisc add dev {device} root handle 1: {}", hop.qdisc.root);
-        if let Some(child) = &hop.qdisc.child {
-            _ = writeln!(lines, "qdisc add dev {device} parent 1:1 handle 2: {child}");
+        for line in hop.qdisc.lines("add", &wire.near.1) {
+            _ = writeln!(lines, "{line}");
         }
     }
     lines

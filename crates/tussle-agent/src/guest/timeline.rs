@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use tussle_core::run::Sampling;
 use tussle_core::{Run, Table};
 
 use super::clock::Clock;
 use super::observer::Observer;
-use super::setup::Hosts;
+use super::setup::{self, Hosts};
 use super::traffic::{self, Flow};
 use crate::network::Network;
 
@@ -21,13 +21,18 @@ pub(crate) fn run(run: &Run, network: &Network, hosts: Hosts) -> anyhow::Result<
     let clock = Clock::from_next_second()?;
     let mut observer = Observer::new(run, network, (hosts, &flows, clock))?;
     traffic::start(&flows, clock);
-    let mut instants = Instants::of(run);
+    let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
+    let mut instants = Instants::of(run, changes.keys().copied());
     while let Some(at_ns) = instants.next() {
         clock.sleep_until(at_ns)?;
         for flow in flows.iter().filter(|flow| flow.spec.stop_ns == Some(at_ns)) {
             flow.stop()?;
         }
+        // What was sent until now was sent at the rate until now.
         observer.look(at_ns)?;
+        for (namespace, line) in changes.get(&at_ns).into_iter().flatten() {
+            setup::change(namespace, line)?;
+        }
         fail_with(&flows)?;
     }
     observer.finish()
@@ -52,10 +57,10 @@ struct Instants {
 }
 
 impl Instants {
-    fn of(run: &Run) -> Instants {
+    fn of(run: &Run, changes: impl Iterator<Item = u64>) -> Instants {
         let stops = run.flows.iter().filter_map(|flow| flow.stop_ns);
         let mut fixed_ns: Vec<_> =
-            stops.chain([run.steady.from_ns, run.steady.to_ns, run.duration_ns]).collect();
+            stops.chain(changes).chain([run.steady.from_ns, run.steady.to_ns, run.duration_ns]).collect();
         fixed_ns.sort_unstable();
         let sampling = match run.record.sampling {
             Sampling::EveryNs(every_ns) => Some(every_ns),

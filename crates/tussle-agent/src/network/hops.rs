@@ -1,12 +1,14 @@
 //! What Linux does for each element: one hop or two, each a queue discipline on a device of its own.
 
-use tussle_core::path::EffectSpec;
+use tussle_core::path::{EffectSpec, LinkSpec};
 
-use super::qdisc::{Qdisc, netem_delay, netem_loss, netem_serialiser, shaper};
+use super::qdisc::{Qdisc, netem_bursts, netem_delay, netem_loss, netem_serialiser, shaper};
 
-/// A queue discipline, and what it is to the element.
+/// A queue discipline, and what it is to its element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
+    /// Index of the element.
+    pub(crate) element: usize,
     /// Why it is there.
     pub(crate) role: Role,
     /// What packets pass through.
@@ -23,17 +25,40 @@ pub(crate) enum Role {
 }
 
 /// The hops of an element; an error is a sentence on what Linux cannot do.
-///
-/// `tbf` lets a packet go when its transmission *begins*. A link's second hop, `netem` with the same rate, holds
-/// it until it ends, and then over the wire; no queue builds up there, since packets come no faster.
-pub(super) fn hops(effect: &EffectSpec) -> Result<Vec<Hop>, String> {
-    let rest = |qdisc| Hop { role: Role::Rest, qdisc };
+pub(super) fn hops(element: usize, effect: &EffectSpec) -> Result<Vec<Hop>, String> {
+    let rest = |qdisc| vec![Hop { element, role: Role::Rest, qdisc }];
     Ok(match effect {
-        EffectSpec::Link(link) => vec![
-            Hop { role: Role::Queue, qdisc: shaper(link)? },
-            rest(netem_serialiser(link.rate_bit_per_s, link.delay_ns)),
-        ],
-        EffectSpec::Delay(delay) => vec![rest(netem_delay(delay.delay_ns))],
-        EffectSpec::Loss(loss) => vec![rest(netem_loss(loss.probability))],
+        EffectSpec::Link(link) => {
+            // What it changes to must be possible, too.
+            for rate in link.changes.iter().filter_map(|change| change.rate_bit_per_s) {
+                link_hops(element, link, (rate, 0))?;
+            }
+            link_hops(element, link, (link.rate_bit_per_s, link.delay_ns))?
+        }
+        EffectSpec::Delay(delay) => rest(netem_delay(delay.delay_ns)),
+        EffectSpec::Loss(loss) => rest(netem_loss(loss.probability)),
+        EffectSpec::GilbertElliott(model) => rest(netem_bursts(model)),
+        _ => return Err(no_hop(effect)),
     })
+}
+
+/// The hops of a link with a rate and a delay.
+///
+/// `tbf` lets a packet go when its transmission *begins*. A second hop, `netem` with the same rate, holds it until
+/// it ends, and then over the wire; no queue builds up there, since packets come no faster.
+pub(super) fn link_hops(element: usize, link: &LinkSpec, (rate, delay_ns): (u64, u64)) -> Result<Vec<Hop>, String> {
+    let queue = shaper(rate, &link.queue).map_err(|problem| format!("queue.{problem}"))?;
+    Ok(vec![
+        Hop { element, role: Role::Queue, qdisc: queue },
+        Hop { element, role: Role::Rest, qdisc: netem_serialiser(rate, delay_ns) },
+    ])
+}
+
+/// Elements are named as in a run.
+fn no_hop(effect: &EffectSpec) -> String {
+    let kind = serde_json::to_value(effect).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
+    format!(
+        "the kernel engine has no {}; it has link, delay, loss and gilbert_elliott",
+        kind.unwrap_or_else(|| "such element".to_owned())
+    )
 }

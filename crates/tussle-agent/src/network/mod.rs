@@ -14,9 +14,10 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use tussle_core::Run;
+use tussle_core::path::EffectSpec;
 
 pub(crate) use hops::{Hop, Role};
-use hops::hops;
+use hops::{hops, link_hops};
 use places::Places;
 
 /// Why the kernel engine cannot honour a run.
@@ -74,7 +75,7 @@ pub(crate) struct Wire {
     pub(crate) near: (String, String),
     /// Namespace and device where they leave.
     pub(crate) far: (String, String),
-    /// What `near` does to them, and for which element; none for the wire of a host.
+    /// What `near` does to them; nothing for the wire of a host.
     pub(crate) hop: Option<Hop>,
 }
 
@@ -93,7 +94,7 @@ impl Network {
             .iter()
             .enumerate()
             .map(|(index, element)| {
-                hops(&element.effect).map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
+                hops(index, &element.effect).map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
             })
             .collect::<Result<Vec<_>, _>>()?;
         let places = Places::of(run);
@@ -108,6 +109,29 @@ impl Network {
         network.attach_hosts(run, &places);
         network.route_flows(run, &places)?;
         Ok(network)
+    }
+
+    /// What `tc` is told when links change: namespace and line, by the time at which it is told.
+    ///
+    /// # Errors
+    /// None for a run that was planned.
+    pub(crate) fn changes(&self, run: &Run) -> Result<BTreeMap<u64, Vec<(String, String)>>, String> {
+        let mut changes: BTreeMap<u64, Vec<_>> = BTreeMap::new();
+        for (element, spec) in run.elements.iter().enumerate() {
+            let EffectSpec::Link(link) = &spec.effect else { continue };
+            let mut now = (link.rate_bit_per_s, link.delay_ns);
+            for change in &link.changes {
+                now = (change.rate_bit_per_s.unwrap_or(now.0), change.delay_ns.unwrap_or(now.1));
+                let hops = link_hops(element, link, now)?;
+                let wires = self.wires.iter().filter(|wire| wire.element() == Some(element));
+                let lines = wires.zip(hops).flat_map(|(wire, hop)| {
+                    let device = &wire.near.1;
+                    hop.qdisc.lines("change", device).into_iter().map(|line| (wire.near.0.clone(), line))
+                });
+                changes.entry(change.at_ns).or_default().extend(lines);
+            }
+        }
+        Ok(changes)
     }
 
     /// Every namespace, in the order in which they are made.
@@ -192,6 +216,13 @@ impl Network {
             }
         }
         Ok(())
+    }
+}
+
+impl Wire {
+    /// Index of the element that it is a part of.
+    pub(crate) fn element(&self) -> Option<usize> {
+        self.hop.as_ref().map(|hop| hop.element)
     }
 }
 

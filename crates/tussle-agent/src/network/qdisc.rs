@@ -1,7 +1,9 @@
 //! Queue disciplines in the words of `tc`.
 
-use tussle_core::path::LinkSpec;
-use tussle_core::queue::{CodelSpec, FifoSpec, QueueSpec, RedSpec};
+use tussle_core::path::GilbertElliottSpec;
+use tussle_core::queue::{
+    CakeSpec, CodelSpec, FifoSpec, FqCodelSpec, FqPieSpec, PieSpec, QueueSpec, RedSpec, SfqSpec,
+};
 use tussle_core::run::Switch;
 
 /// The Ethernet header, which Linux counts at a queue and links of a run do not.
@@ -10,6 +12,10 @@ const ETHERNET_BYTES: i32 = 14;
 const PACKET_BYTES: u64 = 1500;
 /// What stands for no limit, in packets or bytes.
 const UNLIMITED: u64 = u32::MAX as u64;
+/// Most packets of one flow in SFQ (`SFQ_MAX_DEPTH`).
+const MAX_SFQ_PACKETS: u64 = 127;
+/// CAKE's targets in its interval.
+const CAKE_TARGETS: u64 = 20;
 /// Linux's RED keeps weights that are powers of two: those so near to one are taken as it.
 const WEIGHT_TOLERANCE: f64 = 0.05;
 
@@ -22,23 +28,32 @@ pub(crate) struct Qdisc {
     pub(crate) child: Option<String>,
 }
 
-/// A link's queue behind a shaper that sends a packet as soon as the one before has been transmitted.
-pub(super) fn shaper(link: &LinkSpec) -> Result<Qdisc, String> {
-    let child = queue(&link.queue).map_err(|problem| format!("queue.{problem}"))?;
+impl Qdisc {
+    /// What `tc` is told to add it to a device, or to change it there.
+    pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
+        let root = format!("qdisc {verb} dev {device} root handle 1: {}", self.root);
+        // Told again after a change of tbf, which gives its own limit to a fifo inside.
+        let child = self.child.iter().map(|child| format!("qdisc {verb} dev {device} parent 1:1 handle 2: {child}"));
+        std::iter::once(root).chain(child).collect()
+    }
+}
+
+/// A link's queue behind a shaper that sends a packet as soon as the one before has been transmitted. A bucket of
+/// one full packet: a link that was idle has no more credit than that.
+pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec) -> Result<Qdisc, String> {
+    if let QueueSpec::Cake(spec) = queue {
+        return cake(rate_bit_per_s, spec);
+    }
+    let child = discipline(queue)?;
     let root = format!(
-        "stab overhead -{ETHERNET_BYTES} linklayer ethernet {}",
-        token_bucket(link.rate_bit_per_s)
+        "stab overhead -{ETHERNET_BYTES} linklayer ethernet \
+         tbf rate {rate_bit_per_s}bit burst {PACKET_BYTES}b limit {UNLIMITED}b"
     );
     Ok(Qdisc { root, child: Some(child) })
 }
 
-/// The shaper alone. A bucket of one full packet: a link that was idle has no more credit than that.
-pub(crate) fn token_bucket(rate_bit_per_s: u64) -> String {
-    format!("tbf rate {rate_bit_per_s}bit burst {PACKET_BYTES}b limit {UNLIMITED}b")
-}
-
 /// Transmission at a rate, and the wire after it.
-pub(crate) fn netem_serialiser(rate_bit_per_s: u64, delay_ns: u64) -> Qdisc {
+pub(super) fn netem_serialiser(rate_bit_per_s: u64, delay_ns: u64) -> Qdisc {
     netem(&format!("rate {rate_bit_per_s}bit -{ETHERNET_BYTES}{}", delay_words(delay_ns)))
 }
 
@@ -50,6 +65,12 @@ pub(super) fn netem_delay(delay_ns: u64) -> Qdisc {
 /// Independent loss.
 pub(super) fn netem_loss(probability: f64) -> Qdisc {
     netem(&format!("loss {:.8}%", probability * 100.0))
+}
+
+/// Loss in bursts.
+pub(super) fn netem_bursts(model: &GilbertElliottSpec) -> Qdisc {
+    let [p, r, bad, good] = [model.p, model.r, model.loss_bad, model.loss_good].map(|part| part * 100.0);
+    netem(&format!("loss gemodel {p:.8}% {r:.8}% {bad:.8}% {good:.8}%"))
 }
 
 fn netem(words: &str) -> Qdisc {
@@ -65,14 +86,20 @@ fn micros(ns: u64) -> String {
     format!("{}.{:03}us", ns / 1000, ns % 1000)
 }
 
-fn queue(queue: &QueueSpec) -> Result<String, String> {
+fn discipline(queue: &QueueSpec) -> Result<String, String> {
     match queue {
         QueueSpec::Fifo(spec) => fifo(spec),
         QueueSpec::Red(spec) => red(spec),
         QueueSpec::Codel(spec) => codel(spec),
+        QueueSpec::FqCodel(spec) => fq_codel(spec),
+        QueueSpec::Pie(spec) => pie(spec),
+        QueueSpec::FqPie(spec) => fq_pie(spec),
+        QueueSpec::Sfq(spec) => sfq(spec),
+        QueueSpec::Cake(_) => Err("kind: cake is a shaper of its own".to_owned()),
         QueueSpec::Threshold(_) => {
             Err("kind: Linux has no discipline that marks above a fixed length; it has red and codel".to_owned())
         }
+        QueueSpec::Dualpi2(_) => Err("kind: Linux 6.1 has no dualpi2; it has pie and fq_pie".to_owned()),
     }
 }
 
@@ -90,6 +117,58 @@ fn codel(spec: &CodelSpec) -> Result<String, String> {
     let limit = packets_only("codel", spec.limit_packets, spec.limit_bytes)?;
     let (target, interval) = (micros(spec.target_ns), micros(spec.interval_ns));
     Ok(format!("codel limit {limit} target {target} interval {interval} {}", ecn_word(spec.ecn)))
+}
+
+fn fq_codel(spec: &FqCodelSpec) -> Result<String, String> {
+    let limit = packets_only("fq_codel", spec.limit_packets, spec.limit_bytes)?;
+    let (target, interval) = (micros(spec.target_ns), micros(spec.interval_ns));
+    let FqCodelSpec { flows, quantum_bytes, .. } = spec;
+    Ok(format!(
+        "fq_codel limit {limit} flows {flows} quantum {quantum_bytes} target {target} interval {interval} \
+         memory_limit {UNLIMITED} {}",
+        ecn_word(spec.ecn)
+    ))
+}
+
+fn pie(spec: &PieSpec) -> Result<String, String> {
+    let limit = packets_only("pie", spec.limit_packets, spec.limit_bytes)?;
+    let (target, update) = (micros(spec.target_ns), micros(spec.update_ns));
+    Ok(format!("pie limit {limit} target {target} tupdate {update} {}", ecn_word(spec.ecn)))
+}
+
+fn fq_pie(spec: &FqPieSpec) -> Result<String, String> {
+    let limit = packets_only("fq_pie", spec.limit_packets, spec.limit_bytes)?;
+    let (target, update) = (micros(spec.target_ns), micros(spec.update_ns));
+    let FqPieSpec { flows, quantum_bytes, .. } = spec;
+    Ok(format!(
+        "fq_pie limit {limit} flows {flows} target {target} tupdate {update} quantum {quantum_bytes} \
+         memory_limit {UNLIMITED} {}",
+        ecn_word(spec.ecn)
+    ))
+}
+
+fn sfq(spec: &SfqSpec) -> Result<String, String> {
+    let limit = packets_only("sfq", spec.limit_packets, spec.limit_bytes)?;
+    if limit > MAX_SFQ_PACKETS {
+        return Err(format!("limit_packets: Linux's sfq holds at most {MAX_SFQ_PACKETS} packets of a flow"));
+    }
+    let SfqSpec { flows, quantum_bytes, .. } = spec;
+    Ok(format!("sfq limit {limit} flows {flows} quantum {quantum_bytes}"))
+}
+
+/// CAKE shapes by itself, and derives its target from what it calls the RTT. Each flow has its own queue, whoever
+/// its hosts are.
+fn cake(rate_bit_per_s: u64, spec: &CakeSpec) -> Result<Qdisc, String> {
+    if spec.limit_packets.or(spec.limit_bytes).is_some() {
+        return Err("limit: Linux's cake limits memory, not what waits; leave it to cake".to_owned());
+    }
+    if spec.target_ns != spec.interval_ns / CAKE_TARGETS {
+        let target = micros(spec.interval_ns / CAKE_TARGETS);
+        return Err(format!("target_ns: in Linux's cake it follows from the interval; here it is {target}"));
+    }
+    let interval = micros(spec.interval_ns);
+    let root = format!("cake bandwidth {rate_bit_per_s}bit besteffort flows rtt {interval} overhead 0");
+    Ok(Qdisc { root, child: None })
 }
 
 /// RED counts bytes on Linux, and `tc` asks for the burst that it derives the weight from.
@@ -111,8 +190,9 @@ fn red(spec: &RedSpec) -> Result<String, String> {
         format!("weight: no burst of `tc` gives {} with min_packets {}", spec.weight, spec.min_packets)
     })?;
     let ecn = if spec.ecn == Switch::On { " ecn" } else { "" };
+    let adaptive = if spec.adaptive == Switch::On { " adaptive" } else { "" };
     Ok(format!(
-        "red limit {limit_bytes} min {min} max {max} avpkt {PACKET_BYTES} burst {burst} probability {}{ecn}",
+        "red limit {limit_bytes} min {min} max {max} avpkt {PACKET_BYTES} burst {burst} probability {}{ecn}{adaptive}",
         spec.max_probability
     ))
 }

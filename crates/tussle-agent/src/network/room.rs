@@ -2,7 +2,6 @@
 
 use tussle_core::Run;
 use tussle_core::path::EffectSpec;
-use tussle_core::queue::QueueSpec;
 use tussle_core::run::FlowSpec;
 
 /// What stands for the bytes in a queue without a limit.
@@ -71,12 +70,10 @@ fn rate_bit_per_s(effect: &EffectSpec) -> Option<u64> {
 
 fn queue_bytes(effect: &EffectSpec) -> u64 {
     let EffectSpec::Link(link) = effect else { return 0 };
-    let (packets, bytes) = match &link.queue {
-        QueueSpec::Fifo(spec) => (spec.limit_packets, spec.limit_bytes),
-        QueueSpec::Red(spec) => (spec.limit_packets, spec.limit_bytes),
-        QueueSpec::Codel(spec) => (spec.limit_packets, spec.limit_bytes),
-        QueueSpec::Threshold(spec) => (spec.limit_packets, spec.limit_bytes),
-    };
+    // Every discipline calls its limits by these names.
+    let spec = serde_json::to_value(&link.queue).unwrap_or_default();
+    let limit = |name| spec.get(name).and_then(serde_json::Value::as_u64);
+    let (packets, bytes): (Option<u64>, _) = (limit("limit_packets"), limit("limit_bytes"));
     let limits = [packets.map(|packets| packets.saturating_mul(PACKET_BYTES)), bytes];
     limits.into_iter().flatten().min().unwrap_or(UNLIMITED_BYTES).min(UNLIMITED_BYTES)
 }

@@ -1,0 +1,91 @@
+"""The real Linux TCP stack, in virtual time: a user-mode kernel for each run."""
+
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import tussle
+from tussle.dataset import ENGINE_TABLES
+from tussle.errors import TussleError
+from tussle.kernel import Kernel, built_kernel, qdiscs
+from tussle.kernel.guest import Guest, facts, parameters
+from tussle.own_algorithms import is_own
+
+_MS = 1_000_000
+_S = 1000 * _MS
+
+
+@dataclass(frozen=True)
+class KernelEngine:
+    """Linux itself, built for user mode, over namespaces, veth, tbf and netem (crates/tussle-agent)."""
+
+    kernel: str | None = None
+    """Name of a kernel that was built; `None`: $TUSSLE_KERNEL, else the usual one."""
+
+    name = "kernel"
+
+    def about(self) -> Mapping[str, str]:
+        """Name and version, the kernel with its digests, and the programs beside it."""
+        kernel = built_kernel(self.kernel)
+        return {"name": self.name, "version": tussle.__version__, "kernel": kernel.name, **kernel.facts, **facts()}
+
+    def check(self, run: Mapping[str, Any]) -> None:
+        """Raise TussleError when Linux cannot honour any part of `run`, or no kernel is built."""
+        built_kernel(self.kernel)
+        for index, flow in enumerate(run["flows"]):
+            if is_own(flow["algorithm"]):
+                raise TussleError(
+                    f"flows.{index}.algorithm: {flow['algorithm']} is written in Python, for the simulator; "
+                    "give an algorithm of the kernel"
+                )
+        parameters(run)
+
+    def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+        """Boot a guest for the run; raises TussleError when it cannot be honoured, or the guest fails."""
+        self.check(run)
+        with tempfile.TemporaryDirectory(prefix="tussle-") as share:
+            Guest.of(built_kernel(self.kernel)).execute(run, Path(share))
+            return {name: pl.read_ipc_stream(Path(share) / f"{name}.arrow") for name in ENGINE_TABLES}
+
+
+def check_kernel(kernel: Kernel) -> dict[str, str]:
+    """Boot a kernel and run one flow for a second: its release, algorithms and queues, and how fast it is."""
+    run = _one_second_of_reno()
+    with tempfile.TemporaryDirectory(prefix="tussle-") as share:
+        began = time.perf_counter()
+        Guest.of(kernel).execute(run, Path(share))
+        took_s = time.perf_counter() - began
+        [goodput] = pl.read_ipc_stream(Path(share) / "flows.arrow")["goodput_bit_per_s"]
+        told = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}
+    return {
+        "release": told["release"],
+        "ticks a second": kernel.facts["hz"],
+        "algorithms": " ".join(sorted(told["algorithms"].split())),
+        "queues": " ".join(qdiscs(kernel)),
+        "goodput": f"{goodput / 1e6:.1f} Mbit/s of 100 Mbit/s, reno, in the second half of a second",
+        "speed": f"{run['duration_ns'] / _S / took_s:.1f} times real time, with the boot",
+    }
+
+
+def _one_second_of_reno() -> dict[str, Any]:
+    queue = {"kind": "fifo", "limit_packets": 100}
+    link = {"kind": "link", "rate_bit_per_s": 100_000_000, "delay_ns": 5 * _MS, "queue": queue}
+    flow = {"name": "flow", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448}
+    return {
+        "format": 1,
+        "profile": "linux-6.1",
+        "seed": 1,
+        "duration_ns": _S,
+        "steady": {"from_ns": _S // 2, "to_ns": _S},
+        "record": {"sampling": "off", "events": "off"},
+        "elements": [{"name": "there", **link}, {"name": "back", **link}],
+        "flows": [{**flow, "forward": ["there"], "reverse": ["back"]}],
+    }
+
+
+ENGINE = KernelEngine()

@@ -1,0 +1,181 @@
+"""Guests: a kernel that runs one run of a scenario, with the agent as its only program."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from tussle.errors import TussleError
+from tussle.kernel import Kernel, cache_folder
+
+AGENT = Path(__file__).parent.parent / "_agent"
+"""The program `tussle-agent` (crates/tussle-agent), which the package brings along."""
+
+_TOOLS = ("ip", "tc")
+"""Programs of iproute2 that the agent calls in the guest."""
+
+_FOLDERS = ("dev", "proc", "sys", "run", "share", "tmp")
+"""Where the guest mounts things."""
+
+_BOOT = (
+    "time-travel=inf-cpu",
+    "time-travel-start=1000000000",  # all runs begin at one time of day
+    "root=hostfs",
+    "rootfstype=hostfs",
+    "init=/init",
+    "rw",
+    "con=null",
+    "panic=-1",
+)
+_SILENT = "con0=null"
+"""What a console writes comes back as an interrupt at a moment that the host decides."""
+_TALKING = ("con0=null,fd:1", "loglevel=7")
+
+_PATIENCE_S = 120.0
+_PACKETS_PER_S = 5_000
+"""A guest that is slower than that, after the first while, hangs."""
+_CONSOLE_PATIENCE_S = 60.0
+_CONSOLE_LINES = 15
+_PACKET_BITS = 12_000
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What a guest consists of."""
+
+    kernel: Kernel
+    root: Path
+    """Folder with the guest's programs."""
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> "Guest":
+        """Return the guest with that kernel; raises TussleError when something it needs is missing."""
+        return cls(kernel, _root())
+
+    def execute(self, run: Mapping[str, Any], share: Path) -> None:
+        """Execute a run: its tables are Arrow streams in the folder `share` then, `NAME.arrow`.
+
+        Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
+        """
+        arguments = [*parameters(run), f"share={_word(share)}"]
+        (share / "run.json").write_text(json.dumps(run), "utf-8")
+        patience_s = _PATIENCE_S + _packets(run) / _PACKETS_PER_S
+        status = self._boot([*arguments, _SILENT], share / "boot", patience_s)
+        if (share / "done").exists():
+            return
+        if (share / "error").exists():
+            raise TussleError((share / "error").read_text("utf-8").strip())
+        # It repeats to the byte, so that the console can be had afterwards.
+        self._boot([*arguments, *_TALKING], share / "console", min(patience_s, _CONSOLE_PATIENCE_S))
+        ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
+        last = (share / "console").read_text("utf-8", errors="replace").strip().splitlines()[-_CONSOLE_LINES:]
+        raise TussleError(
+            f"the guest {ended} before its results were complete; its last console lines are above", "\n".join(last)
+        )
+
+    def _boot(self, arguments: Sequence[str], output: Path, patience_s: float) -> int | None:
+        """Boot, and return the status that the guest ended with; `None` if it had to be stopped."""
+        command = [AGENT, "launch", self.kernel.image, *_BOOT, f"rootflags={_word(self.root)}", *arguments]
+        with output.open("wb") as file:
+            # The guest ends when its standard input closes: with this process, whatever becomes of it.
+            guest = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
+            try:
+                return guest.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                return None
+            finally:
+                if guest.stdin:
+                    guest.stdin.close()
+                guest.wait()
+
+
+def parameters(run: Mapping[str, Any]) -> list[str]:
+    """Return what the kernel is told at boot; raises TussleError with what Linux cannot honour of the run."""
+    checked = subprocess.run([_agent(), "check"], input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
+    if checked.returncode:
+        raise TussleError(checked.stderr.strip())
+    return checked.stdout.split()
+
+
+def facts() -> dict[str, str]:
+    """Return what of a guest, beside its kernel, decides results: the agent's digest, iproute2's version."""
+    version = subprocess.run([_tool("tc"), "-V"], capture_output=True, text=True, check=True).stdout  # noqa: S603
+    found = re.search(r"iproute2-([^,\s]+)", version)
+    return {
+        "agent_sha256": hashlib.sha256(_agent().read_bytes()).hexdigest(),
+        "iproute2": found.group(1) if found else version.strip(),
+    }
+
+
+def _packets(run: Mapping[str, Any]) -> float:
+    """About how many packets the links of a run can carry."""
+    rates = [
+        max([element["rate_bit_per_s"], *(change.get("rate_bit_per_s") or 0 for change in element.get("changes", ()))])
+        for element in run["elements"]
+        if "rate_bit_per_s" in element
+    ]
+    return sum(rates) * run["duration_ns"] / 1e9 / _PACKET_BITS
+
+
+def _agent() -> Path:
+    if not AGENT.exists():
+        raise TussleError(f"there is no {AGENT}: this Tussle was installed without its agent; `make setup` builds it")
+    return AGENT
+
+
+def _tool(name: str) -> str:
+    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+    if not found:
+        raise TussleError(f"the kernel engine needs `{name}`; `apt-get install iproute2` installs it")
+    return found
+
+
+@cache
+def _root() -> Path:
+    """Return the folder of the guest's programs, made when what is in it has changed."""
+    programs = {"init": _agent(), **{f"bin/{name}": Path(_tool(name)).resolve() for name in _TOOLS}}
+    files = programs | {str(library).lstrip("/"): library for name in _TOOLS for library in _libraries(_tool(name))}
+    digest = hashlib.sha256()
+    for place, file in sorted(files.items()):
+        digest.update(f"{place}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode())
+    root = cache_folder() / f"guest-{digest.hexdigest()[:16]}"
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(root.with_suffix(".lock")):
+        if not root.exists():
+            _fill(root, files)
+    return root
+
+
+def _fill(root: Path, files: Mapping[str, Path]) -> None:
+    with tempfile.TemporaryDirectory(dir=root.parent) as work:
+        made = Path(work) / "root"
+        for folder in _FOLDERS:
+            (made / folder).mkdir(parents=True)
+        # Programs open it before anything is mounted.
+        (made / "dev" / "null").touch()
+        for place, file in files.items():
+            (made / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, made / place)
+        made.rename(root)
+
+
+def _libraries(program: str) -> list[Path]:
+    """Return what a program loads."""
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
+    return [Path(path) for path in re.findall(r"(/\S+)", listed)]
+
+
+def _word(path: Path) -> str:
+    """Return a path as a word on a kernel's command line."""
+    if any(character.isspace() or character in "\"'," for character in str(path)):
+        raise TussleError(f"{path}: a kernel's command line cannot name it; set TMPDIR or TUSSLE_CACHE to a plainer one")
+    return str(path)
