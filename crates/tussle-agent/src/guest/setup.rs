@@ -8,15 +8,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 use nix::sched::{CloneFlags, setns};
 use tussle_core::Run;
-use tussle_core::packet::HEADER_BYTES;
 use tussle_core::run::Switch;
 
-use crate::network::{Namespace, Network};
+use crate::network::{Namespace, Network, largest_packet_bytes};
 
 /// One address for every device: with it, and without ARP, no packet is ever held for a neighbour.
 const MAC: &str = "02:00:00:00:00:01";
-/// The IP packet that the network carries in any case.
-const LEAST_MTU_BYTES: u32 = 1500;
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
 
@@ -36,8 +33,7 @@ pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
     set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
     set("net/ipv4/tcp_mem", "100000000 100000000 100000000")?;
     fs::create_dir_all("/run/netns").context("the folder of namespaces")?;
-    let largest = run.flows.iter().map(|flow| flow.mss_bytes + HEADER_BYTES).max().unwrap_or_default();
-    command("ip", None, &links(network, largest.max(LEAST_MTU_BYTES)))?;
+    command("ip", None, &links(network, largest_packet_bytes(run)))?;
     let home = File::open("/proc/self/ns/net").context("this namespace")?;
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;

@@ -24,16 +24,25 @@ pub(crate) enum Role {
     Rest,
 }
 
+/// Which element, and what comes to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Its index.
+    pub(super) element: usize,
+    /// The largest packet of the run.
+    pub(super) packet_bytes: u32,
+}
+
 /// The hops of an element; an error is a sentence on what Linux cannot do.
-pub(super) fn hops(element: usize, effect: &EffectSpec) -> Result<Vec<Hop>, String> {
-    let rest = |qdisc| vec![Hop { element, role: Role::Rest, qdisc }];
+pub(super) fn hops(place: Place, effect: &EffectSpec) -> Result<Vec<Hop>, String> {
+    let rest = |qdisc| vec![Hop { element: place.element, role: Role::Rest, qdisc }];
     Ok(match effect {
         EffectSpec::Link(link) => {
             // What it changes to must be possible, too.
             for rate in link.changes.iter().filter_map(|change| change.rate_bit_per_s) {
-                link_hops(element, link, (rate, 0))?;
+                link_hops(place, link, (rate, 0))?;
             }
-            link_hops(element, link, (link.rate_bit_per_s, link.delay_ns))?
+            link_hops(place, link, (link.rate_bit_per_s, link.delay_ns))?
         }
         EffectSpec::Delay(delay) => rest(netem_delay(delay.delay_ns)),
         EffectSpec::Loss(loss) => rest(netem_loss(loss.probability)),
@@ -46,8 +55,9 @@ pub(super) fn hops(element: usize, effect: &EffectSpec) -> Result<Vec<Hop>, Stri
 ///
 /// `tbf` lets a packet go when its transmission *begins*. A second hop, `netem` with the same rate, holds it until
 /// it ends, and then over the wire; no queue builds up there, since packets come no faster.
-pub(super) fn link_hops(element: usize, link: &LinkSpec, (rate, delay_ns): (u64, u64)) -> Result<Vec<Hop>, String> {
-    let queue = shaper(rate, &link.queue).map_err(|problem| format!("queue.{problem}"))?;
+pub(super) fn link_hops(place: Place, link: &LinkSpec, (rate, delay_ns): (u64, u64)) -> Result<Vec<Hop>, String> {
+    let queue = shaper(rate, &link.queue, place.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
+    let element = place.element;
     Ok(vec![
         Hop { element, role: Role::Queue, qdisc: queue },
         Hop { element, role: Role::Rest, qdisc: netem_serialiser(rate, delay_ns) },

@@ -14,10 +14,11 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use tussle_core::Run;
+use tussle_core::packet::HEADER_BYTES;
 use tussle_core::path::EffectSpec;
 
 pub(crate) use hops::{Hop, Role};
-use hops::{hops, link_hops};
+use hops::{Place, hops, link_hops};
 use places::Places;
 
 /// Why the kernel engine cannot honour a run.
@@ -38,6 +39,9 @@ impl Refusal {
 
 /// Most flows: their addresses have 16 bits, without the first and the last 256.
 const MAX_FLOWS: usize = 65_000;
+
+/// A full packet.
+const USUAL_PACKET_BYTES: u32 = 1500;
 
 /// Every receiver listens at this port; senders are told apart by their addresses.
 pub(crate) const PORT: u16 = 5001;
@@ -94,7 +98,7 @@ impl Network {
             .iter()
             .enumerate()
             .map(|(index, element)| {
-                hops(index, &element.effect).map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
+                hops(place(run, index), &element.effect).map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
             })
             .collect::<Result<Vec<_>, _>>()?;
         let places = Places::of(run);
@@ -122,7 +126,7 @@ impl Network {
             let mut now = (link.rate_bit_per_s, link.delay_ns);
             for change in &link.changes {
                 now = (change.rate_bit_per_s.unwrap_or(now.0), change.delay_ns.unwrap_or(now.1));
-                let hops = link_hops(element, link, now)?;
+                let hops = link_hops(place(run, element), link, now)?;
                 let wires = self.wires.iter().filter(|wire| wire.element() == Some(element));
                 let lines = wires.zip(hops).flat_map(|(wire, hop)| {
                     let device = &wire.near.1;
@@ -239,6 +243,15 @@ pub(crate) fn receiver_address(flow: usize) -> Ipv4Addr {
 fn address(side: u8, flow: usize) -> Ipv4Addr {
     let [high, low] = u16::try_from(flow + 256).expect("there are at most MAX_FLOWS").to_be_bytes();
     Ipv4Addr::new(10, side, high, low)
+}
+
+fn place(run: &Run, element: usize) -> Place {
+    Place { element, packet_bytes: largest_packet_bytes(run) }
+}
+
+/// The largest IP packet of a run, if it is larger than usual.
+pub(crate) fn largest_packet_bytes(run: &Run) -> u32 {
+    run.flows.iter().map(|flow| flow.mss_bytes + HEADER_BYTES).fold(USUAL_PACKET_BYTES, u32::max)
 }
 
 fn near_device(element: usize, number: usize) -> String {

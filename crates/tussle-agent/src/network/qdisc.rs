@@ -24,8 +24,8 @@ const WEIGHT_TOLERANCE: f64 = 0.05;
 pub(crate) struct Qdisc {
     /// The discipline at the device.
     pub(crate) root: String,
-    /// What waits inside it, if that is another one.
-    pub(crate) child: Option<String>,
+    /// What waits inside it, each inside the one before.
+    pub(crate) inner: Vec<String>,
 }
 
 impl Qdisc {
@@ -33,23 +33,31 @@ impl Qdisc {
     pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
         let root = format!("qdisc {verb} dev {device} root handle 1: {}", self.root);
         // Told again after a change of tbf, which gives its own limit to a fifo inside.
-        let child = self.child.iter().map(|child| format!("qdisc {verb} dev {device} parent 1:1 handle 2: {child}"));
-        std::iter::once(root).chain(child).collect()
+        let inner = self.inner.iter().zip(1..).map(|(inner, outside)| {
+            format!("qdisc {verb} dev {device} parent {outside}:1 handle {}: {inner}", outside + 1)
+        });
+        std::iter::once(root).chain(inner).collect()
     }
 }
 
 /// A link's queue behind a shaper that sends a packet as soon as the one before has been transmitted. A bucket of
 /// one full packet: a link that was idle has no more credit than that.
-pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec) -> Result<Qdisc, String> {
+pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec, packet_bytes: u32) -> Result<Qdisc, String> {
     if let QueueSpec::Cake(spec) = queue {
         return cake(rate_bit_per_s, spec);
     }
-    let child = discipline(queue)?;
+    let discipline = discipline(queue, rate_bit_per_s)?;
+    let inner = if matches!(queue, QueueSpec::Red(_)) {
+        // RED's average falls while nothing waits, of which `tbf` would not tell it; `netem` without a delay does.
+        vec![format!("netem limit {UNLIMITED}"), discipline]
+    } else {
+        vec![discipline]
+    };
     let root = format!(
         "stab overhead -{ETHERNET_BYTES} linklayer ethernet \
-         tbf rate {rate_bit_per_s}bit burst {PACKET_BYTES}b limit {UNLIMITED}b"
+         tbf rate {rate_bit_per_s}bit burst {packet_bytes}b limit {UNLIMITED}b"
     );
-    Ok(Qdisc { root, child: Some(child) })
+    Ok(Qdisc { root, inner })
 }
 
 /// Transmission at a rate, and the wire after it.
@@ -74,7 +82,7 @@ pub(super) fn netem_bursts(model: &GilbertElliottSpec) -> Qdisc {
 }
 
 fn netem(words: &str) -> Qdisc {
-    Qdisc { root: format!("netem limit {UNLIMITED} {words}").trim_end().to_owned(), child: None }
+    Qdisc { root: format!("netem limit {UNLIMITED} {words}").trim_end().to_owned(), inner: Vec::new() }
 }
 
 fn delay_words(delay_ns: u64) -> String {
@@ -86,10 +94,10 @@ fn micros(ns: u64) -> String {
     format!("{}.{:03}us", ns / 1000, ns % 1000)
 }
 
-fn discipline(queue: &QueueSpec) -> Result<String, String> {
+fn discipline(queue: &QueueSpec, rate_bit_per_s: u64) -> Result<String, String> {
     match queue {
         QueueSpec::Fifo(spec) => fifo(spec),
-        QueueSpec::Red(spec) => red(spec),
+        QueueSpec::Red(spec) => red(spec, rate_bit_per_s),
         QueueSpec::Codel(spec) => codel(spec),
         QueueSpec::FqCodel(spec) => fq_codel(spec),
         QueueSpec::Pie(spec) => pie(spec),
@@ -114,46 +122,46 @@ fn fifo(spec: &FifoSpec) -> Result<String, String> {
 }
 
 fn codel(spec: &CodelSpec) -> Result<String, String> {
-    let limit = packets_only("codel", spec.limit_packets, spec.limit_bytes)?;
+    let codel = packets_only("codel", spec.limit_packets, spec.limit_bytes)?;
     let (target, interval) = (micros(spec.target_ns), micros(spec.interval_ns));
-    Ok(format!("codel limit {limit} target {target} interval {interval} {}", ecn_word(spec.ecn)))
+    Ok(format!("{codel} target {target} interval {interval} {}", ecn_word(spec.ecn)))
 }
 
 fn fq_codel(spec: &FqCodelSpec) -> Result<String, String> {
-    let limit = packets_only("fq_codel", spec.limit_packets, spec.limit_bytes)?;
+    let fq_codel = packets_only("fq_codel", spec.limit_packets, spec.limit_bytes)?;
     let (target, interval) = (micros(spec.target_ns), micros(spec.interval_ns));
     let FqCodelSpec { flows, quantum_bytes, .. } = spec;
     Ok(format!(
-        "fq_codel limit {limit} flows {flows} quantum {quantum_bytes} target {target} interval {interval} \
+        "{fq_codel} flows {flows} quantum {quantum_bytes} target {target} interval {interval} \
          memory_limit {UNLIMITED} {}",
         ecn_word(spec.ecn)
     ))
 }
 
 fn pie(spec: &PieSpec) -> Result<String, String> {
-    let limit = packets_only("pie", spec.limit_packets, spec.limit_bytes)?;
+    let pie = packets_only("pie", spec.limit_packets, spec.limit_bytes)?;
     let (target, update) = (micros(spec.target_ns), micros(spec.update_ns));
-    Ok(format!("pie limit {limit} target {target} tupdate {update} {}", ecn_word(spec.ecn)))
+    Ok(format!("{pie} target {target} tupdate {update} {}", ecn_word(spec.ecn)))
 }
 
 fn fq_pie(spec: &FqPieSpec) -> Result<String, String> {
-    let limit = packets_only("fq_pie", spec.limit_packets, spec.limit_bytes)?;
+    let fq_pie = packets_only("fq_pie", spec.limit_packets, spec.limit_bytes)?;
     let (target, update) = (micros(spec.target_ns), micros(spec.update_ns));
     let FqPieSpec { flows, quantum_bytes, .. } = spec;
     Ok(format!(
-        "fq_pie limit {limit} flows {flows} target {target} tupdate {update} quantum {quantum_bytes} \
+        "{fq_pie} flows {flows} target {target} tupdate {update} quantum {quantum_bytes} \
          memory_limit {UNLIMITED} {}",
         ecn_word(spec.ecn)
     ))
 }
 
 fn sfq(spec: &SfqSpec) -> Result<String, String> {
-    let limit = packets_only("sfq", spec.limit_packets, spec.limit_bytes)?;
-    if limit > MAX_SFQ_PACKETS {
+    let sfq = packets_only("sfq", spec.limit_packets, spec.limit_bytes)?;
+    if spec.limit_packets.is_some_and(|packets| packets > MAX_SFQ_PACKETS) {
         return Err(format!("limit_packets: Linux's sfq holds at most {MAX_SFQ_PACKETS} packets of a flow"));
     }
     let SfqSpec { flows, quantum_bytes, .. } = spec;
-    Ok(format!("sfq limit {limit} flows {flows} quantum {quantum_bytes}"))
+    Ok(format!("{sfq} flows {flows} quantum {quantum_bytes}"))
 }
 
 /// CAKE shapes by itself, and derives its target from what it calls the RTT. Each flow has its own queue, whoever
@@ -168,11 +176,11 @@ fn cake(rate_bit_per_s: u64, spec: &CakeSpec) -> Result<Qdisc, String> {
     }
     let interval = micros(spec.interval_ns);
     let root = format!("cake bandwidth {rate_bit_per_s}bit besteffort flows rtt {interval} overhead 0");
-    Ok(Qdisc { root, child: None })
+    Ok(Qdisc { root, inner: Vec::new() })
 }
 
 /// RED counts bytes on Linux, and `tc` asks for the burst that it derives the weight from.
-fn red(spec: &RedSpec) -> Result<String, String> {
+fn red(spec: &RedSpec, rate_bit_per_s: u64) -> Result<String, String> {
     let limit_bytes = match (spec.limit_packets, spec.limit_bytes) {
         (Some(_), Some(_)) => {
             return Err("limit_packets: Linux limits red in bytes; give limit_bytes alone".to_owned());
@@ -192,7 +200,8 @@ fn red(spec: &RedSpec) -> Result<String, String> {
     let ecn = if spec.ecn == Switch::On { " ecn" } else { "" };
     let adaptive = if spec.adaptive == Switch::On { " adaptive" } else { "" };
     Ok(format!(
-        "red limit {limit_bytes} min {min} max {max} avpkt {PACKET_BYTES} burst {burst} probability {}{ecn}{adaptive}",
+        "red limit {limit_bytes} min {min} max {max} avpkt {PACKET_BYTES} burst {burst} \
+         bandwidth {rate_bit_per_s}bit probability {}{ecn}{adaptive}",
         spec.max_probability
     ))
 }
@@ -219,11 +228,15 @@ fn whole_bytes(packets: f64) -> u32 {
     (packets * 1500.0).round() as u32
 }
 
-fn packets_only(kind: &str, packets: Option<u64>, bytes: Option<u64>) -> Result<u64, String> {
+/// The limit of a discipline that counts packets; without one it has Linux's own, as in the simulator.
+fn packets_only(kind: &str, packets: Option<u64>, bytes: Option<u64>) -> Result<String, String> {
     if bytes.is_some() {
         return Err(format!("limit_bytes: Linux limits {kind} in packets; give limit_packets"));
     }
-    limit("limit_packets", packets)
+    packets.map_or_else(
+        || Ok(kind.to_owned()),
+        |_| Ok(format!("{kind} limit {}", limit("limit_packets", packets)?)),
+    )
 }
 
 fn limit(name: &str, given: Option<u64>) -> Result<u64, String> {
