@@ -16,6 +16,15 @@ def solo_tables(tables: Tables) -> Tables | None:
     return getattr(tables, SOLO, None)
 
 
+def rate_bit_per_s() -> pl.Expr:
+    """What a flow got while it had something to send.
+
+    That is its goodput, but for a transfer that ended: this one's size over its completion time.
+    """
+    whole = pl.col("delivered_bytes") * 8 / pl.col("completion_s")
+    return pl.when(pl.col("completion_s") > 0).then(whole).otherwise(pl.col("goodput_bit_per_s"))
+
+
 def solo_runs(tables: Tables, solo: Tables) -> pl.DataFrame:
     """`run, flow, solo_run`: the run in which the flow was alone, of the same repetition.
 

@@ -6,7 +6,7 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._solo import solo_runs, solo_tables
+from tussle.metrics._solo import rate_bit_per_s, solo_runs, solo_tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -46,7 +46,7 @@ def _performance(tables: Tables) -> pl.LazyFrame:
     return tables.flows.select(
         "run",
         "flow",
-        pl.col("goodput_bit_per_s").alias("goodput"),
+        rate_bit_per_s().alias("goodput"),
         pl.col("rtt_p95_ms").alias("delay"),
         pl.when(sent > 0).then(pl.col("steady_retransmitted_packets") / sent).alias("resent"),
     )
@@ -63,9 +63,10 @@ METRIC = Metric(
     name="harm",
     unit="1",
     definition="With x what the flow has alone, on the same path and in the same interval, and y what it "
-    "has in company: (x - y) / x for the goodput, (y - x) / y for the 95th percentile of the RTT and for "
-    "the fraction of its packets that are sent again. 0 is no harm, 1 the most. A flow that loses no "
-    'packet suffers no loss harm. Needs the runs that `solo = "on"` adds to a scenario.',
+    "has in company: (x - y) / x for the goodput (of a transfer that ended: its size over its completion "
+    "time), (y - x) / y for the 95th percentile of the RTT and for the fraction of its packets that are "
+    "sent again. 0 is no harm, 1 the most. A flow that loses no packet suffers no loss harm. Needs the "
+    'runs that `solo = "on"` adds to a scenario.',
     source="Ware, Mukerjee, Seshan and Sherry, Beyond Jain's fairness index: setting the bar for the "
     "deployment of congestion control algorithms, HotNets 2019",
     better="lower",

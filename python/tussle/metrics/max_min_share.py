@@ -7,7 +7,7 @@ import math
 import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._solo import solo_runs, solo_tables
+from tussle.metrics._solo import rate_bit_per_s, solo_runs, solo_tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -30,7 +30,7 @@ def _with_demands(tables: Tables) -> pl.DataFrame:
     solo = solo_tables(tables)
     if solo is None:
         return flows.with_columns(pl.lit(None, dtype=pl.Float64).alias("demand_bit_per_s"))
-    alone = solo.flows.select("run", pl.col("goodput_bit_per_s").alias("demand_bit_per_s")).collect()
+    alone = solo.flows.select("run", rate_bit_per_s().alias("demand_bit_per_s")).collect()
     return (
         flows.join(solo_runs(tables, solo), on=["run", "flow"], how="left")
         .join(alone, left_on="solo_run", right_on="run", how="left")

@@ -61,8 +61,8 @@ class Scenario(Table):
     """How many runs of each point, with different draws. Repetition 3 draws alike at every point, so that
     points can be compared pair by pair."""
     solo: Switch = "off"
-    """Whether each flow runs alone as well, on the same path and in the same interval: what it has then is what
-    the metric harm compares with. Flows that differ only in who else there is share these runs."""
+    """Whether each flow runs alone as well, on the same path and in the same interval: what it has then is
+    what the metric harm compares with. Flows that differ only in who else there is share these runs."""
     start_jitter: Axis[Time] = "0 s"
     """Each flow starts up to this much later than it says, drawn at random for each flow and repetition."""
     record: Record = Record()
