@@ -126,9 +126,7 @@ def _table(folder: Path, table: Table) -> pl.LazyFrame:
     return frame
 
 
-def _apart(
-    folder: Path, tables: dict[str, pl.LazyFrame]
-) -> tuple[dict[str, pl.LazyFrame], SoloRuns | None]:
+def _apart(folder: Path, tables: dict[str, pl.LazyFrame]) -> tuple[dict[str, pl.LazyFrame], SoloRuns | None]:
     """Tell the runs of all flows together from the solo runs, which come after them."""
     runs = tables["runs"]
     if SOLO not in runs.collect_schema():

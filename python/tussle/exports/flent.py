@@ -1,0 +1,128 @@
+"""A flow as flent writes it: a data file of its test `tcp_upload`, which flent can plot.
+
+Version 4 of the format, as flent 2.3 reads it: `metadata`, `x_values`, `results` with a value a series and x,
+and `raw_values`. Times are simulated: they begin at the epoch.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.exports._flow import SERIES, FlowSeries
+
+_FORMAT = 4
+_EPOCH = "1970-01-01T00:00:00.000000Z"
+_RATE, _RTT = "TCP upload", "Ping (ms) ICMP"
+"""The series of the test `tcp_upload`: Mbit/s, and ms."""
+_CWND, _RESENT = "TCP upload::tcp_cwnd", "TCP upload::tcp_retransmitted"
+
+
+def write_flent(series: FlowSeries, path: Path) -> None:
+    """Write a `.flent.gz`; the RTT is the sender's own, where flent would have pinged."""
+    text = json.dumps(_document(series), indent=2, sort_keys=True)
+    # Equal series are equal bytes: neither time nor name goes into the archive.
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def read_flent(path: Path | str) -> FlowSeries:
+    """Read a flow of a `.flent.gz`: its series `TCP upload` or `TCP download`, and the RTT beside it.
+
+    Raises TussleError when the file is not that.
+    """
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+        document = json.loads(gzip.decompress(raw) if path.name.endswith(".gz") else raw)
+        return _series(document, path)
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TussleError(f"{path} cannot be read: {reason}; give a whole file that flent wrote") from error
+    except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
+        raise TussleError(
+            f"{path} is not what flent writes ({type(error).__name__}: {error}); give such a file, whole"
+        ) from error
+
+
+def _series(document: dict[str, Any], path: Path) -> FlowSeries:
+    metadata, results = document["metadata"], document["results"]
+    rate = next((name for name in (_RATE, "TCP download") if name in results), None)
+    if rate is None:
+        raise TussleError(
+            f"{path} holds no flow but {', '.join(results) or 'nothing'}; give a file of tcp_upload or "
+            "tcp_download"
+        )
+    ends_s = [float(x) for x in document["x_values"]]
+    empty = [None] * len(ends_s)
+    columns = {
+        "rate": results[rate],
+        "rtt_ms": results.get(_RTT, empty),
+        "cwnd_bytes": results.get(_CWND, empty),
+        "retransmitted_packets": results.get(_RESENT, empty),
+    }
+    interval_s = pl.col("time_s") - pl.col("time_s").shift(fill_value=0.0)
+    table = (
+        pl.DataFrame({"time_s": ends_s, **columns}, schema_overrides={"rate": pl.Float64})
+        .with_columns(interval_s.alias("interval_s"))
+        .with_columns((pl.col("rate") * 1e6 / 8 * pl.col("interval_s")).round().alias("delivered_bytes"))
+        .filter(pl.col("interval_s") > 0)
+    )
+    return FlowSeries(
+        str(metadata.get("CONGESTION_CONTROL", "")),
+        str(metadata.get("TITLE") or metadata["NAME"]),
+        f"flent {metadata.get('FLENT_VERSION', '')}".strip()
+        if "TUSSLE" not in metadata
+        else metadata["TUSSLE"],
+        metadata.get("SEGMENT_BYTES"),
+        table.select(list(SERIES)).cast(SERIES),
+    )
+
+
+def _document(series: FlowSeries) -> dict[str, Any]:
+    table = series.table
+    length_s = float(table["time_s"][-1])
+    rates = (table["delivered_bytes"] * 8 / 1e6 / table["interval_s"]).to_list()
+    values = {
+        _RATE: rates,
+        _RTT: table["rtt_ms"].to_list(),
+        _CWND: table["cwnd_bytes"].to_list(),
+        _RESENT: table["retransmitted_packets"].to_list(),
+    }
+    ends_s = table["time_s"].to_list()
+    return {
+        "version": _FORMAT,
+        "metadata": {
+            "NAME": "tcp_upload",
+            "TITLE": series.title,
+            "NOTE": f"Written by {series.tool}; simulated time begins at the epoch.",
+            "TUSSLE": series.tool,
+            "CONGESTION_CONTROL": series.algorithm,
+            "SEGMENT_BYTES": series.segment_bytes,
+            "TIME": _EPOCH,
+            "T0": _EPOCH,
+            "LENGTH": length_s,
+            "TOTAL_LENGTH": length_s,
+            "STEP_SIZE": length_s / table.height,
+            "HOST": "simulated",
+            "HOSTS": ["simulated"],
+            "LOCAL_HOST": "simulated",
+            "SERIES_META": {
+                _RATE: {"UNITS": "Mbits/s"},
+                _RTT: {"UNITS": "ms"},
+                _CWND: {"UNITS": "bytes"},
+                _RESENT: {"UNITS": "packets"},
+            },
+        },
+        "x_values": ends_s,
+        "results": values,
+        "raw_values": {name: _raw(ends_s, series_values) for name, series_values in values.items()},
+    }
+
+
+def _raw(ends_s: list[float], values: list[Any]) -> list[dict[str, float]]:
+    return [{"t": t, "val": value} for t, value in zip(ends_s, values, strict=True) if value is not None]
