@@ -65,7 +65,7 @@ def compare(  # noqa: PLR0913 (typer makes an option of each parameter)
             whole_file(file, lambda path, written=written: written.write(comparison.rows.lazy(), path))
     show_whole(_table(comparison.rows))
     for note in comparison.notes:
-        complain(f"not the same: {note}")
+        complain(note)
     if comparison.has_real_difference:
         raise typer.Exit(_DIFFERENT)
     if comparison.undecided:

@@ -1,21 +1,43 @@
-"""What two datasets differ in beside their numbers."""
+"""What to know of two datasets beside their numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import polars as pl
+
 from tussle.dataset import Dataset
+from tussle.errors import TussleError
+from tussle.metrics import REGISTRY
 
 _MISSING = "none"
 
 
 def notes(first: Dataset, second: Dataset) -> list[str]:
-    """Say in which engines, versions, algorithms of users and settings the datasets differ."""
+    """Say in which engines, versions, own algorithms and settings they differ, and what is not steady."""
     facts = [_facts(dataset) for dataset in (first, second)]
     names = dict.fromkeys([*facts[0], *facts[1]])
     pairs = {name: [str(each.get(name, _MISSING)) for each in facts] for name in names}
-    return [f"{name}: {mine} / {theirs}" for name, (mine, theirs) in pairs.items() if mine != theirs]
+    unlike = [
+        f"not the same: {name}: {one} / {other}" for name, (one, other) in pairs.items() if one != other
+    ]
+    return unlike + [note for dataset in (first, second) for note in _unsteady(dataset)]
+
+
+def _unsteady(dataset: Dataset) -> Iterator[str]:
+    """Say how many runs are not steady in the interval that is compared, where the dataset can tell."""
+    try:
+        drifts = REGISTRY["steadiness"].compute(dataset)
+    except TussleError:
+        return
+    runs = drifts.group_by("run").agg(pl.col("is_steady").all())
+    unsteady = runs.filter(~pl.col("is_steady")).height
+    if unsteady:
+        yield (
+            f"{unsteady} of {runs.height} runs of {dataset.folder} are not steady (the metric steadiness); "
+            "a longer duration, or a later steady.from, would tell more"
+        )
 
 
 def _facts(dataset: Dataset) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def match(first: Dataset, second: Dataset) -> Matched:
             f"{_named(theirs)} there; compare datasets whose axes have the same values"
         )
     left_over = [
-        f"only {dataset.folder} has {_named(label for label in points if label not in common)}"
+        f"not the same: only {dataset.folder} has {_named(label for label in points if label not in common)}"
         for dataset, points in ((first, mine), (second, theirs))
         if points.keys() - common.keys()
     ]

@@ -62,13 +62,19 @@ def _series(document: dict[str, Any], path: Path) -> FlowSeries:
     columns = {
         "rate": results[rate],
         "rtt_ms": results.get(_RTT, empty),
-        "cwnd_bytes": results.get(_CWND, empty),
+        "cwnd_packets": results.get(_CWND, empty),
         "retransmitted_packets": results.get(_RESENT, empty),
     }
     interval_s = pl.col("time_s") - pl.col("time_s").shift(fill_value=0.0)
+    segment_bytes = metadata.get("SEGMENT_BYTES")
     table = (
-        pl.DataFrame({"time_s": ends_s, **columns}, schema_overrides={"rate": pl.Float64})
-        .with_columns(interval_s.alias("interval_s"))
+        pl.DataFrame(
+            {"time_s": ends_s, **columns}, schema_overrides={"rate": pl.Float64, "cwnd_packets": pl.UInt64}
+        )
+        .with_columns(
+            interval_s.alias("interval_s"),
+            (pl.col("cwnd_packets") * pl.lit(segment_bytes, dtype=pl.UInt64)).alias("cwnd_bytes"),
+        )
         .with_columns((pl.col("rate") * 1e6 / 8 * pl.col("interval_s")).round().alias("delivered_bytes"))
         .filter(pl.col("interval_s") > 0)
     )
@@ -78,7 +84,7 @@ def _series(document: dict[str, Any], path: Path) -> FlowSeries:
         f"flent {metadata.get('FLENT_VERSION', '')}".strip()
         if "TUSSLE" not in metadata
         else metadata["TUSSLE"],
-        metadata.get("SEGMENT_BYTES"),
+        segment_bytes,
         table.select(list(SERIES)).cast(SERIES),
     )
 
@@ -90,7 +96,7 @@ def _document(series: FlowSeries) -> dict[str, Any]:
     values = {
         _RATE: rates,
         _RTT: table["rtt_ms"].to_list(),
-        _CWND: table["cwnd_bytes"].to_list(),
+        _CWND: _packets(table["cwnd_bytes"], series.segment_bytes),
         _RESENT: table["retransmitted_packets"].to_list(),
     }
     ends_s = table["time_s"].to_list()
@@ -114,15 +120,27 @@ def _document(series: FlowSeries) -> dict[str, Any]:
             "SERIES_META": {
                 _RATE: {"UNITS": "Mbits/s"},
                 _RTT: {"UNITS": "ms"},
-                _CWND: {"UNITS": "bytes"},
+                _CWND: {"UNITS": "packets"},
                 _RESENT: {"UNITS": "packets"},
             },
         },
         "x_values": ends_s,
         "results": values,
-        "raw_values": {name: _raw(ends_s, series_values) for name, series_values in values.items()},
+        "raw_values": {
+            _RATE: _raw(ends_s, {"val": rates, "tcp_cwnd": values[_CWND], "tcp_rtt": values[_RTT]}),
+            _RTT: _raw(ends_s, {"val": values[_RTT]}),
+        },
     }
 
 
-def _raw(ends_s: list[float], values: list[Any]) -> list[dict[str, float]]:
-    return [{"t": t, "val": value} for t, value in zip(ends_s, values, strict=True) if value is not None]
+def _packets(cwnd_bytes: pl.Series, segment_bytes: int | None) -> list[int | None]:
+    """Return windows in packets, as `ss` tells them to flent."""
+    return [None] * len(cwnd_bytes) if segment_bytes is None else (cwnd_bytes // segment_bytes).to_list()
+
+
+def _raw(ends_s: list[float], told: dict[str, list[Any]]) -> list[dict[str, float]]:
+    rows = zip(*told.values(), strict=True)
+    return [
+        {"t": end_s} | {name: value for name, value in zip(told, row, strict=True) if value is not None}
+        for end_s, row in zip(ends_s, rows, strict=True)
+    ]
