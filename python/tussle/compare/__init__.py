@@ -43,7 +43,7 @@ class Comparison:
     rows: pl.DataFrame
     """`point, flow, metric, column, first, second, difference, low, high, runs, paired, verdict`."""
     notes: list[str]
-    """What else is not the same (engines, versions, settings, points that one has), and what is not steady."""
+    """What else is not the same (engines, settings, points that only one has), and what is not steady."""
 
     @property
     def has_real_difference(self) -> bool:
