@@ -54,6 +54,31 @@ def test_alone_a_flow_does_what_it_does_in_company():
     assert (alone["steady"], alone["seed"]) == (together["steady"], together["seed"])
 
 
+def test_every_flow_has_one_solo_run_that_is_its_own():
+    """Whatever varies: the network, who else there is and when, and how many."""
+    varied = scenario(
+        start_jitter=["0 s", "30 ms"],
+        flows=[
+            {"algorithm": ["reno", "bic"], "start": ["0 s", "1 s"], "count": [1, 2]},
+            {"algorithm": ["reno", "vegas"], "start": ["2 s", "3 s"], "stop": ["8 s", "9 s"]},
+        ],
+    )
+    runs = varied.runs()
+    alone = [planned for planned in runs if "solo" in planned.axes]
+    for planned in (each for each in runs if "solo" not in each.axes):
+        for flow in planned.run["flows"]:
+            own = [
+                solo.run
+                for solo in alone
+                if solo.repetition == planned.repetition
+                and solo.axes["solo"] == flow["name"]
+                and solo.axes.items() - {("solo", flow["name"])} <= planned.axes.items()
+            ]
+            assert [(run["flows"], run["steady"], run["seed"]) for run in own] == [
+                ([flow], planned.run["steady"], planned.seed)
+            ]
+
+
 def test_links_that_nobody_crosses_are_left_out():
     slow = [{"algorithm": "reno", "access": {"delay": "5 ms"}}, {"algorithm": "reno"}]
     runs = scenario(flows=slow, repetitions=1).runs()

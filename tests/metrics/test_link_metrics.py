@@ -133,6 +133,16 @@ def test_full_use_is_reached_at_the_end_of_the_first_full_row():
     assert REGISTRY["time_to_full_use"].compute(data).rows() == [(0, 3.0)]
 
 
+def test_a_packet_is_no_full_use():
+    """Rows at every change: a millisecond of sending, then nine of waiting, and full from 0.2 s on."""
+    rows = [
+        link_row(step / 100 + ms, 0.0, use) for step in range(20) for ms, use in [(0.001, 1.0), (0.01, 0.0)]
+    ]
+    rows += [link_row(0.2 + step / 100, 0.0, 1.0) for step in range(1, 11)]
+    data = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)], links=rows)
+    assert REGISTRY["time_to_full_use"].compute(data).rows() == [(0, pytest.approx(0.3))]
+
+
 def test_a_link_that_is_never_full_has_no_time_to_it():
     rows = [link_row(float(second), 0.0, 0.9) for second in range(5)]
     data = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)], links=rows)

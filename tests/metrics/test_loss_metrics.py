@@ -57,6 +57,15 @@ def test_losses_without_events_are_refused(metric: str, told: int | None):
         REGISTRY[metric].compute(dropped(dropped_packets=told))
 
 
+def test_events_of_other_kinds_do_not_tell_of_drops():
+    data = dropped((10, 0), dropped_packets=1)
+    events = [row | {"kind": "timeout"} for row in data.events.collect().to_dicts()]
+    flows = data.flows.collect().to_dicts()
+    silent = by_hand(runs=data.runs.collect().to_dicts(), flows=flows, events=events)
+    with pytest.raises(TussleError, match="needs events"):
+        REGISTRY["burst_size"].compute(silent)
+
+
 def test_where_nothing_was_dropped_no_event_is_missed():
     assert REGISTRY["burst_size"].compute(dropped()).rows() == [(0, 0, 0, None, None), (0, 1, 0, None, None)]
     assert REGISTRY["loss_synchronisation"].compute(dropped()).rows() == [(0, 0, None)]

@@ -159,12 +159,15 @@ def test_aggressiveness_is_growth_a_round_trip():
     assert REGISTRY["aggressiveness"].compute(data)["growth_packets_per_rtt"].to_list() == pytest.approx([3])
 
 
-def test_a_jump_within_a_round_trip_is_no_more_than_itself():
-    """4 packets in 20 ms of a round trip of 200 ms are 4 packets, not 40."""
-    data = windows(
-        (1.0, 10, 200.0, "open"), (1.02, 14, 200.0, "open"), *[(2.0 + i, 14, 200.0, "open") for i in (0, 1)]
-    )
-    assert REGISTRY["aggressiveness"].compute(data)["growth_packets_per_rtt"].to_list() == pytest.approx([4])
+def test_growth_is_of_a_whole_round_trip_however_often_it_is_sampled():
+    """A packet every 20 ms, five in a round trip of 100 ms."""
+    data = windows(*[(1.0 + step / 50, 10 + step, 100.0, "open") for step in range(20)])
+    assert REGISTRY["aggressiveness"].compute(data)["growth_packets_per_rtt"].to_list() == pytest.approx([5])
+
+
+def test_a_round_trip_that_was_not_sampled_tells_no_growth():
+    data = windows(*[(1.0 + step / 50, 10 + step, 1000.0, "open") for step in range(20)])
+    assert REGISTRY["aggressiveness"].compute(data)["growth_packets_per_rtt"].to_list() == [None]
 
 
 def test_rates_that_an_engine_does_not_tell_are_left_out():

@@ -14,20 +14,19 @@ def steady_drops(tables: Tables, metric: str) -> pl.DataFrame:
     """`run, flow, time_s, link, packet, rtt_s`: one row a packet dropped, sorted by time.
 
     `rtt_s` is a round trip through a full buffer. Raises TussleError when packets were dropped, or may have
-    been, and no event was recorded.
+    been, of which there are no events.
     """
-    empty = pl.DataFrame(
-        schema={"run": pl.UInt32, "flow": pl.UInt32, "time_s": pl.Float64}
-        | {"link": pl.String, "packet": pl.UInt32, "rtt_s": pl.Float64}
+    drops = _drops(tables)
+    recorded = drops.group_by("run").agg(pl.len().alias("recorded"))
+    dropped = tables.flows.group_by("run").agg(pl.col("dropped_packets").fill_null(1).sum())
+    missed = dropped.join(recorded, on="run", how="left").filter(
+        pl.col("dropped_packets") > pl.col("recorded").fill_null(0)
     )
-    if tables.events.limit(1).collect().is_empty():
-        dropped = tables.flows.select(pl.col("dropped_packets").fill_null(1).sum()).collect().item()
-        if dropped:
-            raise TussleError(
-                f"{metric} needs events, which this dataset has not; run the scenario again with "
-                "--set record.events=on"
-            )
-        return empty
+    if not missed.collect().is_empty():
+        raise TussleError(
+            f"{metric} needs events, which this dataset has not; run the scenario again with "
+            "--set record.events=on"
+        )
     buffer_s = pl.col("buffer_packets").fill_null(0) * PACKET_BITS / pl.col("link_rate_bit_per_s")
     runs = tables.runs.select(
         "run",
@@ -36,13 +35,19 @@ def steady_drops(tables: Tables, metric: str) -> pl.DataFrame:
         (pl.col("base_rtt_ms") / 1e3 + buffer_s).fill_null(0.0).alias("rtt_s"),
     )
     return (
-        tables.events.filter(pl.col("kind") == "drop", pl.col("flow").is_not_null())
-        .join(runs, on="run")
+        drops.join(runs, on="run")
         .filter(pl.col("time_s").is_between("steady_from_s", "steady_to_s", closed="right"))
         .select("run", "flow", "time_s", "link", "packet", "rtt_s")
         .sort("run", "time_s", "flow", "packet")
         .collect()
     )
+
+
+def _drops(tables: Tables) -> pl.LazyFrame:
+    if "kind" not in tables.events.collect_schema():
+        columns = {"flow": pl.UInt32, "time_s": pl.Float64, "link": pl.String, "packet": pl.UInt32}
+        return pl.LazyFrame(schema={"run": tables.flows.collect_schema()["run"], **columns})
+    return tables.events.filter(pl.col("kind") == "drop", pl.col("flow").is_not_null())
 
 
 def loss_events(times_s: pl.Series, rtt_s: float) -> pl.Series:

@@ -15,13 +15,15 @@ SOLO = "solo"
 """What a solo run has beside its axes: the name of its flow."""
 
 _OF_A_FLOW = re.compile(r"(flows\.\d+)\.(.+)")
+_OF_ALL = {"count", "start", "stop"}
+"""What matters to the other flows as well: it decides their names, and the steady interval."""
 
 
 def solo_flows(scenario: Scenario, axes: Mapping[str, str]) -> dict[int, dict[str, str]]:
     """Return, for each flow of a point by index, the axes of its solo run, and its name as `solo`.
 
-    Axes of other flows are left out, but for how many those are, which decides the names. Empty where there
-    is one flow, which is alone anyway.
+    Axes of other flows are left out, where they mean nothing to one that is alone. Empty where there is one
+    flow, which is alone anyway.
     """
     flows = senders_of(scenario)
     if len(flows) == 1:
@@ -42,4 +44,4 @@ def alone(run: dict[str, Any], index: int) -> dict[str, Any]:
 
 def _matters(key: str, where: str) -> bool:
     of_a_flow = _OF_A_FLOW.fullmatch(key)
-    return of_a_flow is None or of_a_flow[1] == where or of_a_flow[2] == "count"
+    return of_a_flow is None or of_a_flow[1] == where or of_a_flow[2] in _OF_ALL

@@ -34,8 +34,8 @@ def pooled_estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
     """Reduce a metric of pairs as `estimates` does, with both orders of start taken together.
 
     One row for each `slice`, `algorithm` and `other`: of a metric of flows, what the algorithm has beside the
-    other, whoever comes first (beside itself, the mean of both flows); of a metric of runs, one row a pair, in
-    the order of their names. Raises TussleError where the runs are no pairs.
+    other, whoever comes first (beside itself, the mean of both flows); of a metric of runs, one row a pair,
+    in the order of their names. Raises TussleError where the runs are no pairs.
     """
     if "run" not in metric.per or not set(metric.per) <= {"run", "flow"}:
         raise TussleError(f"{metric.name} is no metric of runs or flows, so that there are no orders to pool")
