@@ -3,8 +3,13 @@
 import gzip
 import json
 import re
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import polars as pl
 import pytest
@@ -297,23 +302,55 @@ def test_what_iperf3_measured_is_read_without_what_it_omitted(tmp_path: Path):
     ]
 
 
+FLENT_DOCUMENT = {
+    "version": 4,
+    "metadata": {"NAME": "tcp_download", "TITLE": None, "FLENT_VERSION": "2.0.1"},
+    "x_values": [0.0, 0.5, 1.0],
+    "results": {"TCP download": [None, 4.0, 8.0], "Ping (ms) ICMP": [None, None, 21.5]},
+    "raw_values": {},
+}
+"""A second of a flow, the first ping of which was lost, as flent 2 writes it."""
+
+
 def test_what_flent_measured_is_read_with_its_gaps(tmp_path: Path):
     """4 Mbit/s over half a second are 250 kB; a ping that was lost is not told."""
-    document = {
-        "version": 4,
-        "metadata": {"NAME": "tcp_download", "TITLE": None, "FLENT_VERSION": "2.0.1"},
-        "x_values": [0.0, 0.5, 1.0],
-        "results": {"TCP download": [None, 4.0, 8.0], "Ping (ms) ICMP": [None, None, 21.5]},
-        "raw_values": {},
-    }
     file = tmp_path / "x.flent"
-    file.write_text(json.dumps(document))
+    file.write_text(json.dumps(FLENT_DOCUMENT))
     series = read_flent(file)
     assert (series.title, series.tool, series.segment_bytes) == ("tcp_download", "flent 2.0.1", None)
     assert series.table.rows() == [
         (0.5, 0.5, 250_000, None, None, None),
         (1.0, 0.5, 500_000, None, None, 21.5),
     ]
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a document, by its keys."""
+    yield place
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, (*place, key))
+
+
+@pytest.mark.parametrize(("document", "read"), [(IPERF3_LINES, read_iperf3), (FLENT_DOCUMENT, read_flent)])
+def test_a_file_with_anything_anywhere_is_read_or_refused_in_a_sentence(tmp_path: Path, document: Any, read):
+    file = tmp_path / "x.json"
+    odd = [None, -1, 1e308, float("inf"), float("nan"), "x", [], {}, True, 10**30, [[1]], {"a": 1}, 0, -0.5]
+    refusals: list[str] = []
+    for place in list(places(document))[1:]:
+        for value in odd:
+            changed = deepcopy(document)
+            reduce(getitem, place[:-1], changed)[place[-1]] = value
+            file.write_text(json.dumps(changed))
+            try:
+                table = read(file).table
+            except TussleError as refusal:
+                refusals.append(str(refusal))
+            else:
+                assert table.height > 0, (place, value)
+                assert table["interval_s"].is_finite().all(), (place, value)
+    assert len(refusals) > 100
+    assert [sentence for sentence in refusals if "\n" in sentence] == []
 
 
 @pytest.mark.parametrize("read", [read_flent, read_iperf3])

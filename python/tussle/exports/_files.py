@@ -38,3 +38,29 @@ def _explained(path: Path) -> Iterator[None]:
     except UNREADABLE as error:
         first_line = str(error).partition("\n")[0]
         raise TussleError(f"cannot write {path}: {first_line}; run the scenario again") from error
+
+
+@contextmanager
+def understood(path: Path, writer: str) -> Iterator[None]:
+    """Turn whatever reading a file of another program meets into a TussleError of one line."""
+    try:
+        yield
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TussleError(
+            f"{path} cannot be read: {reason}; give a whole file that {writer} wrote"
+        ) from error
+    except (
+        *UNREADABLE,
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        first_line = str(error).partition("\n")[0]
+        raise TussleError(
+            f"{path} is not what {writer} writes ({type(error).__name__}: {first_line}); give such a file, "
+            "whole"
+        ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from tussle.dataset import Dataset
@@ -37,6 +38,16 @@ class FlowSeries:
     """Payload of a full packet, where it is told."""
     table: pl.DataFrame
     """One row an interval, with the columns `SERIES`."""
+
+
+def checked(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with the columns `SERIES`; raises ValueError when it is no time series."""
+    numbers = table.select("time_s", "interval_s").to_numpy()
+    if not np.isfinite(numbers).all() or (numbers <= 0).any():
+        raise ValueError("an interval has no length or no end")
+    if table.is_empty():
+        raise ValueError("it has no intervals")
+    return table
 
 
 def flow_series(dataset: Dataset, run: int, flow: int) -> FlowSeries:

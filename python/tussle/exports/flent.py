@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.exports._flow import SERIES, FlowSeries
+from tussle.exports._files import understood
+from tussle.exports._flow import SERIES, FlowSeries, checked
 
 _FORMAT = 4
 _EPOCH = "1970-01-01T00:00:00.000000Z"
@@ -36,17 +37,9 @@ def read_flent(path: Path | str) -> FlowSeries:
     Raises TussleError when the file is not that.
     """
     path = Path(path)
-    try:
+    with understood(path, "flent"):
         raw = path.read_bytes()
-        document = json.loads(gzip.decompress(raw) if path.name.endswith(".gz") else raw)
-        return _series(document, path)
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TussleError(f"{path} cannot be read: {reason}; give a whole file that flent wrote") from error
-    except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
-        raise TussleError(
-            f"{path} is not what flent writes ({type(error).__name__}: {error}); give such a file, whole"
-        ) from error
+        return _series(json.loads(gzip.decompress(raw) if path.name.endswith(".gz") else raw), path)
 
 
 def _series(document: dict[str, Any], path: Path) -> FlowSeries:
@@ -85,7 +78,7 @@ def _series(document: dict[str, Any], path: Path) -> FlowSeries:
         if "TUSSLE" not in metadata
         else metadata["TUSSLE"],
         segment_bytes,
-        table.select(list(SERIES)).cast(SERIES),
+        checked(table.select(list(SERIES)).cast(SERIES)),
     )
 
 

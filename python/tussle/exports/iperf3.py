@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.exports._flow import SERIES, FlowSeries
+from tussle.exports._files import understood
+from tussle.exports._flow import SERIES, FlowSeries, checked
 
 _EPOCH = "Thu, 01 Jan 1970 00:00:00 UTC"
 _SOCKET = 5
@@ -35,31 +36,21 @@ def read_iperf3(path: Path | str) -> FlowSeries:
     Raises TussleError when the file is not that.
     """
     path = Path(path)
-    try:
+    with understood(path, "iperf3 --json"):
         document = json.loads(path.read_bytes())
+        streams = max(len(interval["streams"]) for interval in document["intervals"])
+        if streams != 1:
+            raise TussleError(f"{path} holds {streams} streams; give a file of one (-P 1)")
         rows = [_row(interval) for interval in document["intervals"] if not interval["sum"].get("omitted")]
-        streams = {len(interval["streams"]) for interval in document["intervals"]}
         start, end = document["start"], document["end"]
-        if streams != {1} or not rows:
-            raise TussleError(f"{path} holds {max(streams, default=0)} streams; give a file of one (-P 1)")
-        table = pl.DataFrame(rows, schema=SERIES)
         title = f"iperf3 to {start.get('connecting_to', {}).get('host', 'a server')}"
         return FlowSeries(
             str(end.get("sender_tcp_congestion", "")),
             str(start.get("title", title)),
             str(start.get("version", "iperf3")),
             start.get("tcp_mss_default"),
-            table,
+            checked(pl.DataFrame(rows, schema=SERIES)),
         )
-    except OSError as error:
-        raise TussleError(
-            f"{path} cannot be read: {error.strerror}; give a file that iperf3 --json wrote"
-        ) from error
-    except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
-        raise TussleError(
-            f"{path} is not what iperf3 --json writes ({type(error).__name__}: {error}); give such a file, "
-            "whole"
-        ) from error
 
 
 def _row(interval: dict[str, Any]) -> dict[str, Any]:
