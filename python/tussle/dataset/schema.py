@@ -117,8 +117,8 @@ RUNS = Table(
     ),
     MoreColumns(
         pl.String,
-        "Value of an axis, as written; the column is named by its path in the scenario. Where the scenario asks "
-        "for solo runs, the last column is `solo`: the name of the flow that is alone",
+        "Value of an axis, as written; the column is named by its path in the scenario. Where the scenario "
+        "asks for solo runs, the last column is `solo`: the name of the flow that is alone",
     ),
 )
 
