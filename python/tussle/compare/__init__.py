@@ -143,7 +143,8 @@ def _one_sided(cells: Sequence[_Cell], matched: Matched) -> Iterator[str]:
         for side, folder in enumerate(folders):
             alone = [cell for cell in of_column if cell.told[side] and not cell.told[1 - side]]
             if alone:
-                yield f"not compared: values of {column} ({metric}) that only {folder} has, {len(alone)} of them"
+                what = f"values of {column} ({metric}) that only {folder} has"
+                yield f"not compared: {what}, {len(alone)} of them"
 
 
 def _values(metric: Metric, dataset: Dataset) -> pl.DataFrame:
