@@ -1,11 +1,14 @@
 """Puts this folder on the import path, for the helpers that several tests share; and what tests are given."""
 
 import os
+import sys
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from commandline import Answer
+from tussle.cli import main
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, built_kernel
 
@@ -32,3 +35,21 @@ def skip_or_fail(reason: str) -> NoReturn:
     if os.environ.get("TUSSLE_REQUIRE_KERNEL") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture
+def tussle_(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Call the command in this process, from an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["tussle", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as left:
+            status = left.code if isinstance(left.code, int) else 0
+        printed = capsys.readouterr()
+        return Answer(status, printed.out, printed.err)
+
+    return call

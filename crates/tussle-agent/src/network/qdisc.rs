@@ -122,7 +122,7 @@ fn fifo(spec: &FifoSpec) -> Result<String, String> {
 }
 
 fn codel(spec: &CodelSpec) -> Result<String, String> {
-    let codel = packets_only("codel", spec.limit_packets, spec.limit_bytes)?;
+    let codel = packets_only("codel", spec.limit_packets.or(Some(UNLIMITED)), spec.limit_bytes)?;
     let (target, interval) = (micros(spec.target_ns), micros(spec.interval_ns));
     Ok(format!("{codel} target {target} interval {interval} {}", ecn_word(spec.ecn)))
 }
@@ -228,7 +228,7 @@ fn whole_bytes(packets: f64) -> u32 {
     (packets * 1500.0).round() as u32
 }
 
-/// The limit of a discipline that counts packets; without one it has Linux's own, as in the simulator.
+/// A discipline that counts packets, with its limit; without one it has Linux's own, as in the simulator.
 fn packets_only(kind: &str, packets: Option<u64>, bytes: Option<u64>) -> Result<String, String> {
     if bytes.is_some() {
         return Err(format!("limit_bytes: Linux limits {kind} in packets; give limit_packets"));
