@@ -26,7 +26,17 @@ _TOOLS = ("ip", "tc")
 _FOLDERS = ("dev", "proc", "sys", "run", "share", "tmp")
 """Where the guest mounts things."""
 
+_ROOT = "root"
+"""In the folder of a run, the link to the guest's programs."""
+
 _BOOT = (
+    # The kernel mixes its command line into its dice, so no folder's name stands there: the guest sees the folder
+    # that it is started in.
+    "hostfs=.",
+    f"rootflags={_ROOT}",
+    "share=.",
+    "uml_dir=.",
+    "umid=guest",
     "time-travel=inf-cpu",
     "time-travel-start=1000000000",  # all runs begin at one time of day
     "root=hostfs",
@@ -38,7 +48,7 @@ _BOOT = (
 )
 _SILENT = "con0=null"
 """What a console writes comes back as an interrupt at a moment that the host decides."""
-_TALKING = ("con0=null,fd:1", "loglevel=7")
+_TALKING = ("con0=fd:0,fd:1", "loglevel=7")
 
 _PATIENCE_S = 120.0
 _PACKETS_PER_S = 5_000
@@ -66,28 +76,29 @@ class Guest:
 
         Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
         """
-        arguments = [*parameters(run), f"share={_word(share)}"]
+        arguments = parameters(run)
         (share / "run.json").write_text(json.dumps(run), "utf-8")
+        (share / _ROOT).symlink_to(self.root)
         patience_s = _PATIENCE_S + _packets(run) / _PACKETS_PER_S
-        status = self._boot([*arguments, _SILENT], share / "boot", patience_s)
+        status = self._boot(share / "boot", [*arguments, _SILENT], patience_s)
         if (share / "done").exists():
             return
         if (share / "error").exists():
             raise TussleError((share / "error").read_text("utf-8").strip())
         # It repeats to the byte, so that the console can be had afterwards.
-        self._boot([*arguments, *_TALKING], share / "console", min(patience_s, _CONSOLE_PATIENCE_S))
+        self._boot(share / "console", [*arguments, *_TALKING], min(patience_s, _CONSOLE_PATIENCE_S))
         ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
-        last = (share / "console").read_text("utf-8", errors="replace").strip().splitlines()[-_CONSOLE_LINES:]
         raise TussleError(
-            f"the guest {ended} before its results were complete; its last console lines are above", "\n".join(last)
+            f"the guest {ended} before its results were complete; its last console lines are above",
+            _last_lines((share / "console").read_text("utf-8", errors="replace")),
         )
 
-    def _boot(self, arguments: Sequence[str], output: Path, patience_s: float) -> int | None:
-        """Boot, and return the status that the guest ended with; `None` if it had to be stopped."""
-        command = [AGENT, "launch", self.kernel.image, *_BOOT, f"rootflags={_word(self.root)}", *arguments]
+    def _boot(self, output: Path, arguments: Sequence[str], patience_s: float) -> int | None:
+        """Boot in the folder of `output`; return the status that the guest ended with, `None` if it was stopped."""
+        command = [_agent(), "launch", self.kernel.image, *_BOOT, *arguments]
         with output.open("wb") as file:
             # The guest ends when its standard input closes: with this process, whatever becomes of it.
-            guest = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
+            guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
             try:
                 return guest.wait(patience_s)
             except subprocess.TimeoutExpired:
@@ -114,6 +125,14 @@ def facts() -> dict[str, str]:
         "agent_sha256": hashlib.sha256(_agent().read_bytes()).hexdigest(),
         "iproute2": found.group(1) if found else version.strip(),
     }
+
+
+def _last_lines(console: str) -> str:
+    """Return what a kernel said last: from its panic on, if there was one."""
+    lines = console.strip().splitlines()
+    panics = [number for number, line in enumerate(lines) if "Kernel panic" in line]
+    first = panics[0] if panics else max(0, len(lines) - _CONSOLE_LINES)
+    return "\n".join(lines[first : first + _CONSOLE_LINES])
 
 
 def _packets(run: Mapping[str, Any]) -> float:
@@ -172,10 +191,3 @@ def _libraries(program: str) -> list[Path]:
     """Return what a program loads."""
     listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
     return [Path(path) for path in re.findall(r"(/\S+)", listed)]
-
-
-def _word(path: Path) -> str:
-    """Return a path as a word on a kernel's command line."""
-    if any(character.isspace() or character in "\"'," for character in str(path)):
-        raise TussleError(f"{path}: a kernel's command line cannot name it; set TMPDIR or TUSSLE_CACHE to a plainer one")
-    return str(path)

@@ -15,6 +15,9 @@ _WORKER_LOST = (
     'less), or was started by a script that does not call the sweep under `if __name__ == "__main__":`'
 )
 
+_GLANCE_S = 0.2
+"""How long Ctrl-C may wait to be seen."""
+
 
 @dataclass
 class Dispatch:
@@ -40,7 +43,8 @@ class Dispatch:
                 under_way[self._hand_out(planned)] = planned
             if not under_way:
                 return
-            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            # Not for ever: polars lets the system restart a wait that Ctrl-C interrupts, and Python would not see it.
+            for future in wait(under_way, _GLANCE_S, return_when=FIRST_COMPLETED).done:
                 planned = under_way.pop(future)
                 try:
                     result = future.result()

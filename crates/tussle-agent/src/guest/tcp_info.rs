@@ -7,6 +7,7 @@ use crate::sys;
 /// What the kernel tells of a socket; fields that a kernel does not have are 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {
+    tcp_state: u8,
     pub(crate) ca_state: u8,
     pub(crate) unacked: u32,
     pub(crate) sacked: u32,
@@ -18,7 +19,7 @@ pub(crate) struct TcpInfo {
     pub(crate) total_retrans: u32,
     pub(crate) pacing_bytes_per_s: u64,
     pub(crate) bytes_acked: u64,
-    pub(crate) bytes_received: u64,
+    sequence_received: u64,
     pub(crate) min_rtt_us: u32,
     pub(crate) data_segs_in: u32,
     pub(crate) data_segs_out: u32,
@@ -39,6 +40,7 @@ impl TcpInfo {
         let u32_at = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let u64_at = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         Ok(TcpInfo {
+            tcp_state: bytes[0],
             ca_state: bytes[1],
             unacked: u32_at(24),
             sacked: u32_at(28),
@@ -50,7 +52,7 @@ impl TcpInfo {
             total_retrans: u32_at(100),
             pacing_bytes_per_s: u64_at(104),
             bytes_acked: u64_at(120),
-            bytes_received: u64_at(128),
+            sequence_received: u64_at(128),
             min_rtt_us: u32_at(148),
             data_segs_in: u32_at(152),
             data_segs_out: u32_at(156),
@@ -63,6 +65,13 @@ impl TcpInfo {
             dsack_dups: u32_at(216),
             reord_seen: u32_at(220),
         })
+    }
+
+    /// Bytes received in order: the kernel counts sequence numbers, of which the end of the stream has one.
+    pub(crate) fn bytes_received(&self) -> u64 {
+        /// The other side has closed (`enum tcp_state`).
+        const CLOSE_WAIT: u8 = 8;
+        self.sequence_received.saturating_sub(u64::from(self.tcp_state == CLOSE_WAIT))
     }
 
     /// Packets in the network as the kernel reckons (`tcp_packets_in_flight`).

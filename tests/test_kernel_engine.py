@@ -1,0 +1,313 @@
+"""The kernel engine: real Linux in virtual time, through the package and through the command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tussle.catalog import groups
+from tussle.engines import engine
+from tussle.engines.kernel import check_kernel
+from tussle.errors import TussleError
+from tussle.kernel import Kernel, guest
+from tussle.scenario import Scenario
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+PATH = {"rate": "20 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 bdp"}}
+MBIT = 1e6
+TUSSLE = Path(sys.executable).with_name("tussle")
+
+
+def runs(*flows: dict[str, Any], path: dict[str, Any] | None = None, **more: Any) -> list[dict[str, Any]]:
+    """Every run of a scenario over 20 Mbit/s and 20 ms, 20 s long unless said otherwise."""
+    told = {"duration": "20 s", "path": {**PATH, **(path or {})}, "flows": list(flows), **more}
+    return [planned.run for planned in Scenario.from_dict(told).runs()]
+
+
+def executed(*flows: dict[str, Any], path: dict[str, Any] | None = None, **more: Any) -> dict[str, pl.DataFrame]:
+    [run] = runs(*flows, path=path, **more)
+    return engine("kernel").execute(run)
+
+
+def goodputs(tables: dict[str, pl.DataFrame]) -> list[float]:
+    """Of each flow, in Mbit/s."""
+    return [rate / MBIT for rate in tables["flows"]["goodput_bit_per_s"]]
+
+
+def refusal(*flows: dict[str, Any], **more: Any) -> str:
+    [run] = runs(*flows, **more)
+    with pytest.raises(TussleError) as raised:
+        engine("kernel").check(run)
+    return str(raised.value)
+
+
+def bottleneck(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    return tables["links"].filter(pl.col("link") == "bottleneck")
+
+
+@pytest.mark.parametrize("algorithm", groups()["linux"].algorithms)
+def test_every_algorithm_of_linux_runs_and_is_read_back(algorithm: str):
+    tables = executed({"algorithm": algorithm}, duration="5 s")
+    assert tables["flows"]["algorithm"].to_list() == [algorithm]
+    # LP alone may leave a link almost idle; the others use most of it.
+    assert goodputs(tables)[0] > (0.1 if algorithm == "lp" else 10)
+
+
+def test_two_reno_flows_share_fairly_and_fill_the_link():
+    tables = executed({"algorithm": "reno"}, {"algorithm": "reno", "start": "500 ms"}, duration="60 s")
+    # 1448 of each 1500 bytes are payload: 19.3 Mbit/s in all.
+    assert sum(goodputs(tables)) == pytest.approx(19.3, abs=0.2)
+    assert min(goodputs(tables)) > 0.35 * sum(goodputs(tables))
+
+
+def test_vegas_loses_to_reno():
+    vegas, reno = goodputs(executed({"algorithm": "vegas"}, {"algorithm": "reno"}, duration="30 s"))
+    assert vegas < reno / 2
+
+
+def test_one_flow_counts_as_the_simulator_counts():
+    [run] = runs({"algorithm": "reno"}, duration="60 s")
+    linux, simulated = engine("kernel").execute(run), engine("sim").execute(run)
+    assert goodputs(linux)[0] == pytest.approx(goodputs(simulated)[0], rel=0.01)
+    for column, tolerance in {"rtt_p50_ms": 0.05, "rtt_mean_ms": 0.05, "rtt_min_ms": 0.05}.items():
+        [[theirs], [ours]] = linux["flows"][column].to_list(), simulated["flows"][column].to_list()
+        assert theirs == pytest.approx(ours, rel=tolerance), column
+    # A sawtooth lasts some seconds, so both lose as often, give or take one.
+    [[theirs], [ours]] = (tables["flows"]["recoveries"].to_list() for tables in (linux, simulated))
+    assert abs(theirs - ours) <= 2
+
+
+def test_the_tables_count_alike():
+    tables = executed({"algorithm": "cubic"}, {"algorithm": "reno"}, record={"samples": "100 ms", "events": "on"})
+    flows, links = tables["flows"], bottleneck(tables)
+    last = links.row(-1, named=True)
+    assert last["arrived_packets"] == last["delivered_packets"] + last["dropped_packets"] + last["backlog_packets"]
+    # Only the bottleneck drops.
+    assert flows["dropped_packets"].sum() == last["dropped_packets"]
+    # Every dropped packet was sent again, or is about to be.
+    assert flows["retransmitted_packets"].sum() == pytest.approx(last["dropped_packets"], abs=40)
+    events = tables["events"].filter(pl.col("kind") == "recovery")
+    assert events.height == flows["recoveries"].sum()
+    assert tables["samples"].filter(pl.col("time_s") == 10.0).height == 2
+    assert 0.9 < links.filter(pl.col("time_s") > 5)["utilisation"].mean() <= 1.0
+
+
+def test_equal_runs_give_equal_bytes_and_other_seeds_others():
+    flows = [{"algorithm": "cubic"}, {"algorithm": "reno"}]
+    more = {"duration": "10 s", "start_jitter": "100 ms", "path": {"loss": "0.1 %"}, "repetitions": 2}
+    first, second = runs(*flows, **more)
+    once, again, other = (engine("kernel").execute(run) for run in (first, first, second))
+    for name, table in once.items():
+        assert table.equals(again[name]), name
+    assert not once["samples"].equals(other["samples"])
+
+
+def test_a_link_changes_its_rate_and_delay_in_the_middle():
+    changes = [{"at": "10 s", "rate": "5 Mbit/s", "rtt": "60 ms"}]
+    tables = executed({"algorithm": "reno"}, path={"changes": changes}, record={"samples": "100 ms"})
+    delivered = {time: bytes_ for time, bytes_ in tables["samples"].select("time_s", "delivered_bytes").iter_rows()}
+    before, after = ((delivered[end] - delivered[end - 4]) * 8 / 4 / MBIT for end in (10.0, 20.0))
+    assert before == pytest.approx(19.3, rel=0.03)
+    assert after == pytest.approx(19.3 / 4, rel=0.05)
+    rtts = tables["samples"].filter(pl.col("time_s") > 12)["srtt_ms"]
+    assert rtts.min() > 60
+    assert bottleneck(tables).filter(pl.col("time_s") > 12)["utilisation"].mean() == pytest.approx(1, abs=0.03)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "codel", "fq_codel", "pie", "fq_pie", "cake", "sfq", "red"])
+def test_every_queue_keeps_the_link_busy_and_counts(kind: str):
+    settings = {"red": {"min": "8 packets", "max": "24 packets", "limit": "100 packets"}}
+    queue = {"kind": kind, **settings.get(kind, {})}
+    [run] = runs({"algorithm": "cubic"}, {"algorithm": "cubic"}, path={"queue": queue})
+    # The scenario's own limit would come on top.
+    tables = engine("kernel").execute(run)
+    assert sum(goodputs(tables)) > 16
+    assert bottleneck(tables)["dropped_packets"].max() > 0
+
+
+def test_fq_codel_shields_vegas_from_cubic():
+    flows = [{"algorithm": "vegas"}, {"algorithm": "cubic"}]
+    alone = goodputs(executed(*flows, path={"queue": {"kind": "fifo", "limit": "2 bdp"}}))
+    shielded = goodputs(executed(*flows, path={"queue": {"kind": "fq_codel"}}))
+    assert alone[0] < alone[1] / 2
+    assert shielded[0] == pytest.approx(shielded[1], rel=0.15)
+
+
+def test_ecn_marks_instead_of_dropping():
+    flow = {"algorithm": "cubic", "ecn": "on"}
+    tables = executed(flow, path={"queue": {"kind": "fq_codel"}})
+    assert bottleneck(tables)["marked_packets"].max() > 0
+    assert tables["flows"]["retransmitted_packets"].to_list() == [0]
+
+
+def test_a_transfer_of_some_bytes_completes_and_others_go_on():
+    tables = executed({"algorithm": "cubic", "bytes": "1 MB"}, {"algorithm": "reno", "start": "10 s", "stop": "15 s"})
+    flows = tables["flows"]
+    assert flows["delivered_bytes"][0] == 1_000_000
+    # 1 MB at 19.3 Mbit/s, and some round trips of slow start.
+    assert 0.41 < flows["completion_s"][0] < 1.0
+    assert flows["completion_s"][1] is None
+    late = tables["samples"].filter((pl.col("flow") == 1) & (pl.col("time_s") > 16))["delivered_bytes"]
+    assert late.n_unique() <= 1
+
+
+def test_a_receive_window_bounds_what_is_in_flight():
+    tables = executed({"algorithm": "cubic", "receive_window": "20 kB"}, duration="5 s")
+    # 20 kB each 20 ms and a packet's time are 7 to 8 Mbit/s.
+    assert 5.5 < goodputs(tables)[0] < 8
+    assert tables["samples"]["in_flight_packets"].max() <= 14
+
+
+def test_parameters_of_modules_reach_the_kernel():
+    # With beta near 1, the window hardly falls: the queue is never empty for long.
+    gentle = executed({"algorithm": "cubic", "parameters": {"beta": 1000}})
+    usual = executed({"algorithm": "cubic"})
+    assert bottleneck(gentle)["mean_backlog_packets"].mean() > 1.1 * bottleneck(usual)["mean_backlog_packets"].mean()
+
+
+@pytest.mark.parametrize(
+    ("flow", "more", "expected"),
+    [
+        ({"algorithm": "reno"}, {"path": {"queue": {"kind": "dualpi2"}}}, "queue.kind: Linux 6.1 has no dualpi2"),
+        ({"algorithm": "reno"}, {"path": {"queue": {"kind": "threshold", "mark_above": "9 packets"}}}, "Linux has no"),
+        ({"algorithm": "reno"}, {"record": {"samples": "change"}}, "record.sampling: the kernel engine samples at an"),
+        (
+            {"algorithm": "reno"},
+            {"path": {"effects": [{"kind": "duplicate", "probability": "1 %"}]}},
+            "the kernel engine has no duplicate",
+        ),
+    ],
+)
+def test_what_linux_cannot_do_is_refused_by_name(flow: dict[str, Any], more: dict[str, Any], expected: str):
+    assert expected in refusal(flow, **more)
+
+
+def test_parameters_that_differ_between_flows_are_refused():
+    flows = [{"algorithm": "cubic", "name": "a"}, {"algorithm": "cubic", "name": "b", "parameters": {"beta": 512}}]
+    assert refusal(*flows) == (
+        "flows.1.parameters: differ from those of a; in a kernel, all flows of cubic have the same"
+    )
+
+
+def test_an_algorithm_that_the_kernel_lacks_is_named_with_those_it_has():
+    [run] = runs({"algorithm": "copa"})
+    with pytest.raises(TussleError, match="the kernel has no congestion control called copa; it has bbr, bic"):
+        engine("kernel").execute(run)
+
+
+def test_a_guest_that_panics_shows_its_console(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(guest, "_BOOT", [*guest._BOOT, "init=/bin/nothing"])
+    [run] = runs({"algorithm": "reno"})
+    with pytest.raises(TussleError, match="before its results were complete") as raised:
+        engine("kernel").execute(run)
+    assert "Kernel panic" in raised.value.details
+
+
+def test_a_guest_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, temporary: Path):
+    monkeypatch.setattr(guest, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(guest, "_PACKETS_PER_S", 1e9)
+    monkeypatch.setattr(guest, "_CONSOLE_PATIENCE_S", 0.3)
+    [run] = runs({"algorithm": "reno"}, duration="1000 s")
+    with pytest.raises(TussleError, match="the guest was stopped after 0 s"):
+        engine("kernel").execute(run)
+    assert not guests(temporary)
+
+
+def guests(folder: Path) -> list[int]:
+    """Processes that were started in a folder below this one."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                started_in = (process / "cwd").readlink()
+            except OSError:
+                continue
+            if started_in.is_relative_to(folder) and started_in != folder:
+                found.append(int(process.name))
+    return found
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where guests of this test have their folders."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_a_guest_killed_in_the_middle_costs_its_run_alone(temporary: Path):
+    [run] = runs({"algorithm": "reno"}, duration="400 s")
+
+    def kill() -> None:
+        while not guests(temporary):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        for process in guests(temporary):
+            os.kill(process, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(TussleError, match="the guest ended with status"):
+        engine("kernel").execute(run)
+    killer.join()
+    assert goodputs(executed({"algorithm": "reno"}, duration="2 s"))[0] > 0
+
+
+def test_the_command_says_which_kernel_ran_and_repeats_to_the_byte(tmp_path: Path, kernel: Kernel):
+    scenario = tmp_path / "pair.toml"
+    scenario.write_text(
+        'duration = "3 s"\npath.rate = "10 Mbit/s"\npath.rtt = "20 ms"\n[[flows]]\nalgorithm = ["reno", "cubic"]\n'
+    )
+    digests = []
+    for name in ("one", "two"):
+        command = [TUSSLE, "run", scenario, "--engine", "kernel", "-o", tmp_path / name]
+        subprocess.run(command, check=True, capture_output=True)
+        told = json.loads((tmp_path / name / "provenance.json").read_text())
+        assert told["engine"]["release"] == kernel.facts["release"]
+        digests.append(told["digest"])
+    assert digests[0] == digests[1]
+    assert kernel.facts["release"] in (tmp_path / "one" / "report.html").read_text()
+
+
+def test_ctrl_c_leaves_no_process_behind(tmp_path: Path):
+    scenario = tmp_path / "long.toml"
+    scenario.write_text(
+        'duration = "2000 s"\nrepetitions = 2\npath.rate = "100 Mbit/s"\npath.rtt = "20 ms"\n'
+        'start_jitter = "1 ms"\n[[flows]]\nalgorithm = "reno"\n'
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    command = [TUSSLE, "run", scenario, "--engine", "kernel", "-o", tmp_path / "out"]
+    started = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary)}, process_group=0
+    )
+    wait_until(lambda: guests(temporary))
+    os.kill(started.pid, signal.SIGINT)
+    _, said = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert "interrupted" in said
+    wait_until(lambda: not guests(temporary))
+
+
+def wait_until(holds) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.1)
+    pytest.fail("it never came true")
+
+
+def test_kernel_check_tells_what_there_is(kernel: Kernel):
+    told = check_kernel(kernel)
+    assert told["release"] == kernel.facts["release"]
+    assert {"reno", "cubic", "bbr"} <= set(told["algorithms"].split())
+    assert {"pfifo", "tbf", "netem", "fq_codel", "cake"} <= set(told["queues"].split())
+    assert told["goodput"].startswith("9")
