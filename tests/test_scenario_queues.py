@@ -207,7 +207,7 @@ def test_the_queue_back_is_as_there_or_another():
         ),
         (
             {"path__queue": {"kind": "fq_codel", "quantum": "2 MiB"}},
-            "scenario, path.queue.quantum: 2 MiB; give 1 B to 1048576 B",
+            "scenario, path.queue.quantum: 2 MiB; give 256 B to 1048576 B",
         ),
         (
             {"path__queue": {"kind": "fq_codel", "flows": 0}},

@@ -119,7 +119,7 @@ RUNS = Table(
             "buffer_packets",
             pl.UInt64,
             "Packets of 1500 bytes that may wait at the bottleneck",
-            "no limit, or no bottleneck",
+            "no limit but the one that its queue has by itself, or no bottleneck",
         ),
     ),
     MoreColumns(

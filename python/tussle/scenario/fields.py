@@ -118,13 +118,14 @@ def _text_like(example: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "examples": [example]})
 
 
+_LEAST_QUANTUM_BYTES = 256
 _MOST_QUANTUM_BYTES = 1 << 20
-"""As in Linux."""
+"""Both as in Linux."""
 
 
 def _a_turn(size_bytes: object) -> str | None:
-    fits = isinstance(size_bytes, int) and 1 <= size_bytes <= _MOST_QUANTUM_BYTES
-    return None if fits else f"give 1 B to {_MOST_QUANTUM_BYTES} B"
+    fits = isinstance(size_bytes, int) and _LEAST_QUANTUM_BYTES <= size_bytes <= _MOST_QUANTUM_BYTES
+    return None if fits else f"give {_LEAST_QUANTUM_BYTES} B to {_MOST_QUANTUM_BYTES} B"
 
 
 Rate = Annotated[str, _quantity(units.rate, _more_than_zero), _text_like("100 Mbit/s")]

@@ -12,6 +12,8 @@ use crate::packet::Packet;
 
 /// Most queues that a discipline may have, as in Linux.
 const MOST_QUEUES: u32 = 65_536;
+/// With less a large packet would take too many turns to save up for; as in Linux.
+const LEAST_QUANTUM_BYTES: u32 = 256;
 /// No slot.
 const NIL: u32 = u32::MAX;
 
@@ -188,8 +190,8 @@ struct Turn {
 impl Rounds {
     /// For so many queues; an error names the setting `quantum_bytes`.
     pub(super) fn new(quantum_bytes: u32, queues: u32) -> Result<Rounds, String> {
-        if quantum_bytes == 0 {
-            return Err("quantum_bytes: 0 bytes; give a packet's size, like 1500".to_owned());
+        if quantum_bytes < LEAST_QUANTUM_BYTES {
+            return Err(format!("quantum_bytes: {quantum_bytes} bytes; give {LEAST_QUANTUM_BYTES} or more"));
         }
         Ok(Rounds {
             quantum_bytes: quantum_bytes.into(),

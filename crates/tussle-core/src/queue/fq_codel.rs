@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn settings_that_make_no_sense_are_refused() {
         for (spec, field) in [
-            (Spec { quantum_bytes: 0, ..Spec::default() }, "quantum_bytes"),
+            (Spec { quantum_bytes: 255, ..Spec::default() }, "quantum_bytes"),
             (Spec { flows: 0, ..Spec::default() }, "flows"),
             (Spec { flows: 65_537, ..Spec::default() }, "flows"),
             (Spec { interval_ns: 0, ..Spec::default() }, "interval_ns"),

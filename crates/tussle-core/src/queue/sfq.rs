@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn settings_that_make_no_sense_are_refused() {
         for (spec, field) in [
-            (Spec { quantum_bytes: 0, ..Spec::default() }, "quantum_bytes"),
+            (Spec { quantum_bytes: 255, ..Spec::default() }, "quantum_bytes"),
             (Spec { flows: 0, ..Spec::default() }, "flows"),
             (Spec { limit_packets: Some(0), ..Spec::default() }, "limit_packets"),
         ] {
