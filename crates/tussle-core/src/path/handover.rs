@@ -43,7 +43,7 @@ impl Spec {
             delay: delays.draw(),
             delays,
             open: Time::ZERO,
-            next_handover: Time::from_ns(self.every_ns),
+            upcoming: Time::from_ns(self.every_ns),
             wire: Wire::default(),
         }))
     }
@@ -57,16 +57,16 @@ struct Handover {
     delay: Time,
     /// When the pause after the last handover ends.
     open: Time,
-    next_handover: Time,
+    upcoming: Time,
     wire: Wire,
 }
 
 impl Element for Handover {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while self.next_handover <= now {
+        while self.upcoming <= now {
             self.delay = self.delays.draw();
-            self.open = self.next_handover + self.pause;
-            self.next_handover += self.every;
+            self.open = self.upcoming + self.pause;
+            self.upcoming += self.every;
         }
         self.wire.push(packet, now.max(self.open) + self.delay);
         None

@@ -250,9 +250,9 @@ mod tests {
     /// Offers packets a millisecond apart: whether each is lost.
     pub(super) fn fates(element: &mut dyn Element, count: u64) -> Vec<bool> {
         let mut lost = vec![true; usize::try_from(count).unwrap()];
-        departures(element, paced(Time::from_ms(1), count))
-            .into_iter()
-            .for_each(|(_, number)| lost[number as usize] = false);
+        for (_, number) in departures(element, paced(Time::from_ms(1), count)) {
+            lost[number as usize] = false;
+        }
         lost
     }
 }
