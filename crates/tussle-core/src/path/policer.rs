@@ -1,5 +1,5 @@
 //! Policer: a token bucket that drops what exceeds it, and delays nothing.
-//! Source: [RFC 2697, 3](https://www.rfc-editor.org/rfc/rfc2697#section-3), with one bucket.
+//! Source: [RFC 2698, 3](https://www.rfc-editor.org/rfc/rfc2698#section-3), its bucket for the committed rate.
 
 use serde::{Deserialize, Serialize};
 
