@@ -91,7 +91,7 @@ mod tests {
     use super::super::tests::{departures, paced};
     use super::*;
 
-    /// Each 100 ms one of 0 to 50 ms, which stays: a packet each 20 ms meets five times the same delay. In the
+    /// Each 100 ms one of 0 to 15 ms, which stays: a packet each 20 ms meets five times the same delay. In the
     /// first 10 ms after a handover packets wait: the packet of that instant is 10 ms later.
     #[test]
     fn the_delay_stays_between_two_handovers_and_the_first_packet_waits_for_the_pause() {
