@@ -62,7 +62,7 @@ WHOLE = {
                 {"kind": "aggregate", "hold": "1 ms", "most_packets": 9},
                 {"kind": "periodic", "every_packets": 9},
                 {"kind": "list", "packets": "1, 3-5"},
-                {"kind": ["corrupt", "duplicate"], "probability": "1 %"},
+                {"kind": "corrupt", "probability": "1 %"},
             ],
             "queue": {
                 "kind": "red",

@@ -50,7 +50,12 @@ def _axes_at(key: str, value: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def _chosen(value: Any, key: str, chosen: dict[str, Any]) -> Any:
-    """Copy `value`, which stands at `key`, with the chosen value in the place of each axis."""
+    """Copy `value`, which stands at `key`, with the chosen value in the place of each axis.
+
+    What holds no axis is not copied.
+    """
+    if key and not any(axis == key or axis.startswith(f"{key}.") for axis in chosen):
+        return value
     if isinstance(value, BaseModel):
         prefix = f"{key}." if key else ""
         fields = type(value).model_fields.items()

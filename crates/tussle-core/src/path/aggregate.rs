@@ -1,4 +1,4 @@
-//! Aggregate: holds packets and lets them go together, as WiFi's frames and a cable modem's grants do.
+//! Aggregate: holds packets and lets them go together, as Wi-Fi's frames and a cable modem's grants do.
 
 use std::collections::VecDeque;
 

@@ -6,8 +6,7 @@
 //! for the answer that the one before was damaged; meanwhile it transmits other packets, but the receiver
 //! delivers in order, so they wait for this one.
 //!
-//! Source: [RFC 3366, 2](https://www.rfc-editor.org/rfc/rfc3366#section-2), which tells perfect, high and low
-//! persistence apart by that limit.
+//! Source: [RFC 3366, 1.4](https://www.rfc-editor.org/rfc/rfc3366#section-1.4), on the techniques that links use.
 
 use serde::{Deserialize, Serialize};
 

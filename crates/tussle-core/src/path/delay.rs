@@ -1,9 +1,8 @@
 //! Delay: a wire of unlimited rate; every packet leaves a fixed time after it came.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
+use super::wire::Wire;
 use super::{Element, Entry, checked_delay};
 use crate::packet::Packet;
 use crate::time::Time;
@@ -21,31 +20,31 @@ pub struct Spec {
 
 impl Spec {
     pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
-        Ok(Box::new(Delay { wire: VecDeque::new(), delay: checked_delay(self.delay_ns)? }))
+        Ok(Box::new(Delay { wire: Wire::default(), delay: checked_delay(self.delay_ns)? }))
     }
 }
 
 #[derive(Debug)]
 struct Delay {
-    wire: VecDeque<(Time, Packet)>,
+    wire: Wire,
     delay: Time,
 }
 
 impl Element for Delay {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.push_back((now + self.delay, packet));
+        self.wire.push(packet, now + self.delay);
         None
     }
 
     fn next(&self) -> Time {
-        self.wire.front().map_or(Time::NEVER, |(at, _)| *at)
+        self.wire.next()
     }
 
     fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.pop_front().map(|(_, packet)| packet)
+        self.wire.pop()
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.iter().for_each(|(_, packet)| visit(packet));
+        self.wire.for_each(visit);
     }
 }

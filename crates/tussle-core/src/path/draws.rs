@@ -136,7 +136,7 @@ fn bits(dice: &mut Dice) -> u64 {
 
 /// The part of `whole` that `bits` is of 2⁶⁴.
 fn part(whole: u64, bits: u64) -> u64 {
-    let scaled = (u128::from(whole) + 1) * u128::from(bits) >> 64;
+    let scaled = ((u128::from(whole) + 1) * u128::from(bits)) >> 64;
     u64::try_from(scaled).expect("a part of a u64")
 }
 
@@ -186,9 +186,9 @@ mod tests {
     /// Sorted draws, in ms.
     fn drawn_ms(draws: &Draws) -> Vec<f64> {
         let mut sampler = Sampler::new(draws, Time::from_secs(1000), Dice::new(1, "test")).unwrap();
-        let mut drawn: Vec<_> = (0..COUNT).map(|_| sampler.draw().as_secs_f64() * 1e3).collect();
-        drawn.sort_by(f64::total_cmp);
-        drawn
+        let mut times_ms: Vec<_> = (0..COUNT).map(|_| sampler.draw().as_secs_f64() * 1e3).collect();
+        times_ms.sort_by(f64::total_cmp);
+        times_ms
     }
 
     #[expect(clippy::cast_precision_loss, reason = "100 000")]

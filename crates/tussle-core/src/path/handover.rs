@@ -43,7 +43,7 @@ impl Spec {
             delay: delays.draw(),
             delays,
             open: Time::ZERO,
-            next_handover: Time::from_ns(self.every_ns),
+            upcoming: Time::from_ns(self.every_ns),
             wire: Wire::default(),
         }))
     }
@@ -57,16 +57,16 @@ struct Handover {
     delay: Time,
     /// When the pause after the last handover ends.
     open: Time,
-    next_handover: Time,
+    upcoming: Time,
     wire: Wire,
 }
 
 impl Element for Handover {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while self.next_handover <= now {
+        while self.upcoming <= now {
             self.delay = self.delays.draw();
-            self.open = self.next_handover + self.pause;
-            self.next_handover += self.every;
+            self.open = self.upcoming + self.pause;
+            self.upcoming += self.every;
         }
         self.wire.push(packet, now.max(self.open) + self.delay);
         None
@@ -91,7 +91,7 @@ mod tests {
     use super::super::tests::{departures, paced};
     use super::*;
 
-    /// Each 100 ms one of 0 to 50 ms, which stays: a packet each 20 ms meets five times the same delay. In the
+    /// Each 100 ms one of 0 to 15 ms, which stays: a packet each 20 ms meets five times the same delay. In the
     /// first 10 ms after a handover packets wait: the packet of that instant is 10 ms later.
     #[test]
     fn the_delay_stays_between_two_handovers_and_the_first_packet_waits_for_the_pause() {

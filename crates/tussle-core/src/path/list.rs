@@ -18,8 +18,9 @@ pub struct Spec {
 
 impl Spec {
     pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
-        if let Some(pair) = self.packets.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return Err(format!("packets: {} after {}; give ascending numbers", pair[1], pair[0]));
+        let mut pairs = self.packets.iter().zip(self.packets.iter().skip(1));
+        if let Some((first, second)) = pairs.find(|(first, second)| first >= second) {
+            return Err(format!("packets: {second} after {first}; give ascending numbers"));
         }
         Ok(Box::new(List { ahead: self.packets.iter().rev().copied().collect(), number: 0 }))
     }

@@ -66,6 +66,26 @@ mod draws;
 mod transmitter;
 mod wire;
 
+pub use aggregate::Spec as AggregateSpec;
+pub use arq::Spec as ArqSpec;
+pub use change::Change;
+pub use corrupt::Spec as CorruptSpec;
+pub use delay::Spec as DelaySpec;
+pub use draws::{Draws, Normal, Pareto, Uniform};
+pub use duplicate::Spec as DuplicateSpec;
+pub use gilbert_elliott::Spec as GilbertElliottSpec;
+pub use handover::Spec as HandoverSpec;
+pub use jitter::{Order, Spec as JitterSpec};
+pub use link::Spec as LinkSpec;
+pub use list::Spec as ListSpec;
+pub use loss::Spec as LossSpec;
+pub use outage::{Spec as OutageSpec, WhileDown};
+pub use periodic::Spec as PeriodicSpec;
+pub use policer::Spec as PolicerSpec;
+pub use ramp::Spec as RampSpec;
+pub use trace::Spec as TraceSpec;
+pub use wifi::Spec as WifiSpec;
+
 impl EffectSpec {
     /// How the element changes over time.
     pub(crate) fn changes(&self) -> &[Change] {
@@ -96,26 +116,6 @@ impl EffectSpec {
         matches!(self, EffectSpec::Link(_) | EffectSpec::Trace(_) | EffectSpec::Arq(_) | EffectSpec::Wifi(_))
     }
 }
-
-pub use aggregate::Spec as AggregateSpec;
-pub use arq::Spec as ArqSpec;
-pub use change::Change;
-pub use corrupt::Spec as CorruptSpec;
-pub use delay::Spec as DelaySpec;
-pub use draws::{Draws, Normal, Pareto, Uniform};
-pub use duplicate::Spec as DuplicateSpec;
-pub use gilbert_elliott::Spec as GilbertElliottSpec;
-pub use handover::Spec as HandoverSpec;
-pub use jitter::{Order, Spec as JitterSpec};
-pub use link::Spec as LinkSpec;
-pub use list::Spec as ListSpec;
-pub use loss::Spec as LossSpec;
-pub use outage::{Spec as OutageSpec, WhileDown};
-pub use periodic::Spec as PeriodicSpec;
-pub use policer::Spec as PolicerSpec;
-pub use ramp::Spec as RampSpec;
-pub use trace::Spec as TraceSpec;
-pub use wifi::Spec as WifiSpec;
 
 /// The shortest delay of a link.
 fn shortest(first_ns: u64, changes: &[Change]) -> u64 {
@@ -250,9 +250,9 @@ mod tests {
     /// Offers packets a millisecond apart: whether each is lost.
     pub(super) fn fates(element: &mut dyn Element, count: u64) -> Vec<bool> {
         let mut lost = vec![true; usize::try_from(count).unwrap()];
-        departures(element, paced(Time::from_ms(1), count))
-            .into_iter()
-            .for_each(|(_, number)| lost[number as usize] = false);
+        for (_, number) in departures(element, paced(Time::from_ms(1), count)) {
+            lost[number as usize] = false;
+        }
         lost
     }
 }

@@ -1,5 +1,5 @@
 //! Policer: a token bucket that drops what exceeds it, and delays nothing.
-//! Source: [RFC 2697, 3](https://www.rfc-editor.org/rfc/rfc2697#section-3), with one bucket.
+//! Source: [RFC 2698, 3](https://www.rfc-editor.org/rfc/rfc2698#section-3), its bucket for the committed rate.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,16 +49,12 @@ impl Element for Policer {
         self.tokens += self.rate_bit_per_s * u128::from((now - self.at).ns());
         self.tokens = self.tokens.min(self.full);
         self.at = now;
-        match self.tokens.checked_sub(u128::from(packet.size_bytes) * NS_BITS) {
-            Some(left) => {
-                self.tokens = left;
-                Some(packet)
-            }
-            None => {
-                dropped.push(packet);
-                None
-            }
-        }
+        let Some(left) = self.tokens.checked_sub(u128::from(packet.size_bytes) * NS_BITS) else {
+            dropped.push(packet);
+            return None;
+        };
+        self.tokens = left;
+        Some(packet)
     }
 }
 

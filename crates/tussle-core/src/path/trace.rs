@@ -1,9 +1,8 @@
 //! Trace: a link whose transmitter has its opportunities from a recording, as in mahimahi.
 //!
-//! Source: R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, and the
-//! manual page `mm-link`: an opportunity carries 1500 bytes at a millisecond of the recording, of several
-//! packets if they are small; it is lost if nothing waits; after its last millisecond the recording begins
-//! again.
+//! Source: R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, and its program
+//! `mm-link`: an opportunity carries a packet of the MTU, here 1500 bytes, at a millisecond of the recording, or
+//! several small ones; it is lost if nothing waits; after its last millisecond the recording begins again.
 
 use serde::{Deserialize, Serialize};
 

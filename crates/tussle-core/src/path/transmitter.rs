@@ -144,12 +144,12 @@ impl<T: Transmitter> Element for Link<T> {
 
     fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         self.advance(now, dropped);
-        let (_, packet) = self.wire.pop_front()?;
-        if T::LOSES && packet.flags.has(Flags::LOST) {
-            dropped.push(packet);
+        let packet = self.wire.pop_front().map(|(_, packet)| packet);
+        if T::LOSES && packet.is_some_and(|packet| packet.flags.has(Flags::LOST)) {
+            dropped.extend(packet);
             return None;
         }
-        Some(packet)
+        packet
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {

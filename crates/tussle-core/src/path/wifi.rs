@@ -1,4 +1,4 @@
-//! WiFi: a link of 802.11g among other stations that always have something to send.
+//! Wi-Fi: a link of 802.11g among other stations that always have something to send.
 //!
 //! A station waits until the medium was idle for a while and a random number of slots, which stands still while
 //! others transmit; a frame that collides or is damaged is sent again after a longer wait, until a limit. The
@@ -124,7 +124,7 @@ fn attempt_rate(others: u32) -> f64 {
     // The rate falls with the collisions and the collisions grow with the rate: bisection.
     let (mut least, mut most) = (0.0, 1.0);
     for _ in 0..60 {
-        let rate = (least + most) / 2.0;
+        let rate = f64::midpoint(least, most);
         if rate_at(1.0 - power(1.0 - rate, others)) > rate {
             least = rate;
         } else {
