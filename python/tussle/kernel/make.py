@@ -69,7 +69,7 @@ class Make:
             errors="replace",
             start_new_session=True,
         )
-        with self.log.open("a", encoding="utf-8") as log, started as process:
+        with self.log.open("a", buffering=1, encoding="utf-8") as log, started as process:
             try:
                 self._follow(process.stdout or (), log)
                 status = process.wait()

@@ -1,0 +1,105 @@
+"""An unmodified kernel of a distribution: its release, and its modules with what they depend on."""
+
+import gzip
+import lzma
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tussle.errors import TussleError
+
+_MAGIC_OFFSET = 0x202
+_RELEASE_POINTER_OFFSET = 0x20E
+_SETUP_SECTOR_BYTES = 0x200
+_LONGEST_RELEASE_BYTES = 128
+
+_MODULE = re.compile(r"(.+)\.ko(\.\w+)?")
+_UNPACK = {"": bytes, ".gz": gzip.decompress, ".xz": lzma.decompress}
+_DEVICES = {"veth", "tun"}
+_EXTENSIONS = [("net/ipv4", "tcp_"), ("net/sched", "sch_")]
+"""Where algorithms and queue disciplines stand, and how their names begin."""
+
+
+@dataclass(frozen=True)
+class DistributionKernel:
+    """A compressed kernel image for x86 (`vmlinuz`), and the folder of its modules."""
+
+    image: Path
+    modules: Path
+    """`/lib/modules/RELEASE`, or a folder with that one below it."""
+
+    @cached_property
+    def release(self) -> str:
+        """Release, as `uname` would tell it; raises TussleError when the image is none.
+
+        Source: Linux's Documentation/x86/boot.rst, the fields `header` and `kernel_version`.
+        """
+        try:
+            head = self.image.read_bytes()[: 1 << 16]
+        except OSError as error:
+            raise TussleError(f"--kernel {self.image} cannot be read ({error.strerror})") from error
+        if head[_MAGIC_OFFSET : _MAGIC_OFFSET + 4] != b"HdrS":
+            raise TussleError(
+                f"--kernel {self.image} is no kernel for x86; give a file such as /boot/vmlinuz-…"
+            )
+        (pointer,) = struct.unpack_from("<H", head, _RELEASE_POINTER_OFFSET)
+        start = pointer + _SETUP_SECTOR_BYTES
+        return head[start : start + _LONGEST_RELEASE_BYTES].split(b" ")[0].decode(errors="replace")
+
+    def needed_modules(self) -> dict[str, bytes]:
+        """Algorithms, queue disciplines and devices by name, each after those that it depends on.
+
+        What is built into the kernel has no module. Raises TussleError when the modules are another kernel's.
+        """
+        files = self._files()
+        loaded: dict[str, bytes] = {}
+        for name in sorted(name for name, file in files.items() if _is_needed(name, file)):
+            self._load(name, files, loaded)
+        return loaded
+
+    def _files(self) -> dict[str, Path]:
+        folders = [self.modules, *self.modules.glob(f"**/{self.release}")]
+        folder = next((each for each in folders if each.name == self.release and each.is_dir()), None)
+        if folder is None:
+            raise TussleError(
+                f"--modules {self.modules} holds no folder {self.release}, the modules of {self.image}; give "
+                f"one such as /lib/modules/{self.release}"
+            )
+        found = ((match, file) for file in folder.rglob("*.ko*") if (match := _MODULE.fullmatch(file.name)))
+        return {match[1].replace("-", "_"): file for match, file in found}
+
+    def _load(self, name: str, files: Mapping[str, Path], loaded: dict[str, bytes]) -> None:
+        if name in loaded:
+            return
+        content = _unpacked(files[name])
+        for needed in _depends(content):
+            if needed in files:
+                self._load(needed, files, loaded)
+        loaded[name] = content
+
+
+def _is_needed(name: str, file: Path) -> bool:
+    folder = file.parent.as_posix()
+    return name in _DEVICES or any(
+        folder.endswith(place) and name.startswith(start) for place, start in _EXTENSIONS
+    )
+
+
+def _depends(module: bytes) -> list[str]:
+    """Names of the modules that one says it needs, in its section `.modinfo`."""
+    found = re.search(rb"\0depends=([^\0]*)\0", module)
+    names = found[1].decode().split(",") if found else []
+    return [name.replace("-", "_") for name in names if name]
+
+
+def _unpacked(file: Path) -> bytes:
+    unpack = _UNPACK.get("" if file.suffix == ".ko" else file.suffix)
+    if unpack is None:
+        raise TussleError(
+            f"{file} is packed in a way that Tussle cannot unpack; unpack the modules into another folder "
+            "(`zstd -d`) and give that one to --modules"
+        )
+    return unpack(file.read_bytes())
