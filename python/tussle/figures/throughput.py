@@ -35,14 +35,14 @@ def draw(tables: Tables, view: View) -> Chart:
 def _panel(tables: Tables, view: View) -> Chart:
     series = REGISTRY["goodput_over_time"].compute(tables)
     look, interval = lines(tables), shown_interval(tables, view)
-    shown = series.select(
+    shown = series.filter(pl.col("time_s").is_between(*interval)).select(
         *flow_columns(look),
         pl.col("time_s").round(4),
-        (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput"),
+        (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput_mbit_per_s"),
     )
     axis, scale = alt.Axis(minExtent=Y_AXIS_PX), alt.Scale(domainMin=0)
     title = f"goodput{_means(series, view)} (Mbit/s)"
-    goodput = alt.Y("goodput", type="quantitative", title=title, scale=scale, axis=axis)
+    goodput = alt.Y("goodput_mbit_per_s", type="quantitative", title=title, scale=scale, axis=axis)
     chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
     layers: list[alt.Chart | alt.LayerChart] = [
         measured(tables, interval),
@@ -66,4 +66,5 @@ FIGURE = Figure(
     shows="Goodput of each flow against time, with the rate of the link and the interval that is measured.",
     needs=("samples",),
     draw=draw,
+    of="point",
 )

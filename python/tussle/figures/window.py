@@ -57,16 +57,16 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
     shown = pl.concat(thinned).select(
         *flow_columns(look),
         pl.col("time_s").round(4),
-        pl.col("cwnd_packets").alias("window"),
-        pl.col("ssthresh_packets").alias("threshold"),
+        pl.col("cwnd_packets").alias("window_packets"),
+        pl.col("ssthresh_packets").alias("threshold_packets"),
     )
     chart = alt.Chart(inline(shown))
     common = (time_axis(interval).title(None), *flow_encoding(look))
-    curves = chart.mark_line(strokeWidth=1.6, clip=True).encode(_packets("window", "cwnd"), *common)
+    curves = chart.mark_line(strokeWidth=1.6, clip=True).encode(_packets("window_packets", "cwnd"), *common)
     thresholds = (
         chart.mark_line(strokeWidth=0.8, opacity=0.7, interpolate="step-after", clip=True)
-        .transform_filter("isValid(datum.threshold) && datum.threshold !== ''")
-        .encode(_packets("threshold", "cwnd"), *common)
+        .transform_filter("isValid(datum.threshold_packets) && datum.threshold_packets !== ''")
+        .encode(_packets("threshold_packets", "cwnd"), *common)
     )
     shown_thresholds = [] if is_crowd(len(look)) else [thresholds]
     return layered(measured(tables, interval), *shown_thresholds, curves, *_guides(tables))
@@ -101,8 +101,8 @@ def _queue(tables: Tables, view: View) -> alt.LayerChart:
     )
     shown = thin(links, "max_backlog_packets", view.most_rows).select(
         pl.col("time_s").round(4),
-        pl.col("mean_backlog_packets").round(1).alias("mean"),
-        pl.col("max_backlog_packets").alias("largest"),
+        pl.col("mean_backlog_packets").round(1).alias("mean_packets"),
+        pl.col("max_backlog_packets").alias("largest_packets"),
     )
     chart = alt.Chart(inline(shown))
     mean = chart.mark_area(color=_QUEUE_COLOUR, opacity=0.45, clip=True)
@@ -111,8 +111,8 @@ def _queue(tables: Tables, view: View) -> alt.LayerChart:
     limit = [] if buffer_packets is None else [levels({"buffer": buffer_packets})]
     return layered(
         measured(tables, interval),
-        mean.encode(time_axis(interval), _packets("mean", "queue")),
-        largest.encode(time_axis(interval), _packets("largest", "queue")),
+        mean.encode(time_axis(interval), _packets("mean_packets", "queue")),
+        largest.encode(time_axis(interval), _packets("largest_packets", "queue")),
         *limit,
     )
 
@@ -124,4 +124,5 @@ FIGURE = Figure(
     "plus the buffer, and at the buffer.",
     needs=("samples", "links"),
     draw=draw,
+    of="point",
 )
