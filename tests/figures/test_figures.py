@@ -264,7 +264,7 @@ def test_goodput_and_fairness_stand_over_what_varies():
     """100 and 300 packets of 333.3 are 0.3 and 0.9 BDP; the medians are the metrics' own."""
     data = varied("path.queue.limit")
     tables = [each for each in tables_in(draw("over_buffer", data).to_dict()) if "x" in each.columns]
-    jain, goodput = sorted(tables, key=lambda table: table["value"].max())
+    goodput, jain = tables if tables[0]["value"][0] > 1 else tables[::-1]
     assert goodput.filter(pl.col("line") == "2 reno")["x"].to_list() == [0.3, 0.6, 0.9]
     assert set(goodput["line"]) == {"2 reno", "reno and vegas"}
     total = METRICS["total"].compute(data)["total_goodput_bit_per_s"] / 1e6
@@ -379,7 +379,7 @@ def test_a_phase_is_of_the_time_in_which_both_flows_run():
         for table in tables_in(draw("phase", PAIRS, View(point=1)).to_dict())
         if "first_mbit_per_s" in table.columns
     )
-    assert shown["time_s"].min() > 10
+    assert (shown["time_s"] > 10).all()
     assert shown["time_s"].is_sorted()
 
 
@@ -395,7 +395,7 @@ def test_an_overlay_holds_the_series_of_both_datasets():
         draw("overlay", PAIRS, View(point=1, beside=Beside(slower, "kernel", "sim"))).to_dict()
     )
     first, second = [table for table in tables if "cwnd_packets" in table.columns][:2]
-    assert second["cwnd_packets"].max() == first["cwnd_packets"].max() // 2
+    assert (second["cwnd_packets"] == first["cwnd_packets"] // 2).all()
 
 
 def test_an_overlay_without_the_other_dataset_says_how_to_name_it():

@@ -13,7 +13,7 @@ from tussle.figures._figure import Chart, View
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._quantity import medians, quantity
 from tussle.figures._series import inline
-from tussle.figures._style import Y_AXIS_PX, layered, levels, sized
+from tussle.figures._style import Y_AXIS_PX, layered, levels, sized, stacked
 from tussle.figures._words import dashes
 from tussle.metrics import Tables, axis_columns
 
@@ -90,12 +90,12 @@ def draw_over(tables: Tables, view: View, over: Over) -> Chart:
         return upper.properties(title=title)
     fairness = _curves(_values(tables, "jain", shown), x, _FAIRNESS)
     lower = sized(layered(*fairness), view.width_px, 0.2)
-    return alt.VConcatChart(vconcat=[upper, lower], spacing=14, title=title)
+    return stacked(upper, lower).properties(title=title)
 
 
-def _link(tables: Tables) -> list[alt.LayerChart]:
+def _link(tables: Tables) -> list[alt.Chart]:
     rates = tables.runs.select("link_rate_bit_per_s").unique().collect()["link_rate_bit_per_s"].to_list()
-    return [levels({"link": rates[0] / 1e6})] if len(rates) == 1 and rates[0] else []
+    return levels({"link": rates[0] / 1e6}) if len(rates) == 1 and rates[0] else []
 
 
 def _curves(values: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:

@@ -37,9 +37,7 @@ def _panel(chosen: Quantity, values: pl.DataFrame) -> alt.LayerChart:
     base = alt.Chart(inline(boxes(values).with_columns(numbers))).encode(
         x.axis(labelAngle=-40 if is_crowded else 0)
     )
-    outliers = (
-        alt.Chart(inline(beyond(values))).mark_point(size=18, strokeWidth=1.2).encode(x, _y("value"), colour)
-    )
+    outliers = beyond(values)
     parts = [
         base.mark_rule(color=GUIDE).encode(_y("low").title(chosen.title), alt.Y2("high")),
         base.mark_tick(color=GUIDE, size=12).encode(_y("low")),
@@ -53,8 +51,10 @@ def _panel(chosen: Quantity, values: pl.DataFrame) -> alt.LayerChart:
         ),
         base.mark_tick(color="black", size=22, thickness=2).encode(_y("median")),
         base.mark_point(shape="cross", size=45, angle=45, filled=True, color="black").encode(_y("mean")),
-        outliers,
     ]
+    if not outliers.is_empty():
+        circles = alt.Chart(inline(outliers)).mark_point(size=18, strokeWidth=1.2)
+        parts.append(circles.encode(x, _y("value"), colour))
     width = max(160, len(names) * (_SMALL_NAME_PX if is_crowded else _NAME_PX))
     return layered(*parts).properties(width=width, height=_HEIGHT_PX)
 

@@ -11,7 +11,7 @@ from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import GUIDE
 from tussle.figures._series import inline, thin
-from tussle.figures._style import Y_AXIS_PX, layered, shown_interval, sized, time_axis
+from tussle.figures._style import Y_AXIS_PX, layered, shown_interval, sized, stacked, time_axis
 from tussle.figures._words import Line, flows_in_words, lines, network_in_words
 from tussle.metrics import REGISTRY, Tables, representative_runs, select_runs
 
@@ -68,7 +68,7 @@ def draw(tables: Tables, view: View) -> Chart:
         f"{names[0]} and {names[1]}: {flows_in_words(both[0])}",
         subtitle=[network_in_words(both[0]), f"in colour: {names[0]}; grey and dashed: {names[1]}"],
     )
-    return alt.VConcatChart(vconcat=panels, spacing=10, title=title)
+    return stacked(*panels).properties(title=title)
 
 
 def _run(tables: Tables, point: int, name: str) -> Tables:

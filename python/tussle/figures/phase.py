@@ -32,22 +32,28 @@ def _panel(tables: Tables, view: View) -> Chart:
     shown = _rates(tables, view)
     rate = tables.runs.select("link_rate_bit_per_s").collect().item()
     most = rate / 1e6 if rate else shown.select(pl.max_horizontal(pl.col("first", "second").max())).item()
-    scale = alt.Scale(domain=[0, most or 1], nice=False)
+    scale = {"domain": [0, most or 1], "nice": False}
     base = alt.Chart(inline(shown)).encode(
         alt.X("first_mbit_per_s", type="quantitative", title=f"{first.label} (Mbit/s)", scale=scale),
-        alt.Y("second_mbit_per_s", type="quantitative", title=f"{second.label} (Mbit/s)", scale=scale).axis(
-            minExtent=Y_AXIS_PX
+        alt.Y(
+            "second_mbit_per_s",
+            type="quantitative",
+            title=f"{second.label} (Mbit/s)",
+            scale=scale,
+            axis={"minExtent": Y_AXIS_PX},
         ),
     )
     trail = base.mark_line(color=GUIDE, strokeWidth=0.8, opacity=0.6, clip=True).encode(
         alt.Order("time_s", type="quantitative")
     )
     colour = alt.Color(
-        "time_s", type="quantitative", title="time (s)", scale=alt.Scale(range=list(AMOUNTS[2:]))
+        "time_s",
+        type="quantitative",
+        title="time (s)",
+        scale={"range": list(AMOUNTS[2:])},
+        legend={"orient": "right", "gradientLength": 120, "gradientThickness": 10},
     )
-    dots = base.mark_circle(size=22, opacity=1, clip=True).encode(
-        colour.legend(orient="right", gradientLength=120, gradientThickness=10)
-    )
+    dots = base.mark_circle(size=22, opacity=1, clip=True).encode(colour)
     side = min(view.width_px, _MOST_PX)
     return layered(*_guides(most or 1), trail, dots).properties(width=side, height=side)
 

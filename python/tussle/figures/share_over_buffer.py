@@ -44,7 +44,7 @@ def draw(tables: Tables, view: View) -> Chart:
         *_encoding(names),
     )
     title = alt.TitleParams("Share of goodput against the buffer", subtitle=_remark(names))
-    return sized(layered(levels({"fair": 0.5}), curve), view.width_px, 0.36).properties(title=title)
+    return sized(layered(*levels({"fair": 0.5}), curve), view.width_px, 0.36).properties(title=title)
 
 
 def _shares(tables: Tables) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from tussle.figures._style import (
     measured,
     shown_interval,
     sized,
+    stacked,
     time_axis,
 )
 from tussle.figures._words import lines
@@ -40,7 +41,7 @@ def draw(tables: Tables, view: View) -> Chart:
 def _panel(tables: Tables, view: View) -> Chart:
     windows = sized(_windows(tables, view), view.width_px, 0.36)
     queue = sized(_queue(tables, view), view.width_px, 0.18)
-    return alt.VConcatChart(vconcat=[windows, queue], spacing=14)
+    return stacked(windows, queue)
 
 
 def _windows(tables: Tables, view: View) -> alt.LayerChart:
@@ -73,13 +74,11 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
 
 
 def _packets(column: str, name: str) -> alt.Y:
-    axis = alt.Axis(minExtent=Y_AXIS_PX, tickCount=5 if name == "cwnd" else 3)
-    return alt.Y(
-        column, type="quantitative", title=f"{name} (packets)", scale=alt.Scale(domainMin=0), axis=axis
-    )
+    axis = {"minExtent": Y_AXIS_PX, "tickCount": 5 if name == "cwnd" else 3}
+    return alt.Y(column, type="quantitative", title=f"{name} (packets)", scale={"domainMin": 0}, axis=axis)
 
 
-def _guides(tables: Tables) -> list[alt.LayerChart]:
+def _guides(tables: Tables) -> list[alt.Chart]:
     """Mark what the path holds, and what the path and the buffer hold."""
     row = tables.runs.select("link_rate_bit_per_s", "base_rtt_ms", "buffer_packets").collect()
     rate, rtt_ms, buffer_packets = row.row(0)
@@ -87,8 +86,8 @@ def _guides(tables: Tables) -> list[alt.LayerChart]:
         return []
     bdp_packets = rate * rtt_ms / 1e3 / _PACKET_BITS
     if buffer_packets is None:
-        return [levels({"BDP": bdp_packets})]
-    return [levels({"BDP": bdp_packets, "BDP + buffer": bdp_packets + buffer_packets})]
+        return levels({"BDP": bdp_packets})
+    return levels({"BDP": bdp_packets, "BDP + buffer": bdp_packets + buffer_packets})
 
 
 def _queue(tables: Tables, view: View) -> alt.LayerChart:
@@ -108,7 +107,7 @@ def _queue(tables: Tables, view: View) -> alt.LayerChart:
     mean = chart.mark_area(color=_QUEUE_COLOUR, opacity=0.45, clip=True)
     largest = chart.mark_line(color=_QUEUE_COLOUR, strokeWidth=0.8, clip=True)
     buffer_packets = tables.runs.select("buffer_packets").collect().item()
-    limit = [] if buffer_packets is None else [levels({"buffer": buffer_packets})]
+    limit = [] if buffer_packets is None else levels({"buffer": buffer_packets})
     return layered(
         measured(tables, interval),
         mean.encode(time_axis(interval), _packets("mean_packets", "queue")),
