@@ -42,6 +42,7 @@ class PlausibleDataset:
     samples: pl.LazyFrame
     links: pl.LazyFrame
     events: pl.LazyFrame
+    solo: PlausibleDataset | None = None
     scenario: Scenario = field(default_factory=_scenario)
     provenance: dict[str, Any] = field(
         default_factory=lambda: {

@@ -8,13 +8,12 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import tussle
+from commandline import refused
 from tussle.catalog import groups
-from tussle.cli import main
 from tussle.scenario import Scenario, ready_scenarios
 
 QUICK = """
@@ -30,35 +29,11 @@ algorithm = ["reno", "cubic"]
 """
 
 
-class Answer(NamedTuple):
-    status: int
-    out: str
-    problems: str
-
-
 @pytest.fixture
 def quick(tmp_path: Path) -> Path:
     file = tmp_path / "quick.toml"
     file.write_text(QUICK, encoding="utf-8")
     return file
-
-
-@pytest.fixture
-def tussle_(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Call the command in this process, from an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["tussle", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as left:
-            status = left.code if isinstance(left.code, int) else 0
-        printed = capsys.readouterr()
-        return Answer(status, printed.out, printed.err)
-
-    return call
 
 
 def in_a_shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -72,14 +47,6 @@ def in_a_shell(line: str, **environment: str) -> subprocess.CompletedProcess[str
         check=False,
         env={**os.environ, **path, **environment},
     )
-
-
-def refused(answer: Answer) -> str:
-    """The sentence of a refusal; nothing was printed beside it, and no traceback."""
-    assert answer.status == 2
-    assert answer.out == ""
-    assert answer.problems.startswith("tussle: ")
-    return answer.problems.removeprefix("tussle: ").removesuffix("\n")
 
 
 # --- looking around ---

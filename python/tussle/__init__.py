@@ -1,5 +1,25 @@
 """Which congestion control algorithms can share a bottleneck, and what does each cost the others?"""
 
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
 from tussle._core import version as _version
 
+if TYPE_CHECKING:
+    from tussle.dataset import Dataset
+
 __version__ = _version()
+
+
+def open(folder: str | os.PathLike[str]) -> Dataset:  # noqa: A001 (`tussle.open` is to a dataset what `open` is to a file)
+    """Open the folder that `tussle run` or `tussle matrix` wrote, and check that its tables are whole.
+
+    Raises `tussle.errors.TussleError` when it is missing, cut short, changed, or from a newer version.
+    """
+    from tussle.dataset import Dataset
+
+    dataset = Dataset.open(os.fspath(folder))
+    dataset.verify()
+    return dataset

@@ -3,6 +3,7 @@
 import pytest
 
 from plausible import PlausibleDataset, by_hand, flow_row, run_row
+from tussle.errors import TussleError
 from tussle.metrics import REGISTRY
 
 
@@ -61,3 +62,25 @@ def test_rtt_quantiles_are_those_of_the_flow_and_absent_without_samples():
     assert table.columns[2:] == [
         f"rtt_{q}_ms" for q in ("min", "mean", "p05", "p25", "p50", "p75", "p95", "p99")
     ]
+
+
+def test_what_an_engine_does_not_tell_of_losses_stays_empty():
+    data = two_flows({"spurious_timeouts": None, "steady_retransmitted_packets": None}, {})
+    assert REGISTRY["timeouts"].compute(data)["spurious_timeouts"].to_list() == [None, 0]
+    assert REGISTRY["retransmitted"].compute(data)["retransmitted_fraction"].to_list() == [None, None]
+
+
+def test_power_is_goodput_over_delay():
+    """50 Mbit/s over 0.1 s."""
+    data = two_flows({"goodput_bit_per_s": 50e6, "rtt_mean_ms": 100.0}, {"rtt_mean_ms": None})
+    assert REGISTRY["power"].compute(data)["power_bit_per_s2"].to_list() == [pytest.approx(5e8), None]
+
+
+def test_completion_is_told_of_transfers_that_ended():
+    data = two_flows({"delivered_bytes": 1_000_000, "completion_s": 2.5}, {"delivered_bytes": 500_000})
+    assert REGISTRY["completion"].compute(data).rows() == [(0, 0, 1_000_000, 2.5), (0, 1, None, None)]
+
+
+def test_completion_of_flows_without_end_is_refused():
+    with pytest.raises(TussleError, match="no flow of this dataset completed; give flows `bytes`"):
+        REGISTRY["completion"].compute(two_flows({}, {}))

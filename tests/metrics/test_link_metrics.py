@@ -2,7 +2,7 @@
 
 import pytest
 
-from plausible import PlausibleDataset, by_hand, run_row
+from plausible import PlausibleDataset, by_hand, flow_row, run_row
 from tussle.metrics import REGISTRY
 
 
@@ -51,3 +51,99 @@ def test_utilisation_is_weighted_by_time(uneven_intervals: PlausibleDataset):
     assert REGISTRY["utilisation"].compute(uneven_intervals)["utilisation"].to_list() == pytest.approx(
         [0.925]
     )
+
+
+def test_rows_that_an_engine_does_not_tell_weigh_nothing():
+    """20 s at 0.8 with 30 packets, 10 s not told, 10 s at 0.5 with 60: 21 / 30 and 1200 / 30."""
+    data = by_hand(
+        runs=[run_row(0)],
+        links=[
+            link_row(20.0, 0.0, 0.1),
+            link_row(40.0, 30.0, 0.8),
+            {**link_row(50.0, 0.0, 0.0), "utilisation": None, "mean_backlog_packets": None},
+            link_row(60.0, 60.0, 0.5),
+        ],
+    )
+    assert REGISTRY["utilisation"].compute(data)["utilisation"].to_list() == pytest.approx([0.7])
+    assert REGISTRY["queue"].compute(data)["queue_mean_packets"].to_list() == pytest.approx([40.0])
+
+
+def test_throughput_is_what_the_link_carried_between_the_ends():
+    """400 MB in 40 s are 80 Mbit/s."""
+    rows = [
+        link_row(time_s, 0.0, 1.0, delivered_bytes=carried)
+        for time_s, carried in [(10.0, 50_000_000), (20.0, 100_000_000), (60.0, 500_000_000), (70.0, 9e9)]
+    ]
+    data = by_hand(runs=[run_row(0)], links=rows)
+    assert REGISTRY["throughput"].compute(data)["throughput_bit_per_s"].to_list() == [80e6]
+
+
+def test_throughput_from_the_first_instant_on_starts_with_nothing_carried():
+    data = by_hand(
+        runs=[run_row(0, steady_from_s=0.0, steady_to_s=10.0)],
+        links=[link_row(10.0, 0.0, 1.0, delivered_bytes=10_000_000)],
+    )
+    assert REGISTRY["throughput"].compute(data)["throughput_bit_per_s"].to_list() == [8e6]
+
+
+def test_queueing_delay_quantiles_are_of_time():
+    """Of 40 s 20 wait 1 ms, 16 wait 2 ms and 4 wait 8 ms: medians 1, the 75 % 2, the 95 % 8 ms.
+
+    At 100 Mbit/s a millisecond is 12500 bytes.
+    """
+    rows = [
+        link_row(time_s, 0.0, 1.0, backlog_bytes=backlog)
+        for time_s, backlog in [(20.0, 0), (40.0, 12_500), (56.0, 25_000), (60.0, 100_000)]
+    ]
+    row = REGISTRY["queueing_delay"].compute(by_hand(runs=[run_row(0)], links=rows)).row(0, named=True)
+    assert {name: row[f"queueing_delay_{name}_ms"] for name in ("p05", "p50", "p75", "p95")} == {
+        "p05": 1.0,
+        "p50": 1.0,
+        "p75": 2.0,
+        "p95": 8.0,
+    }
+
+
+def test_the_standing_queue_is_what_never_drains():
+    """Backlogs of 9 to 5 packets in the first second, of 7 to 3 in the second: (5 + 3) / 2, or 0.48 ms."""
+    backlogs = [50, 9, 8, 7, 6, 5, 7, 6, 5, 4, 3, 0, 0]
+    rows = [
+        link_row(20 + step / 5, 0.0, 1.0, backlog_packets=backlog) for step, backlog in enumerate(backlogs)
+    ]
+    data = by_hand(runs=[run_row(0, steady_to_s=22.0)], links=rows)
+    row = REGISTRY["standing_queue"].compute(data).row(0)
+    assert row == (0, 4.0, pytest.approx(0.48))
+
+
+def test_windows_of_the_standing_queue_grow_with_the_sampling():
+    """Rows every second: windows of 5 s, so 8 of them in 40 s, each with its own smallest backlog, 0 to 7."""
+    rows = [
+        link_row(20.0 + second, 0.0, 1.0, backlog_packets=(second - 1) // 5 + (second % 5))
+        for second in range(41)
+    ]
+    data = by_hand(runs=[run_row(0)], links=rows)
+    assert REGISTRY["standing_queue"].compute(data)["standing_queue_packets"].to_list() == [3.5]
+
+
+def test_full_use_is_reached_at_the_end_of_the_first_full_row():
+    """The first flow starts at 1 s; the row that ends at 4 s is the first with 95 %."""
+    rows = [link_row(float(second), 0.0, use) for second, use in enumerate([0, 0.2, 0.5, 0.94, 0.95, 1.0])]
+    flows = [flow_row(0, 0, start_s=1.0), flow_row(0, 1, start_s=2.0)]
+    data = by_hand(runs=[run_row(0)], flows=flows, links=rows)
+    assert REGISTRY["time_to_full_use"].compute(data).rows() == [(0, 3.0)]
+
+
+def test_a_packet_is_no_full_use():
+    """Rows at every change: a millisecond of sending, then nine of waiting, and full from 0.2 s on."""
+    rows = [
+        link_row(step / 100 + ms, 0.0, use) for step in range(20) for ms, use in [(0.001, 1.0), (0.01, 0.0)]
+    ]
+    rows += [link_row(0.2 + step / 100, 0.0, 1.0) for step in range(1, 11)]
+    data = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)], links=rows)
+    assert REGISTRY["time_to_full_use"].compute(data).rows() == [(0, pytest.approx(0.3))]
+
+
+def test_a_link_that_is_never_full_has_no_time_to_it():
+    rows = [link_row(float(second), 0.0, 0.9) for second in range(5)]
+    data = by_hand(runs=[run_row(0)], flows=[flow_row(0, 0)], links=rows)
+    assert REGISTRY["time_to_full_use"].compute(data).rows() == [(0, None)]

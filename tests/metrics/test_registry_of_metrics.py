@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from measured import measured
 from plausible import by_hand, flow_row, matrix, run_row
 from tussle import metrics
 from tussle.metrics import REGISTRY, Metric, representative_runs, select_runs, summarise
@@ -26,15 +27,26 @@ def test_a_metric_says_what_it_is(metric: Metric):
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
 def test_a_metric_gives_one_row_for_each_of_what_it_is_per(metric: Metric):
-    table = metric.compute(DATA)
+    table = metric.compute(measured())
     assert tuple(table.columns[: len(metric.per)]) == metric.per
     assert not table.is_empty()
     assert not table.select(metric.per).is_duplicated().any()
+    assert table.equals(table.sort(metric.per))
+
+
+@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
+def test_a_metric_tells_something_of_a_dataset_that_has_everything(metric: Metric):
+    """Each column of values has a value somewhere, and none is infinite or no number."""
+    values = metric.compute(measured()).drop(metric.per)
+    assert values.columns
+    for column in values.get_columns():
+        assert column.null_count() < column.len(), column.name
+        assert not column.dtype.is_float() or column.drop_nulls().is_finite().all(), column.name
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
 def test_a_metric_depends_on_its_tables_only(metric: Metric):
-    assert metric.compute(DATA).equals(metric.compute(DATA))
+    assert metric.compute(measured()).equals(metric.compute(measured()))
 
 
 def test_repetitions_become_medians_and_quartiles():

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli import experiments, listing, results, scenarios
+from tussle.cli import comparing, experiments, exporting, listing, results, scenarios
 from tussle.cli.terminal import complain
 from tussle.errors import TussleError
 
@@ -26,6 +26,8 @@ app.command("run")(experiments.run)
 app.command("matrix")(experiments.matrix)
 app.command("report")(results.report)
 app.command("plot")(results.plot)
+app.command("compare")(comparing.compare)
+app.command("export")(exporting.export)
 app.command("list")(listing.show_list)
 app.add_typer(scenarios.app, name="scenario")
 

@@ -18,8 +18,7 @@ def check(
 ) -> None:
     """Say what is wrong with a scenario, or what it stands for."""
     scenario = Scenario.load(ready_scenario(file)).with_settings(parse_settings(settings))
-    points = scenario.points()
-    typer.echo(f"{file} is right: {len(points) * scenario.repetitions} runs")
+    typer.echo(f"{file} is right: {len(scenario.runs())} runs")
     for key, values in scenario.axes().items():
         typer.echo(f"  {key}: {', '.join(str(value) for value in values)}")
     if scenario.repetitions > 1:

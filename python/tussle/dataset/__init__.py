@@ -11,7 +11,7 @@ from tussle.dataset.digest import file_digest
 from tussle.dataset.files import PROVENANCE, SCENARIO, UNREADABLE, Contents, save, scan
 from tussle.dataset.schema import ENGINE_TABLES, FORMAT, TABLES, Column, MoreColumns, Table
 from tussle.errors import TussleError, shown
-from tussle.scenario import Scenario
+from tussle.scenario import SOLO, Scenario
 
 __all__ = [
     "ENGINE_TABLES",
@@ -21,14 +21,30 @@ __all__ = [
     "Contents",
     "Dataset",
     "MoreColumns",
+    "SoloRuns",
     "Table",
     "save",
 ]
 
 
+@dataclass(frozen=True)
+class SoloRuns:
+    """The tables of the runs in which a flow is alone; `runs` has the column `solo`, the flow's name."""
+
+    runs: pl.LazyFrame
+    flows: pl.LazyFrame
+    samples: pl.LazyFrame
+    links: pl.LazyFrame
+    events: pl.LazyFrame
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """The results of a scenario, read from their folder; tables are lazy."""
+    """The results of a scenario, read from their folder; tables are lazy.
+
+    Solo runs, if the scenario asked for them, stand apart: what is said of a point is said of its flows
+    together.
+    """
 
     folder: Path
     scenario: Scenario
@@ -38,6 +54,7 @@ class Dataset:
     samples: pl.LazyFrame
     links: pl.LazyFrame
     events: pl.LazyFrame
+    solo: SoloRuns | None = None
 
     @classmethod
     def open(cls, folder: Path | str) -> Self:
@@ -49,7 +66,8 @@ class Dataset:
         provenance = _provenance(folder)
         scenario = Scenario.load(_present(folder / SCENARIO))
         tables = {name: _table(folder, table) for name, table in TABLES.items()}
-        return cls(folder=folder, scenario=scenario, provenance=provenance, **tables)
+        together, solo = _apart(folder, tables)
+        return cls(folder=folder, scenario=scenario, provenance=provenance, solo=solo, **together)
 
     def table(self, name: str) -> pl.LazyFrame:
         """Return the table of that name, one of `TABLES`."""
@@ -106,6 +124,20 @@ def _table(folder: Path, table: Table) -> pl.LazyFrame:
     if faults := table.faults(schema):
         raise _damaged(path, "; ".join(faults))
     return frame
+
+
+def _apart(folder: Path, tables: dict[str, pl.LazyFrame]) -> tuple[dict[str, pl.LazyFrame], SoloRuns | None]:
+    """Tell the runs of all flows together from the solo runs, which come after them."""
+    runs = tables["runs"]
+    if SOLO not in runs.collect_schema():
+        return tables, None
+    try:
+        first = runs.filter(pl.col(SOLO).is_not_null()).select(pl.col("run").min()).collect().item()
+    except UNREADABLE as error:
+        raise _damaged(folder / TABLES["runs"].file_name, error) from error
+    together = {name: table.filter(pl.col("run") < first) for name, table in tables.items()}
+    alone = {name: table.filter(pl.col("run") >= first) for name, table in tables.items()}
+    return {**together, "runs": together["runs"].drop(SOLO)}, SoloRuns(**alone)
 
 
 def _present(path: Path) -> Path:

@@ -48,3 +48,24 @@ def pairs(tables: Tables) -> pl.DataFrame:
             pl.col("slice").first(),
         )
     )
+
+
+def pair_runs(tables: Tables) -> pl.DataFrame:
+    """Find the runs that are two flows each.
+
+    `run, repetition, first, second, slice, first_bit_per_s, second_bit_per_s`; empty where the dataset is no
+    comparison of pairs.
+    """
+    goodput = tables.flows.sort("run", "flow").group_by("run", maintain_order=True)
+    goodputs = goodput.agg(
+        pl.col("goodput_bit_per_s").first().alias("first_bit_per_s"),
+        pl.col("goodput_bit_per_s").last().alias("second_bit_per_s"),
+    )
+    return (
+        tables.runs.select("run", "point", "repetition")
+        .join(goodputs, on="run")
+        .collect()
+        .join(pairs(tables), on="point")
+        .drop("point")
+        .sort("run")
+    )

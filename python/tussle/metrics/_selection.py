@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tussle.metrics._metric import Tables
+from tussle.metrics._solo import solo_tables
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,11 @@ class _Selection:
     samples: pl.LazyFrame
     links: pl.LazyFrame
     events: pl.LazyFrame
+    solo: Tables | None = None
 
 
 def select_runs(tables: Tables, runs: Sequence[int]) -> Tables:
-    """Keep these runs alone, read into memory but for their events."""
+    """Keep these runs and no others, read into memory but for their events; solo runs stay beside them."""
     chosen = pl.col("run").is_in(list(runs))
     return _Selection(
         runs=tables.runs.filter(chosen).collect().lazy(),
@@ -28,6 +30,7 @@ def select_runs(tables: Tables, runs: Sequence[int]) -> Tables:
         samples=tables.samples.filter(chosen).collect().lazy(),
         links=tables.links.filter(chosen).collect().lazy(),
         events=tables.events.filter(chosen),
+        solo=solo_tables(tables),
     )
 
 

@@ -1,4 +1,4 @@
-"""Shares of the flows of a run, for every metric that compares them."""
+"""What flows got together, and each one's share, for every metric that compares them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ import polars as pl
 from tussle.metrics._metric import Tables
 
 
+def sum_if_told(column: str) -> pl.Expr:
+    """Sum of a column; null where any of its cells is empty, as that one is not told rather than 0."""
+    return pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).sum())
+
+
+def jain_index(column: str) -> pl.Expr:
+    """Jain's index of a column, 1/n to 1; null where all are 0, or any cell is empty."""
+    squares = pl.len() * (pl.col(column) ** 2).sum()
+    return pl.when(squares > 0).then(sum_if_told(column) ** 2 / squares)
+
+
 def shares(tables: Tables) -> pl.DataFrame:
     """`run, flow, share`, 0 to 1; null where no flow of the run delivered anything."""
-    goodput = pl.col("goodput_bit_per_s")
-    total = goodput.sum().over("run")
+    total = sum_if_told("goodput_bit_per_s").over("run")
     return (
         tables.flows.sort("run", "flow")
-        .select("run", "flow", pl.when(total > 0).then(goodput / total).alias("share"))
+        .select("run", "flow", pl.when(total > 0).then(pl.col("goodput_bit_per_s") / total).alias("share"))
         .collect()
     )

@@ -9,8 +9,11 @@ from tussle.metrics._metric import Tables
 BOTTLENECK = "bottleneck"
 """The name that scenarios give to the link they compare algorithms on."""
 
-_INSTANT_S = 5e-10
+INSTANT_S = 5e-10
 """Half of the shortest difference of two times, 1 ns, so that equal times compare as equal."""
+
+PACKET_BITS = 1500 * 8
+"""A full data packet on the wire: the queue in front of a bottleneck is nearly all of these."""
 
 
 def steady_bottleneck(tables: Tables) -> pl.LazyFrame:
@@ -26,7 +29,13 @@ def steady_bottleneck(tables: Tables) -> pl.LazyFrame:
         .sort("run", "time_s")
         .with_columns(pl.col("time_s").diff().over("run").fill_null(pl.col("time_s")).alias("interval_s"))
         .filter(
-            pl.col("time_s") > pl.col("steady_from_s") + _INSTANT_S,
-            pl.col("time_s") <= pl.col("steady_to_s") + _INSTANT_S,
+            pl.col("time_s") > pl.col("steady_from_s") + INSTANT_S,
+            pl.col("time_s") <= pl.col("steady_to_s") + INSTANT_S,
         )
     )
+
+
+def mean_over_time(column: str) -> pl.Expr:
+    """Mean of a column weighted by `interval_s`, over the rows that tell it; null where none does."""
+    told_s = pl.col("interval_s").filter(pl.col(column).is_not_null()).sum()
+    return pl.when(told_s > 0).then((pl.col(column) * pl.col("interval_s")).sum() / told_s)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
+from tussle.metrics._shares import jain_index
 
 
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, jain_index`, 1/n to 1; null where no flow of the run delivered anything."""
-    goodput = pl.col("goodput_bit_per_s")
-    squares = pl.len() * (goodput**2).sum()
-    index = pl.when(squares > 0).then(goodput.sum() ** 2 / squares)
     return (
         tables.flows.sort("run", "flow")
         .group_by("run", maintain_order=True)
-        .agg(index.alias("jain_index"))
+        .agg(jain_index("goodput_bit_per_s").alias("jain_index"))
         .collect()
     )
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._steady import steady_bottleneck
-
-_PACKET_BITS = 1500 * 8
-"""A full data packet on the wire: the queue in front of a bottleneck is nearly all of these."""
+from tussle.metrics._steady import PACKET_BITS, mean_over_time, steady_bottleneck
 
 
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, queue_mean_packets, queue_max_packets, queue_mean_ms, queue_max_ms` of the steady interval."""
     rate = pl.col("link_rate_bit_per_s").first()
-    mean = (pl.col("mean_backlog_packets") * pl.col("interval_s")).sum() / pl.col("interval_s").sum()
     return (
         steady_bottleneck(tables)
         .group_by("run", maintain_order=True)
         .agg(
-            mean.alias("queue_mean_packets"),
+            mean_over_time("mean_backlog_packets").alias("queue_mean_packets"),
             pl.col("max_backlog_packets").max().cast(pl.Float64).alias("queue_max_packets"),
-            (_PACKET_BITS * 1e3 / rate).alias("packet_ms"),
+            (PACKET_BITS * 1e3 / rate).alias("packet_ms"),
         )
         .select(
             "run",

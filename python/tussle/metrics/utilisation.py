@@ -5,17 +5,15 @@ from __future__ import annotations
 import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._steady import steady_bottleneck
+from tussle.metrics._steady import mean_over_time, steady_bottleneck
 
 
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, utilisation`, 0 to 1, of the steady interval."""
-    interval = pl.col("interval_s")
-    mean = (pl.col("utilisation") * interval).sum() / interval.sum()
     return (
         steady_bottleneck(tables)
         .group_by("run", maintain_order=True)
-        .agg(mean.alias("utilisation"))
+        .agg(mean_over_time("utilisation").alias("utilisation"))
         .sort("run")
         .collect()
     )

@@ -2,6 +2,7 @@
 
 from tussle.scenario.model import PlannedRun, Point, Scenario
 from tussle.scenario.ready import ready_scenario, ready_scenarios
+from tussle.scenario.solo import SOLO
 from tussle.scenario.text import value_of_text
 
-__all__ = ["PlannedRun", "Point", "Scenario", "ready_scenario", "ready_scenarios", "value_of_text"]
+__all__ = ["SOLO", "PlannedRun", "Point", "Scenario", "ready_scenario", "ready_scenarios", "value_of_text"]

@@ -11,9 +11,10 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, Validati
 
 from tussle.errors import TussleError
 from tussle.scenario.axes import axes_of, combinations
-from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Time
+from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Switch, Time
 from tussle.scenario.problems import problems_of
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
+from tussle.scenario.solo import alone, solo_flows
 from tussle.scenario.tables import Flow, Path, Record, Steady, Table
 from tussle.scenario.text import read_toml, with_own_algorithms_beside, with_settings, without_empty_tables
 
@@ -59,6 +60,9 @@ class Scenario(Table):
     repetitions: Repetitions = 1
     """How many runs of each point, with different draws. Repetition 3 draws alike at every point, so that
     points can be compared pair by pair."""
+    solo: Switch = "off"
+    """Whether each flow runs alone as well, on the same path and in the same interval: what it has then is
+    what the metric harm compares with. Flows that differ only in who else there is share these runs."""
     start_jitter: Axis[Time] = "0 s"
     """Each flow starts up to this much later than it says, drawn at random for each flow and repetition."""
     record: Record = Record()
@@ -124,17 +128,28 @@ class Scenario(Table):
         return [Point(index, axes, scenario) for index, (axes, scenario) in enumerate(combinations(self))]
 
     def runs(self) -> list[PlannedRun]:
-        """Return every run, ready for an engine: first the repetitions of point 0."""
-        seeds = [seed_of(self.seed, repetition) for repetition in range(self.repetitions)]
-        return [
-            PlannedRun(
-                index=point.index * self.repetitions + repetition,
-                point=point.index,
-                repetition=repetition,
-                seed=seed,
-                axes=point.axes,
-                run=point.resolve(seed),
-            )
-            for point in self.points()
-            for repetition, seed in enumerate(seeds)
+        """Return every run, ready for an engine: the repetitions of each point, then the solo runs."""
+        points = self.points()
+        planned = [
+            (point.index, point.axes, [point.resolve(seed) for seed in self._seeds()]) for point in points
         ]
+        if self.solo == "on":
+            planned += self._solo_runs(points)
+        return [
+            PlannedRun(point * self.repetitions + repetition, point, repetition, seed, axes, runs[repetition])
+            for point, axes, runs in planned
+            for repetition, seed in enumerate(self._seeds())
+        ]
+
+    def _seeds(self) -> list[int]:
+        return [seed_of(self.seed, repetition) for repetition in range(self.repetitions)]
+
+    def _solo_runs(self, points: list[Point]) -> list[tuple[int, dict[str, str], list[dict[str, Any]]]]:
+        """Return a point for each flow that is not alone anyway, with the axes that mean something to it."""
+        found: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
+        for point in points:
+            for index, axes in solo_flows(point.scenario, point.axes).items():
+                key = tuple(axes.items())
+                if key not in found:
+                    found[key] = [alone(point.resolve(seed), index) for seed in self._seeds()]
+        return [(len(points) + number, dict(key), runs) for number, (key, runs) in enumerate(found.items())]

@@ -35,7 +35,7 @@ _UNSETTLED = 3
 """The default steady interval leaves out one part in so many of the time that the flows share."""
 
 
-class _Sender(NamedTuple):
+class Sender(NamedTuple):
     """One of a flow table's `count` flows."""
 
     where: str
@@ -77,7 +77,7 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
     """Return the run of a scenario that has no axes; `seed` decides its random draws."""
     there, back = path_elements(complete_path(scenario.path))
     elements, flows = [*there, *back], []
-    for index, sender in enumerate(_senders(scenario)):
+    for index, sender in enumerate(senders_of(scenario)):
         near, near_back = access_elements(sender.flow.access, f"{sender.name}-access")
         far, far_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
         elements += [*near, *far, *far_back, *near_back]
@@ -132,7 +132,7 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     for index, flow in enumerate(scenario.flows):
         yield from _parameter_problems(flow, f"flows.{index}.parameters")
         yield from _size_problems(flow, f"flows.{index}")
-    senders = _senders(scenario)
+    senders = senders_of(scenario)
     times = Counter(sender.name for sender in senders)
     for sender in senders:
         if times[sender.name] > 1:
@@ -192,14 +192,14 @@ def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
             yield Problem(f"{where}.{name}", f"{value}; {algorithm} takes {least} to {most}")
 
 
-def _senders(scenario: Scenario) -> list[_Sender]:
+def senders_of(scenario: Scenario) -> list[Sender]:
     """Every flow of every table, named."""
-    senders: list[_Sender] = []
+    senders: list[Sender] = []
     for index, flow in enumerate(scenario.flows):
         for number in range(cast("int", flow.count)):
             given = flow.name if flow.count == 1 else f"{flow.name}-{number}"
             name = given if flow.name else f"flow-{len(senders)}"
-            senders.append(_Sender(f"flows.{index}", str(name), flow))
+            senders.append(Sender(f"flows.{index}", str(name), flow))
     return senders
 
 
@@ -216,7 +216,7 @@ def _steady(scenario: Scenario) -> _Span:
     return _Span(units.time(given.from_) if given.from_ is not None else last_start_ns + unsettled_ns, to_ns)
 
 
-def _flow(sender: _Sender) -> dict[str, Any]:
+def _flow(sender: Sender) -> dict[str, Any]:
     flow = sender.flow
     return {
         "name": sender.name,

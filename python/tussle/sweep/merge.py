@@ -33,7 +33,8 @@ def merged(stored: Stored) -> dict[str, pl.LazyFrame]:
 def runs_table(plan: Sequence[PlannedRun]) -> pl.DataFrame:
     """The table `runs`: what was planned, one row a run."""
     table = TABLES["runs"]
-    axes = list(plan[0].axes)
+    # Solo runs have fewer axes, and one column more.
+    axes = list(dict.fromkeys(axis for planned in plan for axis in planned.axes))
     return pl.DataFrame([_row(planned) | planned.axes for planned in plan], schema=table.schema(axes))
 
 

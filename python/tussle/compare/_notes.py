@@ -1,0 +1,61 @@
+"""What to know of two datasets beside their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from tussle.dataset import Dataset
+from tussle.errors import TussleError
+from tussle.metrics import REGISTRY
+
+_MISSING = "none"
+
+
+def notes(first: Dataset, second: Dataset) -> list[str]:
+    """Say in which engines, versions, own algorithms and settings they differ, and what is not steady."""
+    facts = [_facts(dataset) for dataset in (first, second)]
+    names = dict.fromkeys([*facts[0], *facts[1]])
+    pairs = {name: [str(each.get(name, _MISSING)) for each in facts] for name in names}
+    unlike = [
+        f"not the same: {name}: {one} / {other}" for name, (one, other) in pairs.items() if one != other
+    ]
+    return unlike + [note for dataset in (first, second) for note in _unsteady(dataset)]
+
+
+def _unsteady(dataset: Dataset) -> Iterator[str]:
+    """Say how many runs are not steady in the interval that is compared, where the dataset can tell."""
+    try:
+        drifts = REGISTRY["steadiness"].compute(dataset)
+    except TussleError:
+        return
+    runs = drifts.group_by("run").agg(pl.col("is_steady").all())
+    unsteady = runs.filter(~pl.col("is_steady")).height
+    if unsteady:
+        yield (
+            f"{unsteady} of {runs.height} runs of {dataset.folder} are not steady (the metric steadiness); "
+            "a longer duration, or a later steady.from, would tell more"
+        )
+
+
+def _facts(dataset: Dataset) -> dict[str, Any]:
+    known = dataset.provenance
+    engine = {f"engine {key}": value for key, value in known.get("engine", {}).items()}
+    own = {f"digest of {file}": digest for file, digest in known.get("own_algorithms_sha256", {}).items()}
+    settings = dict(_flat(dataset.scenario.to_dict(), ""))
+    return {"Tussle": known.get("tussle"), **engine, **own, **settings}
+
+
+def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Give each setting by its key, such as `flows.0.algorithm`."""
+    if isinstance(value, Mapping):
+        items = list(value.items())
+    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+        items = [(str(index), each) for index, each in enumerate(value)]
+    else:
+        yield key, value
+        return
+    for inner, each in items:
+        yield from _flat(each, f"{key}.{inner}" if key else inner)

@@ -1,0 +1,28 @@
+"""Exports: tables and metrics as files for other programs, and one flow as other tools write it.
+
+Each file is written whole or not at all.
+"""
+
+from tussle.exports._files import whole_file
+from tussle.exports._flow import FlowSeries, flow_series
+from tussle.exports._formats import FLOW_FORMATS, FORMATS, TABLE_FORMATS, FlowFormat, TableFormat, format_of
+from tussle.exports._tables import WHATS, exported_table, summary_table
+from tussle.exports.flent import read_flent
+from tussle.exports.iperf3 import read_iperf3
+
+__all__ = [
+    "FLOW_FORMATS",
+    "FORMATS",
+    "TABLE_FORMATS",
+    "WHATS",
+    "FlowFormat",
+    "FlowSeries",
+    "TableFormat",
+    "exported_table",
+    "flow_series",
+    "format_of",
+    "read_flent",
+    "read_iperf3",
+    "summary_table",
+    "whole_file",
+]

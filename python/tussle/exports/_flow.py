@@ -1,0 +1,104 @@
+"""One flow over time: what tools that watch a connection write down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tussle.dataset import Dataset
+from tussle.errors import TussleError
+
+SERIES = pl.Schema(
+    {
+        "time_s": pl.Float64,
+        "interval_s": pl.Float64,
+        "delivered_bytes": pl.UInt64,
+        "retransmitted_packets": pl.UInt64,
+        "cwnd_bytes": pl.UInt64,
+        "rtt_ms": pl.Float64,
+    }
+)
+"""The columns of a flow's series: an interval's end since the flow's start, its length, what was delivered
+and sent again in it, and the window and smoothed RTT at its end. A cell is empty where it is not told."""
+
+
+@dataclass(frozen=True)
+class FlowSeries:
+    """A flow over time, whoever watched it."""
+
+    algorithm: str
+    """Empty where it is not told."""
+    title: str
+    """What it was, in a line."""
+    tool: str
+    """What made it, with its version."""
+    segment_bytes: int | None
+    """Payload of a full packet, where it is told."""
+    table: pl.DataFrame
+    """One row an interval, with the columns `SERIES`."""
+
+
+def checked(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with the columns `SERIES`; raises ValueError when it is no time series."""
+    numbers = table.select("time_s", "interval_s").to_numpy()
+    if not np.isfinite(numbers).all() or (numbers <= 0).any():
+        raise ValueError("an interval has no length or no end")
+    if table.is_empty():
+        raise ValueError("it has no intervals")
+    return table
+
+
+def flow_series(dataset: Dataset, run: int, flow: int) -> FlowSeries:
+    """Take a flow of a dataset; raises TussleError when there is none, or it has no time series."""
+    found = dataset.flows.filter(pl.col("run") == run, pl.col("flow") == flow).collect()
+    if found.is_empty():
+        raise TussleError(
+            f"{dataset.folder} has no flow {flow} in a run {run}; {_choice(dataset)}, and flows count from "
+            "0 in each"
+        )
+    about = found.row(0, named=True)
+    samples = (
+        dataset.samples.filter(pl.col("run") == run, pl.col("flow") == flow)
+        .filter(pl.col("time_s") >= about["start_s"])
+        .sort("time_s")
+        .collect()
+    )
+    segment_bytes = _segment_bytes(dataset, run, flow)
+    table = _intervals(samples, about["start_s"]).with_columns(
+        (pl.col("cwnd_packets").cast(pl.UInt64) * segment_bytes).alias("cwnd_bytes")
+    )
+    if table.is_empty():
+        raise TussleError(
+            f"{dataset.folder} has no time series of flow {flow} in run {run}; run the scenario again with "
+            '--set record.samples="100 ms"'
+        )
+    question = dataset.scenario.question or "a flow"
+    title = f"{question} Run {run}, {about['name']} ({about['algorithm']})"
+    tool = f"Tussle {dataset.provenance['tussle']}"
+    return FlowSeries(about["algorithm"], title, tool, segment_bytes, table.select(list(SERIES)).cast(SERIES))
+
+
+def _intervals(samples: pl.DataFrame, start_s: float) -> pl.DataFrame:
+    """Turn what was counted so far at each sample into what came since the one before."""
+    return samples.with_columns(
+        (pl.col("time_s") - start_s).alias("time_s"),
+        (pl.col("time_s") - pl.col("time_s").shift(fill_value=start_s)).alias("interval_s"),
+        *(
+            (pl.col(counter) - pl.col(counter).shift(fill_value=0)).alias(counter)
+            for counter in ("delivered_bytes", "retransmitted_packets")
+        ),
+        pl.col("srtt_ms").alias("rtt_ms"),
+    ).filter(pl.col("interval_s") > 0)
+
+
+def _segment_bytes(dataset: Dataset, run: int, flow: int) -> int:
+    point = dataset.runs.filter(pl.col("run") == run).select("point", "seed").collect().row(0)
+    planned = dataset.scenario.points()[point[0]].resolve(point[1])
+    return planned["flows"][flow]["mss_bytes"]
+
+
+def _choice(dataset: Dataset) -> str:
+    last = dataset.runs.select(pl.col("run").max()).collect().item()
+    return "it has no run at all" if last is None else f"its runs are 0 to {last} (--run)"

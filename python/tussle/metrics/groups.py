@@ -1,0 +1,66 @@
+"""Groups of algorithms that can all share with one another."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.metrics._metric import Metric, Tables
+from tussle.metrics._verdicts import COEXIST, THRESHOLD, verdicts
+
+
+def compute(tables: Tables) -> pl.DataFrame:
+    """`slice, group, size, algorithms`: the groups of each network, the largest first.
+
+    `algorithms` are joined by ", ". Algorithms that co-exist with no other are groups of one.
+    """
+    # It takes longer to load than most groups to find.
+    import networkx
+
+    judged = verdicts(tables)
+    if judged.is_empty():
+        raise TussleError(
+            "groups needs runs of two flows each, which this dataset has not; `tussle matrix` makes them"
+        )
+    rows = []
+    for (network,), pairs in judged.sort("slice", "point").group_by("slice", maintain_order=True):
+        graph = networkx.Graph()
+        graph.add_nodes_from(sorted({*pairs["first"], *pairs["second"]}))
+        graph.add_edges_from(_friends(pairs))
+        cliques = sorted((sorted(clique) for clique in networkx.find_cliques(graph)), key=_largest_first)
+        rows += [
+            {"slice": network, "group": index, "size": len(clique), "algorithms": ", ".join(clique)}
+            for index, clique in enumerate(cliques)
+        ]
+    schema = {"slice": pl.String, "group": pl.UInt32, "size": pl.UInt32, "algorithms": pl.String}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _friends(pairs: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return the pairs that co-exist in every order that was run."""
+    by_names: dict[tuple[str, str], list[str | None]] = {}
+    for first, second, verdict in pairs.select("first", "second", "verdict").iter_rows():
+        by_names.setdefault((min(first, second), max(first, second)), []).append(verdict)
+    return [
+        names
+        for names, found in by_names.items()
+        if names[0] != names[1] and all(verdict == COEXIST for verdict in found)
+    ]
+
+
+def _largest_first(clique: list[str]) -> tuple[int, list[str]]:
+    return -len(clique), clique
+
+
+METRIC = Metric(
+    name="groups",
+    unit="algorithms",
+    definition="Groups of algorithms of which every two co-exist, in every order of start that was run, "
+    "and that no other algorithm could join: the maximal cliques of the graph whose edges are the verdicts "
+    f"of coexistence (smaller share at least {THRESHOLD}). Whether an algorithm can share with itself does "
+    "not matter.",
+    source="Bron and Kerbosch, Algorithm 457: finding all cliques of an undirected graph, CACM 16(9), 1973",
+    better="neither",
+    per=("slice", "group"),
+    compute=compute,
+)

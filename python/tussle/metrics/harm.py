@@ -1,0 +1,75 @@
+"""What the others take from a flow, compared with what it has alone."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.metrics._metric import Metric, Tables
+from tussle.metrics._solo import rate_bit_per_s, solo_runs, solo_tables
+
+
+def compute(tables: Tables) -> pl.DataFrame:
+    """`run, flow, throughput_harm, delay_harm, loss_harm`; null where the flow was not run alone.
+
+    At most 1; below 0 where the flow does better in company.
+    """
+    solo = solo_tables(tables)
+    if solo is None:
+        raise TussleError(
+            "harm needs runs in which each flow is alone, which this dataset has not; run the scenario "
+            "again with --set solo=on"
+        )
+    alone = (
+        _performance(solo)
+        .drop("flow")
+        .rename(lambda name: name if name == "run" else f"solo_{name}")
+        .collect()
+    )
+    both = (
+        _performance(tables)
+        .collect()
+        .join(solo_runs(tables, solo), on=["run", "flow"], how="left")
+        .join(alone, left_on="solo_run", right_on="run", how="left")
+    )
+    return both.select(
+        "run",
+        "flow",
+        _loss_of("goodput", "solo_goodput").alias("throughput_harm"),
+        _loss_of("solo_delay", "delay").alias("delay_harm"),
+        _loss_of("solo_resent", "resent").alias("loss_harm"),
+    ).sort("run", "flow")
+
+
+def _performance(tables: Tables) -> pl.LazyFrame:
+    sent = pl.col("steady_sent_packets")
+    return tables.flows.select(
+        "run",
+        "flow",
+        rate_bit_per_s().alias("goodput"),
+        pl.col("rtt_p95_ms").alias("delay"),
+        pl.when(sent > 0).then(pl.col("steady_retransmitted_packets") / sent).alias("resent"),
+    )
+
+
+def _loss_of(less: str, more: str) -> pl.Expr:
+    """Return the part of `more` by which `less` falls short of it; of nothing, nothing can be missing."""
+    larger = pl.col(more)
+    part = (larger - pl.col(less)) / larger
+    return pl.when(larger > 0).then(part).when((larger == 0) & pl.col(less).is_not_null()).then(0.0)
+
+
+METRIC = Metric(
+    name="harm",
+    unit="1",
+    definition="With x what the flow has alone, on the same path and in the same interval, and y what it "
+    "has in company: (x - y) / x for the goodput (of a transfer that ended: its size over its completion "
+    "time), (y - x) / y for the 95th percentile of the RTT and for the fraction of its packets that are "
+    "sent again. 0 is no harm, 1 the most. A flow that loses no packet suffers no loss harm. Needs the "
+    'runs that `solo = "on"` adds to a scenario.',
+    source="Ware, Mukerjee, Seshan and Sherry, Beyond Jain's fairness index: setting the bar for the "
+    "deployment of congestion control algorithms, HotNets 2019",
+    better="lower",
+    per=("run", "flow"),
+    compute=compute,
+)

@@ -1,0 +1,69 @@
+"""How long a flow takes to make room for one that joins."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tussle.metrics._metric import Metric, Tables
+from tussle.metrics._over_time import goodputs_while_sending, require_series
+
+_BEFORE = 4
+"""How many intervals before the last start tell what a flow had."""
+
+
+def compute(tables: Tables) -> pl.DataFrame:
+    """`run, flow, response_s, response_rtts`, a row for each flow that had started before the last one.
+
+    Null where the flow never makes room. No row where all flows start within an interval of one another.
+    """
+    require_series(tables.samples, "responsiveness")
+    starts = tables.flows.select("run", "flow", "start_s").collect()
+    joins_s = starts.group_by("run").agg(pl.col("start_s").max().alias("join_s"))
+    earlier = starts.join(joins_s, on="run").filter(pl.col("start_s") < pl.col("join_s"))
+    there, all_ = earlier.group_by("run").len("there"), starts.group_by("run").len("all")
+    half = pl.col("interval_s") / 2
+    series = (
+        goodputs_while_sending(tables)
+        .join(earlier.select("run", "flow", "join_s"), on=["run", "flow"])
+        .join(there, on="run")
+        .join(all_, on="run")
+        .sort("run", "flow", "time_s")
+    )
+    before = (
+        series.filter(pl.col("time_s") + half <= pl.col("join_s"))
+        .group_by("run", "flow", maintain_order=True)
+        .agg(pl.col("goodput_bit_per_s").tail(_BEFORE).mean().alias("had_bit_per_s"))
+    )
+    fair = pl.col("had_bit_per_s") * pl.col("there") / pl.col("all")
+    ends_s = (pl.col("time_s") + half).filter(pl.col("goodput_bit_per_s") <= fair).min()
+    response_s = ends_s - pl.col("join_s").first()
+    base_rtt_ms = tables.runs.select("run", "base_rtt_ms").collect()
+    return (
+        series.join(before, on=["run", "flow"])
+        .filter(pl.col("time_s") - half >= pl.col("join_s"))
+        .group_by("run", "flow")
+        .agg(response_s.alias("response_s"))
+        .join(base_rtt_ms, on="run")
+        .select(
+            "run",
+            "flow",
+            "response_s",
+            (pl.col("response_s") * 1e3 / pl.col("base_rtt_ms")).alias("response_rtts"),
+        )
+        .sort("run", "flow")
+    )
+
+
+METRIC = Metric(
+    name="responsiveness",
+    unit="s, RTTs",
+    definition="The time from the last flow's start until the goodput of a flow that was there before "
+    "falls to its part of what it had: (flows before / flows now) · mean goodput in the four intervals "
+    "before; one of two flows halves. To the end of the first interval of goodput_over_time in which it "
+    "does; in round trips of the empty path as well.",
+    source="RFC 5166, section 2.2.1 (responsiveness: the time until the rate is halved), with a flow that "
+    "joins as the congestion",
+    better="lower",
+    per=("run", "flow"),
+    compute=compute,
+)

@@ -1,0 +1,51 @@
+"""Whether the steady interval is steady."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tussle.metrics._metric import Metric, Tables
+from tussle.metrics._over_time import goodputs, in_steady_interval, require_series
+
+THRESHOLD = 0.1
+"""The largest drift of any flow with which a run counts as steady."""
+
+
+def compute(tables: Tables) -> pl.DataFrame:
+    """`run, flow, drift, is_steady`; `is_steady` is of the run: no flow drifts by more than `THRESHOLD`."""
+    require_series(tables.samples, "steadiness")
+    steady = tables.runs.select(
+        "run", ((pl.col("steady_from_s") + pl.col("steady_to_s")) / 2).alias("middle_s")
+    ).collect()
+    goodput = pl.col("goodput_bit_per_s")
+    halves = (
+        in_steady_interval(goodputs(tables), tables)
+        .join(steady, on="run")
+        .group_by("run", "flow")
+        .agg(
+            goodput.filter(pl.col("time_s") <= pl.col("middle_s")).mean().alias("first_bit_per_s"),
+            goodput.filter(pl.col("time_s") > pl.col("middle_s")).mean().alias("second_bit_per_s"),
+        )
+    )
+    both = (pl.col("first_bit_per_s") + pl.col("second_bit_per_s")).sum().over("run") / 2
+    drift = (pl.col("second_bit_per_s") - pl.col("first_bit_per_s")) / both
+    return (
+        halves.with_columns(pl.when(both > 0).then(drift).alias("drift"))
+        .with_columns((pl.col("drift").abs().max().over("run") <= THRESHOLD).alias("is_steady"))
+        .select("run", "flow", "drift", "is_steady")
+        .sort("run", "flow")
+    )
+
+
+METRIC = Metric(
+    name="steadiness",
+    unit="1",
+    definition="How much the flow's goodput differs between the second and the first half of the steady "
+    "interval, as a part of what all flows get: (x2 - x1) / Σ mean x. A run counts as steady when no flow "
+    f"drifts by more than {THRESHOLD} either way.",
+    source="the comparison of an early with a late part of a series, after Geweke, Bayesian Statistics 4, "
+    "1992; the threshold is chosen",
+    better="neither",
+    per=("run", "flow"),
+    compute=compute,
+)

@@ -1,0 +1,47 @@
+"""Solo runs: a point of a scenario with one of its flows and no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tussle.scenario.resolve import senders_of
+
+if TYPE_CHECKING:
+    from tussle.scenario.model import Scenario
+
+SOLO = "solo"
+"""What a solo run has beside its axes: the name of its flow."""
+
+_OF_A_FLOW = re.compile(r"(flows\.\d+)\.(.+)")
+_OF_ALL = {"count", "start", "stop"}
+"""What matters to the other flows as well: it decides their names, and the steady interval."""
+
+
+def solo_flows(scenario: Scenario, axes: Mapping[str, str]) -> dict[int, dict[str, str]]:
+    """Return, for each flow of a point by index, the axes of its solo run, and its name as `solo`.
+
+    Axes of other flows are left out, where they mean nothing to one that is alone. Empty where there is one
+    flow, which is alone anyway.
+    """
+    flows = senders_of(scenario)
+    if len(flows) == 1:
+        return {}
+    return {
+        index: {key: value for key, value in axes.items() if _matters(key, flow.where)} | {SOLO: flow.name}
+        for index, flow in enumerate(flows)
+    }
+
+
+def alone(run: dict[str, Any], index: int) -> dict[str, Any]:
+    """Return a run with one of its flows, and the elements that this one crosses."""
+    flow = run["flows"][index]
+    crossed = {*flow["forward"], *flow["reverse"]}
+    elements = [element for element in run["elements"] if element["name"] in crossed]
+    return {**run, "flows": [flow], "elements": elements}
+
+
+def _matters(key: str, where: str) -> bool:
+    of_a_flow = _OF_A_FLOW.fullmatch(key)
+    return of_a_flow is None or of_a_flow[1] == where or of_a_flow[2] in _OF_ALL

@@ -1,0 +1,21 @@
+"""Statistics: how sure a number is, from repetitions that differ in their random draws.
+
+Medians, quartiles and bootstrap intervals. The dice of the bootstrap are seeded by the data, so that the same
+data gives the same interval.
+"""
+
+from tussle.statistics._difference import Difference, paired_difference, unpaired_difference
+from tussle.statistics._estimate import CONFIDENCE, LEAST, Estimate, estimate
+from tussle.statistics._tables import estimates, pooled_estimates
+
+__all__ = [
+    "CONFIDENCE",
+    "LEAST",
+    "Difference",
+    "Estimate",
+    "estimate",
+    "estimates",
+    "paired_difference",
+    "pooled_estimates",
+    "unpaired_difference",
+]

@@ -1,0 +1,90 @@
+"""Metrics over the repetitions of each point, or of each pair in both orders, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from polars import selectors
+
+from tussle.errors import TussleError
+from tussle.metrics import Metric, Tables, pairs
+from tussle.statistics._estimate import estimate
+
+
+def estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
+    """Reduce a metric to its medians over the repetitions of each point, and say how sure they are.
+
+    One row a point (and flow, or whatever else the metric is per); of each column of values the median,
+    beside it `…_q1`, `…_q3`, and the 95 % interval as `…_low` and `…_high`, empty of fewer than six
+    repetitions; `repetitions` says how many runs have a value. A metric that is one of the point already is
+    returned as it is.
+    """
+    if "run" not in metric.per:
+        return metric.compute(tables)
+    points = tables.runs.select("run", "point").collect()
+    table = metric.compute(tables).join(points, on="run")
+    return _estimated(
+        table, ["point", *(key for key in metric.per if key != "run")], value_columns(metric, table)
+    )
+
+
+def pooled_estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
+    """Reduce a metric of pairs as `estimates` does, with both orders of start taken together.
+
+    One row for each `slice`, `algorithm` and `other`: of a metric of flows, what the algorithm has beside the
+    other, whoever comes first (beside itself, the mean of both flows); of a metric of runs, one row a pair,
+    in the order of their names. Raises TussleError where the runs are no pairs.
+    """
+    if "run" not in metric.per or not set(metric.per) <= {"run", "flow"}:
+        raise TussleError(f"{metric.name} is no metric of runs or flows, so that there are no orders to pool")
+    computed = metric.compute(tables)
+    points = tables.runs.select("run", "point").collect()
+    table = computed.join(points, on="run").join(pairs(tables), on="point")
+    if table.is_empty():
+        raise TussleError(
+            f"{metric.name}: this dataset has no runs of two flows each, so that there are no orders"
+        )
+    first, second = pl.col("first"), pl.col("second")
+    is_own = pl.col("flow") == 0 if "flow" in metric.per else first <= second
+    named = table.with_columns(
+        pl.when(is_own).then(first).otherwise(second).alias("algorithm"),
+        pl.when(is_own).then(second).otherwise(first).alias("other"),
+    )
+    keys, values = ["slice", "algorithm", "other"], value_columns(metric, computed)
+    # Of two flows of one algorithm one wins what the other loses: they are one value, not two.
+    means = named.group_by(*keys, "run").agg(pl.col(values).mean())
+    return _estimated(means, keys, values)
+
+
+def value_columns(metric: Metric, table: pl.DataFrame) -> list[str]:
+    """Return the columns of a metric's table that hold numbers, but for those that say what they are of."""
+    numbers = table.select(selectors.numeric()).columns
+    return [column for column in numbers if column not in (*metric.per, "point")]
+
+
+def _estimated(table: pl.DataFrame, keys: list[str], values: Sequence[str]) -> pl.DataFrame:
+    rows = []
+    for key, group in table.sort(*keys, "run").group_by(keys, maintain_order=True):
+        told = group.filter(pl.any_horizontal(pl.col(values).is_not_null()))
+        row = dict(zip(keys, key, strict=True)) | {"repetitions": told["run"].n_unique()}
+        for value in values:
+            row |= _cells(value, group[value].drop_nulls().to_list())
+        rows.append(row)
+    types = {key: table.schema[key] for key in keys} | {"repetitions": pl.UInt32}
+    parts = [f"{value}{part}" for value in values for part in ("", "_q1", "_q3", "_low", "_high")]
+    return pl.DataFrame(rows, schema={**types, **dict.fromkeys(parts, pl.Float64)})
+
+
+def _cells(value: str, numbers: list[float]) -> dict[str, Any]:
+    if not numbers:
+        return {}
+    found = estimate(numbers)
+    return {
+        value: found.median,
+        f"{value}_q1": found.q1,
+        f"{value}_q3": found.q3,
+        f"{value}_low": found.low,
+        f"{value}_high": found.high,
+    }

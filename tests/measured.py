@@ -1,0 +1,30 @@
+"""A small dataset of the simulator that every metric can be computed from."""
+
+import functools
+import tempfile
+from pathlib import Path
+
+from tussle.dataset import Dataset
+from tussle.scenario import Scenario
+from tussle.sweep import SweepSettings, sweep
+
+SCENARIO = {
+    "question": "Who yields?",
+    "duration": "20 s",
+    "repetitions": 2,
+    "start_jitter": "20 ms",
+    "solo": "on",
+    "record": {"events": "on"},
+    "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 bdp"}},
+    "flows": [
+        {"algorithm": ["reno", "cubic"]},
+        {"algorithm": ["reno", "cubic"], "start": "2 s", "bytes": "8 MB"},
+    ],
+}
+
+
+@functools.cache
+def measured() -> Dataset:
+    """Return the dataset; its folder lies outside of any test's and lasts as long as the tests run."""
+    folder = Path(tempfile.mkdtemp(prefix="tussle-tests-")) / "measured"
+    return sweep(Scenario.from_dict(SCENARIO), folder, SweepSettings(workers=1))

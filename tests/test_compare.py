@@ -1,0 +1,222 @@
+"""`tussle compare`, as a user and as a gate call it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from commandline import refused
+from fake_engine import FakeEngine, tables_of
+from tussle.dataset import Dataset
+from tussle.scenario import Scenario
+from tussle.sweep import SweepSettings, sweep
+
+
+@dataclass(frozen=True)
+class Gives(FakeEngine):
+    """An engine whose goodput is a function of the run's seed."""
+
+    goodput: Callable[[int], float] = float
+
+    def execute(self, run: Any) -> dict[str, pl.DataFrame]:
+        tables = tables_of(run)
+        flows = tables["flows"].with_columns(goodput_bit_per_s=pl.lit(self.goodput(run["seed"])))
+        return {**tables, "flows": flows}
+
+
+def noise(seed: int) -> float:
+    """Something between 0 and 1 that a seed decides."""
+    return seed % 1009 / 1009
+
+
+def dataset(folder: Path, goodput: Callable[[int], float], **settings: Any) -> Dataset:
+    engine = Gives(goodput=goodput, version=settings.pop("version", "1"))
+    written = {
+        "duration": "10 s",
+        "repetitions": 8,
+        "path": {"rate": "10 Mbit/s", "rtt": "20 ms"},
+        "flows": [{"algorithm": "reno"}],
+    }
+    scenario = Scenario.from_dict(written).with_settings(settings)
+    return sweep(scenario, folder, SweepSettings(workers=1, engine=engine))
+
+
+def five_percent_more(seed: int) -> float:
+    return 1.05 * (50e6 + 20e6 * noise(seed))
+
+
+def base(seed: int) -> float:
+    return 50e6 + 20e6 * noise(seed)
+
+
+def test_equal_datasets_do_not_differ(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base)
+    dataset(tmp_path / "b", base)
+    answer = tussle_("compare", "a", "b")
+    assert (answer.status, answer.problems) == (0, "")
+    assert "within threshold" in answer.out
+
+
+def test_a_small_change_in_each_pair_is_real_though_runs_vary_more(tussle_, tmp_path: Path):
+    """Runs differ by up to 40 % of one another, the change is 5 %: pairs of one seed show it."""
+    dataset(tmp_path / "a", base)
+    dataset(tmp_path / "b", five_percent_more)
+    answer = tussle_("compare", "a", "b")
+    assert answer.status == 1
+    (row,) = [line for line in answer.out.splitlines() if "goodput, Mbit/s" in line]
+    assert "8 pairs" in row
+    assert row.endswith("real")
+
+
+def test_without_common_seeds_the_same_change_is_not_shown(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base)
+    dataset(tmp_path / "b", five_percent_more, seed=2)
+    answer = tussle_("compare", "a", "b")
+    assert answer.status == 0
+    assert "8 each" in answer.out
+    assert "not shown" in answer.out
+    assert answer.problems == "tussle: not the same: seed: 1 / 2\n"
+
+
+@pytest.mark.parametrize(("threshold", "status"), [("goodput=4%", 1), ("goodput=6 %", 0), ("goodput=4e6", 0)])
+def test_a_threshold_is_what_does_not_matter(tussle_, tmp_path: Path, threshold: str, status: int):
+    """5 % of about 60 Mbit/s are about 3 Mbit/s."""
+    dataset(tmp_path / "a", base)
+    dataset(tmp_path / "b", five_percent_more)
+    assert tussle_("compare", "a", "b", "--threshold", threshold).status == status
+
+
+def test_a_gate_with_too_few_runs_is_refused_instead_of_passed(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base, repetitions=5)
+    dataset(tmp_path / "b", five_percent_more, repetitions=5)
+    answer = tussle_("compare", "a", "b")
+    assert answer.status == 2
+    assert "not shown" in answer.out
+    assert (
+        "cannot be told from 5 runs of a point; run both again with --repetitions 6 or more"
+        in answer.problems
+    )
+
+
+def test_few_runs_without_a_difference_pass(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base, repetitions=1)
+    dataset(tmp_path / "b", base, repetitions=1)
+    assert tussle_("compare", "a", "b").status == 0
+
+
+def test_points_are_compared_where_they_match_and_the_rest_is_named(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base, **{"path.rtt": ["20 ms", "40 ms"]})
+    dataset(tmp_path / "b", base, **{"path.rtt": ["40 ms", "80 ms"]})
+    answer = tussle_("compare", "a", "b")
+    assert answer.status == 0
+    assert [line.split("  ")[1].strip() for line in answer.out.splitlines() if "Mbit/s" in line] == [
+        "path.rtt = 40 ms"
+    ]
+    assert answer.problems.splitlines()[1:] == [
+        "tussle: not the same: only a has path.rtt = 20 ms",
+        "tussle: not the same: only b has path.rtt = 80 ms",
+    ]
+
+
+def test_datasets_without_a_common_point_are_refused(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base, **{"path.rtt": ["20 ms", "40 ms"]})
+    dataset(tmp_path / "b", base)
+    assert refused(tussle_("compare", "a", "b")) == (
+        "a and b have no point in common: path.rtt = 20 ms; path.rtt = 40 ms here, the only point there; "
+        "compare datasets whose axes have the same values"
+    )
+
+
+def test_engines_versions_and_settings_that_differ_are_said(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base)
+    dataset(tmp_path / "b", base, version="2", **{"path.queue.limit": "2 bdp"})
+    assert tussle_("compare", "a", "b").problems.splitlines() == [
+        "tussle: not the same: engine version: 1 / 2",
+        "tussle: not the same: path.queue.limit: none / 2 bdp",
+    ]
+
+
+def test_every_row_can_be_had_as_a_file(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base)
+    dataset(tmp_path / "b", five_percent_more)
+    assert (
+        tussle_(
+            "compare",
+            "a",
+            "b",
+            "--metric",
+            "rtt",
+            "--metric",
+            "goodput",
+            "--csv",
+            "x.csv",
+            "--json",
+            "x.json",
+        ).status
+        == 1
+    )
+    (row,) = json.loads((tmp_path / "x.json").read_text())
+    assert (row["metric"], row["column"], row["flow"], row["verdict"]) == (
+        "goodput",
+        "goodput_bit_per_s",
+        "flow-0",
+        "real",
+    )
+    assert row["difference"] == pytest.approx(0.05 * row["first"], rel=0.1)
+    assert pl.read_csv(tmp_path / "x.csv").to_dicts() == [row]
+
+
+def test_metrics_of_runs_and_the_given_ones_with_thresholds_are_compared(tussle_, tmp_path: Path):
+    for name in "ab":
+        dataset(tmp_path / name, base)
+    answer = tussle_("compare", "a", "b", "--metric", "jain", "--threshold", "total=1%")
+    assert [word for word in answer.out.split() if word in ("jain_index", "total_goodput,", "goodput,")] == [
+        "jain_index",
+        "total_goodput,",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--metric", "goodputt"], 'unknown metric "goodputt"; did you mean "goodput"?'),
+        (
+            ["--metric", "goodput_over_time"],
+            "goodput_over_time cannot be compared: it is one value for each run, flow, time_s; ",
+        ),
+        (["--metric", "coexistence"], "coexistence cannot be compared: it is one value for each point; "),
+        (["--metric", "harm"], "a: harm needs runs in which each flow is alone"),
+        (["--metric", "rtt"], "a and b share no value of rtt to compare"),
+        (
+            ["--threshold", "goodput"],
+            '--threshold "goodput": write METRIC=AMOUNT, like goodput=2% or jain=0.01',
+        ),
+        (["--threshold", "goodput=-1%"], '--threshold "goodput=-1%": write METRIC=AMOUNT'),
+        (["--threshold", "goodput=much"], '--threshold "goodput=much": write METRIC=AMOUNT'),
+        (["--csv", "nowhere/x.csv"], "cannot write nowhere/x.csv: there is no folder nowhere; "),
+    ],
+)
+def test_a_question_without_an_answer_is_refused(
+    tussle_, tmp_path: Path, arguments: list[str], sentence: str
+):
+    for name in "ab":
+        dataset(tmp_path / name, base)
+    assert refused(tussle_("compare", "a", "b", *arguments)).startswith(sentence)
+
+
+def test_a_dataset_that_is_missing_or_damaged_is_refused(tussle_, tmp_path: Path):
+    dataset(tmp_path / "a", base)
+    dataset(tmp_path / "b", base)
+    assert refused(tussle_("compare", "a", "nowhere")).startswith("nowhere does not exist")
+    table = tmp_path / "b" / "flows.parquet"
+    whole = table.read_bytes()
+    table.write_bytes(whole[:1000])
+    assert refused(tussle_("compare", "a", "b")).startswith("b/flows.parquet is cut short or damaged")
+    table.write_bytes(whole.replace(b"reno", b"bbrr"))
+    assert refused(tussle_("compare", "a", "b")).startswith(
+        "b/flows.parquet is not the file that was written"
+    )
