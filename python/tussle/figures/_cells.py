@@ -62,7 +62,7 @@ def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
     if metric == SHARE:
         return _shares(cells)
     chosen = quantity(metric, tables)
-    found = medians(chosen, tables).join(cells.select("point"), on="point", how="semi")
+    found = medians(chosen, tables).join(cells.select("point"), on="point", how="semi").sort("point")
     if chosen.is_of_flows:
         found = found.sort("point", "flow").group_by("point", maintain_order=True).agg("value", "flow")
         found = found.with_columns(

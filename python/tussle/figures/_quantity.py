@@ -9,12 +9,22 @@ import polars as pl
 from polars import selectors
 
 from tussle.errors import TussleError, unknown
-from tussle.metrics import REGISTRY, Metric, Tables, select_runs, summarise
+from tussle.metrics import REGISTRY, Metric, Tables, summarise
 
-_MAIN = {"queue": "queue_mean_ms", "rtt": "rtt_p50_ms", "timeouts": "steady_timeouts"}
+_MAIN = {
+    "completion": "completion_s",
+    "max_min_share": "max_min_share",
+    "queue": "queue_mean_ms",
+    "queueing_delay": "queueing_delay_p50_ms",
+    "rtt": "rtt_p50_ms",
+    "standing_queue": "standing_queue_ms",
+}
 """The column that a metric's name stands for, where it is not the first."""
 _UNITS = {
     "_bit_per_s": ("Mbit/s", 1e-6),
+    "_bit_per_s2": ("Mbit/s²", 1e-6),
+    "_packets_per_rtt": ("packets/RTT", 1.0),
+    "_rtts": ("RTTs", 1.0),
     "_ms": ("ms", 1.0),
     "_s": ("s", 1.0),
     "_packets": ("packets", 1.0),
@@ -55,18 +65,14 @@ class Quantity:
 def quantity(name: str, tables: Tables) -> Quantity:
     """Find the quantity of this name, that of a metric or of a column of one.
 
-    Raises TussleError when there is none, with the nearest name.
+    Raises TussleError when there is none, with the nearest name, or when the tables lack what it needs.
     """
     known = {metric.name: metric for metric in REGISTRY.values() if metric.per in _PER}
     if name in known:
-        metric, columns = known[name], list(_columns(known[name], tables))
-        column = _MAIN.get(name, columns[0] if columns else name)
+        metric = known[name]
+        column = _MAIN.get(name) or next(_columns(metric, tables))
     else:
-        nothing = select_runs(tables, [])
-        owners = {column: each for each in known.values() for column in _columns(each, nothing)}
-        if name not in owners:
-            raise TussleError(unknown("metric", name, [*known, *owners]))
-        metric, column = owners[name], name
+        metric, column = _owner(name, known, tables), name
     suffix, (unit, scale) = next(
         ((end, known_unit) for end, known_unit in _UNITS.items() if column.endswith(end)), ("", ("", 1.0))
     )
@@ -106,6 +112,22 @@ def _known(chosen: Quantity, values: pl.DataFrame) -> pl.DataFrame:
     if found.is_empty():
         raise TussleError(f"this dataset does not tell the {chosen.words}: {chosen.column} is empty in it.")
     return found
+
+
+def _owner(column: str, known: dict[str, Metric], tables: Tables) -> Metric:
+    """Find the metric that has this column: most columns tell it by their name."""
+    seen = []
+    for metric in sorted(known.values(), key=lambda each: each.name not in column):
+        try:
+            columns = list(_columns(metric, tables))
+        except TussleError:
+            if metric.name in column:
+                raise
+            continue
+        if column in columns:
+            return metric
+        seen += columns
+    raise TussleError(unknown("metric", column, [*known, *seen]))
 
 
 def _columns(metric: Metric, tables: Tables) -> Iterator[str]:

@@ -80,7 +80,8 @@ def beyond(values: pl.DataFrame) -> pl.DataFrame:
     """Give the `algorithm` and `value` of each value beyond the whiskers."""
     whiskers = boxes(values).select("algorithm", "low", "high")
     inside = pl.col("value").is_between("low", "high")
-    return values.join(whiskers, on="algorithm").filter(~inside).select("algorithm", "value")
+    found = values.join(whiskers, on="algorithm").filter(~inside)
+    return found.select("algorithm", "value").sort("algorithm", "value")
 
 
 def _heading(part: pl.DataFrame) -> alt.TitleParams:

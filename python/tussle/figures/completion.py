@@ -10,22 +10,23 @@ from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import GUIDE, algorithm_colour, algorithm_shape
 from tussle.figures._series import inline
 from tussle.figures._style import Y_AXIS_PX, layered, sized
-from tussle.metrics import Tables
+from tussle.metrics import REGISTRY, Tables
 
 
 def draw(tables: Tables, view: View) -> Chart:
     """Draw a point for each flow and run that was completed, and a line through the medians."""
-    flows = tables.flows.join(tables.runs.select("run", "point"), on="run").sort("run", "flow")
+    runs = tables.runs.select("run", "point")
+    flows = tables.flows.select("run", "flow", "algorithm").join(runs, on="run").collect()
+    times = REGISTRY["completion"].compute(tables).join(flows, on=["run", "flow"]).sort("run", "flow")
     if view.point is not None:
-        flows = flows.filter(pl.col("point") == view.point)
-    complete = flows.filter(pl.col("completion_s").is_not_null())
-    shown = complete.select(
+        times = times.filter(pl.col("point") == view.point)
+    shown = times.drop_nulls("completion_s").select(
         "algorithm",
-        (pl.col("delivered_bytes") / 1e3).alias("size_kb"),
-        pl.col("completion_s").cast(pl.Float64).round_sig_figs(5),
-    ).collect()
+        (pl.col("size_bytes") / 1e3).alias("size_kb"),
+        pl.col("completion_s").round_sig_figs(5),
+    )
     if shown.is_empty():
-        raise TussleError('no flow of this dataset was completed; give flows a size, such as bytes = "1 MB".')
+        raise TussleError(f"no flow of point {view.point} was completed; choose another point.")
     names = shown["algorithm"].unique(maintain_order=True).to_list()
     legend = alt.Legend(title=None, orient="right", symbolSize=70) if len(names) > 1 else None
     colours = alt.Scale(domain=names, range=[algorithm_colour(name) for name in names])
@@ -48,7 +49,7 @@ def draw(tables: Tables, view: View) -> Chart:
         alt.Y("completion_s", type="quantitative", aggregate="median", title="completion time (s)"),
         colour,
     )
-    title = alt.TitleParams("Completion time against size", subtitle=_remark(flows))
+    title = alt.TitleParams("Completion time against size", subtitle=_remark(len(times) - len(shown)))
     parts = [*_link(tables, shown), medians, points]
     return sized(layered(*parts), view.width_px, 0.5).properties(title=title)
 
@@ -64,8 +65,7 @@ def _link(tables: Tables, shown: pl.DataFrame) -> list[alt.Chart]:
     return [line.encode(alt.X("guide_kb", type="quantitative"), alt.Y("guide_s", type="quantitative"))]
 
 
-def _remark(flows: pl.LazyFrame) -> str:
-    left = flows.filter(pl.col("completion_s").is_null()).collect().height
+def _remark(left: int) -> str:
     parts = ["lines: medians", "dashed: the link alone"]
     return "; ".join([*parts, f"{left} flows did not end within their runs"] if left else parts)
 

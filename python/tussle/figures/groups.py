@@ -13,7 +13,7 @@ from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import GUIDE, algorithm_colour
 from tussle.figures._series import inline
 from tussle.figures._style import layered
-from tussle.metrics import Tables
+from tussle.metrics import REGISTRY, Tables
 from tussle.metrics.coexistence import COEXIST, DEPENDS, THRESHOLD
 
 _SIZE_PX = 360
@@ -33,11 +33,19 @@ def draw(tables: Tables, view: View) -> Chart:
         raise TussleError(f"a graph of groups needs pairs of {_LEAST_NODES} algorithms or more.")
     graphs = [_graph(part) for part in cells.partition_by("slice", maintain_order=True)]
     chart = graphs[0] if len(graphs) == 1 else alt.concat(*graphs, columns=2)
+    groups = REGISTRY["groups"].compute(tables)
     remarks = [
+        _largest(groups),
         f"line: both have at least {THRESHOLD:.0%}, whoever starts first; dashed: it depends on the order",
         "hollow: two flows of it cannot share; around the circle: from the meekest to the greediest",
     ]
     return chart.properties(title=alt.TitleParams("Who can share with whom", subtitle=remarks))
+
+
+def _largest(groups: pl.DataFrame) -> str:
+    """Name the first group of those that are the largest, if any has more than one algorithm."""
+    first = groups.sort("size", descending=True, maintain_order=True).row(0, named=True)
+    return f"the largest group: {first['algorithms']}" if first["size"] > 1 else "no two can share"
 
 
 def _graph(cells: pl.DataFrame) -> alt.LayerChart:
@@ -114,6 +122,7 @@ def _edges(cells: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
         .unique(["pair"], keep="first", maintain_order=True)
         .join(places, left_on="first", right_on="algorithm")
         .join(places.rename({"x": "x2", "y": "y2"}), left_on="second", right_on="algorithm")
+        .sort("first", "second")
         .select("first", "second", "verdict", "x", "y", "x2", "y2")
     )
 

@@ -54,13 +54,17 @@ def _numbers_in_words(look: Shades, metric: str) -> str:
 def _matrix(cells: pl.DataFrame, look: Shades) -> alt.LayerChart:
     rows, columns = cells["first"].unique(maintain_order=True), cells["second"].unique(maintain_order=True)
     column = SHARE if look.ramp is SHARES else "value"
-    shown = cells.join(look.cells, on="point", how="left").select(
-        "first",
-        "second",
-        pl.col("value").round_sig_figs(4).alias(column),
-        pl.col("numbers").fill_null("none"),
-        pl.col("ink").fill_null(_INK),
-        "verdict",
+    shown = (
+        cells.join(look.cells, on="point", how="left")
+        .sort("point")
+        .select(
+            "first",
+            "second",
+            pl.col("value").round_sig_figs(4).alias(column),
+            pl.col("numbers").fill_null("none"),
+            pl.col("ink").fill_null(_INK),
+            "verdict",
+        )
     )
     widest = max(len(numbers) for numbers in shown["numbers"])
     width, height = max(_LEAST_CELL_PX, round(widest * _CHARACTER_PX) + 10), _LEAST_CELL_PX - 6

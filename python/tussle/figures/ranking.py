@@ -54,13 +54,12 @@ def _values(tables: Tables, chosen: Quantity) -> tuple[pl.DataFrame, str]:
     runs = tables.runs.select("run", "point")
     flows = tables.flows.join(runs, on="run").select("point", "flow", "algorithm").unique().collect()
     values = medians(chosen, tables).join(flows, on=["point", "flow"]).sort("point", "flow")
-    values = values.select("point", "algorithm", pl.col("value").round_sig_figs(5))
+    kept = "point", "algorithm", pl.col("value").round_sig_figs(5)
     mixed = pairs(tables).filter(pl.col("first") != pl.col("second"))
     if mixed.is_empty():
-        return values, "dots: flows; bars: medians"
-    return values.join(
-        mixed, on="point", how="semi"
-    ), "dots: against each other algorithm, first or second; bars: medians"
+        return values.select(kept), "dots: flows; bars: medians"
+    against = values.join(mixed, on="point", how="semi").sort("point", "flow").select(kept)
+    return against, "dots: against each other algorithm, first or second; bars: medians"
 
 
 FIGURE = Figure(

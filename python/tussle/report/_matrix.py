@@ -10,22 +10,28 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures import SHARE, Shades, shades
-from tussle.metrics import REGISTRY, Tables
+from tussle.metrics import Tables
 from tussle.metrics.coexistence import COEXIST, DEPENDS, DO_NOT
 from tussle.report import _answer
 from tussle.report._tables import number
 
 _QUANTITIES = (
     SHARE,
-    "harm",
+    "throughput_harm",
+    "delay_harm",
+    "loss_harm",
     "total",
     "jain",
+    "starvation",
+    "order_effect",
     "utilisation",
-    "queue_mean_ms",
-    "rtt_p50_ms",
+    "queue",
+    "queueing_delay_p95_ms",
+    "rtt",
     "rtt_p95_ms",
     "retransmitted",
     "timeouts",
+    "smoothness",
 )
 """What the matrix can show, first what it shows at first; what the dataset does not tell is left out."""
 _VERDICTS = {COEXIST: "they can share", DO_NOT: "they cannot share", DEPENDS: "it depends on the order"}
@@ -87,11 +93,10 @@ def quantities(tables: Tables, cells: pl.DataFrame) -> list[Shown]:
     """Give all that the matrices can show of these pairs."""
     found = []
     for name in _QUANTITIES:
-        if name == SHARE or name in REGISTRY or name.endswith("_ms"):
-            try:
-                found.append(_shown(name, shades(tables, cells, name)))
-            except TussleError:
-                continue
+        try:
+            found.append(_shown(name, shades(tables, cells, name)))
+        except TussleError:
+            continue
     return found
 
 
