@@ -330,13 +330,22 @@ def test_a_figure_without_a_choice_of_metrics_says_which_have_one():
         draw("window", PAIRS, View(metric="rtt"))
 
 
-def test_a_matrix_of_another_metric_holds_its_numbers():
-    """79 ms of both flows in every run, where flow 0 alone is known in one: that cell has no number."""
+def test_what_has_no_effect_on_a_figure_is_refused():
+    with pytest.raises(TussleError, match="“matrix” is not of a time; these are: overlay, phase, through"):
+        draw("matrix", PAIRS, View(between_s=(1, 2)))
+    with pytest.raises(TussleError, match="“window” is of one dataset; of two: overlay"):
+        draw("window", PAIRS, View(beside=Beside(PAIRS, "a", "b")))
+
+
+def test_a_matrix_of_another_metric_holds_its_numbers(tmp_path: Path):
+    """79 ms of both flows in every run, but that of the first flow is not known in one: it has no colour."""
     half = pl.when((pl.col("run") == 0) & (pl.col("flow") == 0)).then(None).otherwise(pl.col("rtt_p95_ms"))
     data = replace(PAIRS, flows=PAIRS.flows.with_columns(rtt_p95_ms=half))
     cells = tables_in(draw("matrix", data, View(metric="rtt_p95_ms")).to_dict())[0]
-    assert cells["numbers"].to_list() == ["none", "79 / 79", "79 / 79", "79 / 79"]
+    assert cells["numbers"].to_list() == ["- / 79", "79 / 79", "79 / 79", "79 / 79"]
     assert cells["value"].to_list() == [None, 79, 79, 79]
+    picture = save(draw("matrix", data, View(metric="rtt_p95_ms")), tmp_path / "matrix.svg").read_text()
+    assert picture.count('aria-roledescription="rect mark"') - picture.count('fill-opacity="0"') == 3
 
 
 def test_the_meekest_comes_last_in_the_ranking_and_its_own_kind_is_left_out():

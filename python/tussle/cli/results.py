@@ -108,17 +108,16 @@ def _seconds(option: str, written: str | None, default_s: float) -> float:
 
 
 def _beside(dataset: Dataset, folder: Path) -> Beside:
-    """Open the other dataset; the two are named by their engines, or by their folders where that is one."""
+    """Open the other dataset; the two are named by what differs: engines, their versions, or folders."""
     from tussle.dataset import Dataset
     from tussle.figures import Beside
 
     other = Dataset.open(folder)
-    engines = [_engine(each) for each in (dataset, other)]
+    both = [each.provenance.get("engine") or {} for each in (dataset, other)]
+    names = [str(engine.get("name")) for engine in both]
+    versions = [f"{engine.get('name')} {engine.get('version')}" for engine in both]
     folders = [each.folder.name for each in (dataset, other)]
-    first_name, name = engines if engines[0] != engines[1] else folders
+    first_name, name = next(
+        pair for pair in (names, versions, folders) if pair[0] != pair[1] or pair is folders
+    )
     return Beside(other, name, first_name)
-
-
-def _engine(dataset: Dataset) -> str:
-    about = dataset.provenance.get("engine") or {}
-    return str(about.get("name", dataset.folder.name))

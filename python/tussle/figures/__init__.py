@@ -69,9 +69,7 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
     if name not in REGISTRY:
         raise TussleError(f"there is no figure “{name}”{_nearest(name)}; there are: {', '.join(REGISTRY)}.")
     figure, view = REGISTRY[name], view or View()
-    if view.metric and not figure.metric:
-        choosing = ", ".join(each.name for each in REGISTRY.values() if each.metric)
-        raise TussleError(f"the figure “{name}” has no choice of metrics; these have: {choosing}.")
+    _refuse_what_has_no_effect(figure, view)
     for table in figure.needs:
         if not _is_sampled(tables, table):
             raise TussleError(
@@ -81,6 +79,20 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
     chart = figure.draw(tables, view)
     chart.config = CONFIG
     return chart
+
+
+def _refuse_what_has_no_effect(figure: Figure, view: View) -> None:
+    if view.metric and not figure.metric:
+        able = [each.name for each in REGISTRY.values() if each.metric]
+        raise TussleError(
+            f"the figure “{figure.name}” has no choice of metrics; these have: {', '.join(able)}."
+        )
+    if view.between_s and figure.of == "dataset":
+        able = [each.name for each in REGISTRY.values() if each.of != "dataset"]
+        raise TussleError(f"the figure “{figure.name}” is not of a time; these are: {', '.join(able)}.")
+    if view.beside and figure.of != "two datasets":
+        able = [each.name for each in REGISTRY.values() if each.of == "two datasets"]
+        raise TussleError(f"the figure “{figure.name}” is of one dataset; of two: {', '.join(able)}.")
 
 
 def is_drawable(name: str, tables: Tables) -> bool:

@@ -13,6 +13,8 @@ from tussle.metrics import REGISTRY, Tables, pairs, summarise
 
 SHARE = "share"
 """The quantity that matrices show if none is asked for: both goodputs in numbers, the share as the colour."""
+_UNKNOWN = "-"
+"""Beside the number of the other flow."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Shades:
     high: float
     """What the last one stands for."""
     cells: pl.DataFrame
-    """`point, value, numbers, fill, ink`; no row where it is not known."""
+    """`point, value, numbers, fill, ink`; no row where it is not known, no value where not of the first."""
     of_both: bool
     """Whether a cell holds a number for each flow; its colour is then that of the first."""
 
@@ -62,19 +64,29 @@ def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
     if metric == SHARE:
         return _shares(cells)
     chosen = quantity(metric, tables)
-    found = medians(chosen, tables).join(cells.select("point"), on="point", how="semi").sort("point")
+    found = medians(chosen, tables).join(cells.select("point"), on="point", how="semi")
     if chosen.is_of_flows:
-        found = found.sort("point", "flow").group_by("point", maintain_order=True).agg("value", "flow")
-        found = found.with_columns(
-            numbers=pl.col("value").map_elements(lambda both: " / ".join(map(in_cell, both)), pl.String),
-            value=pl.when(pl.col("flow").list.first() == 0).then(pl.col("value").list.first()),
-        ).drop_nulls("value")
+        found = _both_flows(found)
     else:
-        numbers = pl.col("value").map_elements(in_cell, pl.String)
-        found = found.with_columns(numbers=numbers)
-    low, high = _ends(found["value"])
-    look = Shades(chosen.words, chosen.unit, AMOUNTS, low, high, found, of_both=chosen.is_of_flows)
-    return _filled(look)
+        found = found.with_columns(numbers=pl.col("value").map_elements(in_cell, pl.String))
+    low, high = _ends(found["value"].drop_nulls())
+    return _filled(
+        Shades(chosen.words, chosen.unit, AMOUNTS, low, high, found.sort("point"), of_both=chosen.is_of_flows)
+    )
+
+
+def _both_flows(values: pl.DataFrame) -> pl.DataFrame:
+    """Give `point, value, numbers`: the numbers of both flows, and the value of the first."""
+    first, second = (
+        values.filter(pl.col("flow") == flow).select("point", pl.col("value").alias(name))
+        for flow, name in enumerate(("value", "other"))
+    )
+    both = first.join(second, on="point", how="full", coalesce=True)
+    words = pl.struct("value", "other").map_elements(
+        lambda pair: " / ".join(_UNKNOWN if each is None else in_cell(each) for each in pair.values()),
+        pl.String,
+    )
+    return both.select("point", "value", words.alias("numbers"))
 
 
 def _shares(cells: pl.DataFrame) -> Shades:
@@ -86,9 +98,10 @@ def _shares(cells: pl.DataFrame) -> Shades:
 
 
 def _filled(look: Shades) -> Shades:
-    extent = (look.high - look.low) or 1.0
-    fills = [mixed_colour(look.ramp, (value - look.low) / extent) for value in look.cells["value"]]
-    colours = pl.DataFrame({"fill": fills, "ink": [ink_on(fill) for fill in fills]}, schema_overrides=_TEXT)
+    parts = ((look.cells["value"] - look.low) / (look.high - look.low)).to_list()
+    fills = [None if part is None else mixed_colour(look.ramp, part) for part in parts]
+    inks = [None if fill is None else ink_on(fill) for fill in fills]
+    colours = pl.DataFrame({"fill": fills, "ink": inks}, schema_overrides=_TEXT)
     shown = pl.concat([look.cells.select("point", "value", "numbers"), colours], how="horizontal")
     return replace(look, cells=shown)
 
@@ -101,6 +114,8 @@ def _ends(values: pl.Series) -> tuple[float, float]:
     if values.is_empty():
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())  # pyright: ignore[reportArgumentType]
+    if low == high:
+        return (min(low, 0.0), max(high, 0.0)) if low else (0.0, 1.0)
     return (0.0 if 0 <= low < high / 2 else low), high
 
 

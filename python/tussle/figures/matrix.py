@@ -75,7 +75,8 @@ def _matrix(cells: pl.DataFrame, look: Shades) -> alt.LayerChart:
         ),
         y=alt.Y("first:N", **_side("first flow", rows)).axis(domain=False, ticks=False),
     )
-    known = base.transform_filter(f"isValid(datum.{column})")
+    # An empty cell of CSV may still be a text here, and would be drawn as zero.
+    known = base.transform_filter(f"isValid(datum.{column}) && datum.{column} !== ''")
     fills = known.mark_rect().encode(color=_colour(look, column, width * len(columns)))
     outlines = base.transform_filter(alt.datum.verdict == COEXIST).mark_rect(
         fillOpacity=0, stroke=_INK, strokeWidth=1.8

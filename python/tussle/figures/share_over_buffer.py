@@ -78,7 +78,9 @@ def _encoding(names: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
     """Give each pair the colour of its first flow, and dashes that tell it from the others."""
     labels, firsts = names["pair"].to_list(), names["first"].to_list()
     strokes = [list(dash) or [1, 0] for dash in dashes(firsts)]
-    legend = alt.Legend(orient="top", title=None) if len(labels) > 1 else None
+    legend = (
+        alt.Legend(orient="top", title=None, symbolType="stroke", symbolSize=400) if len(labels) > 1 else None
+    )
     colours = alt.Scale(domain=labels, range=[algorithm_colour(first) for first in firsts])
     return [
         alt.Color("pair", type="nominal", scale=colours, legend=legend),

@@ -35,7 +35,7 @@ _QUANTITIES = (
 )
 """What the matrix can show, first what it shows at first; what the dataset does not tell is left out."""
 _VERDICTS = {COEXIST: "they can share", DO_NOT: "they cannot share", DEPENDS: "it depends on the order"}
-_UNKNOWN = ("none", "", "", None)
+_UNKNOWN = ["none", None, None, None]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Pair:
 
     anchor: str
     point: int
-    shown: tuple
+    shown: list
     """`numbers, fill, ink, value` of the quantity that is shown at first."""
     verdict: str
     """Over both orders where both were run; empty where nothing was delivered."""
@@ -74,7 +74,7 @@ class Shown:
     ramp: Sequence[str]
     ends: tuple[str, str, str]
     """What the left end, the middle and the right end of the ramp stand for."""
-    cells: dict[int, tuple]
+    cells: dict[int, list]
     """By point: `numbers, fill, ink, value`."""
 
 
@@ -105,8 +105,9 @@ def _shown(name: str, look: Shades) -> Shown:
     if name != SHARE:
         low, high = (f"{number(end)} {look.unit}".strip() for end in (look.low, look.high))
         ends = (low, "of the first flow" if look.of_both else "", high)
-    rows = look.cells.select("point", "numbers", "fill", "ink", pl.col("value").round_sig_figs(6)).iter_rows()
-    return Shown(look.words, look.unit, look.of_both, look.ramp, ends, {row[0]: row[1:] for row in rows})
+    rows = look.cells.select("point", "numbers", "fill", "ink", pl.col("value").round_sig_figs(6))
+    cells = {point: cell for point, *cell in rows.iter_rows()}
+    return Shown(look.words, look.unit, look.of_both, look.ramp, ends, cells)
 
 
 def matrices(cells: pl.DataFrame, anchors: dict[int, str], first: Shown) -> list[Matrix]:
