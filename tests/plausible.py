@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from tussle.metrics import Tables
 from tussle.scenario import Scenario
 
 RATE_BIT_PER_S = 100_000_000
@@ -42,7 +43,7 @@ class PlausibleDataset:
     samples: pl.LazyFrame
     links: pl.LazyFrame
     events: pl.LazyFrame
-    solo: PlausibleDataset | None = None
+    solo: Tables | None = None
     scenario: Scenario = field(default_factory=_scenario)
     provenance: dict[str, Any] = field(
         default_factory=lambda: {

@@ -6,8 +6,10 @@ import polars as pl
 import pytest
 
 from measured import measured
-from plausible import by_hand, flow_row, matrix, run_row
+from plausible import PlausibleDataset, by_hand, flow_row, matrix, run_row
 from tussle import metrics
+from tussle.dataset.schema import FLOWS
+from tussle.errors import TussleError
 from tussle.metrics import REGISTRY, Metric, representative_runs, select_runs, summarise
 
 FILES = sorted(path.stem for path in Path(metrics.__path__[0]).glob("[a-z]*.py"))
@@ -92,3 +94,87 @@ def test_a_selection_holds_its_runs_in_every_table():
     chosen = select_runs(DATA, [3])
     for table in (chosen.runs, chosen.flows, chosen.samples, chosen.links):
         assert table.select(pl.col("run").unique()).collect()["run"].to_list() == [3]
+
+
+TIMES = ["start_s", "stop_s", "completion_s"]
+COUNTED = [
+    column.name
+    for column in FLOWS.columns
+    if column.dtype in (pl.UInt64, pl.Float64) and column.name not in TIMES
+]
+"""What engines count and measure of flows; any of it some engine may not tell."""
+
+
+def without(table: str, columns: list[str]) -> PlausibleDataset:
+    """The measured dataset with some columns of a table empty."""
+    frames = {name: getattr(measured(), name) for name in ("runs", "flows", "samples", "links", "events")}
+    emptied = [pl.lit(None, dtype=frames[table].collect_schema()[column]).alias(column) for column in columns]
+    return PlausibleDataset(**{**frames, table: frames[table].with_columns(emptied)}, solo=measured().solo)
+
+
+@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("flows", COUNTED),
+        ("samples", ["cwnd_packets", "ssthresh_packets", "srtt_ms", "rtt_ms", "in_flight_packets", "state"]),
+        ("samples", ["delivered_bytes"]),
+        (
+            "links",
+            [
+                "backlog_packets",
+                "backlog_bytes",
+                "mean_backlog_packets",
+                "max_backlog_packets",
+                "utilisation",
+            ],
+        ),
+        ("links", ["delivered_bytes"]),
+    ],
+)
+def test_what_is_not_told_changes_values_to_empty_ones_and_no_others(
+    metric: Metric, table: str, columns: list[str]
+):
+    """A metric says what is missing, or leaves cells or rows empty; the unknown counts as nothing."""
+    try:
+        found = metric.compute(without(table, columns))
+    except TussleError:
+        return
+    whole = metric.compute(measured())
+    assert found.columns == whole.columns
+    told = whole.join(found, on=metric.per, nulls_equal=True, suffix=" then")
+    for column in whole.drop(metric.per).columns:
+        then = told[f"{column} then"]
+        assert (then.is_null() | (then == told[column])).fill_null(value=False).all(), column
+
+
+@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
+def test_of_a_network_that_is_not_told_no_packet_has_a_delay(metric: Metric):
+    """Intervals over time are chosen by the sampling alone then; what is in ms or in round trips is empty."""
+    needs_the_network = {
+        "queue": ["queue_mean_ms", "queue_max_ms"],
+        "responsiveness": ["response_rtts"],
+        "standing_queue": ["standing_queue_ms"],
+    }
+    data = without("runs", ["link_rate_bit_per_s", "base_rtt_ms", "buffer_packets"])
+    if metric.name in ("burst_size", "loss_synchronisation"):
+        with pytest.raises(TussleError, match="needs the rate and the RTT of the bottleneck"):
+            metric.compute(data)
+    else:
+        table = metric.compute(data)
+        assert metric.name != "queueing_delay" or table.is_empty()
+        for column in needs_the_network.get(metric.name, ()):
+            assert table[column].null_count() == table.height, column
+
+
+@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
+def test_of_no_runs_nothing_is_told(metric: Metric):
+    """Either there are no rows, or a sentence says what is missing."""
+    nothing = select_runs(measured(), [])
+    try:
+        table = metric.compute(nothing)
+    except TussleError:
+        with pytest.raises(TussleError, match=f"^{metric.name} needs "):
+            metric.compute(nothing)
+    else:
+        assert table.is_empty()

@@ -115,7 +115,11 @@ RUNS = Table(
             "no limit, or no bottleneck",
         ),
     ),
-    MoreColumns(pl.String, "Value of an axis, as written; the column is named by its path in the scenario"),
+    MoreColumns(
+        pl.String,
+        "Value of an axis, as written; the column is named by its path in the scenario. Where the scenario "
+        "asks for solo runs, the last column is `solo`: the name of the flow that is alone",
+    ),
 )
 
 FLOWS = Table(

@@ -14,7 +14,7 @@ def steady_drops(tables: Tables, metric: str) -> pl.DataFrame:
     """`run, flow, time_s, link, packet, rtt_s`: one row a packet dropped, sorted by time.
 
     `rtt_s` is a round trip through a full buffer. Raises TussleError when packets were dropped, or may have
-    been, of which there are no events.
+    been, of which there are no events, and when the path is not told.
     """
     drops = _drops(tables)
     recorded = drops.group_by("run").agg(pl.len().alias("recorded"))
@@ -27,12 +27,18 @@ def steady_drops(tables: Tables, metric: str) -> pl.DataFrame:
             f"{metric} needs events, which this dataset has not; run the scenario again with "
             "--set record.events=on"
         )
+    untold = tables.runs.select(pl.col("link_rate_bit_per_s", "base_rtt_ms").null_count()).collect()
+    if untold.row(0) != (0, 0):
+        raise TussleError(
+            f"{metric} needs the rate and the RTT of the bottleneck, which some run of this dataset does not "
+            "tell; leave such runs out"
+        )
     buffer_s = pl.col("buffer_packets").fill_null(0) * PACKET_BITS / pl.col("link_rate_bit_per_s")
     runs = tables.runs.select(
         "run",
         "steady_from_s",
         "steady_to_s",
-        (pl.col("base_rtt_ms") / 1e3 + buffer_s).fill_null(0.0).alias("rtt_s"),
+        (pl.col("base_rtt_ms") / 1e3 + buffer_s).alias("rtt_s"),
     )
     return (
         drops.join(runs, on="run")
