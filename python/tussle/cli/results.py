@@ -117,7 +117,5 @@ def _beside(dataset: Dataset, folder: Path) -> Beside:
     names = [str(engine.get("name")) for engine in both]
     versions = [f"{engine.get('name')} {engine.get('version')}" for engine in both]
     folders = [each.folder.name for each in (dataset, other)]
-    first_name, name = next(
-        pair for pair in (names, versions, folders) if pair[0] != pair[1] or pair is folders
-    )
+    first_name, name = next((pair for pair in (names, versions) if pair[0] != pair[1]), folders)
     return Beside(other, name, first_name)

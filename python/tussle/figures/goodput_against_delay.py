@@ -30,7 +30,7 @@ def draw(tables: Tables, view: View) -> Chart:
     points = chart.mark_point(filled=True, size=48, opacity=0.8, strokeWidth=0).encode(
         alt.X("rtt_p95_ms", type="quantitative", title="95th percentile of the RTT (ms)").scale(zero=False),
         alt.Y("goodput_mbit_per_s", type="quantitative", title="goodput (Mbit/s)")
-        .scale(domainMin=0)
+        .scale(domainMin=0, nice=True)
         .axis(minExtent=Y_AXIS_PX),
         alt.Color("algorithm", type="nominal", scale=colours, legend=legend),
         alt.Shape("algorithm", type="nominal", scale=shapes, legend=legend),

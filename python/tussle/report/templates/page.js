@@ -2,7 +2,7 @@ const details = [...document.querySelectorAll(".detail")];
 const overviews = [...document.querySelectorAll(".overview")];
 
 /** Shows the point that the address names. */
-function show() {
+async function show() {
   const wanted = decodeURIComponent(location.hash.slice(1)) || settings.shown;
   const chosen = details.find((detail) => detail.id === wanted) || details.find((detail) => detail.id === settings.shown);
   for (const detail of details) detail.classList.toggle("shown", detail === chosen);
@@ -11,27 +11,21 @@ function show() {
     else link.removeAttribute("aria-current");
   }
   document.getElementById("heard").textContent = `Shown: ${chosen.querySelector("h2").textContent}`;
-  if (!chosen.dataset.drawn) draw(chosen);
+  if (!chosen.dataset.drawn) await draw(chosen);
 }
 
-const nearing = new IntersectionObserver(
-  (entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting && !target.dataset.drawn) draw(target);
-  },
-  { rootMargin: "400px" },
-);
-
-function watch() {
+/** Draws the figures of all points, one whenever there is nothing else to do. */
+async function drawOverviews() {
   for (const overview of overviews) {
-    nearing.unobserve(overview);
-    nearing.observe(overview);
+    await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 1000 }));
+    if (!overview.dataset.drawn) await draw(overview);
   }
 }
 
-function redraw() {
+async function redraw() {
   for (const each of [...details, ...overviews]) delete each.dataset.drawn;
-  show();
-  watch();
+  await show();
+  await drawOverviews();
 }
 
 /** Sorts a table by the heading that was pressed. */
@@ -67,5 +61,4 @@ document.addEventListener("click", sort);
 addEventListener("hashchange", show);
 addEventListener("resize", resized);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-show();
-watch();
+redraw();
