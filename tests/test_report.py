@@ -184,10 +184,11 @@ def test_the_page_may_load_nothing(page: Path):
 def test_the_charts_of_a_pair_unpack_to_its_figures(page: Path):
     packed = re.search(r'id="charts-1">([^<]+)<', page.read_text())
     assert packed
-    throughput, window, phase = json.loads(gzip.decompress(base64.b64decode(packed[1])))
-    assert throughput["description"] == "Goodput against time: reno and vegas"
-    assert len(window["vconcat"]) == 2
-    assert phase["description"] == "Phase of two flows: reno and vegas"
+    charts = json.loads(gzip.decompress(base64.b64decode(packed[1])))
+    assert list(charts) == ["throughput", "window", "phase"]
+    assert charts["throughput"]["description"] == "Goodput against time: reno and vegas"
+    assert len(charts["window"]["vconcat"]) == 2
+    assert charts["phase"]["description"] == "Phase of two flows: reno and vegas"
 
 
 def test_the_same_dataset_gives_the_same_page(page: Path, tmp_path: Path):

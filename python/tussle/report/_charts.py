@@ -28,10 +28,8 @@ class Charts:
     """The time series of a page."""
 
     names: list[str]
-    config: Spec
-    """The look they have in common, as Vega-Lite's configuration."""
     packed: dict[int, str]
-    """By point: a list of charts as JSON, packed."""
+    """By point: its charts by name, without the look that all have in common, as JSON, packed."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +49,16 @@ def captions(charts: Charts) -> list[tuple[str, str]]:
 
 def charts(tables: Tables) -> Charts:
     """Draw the time series of every point that can be drawn from the tables."""
-    sampled = [each.name for each in _figures("point") if is_drawable(each.name, tables)]
+    names = [each.name for each in _figures("point") if is_drawable(each.name, tables)]
     view = View(most_rows=min(_MOST_ROWS, max(_LEAST_ROWS, _ALL_ROWS // _points(tables))))
-    chosen = {point: select_runs(tables, [run]) for point, run in representative_runs(tables).iter_rows()}
-    drawn = {name: _drawn(name, chosen, view) for name in sampled}
-    names = [name for name in sampled if drawn[name]]
-    config: Spec = {}
+    drawn: set[str] = set()
     found = {}
-    for point in chosen if names else ():
-        specs = [drawn[name].get(point) for name in names]
-        for spec in filter(None, specs):
-            config = spec.pop("config")
-            spec["description"] = spec.pop("title")["text"]
+    for point, run in representative_runs(tables).iter_rows() if names else ():
+        one = select_runs(tables, [run])
+        specs = {name: spec for name in names if (spec := _spec(name, one, view))}
+        drawn |= specs.keys()
         found[point] = packed(_json(specs))
-    return Charts(names, config, found)
+    return Charts([name for name in names if name in drawn], found)
 
 
 def overviews(tables: Tables) -> list[Overview]:
@@ -78,15 +72,15 @@ def _figures(of: str) -> list[Figure]:
     return sorted(found, key=lambda each: _FIRST.index(each.name) if each.name in _FIRST else len(_FIRST))
 
 
-def _drawn(name: str, chosen: dict[int, Tables], view: View) -> dict[int, Spec]:
-    """Draw a figure of each point that it can show: some need two flows."""
-    found = {}
-    for point, run in chosen.items():
-        try:
-            found[point] = draw(name, run, view).to_dict(validate=False)
-        except TussleError:
-            continue
-    return found
+def _spec(name: str, run: Tables, view: View) -> Spec | None:
+    """Draw a figure of one point; some need two flows, and there is none of other points."""
+    try:
+        spec = draw(name, run, view).to_dict(validate=False)
+    except TussleError:
+        return None
+    spec.pop("config")
+    spec["description"] = spec.pop("title")["text"]
+    return spec
 
 
 def _overview(figure: Figure, tables: Tables) -> Overview | None:
@@ -100,7 +94,7 @@ def _overview(figure: Figure, tables: Tables) -> Overview | None:
     remarks = title.get("subtitle", "")
     remark = remarks if isinstance(remarks, str) else "; ".join(remarks)
     caption = f"{figure.shows} {remark[:1].upper()}{remark[1:]}." if remark else figure.shows
-    return Overview(figure.name, title["text"], caption, packed(_json([spec])))
+    return Overview(figure.name, title["text"], caption, packed(_json({figure.name: spec})))
 
 
 def _points(tables: Tables) -> int:

@@ -34,7 +34,9 @@ _QUANTITIES = (
     "smoothness",
 )
 """What the matrix can show, first what it shows at first; what the dataset does not tell is left out."""
-_VERDICTS = {COEXIST: "they can share", DO_NOT: "they cannot share", DEPENDS: "it depends on the order"}
+VERDICTS = {COEXIST: "that can share", DO_NOT: "that cannot", DEPENDS: "where the order decides"}
+"""Which pairs can be asked for, in the words of the page."""
+_SAID = {COEXIST: "they can share", DO_NOT: "they cannot share"}
 _UNKNOWN = ["none", None, None, None]
 
 
@@ -131,7 +133,7 @@ def _matrix(cells: pl.DataFrame, anchors: dict[int, str], shown: Shown) -> Matri
 def _pair(row: dict, anchors: dict[int, str], shown: Shown) -> Pair:
     cell = shown.cells.get(row["point"], _UNKNOWN)
     first, _, second = cell[0].partition(" / ")
-    verdict = _VERDICTS.get(row["verdict"], "nothing was delivered")
+    verdict = _SAID.get(row["verdict"], "nothing was delivered")
     return Pair(
         anchor=anchors[row["point"]],
         point=row["point"],

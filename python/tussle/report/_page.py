@@ -27,7 +27,7 @@ from tussle.metrics.coexistence import THRESHOLD
 from tussle.report import _answer
 from tussle.report._charts import Charts, captions, charts, overviews
 from tussle.report._downloads import files
-from tussle.report._matrix import Matrix, anchors_of_pairs, matrices, quantities
+from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.scenario import Scenario
 
@@ -98,7 +98,8 @@ def _render(dataset: Results) -> str:
         repeated=dataset.runs.select("repetition").max().collect().item() > 0,
         command=dataset.provenance["command"],
         captions=captions(drawn),
-        config=drawn.config or CONFIG,
+        config=CONFIG,
+        verdicts=VERDICTS,
         library=_library() if drawn.packed or overview else "",
         metrics=REGISTRY.values(),
         origin=[

@@ -50,7 +50,7 @@ async function draw(owner) {
   const charts = JSON.parse(await unpack(owner.dataset.charts));
   const actions = { export: true, source: false, compiled: false, editor: false };
   for (const place of owner.querySelectorAll(".chart")) {
-    const chart = charts[Number(place.dataset.place)];
+    const chart = charts[place.dataset.name];
     place.closest("figure").hidden = !chart;
     const options = { renderer: "svg", config: look(place.clientWidth), actions, downloadFileName: place.dataset.name };
     if (chart) await vegaEmbed(place, fit(chart, place.clientWidth), options);

@@ -55,7 +55,7 @@ function csvOfMatrix(table) {
 async function csvOfChart(figure) {
   const owner = figure.closest("[data-charts]");
   const charts = JSON.parse(await unpack(owner.dataset.charts));
-  const { datasets } = charts[Number(figure.querySelector(".chart").dataset.place)];
+  const { datasets } = charts[figure.querySelector(".chart").dataset.name];
   const series = Object.values(datasets).filter((text) => !/^(level|steady_from_s|guide)/.test(text));
   return series.join("\n");
 }
