@@ -180,6 +180,27 @@ def test_metrics_of_runs_and_the_given_ones_with_thresholds_are_compared(tussle_
     ]
 
 
+def test_what_only_one_of_them_tells_is_said(tussle_, tmp_path: Path):
+    """Flows that converge in one dataset and never in the other have no difference, but are not the same."""
+    dataset(tmp_path / "a", lambda seed: base(seed) if noise(seed) < 0.5 else 0.0)
+    dataset(tmp_path / "b", lambda _seed: 0.0)
+    answer = tussle_("compare", "a", "b", "--metric", "total", "--metric", "jain", "--metric", "rtt")
+    assert "tussle: not compared: values of jain_index (jain) that only a has, 1 of them\n" in answer.problems
+    assert "tussle: not compared: neither dataset tells rtt_p50_ms (rtt)\n" in answer.problems
+
+
+def test_flows_are_compared_with_the_flow_of_the_same_place(tussle_, tmp_path: Path):
+    flows = [{"algorithm": "reno", "name": "mine"}, {"algorithm": "cubic"}]
+    for name in "ab":
+        dataset(
+            tmp_path / name,
+            base,
+            flows=flows if name == "a" else [*flows[:1], {"algorithm": "bic", "name": "b"}],
+        )
+    lines = [line.split() for line in tussle_("compare", "a", "b").out.splitlines() if "Mbit/s" in line]
+    assert [line[3:6] for line in lines] == [["mine", "goodput,", "Mbit/s"], ["flow-1", "/", "b"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -126,6 +126,13 @@ def test_harm_finds_the_run_of_the_same_network_algorithm_and_repetition(dataset
     assert harm["throughput_harm"].to_list() == [0.0] * 32
 
 
+def test_checking_a_scenario_counts_them(tussle_, tmp_path: Path):
+    (tmp_path / "pairs.toml").write_text(scenario(solo="off").to_toml())
+    assert "alone" not in tussle_("scenario", "check", "pairs.toml").out
+    lines = tussle_("scenario", "check", "pairs.toml", "--set", "solo=on").out.splitlines()
+    assert (lines[0], lines[-1]) == ("pairs.toml is right: 32 runs", "  runs in which a flow is alone: 16")
+
+
 def test_solo_is_a_switch():
     with pytest.raises(Exception, match='solo: true; write "on", in quotes'):
         scenario(solo=True)

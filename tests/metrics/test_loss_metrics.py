@@ -66,6 +66,15 @@ def test_events_of_other_kinds_do_not_tell_of_drops():
         REGISTRY["burst_size"].compute(silent)
 
 
+def test_a_damaged_packet_is_lost_as_well():
+    data = dropped((10, 0), (11, 0))
+    events = data.events.collect().to_dicts()
+    events[1]["kind"] = "corrupt"
+    flows = [flow_row(0, 0, dropped_packets=2), flow_row(0, 1)]
+    damaged = by_hand(runs=data.runs.collect().to_dicts(), flows=flows, events=events)
+    assert REGISTRY["burst_size"].compute(damaged).row(0) == (0, 0, 1, 2.0, 2)
+
+
 def test_where_nothing_was_dropped_no_event_is_missed():
     assert REGISTRY["burst_size"].compute(dropped()).rows() == [(0, 0, 0, None, None), (0, 1, 0, None, None)]
     assert REGISTRY["loss_synchronisation"].compute(dropped()).rows() == [(0, 0, None)]

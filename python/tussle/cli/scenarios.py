@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tussle.cli.experiments import Settings, parse_settings
-from tussle.scenario import Scenario, ready_scenario
+from tussle.scenario import SOLO, Scenario, ready_scenario
 
 app = typer.Typer(help="Look at a scenario without running it.", no_args_is_help=True)
 
@@ -18,11 +18,14 @@ def check(
 ) -> None:
     """Say what is wrong with a scenario, or what it stands for."""
     scenario = Scenario.load(ready_scenario(file)).with_settings(parse_settings(settings))
-    typer.echo(f"{file} is right: {len(scenario.runs())} runs")
+    runs = scenario.runs()
+    typer.echo(f"{file} is right: {len(runs)} runs")
     for key, values in scenario.axes().items():
         typer.echo(f"  {key}: {', '.join(str(value) for value in values)}")
     if scenario.repetitions > 1:
         typer.echo(f"  repetitions of each: {scenario.repetitions}")
+    if alone := sum(SOLO in planned.axes for planned in runs):
+        typer.echo(f"  runs in which a flow is alone: {alone}")
 
 
 @app.command()

@@ -80,11 +80,13 @@ def compare(first: Dataset, second: Dataset, question: Question) -> Comparison:
     """
     metrics = [_comparable(name) for name in dict.fromkeys([*question.metrics, *question.thresholds])]
     matched = match(first, second)
-    rows = [row for metric in metrics for row in _rows(metric, matched, question.thresholds.get(metric.name))]
+    cells = [cell for metric in metrics for cell in _cells(metric, matched)]
+    rows = [_row(cell, question.thresholds.get(cell.metric.name)) for cell in cells if all(cell.told)]
     if not rows:
         names = ", ".join(metric.name for metric in metrics)
         raise TussleError(f"{first.folder} and {second.folder} share no value of {names} to compare")
-    return Comparison(pl.DataFrame(rows, schema=_SCHEMA), [*notes(first, second), *matched.notes])
+    beside = [*notes(first, second), *matched.notes, *_one_sided(cells, matched)]
+    return Comparison(pl.DataFrame(rows, schema=_SCHEMA), beside)
 
 
 def _comparable(name: str) -> Metric:
@@ -99,27 +101,50 @@ def _comparable(name: str) -> Metric:
     return metric
 
 
-def _rows(metric: Metric, matched: Matched, limit: Threshold | None) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Cell:
+    """A column of a metric at one point, for one flow, in both datasets."""
+
+    metric: Metric
+    column: str
+    point: str
+    flow: str | None
+    told: tuple[dict[int, float], ...]
+    """The values of each dataset by seed."""
+
+
+def _cells(metric: Metric, matched: Matched) -> Iterator[_Cell]:
     tables = [_values(metric, dataset) for dataset in (matched.first, matched.second)]
-    numbers = tables[0].select(
-        selectors.numeric() - selectors.by_name("run", "point", "flow", "seed", require_all=False)
-    )
+    identity = selectors.by_name("run", "point", "flow", "seed", require_all=False)
+    columns = tables[0].select(selectors.numeric() - identity).columns
     for label, points in matched.points.items():
         both = [table.filter(pl.col("point") == point) for table, point in zip(tables, points, strict=True)]
-        flows = [flow for flow in both[0]["flow"].unique().sort().to_list() if flow in both[1]["flow"]]
-        for flow in flows:
+        for flow in sorted({*both[0]["flow"]} & {*both[1]["flow"]}):
             of_flow = [table.filter(pl.col("flow") == flow) for table in both]
-            for column in numbers.columns:
-                found = _difference(column, of_flow)
-                if found is not None:
-                    verdict = _verdict(found, limit.amount(found.first) if limit else 0.0)
-                    named = {"point": label, "flow": _flow_name(metric, of_flow)}
-                    yield (
-                        named
-                        | {"metric": metric.name, "column": column}
-                        | _cells(found)
-                        | {"verdict": verdict}
-                    )
+            names = dict.fromkeys(table["name"][0] for table in of_flow)
+            flow_name = " / ".join(names) if "flow" in metric.per else None
+            for column in columns:
+                told = tuple(_by_seed(table, column) for table in of_flow)
+                yield _Cell(metric, column, label, flow_name, told)
+
+
+def _by_seed(table: pl.DataFrame, column: str) -> dict[int, float]:
+    told = table.select("seed", pl.col(column).cast(pl.Float64)).drop_nulls().sort("seed")
+    return dict(told.iter_rows())
+
+
+def _one_sided(cells: Sequence[_Cell], matched: Matched) -> Iterator[str]:
+    """Say which columns have values in one of the datasets only, where both have the point."""
+    folders = matched.first.folder, matched.second.folder
+    for metric, column in dict.fromkeys((cell.metric.name, cell.column) for cell in cells):
+        of_column = [cell for cell in cells if (cell.metric.name, cell.column) == (metric, column)]
+        if not any(any(cell.told) for cell in of_column):
+            yield f"not compared: neither dataset tells {column} ({metric})"
+        for side, folder in enumerate(folders):
+            alone = [cell for cell in of_column if cell.told[side] and not cell.told[1 - side]]
+            if alone:
+                what = f"values of {column} ({metric}) that only {folder} has"
+                yield f"not compared: {what}, {len(alone)} of them"
 
 
 def _values(metric: Metric, dataset: Dataset) -> pl.DataFrame:
@@ -134,26 +159,30 @@ def _values(metric: Metric, dataset: Dataset) -> pl.DataFrame:
     return table.join(dataset.flows.select("run", "flow", "name").collect(), on=["run", "flow"])
 
 
-def _flow_name(metric: Metric, tables: Sequence[pl.DataFrame]) -> str | None:
-    if "flow" not in metric.per:
-        return None
-    return " / ".join(dict.fromkeys(table["name"][0] for table in tables))
+def _row(cell: _Cell, limit: Threshold | None) -> dict[str, Any]:
+    found = _difference(*cell.told)
+    return {
+        "point": cell.point,
+        "flow": cell.flow,
+        "metric": cell.metric.name,
+        "column": cell.column,
+        "first": found.first,
+        "second": found.second,
+        "difference": found.difference,
+        "low": found.low,
+        "high": found.high,
+        "runs": found.runs,
+        "paired": found.is_paired,
+        "verdict": _verdict(found, limit.amount(found.first) if limit else 0.0),
+    }
 
 
-def _difference(column: str, tables: Sequence[pl.DataFrame]) -> Difference | None:
-    """Compare a column of two tables; `None` where one of them has no value."""
-    told = [table.filter(pl.col(column).is_not_null()) for table in tables]
-    if any(table.is_empty() for table in told):
-        return None
-    by_seed = (
-        told[0]
-        .select("seed", pl.col(column).cast(pl.Float64).alias("first"))
-        .join(told[1].select("seed", pl.col(column).cast(pl.Float64).alias("second")), on="seed")
-    )
-    if by_seed.is_empty():
-        return unpaired_difference(*(table[column].cast(pl.Float64).to_list() for table in told))
-    by_seed = by_seed.sort("seed")
-    return paired_difference(by_seed["first"].to_list(), by_seed["second"].to_list())
+def _difference(first: Mapping[int, float], second: Mapping[int, float]) -> Difference:
+    """Compare values by seed: in pairs, where both have some of the same seeds."""
+    common = [seed for seed in first if seed in second]
+    if common:
+        return paired_difference([first[seed] for seed in common], [second[seed] for seed in common])
+    return unpaired_difference([*first.values()], [*second.values()])
 
 
 def _verdict(found: Difference, most: float) -> str:
@@ -162,15 +191,3 @@ def _verdict(found: Difference, most: float) -> str:
     if found.low is None or found.high is None or found.low <= 0 <= found.high:
         return NOT_SHOWN
     return REAL
-
-
-def _cells(found: Difference) -> dict[str, Any]:
-    return {
-        "first": found.first,
-        "second": found.second,
-        "difference": found.difference,
-        "low": found.low,
-        "high": found.high,
-        "runs": found.runs,
-        "paired": found.is_paired,
-    }

@@ -9,6 +9,9 @@ from tussle.errors import TussleError
 from tussle.metrics._metric import Tables
 from tussle.metrics._steady import PACKET_BITS
 
+_KINDS = ("drop", "corrupt")
+"""The events of packets that do not arrive: a damaged one is as lost as one that was dropped."""
+
 
 def steady_drops(tables: Tables, metric: str) -> pl.DataFrame:
     """`run, flow, time_s, link, packet, rtt_s`: one row a packet dropped, sorted by time.
@@ -53,7 +56,7 @@ def _drops(tables: Tables) -> pl.LazyFrame:
     if "kind" not in tables.events.collect_schema():
         columns = {"flow": pl.UInt32, "time_s": pl.Float64, "link": pl.String, "packet": pl.UInt32}
         return pl.LazyFrame(schema={"run": tables.flows.collect_schema()["run"], **columns})
-    return tables.events.filter(pl.col("kind") == "drop", pl.col("flow").is_not_null())
+    return tables.events.filter(pl.col("kind").is_in(_KINDS), pl.col("flow").is_not_null())
 
 
 def loss_events(times_s: pl.Series, rtt_s: float) -> pl.Series:

@@ -56,7 +56,7 @@ METRIC = Metric(
     "steady interval: max of (w - w') / ((t - t') / RTT), where t' is the latest sample at least a round "
     "trip before t, and the sender is in the state open from one to the other. Where samples are further "
     "apart than a round trip, this is the mean growth between them.",
-    source="RFC 5166, section 2.2.1 (aggressiveness), of the window instead of the rate",
+    source="RFC 5166, section 2.2 (aggressiveness), of the window instead of the rate",
     better="neither",
     per=("run", "flow"),
     compute=compute,

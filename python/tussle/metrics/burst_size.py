@@ -34,9 +34,9 @@ def compute(tables: Tables) -> pl.DataFrame:
 METRIC = Metric(
     name="burst_size",
     unit="packets",
-    definition="Packets of the flow that the network dropped in one loss event of the steady interval: "
-    "mean and largest, and how many events there were. A loss event is a drop and all that follow within a "
-    "round trip through a full buffer.",
+    definition="Packets of the flow that the network dropped or damaged in one loss event of the steady "
+    "interval: mean and largest, and how many events there were. A loss event is a drop and all that "
+    "follow within a round trip through a full buffer.",
     source="RFC 5348, section 5.2 (loss events)",
     better="lower",
     per=("run", "flow"),

@@ -61,7 +61,7 @@ METRIC = Metric(
     "falls to its part of what it had: (flows before / flows now) · mean goodput in the four intervals "
     "before; one of two flows halves. To the end of the first interval of goodput_over_time in which it "
     "does; in round trips of the empty path as well.",
-    source="RFC 5166, section 2.2.1 (responsiveness: the time until the rate is halved), with a flow that "
+    source="RFC 5166, section 2.2 (responsiveness: the time until the rate is halved), with a flow that "
     "joins as the congestion",
     better="lower",
     per=("run", "flow"),

@@ -26,7 +26,7 @@ METRIC = Metric(
     unit="1",
     definition="Coefficient of variation of the flow's goodputs over the intervals of goodput_over_time that "
     "lie in the steady interval: standard deviation / mean. 0 is a constant rate.",
-    source="RFC 5166, section 2.2.2 (coefficient of variation)",
+    source="RFC 5166, section 2.2 (coefficient of variation)",
     better="lower",
     per=("run", "flow"),
     compute=compute,
