@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -242,6 +243,28 @@ def test_a_report_and_figures_are_made_from_a_dataset(tussle_, quick: Path, tmp_
     for suffix in ("png", "svg", "pdf", "html"):
         assert tussle_("plot", "quick", "window", "-o", f"x.{suffix}").out == f"figure: x.{suffix}\n"
         assert (tmp_path / f"x.{suffix}").stat().st_size > 0
+
+
+def test_a_part_of_the_time_is_drawn(tussle_, quick: Path, tmp_path: Path):
+    tussle_("run", quick, "-o", "quick", "--workers", 1)
+    plot = ("plot", "quick", "window", "--point", 0, "-o", "part.svg")
+    assert tussle_(*plot, "--from", "1 s", "--to", "2 s").status == 0
+    labels = re.findall(r">([\d.]+)</text>", (tmp_path / "part.svg").read_text())
+    assert {"1.0", "2.0"} <= set(labels)
+    assert not {"0.5", "2.5", "3.0"} & set(labels)
+    assert "has no unit" in refused(tussle_(*plot, "--from", "1"))
+    assert "the runs last 3 s" in refused(tussle_(*plot, "--from", "2 s", "--to", "1 s"))
+    assert "the runs last 3 s" in refused(tussle_(*plot, "--from", "4 s"))
+
+
+def test_two_datasets_are_laid_over_each_other(tussle_, quick: Path, tmp_path: Path):
+    for name, seed in (("one", 1), ("other", 2)):
+        tussle_("run", quick, "-o", name, "--workers", 1, "--seed", seed)
+    plot = ("plot", "one", "overlay", "-o", "both.svg")
+    assert tussle_(*plot, "--beside", "other").status == 0
+    assert "in colour: one; grey and dashed: other" in (tmp_path / "both.svg").read_text()
+    assert "--beside" in refused(tussle_(*plot))
+    assert refused(tussle_(*plot, "--beside", "nowhere")).startswith("nowhere does not exist")
 
 
 @pytest.mark.parametrize("command", [("report",), ("plot",)])

@@ -12,6 +12,7 @@ from typing import Any
 
 import typer.main
 
+import example_pictures
 import python_types
 import rust_types
 from tussle import _core, algorithm, units
@@ -26,6 +27,7 @@ from tussle.scenario.effects import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
+IMAGES = ROOT / "docs" / "images" / "reference"
 _ORIGIN = "<!-- Written by tools/reference.py from the code (`make docs`). Change it there. -->"
 
 Schema = dict[str, Any]
@@ -41,10 +43,11 @@ def pages() -> dict[str, str]:
 
 
 def stale() -> list[str]:
-    """Return the names of pages that are not what the code says, or that it says nothing of."""
+    """Return the names of pages that are not what the code says, of pictures missing, and of any too many."""
     present = {file.name: file.read_text("utf-8") for file in FOLDER.glob("*.md")}
     wanted = pages()
-    return sorted(name for name in present.keys() | wanted if present.get(name) != wanted.get(name))
+    changed = {name for name in present.keys() | wanted if present.get(name) != wanted.get(name)}
+    return sorted(changed | (example_pictures.names() ^ {file.name for file in IMAGES.glob("*")}))
 
 
 def _page(title: str, *blocks: str) -> str:
@@ -276,6 +279,7 @@ def _metrics() -> str:
             ("Better", metric.better),
         ]
         blocks += [f"## {metric.name}", metric.definition, _definitions([*facts, ("Source", metric.source)])]
+        blocks += _picture(f"metric-{metric.name}.png", f"The metric {metric.name} of pairs of algorithms")
     return _page("Metrics", "What is computed from a dataset, whatever engine wrote it.", *blocks)
 
 
@@ -283,9 +287,34 @@ def _figures() -> str:
     blocks = []
     for figure in FIGURES.values():
         tables = ", ".join(f"`{table}`" for table in ("runs", "flows", *figure.needs))
-        draw = f"```\ntussle plot DIR {figure.name} -o {figure.name}.svg\n```"
-        blocks += [f"## {figure.name}", figure.shows, draw, f"Reads the tables {tables}."]
-    return _page("Figures", "What `tussle plot` draws, as SVG, PNG, PDF or HTML.", *blocks)
+        other = " --beside OTHER" if figure.of == "two datasets" else ""
+        command = f"```\ntussle plot DIR {figure.name}{other} -o {figure.name}.svg\n```"
+        choice = (
+            f" `--metric` chooses what is shown, `{figure.metric}` if it is not given."
+            if figure.metric
+            else ""
+        )
+        picture = _picture(f"figure-{figure.name}.png", f"An example of the figure {figure.name}")
+        blocks += [
+            f"## {figure.name}",
+            figure.shows,
+            *picture,
+            command,
+            f"Reads the tables {tables}.{choice}",
+        ]
+    return _page(
+        "Figures",
+        "What `tussle plot` draws, as SVG, PNG, PDF or HTML; the pictures are of small simulations. "
+        "`--from` and `--to` show a part of a time series. An algorithm has one colour in every figure; "
+        "dashes and shapes tell lines and points apart on paper. "
+        "`--metric` takes the name of a [metric](metrics.md) of flows or runs, or of one of its columns, "
+        "such as `rtt_p95_ms`.",
+        *blocks,
+    )
+
+
+def _picture(name: str, alternative: str) -> list[str]:
+    return [f"![{alternative}](../images/reference/{name})"] if name in example_pictures.names() else []
 
 
 def _scenarios() -> str:
@@ -372,6 +401,7 @@ def main() -> None:
             file.unlink()
         for name, text in pages().items():
             (FOLDER / name).write_text(text, encoding="utf-8")
+        example_pictures.draw_into(IMAGES)
     elif names := stale():
         sys.exit(f"docs/reference is not current ({', '.join(names)}): run `make docs`")
 

@@ -12,14 +12,17 @@ import pytest
 from plausible import PlausibleDataset, matrix, sweep
 from tussle import figures
 from tussle.errors import TussleError
-from tussle.figures import REGISTRY, Figure, View, draw, save
+from tussle.figures import REGISTRY, Beside, Figure, View, algorithm_colour, draw, save
 from tussle.figures._series import thin
+from tussle.figures._spread import beyond, boxes
+from tussle.figures._words import dashes
 from tussle.metrics import REGISTRY as METRICS
 
 FILES = sorted(path.stem for path in Path(figures.__path__[0]).glob("[a-z]*.py"))
 THIRTEEN = ["htcp", "hybla", "illinois", "lp", "vegas", "reno", "bic", "westwood"]
 THIRTEEN += ["yeah", "cubic", "highspeed", "scalable", "veno"]
 PAIRS = matrix(["reno", "vegas"])
+UNIT = r"\((Mbit/s|packets|ms|s|BDP|kB|%)\)$|^share"
 
 
 def tables_in(spec: dict) -> list[pl.DataFrame]:
@@ -30,6 +33,50 @@ def without_series(data: PlausibleDataset) -> PlausibleDataset:
     """What sampling "off" leaves: rows at the ends of the steady interval and of the run."""
     kept = pl.col("time_s").is_in([20.0, 60.0])
     return replace(data, samples=data.samples.filter(kept), links=data.links.filter(kept))
+
+
+def shown_by(name: str) -> tuple[PlausibleDataset, View]:
+    """A dataset that the figure can show, and how to look at it."""
+    if name in VARIED:
+        return varied(VARIED[name]), View()
+    if name == "completion":
+        ended = pl.when(pl.col("flow") == 1).then(pl.col("delivered_bytes") / 1e6)
+        return replace(PAIRS, flows=PAIRS.flows.with_columns(completion_s=ended)), View()
+    if name == "groups":
+        return matrix(["reno", "cubic", "vegas"]), View()
+    if name == "overlay":
+        return PAIRS, View(point=1, beside=Beside(PAIRS, "kernel", "simulator"))
+    return PAIRS, View()
+
+
+VARIED = {"over_buffer": "path.queue.limit", "over_rtt": "path.rtt", "over_loss": "path.loss"}
+LOSSES = ["0 %", "0.01 %", "1 %"]
+
+
+def varied(key: str) -> PlausibleDataset:
+    """Two Reno flows, and Reno with Vegas, over three networks: 1, 2 and 3 times 100 packets and 20 ms."""
+    points = list(product(["reno", "vegas"], range(3)))
+    axes = [
+        {"flows.0.algorithm": "reno", "flows.1.algorithm": second, key: LOSSES[place]}
+        for second, place in points
+    ]
+    size = pl.col("run") % 3 + 1
+    changed = {"path.queue.limit": {"buffer_packets": size * 100}, "path.rtt": {"base_rtt_ms": size * 20.0}}
+    data = sweep(axes)
+    return replace(data, runs=data.runs.with_columns(**changed.get(key, {})))
+
+
+def quantitative_titles(spec: object) -> list[str]:
+    """The titles of all axes of quantities, however deep they stand."""
+    if isinstance(spec, list):
+        return [title for each in spec for title in quantitative_titles(each)]
+    if not isinstance(spec, dict):
+        return []
+    found = [title for each in spec.values() for title in quantitative_titles(each)]
+    title = spec.get("title")
+    if spec.get("type") == "quantitative" and title and spec.get("axis", {}) is not None:
+        found.append(title if isinstance(title, str) else " ".join(title))
+    return found
 
 
 def test_every_file_is_a_figure_of_the_same_name():
@@ -43,15 +90,48 @@ def test_a_figure_says_what_it_shows(figure: Figure):
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_the_same_tables_give_the_same_chart(name: str):
-    assert draw(name, PAIRS).to_json() == draw(name, PAIRS).to_json()
+    data, view = shown_by(name)
+    assert draw(name, data, view).to_json() == draw(name, data, view).to_json()
 
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_quantity_on_an_axis_has_its_unit(name: str):
-    text = draw(name, PAIRS).to_json()
-    titles = re.findall(r'"type": "quantitative"[^}]*?"title": "([^"]+)"', text)
-    titles += re.findall(r'"title": "([^"]+)",\s*"type": "quantitative"', text)
-    assert all(re.search(r"\((Mbit/s|packets|s|BDP)\)$|^share", title) for title in titles)
+    titles = quantitative_titles(draw(name, *shown_by(name)).to_dict())
+    assert titles or name in ("groups", "matrix")
+    unitless = [title for title in titles if not re.search(UNIT, title)]
+    assert unitless == (["Jain index"] if name.startswith("over_") else [])
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_figure_becomes_a_picture(name: str, tmp_path: Path):
+    picture = save(draw(name, *shown_by(name)), tmp_path / "figure.svg").read_text()
+    assert picture.count("<path") > 3
+    assert "NaN" not in picture
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_an_algorithm_has_its_colour_in_every_figure(name: str):
+    if name == "matrix":
+        return  # its colours are of shares
+    text = draw(name, *shown_by(name)).to_json()
+    assert algorithm_colour("reno") in text or name == "phase"
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_what_is_not_known_is_not_drawn_as_zero(name: str):
+    """Every count that another engine may not know, and the round-trip times of half of the flows."""
+    data, view = shown_by(name)
+    maybe = ["lost_packets", "dropped_packets", "timeouts", "steady_timeouts", "spurious_timeouts"]
+    rtts = [column for column in data.flows.collect_schema().names() if column.startswith("rtt_")]
+    flows = data.flows.with_columns(
+        *(pl.lit(None, pl.Int64).alias(column) for column in maybe),
+        *(pl.when(pl.col("flow") == 0).then(column).alias(column) for column in rtts),
+    )
+    chart = draw(name, replace(data, flows=flows), view)
+    if name == "goodput_against_delay":
+        (points,) = [table for table in tables_in(chart.to_dict()) if "rtt_p95_ms" in table.columns]
+        assert len(points) == 4
+        assert points["rtt_p95_ms"].min() == 79
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "html"])
@@ -180,6 +260,170 @@ def test_too_many_pairs_for_one_figure_of_shares_are_refused():
         draw("share_over_buffer", matrix(["reno", "cubic", "bic"]))
 
 
+def test_goodput_and_fairness_stand_over_what_varies():
+    """100 and 300 packets of 333.3 are 0.3 and 0.9 BDP; the medians are the metrics' own."""
+    data = varied("path.queue.limit")
+    tables = [each for each in tables_in(draw("over_buffer", data).to_dict()) if "x" in each.columns]
+    goodput, jain = tables if tables[0]["value"][0] > 1 else tables[::-1]
+    assert goodput.filter(pl.col("line") == "2 reno")["x"].to_list() == [0.3, 0.6, 0.9]
+    assert set(goodput["line"]) == {"2 reno", "reno and vegas"}
+    total = METRICS["total"].compute(data)["total_goodput_bit_per_s"] / 1e6
+    assert goodput["value"].to_list() == pytest.approx(total.to_list(), rel=1e-4)
+    assert jain["value"].to_list() == pytest.approx(
+        METRICS["jain"].compute(data)["jain_index"].to_list(), rel=1e-4
+    )
+
+
+def test_losses_are_percents_and_none_is_on_the_axis():
+    (table, *_) = [
+        each for each in tables_in(draw("over_loss", varied("path.loss")).to_dict()) if "x" in each.columns
+    ]
+    assert sorted(set(table["x"])) == [0, 0.01, 1]
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_what_does_not_vary_is_answered_with_its_key(name: str):
+    with pytest.raises(TussleError, match=rf"no two values .*{VARIED[name]}"):
+        draw(name, PAIRS)
+
+
+def test_a_box_has_the_quartiles_the_whiskers_and_what_is_beyond():
+    """Of 1, 2, 3, 4, 20: quartiles 2 and 4, so whiskers reach to values from -1 to 7, and 20 is beyond."""
+    values = pl.DataFrame({"algorithm": ["reno"] * 5, "value": [3.0, 1.0, 20.0, 2.0, 4.0]})
+    assert boxes(values).row(0, named=True) == {
+        "algorithm": "reno",
+        "q1": 2.0,
+        "q3": 4.0,
+        "median": 3.0,
+        "mean": 6.0,
+        "low": 1.0,
+        "high": 4.0,
+    }
+    assert beyond(values)["value"].to_list() == [20.0]
+
+
+@pytest.mark.parametrize("name", ["box", "cdf"])
+def test_too_few_values_for_a_distribution_are_refused(name: str):
+    with pytest.raises(TussleError, match=r"no algorithm has more than 1 .*--repetitions"):
+        draw(name, sweep([{"flows.0.algorithm": "reno"}]))
+
+
+def test_a_distribution_is_of_the_metric_that_is_asked_for():
+    shown = tables_in(draw("cdf", PAIRS, View(metric="rtt_p95_ms")).to_dict())[0]
+    assert set(shown["value"]) == {79.0}
+    assert len(shown) == 8
+
+
+def test_a_metric_that_does_not_exist_is_answered_with_the_nearest():
+    with pytest.raises(TussleError, match=r'unknown metric "godput"; did you mean "goodput"'):
+        draw("box", PAIRS, View(metric="godput"))
+
+
+def test_a_metric_that_the_dataset_does_not_tell_is_refused_by_its_column():
+    silent = PAIRS.flows.with_columns(rtt_p50_ms=pl.lit(None, pl.Float64))
+    with pytest.raises(TussleError, match=r"does not tell the RTT p50: rtt_p50_ms is empty"):
+        draw("matrix", replace(PAIRS, flows=silent), View(metric="rtt"))
+
+
+def test_a_figure_without_a_choice_of_metrics_says_which_have_one():
+    with pytest.raises(TussleError, match=r"“window” has no choice of metrics; these have: .*matrix"):
+        draw("window", PAIRS, View(metric="rtt"))
+
+
+def test_what_has_no_effect_on_a_figure_is_refused():
+    with pytest.raises(TussleError, match="“matrix” is not of a time; these are: overlay, phase, through"):
+        draw("matrix", PAIRS, View(between_s=(1, 2)))
+    with pytest.raises(TussleError, match="“window” is of one dataset; of two: overlay"):
+        draw("window", PAIRS, View(beside=Beside(PAIRS, "a", "b")))
+
+
+def test_a_matrix_of_another_metric_holds_its_numbers(tmp_path: Path):
+    """79 ms of both flows in every run, but that of the first flow is not known in one: it has no colour."""
+    half = pl.when((pl.col("run") == 0) & (pl.col("flow") == 0)).then(None).otherwise(pl.col("rtt_p95_ms"))
+    data = replace(PAIRS, flows=PAIRS.flows.with_columns(rtt_p95_ms=half))
+    cells = tables_in(draw("matrix", data, View(metric="rtt_p95_ms")).to_dict())[0]
+    assert cells["numbers"].to_list() == ["- / 79", "79 / 79", "79 / 79", "79 / 79"]
+    assert cells["value"].to_list() == [None, 79, 79, 79]
+    picture = save(draw("matrix", data, View(metric="rtt_p95_ms")), tmp_path / "matrix.svg").read_text()
+    assert picture.count('aria-roledescription="rect mark"') - picture.count('fill-opacity="0"') == 3
+
+
+def test_the_meekest_comes_last_in_the_ranking_and_its_own_kind_is_left_out():
+    shown = tables_in(draw("ranking", PAIRS).to_dict())[0]
+    assert shown["algorithm"].to_list() == ["reno", "vegas", "vegas", "reno"]
+    medians = dict(shown.group_by("algorithm").agg(pl.col("value").median()).iter_rows())
+    assert medians["vegas"] < 50 < medians["reno"]
+    order = draw("ranking", PAIRS).to_dict()["layer"][0]["encoding"]["y"]["sort"]
+    assert order == {"field": "value", "op": "median", "order": "descending"}
+
+
+def test_only_pairs_that_can_share_are_joined_in_the_graph():
+    data = matrix(["reno", "cubic", "vegas"])
+    verdicts = METRICS["coexistence"].compute(data).filter(pl.col("first") != pl.col("second"))
+    wanted = {
+        frozenset(pair)
+        for *pair, verdict in verdicts.select("first", "second", "verdict_both_orders").iter_rows()
+        if verdict != "do not"
+    }
+    edges = next(table for table in tables_in(draw("groups", data).to_dict()) if "x2" in table.columns)
+    assert {frozenset(pair) for pair in edges.select("first", "second").iter_rows()} == wanted
+    assert len(edges) == len(wanted)
+
+
+def test_a_flow_that_did_not_end_has_no_completion_time():
+    """The second flow of each of the four runs ends."""
+    data, view = shown_by("completion")
+    chart = draw("completion", data, view)
+    points = next(table for table in tables_in(chart.to_dict()) if "completion_s" in table.columns)
+    assert len(points) == 4
+    assert "4 flows did not end" in chart.to_json()
+    with pytest.raises(TussleError, match=r"no flow .* completed.*`bytes`"):
+        draw("completion", PAIRS)
+
+
+def test_a_phase_is_of_the_time_in_which_both_flows_run():
+    """The second starts at 10 s."""
+    shown = next(
+        table
+        for table in tables_in(draw("phase", PAIRS, View(point=1)).to_dict())
+        if "first_mbit_per_s" in table.columns
+    )
+    assert (shown["time_s"] > 10).all()
+    assert shown["time_s"].is_sorted()
+
+
+def test_a_phase_of_one_flow_is_refused():
+    with pytest.raises(TussleError, match="two flows each"):
+        draw("phase", sweep([{"flows.0.algorithm": "reno"}]))
+
+
+def test_an_overlay_holds_the_series_of_both_datasets():
+    other = matrix(["reno", "vegas"])
+    slower = replace(other, samples=other.samples.with_columns(pl.col("cwnd_packets") // 2))
+    tables = tables_in(
+        draw("overlay", PAIRS, View(point=1, beside=Beside(slower, "kernel", "sim"))).to_dict()
+    )
+    first, second = [table for table in tables if "cwnd_packets" in table.columns][:2]
+    assert (second["cwnd_packets"] == first["cwnd_packets"] // 2).all()
+
+
+def test_an_overlay_without_the_other_dataset_says_how_to_name_it():
+    with pytest.raises(TussleError, match="--beside"):
+        draw("overlay", PAIRS)
+
+
+def test_an_overlay_of_different_runs_is_refused():
+    other = Beside(matrix(["cubic", "bic"]), "kernel", "sim")
+    with pytest.raises(TussleError, match="reno and vegas in sim, cubic and bic in kernel"):
+        draw("overlay", PAIRS, View(point=1, beside=other))
+
+
+def test_flows_are_told_apart_without_colours():
+    strokes = dashes(["reno", "vegas", "reno", "cubic", "reno"])
+    assert len(set(strokes[:4])) == 4
+    assert len({strokes[0], strokes[2], strokes[4]}) == 3
+
+
 def test_thinned_series_keep_their_ends_and_extremes():
     peaks = [1000 if i == 4321 else -5 if i == 777 else i % 7 for i in range(10_000)]
     kept = thin(pl.DataFrame({"time_s": range(10_000), "value": peaks}), "value", 300)
@@ -208,6 +452,6 @@ def test_a_window_is_shown_from_the_start_of_its_flow():
     windows = next(
         table
         for table in tables_in(draw("window", before, View(point=1)).to_dict())
-        if "window" in table.columns
+        if "window_packets" in table.columns
     )
     assert windows.filter(pl.col("series") == "vegas (second)")["time_s"].min() == 10.0

@@ -1,9 +1,18 @@
 """`tussle report` and `tussle plot`: pages and figures of a dataset."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from tussle import units
+from tussle.errors import TussleError
+
+if TYPE_CHECKING:
+    from tussle.dataset import Dataset
+    from tussle.figures import Beside
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="What `tussle run` or `tussle matrix` wrote.")]
 
@@ -39,10 +48,74 @@ def plot(  # noqa: PLR0913 (typer makes an option of each parameter)
     point: Annotated[
         int | None, typer.Option(min=0, help="One point of the scenario.", show_default="all, side by side")
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What is shown, for figures that have a choice: a metric, or a column of one.",
+            show_default="the figure's",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="TIME", help='Where a time series begins, such as "10 s".', show_default="0 s"
+        ),
+    ] = None,
+    end: Annotated[
+        str | None,
+        typer.Option("--to", metavar="TIME", help="Where it ends.", show_default="the end of the run"),
+    ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The other dataset of an overlay.", show_default="none"),
+    ] = None,
 ) -> None:
     """Draw a figure of a dataset into a file."""
     from tussle.dataset import Dataset
     from tussle.figures import View, draw, save
 
-    chart = draw(figure, Dataset.open(folder), View(point=point))
-    typer.echo(f"figure: {save(chart, output or Path(f'{figure}.svg'))}")
+    dataset = Dataset.open(folder)
+    view = View(
+        point=point,
+        metric=metric,
+        between_s=_between_s(dataset, start, end),
+        beside=_beside(dataset, beside) if beside else None,
+    )
+    typer.echo(f"figure: {save(draw(figure, dataset, view), output or Path(f'{figure}.svg'))}")
+
+
+def _between_s(dataset: Dataset, start: str | None, end: str | None) -> tuple[float, float] | None:
+    if start is None and end is None:
+        return None
+    longest_s = dataset.runs.select("duration_s").max().collect().item()
+    begin_s, end_s = _seconds("--from", start, 0.0), _seconds("--to", end, longest_s)
+    if not begin_s < min(end_s, longest_s):
+        raise TussleError(
+            f"from {begin_s:g} s to {end_s:g} s there is nothing to draw: the runs last {longest_s:g} s, and "
+            "--from comes before --to"
+        )
+    return begin_s, min(end_s, longest_s)
+
+
+def _seconds(option: str, written: str | None, default_s: float) -> float:
+    if written is None:
+        return default_s
+    try:
+        return units.time(written) / 1e9
+    except units.UnitError as error:
+        raise TussleError(f"{option}: {error}") from error
+
+
+def _beside(dataset: Dataset, folder: Path) -> Beside:
+    """Open the other dataset; the two are named by what differs: engines, their versions, or folders."""
+    from tussle.dataset import Dataset
+    from tussle.figures import Beside
+
+    other = Dataset.open(folder)
+    both = [each.provenance.get("engine") or {} for each in (dataset, other)]
+    names = [str(engine.get("name")) for engine in both]
+    versions = [f"{engine.get('name')} {engine.get('version')}" for engine in both]
+    folders = [each.folder.name for each in (dataset, other)]
+    first_name, name = next((pair for pair in (names, versions) if pair[0] != pair[1]), folders)
+    return Beside(other, name, first_name)

@@ -12,19 +12,23 @@ from importlib import import_module
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._cells import SHARE, Shades, cell_table, in_cell, shades
+from tussle.figures._figure import Beside, Chart, Figure, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import save
 from tussle.figures._style import CONFIG
 from tussle.figures._words import flows_in_words, network_in_words, other_axes_in_words, rate_in_words
-from tussle.figures.matrix import cell_table, in_cell
 from tussle.metrics import Tables
 
 __all__ = [
+    "CONFIG",
     "REGISTRY",
+    "SHARE",
     "SHARES",
+    "Beside",
     "Chart",
     "Figure",
+    "Shades",
     "View",
     "algorithm_colour",
     "cell_table",
@@ -37,6 +41,7 @@ __all__ = [
     "other_axes_in_words",
     "rate_in_words",
     "save",
+    "shades",
     "share_colour",
 ]
 
@@ -63,16 +68,31 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
     """
     if name not in REGISTRY:
         raise TussleError(f"there is no figure “{name}”{_nearest(name)}; there are: {', '.join(REGISTRY)}.")
-    figure = REGISTRY[name]
+    figure, view = REGISTRY[name], view or View()
+    _refuse_what_has_no_effect(figure, view)
     for table in figure.needs:
         if not _is_sampled(tables, table):
             raise TussleError(
                 f"this dataset has no {table}, which the figure “{name}” shows; "
                 'run again with --set record.samples="100 ms".'
             )
-    chart = figure.draw(tables, view or View())
+    chart = figure.draw(tables, view)
     chart.config = CONFIG
     return chart
+
+
+def _refuse_what_has_no_effect(figure: Figure, view: View) -> None:
+    if view.metric and not figure.metric:
+        able = [each.name for each in REGISTRY.values() if each.metric]
+        raise TussleError(
+            f"the figure “{figure.name}” has no choice of metrics; these have: {', '.join(able)}."
+        )
+    if view.between_s and figure.of == "dataset":
+        able = [each.name for each in REGISTRY.values() if each.of != "dataset"]
+        raise TussleError(f"the figure “{figure.name}” is not of a time; these are: {', '.join(able)}.")
+    if view.beside and figure.of != "two datasets":
+        able = [each.name for each in REGISTRY.values() if each.of == "two datasets"]
+        raise TussleError(f"the figure “{figure.name}” is of one dataset; of two: {', '.join(able)}.")
 
 
 def is_drawable(name: str, tables: Tables) -> bool:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import altair as alt
 
 from tussle.metrics import Tables
 
 Chart = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A second dataset, for figures that compare two, and what each is called."""
+
+    tables: Tables
+    name: str
+    first_name: str
+    """What the dataset that is drawn is called, beside this one."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +35,10 @@ class View:
     """Rows that a series may have; longer ones are thinned so that their extremes stay."""
     between_s: tuple[float, float] | None = None
     """What of the time to draw; `None`: the whole run."""
+    metric: str | None = None
+    """The quantity to show, for figures that have a choice; `None`: the figure's own."""
+    beside: Beside | None = None
+    """The other dataset, for figures that compare two."""
 
 
 @dataclass(frozen=True)
@@ -38,3 +53,7 @@ class Figure:
     """The tables that it reads beside `runs` and `flows`."""
     draw: Callable[[Tables, View], Chart]
     """Gives the chart; raises TussleError when the tables are none that it can show."""
+    of: Literal["point", "dataset", "two datasets"] = "dataset"
+    """What one chart shows; time series are of a point."""
+    metric: str | None = None
+    """The quantity that it shows if none is asked for; `None`: it has no choice of quantities."""

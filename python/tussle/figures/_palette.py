@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from colorsys import hls_to_rgb
 from hashlib import sha256
 
@@ -44,6 +45,28 @@ SHARES = (
 )
 """Share of the first flow from 0 to 1 in even steps: orange below the fair half, blue above it."""
 
+AMOUNTS = (
+    "#f4f4ef",
+    "#d3e3d8",
+    "#a9cfc3",
+    "#7bb8b3",
+    "#4f9ea6",
+    "#2e8097",
+    "#205f82",
+)
+"""Any other quantity from its least to its greatest value: the darker, the more."""
+
+_SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
+)
+
 GUIDE = "#808080"
 """Guide lines and their labels: readable on white and on near black."""
 
@@ -58,13 +81,25 @@ def algorithm_colour(name: str) -> str:
     return _at_middle_luminance(hue)
 
 
+def algorithm_shape(name: str) -> str:
+    """Give the shape of an algorithm's points, for prints without colours; several algorithms have one."""
+    known = list(_ALGORITHMS)
+    place = known.index(name) if name in known else sha256(name.encode()).digest()[2]
+    return _SHAPES[place % len(_SHAPES)]
+
+
 def share_colour(share: float) -> str:
     """Give the colour of a share of 0 to 1, between the two nearest of `SHARES`."""
-    place = min(max(share, 0.0), 1.0) * (len(SHARES) - 1)
-    below = min(int(place), len(SHARES) - 2)
-    part = place - below
-    mixed = zip(_channels(SHARES[below]), _channels(SHARES[below + 1]), strict=True)
-    return _hexadecimal([low + (high - low) * part for low, high in mixed])
+    return mixed_colour(SHARES, share)
+
+
+def mixed_colour(ramp: Sequence[str], part: float) -> str:
+    """Give the colour at a part of 0 to 1 of a ramp, between the two nearest of its colours."""
+    place = min(max(part, 0.0), 1.0) * (len(ramp) - 1)
+    below = min(int(place), len(ramp) - 2)
+    beyond = place - below
+    mixed = zip(_channels(ramp[below]), _channels(ramp[below + 1]), strict=True)
+    return _hexadecimal([low + (high - low) * beyond for low, high in mixed])
 
 
 def ink_on(colour: str) -> str:

@@ -44,8 +44,9 @@ def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
         )
     if len(chosen) == 1:
         run = select_runs(tables, [chosen[0][1]])
-        remarks = filter(None, [other_axes_in_words(run), network_in_words(run), panels.remark])
-        title = alt.TitleParams(f"{panels.title}: {flows_in_words(run)}", subtitle="; ".join(remarks))
+        network = "; ".join(filter(None, [other_axes_in_words(run), network_in_words(run)]))
+        remarks = [line for line in (network, panels.remark) if line]
+        title = alt.TitleParams(f"{panels.title}: {flows_in_words(run)}", subtitle=remarks)
         return _titled(panels.draw(run, view), title)
     small = replace(view, width_px=min(view.width_px, _SMALL_PX), most_rows=min(view.most_rows, _SMALL_ROWS))
     drawn = [_small_panel(select_runs(tables, [run]), small, panels) for _, run in chosen]

@@ -14,8 +14,8 @@ def inline(table: pl.DataFrame) -> alt.InlineData:
 def thin(table: pl.DataFrame, value: str, most_rows: int) -> pl.DataFrame:
     """Keep at most about `most_rows` rows of a series sorted by time, such that its extremes stay.
 
-    The rows are cut into equal groups, of which the ends and the rows with the smallest and the largest
-    `value` stay.
+    The rows are cut into equal groups, of which the first and those with the smallest and the largest
+    `value` stay, and the last row of all.
     """
     if len(table) <= most_rows:
         return table

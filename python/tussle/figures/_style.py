@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -12,7 +14,9 @@ from tussle.figures._words import Line
 from tussle.metrics import Tables
 
 _MOST_IN_LEGEND = 8
-_LEGEND = alt.Legend(orient="top", title=None)
+# Plain values and no objects of Altair, here and where charts are drawn by the hundred: it copies these
+# many times.
+_LEGEND = {"orient": "top", "title": None}
 
 Y_AXIS_PX = 40
 """Room for the labels of vertical axes, so that charts above each other line up."""
@@ -49,12 +53,12 @@ def shown_interval(tables: Tables, view: View) -> tuple[float, float]:
 def time_axis(interval_s: tuple[float, float]) -> alt.X:
     """Give a time axis of this interval."""
     return alt.X(
-        "time_s", type="quantitative", title="time (s)", axis=alt.Axis(tickCount=10), scale=_time(interval_s)
+        "time_s", type="quantitative", title="time (s)", axis={"tickCount": 10}, scale=_time(interval_s)
     )
 
 
-def _time(interval_s: tuple[float, float]) -> alt.Scale:
-    return alt.Scale(domain=list(interval_s), nice=False, zero=False)
+def _time(interval_s: tuple[float, float]) -> dict[str, Any]:
+    return {"domain": list(interval_s), "nice": False, "zero": False}
 
 
 def flow_columns(look: list[Line]) -> list[pl.Expr]:
@@ -65,17 +69,20 @@ def flow_columns(look: list[Line]) -> list[pl.Expr]:
     return named
 
 
-def flow_encoding(look: list[Line]) -> list[alt.Color | alt.StrokeDash | alt.Detail]:
+def flow_encoding(look: list[Line]) -> list[alt.Color | alt.ColorValue | alt.StrokeDash | alt.Detail]:
     """Tell the flows apart: each by colour and dashes, or, in a crowd, the algorithms by their colour."""
     if is_crowd(len(look)):
         colours = {line.algorithm: line.colour for line in look}
         return [_colour("algorithm", colours), alt.Detail("series", type="nominal")]
     legend = _LEGEND if len(look) > 1 else None
-    dashes = alt.Scale(
-        domain=[line.label for line in look], range=[list(line.dash) or [1, 0] for line in look]
-    )
-    colour = _colour("series", {line.label: line.colour for line in look})
-    return [colour.legend(legend), alt.StrokeDash("series", type="nominal", scale=dashes, legend=legend)]
+    dashes = {
+        "domain": [line.label for line in look],
+        "range": [list(line.dash) or [1, 0] for line in look],
+    }
+    strokes = alt.StrokeDash("series", type="nominal", scale=dashes, legend=legend)
+    if len(look) == 1:
+        return [alt.ColorValue(look[0].colour), strokes]
+    return [_colour("series", {line.label: line.colour for line in look}), strokes]
 
 
 def is_crowd(flows: int) -> bool:
@@ -88,11 +95,11 @@ def _named(names: dict[int, str]) -> pl.Expr:
 
 
 def _colour(column: str, colours: dict[str, str]) -> alt.Color:
-    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    scale = {"domain": list(colours), "range": list(colours.values())}
     return alt.Color(column, type="nominal", scale=scale, legend=_LEGEND)
 
 
-def levels(heights: dict[str, float]) -> alt.LayerChart:
+def levels(heights: dict[str, float]) -> list[alt.Chart]:
     """Draw guide lines across the figure at these heights, each named beyond its right end.
 
     The first is named below its line and the others above, so that names of close lines do not meet.
@@ -108,12 +115,22 @@ def levels(heights: dict[str, float]) -> alt.LayerChart:
                 level, alt.XValue("width"), alt.Text("label", type="nominal")
             )
         )
-    return layered(*parts)
+    return parts
 
 
-def layered(*parts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
+def layered(*parts: alt.Chart) -> alt.LayerChart:
     """Draw charts over each other, the first at the bottom."""
-    return alt.LayerChart(layer=list(parts))
+    # Altair's constructors copy what they are given, several times and at each level; assignments do not.
+    chart = alt.LayerChart()
+    chart.layer = list(parts)
+    return chart
+
+
+def stacked(*parts: alt.LayerChart) -> alt.VConcatChart:
+    """Draw charts above each other."""
+    chart = alt.VConcatChart(spacing=14)
+    chart.vconcat = list(parts)
+    return chart
 
 
 def sized(chart: alt.LayerChart, width_px: int, aspect: float) -> alt.LayerChart:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tussle.figures._palette import algorithm_colour
 from tussle.metrics import Tables, axis_columns
 
 _PAIR = 2
-
-
 _DASHES = ((), (6, 3), (2, 2), (8, 3, 2, 3))
 
 
@@ -32,13 +31,29 @@ class Line:
 def lines(tables: Tables) -> list[Line]:
     """Say how to draw each flow of a run, in the order of the flows."""
     flows = tables.flows.select("flow", "name", "algorithm").sort("flow").collect().rows()
-    drawn: Counter[str] = Counter()
     found = []
-    for place, (flow, name, algorithm) in enumerate(flows):
-        dash = _DASHES[drawn[algorithm] % len(_DASHES)]
-        drawn[algorithm] += 1
+    for place, dash in enumerate(dashes([algorithm for *_, algorithm in flows])):
+        flow, name, algorithm = flows[place]
         role = ("first", "second")[place] if len(flows) == _PAIR else name
         found.append(Line(flow, algorithm, f"{algorithm} ({role})" if len(flows) > 1 else algorithm, dash))
+    return found
+
+
+def dashes(algorithms: Sequence[str]) -> list[tuple[int, ...]]:
+    """Choose the dashes of lines by their algorithms, so that prints without colours tell them apart.
+
+    Lines of one algorithm differ as long as there are other dashes; then those of all lines do.
+    """
+    used: Counter[tuple[str, int]] = Counter()
+    found = []
+    for algorithm in algorithms:
+        crowding = [
+            (used[algorithm, place], sum(used[each, place] for each in set(algorithms)), place)
+            for place in range(len(_DASHES))
+        ]
+        chosen = min(crowding)[-1]
+        used[algorithm, chosen] += 1
+        found.append(_DASHES[chosen])
     return found
 
 

@@ -1,4 +1,4 @@
-"""Every pair of algorithms: who gets how much."""
+"""Every pair of algorithms: who gets how much, or any other quantity of theirs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import altair as alt
 import polars as pl
 
 from tussle.errors import TussleError
+from tussle.figures._cells import SHARE, Shades, cell_table, shades
 from tussle.figures._figure import Chart, Figure, View
-from tussle.figures._palette import SHARES, ink_on, share_colour
+from tussle.figures._palette import SHARES
 from tussle.figures._series import inline
 from tussle.figures._style import layered
 from tussle.figures._words import network_in_words
-from tussle.metrics import REGISTRY, Tables, pairs, summarise
+from tussle.metrics import Tables
 from tussle.metrics.coexistence import COEXIST, THRESHOLD
 
 _LEAST_CELL_PX = 46
@@ -30,69 +31,43 @@ def draw(tables: Tables, view: View) -> Chart:
         cells = cells.filter(pl.col("point") == view.point)
     if cells.is_empty():
         raise TussleError("this dataset is no comparison of pairs: a matrix needs runs of two flows each.")
-    matrices = [_matrix(part) for part in cells.partition_by("slice", maintain_order=True)]
-    chart = matrices[0] if len(matrices) == 1 else alt.concat(*matrices, columns=2)
+    metric = view.metric or SHARE
+    look = shades(tables, cells, metric)
+    found = [_matrix(part, look) for part in cells.partition_by("slice", maintain_order=True)]
+    chart = found[0] if len(found) == 1 else alt.concat(*found, columns=2)
     remarks = [
         network_in_words(tables),
-        "goodput of the first / of the second flow in Mbit/s",
+        _numbers_in_words(look, metric),
         f"outlined: they can share (each has at least {THRESHOLD:.0%})",
     ]
-    return chart.properties(title=alt.TitleParams("Who can share with whom", subtitle=remarks))
+    title = "Who can share with whom" if metric == SHARE else f"Every pair: {look.words}"
+    return chart.properties(title=alt.TitleParams(title, subtitle=remarks))
 
 
-def cell_table(tables: Tables) -> pl.DataFrame:
-    """Give one row a pair: `pairs`, then `share, first_mbit_per_s, second_mbit_per_s` and the verdicts.
-
-    The numbers are medians over the repetitions.
-    """
-    goodputs = summarise(REGISTRY["goodput"], tables).with_columns(pl.col("goodput_bit_per_s") / 1e6)
-    first = goodputs.filter(pl.col("flow") == 0).select("point", first_mbit_per_s="goodput_bit_per_s")
-    second = goodputs.filter(pl.col("flow") == 1).select("point", second_mbit_per_s="goodput_bit_per_s")
-    shares = summarise(REGISTRY["share"], tables).filter(pl.col("flow") == 0).select("point", "share")
-    verdicts = REGISTRY["coexistence"].compute(tables)
-    table = pairs(tables)
-    for more in (
-        shares,
-        first,
-        second,
-        verdicts.select("point", "smaller_share", "verdict", "verdict_both_orders"),
-    ):
-        table = table.join(more, on="point", how="left")
-    return table.sort("point")
+def _numbers_in_words(look: Shades, metric: str) -> str:
+    if metric == SHARE:
+        return "goodput of the first / of the second flow in Mbit/s"
+    unit = f" in {look.unit}" if look.unit else ""
+    return f"{look.words}{unit}" + (", of the first / of the second flow" if look.of_both else "")
 
 
-def in_cell(mbit_per_s: float) -> str:
-    """Write a goodput with two or three digits, as the cells do."""
-    for least, digits in ((9.95, 0), (0.995, 1)):
-        if mbit_per_s >= least:
-            return f"{mbit_per_s:.{digits}f}"
-    return f"{mbit_per_s:.2g}"
-
-
-def _matrix(cells: pl.DataFrame) -> alt.LayerChart:
+def _matrix(cells: pl.DataFrame, look: Shades) -> alt.LayerChart:
     rows, columns = cells["first"].unique(maintain_order=True), cells["second"].unique(maintain_order=True)
-    shown = cells.select(
-        "first",
-        "second",
-        pl.col("share").round(4),
-        pl.struct("first_mbit_per_s", "second_mbit_per_s").map_elements(_numbers, pl.String).alias("numbers"),
-        pl.col("share").fill_null(0.5).map_elements(_ink, pl.String).alias("ink"),
-        "verdict",
+    column = SHARE if look.ramp is SHARES else "value"
+    shown = (
+        cells.join(look.cells, on="point", how="left")
+        .sort("point")
+        .select(
+            "first",
+            "second",
+            pl.col("value").round_sig_figs(4).alias(column),
+            pl.col("numbers").fill_null("none"),
+            pl.col("ink").fill_null(_INK),
+            "verdict",
+        )
     )
     widest = max(len(numbers) for numbers in shown["numbers"])
     width, height = max(_LEAST_CELL_PX, round(widest * _CHARACTER_PX) + 10), _LEAST_CELL_PX - 6
-    scale = alt.Scale(
-        domain=[i / (len(SHARES) - 1) for i in range(len(SHARES))], range=list(SHARES), interpolate="rgb"
-    )
-    legend = alt.Legend(
-        title="share of the first flow",
-        orient="bottom",
-        format=".0%",
-        values=[0, 0.25, 0.5, 0.75, 1],
-        gradientLength=max(200, min(420, width * len(columns))),
-        gradientThickness=10,
-        titleLimit=300,
-    )
     angle = 0 if len(columns) < _TILTED_FROM else -40
     base = alt.Chart(inline(shown)).encode(
         x=alt.X("second:N", **_side("second flow", columns)).axis(
@@ -100,7 +75,9 @@ def _matrix(cells: pl.DataFrame) -> alt.LayerChart:
         ),
         y=alt.Y("first:N", **_side("first flow", rows)).axis(domain=False, ticks=False),
     )
-    fills = base.mark_rect().encode(color=alt.Color("share:Q", scale=scale, legend=legend))
+    # An empty cell of CSV may still be a text here, and would be drawn as zero.
+    known = base.transform_filter(f"isValid(datum.{column}) && datum.{column} !== ''")
+    fills = known.mark_rect().encode(color=_colour(look, column, width * len(columns)))
     outlines = base.transform_filter(alt.datum.verdict == COEXIST).mark_rect(
         fillOpacity=0, stroke=_INK, strokeWidth=1.8
     )
@@ -111,22 +88,40 @@ def _matrix(cells: pl.DataFrame) -> alt.LayerChart:
     return sized.properties(title=name) if name else sized
 
 
+def _colour(look: Shades, column: str, width_px: int) -> alt.Color:
+    is_share = column == SHARE
+    steps = len(look.ramp) - 1
+    domain = [look.low + (look.high - look.low) * step / steps for step in range(steps + 1)]
+    legend = alt.Legend(
+        title="share of the first flow" if is_share else _legend_title(look),
+        orient="bottom",
+        gradientLength=max(200, min(420, width_px)),
+        gradientThickness=10,
+        titleLimit=300,
+        **({"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1]} if is_share else {}),
+    )
+    return alt.Color(
+        column,
+        type="quantitative",
+        scale=alt.Scale(domain=domain, range=list(look.ramp), interpolate="rgb"),
+        legend=legend,
+    )
+
+
+def _legend_title(look: Shades) -> str:
+    unit = f" ({look.unit})" if look.unit else ""
+    return f"{look.words} of the first flow{unit}" if look.of_both else f"{look.words}{unit}"
+
+
 def _side(title: str, order: pl.Series) -> dict[str, Any]:
     return {"title": title, "sort": order.to_list(), "scale": alt.Scale(paddingInner=0.07)}
-
-
-def _numbers(pair: dict[str, float]) -> str:
-    return f"{in_cell(pair['first_mbit_per_s'])} / {in_cell(pair['second_mbit_per_s'])}"
-
-
-def _ink(share: float) -> str:
-    return ink_on(share_colour(share))
 
 
 FIGURE = Figure(
     name="matrix",
     shows="Every ordered pair of algorithms: the goodput of both in numbers, the share of the first as a "
-    "colour (white is fair), outlined where they can share.",
+    "colour (white is fair), outlined where they can share; or any other metric, the darker the more.",
     needs=(),
     draw=draw,
+    metric=SHARE,
 )

@@ -10,13 +10,13 @@ from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._series import inline
 from tussle.figures._style import Y_AXIS_PX, layered, levels, sized
+from tussle.figures._words import dashes
 from tussle.metrics import REGISTRY, Tables, axis_columns, pairs, summarise
 
 _PACKET_BITS = 1500 * 8
 _TICKS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16]
 _MOST_PAIRS = 8
 """More are neither told apart nor named in a legend."""
-_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
 
 def draw(tables: Tables, view: View) -> Chart:
@@ -44,7 +44,7 @@ def draw(tables: Tables, view: View) -> Chart:
         *_encoding(names),
     )
     title = alt.TitleParams("Share of goodput against the buffer", subtitle=_remark(names))
-    return sized(layered(levels({"fair": 0.5}), curve), view.width_px, 0.36).properties(title=title)
+    return sized(layered(*levels({"fair": 0.5}), curve), view.width_px, 0.36).properties(title=title)
 
 
 def _shares(tables: Tables) -> pl.DataFrame:
@@ -75,14 +75,16 @@ def _shares(tables: Tables) -> pl.DataFrame:
 
 
 def _encoding(names: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
-    """Give each pair the colour of its first flow, and dashes that tell it from others of that colour."""
+    """Give each pair the colour of its first flow, and dashes that tell it from the others."""
     labels, firsts = names["pair"].to_list(), names["first"].to_list()
-    dashes = [_DASHES[firsts[:place].count(first) % len(_DASHES)] for place, first in enumerate(firsts)]
-    legend = alt.Legend(orient="top", title=None) if len(labels) > 1 else None
+    strokes = [list(dash) or [1, 0] for dash in dashes(firsts)]
+    legend = (
+        alt.Legend(orient="top", title=None, symbolType="stroke", symbolSize=400) if len(labels) > 1 else None
+    )
     colours = alt.Scale(domain=labels, range=[algorithm_colour(first) for first in firsts])
     return [
         alt.Color("pair", type="nominal", scale=colours, legend=legend),
-        alt.StrokeDash("pair", type="nominal", scale=alt.Scale(domain=labels, range=dashes), legend=legend),
+        alt.StrokeDash("pair", type="nominal", scale=alt.Scale(domain=labels, range=strokes), legend=legend),
     ]
 
 

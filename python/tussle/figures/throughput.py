@@ -35,22 +35,22 @@ def draw(tables: Tables, view: View) -> Chart:
 def _panel(tables: Tables, view: View) -> Chart:
     series = REGISTRY["goodput_over_time"].compute(tables)
     look, interval = lines(tables), shown_interval(tables, view)
-    shown = series.select(
+    shown = series.filter(pl.col("time_s").is_between(*interval)).select(
         *flow_columns(look),
         pl.col("time_s").round(4),
-        (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput"),
+        (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput_mbit_per_s"),
     )
-    axis, scale = alt.Axis(minExtent=Y_AXIS_PX), alt.Scale(domainMin=0)
+    axis, scale = {"minExtent": Y_AXIS_PX}, {"domainMin": 0}
     title = f"goodput{_means(series, view)} (Mbit/s)"
-    goodput = alt.Y("goodput", type="quantitative", title=title, scale=scale, axis=axis)
+    goodput = alt.Y("goodput_mbit_per_s", type="quantitative", title=title, scale=scale, axis=axis)
     chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
-    layers: list[alt.Chart | alt.LayerChart] = [
+    layers = [
         measured(tables, interval),
         chart.encode(time_axis(interval), goodput, *flow_encoding(look)),
     ]
     rate = tables.runs.select("link_rate_bit_per_s").collect().item()
     if rate is not None:
-        layers.append(levels({"link": rate / 1e6}))
+        layers += levels({"link": rate / 1e6})
     return sized(layered(*layers), view.width_px, 0.36)
 
 
@@ -66,4 +66,5 @@ FIGURE = Figure(
     shows="Goodput of each flow against time, with the rate of the link and the interval that is measured.",
     needs=("samples",),
     draw=draw,
+    of="point",
 )

@@ -18,6 +18,7 @@ from tussle.figures._style import (
     measured,
     shown_interval,
     sized,
+    stacked,
     time_axis,
 )
 from tussle.figures._words import lines
@@ -40,7 +41,7 @@ def draw(tables: Tables, view: View) -> Chart:
 def _panel(tables: Tables, view: View) -> Chart:
     windows = sized(_windows(tables, view), view.width_px, 0.36)
     queue = sized(_queue(tables, view), view.width_px, 0.18)
-    return alt.VConcatChart(vconcat=[windows, queue], spacing=14)
+    return stacked(windows, queue)
 
 
 def _windows(tables: Tables, view: View) -> alt.LayerChart:
@@ -57,29 +58,27 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
     shown = pl.concat(thinned).select(
         *flow_columns(look),
         pl.col("time_s").round(4),
-        pl.col("cwnd_packets").alias("window"),
-        pl.col("ssthresh_packets").alias("threshold"),
+        pl.col("cwnd_packets").alias("window_packets"),
+        pl.col("ssthresh_packets").alias("threshold_packets"),
     )
     chart = alt.Chart(inline(shown))
     common = (time_axis(interval).title(None), *flow_encoding(look))
-    curves = chart.mark_line(strokeWidth=1.6, clip=True).encode(_packets("window", "cwnd"), *common)
+    curves = chart.mark_line(strokeWidth=1.6, clip=True).encode(_packets("window_packets", "cwnd"), *common)
     thresholds = (
         chart.mark_line(strokeWidth=0.8, opacity=0.7, interpolate="step-after", clip=True)
-        .transform_filter("isValid(datum.threshold) && datum.threshold !== ''")
-        .encode(_packets("threshold", "cwnd"), *common)
+        .transform_filter("isValid(datum.threshold_packets) && datum.threshold_packets !== ''")
+        .encode(_packets("threshold_packets", "cwnd"), *common)
     )
     shown_thresholds = [] if is_crowd(len(look)) else [thresholds]
     return layered(measured(tables, interval), *shown_thresholds, curves, *_guides(tables))
 
 
 def _packets(column: str, name: str) -> alt.Y:
-    axis = alt.Axis(minExtent=Y_AXIS_PX, tickCount=5 if name == "cwnd" else 3)
-    return alt.Y(
-        column, type="quantitative", title=f"{name} (packets)", scale=alt.Scale(domainMin=0), axis=axis
-    )
+    axis = {"minExtent": Y_AXIS_PX, "tickCount": 5 if name == "cwnd" else 3}
+    return alt.Y(column, type="quantitative", title=f"{name} (packets)", scale={"domainMin": 0}, axis=axis)
 
 
-def _guides(tables: Tables) -> list[alt.LayerChart]:
+def _guides(tables: Tables) -> list[alt.Chart]:
     """Mark what the path holds, and what the path and the buffer hold."""
     row = tables.runs.select("link_rate_bit_per_s", "base_rtt_ms", "buffer_packets").collect()
     rate, rtt_ms, buffer_packets = row.row(0)
@@ -87,8 +86,8 @@ def _guides(tables: Tables) -> list[alt.LayerChart]:
         return []
     bdp_packets = rate * rtt_ms / 1e3 / _PACKET_BITS
     if buffer_packets is None:
-        return [levels({"BDP": bdp_packets})]
-    return [levels({"BDP": bdp_packets, "BDP + buffer": bdp_packets + buffer_packets})]
+        return levels({"BDP": bdp_packets})
+    return levels({"BDP": bdp_packets, "BDP + buffer": bdp_packets + buffer_packets})
 
 
 def _queue(tables: Tables, view: View) -> alt.LayerChart:
@@ -101,18 +100,18 @@ def _queue(tables: Tables, view: View) -> alt.LayerChart:
     )
     shown = thin(links, "max_backlog_packets", view.most_rows).select(
         pl.col("time_s").round(4),
-        pl.col("mean_backlog_packets").round(1).alias("mean"),
-        pl.col("max_backlog_packets").alias("largest"),
+        pl.col("mean_backlog_packets").round(1).alias("mean_packets"),
+        pl.col("max_backlog_packets").alias("largest_packets"),
     )
     chart = alt.Chart(inline(shown))
     mean = chart.mark_area(color=_QUEUE_COLOUR, opacity=0.45, clip=True)
     largest = chart.mark_line(color=_QUEUE_COLOUR, strokeWidth=0.8, clip=True)
     buffer_packets = tables.runs.select("buffer_packets").collect().item()
-    limit = [] if buffer_packets is None else [levels({"buffer": buffer_packets})]
+    limit = [] if buffer_packets is None else levels({"buffer": buffer_packets})
     return layered(
         measured(tables, interval),
-        mean.encode(time_axis(interval), _packets("mean", "queue")),
-        largest.encode(time_axis(interval), _packets("largest", "queue")),
+        mean.encode(time_axis(interval), _packets("mean_packets", "queue")),
+        largest.encode(time_axis(interval), _packets("largest_packets", "queue")),
         *limit,
     )
 
@@ -124,4 +123,5 @@ FIGURE = Figure(
     "plus the buffer, and at the buffer.",
     needs=("samples", "links"),
     draw=draw,
+    of="point",
 )

@@ -29,11 +29,13 @@ def of_matrix(cells: pl.DataFrame) -> str:
     verdicts = _verdicts(cells)
     mixed = {pair: verdict for pair, verdict in verdicts.items() if len(pair) > 1}
     own = {next(iter(pair)): verdict for pair, verdict in verdicts.items() if len(pair) == 1}
-    sentences = [_one_pair(mixed, shares) if len(mixed) == 1 else _pairs(mixed)]
-    if len(mixed) > 1:
-        sentences += _extremes(shares)
-    sentences.append(_own_kind(own))
-    return " ".join(filter(None, sentences)) or "Nothing was delivered."
+    compared = _one_pair(mixed, shares) if len(mixed) == 1 else _pairs(mixed)
+    more = [*(_extremes(shares) if len(mixed) > 1 else []), *_own_kind(own)]
+    if more and more[0].startswith(("each ", "none ")):
+        more[0] = more[0].capitalize()
+    return (
+        " ".join(filter(None, [compared, f"{'; '.join(more)}." if more else ""])) or "Nothing was delivered."
+    )
 
 
 def of_networks(cells: pl.DataFrame) -> str:
@@ -89,24 +91,25 @@ def of_points(tables: Tables) -> str:
         return "Nothing was delivered."
     places = _places(tables)
     low, high = ordered[0], ordered[-1]
-    said = [
+    said = (
         f"Over {len(table)} points the flows deliver between {number(low[total] / 1e6)} Mbit/s "
         f"({places[low['point']]}) and {number(high[total] / 1e6)} Mbit/s ({places[high['point']]})."
-    ]
+    )
+    more = []
     busy = table.drop_nulls("utilisation").sort("utilisation", "point").to_dicts()
     if busy:
-        said.append(
+        more.append(
             f"The link is busy between {_percent(busy[0]['utilisation'])} ({places[busy[0]['point']]}) "
-            f"and {_percent(busy[-1]['utilisation'])} ({places[busy[-1]['point']]}) of the time."
+            f"and {_percent(busy[-1]['utilisation'])} ({places[busy[-1]['point']]}) of the time"
         )
     fairness = table.drop_nulls("jain_index").sort("jain_index", "point").to_dicts()
     if fairness and fairness[0]["jain_index"] < 1:
         worst, best = fairness[0], fairness[-1]
-        said.append(
-            f"The Jain index is between {worst['jain_index']:.2f} ({places[worst['point']]}) "
-            f"and {best['jain_index']:.2f} ({places[best['point']]})."
+        more.append(
+            f"{'the' if more else 'The'} Jain index is between {worst['jain_index']:.2f} "
+            f"({places[worst['point']]}) and {best['jain_index']:.2f} ({places[best['point']]})"
         )
-    return " ".join(said)
+    return f"{said} {'; '.join(more)}." if more else said
 
 
 def _places(tables: Tables) -> dict[int, str]:
@@ -122,17 +125,15 @@ def _one_point(tables: Tables, row: dict[str, float]) -> str:
         return "Nothing was delivered."
     total = f"{number(row['total_goodput_bit_per_s'] / 1e6)} Mbit/s"
     who = f"The {len(shares)} flows together deliver" if len(shares) > 1 else "The flow delivers"
-    said = [f"{who} {total}."]
-    if row["utilisation"] is not None:
-        queue = f"{number(row['queue_mean_packets'])} packets ({number(row['queue_mean_ms'])} ms) wait"
-        said.append(f"The link is busy {_percent(row['utilisation'])} of the time; on average {queue}.")
-    if len(shares) > 1:
-        said.append(
-            f"The smallest flow has {_percent(shares[0])} of what all deliver, the largest "
-            f"{_percent(shares[-1])}, where {_percent(1 / len(shares))} is fair; "
-            f"the Jain index is {row['jain_index']:.2f}."
-        )
-    return " ".join(said)
+    fairness = (
+        f"; the smallest has {_percent(shares[0])} of it, the largest {_percent(shares[-1])}, "
+        f"where {_percent(1 / len(shares))} is fair, and the Jain index is {row['jain_index']:.2f}"
+    )
+    said = f"{who} {total}{fairness if len(shares) > 1 else ''}."
+    if row["utilisation"] is None:
+        return said
+    queue = f"{number(row['queue_mean_packets'])} packets ({number(row['queue_mean_ms'])} ms) wait"
+    return f"{said} The link is busy {_percent(row['utilisation'])} of the time; on average {queue}."
 
 
 def _verdicts(cells: pl.DataFrame) -> Verdicts:
@@ -201,26 +202,26 @@ def _extremes(shares: Shares) -> list[str]:
             continue
         if max(found) < THRESHOLD:
             worst = min(others, key=lambda other: min(others[other]))
-            said.append(f"{name} yields to everyone: {_percent(min(others[worst]))} against {worst}.")
+            said.append(f"{name} yields to everyone ({_percent(min(others[worst]))} against {worst})")
         elif min(found) > 1 - THRESHOLD:
             best = max(others, key=lambda other: max(others[other]))
-            said.append(f"{name} takes from everyone: {_percent(max(others[best]))} against {best}.")
+            said.append(f"{name} takes from everyone ({_percent(max(others[best]))} against {best})")
     return said
 
 
-def _own_kind(verdicts: dict[str, str]) -> str:
+def _own_kind(verdicts: dict[str, str]) -> list[str]:
     failing = [name for name, verdict in verdicts.items() if verdict != COEXIST]
     if len(verdicts) == 1:
         name = next(iter(verdicts))
-        return f"Two {name} flows {'cannot' if failing else 'can'} share the bottleneck."
+        return [f"Two {name} flows {'cannot' if failing else 'can'} share the bottleneck"]
     if not verdicts:
-        return ""
+        return []
     if not failing:
-        return "Each shares with its own kind."
+        return ["each shares with its own kind"]
     if len(failing) == len(verdicts):
-        return "None shares with its own kind."
+        return ["none shares with its own kind"]
     does = "does not share with its own kind" if len(failing) == 1 else "do not share with their own kind"
-    return f"{_listed(failing)} {does}."
+    return [f"{_listed(failing)} {does}"]
 
 
 def _named(chosen: list[frozenset[str]]) -> str:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from tussle.figures import REGISTRY, View, draw, is_drawable
+from tussle.errors import TussleError
+from tussle.figures import REGISTRY, Figure, View, draw, is_drawable
 from tussle.metrics import Tables, representative_runs, select_runs
+from tussle.report._packed import packed
 
-_TIME_SERIES = ("throughput", "window")
 _MOST_ROWS = 1000
 _LEAST_ROWS = 150
 _ALL_ROWS = 40_000
 """Rows of one series over all points, so that a page of many points stays light."""
+_IN_THE_PAGE = ("matrix",)
+"""Figures that are a part of the page themselves."""
+_FIRST = ("throughput", "window", "phase", "ranking", "groups", "share_over_buffer", "over_buffer")
+"""What people look at first; the others follow by name."""
+
+Spec = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -23,10 +28,18 @@ class Charts:
     """The time series of a page."""
 
     names: list[str]
-    config: dict[str, Any]
-    """The look they have in common, as Vega-Lite's configuration."""
     packed: dict[int, str]
-    """By point: a list of charts as JSON, compressed by gzip, in base64."""
+    """By point: its charts by name, without the look that all have in common, as JSON, packed."""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A chart of all points."""
+
+    name: str
+    title: str
+    caption: str
+    packed: str
 
 
 def captions(charts: Charts) -> list[tuple[str, str]]:
@@ -36,25 +49,57 @@ def captions(charts: Charts) -> list[tuple[str, str]]:
 
 def charts(tables: Tables) -> Charts:
     """Draw the time series of every point that can be drawn from the tables."""
-    names = [name for name in _TIME_SERIES if is_drawable(name, tables)]
-    rows = min(_MOST_ROWS, max(_LEAST_ROWS, _ALL_ROWS // _points(tables)))
-    config: dict[str, Any] = {}
-    packed = {}
+    names = [each.name for each in _figures("point") if is_drawable(each.name, tables)]
+    view = View(most_rows=min(_MOST_ROWS, max(_LEAST_ROWS, _ALL_ROWS // _points(tables))))
+    drawn: set[str] = set()
+    found = {}
     for point, run in representative_runs(tables).iter_rows() if names else ():
         one = select_runs(tables, [run])
-        specs = [draw(name, one, View(most_rows=rows)).to_dict(validate=False) for name in names]
-        for spec in specs:
-            config = spec.pop("config")
-            spec["description"] = spec.pop("title")["text"]
-        packed[point] = _pack(specs)
-    return Charts(names, config, packed)
+        specs = {name: spec for name in names if (spec := _spec(name, one, view))}
+        drawn |= specs.keys()
+        found[point] = packed(_json(specs))
+    return Charts([name for name in names if name in drawn], found)
+
+
+def overviews(tables: Tables) -> list[Overview]:
+    """Draw every figure of all points that these tables can give."""
+    wanted = [each for each in _figures("dataset") if each.name not in _IN_THE_PAGE]
+    return [overview for figure in wanted if (overview := _overview(figure, tables))]
+
+
+def _figures(of: str) -> list[Figure]:
+    found = [each for each in REGISTRY.values() if each.of == of]
+    return sorted(found, key=lambda each: _FIRST.index(each.name) if each.name in _FIRST else len(_FIRST))
+
+
+def _spec(name: str, run: Tables, view: View) -> Spec | None:
+    """Draw a figure of one point; some need two flows, and there is none of other points."""
+    try:
+        spec = draw(name, run, view).to_dict(validate=False)
+    except TussleError:
+        return None
+    spec.pop("config")
+    spec["description"] = spec.pop("title")["text"]
+    return spec
+
+
+def _overview(figure: Figure, tables: Tables) -> Overview | None:
+    try:
+        spec = draw(figure.name, tables).to_dict(validate=False)
+    except TussleError:
+        return None
+    title = spec.pop("title")
+    spec.pop("config")
+    spec["description"] = title["text"]
+    remarks = title.get("subtitle", "")
+    remark = remarks if isinstance(remarks, str) else "; ".join(remarks)
+    caption = f"{figure.shows} {remark[:1].upper()}{remark[1:]}." if remark else figure.shows
+    return Overview(figure.name, title["text"], caption, packed(_json({figure.name: spec})))
 
 
 def _points(tables: Tables) -> int:
     return max(1, tables.runs.select("point").unique().collect().height)
 
 
-def _pack(specs: list[dict[str, Any]]) -> str:
-    # A fixed time in the header: the same dataset gives the same page.
-    content = json.dumps(specs, separators=(",", ":"), ensure_ascii=False)
-    return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()
+def _json(content: object) -> str:
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False)

@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from tussle.figures import in_cell, ink_on, share_colour
-from tussle.metrics.coexistence import COEXIST
+from tussle.errors import TussleError
+from tussle.figures import SHARE, Shades, shades
+from tussle.metrics import Tables
+from tussle.metrics.coexistence import COEXIST, DEPENDS, DO_NOT
 from tussle.report import _answer
+from tussle.report._tables import number
+
+_QUANTITIES = (
+    SHARE,
+    "throughput_harm",
+    "delay_harm",
+    "loss_harm",
+    "total",
+    "jain",
+    "starvation",
+    "order_effect",
+    "utilisation",
+    "queue",
+    "queueing_delay_p95_ms",
+    "rtt",
+    "rtt_p95_ms",
+    "retransmitted",
+    "timeouts",
+    "smoothness",
+)
+"""What the matrix can show, first what it shows at first; what the dataset does not tell is left out."""
+VERDICTS = {COEXIST: "that can share", DO_NOT: "that cannot", DEPENDS: "where the order decides"}
+"""Which pairs can be asked for, in the words of the page."""
+_SAID = {COEXIST: "they can share", DO_NOT: "they cannot share"}
+_UNKNOWN = ["none", None, None, None]
 
 
 @dataclass(frozen=True)
@@ -18,9 +46,10 @@ class Pair:
 
     anchor: str
     point: int
-    numbers: str
-    fill: str
-    ink: str
+    shown: list
+    """`numbers, fill, ink, value` of the quantity that is shown at first."""
+    verdict: str
+    """Over both orders where both were run; empty where nothing was delivered."""
     shares: bool
     said: str
     """The cell in words, for those who hear it."""
@@ -37,6 +66,20 @@ class Matrix:
     rows: list[tuple[str, list[Pair | None]]]
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A quantity that the matrices can show."""
+
+    words: str
+    unit: str
+    of_both: bool
+    ramp: Sequence[str]
+    ends: tuple[str, str, str]
+    """What the left end, the middle and the right end of the ramp stand for."""
+    cells: dict[int, list]
+    """By point: `numbers, fill, ink, value`."""
+
+
 def anchors_of_pairs(cells: pl.DataFrame) -> dict[int, str]:
     """Name the details of each pair, by point: `pair-reno-cubic`, and the point where that is not enough."""
     names = {row["point"]: f"pair-{_slug(row['first'])}-{_slug(row['second'])}" for row in cells.to_dicts()}
@@ -48,15 +91,37 @@ def anchors_of_pairs(cells: pl.DataFrame) -> dict[int, str]:
     return found
 
 
-def matrices(cells: pl.DataFrame, anchors: dict[int, str]) -> list[Matrix]:
-    """Make the matrix of each network, in the order of the points."""
-    return [_matrix(part, anchors) for part in cells.partition_by("slice", maintain_order=True)]
+def quantities(tables: Tables, cells: pl.DataFrame) -> list[Shown]:
+    """Give all that the matrices can show of these pairs."""
+    found = []
+    for name in _QUANTITIES:
+        try:
+            found.append(_shown(name, shades(tables, cells, name)))
+        except TussleError:
+            continue
+    return found
 
 
-def _matrix(cells: pl.DataFrame, anchors: dict[int, str]) -> Matrix:
+def _shown(name: str, look: Shades) -> Shown:
+    ends = ("second takes all", "fair", "first takes all")
+    if name != SHARE:
+        low, high = (f"{number(end)} {look.unit}".strip() for end in (look.low, look.high))
+        ends = (low, "of the first flow" if look.of_both else "", high)
+    rows = look.cells.select("point", "numbers", "fill", "ink", pl.col("value").round_sig_figs(6))
+    cells = {point: cell for point, *cell in rows.iter_rows()}
+    return Shown(look.words, look.unit, look.of_both, look.ramp, ends, cells)
+
+
+def matrices(cells: pl.DataFrame, anchors: dict[int, str], first: Shown) -> list[Matrix]:
+    """Make the matrix of each network, in the order of the points, with the quantity that is shown first."""
+    parts = cells.partition_by("slice", maintain_order=True)
+    return [_matrix(part, anchors, first) for part in parts]
+
+
+def _matrix(cells: pl.DataFrame, anchors: dict[int, str], shown: Shown) -> Matrix:
     columns = cells["second"].unique(maintain_order=True).to_list()
     rows = cells["first"].unique(maintain_order=True).to_list()
-    found = {(row["first"], row["second"]): _pair(row, anchors) for row in cells.iter_rows(named=True)}
+    found = {(row["first"], row["second"]): _pair(row, anchors, shown) for row in cells.to_dicts()}
     return Matrix(
         network=cells["slice"][0],
         answer=_answer.of_matrix(cells),
@@ -65,19 +130,17 @@ def _matrix(cells: pl.DataFrame, anchors: dict[int, str]) -> Matrix:
     )
 
 
-def _pair(row: dict, anchors: dict[int, str]) -> Pair:
-    share = 0.5 if row["share"] is None else row["share"]
-    first, second = in_cell(row["first_mbit_per_s"]), in_cell(row["second_mbit_per_s"])
-    shares = row["verdict"] == COEXIST
-    verdict = "they can share" if shares else "they cannot share"
+def _pair(row: dict, anchors: dict[int, str], shown: Shown) -> Pair:
+    cell = shown.cells.get(row["point"], _UNKNOWN)
+    first, _, second = cell[0].partition(" / ")
+    verdict = _SAID.get(row["verdict"], "nothing was delivered")
     return Pair(
         anchor=anchors[row["point"]],
         point=row["point"],
-        numbers=f"{first} / {second}",
-        fill=share_colour(share),
-        ink=ink_on(share_colour(share)),
-        shares=shares,
-        said=f"{row['first']} first {first}, {row['second']} second {second} Mbit/s: {verdict}",
+        shown=cell,
+        verdict=row["verdict_both_orders"] or row["verdict"] or "",
+        shares=row["verdict"] == COEXIST,
+        said=f"{row['first']} first {first}, {row['second']} second {second or first} Mbit/s: {verdict}",
     )
 
 

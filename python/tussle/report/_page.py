@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.errors import TussleError
 from tussle.figures import (
-    SHARES,
+    CONFIG,
     cell_table,
     flows_in_words,
     network_in_words,
@@ -25,8 +25,9 @@ from tussle.figures import (
 from tussle.metrics import REGISTRY, Tables, select_runs
 from tussle.metrics.coexistence import THRESHOLD
 from tussle.report import _answer
-from tussle.report._charts import Charts, captions, charts
-from tussle.report._matrix import Matrix, anchors_of_pairs, matrices
+from tussle.report._charts import Charts, captions, charts, overviews
+from tussle.report._downloads import files
+from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.scenario import Scenario
 
@@ -72,7 +73,9 @@ def _render(dataset: Results) -> str:
     points = sorted(dataset.runs.select("point").unique().collect()["point"])
     anchors = {point: f"point-{point}" for point in points} | anchors_of_pairs(cells)
     drawn = charts(dataset)
-    found = matrices(cells, anchors) if _compares(cells) else []
+    shown = quantities(dataset, cells) if _compares(cells) else []
+    found = matrices(cells, anchors, shown[0]) if shown else []
+    overview = overviews(dataset)
     environment = Environment(
         loader=PackageLoader("tussle.report"),
         autoescape=True,
@@ -83,23 +86,31 @@ def _render(dataset: Results) -> str:
     return environment.get_template("page.html").render(
         question=dataset.scenario.question or _question(cells),
         matrices=found,
+        quantities=[asdict(each) for each in shown],
+        overviews=overview,
+        files=files(dataset),
         answer=_sentences(dataset, cells, found),
         facts=_facts(dataset),
         details=_details(dataset, cells, _Made(anchors, drawn)),
         shown=anchors[_most_telling(cells, points)],
         points=point_table(dataset, anchors),
         threshold=THRESHOLD,
-        ramp=SHARES,
         repeated=dataset.runs.select("repetition").max().collect().item() > 0,
         command=dataset.provenance["command"],
         captions=captions(drawn),
-        config=drawn.config,
-        library=_library() if drawn.packed else "",
+        config=CONFIG,
+        verdicts=VERDICTS,
+        library=_library() if drawn.packed or overview else "",
         metrics=REGISTRY.values(),
-        origin=list(_flat({key: dataset.provenance[key] for key in _ORIGIN})),
-        checks=list(
-            _flat({key: dataset.provenance[key] for key in dataset.provenance if key not in _ORIGIN})
-        ),
+        origin=[
+            fact for key in _ORIGIN for fact in _flat({key: dataset.provenance.get(key, "not recorded")})
+        ],
+        checks=[
+            fact
+            for key, value in dataset.provenance.items()
+            if key not in _ORIGIN
+            for fact in _flat({key: value})
+        ],
         scenario=dataset.scenario.to_toml(),
     )
 

@@ -28,9 +28,11 @@ class Cell:
 
     text: str
     order: float | str
-    """Sorts the rows of its column."""
+    """Sorts the rows of its column, and is what a download holds: the value in the unit of the heading."""
     spread: str = ""
     """The quartiles, where there are repetitions."""
+    quartiles: tuple[float, float] | None = None
+    """The same as numbers."""
     link: str = ""
 
 
@@ -141,11 +143,17 @@ def _cell(row: dict[str, float | None], quantity: Quantity) -> Cell:
     if value is None:
         return Cell("none", float("-inf"))
     low, high = row[f"{quantity.column}_q1"], row[f"{quantity.column}_q3"]
-    spread = ""
-    if low is not None and high is not None and (row["repetitions"] or 0) > 1:
-        ends = number(low * quantity.scale), number(high * quantity.scale)
-        spread = " to ".join(ends) if ends[0] != ends[1] else ""
-    return Cell(number(value * quantity.scale), value, spread)
+    text, order = number(value * quantity.scale), _exact(value * quantity.scale)
+    if low is None or high is None or (row["repetitions"] or 0) <= 1:
+        return Cell(text, order)
+    ends = number(low * quantity.scale), number(high * quantity.scale)
+    spread = " to ".join(ends) if ends[0] != ends[1] else ""
+    return Cell(text, order, spread, (_exact(low * quantity.scale), _exact(high * quantity.scale)))
+
+
+def _exact(value: float) -> float:
+    """Keep the digits that count, without those that come from the binary system."""
+    return float(f"{value:.9g}")
 
 
 def _names(tables: Tables) -> dict[tuple[int, int], tuple[str, str]]:

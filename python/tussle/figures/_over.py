@@ -1,0 +1,157 @@
+"""Goodput and fairness against a quantity of the network that varies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.figures._figure import Chart, View
+from tussle.figures._palette import algorithm_colour
+from tussle.figures._quantity import medians, quantity
+from tussle.figures._series import inline
+from tussle.figures._style import Y_AXIS_PX, layered, levels, sized, stacked
+from tussle.figures._words import dashes
+from tussle.metrics import Tables, axis_columns
+
+_MOST_LINES = 8
+"""More are neither told apart nor named in a legend."""
+_PAIR = 2
+_MOST_TICKS = 9
+_LEGEND = {
+    "orient": "top",
+    "title": None,
+    "columns": 3,
+    "symbolType": "stroke",
+    "symbolSize": 400,
+    "labelLimit": 0,
+}
+_GOODPUT = alt.Y(
+    "value",
+    type="quantitative",
+    title="goodput, all flows (Mbit/s)",
+    scale=alt.Scale(domainMin=0),
+    axis=alt.Axis(minExtent=Y_AXIS_PX),
+)
+_FAIRNESS = alt.Y(
+    "value",
+    type="quantitative",
+    title="Jain index",
+    scale=alt.Scale(domainMax=1, zero=False),
+    axis=alt.Axis(minExtent=Y_AXIS_PX, tickCount=4),
+)
+
+
+@dataclass(frozen=True)
+class Over:
+    """What varies."""
+
+    name: str
+    """In a sentence: "buffer"."""
+    title: str
+    """At the axis, with its unit."""
+    key: str
+    """Its key in scenarios, which makes it an axis."""
+    values: Callable[[Tables], pl.DataFrame]
+    """`point, x`, in the unit of the title; no row where a point has none."""
+    scale: Callable[[pl.Series], alt.Scale]
+    """Suits these values."""
+    digits: str = "~g"
+    """How values are written at the axis, in the format of d3."""
+
+
+def draw_over(tables: Tables, view: View, over: Over) -> Chart:
+    """Draw the goodput of all flows together above Jain's index, a line for each set of algorithms."""
+    shown = _lines(tables, over)
+    if view.point is not None:
+        raise TussleError(f"a figure over the {over.name} is of all points; leave --point out.")
+    if shown["x"].n_unique() < _PAIR:
+        raise TussleError(
+            f"this dataset has no two values of the {over.name}; give a list of them in the scenario, "
+            f"in {over.key}."
+        )
+    names = shown["line"].unique(maintain_order=True).to_list()
+    if len(names) > _MOST_LINES:
+        raise TussleError(
+            f"this dataset has {len(names)} sets of flows, too many for one figure over the {over.name}; "
+            f"at most {_MOST_LINES} fit."
+        )
+    x = alt.X("x", type="quantitative", title=over.title, scale=over.scale(shown["x"]))
+    ticks = shown["x"].unique().sort().to_list()
+    values = ticks if len(ticks) <= _MOST_TICKS else alt.Undefined
+    x = x.axis(format=over.digits, labelOverlap=True, values=values)
+    title = alt.TitleParams(f"Goodput and fairness over the {over.name}", subtitle=_remark(names))
+    goodput = _curves(_values(tables, "total", shown), x, _GOODPUT)
+    upper = sized(layered(*_link(tables), *goodput), view.width_px, 0.36)
+    if not tables.flows.select(pl.col("flow").max()).collect().item():
+        return upper.properties(title=title)
+    fairness = _curves(_values(tables, "jain", shown), x, _FAIRNESS)
+    lower = sized(layered(*fairness), view.width_px, 0.2)
+    return stacked(upper, lower).properties(title=title)
+
+
+def _link(tables: Tables) -> list[alt.Chart]:
+    rates = tables.runs.select("link_rate_bit_per_s").unique().collect()["link_rate_bit_per_s"].to_list()
+    return levels({"link": rates[0] / 1e6}) if len(rates) == 1 and rates[0] else []
+
+
+def _curves(values: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    chart = alt.Chart(inline(values))
+    encoding = _encoding(values)
+    curves = chart.mark_line(strokeWidth=1.8, point=alt.OverlayMarkDef(size=34)).encode(x, y, *encoding)
+    bars = chart.mark_rule(strokeWidth=1.2).encode(
+        x, alt.Y("low", type="quantitative"), alt.Y2("high"), encoding[0]
+    )
+    return [bars, curves]
+
+
+def _lines(tables: Tables, over: Over) -> pl.DataFrame:
+    """Give `point, line, algorithm, x`: which line a point is on, and where."""
+    others = [axis for axis in axis_columns(tables) if not axis.endswith((".algorithm", over.key))]
+    named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in others]
+    flows = tables.flows.join(tables.runs.select("run", "point", *others), on="run").sort("run", "flow")
+    by_point = (
+        flows.group_by("point", "run", maintain_order=True)
+        .agg("algorithm", *(pl.col(axis).first() for axis in others))
+        .unique("point", keep="first", maintain_order=True)
+        .collect()
+    )
+    words = pl.col("algorithm").map_elements(_together, pl.String)
+    line = pl.concat_str(words, *named, separator=", ")
+    return (
+        by_point.select("point", line.alias("line"), pl.col("algorithm").list.first())
+        .join(over.values(tables).drop_nulls("x"), on="point")
+        .sort("point")
+    )
+
+
+def _together(names: pl.Series) -> str:
+    counts = {name: int((names == name).sum()) for name in names}
+    if len(names) == _PAIR and len(counts) == _PAIR:
+        return " and ".join(counts)
+    return " and ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
+
+
+def _values(tables: Tables, metric: str, shown: pl.DataFrame) -> pl.DataFrame:
+    values = medians(quantity(metric, tables), tables).join(shown, on="point").sort("line", "x")
+    return values.select("line", "algorithm", "x", pl.col("value", "low", "high").round_sig_figs(5))
+
+
+def _encoding(values: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
+    """Give each line the colour of its first algorithm, and dashes that tell it from the others."""
+    lines = values.select("line", "algorithm").unique(maintain_order=True)
+    names, algorithms = lines["line"].to_list(), lines["algorithm"].to_list()
+    legend = alt.Legend(**_LEGEND) if len(names) > 1 else None
+    strokes = [list(dash) or [1, 0] for dash in dashes(algorithms)]
+    colours = alt.Scale(domain=names, range=[algorithm_colour(each) for each in algorithms])
+    return [
+        alt.Color("line", type="nominal", scale=colours, legend=legend),
+        alt.StrokeDash("line", type="nominal", scale=alt.Scale(domain=names, range=strokes), legend=legend),
+    ]
+
+
+def _remark(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else "medians; bars: quartiles over the repetitions"

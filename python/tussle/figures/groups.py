@@ -1,0 +1,136 @@
+"""Algorithms that can share with each other, as a graph."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.figures._cells import cell_table
+from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._palette import GUIDE, algorithm_colour
+from tussle.figures._series import inline
+from tussle.figures._style import layered
+from tussle.metrics import REGISTRY, Tables
+from tussle.metrics.coexistence import COEXIST, DEPENDS, THRESHOLD
+
+_SIZE_PX = 360
+_LEAST_NODES = 3
+_REACH = 1.55
+"""Of the axes, where the circle of the nodes has radius 1: room for the names."""
+_LABEL_AT = 1.19
+_UPRIGHT = 1e-3
+
+
+def draw(tables: Tables, view: View) -> Chart:
+    """Draw a graph for each network: a node for each algorithm, an edge for each pair that can share."""
+    cells = cell_table(tables)
+    if view.point is not None:
+        raise TussleError("the graph of groups is of all pairs; leave --point out.")
+    if cells["first"].n_unique() < _LEAST_NODES:
+        raise TussleError(f"a graph of groups needs pairs of {_LEAST_NODES} algorithms or more.")
+    graphs = [_graph(part) for part in cells.partition_by("slice", maintain_order=True)]
+    chart = graphs[0] if len(graphs) == 1 else alt.concat(*graphs, columns=2)
+    groups = REGISTRY["groups"].compute(tables)
+    remarks = [
+        _largest(groups),
+        f"line: both have at least {THRESHOLD:.0%}, whoever starts first; dashed: it depends on the order",
+        "hollow: two flows of it cannot share; around the circle: from the meekest to the greediest",
+    ]
+    return chart.properties(title=alt.TitleParams("Who can share with whom", subtitle=remarks))
+
+
+def _largest(groups: pl.DataFrame) -> str:
+    """Name the first group of those that are the largest, if any has more than one algorithm."""
+    first = groups.sort("size", descending=True, maintain_order=True).row(0, named=True)
+    return f"the largest group: {first['algorithms']}" if first["size"] > 1 else "no two can share"
+
+
+def _graph(cells: pl.DataFrame) -> alt.LayerChart:
+    nodes = _nodes(cells)
+    edges = _edges(cells, nodes)
+    place = {"type": "quantitative", "axis": None, "scale": alt.Scale(domain=[-_REACH, _REACH], nice=False)}
+    lines = alt.Chart(inline(edges)).mark_rule(strokeWidth=1.8, color=GUIDE)
+    dashes = alt.Scale(domain=[COEXIST, DEPENDS], range=[[1, 0], [4, 4]])
+    lines = lines.encode(
+        alt.X("x", **place),
+        alt.Y("y", **place),
+        alt.X2("x2"),
+        alt.Y2("y2"),
+        alt.StrokeDash("verdict", type="nominal", scale=dashes, legend=None),
+    )
+    names = nodes["algorithm"].to_list()
+    scale = alt.Scale(domain=names, range=[algorithm_colour(name) for name in names])
+    base = alt.Chart(inline(nodes))
+    circles = base.mark_circle(size=330, opacity=1, strokeWidth=3).encode(
+        alt.X("x", **place),
+        alt.Y("y", **place),
+        alt.Fill("algorithm", type="nominal", scale=scale, legend=None),
+        alt.Stroke("algorithm", type="nominal", scale=scale, legend=None),
+    )
+    hollow = circles.transform_filter("datum.own !== 'co-exist'").encode(fill=alt.value("white"))
+    labels = [
+        base.transform_filter(f"datum.side === '{side}'")
+        .mark_text(align=side, fontSize=13, baseline="middle")
+        .encode(alt.X("label_x", **place), alt.Y("label_y", **place), alt.Text("algorithm", type="nominal"))
+        for side in nodes["side"].unique(maintain_order=True)
+    ]
+    chart = layered(lines, circles, hollow, *labels)
+    title = {"title": cells["slice"][0]} if cells["slice"][0] else {}
+    return chart.properties(width=_SIZE_PX, height=_SIZE_PX, **title)
+
+
+def _nodes(cells: pl.DataFrame) -> pl.DataFrame:
+    """Place the algorithms on a circle in the order of their mean shares, so that edges are short."""
+    mixed = cells.filter(pl.col("first") != pl.col("second"))
+    shares = pl.concat(
+        [
+            mixed.select(pl.col("first").alias("algorithm"), "share"),
+            mixed.select(pl.col("second").alias("algorithm"), (1 - pl.col("share")).alias("share")),
+        ]
+    )
+    names = shares.group_by("algorithm").agg(pl.col("share").mean()).sort("share", "algorithm")["algorithm"]
+    own = dict(cells.filter(pl.col("first") == pl.col("second")).select("first", "verdict").iter_rows())
+    rows = []
+    for place, name in enumerate(names):
+        angle = math.pi / 2 - 2 * math.pi * place / len(names)
+        x, y = round(math.cos(angle), 4), round(math.sin(angle), 4)
+        rows.append(
+            {
+                "algorithm": name,
+                "own": own.get(name) or "not run",
+                "x": x,
+                "y": y,
+                "label_x": round(x * _LABEL_AT, 4),
+                "label_y": round(y * _LABEL_AT, 4),
+                "side": "center" if abs(x) < _UPRIGHT else "left" if x > 0 else "right",
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def _edges(cells: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
+    """Give `first, second, verdict, x, y, x2, y2` of each pair that can share in an order at least."""
+    verdict = pl.coalesce("verdict_both_orders", "verdict")
+    places = nodes.select("algorithm", "x", "y")
+    return (
+        cells.with_columns(verdict.alias("verdict"))
+        .filter(pl.col("first") != pl.col("second"), pl.col("verdict").is_in([COEXIST, DEPENDS]))
+        .with_columns(pair=pl.concat_list("first", "second").list.sort())
+        .unique(["pair"], keep="first", maintain_order=True)
+        .join(places, left_on="first", right_on="algorithm")
+        .join(places.rename({"x": "x2", "y": "y2"}), left_on="second", right_on="algorithm")
+        .sort("first", "second")
+        .select("first", "second", "verdict", "x", "y", "x2", "y2")
+    )
+
+
+FIGURE = Figure(
+    name="groups",
+    shows="Which algorithms can share with which, as a graph: a line between two that co-exist whoever "
+    "starts first, a dashed one where that depends on the order.",
+    needs=(),
+    draw=draw,
+)

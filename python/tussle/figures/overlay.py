@@ -1,0 +1,114 @@
+"""One point of two datasets over each other, such as of two engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._palette import GUIDE
+from tussle.figures._series import inline, thin
+from tussle.figures._style import Y_AXIS_PX, layered, shown_interval, sized, stacked, time_axis
+from tussle.figures._words import Line, flows_in_words, lines, network_in_words
+from tussle.metrics import REGISTRY, Tables, representative_runs, select_runs
+
+_MOST_FLOWS = 4
+_DASH = [5, 3]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What a panel shows."""
+
+    title: str
+    column: str
+    aspect: float
+
+
+_WINDOW = _Kind("cwnd (packets)", "cwnd_packets", 0.22)
+_GOODPUT = _Kind("goodput (Mbit/s)", "goodput_mbit_per_s", 0.16)
+
+
+def draw(tables: Tables, view: View) -> Chart:
+    """Draw window and goodput of each flow of a point, from the dataset and from the one beside it."""
+    if view.beside is None:
+        raise TussleError("an overlay is of two datasets; name the other one with --beside DIR.")
+    names = view.beside.first_name, view.beside.name
+    point = view.point or 0
+    both = _run(tables, point, names[0]), _run(view.beside.tables, point, names[1])
+    here, there = (lines(run) for run in both)
+    if [line.algorithm for line in here] != [line.algorithm for line in there]:
+        raise TussleError(
+            f"point {point} is not the same in both: {flows_in_words(both[0])} in {names[0]}, "
+            f"{flows_in_words(both[1])} in {names[1]}."
+        )
+    if len(here) > _MOST_FLOWS:
+        raise TussleError(f"an overlay shows at most {_MOST_FLOWS} flows, and there are {len(here)} here.")
+    interval = shown_interval(both[0], view)
+    series = {
+        kind: [_series(run, kind).filter(pl.col("time_s").is_between(*interval)) for run in both]
+        for kind in (_WINDOW, _GOODPUT)
+    }
+    panels = [
+        sized(
+            _panel([each.filter(pl.col("flow") == line.flow) for each in found], line, kind),
+            view.width_px,
+            kind.aspect,
+        )
+        for line in here
+        for kind, found in series.items()
+    ]
+    for panel in panels:
+        for layer in panel.layer:
+            layer.encoding.x = time_axis(interval).title("time (s)" if panel is panels[-1] else None)
+    title = alt.TitleParams(
+        f"{names[0]} and {names[1]}: {flows_in_words(both[0])}",
+        subtitle=[network_in_words(both[0]), f"in colour: {names[0]}; grey and dashed: {names[1]}"],
+    )
+    return stacked(*panels).properties(title=title)
+
+
+def _run(tables: Tables, point: int, name: str) -> Tables:
+    chosen = [run for each, run in representative_runs(tables).iter_rows() if each == point]
+    if not chosen:
+        raise TussleError(f"there is no point {point} in {name}; choose one that both datasets have.")
+    return select_runs(tables, chosen)
+
+
+def _series(run: Tables, kind: _Kind) -> pl.DataFrame:
+    """Give `flow, time_s` and the column of the kind, sorted."""
+    if kind is _GOODPUT:
+        goodput = (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias(kind.column)
+        return REGISTRY["goodput_over_time"].compute(run).select("flow", pl.col("time_s").round(4), goodput)
+    windows = run.samples.join(run.flows.select("flow", "start_s"), on="flow")
+    started = windows.filter(pl.col("time_s") >= pl.col("start_s"), pl.col(kind.column).is_not_null())
+    return started.select("flow", pl.col("time_s").round(4), kind.column).sort("flow", "time_s").collect()
+
+
+def _panel(series: list[pl.DataFrame], line: Line, kind: _Kind) -> alt.LayerChart:
+    """Draw the series of one flow from both datasets."""
+    title = [line.label, kind.title] if kind is _WINDOW else kind.title
+    y = alt.Y(kind.column, type="quantitative", title=title, scale=alt.Scale(domainMin=0))
+    y = y.axis(minExtent=Y_AXIS_PX, tickCount=4)
+    marks = (
+        {"color": line.colour, "strokeWidth": 1.8},
+        {"color": GUIDE, "strokeDash": _DASH, "strokeWidth": 1.4},
+    )
+    charts = [
+        alt.Chart(inline(thin(each.drop("flow"), kind.column, 1000))).mark_line(clip=True, **look).encode(y)
+        for each, look in zip(series, marks, strict=True)
+    ]
+    return layered(*charts)
+
+
+FIGURE = Figure(
+    name="overlay",
+    shows="Congestion window and goodput of each flow of one point from two datasets over each other, such "
+    "as the simulator's and the kernel's.",
+    needs=("samples",),
+    draw=draw,
+    of="two datasets",
+)

@@ -1,0 +1,58 @@
+const settings = JSON.parse(document.getElementById("settings").textContent);
+
+async function unpack(id) {
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+/** The look of all charts; on a dark page only what is written changes, colours of algorithms stay. */
+function look(width) {
+  const style = getComputedStyle(document.documentElement);
+  const ink = style.getPropertyValue("--ink").trim();
+  const soft = style.getPropertyValue("--soft").trim();
+  const config = structuredClone(settings.config);
+  Object.assign(config.axis, { labelColor: soft, titleColor: soft });
+  Object.assign(config.legend, { labelColor: ink, titleColor: soft });
+  config.title = { ...config.title, color: ink, subtitleColor: soft };
+  config.header = { ...config.header, labelColor: ink, titleColor: soft };
+  config.text = { color: ink };
+  if (width < NARROW_PX) config.legend.columns = 3;
+  return { ...config, background: "transparent" };
+}
+
+const NARROW_PX = 560;
+const BESIDE = '"orient":"right"';
+
+/** Makes a chart as wide as its place; on a narrow one legends go below, and guide lines are named inside. */
+function fit(given, width) {
+  const narrow = width < NARROW_PX;
+  const written = JSON.stringify(given);
+  const chart = narrow ? JSON.parse(written.replaceAll(BESIDE, '"orient":"bottom"')) : given;
+  if (chart.concat || chart.hconcat) return chart;
+  const room = Math.max(120, width - (narrow ? 66 : written.includes(BESIDE) ? 166 : 145));
+  for (const part of chart.vconcat || [chart]) {
+    const square = part.width === part.height;
+    part.width = square || part.width < 480 ? Math.min(part.width, room) : room;
+    if (square) part.height = part.width;
+    for (const { mark } of part.layer || []) {
+      const names = mark.type === "text" && mark.dx > 0;
+      if (narrow && names) Object.assign(mark, { align: "right", dx: -2, dy: mark.dy * 1.4 });
+    }
+  }
+  return chart;
+}
+
+/** Draws the charts of a detail, or of a figure of all points. */
+async function draw(owner) {
+  owner.dataset.drawn = "yes";
+  if (!document.getElementById(owner.dataset.charts)) return;
+  const charts = JSON.parse(await unpack(owner.dataset.charts));
+  const actions = { export: true, source: false, compiled: false, editor: false };
+  for (const place of owner.querySelectorAll(".chart")) {
+    const chart = charts[place.dataset.name];
+    place.closest("figure").hidden = !chart;
+    const options = { renderer: "svg", config: look(place.clientWidth), actions, downloadFileName: place.dataset.name };
+    if (chart) await vegaEmbed(place, fit(chart, place.clientWidth), options);
+  }
+}

@@ -1,0 +1,307 @@
+"""The report in Debian's Chromium: it draws, answers to mouse and keys, and asks nothing of the network."""
+
+import shutil
+from collections.abc import Iterator
+from io import StringIO
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from plausible import PlausibleDataset, matrix
+from tussle.report import write
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None,
+    reason="the report in a browser is not tested: there is no chromium (apt-get install chromium)",
+)
+
+ALGORITHMS = ["reno", "vegas", "cubic"]
+THIRTEEN = ["htcp", "hybla", "illinois", "lp", "vegas", "reno", "bic", "westwood"]
+THIRTEEN += ["yeah", "cubic", "highspeed", "scalable", "veno"]
+PHONE = {"width": 390, "height": 844}
+MEGABYTE = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def dataset() -> PlausibleDataset:
+    return matrix(ALGORITHMS, 2)
+
+
+@pytest.fixture(scope="module")
+def file(dataset: PlausibleDataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(dataset, tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox does not start for root, as which containers run.
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page whose complaints and requests fail the test at its end."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    complaints: list[str] = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("request", lambda request: complaints.append(request.url) if is_foreign(request.url) else None)
+    yield opened
+    opened.close()
+    assert complaints == []
+
+
+def is_foreign(url: str) -> bool:
+    return not (url.startswith(("blob:", "data:")) or url.partition("#")[0].endswith("/report.html"))
+
+
+def opened(page: Page, file: Path, place: str = "") -> Page:
+    page.goto(f"{file.as_uri()}{place}")
+    page.wait_for_selector(".detail.shown .chart svg.marks")
+    return page
+
+
+def shown(page: Page) -> list[str]:
+    return [
+        detail.get_attribute("id") or ""
+        for detail in page.query_selector_all(".detail")
+        if detail.is_visible()
+    ]
+
+
+def rows(page: Page) -> list[str]:
+    return page.eval_on_selector_all(
+        ".matrix tbody tr:not([hidden])", "rows => rows.map(r => r.dataset.name)"
+    )
+
+
+def columns(page: Page) -> list[str]:
+    return page.eval_on_selector_all(
+        ".matrix thead th[data-name]:not([hidden])", "heads => heads.map(h => h.dataset.name)"
+    )
+
+
+def downloaded(page: Page, button: str) -> pl.DataFrame:
+    with page.expect_download() as waiting:
+        page.click(button)
+    return pl.read_csv(StringIO(Path(waiting.value.path()).read_text()))
+
+
+def test_it_draws_the_pair_that_the_address_names(page: Page, file: Path):
+    opened(page, file, "#pair-reno-vegas")
+    page.wait_for_function("document.querySelectorAll('.detail.shown .chart svg.marks').length === 3")
+    assert shown(page) == ["pair-reno-vegas"]
+    assert "vegas (second)" in page.inner_text(".detail.shown .chart")
+    assert page.locator(".matrix a").count() == 9
+
+
+def test_every_figure_of_all_points_is_drawn_when_it_comes_into_view(page: Page, file: Path):
+    opened(page, file)
+    figures = page.locator(".overview")
+    assert figures.count() >= 4
+    for place in range(figures.count()):
+        figures.nth(place).scroll_into_view_if_needed()
+        figures.nth(place).locator("svg.marks").wait_for()
+
+
+def test_a_click_on_a_cell_changes_the_details(page: Page, file: Path):
+    opened(page, file, "#pair-reno-vegas")
+    page.click('.matrix a[href="#pair-vegas-reno"]')
+    page.wait_for_selector("#pair-vegas-reno .chart svg.marks")
+    assert shown(page) == ["pair-vegas-reno"]
+    assert "reno (second)" in page.inner_text(".detail.shown .chart")
+    assert page.get_attribute('.matrix a[href="#pair-vegas-reno"]', "aria-current") == "true"
+    assert page.inner_text("#heard") == "Shown: vegas first, reno second"
+
+
+def test_enter_on_a_cell_changes_the_details(page: Page, file: Path):
+    opened(page, file, "#pair-reno-vegas")
+    page.focus('.matrix a[href="#pair-cubic-reno"]')
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#pair-cubic-reno .chart svg.marks")
+    assert shown(page) == ["pair-cubic-reno"]
+
+
+def test_arrow_keys_move_between_cells(page: Page, file: Path):
+    opened(page, file)
+    page.focus('.matrix a[href="#pair-reno-reno"]')
+    for key, place in [
+        ("ArrowRight", "reno-vegas"),
+        ("ArrowDown", "vegas-vegas"),
+        ("ArrowLeft", "vegas-reno"),
+    ]:
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.hash") == f"#pair-{place}"
+
+
+def test_what_has_the_focus_is_outlined(page: Page, file: Path):
+    opened(page, file)
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert style in ("solid", "auto"), page.evaluate("document.activeElement.outerHTML")
+
+
+def test_another_metric_changes_numbers_words_and_legend(page: Page, file: Path, dataset: PlausibleDataset):
+    opened(page, file)
+    page.select_option("#quantity", label="RTT p95 (ms)")
+    cell = page.locator('.matrix a[href="#pair-reno-vegas"]')
+    assert cell.inner_text() == "79 / 79"
+    assert (
+        cell.get_attribute("aria-label") == "reno first, vegas second: RTT p95 79 / 79 ms; they cannot share"
+    )
+    assert page.inner_text("#meaning") == "RTT p95 in ms, of the first and of the second flow"
+    page.select_option("#quantity", "0")
+    goodput = dataset.flows.filter(pl.col("run").is_in([2, 3])).collect()
+    median = goodput.filter(pl.col("flow") == 0)["goodput_bit_per_s"].median()
+    assert isinstance(median, float)
+    assert float(cell.inner_text().partition(" / ")[0]) == pytest.approx(median / 1e6, rel=0.05)
+    assert "they cannot share" in (cell.get_attribute("aria-label") or "")
+
+
+def test_rows_and_columns_are_sorted_together(page: Page, file: Path):
+    opened(page, file)
+    assert rows(page) == columns(page) == ALGORITHMS
+    page.select_option("#order", "name")
+    assert rows(page) == columns(page) == sorted(ALGORITHMS)
+    page.select_option("#order", "value")
+    assert rows(page) == columns(page)
+    assert rows(page)[-1] == "vegas"
+    page.select_option("#order", "run")
+    assert rows(page) == columns(page) == ALGORITHMS
+
+
+@pytest.mark.parametrize("order", ["run", "name", "value"])
+def test_a_cell_stays_with_its_pair_however_it_is_sorted(page: Page, file: Path, order: str):
+    opened(page, file)
+    page.select_option("#order", order)
+    pairs = page.eval_on_selector_all(".matrix a", "cells => cells.map(c => c.hash)")
+    assert pairs == [f"#pair-{first}-{second}" for first, second in product(rows(page), columns(page))]
+
+
+def test_a_filter_leaves_what_is_named_and_says_how_many(page: Page, file: Path):
+    opened(page, file)
+    page.fill("#only", "reno, CUB")
+    assert rows(page) == columns(page) == ["reno", "cubic"]
+    assert page.inner_text("#heard") == "4 pairs shown"
+    page.fill("#only", "")
+    assert rows(page) == ALGORITHMS
+
+
+def test_pairs_that_cannot_share_stand_out_when_asked_for(page: Page, file: Path):
+    opened(page, file)
+    page.select_option("#verdict", "co-exist")
+    faint = page.eval_on_selector_all(".matrix a.faint", "cells => cells.map(c => c.hash)")
+    assert "#pair-reno-vegas" in faint
+    assert "#pair-reno-reno" not in faint
+
+
+def test_a_heading_sorts_its_table_by_keyboard(page: Page, file: Path):
+    opened(page, file, "#pair-reno-vegas")
+    heading = page.locator(".detail.shown th", has_text="Goodput")
+    heading.locator("button").focus()
+    for direction, first in [("ascending", "vegas"), ("descending", "reno")]:
+        page.keyboard.press("Enter")
+        assert heading.get_attribute("aria-sort") == direction
+        assert page.inner_text(".detail.shown tbody tr:first-child td:nth-child(2)") == first
+
+
+def test_a_table_is_downloaded_with_all_digits(page: Page, file: Path, dataset: PlausibleDataset):
+    opened(page, file, "#pair-reno-vegas")
+    table = downloaded(page, ".detail.shown button[data-save=table]")
+    flows = dataset.flows.filter(pl.col("run").is_in([2, 3])).collect()
+    medians = flows.group_by("flow", maintain_order=True).agg(pl.col("goodput_bit_per_s").median() / 1e6)
+    assert table["Algorithm"].to_list() == ["reno", "vegas"]
+    assert table["Goodput Mbit/s"].to_list() == pytest.approx(
+        medians["goodput_bit_per_s"].to_list(), rel=1e-8
+    )
+    assert {"Goodput Mbit/s q1", "Goodput Mbit/s q3"} <= set(table.columns)
+
+
+def test_the_matrix_is_downloaded_as_it_is_shown(page: Page, file: Path):
+    opened(page, file)
+    page.select_option("#quantity", label="Jain index")
+    page.fill("#only", "reno, vegas")
+    table = downloaded(page, "button[data-save=matrix]")
+    assert table.select("first", "second").rows() == list(product(["reno", "vegas"], repeat=2))
+    assert table["value"].is_between(0.5, 1).all()
+
+
+def test_a_series_is_downloaded_with_its_units(page: Page, file: Path):
+    opened(page, file, "#pair-reno-vegas")
+    series = downloaded(page, ".detail.shown figure:first-of-type button[data-save=chart]")
+    assert series.columns == ["series", "time_s", "goodput_mbit_per_s"]
+    assert set(series["series"]) == {"reno (first)", "vegas (second)"}
+
+
+def test_a_table_behind_the_page_is_downloaded(page: Page, file: Path, dataset: PlausibleDataset):
+    opened(page, file)
+    runs = downloaded(page, "button[data-file='runs.csv']")
+    assert runs["seed"].to_list() == dataset.runs.collect()["seed"].to_list()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_follows_the_colours_of_the_system(page: Page, file: Path, scheme):
+    page.emulate_media(color_scheme=scheme)
+    opened(page, file)
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 29)"}[scheme]
+    label = page.get_attribute(".detail.shown svg .role-axis-label text", "fill")
+    assert label == {"light": "#5a616b", "dark": "#a3abb5"}[scheme]
+
+
+def test_a_change_of_colours_draws_the_charts_again(page: Page, file: Path):
+    opened(page, file)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector(".detail.shown svg .role-axis-label text[fill='#a3abb5']")
+
+
+def test_nothing_is_wider_than_a_phone(page: Page, file: Path):
+    page.set_viewport_size(PHONE)  # pyright: ignore[reportArgumentType]
+    opened(page, file)
+    for overview in page.locator(".overview").all():
+        overview.scroll_into_view_if_needed()
+        overview.locator("svg.marks").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.click('.matrix a[href="#pair-reno-reno"]')
+    page.wait_for_selector("#pair-reno-reno .chart svg.marks")
+
+
+def test_whoever_hears_the_page_is_told_what_everything_is(page: Page, file: Path):
+    opened(page, file)
+    assert page.get_attribute("html", "lang") == "en"
+    assert page.locator("h1").count() == 1
+    nameless = page.eval_on_selector_all(
+        "button, a, select, input",
+        """controls => controls.filter(c => !(c.getAttribute("aria-label") || c.innerText || c.textContent
+             || [...(c.labels || [])].map(l => l.innerText).join("")).trim()).map(c => c.outerHTML)""",
+    )
+    assert nameless == []
+    assert page.eval_on_selector_all("table", "tables => tables.filter(t => !t.caption).length") == 0
+    assert page.eval_on_selector_all("th", "heads => heads.filter(h => !h.scope).length") == 0
+    regions = "regions => regions.filter(r => r.tabIndex === 0 && !r.getAttribute('aria-label')).length"
+    assert page.eval_on_selector_all(".scroll", regions) == 0
+    chart = page.get_attribute(".detail.shown .chart [role=graphics-document]", "aria-label") or ""
+    assert chart.startswith("Goodput against time")
+
+
+def test_without_javascript_all_points_and_numbers_are_there(browser: Browser, file: Path):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    assert len(shown(page)) == 9
+    assert page.is_visible(".matrix a")
+    context.close()
+
+
+def test_thirteen_algorithms_against_each_other_are_a_light_page(page: Page, tmp_path: Path):
+    file = write(matrix(THIRTEEN), tmp_path / "report.html")
+    assert file.stat().st_size < 5 * MEGABYTE
+    opened(page, file, "#pair-veno-lp")
+    assert page.locator(".matrix a").count() == 169
+    assert shown(page) == ["pair-veno-lp"]
