@@ -33,7 +33,9 @@ def runs(*flows: dict[str, Any], path: dict[str, Any] | None = None, **more: Any
     return [planned.run for planned in Scenario.from_dict(told).runs()]
 
 
-def executed(*flows: dict[str, Any], path: dict[str, Any] | None = None, **more: Any) -> dict[str, pl.DataFrame]:
+def executed(
+    *flows: dict[str, Any], path: dict[str, Any] | None = None, **more: Any
+) -> dict[str, pl.DataFrame]:
     [run] = runs(*flows, path=path, **more)
     return engine("kernel").execute(run)
 
@@ -87,10 +89,15 @@ def test_one_flow_counts_as_the_simulator_counts():
 
 
 def test_the_tables_count_alike():
-    tables = executed({"algorithm": "cubic"}, {"algorithm": "reno"}, record={"samples": "100 ms", "events": "on"})
+    tables = executed(
+        {"algorithm": "cubic"}, {"algorithm": "reno"}, record={"samples": "100 ms", "events": "on"}
+    )
     flows, links = tables["flows"], bottleneck(tables)
     last = links.row(-1, named=True)
-    assert last["arrived_packets"] == last["delivered_packets"] + last["dropped_packets"] + last["backlog_packets"]
+    assert (
+        last["arrived_packets"]
+        == last["delivered_packets"] + last["dropped_packets"] + last["backlog_packets"]
+    )
     # Only the bottleneck drops.
     assert flows["dropped_packets"].sum() == last["dropped_packets"]
     # Every dropped packet was sent again, or is about to be.
@@ -114,13 +121,15 @@ def test_equal_runs_give_equal_bytes_and_other_seeds_others():
 def test_a_link_changes_its_rate_and_delay_in_the_middle():
     changes = [{"at": "10 s", "rate": "5 Mbit/s", "rtt": "60 ms"}]
     tables = executed({"algorithm": "reno"}, path={"changes": changes}, record={"samples": "100 ms"})
-    delivered = {time: bytes_ for time, bytes_ in tables["samples"].select("time_s", "delivered_bytes").iter_rows()}
+    delivered = dict(tables["samples"].select("time_s", "delivered_bytes").iter_rows())
     before, after = ((delivered[end] - delivered[end - 4]) * 8 / 4 / MBIT for end in (10.0, 20.0))
     assert before == pytest.approx(19.3, rel=0.03)
     assert after == pytest.approx(19.3 / 4, rel=0.05)
     rtts = tables["samples"].filter(pl.col("time_s") > 12)["srtt_ms"]
     assert rtts.min() > 60
-    assert bottleneck(tables).filter(pl.col("time_s") > 12)["utilisation"].mean() == pytest.approx(1, abs=0.03)
+    assert bottleneck(tables).filter(pl.col("time_s") > 12)["utilisation"].mean() == pytest.approx(
+        1, abs=0.03
+    )
 
 
 @pytest.mark.parametrize("kind", ["fifo", "codel", "fq_codel", "pie", "fq_pie", "cake", "sfq", "red"])
@@ -150,7 +159,9 @@ def test_ecn_marks_instead_of_dropping():
 
 
 def test_a_transfer_of_some_bytes_completes_and_others_go_on():
-    tables = executed({"algorithm": "cubic", "bytes": "1 MB"}, {"algorithm": "reno", "start": "10 s", "stop": "15 s"})
+    tables = executed(
+        {"algorithm": "cubic", "bytes": "1 MB"}, {"algorithm": "reno", "start": "10 s", "stop": "15 s"}
+    )
     flows = tables["flows"]
     assert flows["delivered_bytes"][0] == 1_000_000
     # 1 MB at 19.3 Mbit/s, and some round trips of slow start.
@@ -171,15 +182,30 @@ def test_parameters_of_modules_reach_the_kernel():
     # With beta near 1, the window hardly falls: the queue is never empty for long.
     gentle = executed({"algorithm": "cubic", "parameters": {"beta": 1000}})
     usual = executed({"algorithm": "cubic"})
-    assert bottleneck(gentle)["mean_backlog_packets"].mean() > 1.1 * bottleneck(usual)["mean_backlog_packets"].mean()
+    assert (
+        bottleneck(gentle)["mean_backlog_packets"].mean()
+        > 1.1 * bottleneck(usual)["mean_backlog_packets"].mean()
+    )
 
 
 @pytest.mark.parametrize(
     ("flow", "more", "expected"),
     [
-        ({"algorithm": "reno"}, {"path": {"queue": {"kind": "dualpi2"}}}, "queue.kind: Linux 6.1 has no dualpi2"),
-        ({"algorithm": "reno"}, {"path": {"queue": {"kind": "threshold", "mark_above": "9 packets"}}}, "Linux has no"),
-        ({"algorithm": "reno"}, {"record": {"samples": "change"}}, "record.sampling: the kernel engine samples at an"),
+        (
+            {"algorithm": "reno"},
+            {"path": {"queue": {"kind": "dualpi2"}}},
+            "queue.kind: Linux 6.1 has no dualpi2",
+        ),
+        (
+            {"algorithm": "reno"},
+            {"path": {"queue": {"kind": "threshold", "mark_above": "9 packets"}}},
+            "Linux has no",
+        ),
+        (
+            {"algorithm": "reno"},
+            {"record": {"samples": "change"}},
+            "record.sampling: the kernel engine samples at an",
+        ),
         (
             {"algorithm": "reno"},
             {"path": {"effects": [{"kind": "duplicate", "probability": "1 %"}]}},
@@ -192,7 +218,10 @@ def test_what_linux_cannot_do_is_refused_by_name(flow: dict[str, Any], more: dic
 
 
 def test_parameters_that_differ_between_flows_are_refused():
-    flows = [{"algorithm": "cubic", "name": "a"}, {"algorithm": "cubic", "name": "b", "parameters": {"beta": 512}}]
+    flows = [
+        {"algorithm": "cubic", "name": "a"},
+        {"algorithm": "cubic", "name": "b", "parameters": {"beta": 512}},
+    ]
     assert refusal(*flows) == (
         "flows.1.parameters: differ from those of a; in a kernel, all flows of cubic have the same"
     )
@@ -200,7 +229,9 @@ def test_parameters_that_differ_between_flows_are_refused():
 
 def test_an_algorithm_that_the_kernel_lacks_is_named_with_those_it_has():
     [run] = runs({"algorithm": "copa"})
-    with pytest.raises(TussleError, match="the kernel has no congestion control called copa; it has bbr, bic"):
+    with pytest.raises(
+        TussleError, match="the kernel has no congestion control called copa; it has bbr, bic"
+    ):
         engine("kernel").execute(run)
 
 
@@ -264,7 +295,8 @@ def test_a_guest_killed_in_the_middle_costs_its_run_alone(temporary: Path):
 def test_the_command_says_which_kernel_ran_and_repeats_to_the_byte(tmp_path: Path, kernel: Kernel):
     scenario = tmp_path / "pair.toml"
     scenario.write_text(
-        'duration = "3 s"\npath.rate = "10 Mbit/s"\npath.rtt = "20 ms"\n[[flows]]\nalgorithm = ["reno", "cubic"]\n'
+        'duration = "3 s"\npath.rate = "10 Mbit/s"\npath.rtt = "20 ms"\n'
+        '[[flows]]\nalgorithm = ["reno", "cubic"]\n'
     )
     digests = []
     for name in ("one", "two"):
@@ -287,7 +319,11 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path):
     temporary.mkdir()
     command = [TUSSLE, "run", scenario, "--engine", "kernel", "-o", tmp_path / "out"]
     started = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary)}, process_group=0
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        process_group=0,
     )
     wait_until(lambda: guests(temporary))
     os.kill(started.pid, signal.SIGINT)

@@ -55,6 +55,9 @@ def provenance(origin: Origin, folder: Path) -> dict[str, Any]:
 def command(folder: Path, engine: Mapping[str, str]) -> str:
     """The command, quoted for a shell, that repeats the results in `folder` next to them."""
     again = folder.with_name(f"{folder.name}-again")
-    options = {"--engine": engine["name"], "--kernel": engine.get("kernel")}
-    chosen = [word for option, value in options.items() if value not in (None, "sim") for word in (option, value)]
+    told = [] if engine["name"] == "sim" else [("--engine", engine["name"])]
+    told += [
+        (f"--{option}", engine[option]) for option in ("machine", "kernel", "modules") if option in engine
+    ]
+    chosen = [word for option in told for word in option]
     return shlex.join(["tussle", "run", str(folder / "scenario.toml"), *chosen, "-o", str(again)])

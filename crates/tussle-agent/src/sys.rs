@@ -66,7 +66,11 @@ pub(crate) fn seed_kernel(seed: u64) -> std::io::Result<()> {
 /// # Errors
 /// That of `setsockopt`.
 #[expect(unsafe_code, reason = "nix lacks most options of TCP")]
-pub(crate) fn set_option<T: Integer>(socket: impl AsFd, (level, name): (i32, i32), value: T) -> nix::Result<()> {
+pub(crate) fn set_option<T: Integer>(
+    socket: impl AsFd,
+    (level, name): (i32, i32),
+    value: T,
+) -> nix::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).expect("small");
     // SAFETY: the kernel reads `length` bytes from a value of that size.
     nix::errno::Errno::result(unsafe {

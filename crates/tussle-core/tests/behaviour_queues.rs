@@ -27,7 +27,8 @@ const SHORT: Path = Path { rtt_ms: 20, steady_s: (10, 40), ..LONG };
 
 fn simulated(path: Path, queue: QueueSpec, flows: Vec<FlowSpec>) -> Outcome {
     let half_ns = path.rtt_ms * NS_PER_MS / 2;
-    let link = LinkSpec { rate_bit_per_s: path.rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
+    let link =
+        LinkSpec { rate_bit_per_s: path.rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
     let elements = vec![element("bottleneck", EffectSpec::Link(link)), delay("bottleneck-reverse", half_ns)];
     let (from_s, to_s) = path.steady_s;
     let mut run = run(elements, flows, (from_s * NS_PER_S, to_s * NS_PER_S));

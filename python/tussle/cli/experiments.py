@@ -36,16 +36,29 @@ Repetitions = Annotated[
     int | None, typer.Option(help="Runs of each point, with different draws.", show_default="the scenario's")
 ]
 EngineName = Annotated[
-    str, typer.Option("--engine", help="What executes the runs: sim, or kernel, which is Linux in virtual time.")
+    str,
+    typer.Option("--engine", help="What executes the runs: sim, or kernel, which is Linux in virtual time."),
 ]
 KernelName = Annotated[
     str | None,
     typer.Option(
         "--kernel",
         metavar="NAME",
-        help="The kernel, from `tussle list kernels`.",
+        help="The kernel, from `tussle list kernels`; with --machine qemu, an image such as /boot/vmlinuz-….",
         show_default="$TUSSLE_KERNEL, else linux-6.1",
     ),
+]
+MachineName = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        metavar="uml|qemu",
+        help="What the kernel runs on: uml for those that Tussle built, qemu for those of a distribution.",
+        show_default="uml",
+    ),
+]
+Modules = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The image's modules, such as /lib/modules/RELEASE.")
 ]
 
 
@@ -61,6 +74,8 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     repetitions: Repetitions = None,
     engine: EngineName = "sim",
     kernel: KernelName = None,
+    machine: MachineName = None,
+    modules: Modules = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
@@ -76,7 +91,7 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     chosen = Scenario.load(file)
     everywhere = {f"flows.{index}.algorithm": algorithm for index in range(len(chosen.flows))}
     chosen = chosen.with_settings(_given(options | everywhere) | parse_settings(settings))
-    means = SweepMeans(engine_of(engine, kernel), workers)
+    means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules)), workers)
     _carry_out(chosen, output or _RESULTS / file.stem, means)
 
 
@@ -100,6 +115,8 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     repetitions: Repetitions = None,
     engine: EngineName = "sim",
     kernel: KernelName = None,
+    machine: MachineName = None,
+    modules: Modules = None,
 ) -> None:
     """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
     names = _algorithms(algorithms)
@@ -115,7 +132,7 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     )
     options = {"seed": seed, "repetitions": repetitions}
     chosen = pairs.with_settings(_given(options) | parse_settings(settings))
-    means = SweepMeans(engine_of(engine, kernel), workers)
+    means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules)), workers)
     _carry_out(chosen, output or _RESULTS / f"matrix-{profile}", means)
 
 
@@ -126,18 +143,43 @@ class SweepMeans(NamedTuple):
     workers: int | None
 
 
-def engine_of(name: str, kernel: str | None) -> "Engine":
+class KernelChoice(NamedTuple):
+    """What the options say of the kernel engine."""
+
+    machine: str | None
+    kernel: str | None
+    modules: Path | None
+
+
+def engine_of(name: str, choice: KernelChoice) -> "Engine":
     """Return the engine of that name, with that kernel."""
     from tussle.engines import engine
 
     chosen = engine(name)
-    if kernel is None:
+    given = {option: value for option, value in choice._asdict().items() if value is not None}
+    if not given:
         return chosen
     from tussle.engines.kernel import KernelEngine
+    from tussle.kernel.guest import UserMode
 
     if name != KernelEngine.name:
-        raise TussleError(f"--kernel {shown(kernel)}: the engine {name} has no kernel; add --engine kernel")
-    return KernelEngine(kernel)
+        raise TussleError(f"--{next(iter(given))}: the engine {name} has no kernel; add --engine kernel")
+    if choice.machine not in (None, "uml", "qemu"):
+        raise TussleError(f"--machine: {unknown('machine', choice.machine, ['uml', 'qemu'])}")
+    if choice.machine != "qemu":
+        if choice.modules:
+            raise TussleError("--modules: kernels that Tussle built have none; add --machine qemu")
+        return KernelEngine(UserMode(choice.kernel))
+    if not choice.kernel or not choice.modules:
+        raise TussleError(
+            "--machine qemu: give --kernel IMAGE and --modules DIR, like /boot/vmlinuz-… and /lib/modules/…"
+        )
+    from tussle.kernel.distribution import DistributionKernel
+    from tussle.kernel.qemu import Emulated
+
+    return KernelEngine(
+        Emulated(DistributionKernel(Path(choice.kernel).absolute(), choice.modules.absolute()))
+    )
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
@@ -181,7 +223,9 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
         from tussle.sweep import ProgressBar, SweepSettings, sweep
 
         with ProgressBar(progress_console()) as bar:
-            dataset = sweep(scenario, folder, SweepSettings(workers=means.workers, engine=means.engine, progress=bar))
+            dataset = sweep(
+                scenario, folder, SweepSettings(workers=means.workers, engine=means.engine, progress=bar)
+            )
         page = write(dataset, folder / "report.html")
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or _how_to_go_on(folder))

@@ -149,7 +149,9 @@ FLOWS = Table(
         Column("delivered_bytes", pl.UInt64, "Bytes that reached the receiving application, in order"),
         Column("sent_packets", pl.UInt64, "Data packets sent, retransmissions included"),
         Column("retransmitted_packets", pl.UInt64, "Data packets sent again"),
-        Column("lost_packets", pl.UInt64, "Data packets that the sender judged lost", "the engine does not tell"),
+        Column(
+            "lost_packets", pl.UInt64, "Data packets that the sender judged lost", "the engine does not tell"
+        ),
         Column("dropped_packets", pl.UInt64, "Data packets that the network dropped or damaged: the truth"),
         Column("timeouts", pl.UInt64, "Times that the retransmission timer expired"),
         Column("spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms"),

@@ -3,54 +3,67 @@
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 import tussle
 from tussle.dataset import ENGINE_TABLES
 from tussle.errors import TussleError
-from tussle.kernel import Kernel, built_kernel, qdiscs
-from tussle.kernel.guest import Guest, facts, parameters
+from tussle.kernel import Kernel, qdiscs
+from tussle.kernel.guest import UserMode, boot_words
 from tussle.own_algorithms import is_own
 
 _MS = 1_000_000
 _S = 1000 * _MS
 
 
+class Machine(Protocol):
+    """What a kernel runs on, in virtual time."""
+
+    def check(self) -> None:
+        """Raise TussleError when the kernel, or a program that is needed, is not there."""
+        ...
+
+    def facts(self) -> Mapping[str, str]:
+        """Return what provenance tells: whatever decides results."""
+        ...
+
+    def execute(self, run: Mapping[str, Any], folder: Path) -> None:
+        """Execute a run: its tables are Arrow streams in `folder` then, `NAME.arrow`."""
+        ...
+
+
 @dataclass(frozen=True)
 class KernelEngine:
-    """Linux itself, built for user mode, over namespaces, veth, tbf and netem (crates/tussle-agent)."""
+    """Linux itself in virtual time, over namespaces, veth, tbf and netem (crates/tussle-agent)."""
 
-    kernel: str | None = None
-    """Name of a kernel that was built; `None`: $TUSSLE_KERNEL, else the usual one."""
+    machine: Machine = field(default_factory=UserMode)
 
     name = "kernel"
 
     def about(self) -> Mapping[str, str]:
         """Name and version, the kernel with its digests, and the programs beside it."""
-        kernel = built_kernel(self.kernel)
-        return {"name": self.name, "version": tussle.__version__, "kernel": kernel.name, **kernel.facts, **facts()}
+        return {"name": self.name, "version": tussle.__version__, **self.machine.facts()}
 
     def check(self, run: Mapping[str, Any]) -> None:
-        """Raise TussleError when Linux cannot honour any part of `run`, or no kernel is built."""
-        built_kernel(self.kernel)
+        """Raise TussleError when Linux cannot honour any part of `run`, or there is no kernel."""
         for index, flow in enumerate(run["flows"]):
             if is_own(flow["algorithm"]):
                 raise TussleError(
                     f"flows.{index}.algorithm: {flow['algorithm']} is written in Python, for the simulator; "
                     "give an algorithm of the kernel"
                 )
-        parameters(run)
+        self.machine.check()
+        boot_words(run)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Boot a guest for the run; raises TussleError when it cannot be honoured, or the guest fails."""
-        self.check(run)
-        with tempfile.TemporaryDirectory(prefix="tussle-") as share:
-            Guest.of(built_kernel(self.kernel)).execute(run, Path(share))
-            return {name: pl.read_ipc_stream(Path(share) / f"{name}.arrow") for name in ENGINE_TABLES}
+        with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
+            self.machine.execute(run, Path(folder))
+            return {name: pl.read_ipc_stream(Path(folder) / f"{name}.arrow") for name in ENGINE_TABLES}
 
 
 def check_kernel(kernel: Kernel) -> dict[str, str]:
@@ -58,7 +71,7 @@ def check_kernel(kernel: Kernel) -> dict[str, str]:
     run = _one_second_of_reno()
     with tempfile.TemporaryDirectory(prefix="tussle-") as share:
         began = time.perf_counter()
-        Guest.of(kernel).execute(run, Path(share))
+        UserMode(kernel.name).execute(run, Path(share))
         took_s = time.perf_counter() - began
         [goodput] = pl.read_ipc_stream(Path(share) / "flows.arrow")["goodput_bit_per_s"]
         told = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}

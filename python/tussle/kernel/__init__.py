@@ -97,4 +97,7 @@ def built_kernel(name: str | None = None) -> Kernel:
 def qdiscs(kernel: Kernel) -> list[str]:
     """Names of the queue disciplines that a kernel was built with, sorted."""
     options = (kernel.image.parent / CONFIGURATION).read_text("utf-8")
-    return sorted({"pfifo", "bfifo", *map(str.lower, re.findall(r"^CONFIG_NET_SCH_(\w+)=y$", options, re.M))} - {"fifo"})
+    return sorted(
+        {"pfifo", "bfifo", *map(str.lower, re.findall(r"^CONFIG_NET_SCH_(\w+)=y$", options, re.MULTILINE))}
+        - {"fifo"}
+    )

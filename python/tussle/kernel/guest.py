@@ -15,7 +15,7 @@ from typing import Any
 from filelock import FileLock
 
 from tussle.errors import TussleError
-from tussle.kernel import Kernel, cache_folder
+from tussle.kernel import built_kernel, cache_folder
 
 AGENT = Path(__file__).parent.parent / "_agent"
 """The program `tussle-agent` (crates/tussle-agent), which the package brings along."""
@@ -30,8 +30,8 @@ _ROOT = "root"
 """In the folder of a run, the link to the guest's programs."""
 
 _BOOT = (
-    # The kernel mixes its command line into its dice, so no folder's name stands there: the guest sees the folder
-    # that it is started in.
+    # The kernel mixes its command line into its dice, so no folder's name stands there: the guest sees the
+    # folder that it is started in.
     "hostfs=.",
     f"rootflags={_ROOT}",
     "share=.",
@@ -59,70 +59,83 @@ _PACKET_BITS = 12_000
 
 
 @dataclass(frozen=True)
-class Guest:
-    """What a guest consists of."""
+class UserMode:
+    """The machine for kernels that Tussle built: its guest is a process."""
 
-    kernel: Kernel
-    root: Path
-    """Folder with the guest's programs."""
+    name: str | None = None
+    """Name of the kernel; `None`: $TUSSLE_KERNEL, else the usual one."""
 
-    @classmethod
-    def of(cls, kernel: Kernel) -> "Guest":
-        """Return the guest with that kernel; raises TussleError when something it needs is missing."""
-        return cls(kernel, _root())
+    def check(self) -> None:
+        """Raise TussleError when no such kernel is built, or a program is missing."""
+        built_kernel(self.name)
+        _root()
 
-    def execute(self, run: Mapping[str, Any], share: Path) -> None:
-        """Execute a run: its tables are Arrow streams in the folder `share` then, `NAME.arrow`.
+    def facts(self) -> dict[str, str]:
+        """Return what provenance tells of the kernel and the guest."""
+        kernel = built_kernel(self.name)
+        return {"kernel": kernel.name, **kernel.facts, **guest_facts()}
+
+    def execute(self, run: Mapping[str, Any], folder: Path) -> None:
+        """Execute a run: its tables are Arrow streams in `folder` then, `NAME.arrow`.
 
         Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
         """
-        arguments = parameters(run)
-        (share / "run.json").write_text(json.dumps(run), "utf-8")
-        (share / _ROOT).symlink_to(self.root)
-        patience_s = _PATIENCE_S + _packets(run) / _PACKETS_PER_S
-        status = self._boot(share / "boot", [*arguments, _SILENT], patience_s)
-        if (share / "done").exists():
-            return
-        if (share / "error").exists():
-            raise TussleError((share / "error").read_text("utf-8").strip())
-        # It repeats to the byte, so that the console can be had afterwards.
-        self._boot(share / "console", [*arguments, *_TALKING], min(patience_s, _CONSOLE_PATIENCE_S))
-        ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
-        raise TussleError(
-            f"the guest {ended} before its results were complete; its last console lines are above",
-            _last_lines((share / "console").read_text("utf-8", errors="replace")),
-        )
-
-    def _boot(self, output: Path, arguments: Sequence[str], patience_s: float) -> int | None:
-        """Boot in the folder of `output`; return the status that the guest ended with, `None` if it was stopped."""
-        command = [_agent(), "launch", self.kernel.image, *_BOOT, *arguments]
-        with output.open("wb") as file:
-            # The guest ends when its standard input closes: with this process, whatever becomes of it.
-            guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
-            try:
-                return guest.wait(patience_s)
-            except subprocess.TimeoutExpired:
-                return None
-            finally:
-                if guest.stdin:
-                    guest.stdin.close()
-                guest.wait()
+        (folder / "run.json").write_text(json.dumps(run), "utf-8")
+        (folder / _ROOT).symlink_to(_root())
+        words = boot_words(run)
+        command = [str(agent()), "launch", str(built_kernel(self.name).image), *_BOOT, *words]
+        patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
+        status = boot([*command, _SILENT], folder / "output", patience_s)
+        if not (folder / "done").exists() and not (folder / "error").exists():
+            # It repeats to the byte, so that the console can be had afterwards.
+            boot([*command, *_TALKING], folder / "console", min(patience_s, _CONSOLE_PATIENCE_S))
+        refuse_failed(folder, status, patience_s)
 
 
-def parameters(run: Mapping[str, Any]) -> list[str]:
+def boot(command: Sequence[str], output: Path, patience_s: float) -> int | None:
+    """Boot in the folder of `output`; return the guest's status, `None` if it had to be stopped."""
+    with output.open("wb") as file:
+        # The guest ends when its standard input closes: with this process, whatever becomes of it.
+        guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
+        try:
+            return guest.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if guest.stdin:
+                guest.stdin.close()
+            guest.wait()
+
+
+def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
+    """Raise TussleError, with what the guest or its console said, unless the guest wrote all its results."""
+    if (folder / "error").exists():
+        raise TussleError((folder / "error").read_text("utf-8").strip())
+    if (folder / "done").exists():
+        return
+    ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
+    files = [folder / name for name in ("console", "output") if (folder / name).exists()]
+    said = [file.read_text("utf-8", errors="replace") for file in files]
+    raise TussleError(
+        f"the guest {ended} before its results were complete; its last console lines are above",
+        _last_lines(next((text for text in said if text.strip()), "")),
+    )
+
+
+def boot_words(run: Mapping[str, Any]) -> list[str]:
     """Return what the kernel is told at boot; raises TussleError with what Linux cannot honour of the run."""
-    checked = subprocess.run([_agent(), "check"], input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
+    checked = subprocess.run([agent(), "check"], input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
     if checked.returncode:
         raise TussleError(checked.stderr.strip())
     return checked.stdout.split()
 
 
-def facts() -> dict[str, str]:
+def guest_facts() -> dict[str, str]:
     """Return what of a guest, beside its kernel, decides results: the agent's digest, iproute2's version."""
     version = subprocess.run([_tool("tc"), "-V"], capture_output=True, text=True, check=True).stdout  # noqa: S603
     found = re.search(r"iproute2-([^,\s]+)", version)
     return {
-        "agent_sha256": hashlib.sha256(_agent().read_bytes()).hexdigest(),
+        "agent_sha256": hashlib.sha256(agent().read_bytes()).hexdigest(),
         "iproute2": found.group(1) if found else version.strip(),
     }
 
@@ -135,19 +148,27 @@ def _last_lines(console: str) -> str:
     return "\n".join(lines[first : first + _CONSOLE_LINES])
 
 
-def _packets(run: Mapping[str, Any]) -> float:
+def packets(run: Mapping[str, Any]) -> float:
     """About how many packets the links of a run can carry."""
     rates = [
-        max([element["rate_bit_per_s"], *(change.get("rate_bit_per_s") or 0 for change in element.get("changes", ()))])
+        max(
+            [
+                element["rate_bit_per_s"],
+                *(change.get("rate_bit_per_s") or 0 for change in element.get("changes", ())),
+            ]
+        )
         for element in run["elements"]
         if "rate_bit_per_s" in element
     ]
     return sum(rates) * run["duration_ns"] / 1e9 / _PACKET_BITS
 
 
-def _agent() -> Path:
+def agent() -> Path:
+    """Return the program `tussle-agent`; raises TussleError when this installation lacks it."""
     if not AGENT.exists():
-        raise TussleError(f"there is no {AGENT}: this Tussle was installed without its agent; `make setup` builds it")
+        raise TussleError(
+            f"there is no {AGENT}: this Tussle was installed without its agent; `make setup` builds it"
+        )
     return AGENT
 
 
@@ -161,8 +182,10 @@ def _tool(name: str) -> str:
 @cache
 def _root() -> Path:
     """Return the folder of the guest's programs, made when what is in it has changed."""
-    programs = {"init": _agent(), **{f"bin/{name}": Path(_tool(name)).resolve() for name in _TOOLS}}
-    files = programs | {str(library).lstrip("/"): library for name in _TOOLS for library in _libraries(_tool(name))}
+    programs = {"init": agent(), **{f"bin/{name}": Path(_tool(name)).resolve() for name in _TOOLS}}
+    files = programs | {
+        str(library).lstrip("/"): library for name in _TOOLS for library in _libraries(_tool(name))
+    }
     digest = hashlib.sha256()
     for place, file in sorted(files.items()):
         digest.update(f"{place}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode())

@@ -7,20 +7,28 @@ comes in an initial RAM file system, and its results leave by its second serial 
 
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tussle.errors import TussleError
 from tussle.kernel.distribution import DistributionKernel
+from tussle.kernel.guest import agent, boot, boot_words, guest_facts, packets, refuse_failed
 
 _QEMU = "qemu-system-x86_64"
 _PACKAGES = {_QEMU: "qemu-system-x86", "cpio": "cpio", "ip": "iproute2", "tc": "iproute2"}
+_LEAST_MB = 512
+_PATIENCE_S = 300.0
+_PACKETS_PER_S = 500
+"""A guest that is slower than that, after the first while, hangs."""
 _MOUNT_POINTS = ("proc", "sys", "dev", "run", "share")
 _PARAMETERS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=off results=/dev/ttyS1"
 """Of the kernel: `results` reaches the agent, as Linux hands on what it does not know itself."""
@@ -36,21 +44,63 @@ def refuse_missing_tools() -> None:
         )
 
 
-def command(kernel: Path, initramfs: Path, folder: Path) -> list[str]:
+@dataclass(frozen=True)
+class Emulated:
+    """The machine for an unmodified kernel: its guest is a processor of QEMU's."""
+
+    kernel: DistributionKernel
+
+    def check(self) -> None:
+        """Raise TussleError when a program is missing, or the kernel is none."""
+        refuse_missing_tools()
+        self.kernel.needed_modules()
+
+    def facts(self) -> dict[str, str]:
+        """Return what provenance tells of the kernel and the machine."""
+        chosen = {"machine": "qemu", "kernel": str(self.kernel.image), "modules": str(self.kernel.modules)}
+        return {**chosen, **facts(self.kernel), **guest_facts()}
+
+    def execute(self, run: Mapping[str, Any], folder: Path) -> None:
+        """Execute a run: its tables are Arrow streams in `folder` then, `NAME.arrow`.
+
+        Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
+        """
+        packed = initramfs(agent(), self.kernel.needed_modules(), {"run.json": json.dumps(run).encode()})
+        (folder / "initramfs").write_bytes(packed)
+        patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
+        booting = command(self.kernel.image, folder, boot_words(run))
+        # It ends with its owner, like the guests of the other machine.
+        status = boot([str(agent()), "launch", *booting], folder / "output", patience_s)
+        for name, content in results(folder).items():
+            (folder / name).write_bytes(content)
+        refuse_failed(folder, status, patience_s)
+
+
+def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
     """Return the command that boots a kernel; it ends when the guest powers off, or panics.
 
-    In `folder` it writes `console` and `results`.
+    In `folder` is `initramfs`; there it writes `console` and `results`. `words` are for the kernel; one may
+    be `mem=…M`, the memory that the guest needs.
     """
+    told = [word for word in words if not word.startswith("mem=")]
+    memory_mb = max([_LEAST_MB, *(int(word[4:-1]) for word in words if word.startswith("mem="))])
     return [
-        *(_QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *(_which(_QEMU) or _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         # One thread, an instruction a nanosecond, and idle time jumped over: the host cannot be felt.
         # Recording keeps the thread of devices from jumping over idle time before the processor's thread has
         # counted the instructions that led there: on a busy host, two of six runs were a microsecond off.
-        *("-accel", "tcg,thread=single", "-smp", "1", "-m", "512"),
+        *("-accel", "tcg,thread=single", "-smp", "1", "-m", str(memory_mb)),
         *("-icount", "shift=0,sleep=off,rr=record,rrfile=/dev/null"),
         # A processor without dice of its own, a clock that starts at a fixed date, and a seed for the rest.
         *("-cpu", "max,-rdrand,-rdseed", "-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
-        *("-kernel", str(kernel), "-initrd", str(initramfs), "-append", _PARAMETERS),
+        *(
+            "-kernel",
+            str(kernel),
+            "-initrd",
+            str(folder / "initramfs"),
+            "-append",
+            " ".join([_PARAMETERS, *told]),
+        ),
         *("-chardev", f"file,id=console,path={_escaped(folder / 'console')}", "-serial", "chardev:console"),
         *("-chardev", f"file,id=results,path={_escaped(folder / 'results')}", "-serial", "chardev:results"),
     ]
@@ -67,18 +117,18 @@ def facts(kernel: DistributionKernel) -> dict[str, str]:
         "release": kernel.release,
         "image_sha256": hashlib.sha256(kernel.image.read_bytes()).hexdigest(),
         "modules_sha256": modules.hexdigest(),
-        "machine": version.splitlines()[0],
+        "qemu": version.splitlines()[0],
     }
 
 
-def initramfs(agent: Path, modules: Mapping[str, bytes], share: Mapping[str, bytes]) -> bytes:
+def initramfs(init: Path, modules: Mapping[str, bytes], share: Mapping[str, bytes]) -> bytes:
     """Return a root file system: the agent as `/init`, `ip` and `tc`, `/modules` in order, and `/share`."""
     refuse_missing_tools()
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         for mount_point in _MOUNT_POINTS:
             (root / mount_point).mkdir()
-        for place, file in _programs(agent):
+        for place, file in _programs(init):
             (root / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, root / place)
         (root / "modules").mkdir()
@@ -99,9 +149,9 @@ def results(folder: Path) -> dict[str, bytes]:
         return {}
 
 
-def _programs(agent: Path) -> Iterator[tuple[str, Path]]:
+def _programs(init: Path) -> Iterator[tuple[str, Path]]:
     """Give programs and the libraries that they load, by their place in the guest."""
-    yield "init", agent
+    yield "init", init
     for program in ("ip", "tc"):
         file = Path(_which(program) or program)
         yield f"bin/{program}", file

@@ -43,7 +43,7 @@ class Dispatch:
                 under_way[self._hand_out(planned)] = planned
             if not under_way:
                 return
-            # Not for ever: polars lets the system restart a wait that Ctrl-C interrupts, and Python would not see it.
+            # Not for ever: polars lets the system restart a wait that Ctrl-C interrupts, unseen by Python.
             for future in wait(under_way, _GLANCE_S, return_when=FIRST_COMPLETED).done:
                 planned = under_way.pop(future)
                 try:

@@ -1,7 +1,7 @@
 //! Time since a run began, on the guest's clock.
 
-use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -32,7 +32,10 @@ impl Clock {
     /// Sleeps until a time of the run.
     pub(crate) fn sleep_until(self, run_ns: u64) -> nix::Result<()> {
         let at = self.zero_ns + run_ns;
-        let at = TimeSpec::new(i64::try_from(at / SECOND_NS).expect("small"), i64::try_from(at % SECOND_NS).expect("small"));
+        let at = TimeSpec::new(
+            i64::try_from(at / SECOND_NS).expect("small"),
+            i64::try_from(at % SECOND_NS).expect("small"),
+        );
         loop {
             match clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &at) {
                 Err(nix::errno::Errno::EINTR) => {}

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use anyhow::{Context, bail};
 
 /// Counters of TCP in one namespace, which for a sender is those of one flow
-/// (Documentation/networking/snmp_counter.rst).
+/// (`Documentation/networking/snmp_counter.rst` of Linux).
 #[derive(Debug)]
 pub(crate) struct Netstat(Mutex<File>);
 

@@ -2,6 +2,7 @@
 
 mod clock;
 mod counters;
+mod machine;
 mod observer;
 mod qdiscs;
 mod rows;
@@ -14,7 +15,7 @@ mod traffic;
 use std::fs::{self, File};
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use tussle_core::{Run, Table};
@@ -26,12 +27,20 @@ use crate::sys;
 const SHARE: &str = "/share";
 
 /// Mounts what a process needs, executes the run in the shared folder, and powers the guest off.
+///
+/// The kernel is told `share=FOLDER`, a folder of the host; or else the shared folder came with the guest, and
+/// `results=DEVICE` names the terminal that it is sent to in the end.
 pub(crate) fn init() -> ! {
     if let Err(problem) = mount_all().and_then(|()| execute()) {
         // Where even that fails, the host finds no tables and shows the console.
         if fs::write(Path::new(SHARE).join("error"), format!("{problem:#}\n")).is_err() {
             eprintln!("{problem:#}");
         }
+    }
+    if let Ok(device) = std::env::var("results")
+        && let Err(problem) = machine::send(Path::new(SHARE), &device)
+    {
+        eprintln!("{problem:#}");
     }
     nix::unistd::sync();
     match reboot(RebootMode::RB_POWER_OFF) {
@@ -41,22 +50,15 @@ pub(crate) fn init() -> ! {
 }
 
 fn mount_all() -> anyhow::Result<()> {
-    let host_folder = std::env::var("share").map_err(|_| anyhow!("the kernel was not told `share=FOLDER`"))?;
-    let mounts: [(&str, &str, &str); 6] = [
-        ("proc", "/proc", ""),
-        ("sysfs", "/sys", ""),
-        ("tracefs", "/sys/kernel/tracing", ""),
-        ("devtmpfs", "/dev", ""),
-        ("tmpfs", "/run", ""),
-        ("hostfs", SHARE, &host_folder),
-    ];
     // First the shared folder, so that what goes wrong with the others can be told.
-    for (kind, place, data) in mounts.iter().rev() {
-        if *place != "/sys/kernel/tracing" {
-            mount_one(kind, place, data)?;
-        }
+    if let Ok(host_folder) = std::env::var("share") {
+        mount_one("hostfs", SHARE, &host_folder)?;
     }
-    mount_one("tracefs", "/sys/kernel/tracing", "")
+    for (kind, place) in [("tmpfs", "/run"), ("devtmpfs", "/dev"), ("sysfs", "/sys"), ("proc", "/proc")] {
+        mount_one(kind, place, "")?;
+    }
+    mount_one("tracefs", "/sys/kernel/tracing", "")?;
+    machine::load_modules()
 }
 
 fn mount_one(kind: &str, place: &str, data: &str) -> anyhow::Result<()> {
@@ -98,5 +100,6 @@ fn write(table: Table) -> anyhow::Result<()> {
     stream.write(&batch)?;
     stream.finish()?;
     drop(stream);
-    fs::write(Path::new(SHARE).join(format!("{name}.arrow")), bytes).with_context(|| format!("writing {name}"))
+    fs::write(Path::new(SHARE).join(format!("{name}.arrow")), bytes)
+        .with_context(|| format!("writing {name}"))
 }

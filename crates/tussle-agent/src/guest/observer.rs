@@ -63,6 +63,12 @@ struct Seen {
     counts: TcpCounts,
 }
 
+/// Data packets of a flow, once nothing is under way.
+struct Way {
+    sent: u32,
+    arrived: u32,
+}
+
 /// A link, and what became of it since its last row.
 struct Link {
     name: String,
@@ -88,7 +94,11 @@ impl<'a> Observer<'a> {
         let mut queues = Vec::new();
         let mut others = Vec::new();
         for (name, namespace) in &hosts.queues {
-            let wires = network.wires.iter().enumerate().filter(|(_, wire)| wire.hop.is_some() && wire.near.0 == *name);
+            let wires = network
+                .wires
+                .iter()
+                .enumerate()
+                .filter(|(_, wire)| wire.hop.is_some() && wire.near.0 == *name);
             let devices: Vec<_> = wires.map(|(index, wire)| (index, wire.near.1.clone())).collect();
             let has_link = devices.iter().any(|(index, _)| is_queue(network, *index));
             let qdiscs = Qdiscs::open(namespace, &devices)?;
@@ -120,7 +130,8 @@ impl<'a> Observer<'a> {
     pub(crate) fn look(&mut self, now_ns: u64) -> anyhow::Result<()> {
         let run = self.run;
         let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&now_ns);
-        let is_sampled = matches!(run.record.sampling, Sampling::EveryNs(every_ns) if now_ns.is_multiple_of(every_ns));
+        let is_sampled =
+            matches!(run.record.sampling, Sampling::EveryNs(every_ns) if now_ns.is_multiple_of(every_ns));
         self.read_trace()?;
         self.look_at_links(now_ns)?;
         if is_edge || is_sampled {
@@ -166,11 +177,11 @@ impl<'a> Observer<'a> {
     /// Checks that every packet is accounted for, and returns the tables.
     pub(crate) fn finish(mut self) -> anyhow::Result<Vec<Table>> {
         self.check_conservation()?;
-        let arrived = self.drain()?;
+        let ways = self.drain()?;
         for watched in &self.flows {
             watched.note_ends(self.run, &mut self.events);
         }
-        let flows = flows_table(self.run, &self.flows, &arrived)?;
+        let flows = flows_table(self.run, &self.flows, &ways)?;
         let Observer { run, samples, link_rows, mut events, .. } = self;
         if run.record.events == Switch::Off {
             events = Events::default();
@@ -216,9 +227,14 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// Cuts the senders off and lets the network run empty: what each receiver then has seen arrive.
-    fn drain(&mut self) -> anyhow::Result<Vec<u32>> {
+    /// Cuts the senders off and lets the network run empty: what each flow had sent, and what arrived of it.
+    fn drain(&mut self) -> anyhow::Result<Vec<Way>> {
         silence(self.network)?;
+        let sent: Vec<_> = self
+            .flows
+            .iter()
+            .map(|watched| Ok(watched.flow.sender_info()?.data_segs_out))
+            .collect::<anyhow::Result<_>>()?;
         let mut now_ns = self.run.duration_ns;
         for _ in 0..MAX_DRAINS {
             now_ns += DRAIN_NS;
@@ -229,7 +245,10 @@ impl<'a> Observer<'a> {
                 break;
             }
         }
-        self.flows.iter().map(|watched| Ok(watched.flow.receiver_info()?.data_segs_in)).collect()
+        let way = |(watched, sent): (&Watched, u32)| {
+            Ok(Way { sent, arrived: watched.flow.receiver_info()?.data_segs_in })
+        };
+        self.flows.iter().zip(sent).map(way).collect()
     }
 }
 
@@ -378,7 +397,8 @@ impl Watched {
     }
 
     fn note_ends(&self, run: &Run, events: &mut Events) {
-        let flow = run.flows.iter().position(|spec| spec.name == self.flow.spec.name).expect("it is of the run");
+        let flow =
+            run.flows.iter().position(|spec| spec.name == self.flow.spec.name).expect("it is of the run");
         events.add(Event { time_ns: self.flow.spec.start_ns, kind: "start", flow, after: None });
         if let Some(time_ns) = self.flow.completed_ns().filter(|at| *at <= run.duration_ns) {
             events.add(Event { time_ns, kind: "complete", flow, after: None });
@@ -388,10 +408,9 @@ impl Watched {
 
 /// The `flows` table.
 #[expect(clippy::cast_precision_loss, reason = "bytes of a run are far below 2^53")]
-fn flows_table(run: &Run, flows: &[Watched], arrived: &[u32]) -> anyhow::Result<Table> {
+fn flows_table(run: &Run, flows: &[Watched], ways: &[Way]) -> anyhow::Result<Table> {
     let mut dropped = Vec::new();
-    for (watched, arrived) in flows.iter().zip(arrived) {
-        let sent = watched.end.sender.data_segs_out;
+    for (watched, Way { sent, arrived }) in flows.iter().zip(ways) {
         let lost = sent.checked_sub(*arrived).with_context(|| {
             let name = &watched.flow.spec.name;
             format!("invariant violated: packets conserved: of flow {name}, {sent} were sent and {arrived} arrived")
@@ -404,7 +423,8 @@ fn flows_table(run: &Run, flows: &[Watched], arrived: &[u32]) -> anyhow::Result<
     let maybe = |of: &dyn Fn(&Watched) -> Option<f64>| Values::MaybeF64(flows.iter().map(of).collect());
     let quantile = |percent| maybe(&move |flow| flow.rtts.quantile(percent).map(|us| us / 1e3));
     let steady_s = seconds(run.steady.to_ns - run.steady.from_ns);
-    let steady_bytes = |flow: &Watched| flow.to.receiver.bytes_received() - flow.from.receiver.bytes_received();
+    let steady_bytes =
+        |flow: &Watched| flow.to.receiver.bytes_received() - flow.from.receiver.bytes_received();
     let goodput = flows.iter().map(|flow| steady_bytes(flow) as f64 * 8.0 / steady_s).collect();
     let completion = |flow: &Watched| {
         let at = flow.flow.completed_ns().filter(|at| *at <= run.duration_ns)?;
@@ -432,7 +452,10 @@ fn flows_table(run: &Run, flows: &[Watched], arrived: &[u32]) -> anyhow::Result<
         column("ecn_echoes", nothing()),
         column("steady_delivered_bytes", Values::U64(flows.iter().map(steady_bytes).collect())),
         column("goodput_bit_per_s", Values::F64(goodput)),
-        column("steady_sent_packets", u32s(|flow| flow.to.sender.data_segs_out - flow.from.sender.data_segs_out)),
+        column(
+            "steady_sent_packets",
+            u32s(|flow| flow.to.sender.data_segs_out - flow.from.sender.data_segs_out),
+        ),
         column(
             "steady_retransmitted_packets",
             u32s(|flow| flow.to.sender.total_retrans - flow.from.sender.total_retrans),

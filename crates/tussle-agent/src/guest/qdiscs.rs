@@ -84,7 +84,9 @@ impl Qdiscs {
         }
         let mut found: Vec<_> = found.into_iter().collect();
         found.sort_unstable_by_key(|(index, _)| *index);
-        found.into_iter().for_each(|(index, counts)| visit(index, counts));
+        for (index, counts) in found {
+            visit(index, counts);
+        }
         Ok(())
     }
 }
@@ -115,7 +117,7 @@ impl QdiscCounts {
     }
 }
 
-/// Packets marked, out of a discipline's own statistics: include/uapi/linux/pkt_sched.h tells where they stand.
+/// Packets marked, out of a discipline's own statistics: `include/uapi/linux/pkt_sched.h` tells where they stand.
 fn marked(kind: &str, own: &TcXstats) -> u64 {
     let (bytes, at) = match (kind, own) {
         (_, TcXstats::FqCodel(TcFqCodelXstats::Qdisc(stats))) => return u64::from(stats.ecn_mark),

@@ -87,7 +87,10 @@ impl Samples {
                 "ssthresh_packets",
                 Values::MaybeU32(self.info.iter().map(|info| finite(info.ssthresh)).collect()),
             ),
-            column("srtt_ms", Values::MaybeF64(self.info.iter().map(|info| measured_ms(info.rtt_us)).collect())),
+            column(
+                "srtt_ms",
+                Values::MaybeF64(self.info.iter().map(|info| measured_ms(info.rtt_us)).collect()),
+            ),
             column(
                 "rtt_ms",
                 Values::MaybeF64(self.rtt_us.iter().map(|us| us.map(|us| f64::from(us) / 1e3)).collect()),

@@ -163,7 +163,12 @@ fn command(name: &str, namespace: Option<&str>, lines: &str) -> anyhow::Result<(
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {name}"))?;
-    child.stdin.take().expect("piped").write_all(lines.as_bytes()).with_context(|| format!("telling {name}"))?;
+    child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(lines.as_bytes())
+        .with_context(|| format!("telling {name}"))?;
     let output = child.wait_with_output().with_context(|| format!("waiting for {name}"))?;
     if !output.status.success() {
         bail!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim());

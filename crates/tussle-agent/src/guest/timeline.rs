@@ -22,8 +22,7 @@ pub(crate) fn run(run: &Run, network: &Network, hosts: Hosts) -> anyhow::Result<
     let mut observer = Observer::new(run, network, (hosts, &flows, clock))?;
     traffic::start(&flows, clock);
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
-    let mut instants = Instants::of(run, changes.keys().copied());
-    while let Some(at_ns) = instants.next() {
+    for at_ns in Instants::of(run, changes.keys().copied()) {
         clock.sleep_until(at_ns)?;
         for flow in flows.iter().filter(|flow| flow.spec.stop_ns == Some(at_ns)) {
             flow.stop()?;
@@ -46,31 +45,31 @@ fn fail_with(flows: &[Arc<Flow>]) -> anyhow::Result<()> {
     }
 }
 
-/// The instants of a run at which something is done, ascending.
+/// The instants of a run, in ns, at which something is done, ascending.
 struct Instants {
     /// Those that have a reason of their own, ascending.
-    fixed_ns: Vec<u64>,
+    fixed: Vec<u64>,
     /// Those that come again and again.
-    periods_ns: Vec<u64>,
-    end_ns: u64,
-    last_ns: Option<u64>,
+    periods: Vec<u64>,
+    end: u64,
+    last: Option<u64>,
 }
 
 impl Instants {
     fn of(run: &Run, changes: impl Iterator<Item = u64>) -> Instants {
         let stops = run.flows.iter().filter_map(|flow| flow.stop_ns);
-        let mut fixed_ns: Vec<_> =
+        let mut fixed: Vec<_> =
             stops.chain(changes).chain([run.steady.from_ns, run.steady.to_ns, run.duration_ns]).collect();
-        fixed_ns.sort_unstable();
+        fixed.sort_unstable();
         let sampling = match run.record.sampling {
             Sampling::EveryNs(every_ns) => Some(every_ns),
             Sampling::Off | Sampling::Change => None,
         };
         Instants {
-            fixed_ns,
-            periods_ns: sampling.into_iter().chain([LOOK_NS]).collect(),
-            end_ns: run.duration_ns,
-            last_ns: None,
+            fixed,
+            periods: sampling.into_iter().chain([LOOK_NS]).collect(),
+            end: run.duration_ns,
+            last: None,
         }
     }
 }
@@ -79,12 +78,12 @@ impl Iterator for Instants {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        let next = self.last_ns.map_or(0, |last| {
-            let periodic = self.periods_ns.iter().map(|period| (last / period + 1) * period);
-            let fixed = self.fixed_ns.iter().copied().find(|&fixed| fixed > last);
+        let next = self.last.map_or(0, |last| {
+            let periodic = self.periods.iter().map(|period| (last / period + 1) * period);
+            let fixed = self.fixed.iter().copied().find(|&fixed| fixed > last);
             periodic.chain(fixed).min().expect("there is a period")
         });
-        self.last_ns = Some(next);
-        (next <= self.end_ns).then_some(next)
+        self.last = Some(next);
+        (next <= self.end).then_some(next)
     }
 }

@@ -194,8 +194,9 @@ struct Format {
 impl Format {
     fn of(tracepoint: &str) -> anyhow::Result<Format> {
         let place = PathBuf::from(FOLDER).join("events/tcp").join(tracepoint).join("format");
-        let text = fs::read_to_string(&place)
-            .with_context(|| format!("the kernel has no tracepoint tcp:{tracepoint}: it needs CONFIG_FTRACE"))?;
+        let text = fs::read_to_string(&place).with_context(|| {
+            format!("the kernel has no tracepoint tcp:{tracepoint}: it needs CONFIG_FTRACE")
+        })?;
         Format::parse(&text).with_context(|| format!("the format of tcp:{tracepoint} is not understood"))
     }
 

@@ -99,10 +99,12 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
         .map(|(index, spec)| {
             enter(&hosts.receivers[network.receiver_of[index]])?;
             let buffer_bytes = room::receive_buffer_bytes(run, spec);
-            let listener = listener((index, spec), buffer_bytes).with_context(|| format!("the receiver of {}", spec.name))?;
+            let listener = listener((index, spec), buffer_bytes)
+                .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
             let sender = sender(index, spec).with_context(|| format!("the sender of {}", spec.name))?;
-            let algorithm = socket::getsockopt(&sender, sockopt::TcpCongestion).context("reading the algorithm back")?;
+            let algorithm =
+                socket::getsockopt(&sender, sockopt::TcpCongestion).context("reading the algorithm back")?;
             let algorithm = algorithm.to_string_lossy().trim_end_matches('\0').to_owned();
             if algorithm != spec.algorithm {
                 bail!("flow {} runs {algorithm} although {} was asked for", spec.name, spec.algorithm);
@@ -152,7 +154,10 @@ fn listener((index, spec): (usize, &FlowSpec), buffer_bytes: u64) -> anyhow::Res
         sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), window_bytes)
             .context("the receive window")?;
     }
-    socket::bind(socket.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(receiver_address(index), PORT)))?;
+    socket::bind(
+        socket.as_raw_fd(),
+        &SockaddrIn::from(std::net::SocketAddrV4::new(receiver_address(index), PORT)),
+    )?;
     socket::listen(&socket, Backlog::new(1)?)?;
     Ok(socket)
 }
@@ -168,7 +173,8 @@ fn sender(index: usize, spec: &FlowSpec) -> anyhow::Result<OwnedFd> {
     }
     if spec.pacing == Switch::On {
         // Any limit but "none" switches pacing on; this one is never reached.
-        sys::set_option(&socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1).context("pacing")?;
+        sys::set_option(&socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
+            .context("pacing")?;
     }
     let address = std::net::SocketAddrV4::new(sender_address(index), SENDER_PORT);
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(address))?;

@@ -55,8 +55,13 @@ pub(super) fn hops(place: Place, effect: &EffectSpec) -> Result<Vec<Hop>, String
 ///
 /// `tbf` lets a packet go when its transmission *begins*. A second hop, `netem` with the same rate, holds it until
 /// it ends, and then over the wire; no queue builds up there, since packets come no faster.
-pub(super) fn link_hops(place: Place, link: &LinkSpec, (rate, delay_ns): (u64, u64)) -> Result<Vec<Hop>, String> {
-    let queue = shaper(rate, &link.queue, place.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
+pub(super) fn link_hops(
+    place: Place,
+    link: &LinkSpec,
+    (rate, delay_ns): (u64, u64),
+) -> Result<Vec<Hop>, String> {
+    let queue =
+        shaper(rate, &link.queue, place.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
     let element = place.element;
     Ok(vec![
         Hop { element, role: Role::Queue, qdisc: queue },
@@ -66,7 +71,8 @@ pub(super) fn link_hops(place: Place, link: &LinkSpec, (rate, delay_ns): (u64, u
 
 /// Elements are named as in a run.
 fn no_hop(effect: &EffectSpec) -> String {
-    let kind = serde_json::to_value(effect).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
+    let kind =
+        serde_json::to_value(effect).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
     format!(
         "the kernel engine has no {}; it has link, delay, loss and gilbert_elliott",
         kind.unwrap_or_else(|| "such element".to_owned())

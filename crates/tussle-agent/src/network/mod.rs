@@ -98,7 +98,8 @@ impl Network {
             .iter()
             .enumerate()
             .map(|(index, element)| {
-                hops(place(run, index), &element.effect).map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
+                hops(place(run, index), &element.effect)
+                    .map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
             })
             .collect::<Result<Vec<_>, _>>()?;
         let places = Places::of(run);
@@ -170,14 +171,14 @@ impl Network {
     fn attach_hosts(&mut self, run: &Run, places: &Places) {
         let mut receiver_at = BTreeMap::new();
         for index in 0..run.flows.len() {
-            let (sends_at, receives_at) = places.of_flow(index);
+            let (entry, exit) = places.of_flow(index);
             let mut sender = namespace(format!("s{index}"));
             sender.addresses.push(sender_address(index));
             sender.routes.insert(None, "net".to_owned());
-            self.attach(&sender.name, sends_at);
-            self.routers[sends_at].routes.insert(Some(sender_address(index)), format!("h-s{index}"));
+            self.attach(&sender.name, entry);
+            self.routers[entry].routes.insert(Some(sender_address(index)), format!("h-s{index}"));
             self.senders.push(sender);
-            let receiver = *receiver_at.entry(receives_at).or_insert_with(|| {
+            let receiver = *receiver_at.entry(exit).or_insert_with(|| {
                 let mut receiver = namespace(format!("r{}", self.receivers.len()));
                 receiver.routes.insert(None, "net".to_owned());
                 self.receivers.push(receiver);
@@ -185,10 +186,10 @@ impl Network {
             });
             let name = self.receivers[receiver].name.clone();
             if self.receivers[receiver].addresses.is_empty() {
-                self.attach(&name, receives_at);
+                self.attach(&name, exit);
             }
             self.receivers[receiver].addresses.push(receiver_address(index));
-            self.routers[receives_at].routes.insert(Some(receiver_address(index)), format!("h-{name}"));
+            self.routers[exit].routes.insert(Some(receiver_address(index)), format!("h-{name}"));
             self.receiver_of.push(receiver);
         }
     }
@@ -212,8 +213,13 @@ impl Network {
                     let element = places.index(name);
                     let (place, _) = places.of_element(element);
                     let device = near_device(element, 0);
-                    if self.routers[place].routes.insert(Some(to), device.clone()).is_some_and(|old| old != device) {
-                        let problem = "comes to one place twice; the kernel engine routes by destination alone";
+                    if self.routers[place]
+                        .routes
+                        .insert(Some(to), device.clone())
+                        .is_some_and(|old| old != device)
+                    {
+                        let problem =
+                            "comes to one place twice; the kernel engine routes by destination alone";
                         return Err(Refusal::new(format!("flows.{index}.{side}"), problem));
                     }
                 }
@@ -348,10 +354,7 @@ mod tests {
         ]);
         let network = Network::plan(&run(&elements, &flows)).unwrap();
         assert_eq!(network.receiver_of, [0, 1, 0]);
-        assert_eq!(
-            way(&network, "s0", receiver_address(0)),
-            ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]
-        );
+        assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]);
         assert_eq!(way(&network, "s2", receiver_address(2)), ["net", "e1-0", "e1-1", "h-r0"]);
         assert_eq!(way(&network, "r1", sender_address(1)), ["net", "e2-0", "e2-1", "h-s1"]);
     }

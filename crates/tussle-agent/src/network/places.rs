@@ -24,7 +24,8 @@ impl Places {
         let mut union = Union((0..first_host + 2 * run.flows.len()).collect());
         for (index, flow) in run.flows.iter().enumerate() {
             let sender = first_host + 2 * index;
-            for (path, from, to) in [(&flow.forward, sender, sender + 1), (&flow.reverse, sender + 1, sender)] {
+            for (path, from, to) in [(&flow.forward, sender, sender + 1), (&flow.reverse, sender + 1, sender)]
+            {
                 let mut at = from;
                 for name in path {
                     union.join(at, 2 * elements[name]);

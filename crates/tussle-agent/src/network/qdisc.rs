@@ -105,7 +105,8 @@ fn discipline(queue: &QueueSpec, rate_bit_per_s: u64) -> Result<String, String> 
         QueueSpec::Sfq(spec) => sfq(spec),
         QueueSpec::Cake(_) => Err("kind: cake is a shaper of its own".to_owned()),
         QueueSpec::Threshold(_) => {
-            Err("kind: Linux has no discipline that marks above a fixed length; it has red and codel".to_owned())
+            Err("kind: Linux has no discipline that marks above a fixed length; it has red and codel"
+                .to_owned())
         }
         QueueSpec::Dualpi2(_) => Err("kind: Linux 6.1 has no dualpi2; it has pie and fq_pie".to_owned()),
     }
