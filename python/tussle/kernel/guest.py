@@ -80,16 +80,24 @@ class UserMode:
 
         Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
         """
-        (folder / "run.json").write_text(json.dumps(run), "utf-8")
-        (folder / _ROOT).symlink_to(_root())
+        _prepare(run, folder)
         words = boot_words(run)
         command = [str(agent()), "launch", str(built_kernel(self.name).image), *_BOOT, *words]
         patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
         status = boot([*command, _SILENT], folder / "output", patience_s)
         if not (folder / "done").exists() and not (folder / "error").exists():
             # It repeats to the byte, so that the console can be had afterwards.
-            boot([*command, *_TALKING], folder / "console", min(patience_s, _CONSOLE_PATIENCE_S))
+            again = folder / "again"
+            again.mkdir()
+            _prepare(run, again)
+            boot([*command, *_TALKING], again / "output", min(patience_s, _CONSOLE_PATIENCE_S))
+            (again / "output").rename(folder / "console")
         refuse_failed(folder, status, patience_s)
+
+
+def _prepare(run: Mapping[str, Any], folder: Path) -> None:
+    (folder / "run.json").write_text(json.dumps(run), "utf-8")
+    (folder / _ROOT).symlink_to(_root())
 
 
 def boot(command: Sequence[str], output: Path, patience_s: float) -> int | None:

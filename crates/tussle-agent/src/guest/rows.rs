@@ -114,7 +114,7 @@ impl Samples {
             own("rwnd_limited_s", |info| info.rwnd_limited_us as f64 / 1e6),
             own("sndbuf_limited_s", |info| info.sndbuf_limited_us as f64 / 1e6),
             own("dsack_duplicates", |info| f64::from(info.dsack_dups)),
-            own("reordering_seen", |info| f64::from(info.reord_seen)),
+            own("reordering_seen", |info| f64::from(info.reordering_seen)),
         ];
         Table { name: "samples", columns }
     }

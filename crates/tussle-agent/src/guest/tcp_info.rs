@@ -30,7 +30,7 @@ pub(crate) struct TcpInfo {
     pub(crate) delivered: u32,
     pub(crate) delivered_ce: u32,
     pub(crate) dsack_dups: u32,
-    pub(crate) reord_seen: u32,
+    pub(crate) reordering_seen: u32,
 }
 
 impl TcpInfo {
@@ -63,7 +63,7 @@ impl TcpInfo {
             delivered: u32_at(192),
             delivered_ce: u32_at(196),
             dsack_dups: u32_at(216),
-            reord_seen: u32_at(220),
+            reordering_seen: u32_at(220),
         })
     }
 
