@@ -91,6 +91,7 @@ pages: setup  ## Simulate, draw and write the algorithms' pages, docs/explanatio
 .PHONY: bench
 bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed
 	$(BIN)/python benches/bench.py
+	$(BIN)/python benches/virtual_time.py
 
 FUZZ := cargo +nightly fuzz run --sanitizer none
 FUZZ_LIMITS = -- -max_total_time=$(FUZZ_SECONDS) -max_len=8192

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -408,3 +409,18 @@ def test_an_unmodified_kernel_runs_in_qemu_and_repeats_to_the_byte(cloud: tuple[
 def test_wrong_options_are_refused_in_a_sentence(tussle_, options: list[str], expected: str):
     answer = tussle_("run", "one-cubic-flow-fills-the-link", *options)
     assert expected in refused(answer)
+
+
+def test_a_full_disk_is_named_before_anything_boots(monkeypatch: pytest.MonkeyPatch):
+    room = shutil.disk_usage("/")._replace(free=1 << 20)
+    monkeypatch.setattr(guest.shutil, "disk_usage", lambda _: room)
+    [run] = runs({"algorithm": "reno"})
+    with pytest.raises(TussleError, match=r"a guest of this run needs .* make room, or set TMPDIR"):
+        engine("kernel").execute(run)
+
+
+def test_an_algorithm_in_python_is_refused(tmp_path: Path):
+    [run] = runs({"algorithm": "reno"})
+    run["flows"][0]["algorithm"] = f"{tmp_path}/mine.py:Mine"
+    with pytest.raises(TussleError, match="is written in Python, for the simulator"):
+        engine("kernel").check(run)

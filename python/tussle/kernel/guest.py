@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,6 +50,9 @@ _SILENT = "con0=null"
 """What a console writes comes back as an interrupt at a moment that the host decides."""
 _TALKING = ("con0=fd:0,fd:1", "loglevel=7")
 
+_MEMORY = Path("/dev/shm")  # noqa: S108 (where Linux itself would put it)
+_RESULTS_BYTES = 1 << 20
+"""With less room on the disk, results were not written."""
 _PATIENCE_S = 120.0
 _PACKETS_PER_S = 5_000
 """A guest that is slower than that, after the first while, hangs."""
@@ -82,7 +85,8 @@ class UserMode:
         """
         _prepare(run, folder)
         words = boot_words(run)
-        command = [str(agent()), "launch", str(built_kernel(self.name).image), *_BOOT, *words]
+        memory = f"TMPDIR={_place_of_memory(folder, words)}"
+        command = ["env", memory, str(agent()), "launch", str(built_kernel(self.name).image), *_BOOT, *words]
         patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
         status = boot([*command, _SILENT], folder / "output", patience_s)
         if not (folder / "done").exists() and not (folder / "error").exists():
@@ -121,12 +125,26 @@ def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
         raise TussleError((folder / "error").read_text("utf-8").strip())
     if (folder / "done").exists():
         return
+    if shutil.disk_usage(folder).free < _RESULTS_BYTES:
+        raise TussleError(f"{folder.parent} is full: make room there, or set TMPDIR to another folder")
     ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
     files = [folder / name for name in ("console", "output") if (folder / name).exists()]
     said = [file.read_text("utf-8", errors="replace") for file in files]
     raise TussleError(
         f"the guest {ended} before its results were complete; its last console lines are above",
         _last_lines(next((text for text in said if text.strip()), "")),
+    )
+
+
+def _place_of_memory(folder: Path, words: Iterable[str]) -> Path:
+    """Return where the file that is the guest's memory goes: without room a kernel dies and says nothing."""
+    needed = max(int(word[4:-1]) << 20 for word in words if word.startswith("mem="))
+    for place in (_MEMORY, folder):
+        if place.is_dir() and shutil.disk_usage(place).free > needed:
+            return place
+    raise TussleError(
+        f"a guest of this run needs {needed >> 20} MB, free neither in {_MEMORY} nor in {folder.parent}; make "
+        "room, or set TMPDIR to another folder"
     )
 
 

@@ -1,0 +1,71 @@
+"""Speed of the kernel engine: virtual time over wall time, and memory of a guest (see README.md)."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import time
+from typing import NamedTuple
+
+from tussle.engines import engine
+from tussle.errors import TussleError
+from tussle.scenario import Scenario
+
+ROUNDS = 3
+
+
+class Case(NamedTuple):
+    """A pair of flows, CUBIC and Reno, over one bottleneck."""
+
+    name: str
+    rate: str
+    rtt: str
+    duration: str
+
+
+CASES = [
+    Case("a pair at 100 Mbit/s, 20 ms", "100 Mbit/s", "20 ms", "41 s"),
+    Case("a pair at 1 Gbit/s, 50 ms", "1 Gbit/s", "50 ms", "11 s"),
+    Case("a pair at 1 Mbit/s, 100 ms", "1 Mbit/s", "100 ms", "100 s"),
+]
+
+
+def main() -> None:
+    """Print a line a case."""
+    sys.stdout.write("kernel engine, boot included; medians\n")
+    for case in CASES:
+        try:
+            sys.stdout.write(f"  {case.name:<28} {measured(case)}\n")
+        except TussleError as missing:
+            sys.stdout.write(f"  not measured: {missing}\n")
+            return
+
+
+def measured(case: Case) -> str:
+    """Execute a case some times; say how fast it was."""
+    flows = [{"algorithm": "cubic"}, {"algorithm": "reno", "start": "1 s"}]
+    told = {"duration": case.duration, "path": {"rate": case.rate, "rtt": case.rtt}, "flows": flows}
+    [planned] = Scenario.from_dict(told).runs()
+    wall_s, cpu_s = [], []
+    for _ in range(ROUNDS):
+        began, before = time.perf_counter(), children_s()
+        engine("kernel").execute(planned.run)
+        wall_s.append(time.perf_counter() - began)
+        cpu_s.append(children_s() - before)
+    virtual_s = planned.run["duration_ns"] / 1e9
+    most_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return (
+        f"{virtual_s / statistics.median(wall_s):5.1f} times real time, "
+        f"{virtual_s / statistics.median(cpu_s):5.1f} a processor; guest at most {most_mb:.0f} MB"
+    )
+
+
+def children_s() -> float:
+    """Processor time of the processes that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main()
