@@ -143,8 +143,8 @@ def _place_of_memory(folder: Path, words: Iterable[str]) -> Path:
         if place.is_dir() and shutil.disk_usage(place).free > needed:
             return place
     raise TussleError(
-        f"a guest of this run needs {needed >> 20} MB, free neither in {_MEMORY} nor in {folder.parent}; make "
-        "room, or set TMPDIR to another folder"
+        f"a guest of this run needs {needed >> 20} MB, free neither in {_MEMORY} nor in {folder.parent}: "
+        "make room, or set TMPDIR to another folder"
     )
 
 
