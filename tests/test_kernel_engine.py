@@ -413,7 +413,7 @@ def test_wrong_options_are_refused_in_a_sentence(tussle_, options: list[str], ex
 
 def test_a_full_disk_is_named_before_anything_boots(monkeypatch: pytest.MonkeyPatch):
     room = shutil.disk_usage("/")._replace(free=1 << 20)
-    monkeypatch.setattr(guest.shutil, "disk_usage", lambda _: room)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: room)
     [run] = runs({"algorithm": "reno"})
     with pytest.raises(TussleError, match=r"a guest of this run needs .* make room, or set TMPDIR"):
         engine("kernel").execute(run)
