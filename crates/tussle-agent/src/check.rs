@@ -50,3 +50,30 @@ fn module_parameters(flows: &[FlowSpec]) -> Result<Vec<String>, Refusal> {
     });
     Ok(words.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(name: &str, parameters: &serde_json::Value) -> FlowSpec {
+        serde_json::from_value(serde_json::json!({
+            "name": name, "algorithm": "cubic", "parameters": parameters, "start_ns": 0, "mss_bytes": 1448,
+            "forward": [], "reverse": [],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn parameters_become_those_of_the_module_once() {
+        let parameters = serde_json::json!({"beta": 512, "hystart": 0});
+        let flows = [flow("a", &parameters), flow("b", &parameters)];
+        assert_eq!(module_parameters(&flows).unwrap(), ["tcp_cubic.beta=512", "tcp_cubic.hystart=0"]);
+    }
+
+    #[test]
+    fn flows_cannot_differ_in_the_parameters_of_one_module() {
+        let flows = [flow("a", &serde_json::json!({})), flow("b", &serde_json::json!({"beta": 512}))];
+        let refusal = module_parameters(&flows).unwrap_err();
+        assert_eq!(refusal.at, "flows.1.parameters");
+    }
+}

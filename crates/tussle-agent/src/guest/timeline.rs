@@ -87,3 +87,25 @@ impl Iterator for Instants {
         (next <= self.end).then_some(next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks each 10 ms, samples each 25 ms, a steady interval from 12 ms on, a change at 31 ms, 40 ms in all.
+    #[test]
+    fn every_instant_comes_once_in_order() {
+        let run: Run = serde_json::from_value(serde_json::json!({
+            "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 40_000_000,
+            "steady": {"from_ns": 12_000_000, "to_ns": 40_000_000},
+            "record": {"sampling": {"every_ns": 25_000_000}, "events": "off"},
+            "elements": [],
+            "flows": [{"name": "a", "algorithm": "reno", "start_ns": 0, "stop_ns": 30_000_000, "mss_bytes": 1448,
+                       "forward": [], "reverse": []}],
+        }))
+        .unwrap();
+        let instants: Vec<_> =
+            Instants::of(&run, [31_000_000].into_iter()).map(|ns| ns / 1_000_000).collect();
+        assert_eq!(instants, [0, 10, 12, 20, 25, 30, 31, 40]);
+    }
+}

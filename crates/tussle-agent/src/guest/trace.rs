@@ -20,6 +20,8 @@ const PAGE_BYTES: usize = 4096;
 const PAGE_HEADER_BYTES: usize = 16;
 /// Of that number of bytes, the bit that tells of records lost before this page.
 const MISSED: u64 = 1 << 31;
+/// The bits of the number itself.
+const COMMITTED: u64 = 0x00ff_ffff;
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
@@ -113,49 +115,15 @@ impl Trace {
         loop {
             match self.pipe.read(&mut self.page) {
                 Ok(0) => return Ok(()),
-                Ok(length) => self.page(length, visit)?,
+                Ok(length) => for_each_event(&self.page[..length], &mut |monotonic_ns, bytes| {
+                    if let Some((flow, record)) = self.record(bytes) {
+                        visit(Traced { monotonic_ns, flow, record });
+                    }
+                })?,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error).context("reading the trace"),
             }
         }
-    }
-
-    fn page(&self, length: usize, visit: &mut dyn FnMut(Traced)) -> anyhow::Result<()> {
-        let page = &self.page[..length];
-        let mut time_ns = u64_at(page, 0);
-        let commit = u64_at(page, 8);
-        if commit & MISSED != 0 {
-            bail!("the kernel's trace overflowed between two samples: give a shorter sampling interval");
-        }
-        let end = PAGE_HEADER_BYTES + usize::try_from(commit & (MISSED - 1) & 0x00ff_ffff)?;
-        let mut at = PAGE_HEADER_BYTES;
-        while at + 4 <= end.min(length) {
-            let header = u32_at(page, at);
-            let (kind, delta) = (header & 0x1f, header >> 5);
-            at += 4;
-            match kind {
-                PADDING if delta == 0 => break,
-                PADDING => at += u32_at(page, at) as usize,
-                TIME_EXTEND => {
-                    time_ns += u64::from(delta) + (u64::from(u32_at(page, at)) << 27);
-                    at += 4;
-                }
-                TIME_STAMP => {
-                    time_ns = u64::from(delta) + (u64::from(u32_at(page, at)) << 27);
-                    at += 4;
-                }
-                words => {
-                    time_ns += u64::from(delta);
-                    let bytes = if words == 0 { u32_at(page, at) as usize } else { 4 * words as usize };
-                    let body = if words == 0 { at + 4 } else { at };
-                    if let Some((flow, record)) = self.record(&page[body..at + bytes]) {
-                        visit(Traced { monotonic_ns: time_ns, flow, record });
-                    }
-                    at += bytes;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn record(&self, bytes: &[u8]) -> Option<(usize, Record)> {
@@ -174,6 +142,48 @@ impl Trace {
         (id == self.state.id).then_some(())?;
         Some((flow_of(&bytes[self.state.saddr..])?, Record::State(bytes[self.state.cong_state])))
     }
+}
+
+/// Shows `visit` each event of a page of the kernel's ring buffer: when it was, in ns, and its record.
+fn for_each_event(page: &[u8], visit: &mut dyn FnMut(u64, &[u8])) -> anyhow::Result<()> {
+    let mut time_ns = u64_at(page, 0);
+    let commit = u64_at(page, 8);
+    if commit & MISSED != 0 {
+        bail!("the kernel's trace overflowed between two samples: give a shorter sampling interval");
+    }
+    let end = page.len().min(PAGE_HEADER_BYTES + usize::try_from(commit & COMMITTED)?);
+    let mut at = PAGE_HEADER_BYTES;
+    while at + 4 <= end {
+        let header = u32_at(page, at);
+        let (kind, delta_ns) = (header & 0x1f, u64::from(header >> 5));
+        at += 4;
+        match kind {
+            PADDING if delta_ns == 0 => break,
+            PADDING => at += u32_at(page, at) as usize,
+            TIME_EXTEND => {
+                time_ns += delta_ns + (u64::from(u32_at(page, at)) << 27);
+                at += 4;
+            }
+            TIME_STAMP => {
+                time_ns = delta_ns + (u64::from(u32_at(page, at)) << 27);
+                at += 4;
+            }
+            0 => {
+                time_ns += delta_ns;
+                // Its length, which counts itself, stands before the record.
+                let next = at + u32_at(page, at) as usize;
+                visit(time_ns, &page[at + 4..next]);
+                at = next;
+            }
+            words => {
+                time_ns += delta_ns;
+                let next = at + 4 * words as usize;
+                visit(time_ns, &page[at..next]);
+                at = next;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The flow whose sender has an address: the inverse of [`crate::network::sender_address`].
@@ -242,6 +252,34 @@ mod tests {
         let format = Format::parse(text).unwrap();
         assert_eq!((format.id, format.at("saddr").unwrap(), format.at("srtt").unwrap()), (232, 8, 100));
         assert!(format.at("cwnd").is_err());
+    }
+
+    /// A page as the kernel keeps it: a record of two words at once, a step of 2^27 + 3 ns, a long record after 5 ns.
+    #[test]
+    fn events_are_read_with_their_times() {
+        let header = |kind: u32, delta_ns: u32| (kind | (delta_ns << 5)).to_ne_bytes();
+        let mut page = Vec::new();
+        page.extend(1000u64.to_ne_bytes());
+        let events = [
+            [&header(2, 0)[..], &[1; 8]].concat(),
+            [header(TIME_EXTEND, 3), 1u32.to_ne_bytes()].concat(),
+            [&header(0, 5)[..], &12u32.to_ne_bytes(), &[2; 8]].concat(),
+        ]
+        .concat();
+        page.extend((events.len() as u64).to_ne_bytes());
+        page.extend(events);
+        page.resize(PAGE_BYTES, 0xff);
+        let mut found = Vec::new();
+        for_each_event(&page, &mut |time_ns, bytes| found.push((time_ns, bytes.to_vec()))).unwrap();
+        assert_eq!(found, [(1000, vec![1; 8]), (1000 + (1 << 27) + 3 + 5, vec![2; 8])]);
+    }
+
+    #[test]
+    fn lost_events_stop_the_run() {
+        let mut page = vec![0; PAGE_BYTES];
+        page[8..16].copy_from_slice(&MISSED.to_ne_bytes());
+        let problem = for_each_event(&page, &mut |_, _| {}).unwrap_err();
+        assert!(problem.to_string().contains("overflowed"), "{problem}");
     }
 
     #[test]

@@ -254,3 +254,83 @@ fn ecn_word(ecn: Switch) -> &'static str {
         Switch::Off => "noecn",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shaped(queue: serde_json::Value) -> Result<Vec<String>, String> {
+        let queue: QueueSpec = serde_json::from_value(queue).unwrap();
+        shaper(10_000_000, &queue, 1500).map(|qdisc| qdisc.lines("add", "e0"))
+    }
+
+    #[test]
+    fn a_fifo_stands_inside_the_shaper() {
+        assert_eq!(
+            shaped(serde_json::json!({"kind": "fifo", "limit_packets": 83})).unwrap(),
+            [
+                "qdisc add dev e0 root handle 1: stab overhead -14 linklayer ethernet \
+                 tbf rate 10000000bit burst 1500b limit 4294967295b",
+                "qdisc add dev e0 parent 1:1 handle 2: pfifo limit 83",
+            ]
+        );
+        let bytes = shaped(serde_json::json!({"kind": "fifo", "limit_bytes": 300_000})).unwrap();
+        assert_eq!(bytes[1], "qdisc add dev e0 parent 1:1 handle 2: bfifo limit 300000b");
+    }
+
+    /// The burst B for a minimum of 10 packets and a weight of 2^-9: with W = 1/512 the average of B packets rises to
+    /// (1 - (511/512)^B) / W, which is B - B^2/1024 or so; it must be B - 9 or more, and with 1/256 it must not.
+    /// B^2/1024 < 9 up to B = 96, and B^2/512 < 9 up to B = 68: the first burst beyond is near 69.
+    #[test]
+    fn the_burst_of_red_gives_its_weight() {
+        let burst = burst_of(10.0, 9.0).unwrap();
+        assert!((66..=72).contains(&burst), "{burst}");
+        assert_eq!(burst_of(10.0, 40.0), None);
+    }
+
+    #[test]
+    fn red_sees_idle_times_through_a_netem_without_delay() {
+        let lines =
+            shaped(serde_json::json!({"kind": "red", "min_packets": 10.0, "max_packets": 30.0})).unwrap();
+        assert_eq!(lines[1], "qdisc add dev e0 parent 1:1 handle 2: netem limit 4294967295");
+        assert!(
+            lines[2].starts_with(
+                "qdisc add dev e0 parent 2:1 handle 3: red limit 4294967295 min 15000 max 45000 avpkt 1500"
+            ),
+            "{}",
+            lines[2]
+        );
+    }
+
+    #[test]
+    fn settings_that_linux_lacks_are_refused_by_name() {
+        let cases = [
+            (
+                serde_json::json!({"kind": "fifo", "limit_packets": 9, "limit_bytes": 9000}),
+                "limit_bytes: Linux limits",
+            ),
+            (serde_json::json!({"kind": "codel", "limit_bytes": 9000}), "queue.limit_bytes"),
+            (
+                serde_json::json!({"kind": "red", "min_packets": 5.0, "max_packets": 15.0, "weight": 0.003}),
+                "weight: 0.003",
+            ),
+            (serde_json::json!({"kind": "sfq", "limit_packets": 128}), "limit_packets: Linux's sfq holds"),
+            (serde_json::json!({"kind": "cake", "limit_packets": 128}), "limit: Linux's cake limits memory"),
+            (serde_json::json!({"kind": "cake", "target_ns": 1_000_000}), "target_ns: in Linux's cake"),
+        ];
+        for (queue, expected) in cases {
+            let refusal = shaped(queue.clone()).unwrap_err();
+            assert!(refusal.starts_with(expected.trim_start_matches("queue.")), "{queue}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn times_keep_their_nanoseconds() {
+        assert_eq!(micros(20_000_123), "20000.123us");
+        assert_eq!(
+            netem_serialiser(8_000_000, 5).root,
+            "netem limit 4294967295 rate 8000000bit -14 delay 0.005us"
+        );
+        assert_eq!(netem_serialiser(8_000_000, 0).root, "netem limit 4294967295 rate 8000000bit -14");
+    }
+}

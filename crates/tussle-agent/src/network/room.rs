@@ -77,3 +77,52 @@ fn queue_bytes(effect: &EffectSpec) -> u64 {
     let limits = [packets.map(|packets| packets.saturating_mul(PACKET_BYTES)), bytes];
     limits.into_iter().flatten().min().unwrap_or(UNLIMITED_BYTES).min(UNLIMITED_BYTES)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One flow over a link there and a link back.
+    fn run(link: &serde_json::Value) -> Run {
+        let element = |name: &str| {
+            let mut element = link.clone();
+            element["name"] = name.into();
+            element
+        };
+        serde_json::from_value(serde_json::json!({
+            "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
+            "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
+            "record": {"sampling": "off", "events": "off"},
+            "elements": [element("there"), element("back")],
+            "flows": [{"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
+                       "forward": ["there"], "reverse": ["back"]}],
+        }))
+        .unwrap()
+    }
+
+    fn link(rate_bit_per_s: u64, queue: &serde_json::Value) -> serde_json::Value {
+        serde_json::json!({"kind": "link", "rate_bit_per_s": rate_bit_per_s, "delay_ns": 50_000_000, "queue": queue})
+    }
+
+    /// 1 Gbit/s over 100 ms are 12.5 MB, and each of two queues holds 1 MB: 14.5 MB, four times which are 58 MB.
+    #[test]
+    fn a_receive_buffer_has_room_for_twice_the_path() {
+        let run = run(&link(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000})));
+        assert_eq!(receive_buffer_bytes(&run, &run.flows[0]), 58_000_000);
+        // 14.5 MB of the path and 2 MB of queues are 11 000 packets of 1500 bytes, of 5 kB of memory each.
+        assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 11_000 * 5120);
+    }
+
+    #[test]
+    fn a_small_path_has_the_buffer_that_linux_gives() {
+        let run = run(&link(1_000_000, &serde_json::json!({"kind": "codel", "limit_packets": 10})));
+        assert_eq!(receive_buffer_bytes(&run, &run.flows[0]), 6 << 20);
+    }
+
+    #[test]
+    fn a_queue_without_a_limit_does_not_ask_for_the_whole_machine() {
+        let run = run(&link(400_000_000_000, &serde_json::json!({"kind": "fifo"})));
+        assert_eq!(receive_buffer_bytes(&run, &run.flows[0]), 1 << 30);
+        assert_eq!(guest_bytes(&run), 8 << 30);
+    }
+}
