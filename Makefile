@@ -34,11 +34,8 @@ setup: .venv/.built $(AGENT)  ## Check what is needed, then install it and the c
 	VIRTUAL_ENV=$(CURDIR)/.venv PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
-# The program in the guests of the kernel engine: static, so that it needs nothing of the guest.
-$(AGENT): $(RUST_SOURCES)
-	target=$$(rustc -vV | sed -n 's/^host: //p') && RUSTFLAGS='-C target-feature=+crt-static' \
-	cargo build --quiet --locked --profile agent --target $$target -p tussle-agent && \
-	install target/$$target/agent/tussle-agent $@
+$(AGENT): $(RUST_SOURCES) tools/build-agent.sh
+	@tools/build-agent.sh $@
 
 .PHONY: demo
 demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and report

@@ -3,18 +3,32 @@
 //! One static binary. As the first process of a guest it builds the network of a run, starts its flows, samples
 //! them, writes the tables and powers off. On the host it checks what Linux can honour, and launches guests.
 
+#[cfg(target_os = "linux")]
 mod check;
+#[cfg(target_os = "linux")]
 mod guest;
+#[cfg(target_os = "linux")]
 mod launch;
+#[cfg(target_os = "linux")]
 mod network;
+#[cfg(target_os = "linux")]
 mod sys;
 
+#[cfg(target_os = "linux")]
 use std::process::ExitCode;
 
+#[cfg(target_os = "linux")]
 const USAGE: &str = "\
 usage: tussle-agent check < RUN.json           say what Linux cannot honour, and the kernel's parameters if it can
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
+/// Elsewhere the workspace still builds.
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("tussle-agent runs on Linux only");
+}
+
+#[cfg(target_os = "linux")]
 fn main() -> ExitCode {
     if std::process::id() == 1 {
         guest::init();
