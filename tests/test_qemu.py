@@ -100,7 +100,7 @@ def test_missing_tools_are_named_with_the_command_that_installs_them(monkeypatch
 
 
 def test_the_machine_cannot_feel_its_host(tmp_path):
-    line = " ".join(qemu.command(tmp_path / "vmlinuz", tmp_path / "initramfs", tmp_path))
+    line = " ".join(qemu.command(tmp_path / "vmlinuz", tmp_path, []))
     assert "-icount shift=0,sleep=off,rr=record,rrfile=/dev/null" in line
     assert "clock=vm" in line
     assert "-rdrand,-rdseed" in line
@@ -109,8 +109,15 @@ def test_the_machine_cannot_feel_its_host(tmp_path):
 
 def test_a_comma_in_a_path_is_no_option(tmp_path):
     assert f"file,id=console,path={tmp_path}/a,,b/console" in qemu.command(
-        tmp_path, tmp_path, tmp_path / "a,b"
+        tmp_path / "vmlinuz", tmp_path / "a,b", []
     )
+
+
+def test_the_guest_gets_the_memory_and_the_parameters_that_its_run_needs(tmp_path):
+    line = " ".join(qemu.command(tmp_path / "vmlinuz", tmp_path, ["tcp_cubic.beta=512", "mem=900M"]))
+    assert " -m 900 " in line
+    assert "tcp_cubic.beta=512" in line
+    assert "mem=900M" not in line
 
 
 def test_the_guest_finds_its_agent_its_tools_its_modules_and_its_run(tools, tmp_path):

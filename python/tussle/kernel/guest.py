@@ -198,8 +198,23 @@ def agent() -> Path:
     return AGENT
 
 
+def which(program: str) -> str | None:
+    """Return the path of a program, also of those that only administrators have in their path."""
+    return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+
+
+def tools() -> dict[str, Path]:
+    """Return `ip`, `tc` and the libraries that they load, by their place in the guest."""
+    files: dict[str, Path] = {}
+    for name in _TOOLS:
+        program = _tool(name)
+        files[f"bin/{name}"] = Path(program).resolve()
+        files |= {str(library).lstrip("/"): library for library in _libraries(program)}
+    return files
+
+
 def _tool(name: str) -> str:
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+    found = which(name)
     if not found:
         raise TussleError(f"the kernel engine needs `{name}`; `apt-get install iproute2` installs it")
     return found
@@ -208,10 +223,7 @@ def _tool(name: str) -> str:
 @cache
 def _root() -> Path:
     """Return the folder of the guest's programs, made when what is in it has changed."""
-    programs = {"init": agent(), **{f"bin/{name}": Path(_tool(name)).resolve() for name in _TOOLS}}
-    files = programs | {
-        str(library).lstrip("/"): library for name in _TOOLS for library in _libraries(_tool(name))
-    }
+    files = {"init": agent(), **tools()}
     digest = hashlib.sha256()
     for place, file in sorted(files.items()):
         digest.update(f"{place}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode())

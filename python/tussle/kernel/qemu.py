@@ -9,19 +9,18 @@ import hashlib
 import io
 import json
 import os
-import re
 import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tussle.errors import TussleError
 from tussle.kernel.distribution import DistributionKernel
-from tussle.kernel.guest import agent, boot, boot_words, guest_facts, packets, refuse_failed
+from tussle.kernel.guest import agent, boot, boot_words, guest_facts, packets, refuse_failed, tools, which
 
 _QEMU = "qemu-system-x86_64"
 _PACKAGES = {_QEMU: "qemu-system-x86", "cpio": "cpio", "ip": "iproute2", "tc": "iproute2"}
@@ -36,7 +35,7 @@ _PARAMETERS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust
 
 def refuse_missing_tools() -> None:
     """Raise TussleError, with the command that installs them, when programs are missing."""
-    packages = sorted({package for tool, package in _PACKAGES.items() if not _which(tool)})
+    packages = sorted({package for tool, package in _PACKAGES.items() if not which(tool)})
     if packages:
         raise TussleError(
             f"--machine qemu needs {', '.join(packages)}: `apt-get install {' '.join(packages)}`, or what "
@@ -85,7 +84,7 @@ def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
     told = [word for word in words if not word.startswith("mem=")]
     memory_mb = max([_LEAST_MB, *(int(word[4:-1]) for word in words if word.startswith("mem="))])
     return [
-        *(_which(_QEMU) or _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *(which(_QEMU) or _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         # One thread, an instruction a nanosecond, and idle time jumped over: the host cannot be felt.
         # Recording keeps the thread of devices from jumping over idle time before the processor's thread has
         # counted the instructions that led there: on a busy host, two of six runs were a microsecond off.
@@ -128,7 +127,7 @@ def initramfs(init: Path, modules: Mapping[str, bytes], share: Mapping[str, byte
         root = Path(name)
         for mount_point in _MOUNT_POINTS:
             (root / mount_point).mkdir()
-        for place, file in _programs(init):
+        for place, file in {"init": init, **tools()}.items():
             (root / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, root / place)
         (root / "modules").mkdir()
@@ -149,17 +148,6 @@ def results(folder: Path) -> dict[str, bytes]:
         return {}
 
 
-def _programs(init: Path) -> Iterator[tuple[str, Path]]:
-    """Give programs and the libraries that they load, by their place in the guest."""
-    yield "init", init
-    for program in ("ip", "tc"):
-        file = Path(_which(program) or program)
-        yield f"bin/{program}", file
-        listed = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
-        for library in re.findall(r"(/\S+) \(", listed):
-            yield library.lstrip("/"), Path(library)
-
-
 def _archived(root: Path) -> bytes:
     """Pack a folder as Linux wants it: the format newc of cpio. Equal files give equal bytes."""
     names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
@@ -169,11 +157,6 @@ def _archived(root: Path) -> bytes:
     packing = ["cpio", "--create", "--format=newc", "--owner=0:0", "--reproducible", "--null", "--quiet"]
     listed = "".join(f"{name}\0" for name in names).encode()
     return subprocess.run(packing, cwd=root, input=listed, stdout=subprocess.PIPE, check=True).stdout  # noqa: S603
-
-
-def _which(tool: str) -> str | None:
-    """Return the path of a program, also of those that only administrators have in their path."""
-    return shutil.which(tool) or shutil.which(tool, path="/usr/sbin:/sbin")
 
 
 def _escaped(path: Path) -> str:
