@@ -66,7 +66,7 @@ def test_a_dataset_reads_as_it_was_written(written: Path) -> None:
 
 def test_provenance_says_how_to_repeat_it(written: Path) -> None:
     facts = Dataset.open(written).provenance
-    assert facts["command"] == f"tussle run {written}/scenario.toml -o {written}-again"
+    assert facts["command"] == f"tussle run {written}/scenario.toml --engine fake -o {written}-again"
     assert facts["format"] == FORMAT
     assert facts["engine"] == {"name": "fake", "version": "1"}
     assert set(facts["results_sha256"]) == set(TABLES)

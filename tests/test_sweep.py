@@ -426,5 +426,5 @@ def test_a_relative_folder_stands_in_the_working_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     dataset = sweep(SCENARIO, "out", INLINE)
-    assert dataset.provenance["command"] == "tussle run out/scenario.toml -o out-again"
+    assert dataset.provenance["command"] == "tussle run out/scenario.toml --engine fake -o out-again"
     assert pl.read_parquet(tmp_path / "out" / "runs.parquet").height == RUNS

@@ -21,7 +21,11 @@ use crate::network::{Network, Role};
 
 /// How long the network is given, after the end, to let out what is in it.
 const DRAIN_NS: u64 = 10_000_000;
-const MAX_DRAINS: u32 = 200_000;
+const MAX_DRAIN_NS: u64 = 3_600_000_000_000;
+/// How often packets may fail to add up in an empty network.
+const MAX_LOOKS: u32 = 20;
+/// What the opening and the end of a connection take of the sequence numbers.
+const HANDSHAKE_BYTES: u64 = 2;
 
 /// Looks at the flows and links of a run, and writes down what it sees.
 pub(crate) struct Observer<'a> {
@@ -33,7 +37,8 @@ pub(crate) struct Observer<'a> {
     /// Of namespaces with links, then of the others; devices are numbered by their wires.
     queues: Vec<Qdiscs>,
     others: Vec<Qdiscs>,
-    hosts: Vec<HostDevice>,
+    hosts: Hosts,
+    devices: Vec<HostDevice>,
     trace: Trace,
     samples: Samples,
     link_rows: Links,
@@ -65,8 +70,18 @@ struct Seen {
 
 /// Data packets of a flow, once nothing is under way.
 struct Way {
-    sent: u32,
-    arrived: u32,
+    /// Into the network.
+    sent: u64,
+    arrived: u64,
+}
+
+/// Packets of all hosts, and what became of them.
+#[derive(Debug, Default)]
+struct Tally {
+    sent: u64,
+    received: u64,
+    dropped: u64,
+    waiting: u64,
 }
 
 /// A link, and what became of it since its last row.
@@ -118,7 +133,8 @@ impl<'a> Observer<'a> {
             links: links(run, network),
             queues,
             others,
-            hosts: devices,
+            hosts,
+            devices,
             trace: Trace::start()?,
             samples: Samples::default(),
             link_rows: Links::default(),
@@ -176,8 +192,9 @@ impl<'a> Observer<'a> {
 
     /// Checks that every packet is accounted for, and returns the tables.
     pub(crate) fn finish(mut self) -> anyhow::Result<Vec<Table>> {
-        self.check_conservation()?;
-        let ways = self.drain()?;
+        self.check_acknowledged()?;
+        self.drain()?;
+        let ways = self.ways()?;
         for watched in &self.flows {
             watched.note_ends(self.run, &mut self.events);
         }
@@ -189,28 +206,12 @@ impl<'a> Observer<'a> {
         Ok(vec![flows, samples.table(), link_rows.table(), events.table()])
     }
 
-    /// Packets that hosts sent = packets that hosts received + dropped + waiting.
-    fn check_conservation(&mut self) -> anyhow::Result<()> {
-        let (mut dropped, mut waiting) = (0, 0);
-        self.for_each_qdisc(&mut |counts| {
-            dropped += counts.dropped_packets;
-            waiting += counts.backlog_packets;
-        })?;
-        let (mut sent, mut received) = (0, 0);
-        for host in &mut self.hosts {
-            let carried = host.read()?;
-            sent += carried.sent_packets;
-            received += carried.received_packets;
-        }
-        ensure!(
-            sent == received + dropped + waiting,
-            "invariant violated: packets conserved: hosts sent {sent} packets, but received {received}, and \
-             {dropped} were dropped and {waiting} wait"
-        );
+    /// What was acknowledged was received: no byte is there twice.
+    fn check_acknowledged(&self) -> anyhow::Result<()> {
         for watched in &self.flows {
             let Seen { sender, receiver, .. } = watched.end;
             ensure!(
-                sender.bytes_acked <= receiver.bytes_received() + 2,
+                sender.bytes_acked <= receiver.bytes_received() + HANDSHAKE_BYTES,
                 "invariant violated: bytes acknowledged were received: of flow {}, {} were acknowledged and {} received",
                 watched.flow.spec.name,
                 sender.bytes_acked,
@@ -220,35 +221,62 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    fn for_each_qdisc(&mut self, visit: &mut dyn FnMut(QdiscCounts)) -> anyhow::Result<()> {
-        for qdiscs in self.queues.iter_mut().chain(&mut self.others) {
-            qdiscs.read(&mut |_, counts| visit(counts))?;
-        }
-        Ok(())
-    }
-
-    /// Cuts the senders off and lets the network run empty: what each flow had sent, and what arrived of it.
-    fn drain(&mut self) -> anyhow::Result<Vec<Way>> {
+    /// Cuts the senders off, lets the network run empty, and checks that every packet is accounted for.
+    fn drain(&mut self) -> anyhow::Result<()> {
         silence(self.network)?;
-        let sent: Vec<_> = self
-            .flows
-            .iter()
-            .map(|watched| Ok(watched.flow.sender_info()?.data_segs_out))
-            .collect::<anyhow::Result<_>>()?;
         let mut now_ns = self.run.duration_ns;
-        for _ in 0..MAX_DRAINS {
+        let mut looks = 0;
+        loop {
             now_ns += DRAIN_NS;
             self.clock.sleep_until(now_ns)?;
-            let mut waiting = 0;
-            self.for_each_qdisc(&mut |counts| waiting += counts.backlog_packets)?;
-            if waiting == 0 {
-                break;
+            let Tally { sent, received, dropped, waiting } = self.tally()?;
+            if waiting == 0 && sent == received + dropped {
+                return Ok(());
             }
+            // On a machine whose clock goes on while the counters are read, an ACK may pass between two of them.
+            looks += u32::from(waiting == 0);
+            ensure!(
+                looks < MAX_LOOKS && now_ns < self.run.duration_ns + MAX_DRAIN_NS,
+                "invariant violated: packets conserved: hosts sent {sent} packets, but received {received}, and \
+                 {dropped} were dropped and {waiting} wait"
+            );
         }
-        let way = |(watched, sent): (&Watched, u32)| {
-            Ok(Way { sent, arrived: watched.flow.receiver_info()?.data_segs_in })
-        };
-        self.flows.iter().zip(sent).map(way).collect()
+    }
+
+    fn tally(&mut self) -> anyhow::Result<Tally> {
+        let mut tally = Tally::default();
+        for qdiscs in self.queues.iter_mut().chain(&mut self.others) {
+            qdiscs.read(&mut |_, counts| {
+                tally.dropped += counts.dropped_packets;
+                tally.waiting += counts.backlog_packets;
+            })?;
+        }
+        for host in &mut self.devices {
+            let carried = host.read()?;
+            tally.sent += carried.sent_packets;
+            tally.received += carried.received_packets;
+        }
+        Ok(tally)
+    }
+
+    /// What became of each flow's data packets, once the network is empty.
+    fn ways(&self) -> anyhow::Result<Vec<Way>> {
+        let home = File::open("/proc/self/ns/net").context("this namespace")?;
+        let ways = self
+            .flows
+            .iter()
+            .zip(&self.hosts.senders)
+            .map(|(watched, namespace)| {
+                let mut kept_back = 0;
+                let mut device = Qdiscs::open(namespace, &[(0, "net".to_owned())])?;
+                device.read(&mut |_, counts| kept_back = counts.dropped_packets)?;
+                let sent = u64::from(watched.flow.sender_info()?.data_segs_out);
+                let arrived = u64::from(watched.flow.receiver_info()?.data_segs_in);
+                Ok(Way { sent: sent.saturating_sub(kept_back), arrived })
+            })
+            .collect();
+        enter(&home)?;
+        ways
     }
 }
 
@@ -415,7 +443,7 @@ fn flows_table(run: &Run, flows: &[Watched], ways: &[Way]) -> anyhow::Result<Tab
             let name = &watched.flow.spec.name;
             format!("invariant violated: packets conserved: of flow {name}, {sent} were sent and {arrived} arrived")
         })?;
-        dropped.push(u64::from(lost));
+        dropped.push(lost);
     }
     let text = |of: fn(&Watched) -> String| Values::Text(flows.iter().map(of).collect());
     let u64s = |of: fn(&Watched) -> u64| Values::U64(flows.iter().map(of).collect());
