@@ -112,7 +112,8 @@ def test_the_tables_count_alike():
     # Only the bottleneck drops.
     assert flows["dropped_packets"].sum() == last["dropped_packets"]
     # Every dropped packet was sent again, or is about to be.
-    assert flows["retransmitted_packets"].sum() == pytest.approx(last["dropped_packets"], abs=40)
+    for resent, dropped in flows.select("retransmitted_packets", "dropped_packets").iter_rows():
+        assert resent == pytest.approx(dropped, abs=3)
     events = tables["events"].filter(pl.col("kind") == "recovery")
     assert events.height == flows["recoveries"].sum()
     assert tables["samples"].filter(pl.col("time_s") == 10.0).height == 2
@@ -148,7 +149,6 @@ def test_every_queue_keeps_the_link_busy_and_counts(kind: str):
     settings = {"red": {"min": "8 packets", "max": "24 packets", "limit": "100 packets"}}
     queue = {"kind": kind, **settings.get(kind, {})}
     [run] = runs({"algorithm": "cubic"}, {"algorithm": "cubic"}, path={"queue": queue})
-    # The scenario's own limit would come on top.
     tables = engine("kernel").execute(run)
     assert sum(goodputs(tables)) > 16
     assert number(bottleneck(tables)["dropped_packets"].max()) > 0

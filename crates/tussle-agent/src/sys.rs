@@ -1,4 +1,4 @@
-//! The two calls of the kernel that no library wraps.
+//! Calls of the kernel that no library wraps: what TCP tells, options of its sockets, the seed of the dice.
 
 use std::os::fd::{AsFd, AsRawFd};
 
