@@ -11,6 +11,7 @@ pub mod packet;
 pub mod path;
 pub mod queue;
 mod record;
+pub mod room;
 pub mod run;
 pub mod script;
 mod sim;

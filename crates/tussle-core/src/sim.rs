@@ -13,6 +13,7 @@ use crate::dice::named_seed;
 use crate::packet::{Flags, Kind, Packet};
 use crate::path::Element;
 use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table};
+use crate::room::{growing_packets, receive_window_bytes};
 use crate::run::{FlowSpec, MAX_WINDOW_PACKETS, ProfileName, Run, Sampling, Switch};
 use crate::table::Table;
 use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
@@ -140,11 +141,15 @@ impl Simulation {
             .enumerate()
             .map(|(i, element)| (element.name.as_str(), component(i)))
             .collect();
+        let ProfileName::Linux6_1 = run.profile;
         let mut hops = Vec::new();
         let mut flows = Vec::new();
         for (i, (spec, algorithm)) in run.flows.iter().zip(algorithms).enumerate() {
             let sender = component(elements.len() + i);
             let receiver = component(elements.len() + run.flows.len() + i);
+            let path = spec.forward.iter().chain(&spec.reverse);
+            let effects = path.map(|name| &run.elements[index_of[name.as_str()] as usize].effect);
+            let window_bytes = receive_window_bytes(spec, effects);
             let forward = component(hops.len());
             hops.extend(spec.forward.iter().map(|name| index_of[name.as_str()]));
             hops.push(receiver);
@@ -155,7 +160,7 @@ impl Simulation {
                 application: Application::Open { at: Time::from_ns(spec.start_ns) },
                 forward,
                 reverse,
-                ..ends(component(i), run.profile, (spec, algorithm))
+                ..ends(component(i), window_bytes, (spec, algorithm))
             });
         }
         let mut simulation = Simulation {
@@ -561,13 +566,12 @@ fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {
     Finished { spec, sender: &flow.sender, receiver: &flow.receiver, measures: &flow.measures }
 }
 
-/// The ends of a flow, not yet joined to the network.
+/// The ends of a flow, not yet joined to the network; its receiver's window grows to `window_bytes`.
 fn ends(
     flow: u32,
-    profile: ProfileName,
+    window_bytes: u64,
     (spec, algorithm): (&FlowSpec, Box<dyn CongestionControl>),
 ) -> FlowEnds {
-    let ProfileName::Linux6_1 = profile;
     let hz = 250;
     let window_packets = spec.receive_window_bytes.map_or(MAX_WINDOW_PACKETS, |bytes| {
         let packets = bytes / u64::from(spec.mss_bytes);
@@ -575,10 +579,11 @@ fn ends(
     });
     let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn.into(), pacing: spec.pacing };
     let sender = Sender::new(setup, algorithm);
-    let ecn = sender.ecn();
+    let growing_packets = growing_packets(window_bytes, spec.mss_bytes);
+    let receiver = ReceiverSetup { flow, hz, window_packets, growing_packets, ecn: sender.ecn() };
     FlowEnds {
         sender,
-        receiver: Receiver::new(ReceiverSetup { flow, hz, window_packets, ecn }, spec.mss_bytes),
+        receiver: Receiver::new(receiver, spec.mss_bytes),
         measures: FlowMeasures::default(),
         application: Application::Nothing,
         forward: 0,

@@ -33,9 +33,9 @@ def combinations(table: Model) -> Iterator[tuple[dict[str, str], Model]]:
         yield {key: str(value) for key, value in chosen.items()}, _chosen(table, "", chosen)
 
 
-def _is_list_of_tables(value: Any) -> TypeGuard[tuple[BaseModel, ...]]:
+def _is_list_of_tables(value: Any) -> TypeGuard[tuple[BaseModel | dict[str, Any], ...]]:
     """Tell a list of tables, which may be empty, from an axis, which never is."""
-    return isinstance(value, tuple) and (not value or isinstance(value[0], BaseModel))
+    return isinstance(value, tuple) and (not value or isinstance(value[0], BaseModel | dict))
 
 
 def _axes_at(key: str, value: Any) -> dict[str, tuple[Any, ...]]:

@@ -1,7 +1,7 @@
 """The scenario: what a person writes, and the runs that it stands for."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
@@ -10,7 +10,8 @@ import tomlkit
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 
 from tussle.errors import TussleError
-from tussle.scenario.axes import axes_of, combinations
+from tussle.scenario.axes import MOST_RUNS, axes_of, combinations, combinations_count
+from tussle.scenario.cases import Case, case_axes, misplaced_keys
 from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Switch, Time
 from tussle.scenario.problems import problems_of
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
@@ -77,20 +78,25 @@ class Scenario(Table):
     """The bottleneck."""
     flows: Annotated[tuple[Flow, ...], Field(min_length=1)]
     """Who sends over it."""
+    cases: tuple[Case, ...] = ()
+    """Chosen points instead of all combinations of lists: each case is a table of values by their keys, such
+    as `"path.rate" = "10 Mbit/s"`, that stand in the scenario's place. Every case meets every combination of
+    the axes. Default: the scenario as it is."""
 
     @model_validator(mode="wrap")
     @classmethod
     def _in_sentences(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         """Turn whatever is wrong into one [`TussleError`], and look for what only shows between fields."""
+        source = (info.context or {}).get("source", "scenario")
         try:
             scenario = handler(data)
         except ValidationError as error:
             found = problems_of(error, cls)
         else:
-            found = problems_between_fields(scenario)
+            found = misplaced_keys(scenario.cases) if scenario.cases else problems_between_fields(scenario)
             if not found:
+                scenario._check_cases(source)
                 return scenario
-        source = (info.context or {}).get("source", "scenario")
         raise TussleError("\n".join(problem.sentence(source) for problem in found))
 
     @classmethod
@@ -112,7 +118,9 @@ class Scenario(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a file would hold; [`Scenario.from_dict`] of it is equal to this."""
-        return without_empty_tables(self.model_dump(mode="json", by_alias=True, exclude_none=True))
+        tables = without_empty_tables(self.model_dump(mode="json", by_alias=True, exclude_none=True))
+        tables.setdefault("path", {})  # cases may say all there is to say of it
+        return tables
 
     def to_toml(self) -> str:
         """Return the text of a file; loading it gives a scenario equal to this one."""
@@ -132,7 +140,14 @@ class Scenario(Table):
 
     def points(self) -> list[Point]:
         """Return one point for each combination of the axes."""
-        return [Point(index, axes, scenario) for index, (axes, scenario) in enumerate(combinations(self))]
+        if not self.cases:
+            return [Point(index, *chosen) for index, chosen in enumerate(combinations(self))]
+        chosen = [
+            (case_axes(case) | axes, scenario)
+            for case, with_case in self._with_cases("scenario")
+            for axes, scenario in combinations(with_case)
+        ]
+        return [Point(index, *each) for index, each in enumerate(chosen)]
 
     def runs(self) -> list[PlannedRun]:
         """Return every run, ready for an engine: the repetitions of each point, then the solo runs."""
@@ -147,6 +162,24 @@ class Scenario(Table):
             for point, axes, runs in planned
             for repetition, seed in enumerate(self._seeds())
         ]
+
+    def _with_cases(self, source: str) -> Iterator[tuple[Case, Self]]:
+        """Yield each case, and the scenario with its values; raises TussleError where they do not fit."""
+        tables = {key: value for key, value in self.to_dict().items() if key != "cases"}
+        for index, case in enumerate(self.cases):
+            where = f"{source}, cases.{index}"
+            try:
+                chosen = with_settings(tables, case)
+            except TussleError as error:
+                raise TussleError(f"{where}: {error}") from None
+            yield case, self.model_validate(chosen, context={"source": where})
+
+    def _check_cases(self, source: str) -> None:
+        runs = 0
+        for _, with_case in self._with_cases(source):
+            runs += combinations_count(with_case) * self.repetitions
+            if runs > MOST_RUNS:
+                raise TussleError(f"{source}, cases: they make more than {MOST_RUNS} runs; give fewer")
 
     def _seeds(self) -> list[int]:
         return [seed_of(self.seed, repetition) for repetition in range(self.repetitions)]

@@ -141,6 +141,8 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         return Ok(());
     }
     set("net/ipv4/tcp_no_metrics_save", "1")?;
+    // Without the random number that each connection adds by default: with it, LP does not work.
+    set("net/ipv4/tcp_timestamps", "2")?;
     if let Some(flow) = network.senders.iter().position(|sender| sender == namespace) {
         // 0: does not ask for ECN, but for algorithms that need it.
         set("net/ipv4/tcp_ecn", if run.flows[flow].ecn == Switch::On { "1" } else { "0" })

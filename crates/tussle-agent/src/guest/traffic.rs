@@ -98,8 +98,7 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
         .enumerate()
         .map(|(index, spec)| {
             enter(&hosts.receivers[network.receiver_of[index]])?;
-            let buffer_bytes = room::receive_buffer_bytes(run, spec);
-            let listener = listener((index, spec), buffer_bytes)
+            let listener = listener((index, spec), room::receive_room_bytes(run, spec))
                 .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
             let sender = sender(index, spec).with_context(|| format!("the sender of {}", spec.name))?;
@@ -142,18 +141,19 @@ fn spawn(flow: &Arc<Flow>, work: impl FnOnce(&Flow) -> anyhow::Result<()> + Send
     });
 }
 
-fn listener((index, spec): (usize, &FlowSpec), buffer_bytes: u64) -> anyhow::Result<OwnedFd> {
+fn listener(
+    (index, spec): (usize, &FlowSpec),
+    (window_bytes, buffer_bytes): (u64, u64),
+) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
     // The kernel doubles what it is told.
     let half = usize::try_from(buffer_bytes / 2)?;
     socket::setsockopt(&socket, sockopt::RcvBufForce, &half).context("the receive buffer")?;
     // For DCTCP, whose receiver has a part in it.
     set_algorithm(&socket, &spec.algorithm)?;
-    if let Some(window_bytes) = spec.receive_window_bytes {
-        let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
-        sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), window_bytes)
-            .context("the receive window")?;
-    }
+    let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
+    sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), window_bytes)
+        .context("the receive window")?;
     socket::bind(
         socket.as_raw_fd(),
         &SockaddrIn::from(std::net::SocketAddrV4::new(receiver_address(index), PORT)),

@@ -2,17 +2,13 @@
 
 use tussle_core::Run;
 use tussle_core::path::EffectSpec;
+use tussle_core::room::{path_bytes, queue_bytes, receive_window_bytes};
 use tussle_core::run::FlowSpec;
 
-/// What stands for the bytes in a queue without a limit.
-const UNLIMITED_BYTES: u64 = 256 << 20;
 const PACKET_BYTES: u64 = 1500;
-const NS_PER_S: u128 = 1_000_000_000;
 
-/// Largest receive buffer that Linux gives a socket by itself (`tcp_rmem`).
-const USUAL_RECEIVE_BUFFER_BYTES: u64 = 6 << 20;
-/// Most that a socket may have.
-const MAX_BUFFER_BYTES: u64 = 1 << 30;
+/// What waits for the reader takes from the buffer, with what describes it: room for it beside the window.
+const UNREAD_BYTES: u64 = 4 << 20;
 
 /// A kernel with nothing to do, and what it needs for a socket at each end.
 const GUEST_BYTES: u64 = 160 << 20;
@@ -22,10 +18,10 @@ const PACKET_MEMORY_BYTES: u64 = 5 << 10;
 /// Most memory that a guest is given.
 const MAX_GUEST_BYTES: u64 = 8 << 30;
 
-/// The receive buffer of a flow. Half of it is the window that is offered in the end, and while that grows,
-/// Linux acknowledges every packet: so it has room for twice the path, but is no larger without need.
-pub(crate) fn receive_buffer_bytes(run: &Run, flow: &FlowSpec) -> u64 {
-    (4 * path_bytes(run, flow)).clamp(USUAL_RECEIVE_BUFFER_BYTES, MAX_BUFFER_BYTES)
+/// The window of a flow's receiver, and the buffer that always has room for it: Linux offers half of it.
+pub(crate) fn receive_room_bytes(run: &Run, flow: &FlowSpec) -> (u64, u64) {
+    let window_bytes = receive_window_bytes(flow, path(run, flow));
+    (window_bytes, 2 * window_bytes + UNREAD_BYTES)
 }
 
 /// Memory for a guest.
@@ -33,96 +29,49 @@ pub(crate) fn guest_bytes(run: &Run) -> u64 {
     let flows = run.flows.len() as u64;
     // No link is in use twice at once; flows without one in common add up.
     let queued: u64 = run.elements.iter().map(|element| queue_bytes(&element.effect)).sum();
-    let moving: u64 = run.flows.iter().map(|flow| path_bytes(run, flow)).max().unwrap_or_default();
+    let moving: u64 = run.flows.iter().map(|flow| path_bytes(path(run, flow))).max().unwrap_or_default();
     let packets = (queued + moving) / PACKET_BYTES;
     (GUEST_BYTES + flows * FLOW_BYTES + packets * PACKET_MEMORY_BYTES).min(MAX_GUEST_BYTES)
 }
 
-/// Bytes that fill the path of a flow there and back, and all its queues.
-fn path_bytes(run: &Run, flow: &FlowSpec) -> u64 {
-    let elements: Vec<_> = run
-        .elements
-        .iter()
-        .filter(|element| flow.forward.contains(&element.name) || flow.reverse.contains(&element.name))
-        .map(|element| &element.effect)
-        .collect();
-    let delay_ns: u64 = elements.iter().map(|effect| delay_ns(effect)).sum();
-    let rate = elements.iter().filter_map(|effect| rate_bit_per_s(effect)).min().unwrap_or_default();
-    let moving = u128::from(rate) * u128::from(delay_ns) / NS_PER_S / 8;
-    let queued: u64 = elements.iter().map(|effect| queue_bytes(effect)).sum();
-    u64::try_from(moving).unwrap_or(u64::MAX).saturating_add(queued)
-}
-
-fn delay_ns(effect: &EffectSpec) -> u64 {
-    match effect {
-        EffectSpec::Link(link) => link.delay_ns,
-        EffectSpec::Delay(delay) => delay.delay_ns,
-        _ => 0,
-    }
-}
-
-fn rate_bit_per_s(effect: &EffectSpec) -> Option<u64> {
-    match effect {
-        EffectSpec::Link(link) => Some(link.rate_bit_per_s),
-        _ => None,
-    }
-}
-
-fn queue_bytes(effect: &EffectSpec) -> u64 {
-    let EffectSpec::Link(link) = effect else { return 0 };
-    // Every discipline calls its limits by these names.
-    let spec = serde_json::to_value(&link.queue).unwrap_or_default();
-    let limit = |name| spec.get(name).and_then(serde_json::Value::as_u64);
-    let (packets, bytes): (Option<u64>, _) = (limit("limit_packets"), limit("limit_bytes"));
-    let limits = [packets.map(|packets| packets.saturating_mul(PACKET_BYTES)), bytes];
-    limits.into_iter().flatten().min().unwrap_or(UNLIMITED_BYTES).min(UNLIMITED_BYTES)
+fn path<'a>(run: &'a Run, flow: &'a FlowSpec) -> impl Iterator<Item = &'a EffectSpec> {
+    let crossed = |name| flow.forward.contains(name) || flow.reverse.contains(name);
+    run.elements.iter().filter(move |element| crossed(&element.name)).map(|element| &element.effect)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// One flow over a link there and a link back.
-    fn run(link: &serde_json::Value) -> Run {
-        let element = |name: &str| {
-            let mut element = link.clone();
-            element["name"] = name.into();
-            element
+    /// One flow over a link there and a link back, of 100 ms together.
+    fn run(rate_bit_per_s: u64, queue: &serde_json::Value) -> Run {
+        let link = |name| {
+            serde_json::json!({"name": name, "kind": "link", "rate_bit_per_s": rate_bit_per_s,
+                               "delay_ns": 50_000_000, "queue": queue})
         };
         serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
             "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
             "record": {"sampling": "off", "events": "off"},
-            "elements": [element("there"), element("back")],
+            "elements": [link("there"), link("back")],
             "flows": [{"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
                        "forward": ["there"], "reverse": ["back"]}],
         }))
         .unwrap()
     }
 
-    fn link(rate_bit_per_s: u64, queue: &serde_json::Value) -> serde_json::Value {
-        serde_json::json!({"kind": "link", "rate_bit_per_s": rate_bit_per_s, "delay_ns": 50_000_000, "queue": queue})
-    }
-
-    /// 1 Gbit/s over 100 ms are 12.5 MB, and each of two queues holds 1 MB: 14.5 MB, four times which are 58 MB.
+    /// The path holds 12.5 MB and each of two queues 1 MB, so the window is 29 MB.
     #[test]
-    fn a_receive_buffer_has_room_for_twice_the_path() {
-        let run = run(&link(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000})));
-        assert_eq!(receive_buffer_bytes(&run, &run.flows[0]), 58_000_000);
+    fn a_receive_buffer_has_room_for_the_window_twice_and_for_what_is_not_read() {
+        let run = run(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000}));
+        assert_eq!(receive_room_bytes(&run, &run.flows[0]), (29_000_000, 58_000_000 + (4 << 20)));
         // 14.5 MB of the path and 2 MB of queues are 11 000 packets of 1500 bytes, of 5 kB of memory each.
         assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 11_000 * 5120);
     }
 
     #[test]
-    fn a_small_path_has_the_buffer_that_linux_gives() {
-        let run = run(&link(1_000_000, &serde_json::json!({"kind": "codel", "limit_packets": 10})));
-        assert_eq!(receive_buffer_bytes(&run, &run.flows[0]), 6 << 20);
-    }
-
-    #[test]
     fn a_queue_without_a_limit_does_not_ask_for_the_whole_machine() {
-        let run = run(&link(400_000_000_000, &serde_json::json!({"kind": "fifo"})));
-        assert_eq!(receive_buffer_bytes(&run, &run.flows[0]), 1 << 30);
+        let run = run(400_000_000_000, &serde_json::json!({"kind": "fifo"}));
         assert_eq!(guest_bytes(&run), 8 << 30);
     }
 }

@@ -39,6 +39,13 @@ macro_rules! queues {
                     $(QueueSpec::$variant(spec) => spec.build(place),)*
                 }
             }
+
+            /// The limits that are given, in packets and in bytes.
+            pub fn limits(&self) -> (Option<u64>, Option<u64>) {
+                match self {
+                    $(QueueSpec::$variant(spec) => (spec.limit_packets, spec.limit_bytes),)*
+                }
+            }
         }
 
         /// Every discipline, in the order in which lists show them.

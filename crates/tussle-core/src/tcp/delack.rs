@@ -82,6 +82,11 @@ impl DelayedAck {
         self.wait = self.ticks.span(MIN_WAIT);
     }
 
+    /// The window that is offered grows: the sender is told at once (Linux sets the lowest bit of its count).
+    pub(crate) fn on_window_growth(&mut self) {
+        self.quick |= 1;
+    }
+
     pub(crate) fn is_quick(&self) -> bool {
         self.quick > 0
     }

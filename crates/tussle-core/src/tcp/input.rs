@@ -118,7 +118,6 @@ impl Sender {
             self.flow.delivered_marked += self.flow.delivered - prior_delivered;
         }
         let rtt_us = self.measure_rtt(&mut news);
-        self.rtt_sample_us = rtt_us;
         self.note_reordering(&news);
         let mut ack = Ack {
             acked: news.acked,
@@ -274,6 +273,7 @@ impl Sender {
         let (Some(first), Some(last)) = (first, last) else { return last };
         self.flow.rtt.update_min(last, self.flow.now);
         self.flow.rtt.update(first, self.flow.una, self.flow.nxt);
+        self.rtt_sample_us = Some(first);
         // A SACK moves the timeout only if it was caused by data sent before the oldest packet: else the
         // timeout of a lost packet would be put off for ever.
         if news.acked == 0 && sacked.is_some() && self.flow.packets_out() > 0 {

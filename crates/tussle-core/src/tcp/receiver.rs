@@ -29,6 +29,9 @@ pub struct ReceiverSetup {
     pub hz: u32,
     /// Window that it offers, in packets.
     pub window_packets: u32,
+    /// How many packets its window takes to grow to that, in the sense of Linux's `tcp_grow_window`: each is
+    /// acknowledged at once.
+    pub growing_packets: u64,
     /// What ECN feedback it gives.
     pub ecn: EcnMode,
 }
@@ -227,6 +230,7 @@ impl Receiver {
     #[inline]
     fn take_in_order(&mut self, packet: &Packet, now: Time) {
         self.delack.on_data(now, self.path());
+        self.grow_window();
         self.next += 1;
         self.delivered_bytes += u64::from(packet.size_bytes - HEADER_BYTES);
         if packet.flags.has(Flags::FIN) {
@@ -245,6 +249,14 @@ impl Receiver {
         self.sack_list.remove_below(self.next);
         // RFC 5681, 4.2: acknowledge at once when a gap is filled.
         self.ack_now |= self.beyond.is_empty();
+    }
+
+    #[inline]
+    fn grow_window(&mut self) {
+        if self.setup.growing_packets > 0 {
+            self.setup.growing_packets -= 1;
+            self.delack.on_window_growth();
+        }
     }
 
     fn bytes_of(&self, block: Block) -> u64 {
@@ -266,6 +278,7 @@ impl Receiver {
             self.dsack = Some(block);
         } else {
             self.beyond.insert(block, |_| ());
+            self.grow_window();
         }
         if packet.flags.has(Flags::FIN) {
             self.short_last = Some((packet.number, packet.size_bytes - HEADER_BYTES));
@@ -390,7 +403,7 @@ mod tests {
 
     impl Story {
         fn new(ecn: EcnMode) -> Story {
-            let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, ecn };
+            let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, growing_packets: 0, ecn };
             let mut receiver = Receiver::new(setup, 1448);
             let mut out = Outbox::default();
             let mut syn = Packet::new(Kind::Syn, 0);
@@ -438,7 +451,7 @@ mod tests {
     /// Over a satellite the first SYN-ACK is still on its way when the SYN is sent again.
     #[test]
     fn the_handshake_is_timed_from_its_first_answer() {
-        let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, ecn: EcnMode::Off };
+        let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, growing_packets: 0, ecn: EcnMode::Off };
         let mut story = Story { receiver: Receiver::new(setup, 1448), out: Outbox::default() };
         let syn = Packet::new(Kind::Syn, 0);
         assert_eq!(story.packet(syn, 650.0).len(), 1);
@@ -446,6 +459,18 @@ mod tests {
         story.packet(Packet::new(Kind::Ack, 0), 1950.0);
         assert_eq!(story.receiver.path().srtt, Time::from_ms(1300));
         assert_eq!(story.packet(syn, 2650.0), [], "a copy that was overtaken");
+    }
+
+    /// The sixteen are left over: growing does not use them up.
+    #[test]
+    fn while_the_window_grows_every_packet_is_acknowledged() {
+        let mut story = Story::new(EcnMode::Off);
+        story.receiver.setup.growing_packets = 20;
+        let acks: Vec<_> = (0..44)
+            .filter(|&number| !story.data(number, 200.0 + f64::from(number)).is_empty())
+            .collect();
+        assert_eq!(acks[..36], (0..36).collect::<Vec<_>>());
+        assert_eq!(acks[36..], [37, 39, 41, 43]);
     }
 
     #[test]

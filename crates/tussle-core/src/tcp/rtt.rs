@@ -68,7 +68,7 @@ impl RttEstimator {
         self.min_us.map(|min| min.get().0)
     }
 
-    /// The last raw RTT, in µs.
+    /// The last RTT that the smoothed one was made from, in µs.
     pub fn latest_us(&self) -> Option<u32> {
         self.latest_us
     }
@@ -81,6 +81,7 @@ impl RttEstimator {
     /// Takes one RTT into the smoothed estimate; `una` and `nxt` bound the current flight.
     pub fn update(&mut self, rtt_us: u32, una: u32, nxt: u32) {
         let rtt_us = rtt_us.min(MAX_RTT_US);
+        self.latest_us = Some(rtt_us);
         if self.srtt_8us == 0 {
             self.srtt_8us = (rtt_us << 3).max(1);
             self.mdev_4us = rtt_us << 1;
@@ -109,7 +110,6 @@ impl RttEstimator {
 
     /// Takes one RTT into the windowed minimum.
     pub fn update_min(&mut self, rtt_us: u32, now: Time) {
-        self.latest_us = Some(rtt_us);
         let sample = Reverse(rtt_us.max(1));
         self.min_us.get_or_insert_with(|| WindowedMax::new(sample, now.us())).update(
             sample,

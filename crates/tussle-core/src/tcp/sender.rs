@@ -199,7 +199,8 @@ impl Sender {
         rate.map(|rate| rate as f64)
     }
 
-    /// The raw RTT that the last ACK gave the algorithm, once, in µs.
+    /// The RTT that the last ACK gave the smoothed one, once, in µs: that of the oldest packet which it
+    /// acknowledged, so that the wait of a delayed ACK is in it.
     #[inline]
     pub fn take_rtt_us(&mut self) -> Option<u32> {
         self.rtt_sample_us.take()
