@@ -10,21 +10,14 @@ const NS_PER_S: u128 = 1_000_000_000;
 
 /// Largest window of a Linux receiver that tunes its buffer by itself: half of `tcp_rmem`'s 6 MiB.
 const USUAL_WINDOW_BYTES: u64 = 3 << 20;
-const MAX_WINDOW_BYTES: u64 = 512 << 20;
-/// First window of a Linux receiver: what fits into the field of a SYN-ACK, which no scale applies to.
-const FIRST_WINDOW_BYTES: u64 = 65_535;
+/// Largest window that TCP can offer. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
+const MAX_WINDOW_BYTES: u64 = 65_535 << 14;
 
 /// The window that a flow's receiver offers in the end, in bytes: as the flow says, else twice what its `path`
 /// there and back holds, so that it never limits.
 pub fn receive_window_bytes<'a>(flow: &FlowSpec, path: impl Iterator<Item = &'a EffectSpec>) -> u64 {
     flow.receive_window_bytes
         .unwrap_or_else(|| path_bytes(path).saturating_mul(2).clamp(USUAL_WINDOW_BYTES, MAX_WINDOW_BYTES))
-}
-
-/// How many packets the window of a Linux receiver takes to grow to `window_bytes`: by two segments a packet
-/// (`tcp_grow_window`), each of which is acknowledged at once.
-pub(crate) fn growing_packets(window_bytes: u64, mss_bytes: u32) -> u64 {
-    window_bytes.saturating_sub(FIRST_WINDOW_BYTES).div_ceil(2 * u64::from(mss_bytes))
 }
 
 /// Bytes that fill a path there and back, and all its queues.
@@ -104,15 +97,8 @@ mod tests {
     #[test]
     fn a_queue_without_a_limit_does_not_ask_for_the_whole_machine() {
         let path = path(400_000_000_000, &serde_json::json!({"kind": "fifo"}));
-        assert_eq!(receive_window_bytes(&flow(None), path.iter()), 512 << 20);
+        // 40 Gbit are 5 GB.
+        assert_eq!(receive_window_bytes(&flow(None), path.iter()), 65_535 << 14);
         assert_eq!(queue_bytes(&path[0]), 256 << 20);
-    }
-
-    /// (3 145 728 - 65 535) / 2896 = 1063.6.
-    #[test]
-    fn the_usual_window_grows_for_a_thousand_packets() {
-        assert_eq!(growing_packets(3 << 20, 1448), 1064);
-        assert_eq!(growing_packets(65_535, 1448), 0);
-        assert_eq!(growing_packets(14_480, 1448), 0);
     }
 }

@@ -13,8 +13,8 @@ use crate::dice::named_seed;
 use crate::packet::{Flags, Kind, Packet};
 use crate::path::Element;
 use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table};
-use crate::room::{growing_packets, receive_window_bytes};
-use crate::run::{FlowSpec, MAX_WINDOW_PACKETS, ProfileName, Run, Sampling, Switch};
+use crate::room::receive_window_bytes;
+use crate::run::{FlowSpec, ProfileName, Run, Sampling, Switch};
 use crate::table::Table;
 use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
 use crate::time::Time;
@@ -573,17 +573,12 @@ fn ends(
     (spec, algorithm): (&FlowSpec, Box<dyn CongestionControl>),
 ) -> FlowEnds {
     let hz = 250;
-    let window_packets = spec.receive_window_bytes.map_or(MAX_WINDOW_PACKETS, |bytes| {
-        let packets = bytes / u64::from(spec.mss_bytes);
-        u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
-    });
     let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn.into(), pacing: spec.pacing };
     let sender = Sender::new(setup, algorithm);
-    let growing_packets = growing_packets(window_bytes, spec.mss_bytes);
-    let receiver = ReceiverSetup { flow, hz, window_packets, growing_packets, ecn: sender.ecn() };
+    let receiver = ReceiverSetup { flow, hz, mss_bytes: spec.mss_bytes, window_bytes, ecn: sender.ecn() };
     FlowEnds {
         sender,
-        receiver: Receiver::new(receiver, spec.mss_bytes),
+        receiver: Receiver::new(receiver),
         measures: FlowMeasures::default(),
         application: Application::Nothing,
         forward: 0,

@@ -10,6 +10,7 @@ use tussle_core::run::Switch;
 const ETHERNET_BYTES: i32 = 14;
 /// A full packet.
 const PACKET_BYTES: u64 = 1500;
+const NS_PER_S: u128 = 1_000_000_000;
 /// What stands for no limit, in packets or bytes.
 const UNLIMITED: u64 = u32::MAX as u64;
 /// Most packets of one flow in SFQ (`SFQ_MAX_DEPTH`).
@@ -40,13 +41,20 @@ impl Qdisc {
     }
 }
 
+/// How late a shaper's timer may fire: in user mode half a microsecond before the next event there is none
+/// (`TIMER_MIN_DELTA`), and `tc` rounds a burst to its own ticks.
+const LATE_NS: u64 = 1000;
+
 /// A link's queue behind a shaper that sends a packet as soon as the one before has been transmitted. A bucket of
-/// one full packet: a link that was idle has no more credit than that.
+/// one full packet: a link that was idle has no more credit than that. And what fills it while a timer is late, or
+/// every packet would lose as much of the rate.
 pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec, packet_bytes: u32) -> Result<Qdisc, String> {
     if let QueueSpec::Cake(spec) = queue {
         return cake(rate_bit_per_s, spec);
     }
     let discipline = discipline(queue, rate_bit_per_s)?;
+    let late_bytes = (u128::from(rate_bit_per_s) * u128::from(LATE_NS)).div_ceil(8 * NS_PER_S);
+    let burst_bytes = u128::from(packet_bytes) + late_bytes;
     let inner = if matches!(queue, QueueSpec::Red(_)) {
         // RED's average falls while nothing waits, of which `tbf` would not tell it; `netem` without a delay does.
         vec![format!("netem limit {UNLIMITED}"), discipline]
@@ -55,7 +63,7 @@ pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec, packet_bytes: u32) 
     };
     let root = format!(
         "stab overhead -{ETHERNET_BYTES} linklayer ethernet \
-         tbf rate {rate_bit_per_s}bit burst {packet_bytes}b limit {UNLIMITED}b"
+         tbf rate {rate_bit_per_s}bit burst {burst_bytes}b limit {UNLIMITED}b"
     );
     Ok(Qdisc { root, inner })
 }
@@ -270,7 +278,7 @@ mod tests {
             shaped(serde_json::json!({"kind": "fifo", "limit_packets": 83})).unwrap(),
             [
                 "qdisc add dev e0 root handle 1: stab overhead -14 linklayer ethernet \
-                 tbf rate 10000000bit burst 1500b limit 4294967295b",
+                 tbf rate 10000000bit burst 1502b limit 4294967295b",
                 "qdisc add dev e0 parent 1:1 handle 2: pfifo limit 83",
             ]
         );

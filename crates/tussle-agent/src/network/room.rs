@@ -9,6 +9,8 @@ const PACKET_BYTES: u64 = 1500;
 
 /// What waits for the reader takes from the buffer, with what describes it: room for it beside the window.
 const UNREAD_BYTES: u64 = 4 << 20;
+/// Most that a socket may have.
+const MAX_BUFFER_BYTES: u64 = i32::MAX as u64 - 1;
 
 /// A kernel with nothing to do, and what it needs for a socket at each end.
 const GUEST_BYTES: u64 = 160 << 20;
@@ -21,7 +23,7 @@ const MAX_GUEST_BYTES: u64 = 8 << 30;
 /// The window of a flow's receiver, and the buffer that always has room for it: Linux offers half of it.
 pub(crate) fn receive_room_bytes(run: &Run, flow: &FlowSpec) -> (u64, u64) {
     let window_bytes = receive_window_bytes(flow, path(run, flow));
-    (window_bytes, 2 * window_bytes + UNREAD_BYTES)
+    (window_bytes, (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES))
 }
 
 /// Memory for a guest.

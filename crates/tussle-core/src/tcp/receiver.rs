@@ -9,6 +9,7 @@ use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
 use crate::cc::EcnMode;
 use crate::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
+use crate::run::MAX_WINDOW_PACKETS;
 use crate::time::Time;
 
 /// SACKs that go at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
@@ -17,6 +18,8 @@ const PROMPT_SACKS: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 /// Longest time that SACKs are held back (Linux: `tcp_comp_sack_delay_ns`).
 const MOST_COMPRESSION: Time = Time::from_ms(1);
+/// First window: what fits into the field of a SYN-ACK, which no scale applies to.
+const FIRST_WINDOW_BYTES: u64 = 65_535;
 /// Packets acknowledged at once after a congestion mark, or a packet that should have been markable.
 const QUICK_ACKS_ON_MARK: u32 = 2;
 
@@ -27,11 +30,10 @@ pub struct ReceiverSetup {
     pub flow: u32,
     /// Timer ticks a second.
     pub hz: u32,
-    /// Window that it offers, in packets.
-    pub window_packets: u32,
-    /// How many packets its window takes to grow to that, in the sense of Linux's `tcp_grow_window`: each is
-    /// acknowledged at once.
-    pub growing_packets: u64,
+    /// Payload of full packets.
+    pub mss_bytes: u32,
+    /// Window that it offers in the end.
+    pub window_bytes: u64,
     /// What ECN feedback it gives.
     pub ecn: EcnMode,
 }
@@ -88,13 +90,14 @@ pub struct Receiver {
     marks: u64,
     /// Payload of the last packet, once it has arrived out of order.
     short_last: Option<(u32, u32)>,
-    mss_bytes: u32,
+    /// Window that it offers now.
+    window_bytes: u64,
     finished: Option<Time>,
 }
 
 impl Receiver {
-    /// A receiver that waits for a SYN; full packets carry `mss_bytes`.
-    pub fn new(setup: ReceiverSetup, mss_bytes: u32) -> Receiver {
+    /// A receiver that waits for a SYN.
+    pub fn new(setup: ReceiverSetup) -> Receiver {
         Receiver {
             setup,
             next: 0,
@@ -116,7 +119,7 @@ impl Receiver {
             received_packets: 0,
             marks: 0,
             short_last: None,
-            mss_bytes,
+            window_bytes: setup.window_bytes.min(FIRST_WINDOW_BYTES),
             finished: None,
         }
     }
@@ -178,7 +181,7 @@ impl Receiver {
         let mut syn_ack = Packet::new(Kind::SynAck, self.setup.flow);
         syn_ack.ts_val_ms = timestamp_ms(now);
         syn_ack.ts_echo_ms = syn.ts_val_ms;
-        syn_ack.window_packets = self.setup.window_packets;
+        syn_ack.window_packets = self.window_packets();
         if self.ecn.negotiated {
             syn_ack.flags = Flags::ECE;
         }
@@ -199,7 +202,7 @@ impl Receiver {
             rto: self.rtt.rto(),
             srtt: Time::from_us(u64::from(self.rtt.srtt_us().unwrap_or(0))),
             // As many as half the window, but two at least.
-            quick_acks: (self.setup.window_packets / 2).clamp(2, QUICK_ACKS),
+            quick_acks: (self.window_packets() / 2).clamp(2, QUICK_ACKS),
         }
     }
 
@@ -251,18 +254,27 @@ impl Receiver {
         self.ack_now |= self.beyond.is_empty();
     }
 
+    /// The window grows by two segments with each packet that was missing, as long as the buffer has room
+    /// (Linux: `tcp_grow_window`).
     #[inline]
     fn grow_window(&mut self) {
-        if self.setup.growing_packets > 0 {
-            self.setup.growing_packets -= 1;
+        if self.window_bytes < self.setup.window_bytes {
+            let grown = self.window_bytes + 2 * u64::from(self.setup.mss_bytes);
+            self.window_bytes = grown.min(self.setup.window_bytes);
             self.delack.on_window_growth();
         }
     }
 
+    /// The window that is offered now, in full packets.
+    fn window_packets(&self) -> u32 {
+        let packets = self.window_bytes / u64::from(self.setup.mss_bytes);
+        u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
+    }
+
     fn bytes_of(&self, block: Block) -> u64 {
-        let full = u64::from(block.packets()) * u64::from(self.mss_bytes);
+        let full = u64::from(block.packets()) * u64::from(self.setup.mss_bytes);
         match self.short_last {
-            Some((number, bytes)) if block.end > number => full - u64::from(self.mss_bytes - bytes),
+            Some((number, bytes)) if block.end > number => full - u64::from(self.setup.mss_bytes - bytes),
             _ => full,
         }
     }
@@ -368,7 +380,7 @@ impl Receiver {
     fn send_ack(&mut self, now: Time, out: &mut Outbox) {
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.number = self.next;
-        ack.window_packets = self.setup.window_packets;
+        ack.window_packets = self.window_packets();
         ack.ts_val_ms = timestamp_ms(now);
         ack.ts_echo_ms = self.ts_recent_ms;
         if self.ecn.echoing {
@@ -403,8 +415,8 @@ mod tests {
 
     impl Story {
         fn new(ecn: EcnMode) -> Story {
-            let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, growing_packets: 0, ecn };
-            let mut receiver = Receiver::new(setup, 1448);
+            let setup = ReceiverSetup { flow: 0, hz: 250, mss_bytes: 1448, window_bytes: 65_535, ecn };
+            let mut receiver = Receiver::new(setup);
             let mut out = Outbox::default();
             let mut syn = Packet::new(Kind::Syn, 0);
             syn.flags = Flags::ECE.with(Flags::CWR);
@@ -451,8 +463,9 @@ mod tests {
     /// Over a satellite the first SYN-ACK is still on its way when the SYN is sent again.
     #[test]
     fn the_handshake_is_timed_from_its_first_answer() {
-        let setup = ReceiverSetup { flow: 0, hz: 250, window_packets: 1000, growing_packets: 0, ecn: EcnMode::Off };
-        let mut story = Story { receiver: Receiver::new(setup, 1448), out: Outbox::default() };
+        let setup =
+            ReceiverSetup { flow: 0, hz: 250, mss_bytes: 1448, window_bytes: 65_535, ecn: EcnMode::Off };
+        let mut story = Story { receiver: Receiver::new(setup), out: Outbox::default() };
         let syn = Packet::new(Kind::Syn, 0);
         assert_eq!(story.packet(syn, 650.0).len(), 1);
         assert_eq!(story.packet(syn, 1650.0).len(), 1, "the answer may be lost");
@@ -461,16 +474,17 @@ mod tests {
         assert_eq!(story.packet(syn, 2650.0), [], "a copy that was overtaken");
     }
 
-    /// The sixteen are left over: growing does not use them up.
+    /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85 packets.
+    /// The sixteen quick ACKs are left over: growing does not use them up.
     #[test]
-    fn while_the_window_grows_every_packet_is_acknowledged() {
+    fn the_window_grows_by_two_for_each_packet_and_every_one_is_acknowledged() {
         let mut story = Story::new(EcnMode::Off);
-        story.receiver.setup.growing_packets = 20;
-        let acks: Vec<_> = (0..44)
-            .filter(|&number| !story.data(number, 200.0 + f64::from(number)).is_empty())
-            .collect();
-        assert_eq!(acks[..36], (0..36).collect::<Vec<_>>());
-        assert_eq!(acks[36..], [37, 39, 41, 43]);
+        story.receiver.setup.window_bytes = 123_455;
+        let acks: Vec<_> = (0..44).flat_map(|number| story.data(number, 200.0 + f64::from(number))).collect();
+        let windows: Vec<_> = acks.iter().map(|ack| ack.window_packets).collect();
+        assert_eq!(windows[..4], [47, 49, 51, 53]);
+        assert_eq!(windows[18..21], [83, 85, 85]);
+        assert_eq!(acknowledged(&acks)[34..], [35, 36, 38, 40, 42, 44]);
     }
 
     #[test]
