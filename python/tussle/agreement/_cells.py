@@ -66,7 +66,7 @@ class Grid:
 
 GRIDS = {
     "quick": Grid(30, 1, Ranges((2e6, 100e6), (1e-3, 0.3), (0.1, 4)), shared_s=10),
-    "full": Grid(600, 1, Ranges((2e6, 1e9), (1e-3, 0.3), (0.1, 4)), shared_s=20),
+    "full": Grid(600, 1, Ranges((2e6, 1e9), (1e-3, 0.3), (0.1, 4)), shared_s=16),
 }
 """Every named draw. `quick` has no rates above 100 Mbit/s and shorter runs, so that it takes minutes."""
 
