@@ -36,7 +36,10 @@ def test_cases_meet_every_combination_of_the_axes_and_every_repetition() -> None
 
 
 def test_the_path_may_stand_in_the_cases_alone() -> None:
-    cases = [{"path.rate": "10 Mbit/s", "path.rtt": "20 ms"}, {"path.profile": "lan", "path.rate": "5 Mbit/s"}]
+    cases = [
+        {"path.rate": "10 Mbit/s", "path.rtt": "20 ms"},
+        {"path.profile": "lan", "path.rate": "5 Mbit/s"},
+    ]
     with pytest.raises(TussleError, match="same keys"):
         with_cases(cases)
     scenario = with_cases(cases[:1], path={})
@@ -65,7 +68,8 @@ def test_a_dataset_of_cases_has_their_values_as_columns(tmp_path: Path) -> None:
         ([{"path.rate": "0 Mbit/s"}], "scenario, cases.0, path.rate: 0 Mbit/s; give more than 0"),
         (
             [{"path.rate": "1 Mbit/s"}, {"path.rate": "1 Mbit/s", "path.rtt": "1 s"}],
-            'scenario, cases.1: sets "path.rtt", which the first case does not; give every case the same keys',
+            'scenario, cases.1: sets "path.rtt", which the first case does not; give every case the same '
+            "keys",
         ),
         (
             [{"path.rate": "1 Mbit/s", "path.rtt": "1 s"}, {"path.rate": "1 Mbit/s"}],

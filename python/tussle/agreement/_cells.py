@@ -1,28 +1,29 @@
 """Cells of a comparison of two engines: drawn over the whole space, not picked.
 
-Six coordinates of a scrambled Sobol sequence (Sobol 1967; scrambled as in Owen 1998) make a cell: rate, round-trip
-time, buffer, random loss, arrangement of the flows, algorithm.
+Six coordinates of a scrambled Sobol sequence (Owen, Journal of Complexity 14, 1998) make a cell: rate,
+round-trip time, buffer, random loss, arrangement of the flows, algorithm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from tussle.scenario import Scenario
 
-Each = TypeVar("Each")
+T = TypeVar("T")
 
 REPETITIONS = 10
 """Runs of a cell in which dice decide: the start of each flow, and the lost packets."""
 _START_JITTER = "1 s"
 _STAGGER_S = 10
 _LOSSES = ("0 %", "0.01 %", "1 %")
-_LONG_UP_TO_BIT_PER_S = 150e6
-"""Above that rate runs are shorter by half: they have packets enough, and a kernel takes long for them."""
-_MORE_ALONE = 3
-"""A flow that is alone runs so many times longer: there is less to do for its packets, and it meets fewer losses."""
+_LONG_UP_TO_BIT_PER_S = 60e6
+"""Above that rate runs are shorter, so that the link carries no more packets: Linux takes long for them."""
+_LEAST_SHARED_S = 5
+_MORE_ALONE = 2
+"""A flow that is alone runs so many times longer, for it has only its own losses to tell something."""
 
 
 class Arrangement(NamedTuple):
@@ -30,18 +31,23 @@ class Arrangement(NamedTuple):
 
     name: str
     words: str
-    flows: tuple[dict[str, Any], ...]
-    """Tables of flows; an empty string is in the place of the algorithm that the cell is about."""
+    others: tuple[str, ...] = ()
+    """Algorithms of the flows that are there already."""
+    together: int = 1
+    """How many flows of the algorithm that the cell is about begin with them."""
+    joins: Literal["never", "staggered", "soon"] = "never"
+    """Whether the last flow comes later: by 10 s, or by as long as all send together then if that is less."""
 
 
-_LATER = {"start": f"{_STAGGER_S} s"}
 ARRANGEMENTS = (
-    Arrangement("one", "one flow", ({"algorithm": ""},)),
-    Arrangement("two", "two flows, 10 s apart", ({"algorithm": ""}, {"algorithm": "", **_LATER})),
-    Arrangement("joins-reno", "joining reno", ({"algorithm": "reno"}, {"algorithm": "", **_LATER})),
-    Arrangement("joins-cubic", "joining cubic", ({"algorithm": "cubic"}, {"algorithm": "", **_LATER})),
-    Arrangement("four", "four flows at once", ({"algorithm": "", "count": 4},)),
+    Arrangement("one", "one flow"),
+    Arrangement("two", "two flows, 10 s apart", joins="staggered"),
+    Arrangement("joins-reno", "joining reno", others=("reno",), joins="soon"),
+    Arrangement("joins-cubic", "joining cubic", others=("cubic",), joins="soon"),
+    Arrangement("four", "four flows at once", together=4),
 )
+ONE_WITHOUT_LOSS = "one-without-loss"
+"""Cells with one flow in which nothing is random: each is run once."""
 
 
 @dataclass(frozen=True)
@@ -60,75 +66,86 @@ class Grid:
     cells: int
     seed: int
     ranges: Ranges
-    shared_s: int
-    """How long all flows of a cell send together."""
+    shared_s: float
+    """How long all flows of a cell send together, at most."""
 
 
 GRIDS = {
-    "quick": Grid(30, 1, Ranges((2e6, 100e6), (1e-3, 0.3), (0.1, 4)), shared_s=10),
-    "full": Grid(600, 1, Ranges((2e6, 1e9), (1e-3, 0.3), (0.1, 4)), shared_s=16),
+    "quick": Grid(32, 1, Ranges((2e6, 100e6), (1e-3, 0.3), (0.1, 4)), shared_s=10),
+    "full": Grid(512, 1, Ranges((2e6, 1e9), (1e-3, 0.3), (0.1, 4)), shared_s=15),
 }
-"""Every named draw. `quick` has no rates above 100 Mbit/s and shorter runs, so that it takes minutes."""
+"""Every named draw, of powers of two: only then is a Sobol sequence balanced in each of its coordinates.
+`quick` has no rates above 100 Mbit/s and shorter runs, so that it takes minutes."""
 
 
 def scenarios(grid: Grid, algorithms: Sequence[str]) -> dict[str, Scenario]:
-    """Return the scenarios that a grid stands for, one for each arrangement that was drawn, by its name.
-
-    Cells with one flow and no loss are in one of their own, `one-without-loss`: nothing is random in them, so each
-    is run once.
-    """
+    """Return the scenarios that a grid stands for, by the name of their arrangement or `ONE_WITHOUT_LOSS`."""
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(6, scramble=True, rng=grid.seed)
     drawn = sequence.random_base2(max(1, grid.cells - 1).bit_length())[: grid.cells]
     cases: dict[str, list[dict[str, Any]]] = {}
     for point in drawn.tolist():
-        name, case = _cell(point, grid, algorithms)
-        cases.setdefault(name, []).append(case)
+        arrangement = _one_of(ARRANGEMENTS, point[4])
+        case = _case(point, grid, arrangement) | _algorithms(arrangement, _one_of(algorithms, point[5]))
+        is_certain = arrangement.name == "one" and case["path.loss"] == "0 %"
+        cases.setdefault(ONE_WITHOUT_LOSS if is_certain else arrangement.name, []).append(case)
     return {name: _scenario(name, chosen) for name, chosen in sorted(cases.items())}
 
 
-def _cell(point: Sequence[float], grid: Grid, algorithms: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def arrangement_of(name: str) -> Arrangement:
+    """Return the arrangement of a scenario."""
+    wanted = "one" if name == ONE_WITHOUT_LOSS else name
+    return next(each for each in ARRANGEMENTS if each.name == wanted)
+
+
+def _case(point: Sequence[float], grid: Grid, arrangement: Arrangement) -> dict[str, Any]:
     rate = _logarithmic(point[0], grid.ranges.rate_bit_per_s)
     rtt_s = _logarithmic(point[1], grid.ranges.rtt_s)
     least, most = grid.ranges.buffer_bdp
-    loss = _one_of(_LOSSES, point[3])
-    arrangement = _one_of(ARRANGEMENTS, point[4])
-    algorithm = _one_of(algorithms, point[5])
-    alone = arrangement.name == "one"
-    shared_s = grid.shared_s if rate <= _LONG_UP_TO_BIT_PER_S else grid.shared_s // 2
-    staggered = any("start" in flow for flow in arrangement.flows)
-    duration_s = _MORE_ALONE * shared_s if alone else shared_s + _STAGGER_S * staggered
+    shared_s = min(grid.shared_s, max(_LEAST_SHARED_S, grid.shared_s * _LONG_UP_TO_BIT_PER_S / rate))
+    later_s = {"never": 0, "staggered": _STAGGER_S, "soon": min(shared_s, _STAGGER_S)}[arrangement.joins]
+    duration_s = _MORE_ALONE * shared_s if arrangement.name == "one" else shared_s + later_s
     case = {
         "path.rate": f"{rate / 1e6:.3g} Mbit/s",
         "path.rtt": f"{rtt_s * 1e3:.3g} ms",
         "path.queue.limit": f"{least + point[2] * (most - least):.3g} bdp",
-        "path.loss": loss,
-        "duration": f"{duration_s} s",
+        "path.loss": _one_of(_LOSSES, point[3]),
+        "duration": f"{duration_s:.3g} s",
     }
-    under_test = (index for index, flow in enumerate(arrangement.flows) if not flow["algorithm"])
-    case |= {f"flows.{index}.algorithm": algorithm for index in under_test}
-    return ("one-without-loss" if alone and loss == "0 %" else arrangement.name), case
+    return case | ({"flows.1.start": f"{later_s:.3g} s"} if arrangement.joins == "soon" else {})
+
+
+def _algorithms(arrangement: Arrangement, algorithm: str) -> dict[str, str]:
+    tables = len(_flows(arrangement))
+    return {f"flows.{index}.algorithm": algorithm for index in range(len(arrangement.others), tables)}
+
+
+def _flows(arrangement: Arrangement) -> list[dict[str, Any]]:
+    """Return the tables of flows; cases put their algorithm in the place of those that are not `others`."""
+    first = [{"algorithm": name} for name in arrangement.others] or [
+        {"algorithm": "reno", "count": arrangement.together}
+    ]
+    later = {"staggered": f"{_STAGGER_S} s", "soon": "0 s"}
+    if arrangement.joins == "never":
+        return first
+    return [*first, {"algorithm": "reno", "start": later[arrangement.joins]}]
 
 
 def _scenario(name: str, cases: Sequence[dict[str, Any]]) -> Scenario:
-    arrangement = next(each for each in ARRANGEMENTS if name.startswith(each.name))
+    arrangement = arrangement_of(name)
     return Scenario.from_dict(
         {
             "question": f"Do simulator and kernel agree on {arrangement.words}?",
             "duration": "60 s",
-            "repetitions": 1 if name == "one-without-loss" else REPETITIONS,
+            "repetitions": 1 if name == ONE_WITHOUT_LOSS else REPETITIONS,
             "start_jitter": _START_JITTER,
             "record": {"samples": "100 ms", "events": "on"},
             "path": {},
-            "flows": [{"algorithm": "reno", **_given(flow)} for flow in arrangement.flows],
+            "flows": _flows(arrangement),
             "cases": list(cases),
         }
     )
-
-
-def _given(flow: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in flow.items() if value}
 
 
 def _logarithmic(part: float, between: tuple[float, float]) -> float:
@@ -136,5 +153,5 @@ def _logarithmic(part: float, between: tuple[float, float]) -> float:
     return least * (most / least) ** part
 
 
-def _one_of(choices: Sequence[Each], part: float) -> Each:
+def _one_of(choices: Sequence[T], part: float) -> T:
     return choices[int(part * len(choices))]

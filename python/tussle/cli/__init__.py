@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli import comparing, experiments, exporting, kernels, listing, results, scenarios
+from tussle.cli import agreeing, comparing, experiments, exporting, kernels, listing, results, scenarios
 from tussle.cli.terminal import complain
 from tussle.errors import TussleError
 
@@ -27,6 +27,7 @@ app.command("matrix")(experiments.matrix)
 app.command("report")(results.report)
 app.command("plot")(results.plot)
 app.command("compare")(comparing.compare)
+app.command("agree")(agreeing.agree)
 app.command("export")(exporting.export)
 app.command("list")(listing.show_list)
 app.add_typer(scenarios.app, name="scenario")

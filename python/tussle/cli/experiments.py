@@ -14,9 +14,9 @@ from tussle.scenario import Scenario, ready_scenario, value_of_text
 if TYPE_CHECKING:
     from tussle.engines import Engine
 
-_INTERRUPTED = 130
+INTERRUPTED = 130
 """Exit status: 128 + SIGINT, as shells have it."""
-_RESULTS = Path("results")
+RESULTS = Path("results")
 
 Settings = Annotated[
     list[str] | None,
@@ -92,7 +92,7 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     everywhere = {f"flows.{index}.algorithm": algorithm for index in range(len(chosen.flows))}
     chosen = chosen.with_settings(_given(options | everywhere) | parse_settings(settings))
     means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules)), workers)
-    _carry_out(chosen, output or _RESULTS / file.stem, means)
+    _carry_out(chosen, output or RESULTS / file.stem, means)
 
 
 def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
@@ -119,7 +119,7 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     modules: Modules = None,
 ) -> None:
     """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
-    names = _algorithms(algorithms)
+    names = algorithms_of(algorithms)
     pairs = Scenario.from_dict(
         {
             "question": f"Which of {', '.join(names)} can share a bottleneck, whoever comes first?",
@@ -133,7 +133,7 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     options = {"seed": seed, "repetitions": repetitions}
     chosen = pairs.with_settings(_given(options) | parse_settings(settings))
     means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules)), workers)
-    _carry_out(chosen, output or _RESULTS / f"matrix-{profile}", means)
+    _carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
 
 
 class SweepMeans(NamedTuple):
@@ -197,7 +197,8 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _algorithms(written: str) -> list[str]:
+def algorithms_of(written: str) -> list[str]:
+    """Return the algorithms that `--algorithms` names; groups stand for theirs."""
     known = algorithm_names()
     names = [name.strip() for name in written.split(",") if name.strip()]
     if not names:
@@ -229,7 +230,7 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
         page = write(dataset, folder / "report.html")
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or _how_to_go_on(folder))
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None
     for table in summary(dataset):
         show_whole(table)
     for cost in bar.costs:

@@ -15,7 +15,7 @@ from tussle.errors import TussleError
 from tussle.figures._cells import SHARE, Shades, cell_table, in_cell, shades
 from tussle.figures._figure import Beside, Chart, Figure, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
-from tussle.figures._save import save
+from tussle.figures._save import save, svg
 from tussle.figures._style import CONFIG
 from tussle.figures._words import flows_in_words, network_in_words, other_axes_in_words, rate_in_words
 from tussle.metrics import Tables
@@ -43,6 +43,7 @@ __all__ = [
     "save",
     "shades",
     "share_colour",
+    "svg",
 ]
 
 _ROWS_WITHOUT_SAMPLING = 3

@@ -39,6 +39,11 @@ _WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
 }
 
 
+def svg(chart: Chart) -> str:
+    """Return a chart as the text of an SVG file."""
+    return _svg(chart.to_dict()).decode()
+
+
 def save(chart: Chart, path: Path | str) -> Path:
     """Write a chart as PNG, SVG, PDF or self-contained HTML, by the suffix of `path`.
 

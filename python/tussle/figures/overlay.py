@@ -30,15 +30,19 @@ class _Kind:
 
 _WINDOW = _Kind("cwnd (packets)", "cwnd_packets", 0.22)
 _GOODPUT = _Kind("goodput (Mbit/s)", "goodput_mbit_per_s", 0.16)
+_QUEUE = _Kind("queue (packets)", "queue_packets", 0.16)
+_QUEUE_COLOUR = "#6f7d8c"
+_MOST_ROWS = 1000
 
 
 def draw(tables: Tables, view: View) -> Chart:
-    """Draw window and goodput of each flow of a point, from the dataset and from the one beside it."""
+    """Draw window and goodput of each flow of a point, and the queue, from this dataset and the other."""
     if view.beside is None:
         raise TussleError("an overlay is of two datasets; name the other one with --beside DIR.")
     names = view.beside.first_name, view.beside.name
     point = view.point or 0
-    both = _run(tables, point, names[0]), _run(view.beside.tables, point, names[1])
+    first = _run(tables, point, names[0])
+    both = first, _run_beside(view.beside.tables, first, names[1])
     here, there = (lines(run) for run in both)
     if [line.algorithm for line in here] != [line.algorithm for line in there]:
         raise TussleError(
@@ -50,16 +54,21 @@ def draw(tables: Tables, view: View) -> Chart:
     interval = shown_interval(both[0], view)
     series = {
         kind: [_series(run, kind).filter(pl.col("time_s").is_between(*interval)) for run in both]
-        for kind in (_WINDOW, _GOODPUT)
+        for kind in (_WINDOW, _GOODPUT, _QUEUE)
     }
+    most_rows = min(view.most_rows, _MOST_ROWS)
+    of_flows = [
+        (kind, line, [each.filter(pl.col("flow") == line.flow) for each in series[kind]])
+        for line in here
+        for kind in (_WINDOW, _GOODPUT)
+    ]
     panels = [
         sized(
-            _panel([each.filter(pl.col("flow") == line.flow) for each in found], line, kind),
+            _panel([_thinned(each, kind, most_rows) for each in found], line, kind),
             view.width_px,
             kind.aspect,
         )
-        for line in here
-        for kind, found in series.items()
+        for kind, line, found in [*of_flows, (_QUEUE, None, series[_QUEUE])]
     ]
     for panel in panels:
         for layer in panel.layer:
@@ -78,27 +87,43 @@ def _run(tables: Tables, point: int, name: str) -> Tables:
     return select_runs(tables, chosen)
 
 
+def _run_beside(tables: Tables, first: Tables, name: str) -> Tables:
+    """Choose the repetition that is drawn of the first: it has the same seed. Else the one for the point."""
+    point, repetition = first.runs.select("point", "repetition").collect().row()
+    same = (pl.col("point") == point) & (pl.col("repetition") == repetition)
+    chosen = tables.runs.filter(same).select("run").collect()["run"].to_list()
+    return select_runs(tables, chosen) if chosen else _run(tables, point, name)
+
+
 def _series(run: Tables, kind: _Kind) -> pl.DataFrame:
-    """Give `flow, time_s` and the column of the kind, sorted."""
+    """Give `time_s` and the column of the kind, of flows with `flow`, sorted."""
     if kind is _GOODPUT:
         goodput = (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias(kind.column)
         return REGISTRY["goodput_over_time"].compute(run).select("flow", pl.col("time_s").round(4), goodput)
+    if kind is _QUEUE:
+        links = run.links.filter(pl.col("link") == "bottleneck", pl.col("mean_backlog_packets").is_not_null())
+        backlog = pl.col("mean_backlog_packets").round(1).alias(kind.column)
+        return links.select(pl.col("time_s").round(4), backlog).sort("time_s").collect()
     windows = run.samples.join(run.flows.select("flow", "start_s"), on="flow")
     started = windows.filter(pl.col("time_s") >= pl.col("start_s"), pl.col(kind.column).is_not_null())
     return started.select("flow", pl.col("time_s").round(4), kind.column).sort("flow", "time_s").collect()
 
 
-def _panel(series: list[pl.DataFrame], line: Line, kind: _Kind) -> alt.LayerChart:
-    """Draw the series of one flow from both datasets."""
-    title = [line.label, kind.title] if kind is _WINDOW else kind.title
+def _thinned(series: pl.DataFrame, kind: _Kind, most_rows: int) -> pl.DataFrame:
+    return thin(series.select("time_s", kind.column), kind.column, most_rows)
+
+
+def _panel(series: list[pl.DataFrame], line: Line | None, kind: _Kind) -> alt.LayerChart:
+    """Draw the series of one flow, or of the queue, from both datasets."""
+    title = [line.label, kind.title] if line and kind is _WINDOW else kind.title
     y = alt.Y(kind.column, type="quantitative", title=title, scale=alt.Scale(domainMin=0))
     y = y.axis(minExtent=Y_AXIS_PX, tickCount=4)
     marks = (
-        {"color": line.colour, "strokeWidth": 1.8},
+        {"color": line.colour if line else _QUEUE_COLOUR, "strokeWidth": 1.8},
         {"color": GUIDE, "strokeDash": _DASH, "strokeWidth": 1.4},
     )
     charts = [
-        alt.Chart(inline(thin(each.drop("flow"), kind.column, 1000))).mark_line(clip=True, **look).encode(y)
+        alt.Chart(inline(each)).mark_line(clip=True, **look).encode(y)
         for each, look in zip(series, marks, strict=True)
     ]
     return layered(*charts)
@@ -106,9 +131,9 @@ def _panel(series: list[pl.DataFrame], line: Line, kind: _Kind) -> alt.LayerChar
 
 FIGURE = Figure(
     name="overlay",
-    shows="Congestion window and goodput of each flow of one point from two datasets over each other, such "
-    "as the simulator's and the kernel's.",
-    needs=("samples",),
+    shows="Congestion window and goodput of each flow of one point, and the bottleneck's queue, from two "
+    "datasets over each other, such as the simulator's and the kernel's.",
+    needs=("samples", "links"),
     draw=draw,
     of="two datasets",
 )

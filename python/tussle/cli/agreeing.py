@@ -1,0 +1,179 @@
+"""`tussle agree`: the simulator held against Linux."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from tussle.catalog import groups
+from tussle.cli.experiments import (
+    INTERRUPTED,
+    RESULTS,
+    KernelChoice,
+    KernelName,
+    SweepMeans,
+    Workers,
+    algorithms_of,
+    engine_of,
+)
+from tussle.cli.terminal import complain, progress_console, show_whole
+from tussle.errors import TussleError, unknown
+from tussle.scenario import Scenario
+
+if TYPE_CHECKING:
+    from tussle.agreement import Agreement
+    from tussle.dataset import Dataset
+
+_BROKEN = 1
+"""Exit status: a bound does not hold."""
+_ENGINES = ("sim", "kernel")
+_CALLED = ("simulator", "Linux")
+
+
+class _How(NamedTuple):
+    """What executes the cells, and whether results of another build will do."""
+
+    means: SweepMeans
+    takes_any_build: bool
+
+
+def agree(  # noqa: PLR0913 (typer makes an option of each parameter)
+    *,
+    algorithms: Annotated[
+        str,
+        typer.Option(metavar="A,B,…", help="Whom to run: algorithms that Linux has, and groups of them."),
+    ] = "linux",
+    grid: Annotated[
+        str, typer.Option(metavar="quick|full", help="Which cells: some in minutes, or all in hours.")
+    ] = "quick",
+    cells: Annotated[
+        int | None, typer.Option(min=1, help="So many cells instead.", show_default="the grid's")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Draws other cells.", show_default="the grid's")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder of datasets and pages; results that are there are not made again.",
+            show_default="results/agree-GRID",
+        ),
+    ] = None,
+    workers: Workers = None,
+    kernel: KernelName = None,
+    reuse: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sim|kernel",
+            help="Take that engine's results as they are in the folder, although another build made them.",
+            show_default="none",
+        ),
+    ] = None,
+) -> None:
+    """Run the same cells on the simulator and on Linux, and show how far their results are apart.
+
+    Cells are drawn over rate, round-trip time, buffer, loss, flows and algorithms. The exit status is 1 when
+    a bound on the differences is broken.
+    """
+    from tussle.agreement import GRIDS, About, Pair, compare, scenarios, write
+
+    if grid not in GRIDS:
+        raise TussleError(f"--grid: {unknown('grid', grid, GRIDS)}")
+    if reuse not in (None, *_ENGINES):
+        raise TussleError(f"--reuse: {unknown('engine', str(reuse), _ENGINES)}")
+    changed = {key: value for key, value in {"cells": cells, "seed": seed}.items() if value is not None}
+    drawn = replace(GRIDS[grid], **changed)
+    names = _of_linux(algorithms)
+    folder = output or RESULTS / "-".join(["agree", grid, *(f"{key}-{changed[key]}" for key in changed)])
+    choices = {"sim": KernelChoice(None, None, None), "kernel": KernelChoice(None, kernel, None)}
+    chosen = scenarios(drawn, names)
+    results: dict[str, Mapping[str, Dataset]] = {}
+    try:
+        for engine in _ENGINES:
+            means = SweepMeans(engine_of(engine, choices[engine]), workers)
+            results[engine] = _results(chosen, folder / engine, _How(means, engine == reuse))
+    except KeyboardInterrupt as interrupted:
+        complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
+        raise typer.Exit(INTERRUPTED) from None
+    agreement = compare({name: Pair(results["sim"][name], results["kernel"][name]) for name in chosen})
+    command = shlex.join(["tussle", "agree", *_options(algorithms, grid, changed)])
+    page = write(agreement, folder, About(command, datetime.now(UTC).date().isoformat(), _CALLED))
+    _show(agreement)
+    typer.echo(f"pages: {page}")
+    if not agreement.holds:
+        raise typer.Exit(_BROKEN)
+
+
+def _of_linux(written: str) -> list[str]:
+    known = groups()["linux"].algorithms
+    names = algorithms_of(written)
+    for name in names:
+        if name not in known:
+            raise TussleError(f"--algorithms: Linux has no {name}; give some of {', '.join(known)}")
+    return names
+
+
+def _options(algorithms: str, grid: str, changed: Mapping[str, int]) -> list[str]:
+    chosen = [] if algorithms == "linux" else ["--algorithms", algorithms]
+    more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
+    return [*chosen, "--grid", grid, *more]
+
+
+def _results(scenarios: Mapping[str, Scenario], folder: Path, how: _How) -> "Mapping[str, Dataset]":
+    """Sweep what has no dataset yet; raises TussleError where there is one of something else."""
+    from tussle.dataset import Dataset
+    from tussle.sweep import ProgressBar, SweepSettings, sweep
+
+    found: dict[str, Dataset] = {}
+    with ProgressBar(progress_console()) as bar:
+        for name, scenario in scenarios.items():
+            place = folder / name
+            if place.exists():
+                found[name] = Dataset.open(place)
+                _refuse_others(found[name], scenario, how)
+                continue
+            folder.mkdir(parents=True, exist_ok=True)
+            settings = SweepSettings(workers=how.means.workers, engine=how.means.engine, progress=bar)
+            found[name] = sweep(scenario, place, settings)
+    return found
+
+
+def _refuse_others(dataset: "Dataset", scenario: Scenario, how: _How) -> None:
+    if dataset.scenario != scenario:
+        raise TussleError(f"{dataset.folder} holds results of other cells; give another folder (-o)")
+    made, now = dataset.provenance["engine"], how.means.engine.about()
+    if made != now and not how.takes_any_build:
+        names = {**made, **now}
+        differs = ", ".join(name for name in names if made.get(name) != now.get(name))
+        raise TussleError(
+            f"{dataset.folder} was made by another {made['name']} ({differs} differs); remove it to run it "
+            f"again, or take it as it is with --reuse {made['name']}"
+        )
+
+
+def _show(agreement: "Agreement") -> None:
+    """Print the bounds, and every cell outside them."""
+    from rich.table import Table
+
+    from tussle.agreement import amount, number, signed
+
+    bounds = Table("difference", "cells", "median", "at most", "95th percentile", "at most", "holds")
+    for verdict in agreement.verdicts:
+        bound = verdict.bound
+        sizes = (verdict.median, bound.median, verdict.p95, bound.p95)
+        told = [amount(bound.quantity, size) for size in sizes]
+        bounds.add_row(bound.words, str(verdict.cells), *told, "yes" if verdict.holds else "no")
+    show_whole(bounds)
+    columns = ("algorithm", "flows", "rate", "rtt", "buffer", "loss", *_CALLED, "its spread", "difference")
+    cells = Table("outside", *columns, title="Cells outside the bounds")
+    for row in agreement.outside.iter_rows(named=True):
+        where = (row[key] for key in ("algorithm", "arrangement", "rate", "rtt", "buffer", "loss"))
+        means = (number(row[key]) for key in ("judged", "reference", "reference_spread"))
+        cells.add_row(row["bound"], *where, *means, signed(row["quantity"], row["difference"]))
+    if agreement.outside.height:
+        show_whole(cells)
