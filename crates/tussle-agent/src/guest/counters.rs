@@ -22,6 +22,8 @@ pub(crate) struct TcpCounts {
     pub(crate) recoveries: u32,
     /// Recoveries found to be false alarms.
     pub(crate) undone_recoveries: u32,
+    /// Tail loss probes.
+    pub(crate) probes: u32,
 }
 
 impl Netstat {
@@ -41,6 +43,7 @@ impl Netstat {
             spurious_timeouts: of("TCPLossUndo")?,
             recoveries: of("TCPSackRecovery")? + of("TCPRenoRecovery")?,
             undone_recoveries: of("TCPFullUndo")? + of("TCPDSACKUndo")?,
+            probes: of("TCPLossProbes")?,
         })
     }
 }

@@ -1,0 +1,132 @@
+//! Packet scripts on the kernel: each in a network of its own, whose only device is a TUN that the peer's packets
+//! come from.
+
+mod host;
+mod peer;
+mod tun;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use nix::sched::{CloneFlags, unshare};
+use serde::Serialize;
+use tussle_core::run::Switch;
+use tussle_core::script::{Role, Script, ScriptError, judge};
+
+use super::setup::{command, set};
+use host::KernelHost;
+use tun::{DEVICE, Tun};
+
+/// Room for what a script lets out at once.
+const BURST_PACKETS: u32 = 30_000;
+
+/// What came of a script.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case", tag = "verdict", content = "words")]
+enum Verdict {
+    Holds,
+    /// The kernel did something else.
+    Fails(String),
+    /// The script makes no sense, or the kernel cannot play it.
+    Refused(String),
+}
+
+/// Plays `scripts`, a map by their names, in JSON; the verdicts, in JSON, are by the same names.
+pub(super) fn play(scripts: &str) -> anyhow::Result<String> {
+    let scripts: BTreeMap<String, Script> = serde_json::from_str(scripts).context("scripts.json")?;
+    prctl_exact_timers()?;
+    let mut verdicts = BTreeMap::new();
+    for (name, script) in scripts {
+        let verdict = match play_one(&script).with_context(|| format!("script {name}"))? {
+            Ok(()) => Verdict::Holds,
+            Err(problem @ ScriptError::Mismatch { .. }) => Verdict::Fails(problem.to_string()),
+            Err(problem) => Verdict::Refused(problem.to_string()),
+        };
+        verdicts.insert(name, verdict);
+    }
+    Ok(serde_json::to_string(&verdicts)?)
+}
+
+/// Without it, a sleep may end 50 µs late.
+fn prctl_exact_timers() -> anyhow::Result<()> {
+    nix::sys::prctl::set_timerslack(1).context("exact timers")
+}
+
+fn play_one(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
+    let restore = match set_parameters(script)? {
+        Ok(restore) => restore,
+        Err(problem) => return Ok(Err(ScriptError::Nonsense(problem))),
+    };
+    let outcome = in_own_network(script);
+    for (file, value) in restore {
+        fs::write(&file, value).with_context(|| file.clone())?;
+    }
+    outcome
+}
+
+fn in_own_network(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
+    unshare(CloneFlags::CLONE_NEWNET).context("a new network")?;
+    let tun = Tun::open()?;
+    command("ip", None, &network(script))?;
+    configure(script)?;
+    let mut host = match KernelHost::connect(script, tun) {
+        Ok(host) => host,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    if script.start_cwnd.is_some() {
+        // After idle, the kernel goes back to what the route says: that shall be what it usually is.
+        command("ip", None, &format!("route replace {} dev {DEVICE}\n", peer::PEER))?;
+        host.forget_route()?;
+    }
+    Ok(judge(script, &mut host))
+}
+
+fn network(script: &Script) -> String {
+    let window = script.start_cwnd.map(|cwnd| format!(" initcwnd {cwnd}")).unwrap_or_default();
+    format!(
+        "link set {DEVICE} up mtu 1500 gso_max_segs 1 txqueuelen {BURST_PACKETS}\n\
+         address add {host}/32 dev {DEVICE}\n\
+         route add {peer} dev {DEVICE}{window}\n",
+        host = peer::HOST,
+        peer = peer::PEER,
+    )
+}
+
+/// Settings of the network.
+fn configure(script: &Script) -> anyhow::Result<()> {
+    let ecn = match (script.role, script.ecn) {
+        // 0: does not ask for ECN, but for algorithms that need it.
+        (Role::Sender, Switch::Off) => "0",
+        (Role::Sender, Switch::On) => "1",
+        // 2: agrees to ECN when asked.
+        (Role::Receiver, _) => "2",
+    };
+    set("net/ipv4/tcp_ecn", ecn)?;
+    set("net/ipv4/tcp_no_metrics_save", "1")
+}
+
+/// Sets the algorithm's parameters, those of its module; returns the files and what was in them.
+fn set_parameters(script: &Script) -> anyhow::Result<Result<Vec<(String, String)>, String>> {
+    let mut before = Vec::new();
+    for (name, value) in &script.parameters {
+        let file = format!("/sys/module/tcp_{}/parameters/{name}", script.algorithm);
+        let Ok(old) = fs::read_to_string(&file) else {
+            return Ok(Err(format!("Linux's {} has no parameter {name}", script.algorithm)));
+        };
+        if fs::write(&file, value.to_string()).is_err() {
+            return Ok(Err(format!("Linux's {} does not let {name} be {value}", script.algorithm)));
+        }
+        before.push((file, old));
+    }
+    Ok(Ok(before))
+}
+
+/// Plays the scripts of the shared folder.
+pub(super) fn execute(share: &Path) -> anyhow::Result<()> {
+    let scripts = fs::read_to_string(share.join("scripts.json")).context("scripts.json")?;
+    let verdicts = play(&scripts)?;
+    fs::write(share.join("verdicts.json"), verdicts).context("writing the verdicts")
+}
