@@ -6,6 +6,9 @@ use crate::time::Time;
 
 /// One end of an established connection. Times count from there.
 pub trait Host {
+    /// How far from the time that a script says a packet may leave.
+    fn precision(&self) -> Time;
+
     /// Lets time pass to `at`, or to the first instant before at which it sends something; tells which.
     ///
     /// # Errors

@@ -47,18 +47,24 @@ impl<H: Host> Player<'_, H> {
         let Some(at) = time(step.at_ms) else {
             return nonsense(format!("at_ms is {}; give 0 to 30 days", step.at_ms));
         };
-        if at < self.now {
+        if at + self.host.precision() < self.now {
             return nonsense("at_ms lies before the step before it".to_owned());
         }
         let mismatch = |found: String| Err(ScriptError::Mismatch { step: index, at, found });
         let who = self.who();
-        self.now = self.host.wait(at)?;
-        if self.now < at {
-            let (sent, early) = (self.host.sent()?, self.now);
-            return mismatch(format!("{who} sent {} at {early}, which no step expects", self.words(&sent)));
+        let precision = self.host.precision();
+        let until = if step.acts() { at } else { at + precision };
+        let mut sent = Vec::new();
+        while self.now < until {
+            self.now = self.host.wait(until)?;
+            sent.extend(self.host.sent()?);
+            if self.now + precision < at && !sent.is_empty() {
+                let (sent, early) = (self.words(&sent), self.now);
+                return mismatch(format!("{who} sent {sent} at {early}, which no step expects"));
+            }
         }
         self.act(index, step)?;
-        let sent = self.host.sent()?;
+        sent.extend(self.host.sent()?);
         self.remember(&sent);
         let (found, expected) = (self.words(&sent), self.expected(index, step)?);
         if found != expected {

@@ -156,6 +156,13 @@ pub struct Step {
     pub expect: Expect,
 }
 
+impl Step {
+    /// Whether something happens to the host, so that it does not just wait.
+    fn acts(&self) -> bool {
+        self.write.is_some() || self.ack.is_some() || !self.data.is_empty()
+    }
+}
+
 /// A transmission of a packet that was sent more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

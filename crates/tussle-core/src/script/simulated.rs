@@ -57,6 +57,10 @@ impl SimulatedSender {
 }
 
 impl Host for SimulatedSender {
+    fn precision(&self) -> Time {
+        Time::ZERO
+    }
+
     fn wait(&mut self, at: Time) -> Result<Time, ScriptError> {
         let until = self.origin + at;
         while self.sender.wake() <= until {
@@ -139,6 +143,10 @@ impl SimulatedReceiver {
 }
 
 impl Host for SimulatedReceiver {
+    fn precision(&self) -> Time {
+        Time::ZERO
+    }
+
     fn wait(&mut self, at: Time) -> Result<Time, ScriptError> {
         let until = self.origin + at;
         while self.receiver.wake() <= until {

@@ -14,12 +14,15 @@ use super::super::clock::Clock;
 use super::super::counters::Netstat;
 use super::super::tcp_info::TcpInfo;
 use super::super::traffic::{accept, set_algorithm, tcp_socket};
+use super::OPENING_TOS;
 use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT, Peer};
 use super::tun::Tun;
 use crate::sys;
 
 /// More than a script lets wait.
 const BUFFER_BYTES: usize = 1 << 29;
+/// The guest's clock goes in steps of 256 ns, and each look at it takes one.
+const PRECISION: Time = Time::from_us(10);
 
 #[derive(Debug)]
 pub(super) struct KernelHost {
@@ -43,11 +46,13 @@ impl KernelHost {
                 Role::Sender => {
                     clock.sleep_until(0)?;
                     let address = SockaddrIn::from(std::net::SocketAddrV4::new(PEER, PEER_PORT));
+                    set_tos(&socket, OPENING_TOS)?;
                     match socket::connect(socket.as_raw_fd(), &address) {
                         Ok(()) | Err(Errno::EINPROGRESS) => {}
                         Err(problem) => return Err(problem).context("connecting"),
                     }
                     peer.answer(script)?;
+                    set_tos(&socket, 0)?;
                     socket
                 }
                 Role::Receiver => {
@@ -59,12 +64,6 @@ impl KernelHost {
             Ok(KernelHost { peer, socket, netstat, handshake: script.handshake() })
         };
         opened().map_err(|problem| broken(&problem))
-    }
-
-    /// Makes the socket ask for its route again. With one that is gone, it would take the smallest of all segments.
-    pub(super) fn forget_route(&self) -> anyhow::Result<()> {
-        // A change of the mark, which no rule asks for, does that.
-        socket::setsockopt(&self.socket, sockopt::Mark, &1).context("the mark of a socket")
     }
 }
 
@@ -93,7 +92,16 @@ fn configured(script: &Script) -> Result<OwnedFd, ScriptError> {
     Ok(socket)
 }
 
+/// Sets the type of service, by which routes differ.
+fn set_tos(socket: &OwnedFd, tos: i32) -> nix::Result<()> {
+    sys::set_option(socket, (libc::IPPROTO_IP, libc::IP_TOS), tos)
+}
+
 impl Host for KernelHost {
+    fn precision(&self) -> Time {
+        PRECISION
+    }
+
     fn wait(&mut self, at: Time) -> Result<Time, ScriptError> {
         let reached = self.peer.wait(self.handshake + at).map_err(|problem| broken(&problem))?;
         Ok(reached.since(self.handshake))

@@ -22,6 +22,8 @@ use tun::{DEVICE, Tun};
 
 /// Room for what a script lets out at once.
 const BURST_PACKETS: u32 = 30_000;
+/// Type of service by which packets are routed until the connection is open.
+const OPENING_TOS: i32 = 0x10;
 
 /// What came of a script.
 #[derive(Debug, Serialize)]
@@ -76,22 +78,22 @@ fn in_own_network(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
         Ok(host) => host,
         Err(problem) => return Ok(Err(problem)),
     };
-    if script.start_cwnd.is_some() {
-        // After idle, the kernel goes back to what the route says: that shall be what it usually is.
-        command("ip", None, &format!("route replace {} dev {DEVICE}\n", peer::PEER))?;
-        host.forget_route()?;
-    }
     Ok(judge(script, &mut host))
 }
 
 fn network(script: &Script) -> String {
-    let window = script.start_cwnd.map(|cwnd| format!(" initcwnd {cwnd}")).unwrap_or_default();
+    // A window to start with is a route's; after idle, the window falls to what the route says then. So there is a
+    // route to open by, and another one for the rest.
+    let opening = script
+        .start_cwnd
+        .map(|cwnd| format!("route add {} tos {OPENING_TOS:#x} dev {DEVICE} initcwnd {cwnd}\n", peer::PEER));
     format!(
         "link set {DEVICE} up mtu 1500 gso_max_segs 1 txqueuelen {BURST_PACKETS}\n\
          address add {host}/32 dev {DEVICE}\n\
-         route add {peer} dev {DEVICE}{window}\n",
+         route add {peer} dev {DEVICE}\n{opening}",
         host = peer::HOST,
         peer = peer::PEER,
+        opening = opening.unwrap_or_default(),
     )
 }
 
