@@ -1,7 +1,6 @@
 //! What the sender sends: new packets as the window allows, and lost ones again.
 
 use super::flow::State;
-use super::pacer::window_rate_bit_per_s;
 use super::sender::{Probe, ProbeContent, Sender};
 use super::timer::{Alarm, Scheduled, until_timeout};
 use super::usage::{self, Bound, Fit};
@@ -151,7 +150,7 @@ impl Sender {
         self.flow.last_sent = self.flow.now;
         self.counts.sent_packets += 1;
         if let Some(pacer) = &mut self.pacer {
-            let rate = self.knobs.pacing_bit_per_s.or_else(|| window_rate_bit_per_s(&self.flow, &self.knobs));
+            let rate = pacer.bit_per_s(&self.knobs);
             pacer.on_send(size_bytes - HEADER_BYTES, self.flow.now, rate);
             self.flow.next_send = pacer.next();
         }

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, State};
 use super::output::Outbox;
-use super::pacer::{Pacer, window_rate_bit_per_s};
+use super::pacer::Pacer;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rate::RateEstimator;
@@ -194,9 +194,7 @@ impl Sender {
     /// The rate at which it paces; `None` if it does not, or not yet.
     #[expect(clippy::cast_precision_loss, reason = "a rate is far below 2^53 bit/s")]
     pub fn pacing_bit_per_s(&self) -> Option<f64> {
-        self.pacer.as_ref()?;
-        let rate = self.knobs.pacing_bit_per_s.or_else(|| window_rate_bit_per_s(&self.flow, &self.knobs));
-        rate.map(|rate| rate as f64)
+        self.pacer.as_ref()?.bit_per_s(&self.knobs).map(|rate| rate as f64)
     }
 
     /// The raw RTT that the last ACK gave the algorithm, once, in µs.
@@ -279,6 +277,9 @@ impl Sender {
         self.flow.delivered = 1;
         self.flow.last_sent = now;
         self.flow.usage.on_window_set(now);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_ack(&self.flow, &self.knobs);
+        }
         self.cc.on_start(&self.flow, &mut self.knobs);
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.ts_val_ms = timestamp_ms(now);
