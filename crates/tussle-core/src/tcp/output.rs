@@ -55,8 +55,15 @@ impl Sender {
     /// Sends new packets while the window, the receiver and pacing allow.
     #[inline]
     pub(super) fn transmit(&mut self, out: &mut Outbox) {
+        self.transmit_at_most(u32::MAX, out);
+    }
+
+    /// Sends at most so many; how many it was.
+    #[inline]
+    pub(super) fn transmit_at_most(&mut self, most: u32, out: &mut Outbox) -> u32 {
+        let has_more = self.flow.nxt < self.application.written;
         let mut sent = 0;
-        while self.flow.nxt < self.application.written {
+        while self.flow.nxt < self.application.written && sent < most {
             if self.flow.in_flight() >= self.knobs.cwnd
                 || self.flow.nxt >= self.window_end
                 || self.is_paced_out()
@@ -69,13 +76,17 @@ impl Sender {
             self.send_new(out);
             sent += 1;
         }
-        self.after_transmission(sent);
+        // Whether the window limits is asked only of a sender that has something to send.
+        if has_more {
+            self.after_transmission(sent);
+        }
         let timer_due = std::mem::take(&mut self.timer_due);
         if sent > 0 {
             self.schedule_probe_from_oldest();
         } else if timer_due {
             self.set_timer();
         }
+        sent
     }
 
     fn after_transmission(&mut self, sent: u32) {
@@ -94,8 +105,7 @@ impl Sender {
 
     /// Everything sent was acknowledged: the window may be stale.
     fn on_first_of_flight(&mut self, out: &mut Outbox) {
-        let idle = self.flow.now.since(self.flow.last_sent);
-        if idle > self.flow.rtt.rto() && self.needs.recovery == Recovery::Prr {
+        if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto() && self.needs.recovery == Recovery::Prr {
             self.cc.on_idle(&self.flow, &mut self.knobs);
             usage::restart_after_idle(&mut self.flow, &mut self.knobs);
             out.notices.push(Notice::Restart);

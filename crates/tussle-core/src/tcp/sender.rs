@@ -292,6 +292,7 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
         self.flow.now = now;
         if self.timer.at() <= now {
+            self.timer.on_fired(now);
             match (self.phase, self.timer.pending()) {
                 (Phase::Opening { retries }, _) => self.on_syn_timeout(retries, out),
                 (_, Some(Alarm::Retransmit)) => self.on_timeout(out),
@@ -311,7 +312,8 @@ impl Sender {
         self.note_application_limit();
         self.application.written = self.application.written.saturating_add(packets);
         if self.phase == Phase::Established {
-            self.transmit(out);
+            // Packet by packet, as the kernel takes what is written: the use of the window is judged after each.
+            while self.transmit_at_most(1, out) > 0 {}
         }
     }
 
