@@ -42,7 +42,7 @@ impl Netstat {
             timeouts: of("TCPTimeouts")?,
             spurious_timeouts: of("TCPLossUndo")?,
             recoveries: of("TCPSackRecovery")? + of("TCPRenoRecovery")?,
-            undone_recoveries: of("TCPFullUndo")? + of("TCPDSACKUndo")?,
+            undone_recoveries: of("TCPFullUndo")? + of("TCPPartialUndo")? + of("TCPDSACKUndo")?,
             probes: of("TCPLossProbes")?,
         })
     }
