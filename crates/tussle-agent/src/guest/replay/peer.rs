@@ -31,14 +31,26 @@ pub(super) struct Peer {
     timer: TimerFd,
     /// Since the SYN.
     clock: Clock,
-    /// The last timestamp that the host sent.
-    heard_ms: u32,
+    /// How long packets take there and back.
+    rtt: Time,
+    /// Since the SYN.
+    now: Time,
+    /// Timestamps that the host has sent, and when, ascending.
+    heard_ms: Vec<(Time, u32)>,
 }
 
 impl Peer {
     pub(super) fn new(script: &Script, (tun, clock): (Tun, Clock)) -> anyhow::Result<Peer> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
-        Ok(Peer { tun, origins: Origins::new(script.window_packets), timer, clock, heard_ms: 0 })
+        Ok(Peer {
+            tun,
+            origins: Origins::new(script.window_packets),
+            timer,
+            clock,
+            rtt: script.handshake(),
+            now: Time::ZERO,
+            heard_ms: Vec::new(),
+        })
     }
 
     /// Answers the SYN that the host has just sent.
@@ -81,7 +93,7 @@ impl Peer {
         let mut ack = Packet::new(Kind::Ack, 0);
         ack.window_packets = script.window_packets;
         ack.ts_val_ms = timestamp_ms(script.handshake());
-        ack.ts_echo_ms = self.heard_ms;
+        ack.ts_echo_ms = self.echo_ms();
         self.send(&ack)
     }
 
@@ -100,7 +112,7 @@ impl Peer {
     pub(super) fn send(&mut self, packet: &Packet) -> anyhow::Result<()> {
         let mut packet = *packet;
         if packet.kind == Kind::Data {
-            packet.ts_echo_ms = self.heard_ms;
+            packet.ts_echo_ms = self.echo_ms();
         }
         let bytes = self.origins.encode(&packet)?;
         self.tun.write(&bytes).context("handing the kernel a packet")
@@ -111,7 +123,7 @@ impl Peer {
         let mut all = Vec::new();
         while let Some(bytes) = self.tun.read().context("reading what the kernel sent")? {
             if let Some(heard) = self.origins.decode(bytes)? {
-                self.heard_ms = heard.packet.ts_val_ms;
+                self.heard_ms.push((self.now, heard.packet.ts_val_ms));
                 all.push(heard);
             }
         }
@@ -128,6 +140,14 @@ impl Peer {
         ];
         poll(&mut both, PollTimeout::NONE).context("waiting")?;
         let is_due = both[1].any().unwrap_or_default();
-        Ok(if is_due { until } else { Time::from_ns(self.clock.now_ns()?).min(until) })
+        self.now = if is_due { until } else { Time::from_ns(self.clock.now_ns()?).min(until) };
+        Ok(self.now)
+    }
+
+    /// The timestamp that had reached the peer when it sent what reaches the host now: one round trip old, so that
+    /// the host measures that.
+    fn echo_ms(&self) -> u32 {
+        let known = self.heard_ms.partition_point(|(at, _)| *at + self.rtt <= self.now);
+        self.heard_ms[..known].last().map_or(0, |(_, ms)| *ms)
     }
 }
