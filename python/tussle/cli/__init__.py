@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli import comparing, experiments, exporting, kernels, listing, results, scenarios
+from tussle.cli import comparing, experiments, exporting, kernels, listing, results, scenarios, scripts
 from tussle.cli.terminal import complain
 from tussle.errors import TussleError
 
@@ -28,6 +28,7 @@ app.command("report")(results.report)
 app.command("plot")(results.plot)
 app.command("compare")(comparing.compare)
 app.command("export")(exporting.export)
+app.command("script")(scripts.script)
 app.command("list")(listing.show_list)
 app.add_typer(scenarios.app, name="scenario")
 app.add_typer(kernels.app, name="kernel")

@@ -12,7 +12,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use host::{Host, Standing};
 pub use judge::judge;
@@ -203,6 +203,28 @@ pub struct Expect {
     probes: Option<u32>,
     rto_ms: Option<u32>,
     cwr: Option<Switch>,
+}
+
+/// What came of a script, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "verdict", content = "words")]
+pub enum Verdict {
+    /// Everything was as expected.
+    Holds,
+    /// The host did something else.
+    Fails(String),
+    /// The script makes no sense, or could not be played.
+    Refused(String),
+}
+
+impl From<Result<(), ScriptError>> for Verdict {
+    fn from(outcome: Result<(), ScriptError>) -> Verdict {
+        match outcome {
+            Ok(()) => Verdict::Holds,
+            Err(problem @ ScriptError::Mismatch { .. }) => Verdict::Fails(problem.to_string()),
+            Err(problem) => Verdict::Refused(problem.to_string()),
+        }
+    }
 }
 
 /// Why a script failed.

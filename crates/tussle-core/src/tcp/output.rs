@@ -105,7 +105,9 @@ impl Sender {
 
     /// Everything sent was acknowledged: the window may be stale.
     fn on_first_of_flight(&mut self, out: &mut Outbox) {
-        if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto() && self.needs.recovery == Recovery::Prr {
+        if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto()
+            && self.needs.recovery == Recovery::Prr
+        {
             self.cc.on_idle(&self.flow, &mut self.knobs);
             usage::restart_after_idle(&mut self.flow, &mut self.knobs);
             out.notices.push(Notice::Restart);

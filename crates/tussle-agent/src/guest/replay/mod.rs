@@ -12,9 +12,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use nix::sched::{CloneFlags, unshare};
-use serde::Serialize;
+use nix::sys::prctl;
 use tussle_core::run::Switch;
-use tussle_core::script::{Role, Script, ScriptError, judge};
+use tussle_core::script::{Role, Script, ScriptError, Verdict, judge};
 
 use super::setup::{command, set};
 use host::KernelHost;
@@ -25,45 +25,26 @@ const BURST_PACKETS: u32 = 30_000;
 /// Type of service by which packets are routed until the connection is open.
 const OPENING_TOS: i32 = 0x10;
 
-/// What came of a script.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "snake_case", tag = "verdict", content = "words")]
-enum Verdict {
-    Holds,
-    /// The kernel did something else.
-    Fails(String),
-    /// The script makes no sense, or the kernel cannot play it.
-    Refused(String),
-}
-
 /// Plays `scripts`, a map by their names, in JSON; the verdicts, in JSON, are by the same names.
 pub(super) fn play(scripts: &str) -> anyhow::Result<String> {
     let scripts: BTreeMap<String, Script> = serde_json::from_str(scripts).context("scripts.json")?;
-    prctl_exact_timers()?;
+    // Without that, a sleep may end 50 µs late.
+    prctl::set_timerslack(1).context("exact timers")?;
     let mut verdicts = BTreeMap::new();
     for (name, script) in scripts {
-        let verdict = match play_one(&script).with_context(|| format!("script {name}"))? {
-            Ok(()) => Verdict::Holds,
-            Err(problem @ ScriptError::Mismatch { .. }) => Verdict::Fails(problem.to_string()),
-            Err(problem) => Verdict::Refused(problem.to_string()),
-        };
-        verdicts.insert(name, verdict);
+        let outcome = play_one(&script).with_context(|| format!("script {name}"))?;
+        verdicts.insert(name, Verdict::from(outcome));
     }
     Ok(serde_json::to_string(&verdicts)?)
 }
 
-/// Without it, a sleep may end 50 µs late.
-fn prctl_exact_timers() -> anyhow::Result<()> {
-    nix::sys::prctl::set_timerslack(1).context("exact timers")
-}
-
 fn play_one(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
-    let restore = match set_parameters(script)? {
-        Ok(restore) => restore,
+    let before = match set_parameters(script) {
+        Ok(before) => before,
         Err(problem) => return Ok(Err(ScriptError::Nonsense(problem))),
     };
     let outcome = in_own_network(script);
-    for (file, value) in restore {
+    for (file, value) in before {
         fs::write(&file, value).with_context(|| file.clone())?;
     }
     outcome
@@ -111,19 +92,19 @@ fn configure(script: &Script) -> anyhow::Result<()> {
 }
 
 /// Sets the algorithm's parameters, those of its module; returns the files and what was in them.
-fn set_parameters(script: &Script) -> anyhow::Result<Result<Vec<(String, String)>, String>> {
+fn set_parameters(script: &Script) -> Result<Vec<(String, String)>, String> {
     let mut before = Vec::new();
     for (name, value) in &script.parameters {
         let file = format!("/sys/module/tcp_{}/parameters/{name}", script.algorithm);
         let Ok(old) = fs::read_to_string(&file) else {
-            return Ok(Err(format!("Linux's {} has no parameter {name}", script.algorithm)));
+            return Err(format!("Linux's {} has no parameter {name}", script.algorithm));
         };
         if fs::write(&file, value.to_string()).is_err() {
-            return Ok(Err(format!("Linux's {} does not let {name} be {value}", script.algorithm)));
+            return Err(format!("Linux's {} does not let {name} be {value}", script.algorithm));
         }
         before.push((file, old));
     }
-    Ok(Ok(before))
+    Ok(before)
 }
 
 /// Plays the scripts of the shared folder.

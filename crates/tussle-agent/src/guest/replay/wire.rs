@@ -170,7 +170,7 @@ fn window_bytes(packets: u32) -> u64 {
 
 /// How many full packets are so many bytes.
 fn whole(bytes: u32) -> anyhow::Result<u32> {
-    anyhow::ensure!(bytes % MSS_BYTES == 0, "the kernel sent a part of a packet: {bytes} bytes");
+    anyhow::ensure!(bytes.is_multiple_of(MSS_BYTES), "the kernel sent a part of a packet: {bytes} bytes");
     Ok(bytes / MSS_BYTES)
 }
 
