@@ -31,6 +31,12 @@ def execute(run_json: str, own: Mapping[str, Loaded] = {}) -> dict[str, ArrowTab
 def check(run_json: str, own: Mapping[str, Loaded] = {}) -> None:
     """Raise ValueError, with a sentence, when the simulator could not execute the run."""
 
+def play_script(script_json: str) -> str:
+    """Play a packet script to the simulator; return the verdict, as JSON: `{"verdict": …, "words": …}`.
+
+    Raises ValueError, with a sentence, when it is no script.
+    """
+
 def catalog() -> str:
     """Return the algorithms, queues and path effects that a run may name, as JSON."""
 

@@ -61,6 +61,34 @@ pub(crate) fn seed_kernel(seed: u64) -> std::io::Result<()> {
     Ok(())
 }
 
+#[repr(C)]
+struct TunRequest {
+    name: [u8; libc::IFNAMSIZ],
+    flags: libc::c_short,
+    rest: [u8; 22],
+}
+
+mod tun_request {
+    nix::ioctl_readwrite_bad!(
+        set,
+        nix::request_code_write!(b'T', 202, size_of::<libc::c_int>()),
+        super::TunRequest
+    );
+}
+
+/// Makes an open `/dev/net/tun` a TUN device of that name, in the network that it was opened in.
+///
+/// # Errors
+/// That of the request.
+#[expect(unsafe_code, reason = "nix offers no call for this request")]
+pub(crate) fn name_tun(device: impl AsFd, name: &str) -> nix::Result<()> {
+    let flags = libc::c_short::try_from(libc::IFF_TUN | libc::IFF_NO_PI).expect("small");
+    let mut request = TunRequest { name: [0; libc::IFNAMSIZ], flags, rest: [0; 22] };
+    request.name[..name.len()].copy_from_slice(name.as_bytes());
+    // SAFETY: the request reads and writes one `struct ifreq`, which is as long as TunRequest: 40 bytes.
+    unsafe { tun_request::set(device.as_fd().as_raw_fd(), &raw mut request) }.map(drop)
+}
+
 /// Sets an option of a socket whose value is a plain integer.
 ///
 /// # Errors

@@ -7,6 +7,7 @@ mod arrow;
 mod catalog;
 mod execute;
 mod own;
+mod script;
 
 use pyo3::pymodule;
 
@@ -21,6 +22,8 @@ mod _core {
     use crate::execute::{InvariantViolation, check, execute};
     #[pymodule_export]
     use crate::own::{AckView, FlowView, HookError, KnobsView};
+    #[pymodule_export]
+    use crate::script::play_script;
 
     use pyo3::pyfunction;
 

@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli import agreeing, comparing, experiments, exporting, kernels, listing, results, scenarios
+from tussle.cli import (
+    agreeing,
+    comparing,
+    experiments,
+    exporting,
+    kernels,
+    listing,
+    results,
+    scenarios,
+    scripts,
+)
 from tussle.cli.terminal import complain
 from tussle.errors import TussleError
 
@@ -29,6 +39,7 @@ app.command("plot")(results.plot)
 app.command("compare")(comparing.compare)
 app.command("agree")(agreeing.agree)
 app.command("export")(exporting.export)
+app.command("script")(scripts.script)
 app.command("list")(listing.show_list)
 app.add_typer(scenarios.app, name="scenario")
 app.add_typer(kernels.app, name="kernel")

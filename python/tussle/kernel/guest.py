@@ -59,6 +59,7 @@ _PACKETS_PER_S = 5_000
 _CONSOLE_PATIENCE_S = 60.0
 _CONSOLE_LINES = 15
 _PACKET_BITS = 12_000
+_SCRIPTS_MEMORY = "mem=512M"
 
 
 @dataclass(frozen=True)
@@ -83,25 +84,48 @@ class UserMode:
 
         Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
         """
-        _prepare(run, folder)
-        words = boot_words(run)
-        memory = f"TMPDIR={_place_of_memory(folder, words)}"
-        command = ["env", memory, str(agent()), "launch", str(built_kernel(self.name).image), *_BOOT, *words]
         patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
-        status = boot([*command, _SILENT], folder / "output", patience_s)
+        self._carry_out(_Task("run.json", json.dumps(run), boot_words(run), patience_s), folder)
+
+    def play(self, scripts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+        """Play packet scripts, all in one guest; return what came of each, by its name.
+
+        Raises TussleError when a script is none, or the guest fails.
+        """
+        task = _Task("scripts.json", json.dumps(scripts), [_SCRIPTS_MEMORY], _PATIENCE_S)
+        with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
+            self._carry_out(task, Path(folder))
+            return json.loads((Path(folder) / "verdicts.json").read_text("utf-8"))
+
+    def _carry_out(self, task: "_Task", folder: Path) -> None:
+        task.prepare(folder)
+        memory = f"TMPDIR={_place_of_memory(folder, task.words)}"
+        image = str(built_kernel(self.name).image)
+        command = ["env", memory, str(agent()), "launch", image, *_BOOT, *task.words]
+        status = boot([*command, _SILENT], folder / "output", task.patience_s)
         if not (folder / "done").exists() and not (folder / "error").exists():
             # It repeats to the byte, so that the console can be had afterwards.
             again = folder / "again"
             again.mkdir()
-            _prepare(run, again)
-            boot([*command, *_TALKING], again / "output", min(patience_s, _CONSOLE_PATIENCE_S))
+            task.prepare(again)
+            boot([*command, *_TALKING], again / "output", min(task.patience_s, _CONSOLE_PATIENCE_S))
             (again / "output").rename(folder / "console")
-        refuse_failed(folder, status, patience_s)
+        refuse_failed(folder, status, task.patience_s)
 
 
-def _prepare(run: Mapping[str, Any], folder: Path) -> None:
-    (folder / "run.json").write_text(json.dumps(run), "utf-8")
-    (folder / _ROOT).symlink_to(_root())
+@dataclass(frozen=True)
+class _Task:
+    """What a guest is booted for."""
+
+    file: str
+    text: str
+    words: Sequence[str]
+    """What the kernel is told."""
+    patience_s: float
+
+    def prepare(self, folder: Path) -> None:
+        (folder / self.file).write_text(self.text, "utf-8")
+        (folder / _ROOT).symlink_to(_root())
 
 
 def boot(command: Sequence[str], output: Path, patience_s: float) -> int | None:

@@ -1,10 +1,16 @@
 //! Time since a run began, on the guest's clock.
 
+use std::time::Duration;
+
+use anyhow::Context;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use tussle_core::script::HZ;
 
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
+/// Timers up to two minutes ahead fire on multiples of so many ticks at most.
+const COARSEST_TICKS: u64 = 512;
 
 /// A clock that starts when a run does.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +23,24 @@ impl Clock {
     /// A clock that starts at the next whole second: ticks of the kernel fall alike in every run.
     pub(crate) fn from_next_second() -> nix::Result<Clock> {
         Ok(Clock { zero_ns: (monotonic_ns()? / SECOND_NS + 1) * SECOND_NS })
+    }
+
+    /// A clock that starts at a tick of the kernel whose number is a multiple of [`COARSEST_TICKS`], the next one
+    /// but for a while to get ready: the coarse timers of TCP fall alike in every script.
+    pub(crate) fn from_coarse_tick() -> anyhow::Result<Clock> {
+        let told = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
+        let tick =
+            told.lines().find_map(|line| line.strip_prefix("jiffies: ")).context("no ticks are told")?;
+        let tick: u64 = tick.trim().parse().context("the number of a tick")?;
+        let last_ns = nanoseconds(ClockId::CLOCK_MONOTONIC_COARSE)?;
+        let tick_ns = SECOND_NS / u64::from(HZ);
+        let next = (tick / COARSEST_TICKS + 2) * COARSEST_TICKS;
+        Ok(Clock { zero_ns: last_ns + (next - tick) * tick_ns })
+    }
+
+    /// The reading of `CLOCK_MONOTONIC` at a time of the run.
+    pub(crate) fn monotonic(self, run_ns: u64) -> Duration {
+        Duration::from_nanos(self.zero_ns + run_ns)
     }
 
     /// Time since the run began, in ns; 0 before.
@@ -46,7 +70,11 @@ impl Clock {
 }
 
 fn monotonic_ns() -> nix::Result<u64> {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
+    nanoseconds(ClockId::CLOCK_MONOTONIC)
+}
+
+fn nanoseconds(clock: ClockId) -> nix::Result<u64> {
+    let now = clock_gettime(clock)?;
     let part = |value: i64| u64::try_from(value).expect("the clock is past its origin");
     Ok(part(now.tv_sec()) * SECOND_NS + part(now.tv_nsec()))
 }

@@ -22,6 +22,8 @@ pub(crate) struct TcpCounts {
     pub(crate) recoveries: u32,
     /// Recoveries found to be false alarms.
     pub(crate) undone_recoveries: u32,
+    /// Tail loss probes.
+    pub(crate) probes: u32,
 }
 
 impl Netstat {
@@ -40,7 +42,8 @@ impl Netstat {
             timeouts: of("TCPTimeouts")?,
             spurious_timeouts: of("TCPLossUndo")?,
             recoveries: of("TCPSackRecovery")? + of("TCPRenoRecovery")?,
-            undone_recoveries: of("TCPFullUndo")? + of("TCPDSACKUndo")?,
+            undone_recoveries: of("TCPFullUndo")? + of("TCPPartialUndo")? + of("TCPDSACKUndo")?,
+            probes: of("TCPLossProbes")?,
         })
     }
 }

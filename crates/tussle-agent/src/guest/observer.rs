@@ -159,7 +159,7 @@ impl<'a> Observer<'a> {
                 self.samples.add(index, now_ns, &watched.sample(&seen));
                 if is_edge {
                     let counts = watched.flow.netstat.read()?;
-                    watched.keep(Seen { counts, ..seen }, (now_ns, run));
+                    watched.keep(&Seen { counts, ..seen }, (now_ns, run));
                 }
             }
         }
@@ -380,14 +380,14 @@ impl Watched {
         }
     }
 
-    fn keep(&mut self, seen: Seen, (now_ns, run): (u64, &Run)) {
+    fn keep(&mut self, seen: &Seen, (now_ns, run): (u64, &Run)) {
         for (at_ns, place) in [
             (run.steady.from_ns, &mut self.from),
             (run.steady.to_ns, &mut self.to),
             (run.duration_ns, &mut self.end),
         ] {
             if at_ns == now_ns {
-                *place = seen;
+                *place = *seen;
             }
         }
     }

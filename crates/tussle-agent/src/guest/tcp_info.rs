@@ -9,6 +9,7 @@ use crate::sys;
 pub(crate) struct TcpInfo {
     tcp_state: u8,
     pub(crate) ca_state: u8,
+    pub(crate) rto_us: u32,
     pub(crate) unacked: u32,
     pub(crate) sacked: u32,
     pub(crate) lost: u32,
@@ -42,6 +43,7 @@ impl TcpInfo {
         Ok(TcpInfo {
             tcp_state: bytes[0],
             ca_state: bytes[1],
+            rto_us: u32_at(8),
             unacked: u32_at(24),
             sacked: u32_at(28),
             lost: u32_at(32),

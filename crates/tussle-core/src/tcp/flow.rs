@@ -147,6 +147,12 @@ impl Flow {
         self.usage.filled()
     }
 
+    /// Time since `earlier`, as the ticks tell that passed between.
+    pub(crate) fn ticked_since(&self, earlier: Time) -> Time {
+        let tick = |time: Time| time.ns() / self.tick_ns;
+        Time::from_ns((tick(self.now) - tick(earlier)) * self.tick_ns)
+    }
+
     /// Timer ticks since the start of the run, the clock of several algorithms (Linux: `jiffies`).
     pub fn jiffies(&self) -> u32 {
         self.jiffies_at(self.now)

@@ -337,6 +337,9 @@ impl Sender {
         if self.knobs.take_application_limit() {
             self.rate.on_application_limited(&mut self.flow);
         }
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_ack(&self.flow, &self.knobs);
+        }
     }
 
     /// One step of the reduction.

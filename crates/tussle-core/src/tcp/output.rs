@@ -1,7 +1,6 @@
 //! What the sender sends: new packets as the window allows, and lost ones again.
 
 use super::flow::State;
-use super::pacer::window_rate_bit_per_s;
 use super::sender::{Probe, ProbeContent, Sender};
 use super::timer::{Alarm, Scheduled, until_timeout};
 use super::usage::{self, Bound, Fit};
@@ -56,8 +55,15 @@ impl Sender {
     /// Sends new packets while the window, the receiver and pacing allow.
     #[inline]
     pub(super) fn transmit(&mut self, out: &mut Outbox) {
+        self.transmit_at_most(u32::MAX, out);
+    }
+
+    /// Sends at most so many; how many it was.
+    #[inline]
+    pub(super) fn transmit_at_most(&mut self, most: u32, out: &mut Outbox) -> u32 {
+        let has_more = self.flow.nxt < self.application.written;
         let mut sent = 0;
-        while self.flow.nxt < self.application.written {
+        while self.flow.nxt < self.application.written && sent < most {
             if self.flow.in_flight() >= self.knobs.cwnd
                 || self.flow.nxt >= self.window_end
                 || self.is_paced_out()
@@ -70,13 +76,17 @@ impl Sender {
             self.send_new(out);
             sent += 1;
         }
-        self.after_transmission(sent);
+        // Whether the window limits is asked only of a sender that has something to send.
+        if has_more {
+            self.after_transmission(sent);
+        }
         let timer_due = std::mem::take(&mut self.timer_due);
         if sent > 0 {
             self.schedule_probe_from_oldest();
         } else if timer_due {
             self.set_timer();
         }
+        sent
     }
 
     fn after_transmission(&mut self, sent: u32) {
@@ -95,8 +105,9 @@ impl Sender {
 
     /// Everything sent was acknowledged: the window may be stale.
     fn on_first_of_flight(&mut self, out: &mut Outbox) {
-        let idle = self.flow.now.since(self.flow.last_sent);
-        if idle > self.flow.rtt.rto() && self.needs.recovery == Recovery::Prr {
+        if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto()
+            && self.needs.recovery == Recovery::Prr
+        {
             self.cc.on_idle(&self.flow, &mut self.knobs);
             usage::restart_after_idle(&mut self.flow, &mut self.knobs);
             out.notices.push(Notice::Restart);
@@ -151,7 +162,7 @@ impl Sender {
         self.flow.last_sent = self.flow.now;
         self.counts.sent_packets += 1;
         if let Some(pacer) = &mut self.pacer {
-            let rate = self.knobs.pacing_bit_per_s.or_else(|| window_rate_bit_per_s(&self.flow, &self.knobs));
+            let rate = pacer.bit_per_s(&self.knobs);
             pacer.on_send(size_bytes - HEADER_BYTES, self.flow.now, rate);
             self.flow.next_send = pacer.next();
         }

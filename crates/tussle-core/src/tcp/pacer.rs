@@ -4,7 +4,7 @@ use super::flow::Flow;
 use crate::cc::Knobs;
 use crate::time::Time;
 
-/// Packets that are sent at once before pacing begins (Linux: `tcp_update_skb_after_send`).
+/// Packets that are sent at once before pacing begins: the gap after the last of them is the first (Linux: `tcp_update_skb_after_send`).
 const UNPACED_PACKETS: u64 = 10;
 /// Gain in slow start, in percent (Linux: `tcp_pacing_ss_ratio`).
 const SLOW_START_PERCENT: u64 = 200;
@@ -16,12 +16,25 @@ const AVOIDANCE_PERCENT: u64 = 120;
 pub(crate) struct Pacer {
     next: Time,
     packets: u64,
+    /// What the window called for at the last ACK (Linux: `sk_pacing_rate`): what happens between ACKs, such as idle
+    /// time or a timeout, does not change it.
+    window_bit_per_s: Option<u64>,
 }
 
 impl Pacer {
     /// When the next packet may leave.
     pub(crate) fn next(&self) -> Time {
         self.next
+    }
+
+    /// The window was set by an ACK.
+    pub(crate) fn on_ack(&mut self, flow: &Flow, knobs: &Knobs) {
+        self.window_bit_per_s = window_rate_bit_per_s(flow, knobs);
+    }
+
+    /// The algorithm's rate, or that of the window; `None` before there is one.
+    pub(crate) fn bit_per_s(&self, knobs: &Knobs) -> Option<u64> {
+        knobs.pacing_bit_per_s.or(self.window_bit_per_s)
     }
 
     /// A packet of `bytes` of payload left at `now`.
@@ -31,7 +44,7 @@ impl Pacer {
         let left = prior.max(now);
         self.next = left;
         let Some(rate) = bit_per_s.filter(|&rate| rate > 0) else { return };
-        if self.packets > UNPACED_PACKETS {
+        if self.packets >= UNPACED_PACKETS {
             let span_ns = u64::from(bytes) * 8 * 1_000_000_000 / rate;
             // A packet that left late is made up for, up to half a gap.
             let credit_ns = left.since(prior).ns();
@@ -62,10 +75,9 @@ mod tests {
         let mut pacer = Pacer::default();
         let now = Time::from_ms(5);
         for _ in 0..10 {
+            assert_eq!(pacer.next().max(now), now);
             pacer.on_send(1500, now, Some(12_000_000));
-            assert_eq!(pacer.next(), now);
         }
-        pacer.on_send(1500, now, Some(12_000_000));
         assert_eq!(pacer.next(), Time::from_ms(6));
         // 0.3 ms late: the next gap is 0.7 ms.
         pacer.on_send(1500, Time::from_us(6300), Some(12_000_000));

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, State};
 use super::output::Outbox;
-use super::pacer::{Pacer, window_rate_bit_per_s};
+use super::pacer::Pacer;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rate::RateEstimator;
@@ -194,9 +194,7 @@ impl Sender {
     /// The rate at which it paces; `None` if it does not, or not yet.
     #[expect(clippy::cast_precision_loss, reason = "a rate is far below 2^53 bit/s")]
     pub fn pacing_bit_per_s(&self) -> Option<f64> {
-        self.pacer.as_ref()?;
-        let rate = self.knobs.pacing_bit_per_s.or_else(|| window_rate_bit_per_s(&self.flow, &self.knobs));
-        rate.map(|rate| rate as f64)
+        self.pacer.as_ref()?.bit_per_s(&self.knobs).map(|rate| rate as f64)
     }
 
     /// The RTT that the last ACK gave the smoothed one, once, in µs: that of the oldest packet which it
@@ -280,6 +278,9 @@ impl Sender {
         self.flow.delivered = 1;
         self.flow.last_sent = now;
         self.flow.usage.on_window_set(now);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_ack(&self.flow, &self.knobs);
+        }
         self.cc.on_start(&self.flow, &mut self.knobs);
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.ts_val_ms = timestamp_ms(now);
@@ -292,6 +293,7 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
         self.flow.now = now;
         if self.timer.at() <= now {
+            self.timer.on_fired(now);
             match (self.phase, self.timer.pending()) {
                 (Phase::Opening { retries }, _) => self.on_syn_timeout(retries, out),
                 (_, Some(Alarm::Retransmit)) => self.on_timeout(out),
@@ -311,7 +313,8 @@ impl Sender {
         self.note_application_limit();
         self.application.written = self.application.written.saturating_add(packets);
         if self.phase == Phase::Established {
-            self.transmit(out);
+            // Packet by packet, as the kernel takes what is written: the use of the window is judged after each.
+            while self.transmit_at_most(1, out) > 0 {}
         }
     }
 

@@ -9,12 +9,14 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     tick_ns: u64,
+    /// The first tick whose timers have not fired. While those of a tick fire, the wheel is one ahead of it.
+    next: u64,
 }
 
 impl Ticks {
     /// Of a kernel with `hz` ticks a second.
     pub(crate) fn new(hz: u32) -> Ticks {
-        Ticks { tick_ns: 1_000_000_000 / u64::from(hz) }
+        Ticks { tick_ns: 1_000_000_000 / u64::from(hz), next: 0 }
     }
 
     /// The tick that `now` is in.
@@ -32,9 +34,14 @@ impl Ticks {
         Time::from_ns(ticks * self.tick_ns)
     }
 
+    /// A timer fires at `now`.
+    pub(crate) fn on_fired(&mut self, now: Time) {
+        self.next = self.at(now) + 1;
+    }
+
     /// When a timer set at `now` for tick number `expires` fires.
     pub(crate) fn fires(self, now: Time, expires: u64) -> Time {
-        let ahead = expires.saturating_sub(self.at(now));
+        let ahead = expires.saturating_sub(self.at(now).max(self.next));
         let mut shift = 0;
         while ahead >= 63 << shift {
             shift += 3;
@@ -59,6 +66,17 @@ mod tests {
     fn a_longer_timer_fires_on_a_coarser_tick() {
         let ticks = Ticks::new(250);
         assert_eq!(ticks.fires(Time::from_ms(10), 77), Time::from_ms(320));
+    }
+
+    /// 63 ticks ahead, at tick 2: tick 65, on a multiple of 8, is 72. Set when tick 2 fires, it is 62 ticks ahead of
+    /// the wheel: tick 66.
+    #[test]
+    fn a_timer_set_by_a_timer_is_a_tick_less_ahead() {
+        let mut ticks = Ticks::new(250);
+        assert_eq!(ticks.fires(Time::from_ms(8), 65), Time::from_ms(288));
+        ticks.on_fired(Time::from_ms(8));
+        assert_eq!(ticks.fires(Time::from_ms(8), 65), Time::from_ms(264));
+        assert_eq!(ticks.fires(Time::from_ms(12), 66), Time::from_ms(288));
     }
 
     #[test]

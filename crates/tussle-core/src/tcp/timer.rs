@@ -43,6 +43,11 @@ impl Timer {
         self.pending
     }
 
+    /// It fires at `now`.
+    pub(crate) fn on_fired(&mut self, now: Time) {
+        self.ticks.on_fired(now);
+    }
+
     pub(crate) fn clear(&mut self) {
         self.pending = None;
         self.at = Time::NEVER;

@@ -86,7 +86,8 @@ pub(crate) fn validate(flow: &mut Flow, knobs: &Knobs, bound: Bound) -> Fit {
         usage.at = flow.now;
     } else {
         usage.used_packets = usage.used_packets.max(packets_out);
-        if flow.now.since(usage.at) >= flow.rtt.rto() {
+        let since = usage.at;
+        if flow.ticked_since(since) >= flow.rtt.rto() {
             return Fit::Loose;
         }
     }
@@ -113,7 +114,7 @@ pub(crate) fn restart_after_idle(flow: &mut Flow, knobs: &mut Knobs) {
     let rto = flow.rtt.rto();
     knobs.ssthresh = current_ssthresh(flow, knobs);
     let floor = INITIAL_WINDOW_PACKETS.min(knobs.cwnd);
-    let mut idle = flow.now.since(flow.last_sent);
+    let mut idle = flow.ticked_since(flow.last_sent);
     while idle > rto && knobs.cwnd > floor {
         idle = idle - rto;
         knobs.cwnd /= 2;

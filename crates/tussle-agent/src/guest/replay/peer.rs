@@ -1,0 +1,153 @@
+//! The peer of a script: opens the connection with the kernel, then sends what it is told and hears what comes.
+
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+
+use anyhow::Context;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use tussle_core::packet::{Flags, Kind, Packet, timestamp_ms};
+use tussle_core::run::Switch;
+use tussle_core::script::Script;
+use tussle_core::time::Time;
+
+use super::super::clock::Clock;
+use super::tun::Tun;
+use super::wire::{Heard, Origins};
+
+/// The kernel's address.
+pub(super) const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+/// The peer's.
+pub(super) const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+pub(super) const HOST_PORT: u16 = 40_000;
+pub(super) const PEER_PORT: u16 = crate::network::PORT;
+
+/// The other end of a connection.
+#[derive(Debug)]
+pub(super) struct Peer {
+    tun: Tun,
+    origins: Origins,
+    timer: TimerFd,
+    /// Since the SYN.
+    clock: Clock,
+    /// How long packets take there and back.
+    rtt: Time,
+    /// Since the SYN.
+    now: Time,
+    /// Timestamps that the host has sent, and when, ascending.
+    heard_ms: Vec<(Time, u32)>,
+}
+
+impl Peer {
+    pub(super) fn new(script: &Script, (tun, clock): (Tun, Clock)) -> anyhow::Result<Peer> {
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
+        Ok(Peer {
+            tun,
+            origins: Origins::new(script.window_packets),
+            timer,
+            clock,
+            rtt: script.handshake(),
+            now: Time::ZERO,
+            heard_ms: Vec::new(),
+        })
+    }
+
+    /// Answers the SYN that the host has just sent.
+    pub(super) fn answer(&mut self, script: &Script) -> anyhow::Result<()> {
+        let syn = self.opening(Kind::Syn)?;
+        self.wait(script.handshake())?;
+        let mut syn_ack = Packet::new(Kind::SynAck, 0);
+        syn_ack.window_packets = script.window_packets;
+        syn_ack.ts_val_ms = timestamp_ms(script.handshake());
+        syn_ack.ts_echo_ms = syn.ts_val_ms;
+        // It agrees to what it is asked for.
+        if syn.flags.has(Flags::ECE.with(Flags::CWR)) {
+            syn_ack.flags = Flags::ECE;
+        }
+        self.send(&syn_ack)?;
+        let ack = self.opening(Kind::Ack)?;
+        if self.origins.shift > 0 {
+            // The window of a SYN-ACK is not scaled; this one is.
+            let mut update = Packet::new(Kind::Ack, 0);
+            update.window_packets = script.window_packets;
+            update.ts_val_ms = syn_ack.ts_val_ms;
+            update.ts_echo_ms = ack.ts_val_ms;
+            self.send(&update)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a connection to the host.
+    pub(super) fn open(&mut self, script: &Script) -> anyhow::Result<()> {
+        self.wait(Time::ZERO)?;
+        let mut syn = Packet::new(Kind::Syn, 0);
+        syn.ts_val_ms = timestamp_ms(Time::ZERO);
+        syn.window_packets = script.window_packets;
+        if script.ecn == Switch::On {
+            syn.flags = Flags::ECE.with(Flags::CWR);
+        }
+        self.send(&syn)?;
+        self.opening(Kind::SynAck)?;
+        self.wait(script.handshake())?;
+        let mut ack = Packet::new(Kind::Ack, 0);
+        ack.window_packets = script.window_packets;
+        ack.ts_val_ms = timestamp_ms(script.handshake());
+        ack.ts_echo_ms = self.echo_ms();
+        self.send(&ack)
+    }
+
+    /// The packet of the handshake that must have come.
+    fn opening(&mut self, kind: Kind) -> anyhow::Result<Packet> {
+        let heard = self.hear()?;
+        let found = heard.iter().find(|heard| heard.packet.kind == kind);
+        let found = found.with_context(|| format!("the kernel sent no {kind:?} but {heard:?}"))?;
+        if kind != Kind::Ack {
+            self.origins.host = found.sequence.wrapping_add(1);
+        }
+        Ok(found.packet)
+    }
+
+    /// Sends a packet to the host, now.
+    pub(super) fn send(&mut self, packet: &Packet) -> anyhow::Result<()> {
+        let mut packet = *packet;
+        if packet.kind == Kind::Data {
+            packet.ts_echo_ms = self.echo_ms();
+        }
+        let bytes = self.origins.encode(&packet)?;
+        self.tun.write(&bytes).context("handing the kernel a packet")
+    }
+
+    /// What the host has sent.
+    pub(super) fn hear(&mut self) -> anyhow::Result<Vec<Heard>> {
+        let mut all = Vec::new();
+        while let Some(bytes) = self.tun.read().context("reading what the kernel sent")? {
+            if let Some(heard) = self.origins.decode(bytes)? {
+                self.heard_ms.push((self.now, heard.packet.ts_val_ms));
+                all.push(heard);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Lets time pass to `until` since the SYN, or to when the host sends something; tells which.
+    pub(super) fn wait(&mut self, until: Time) -> anyhow::Result<Time> {
+        let at = TimeSpec::from_duration(self.clock.monotonic(until.ns()));
+        self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+        let mut both = [
+            PollFd::new(self.tun.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.timer.as_fd(), PollFlags::POLLIN),
+        ];
+        poll(&mut both, PollTimeout::NONE).context("waiting")?;
+        let is_due = both[1].any().unwrap_or_default();
+        self.now = if is_due { until } else { Time::from_ns(self.clock.now_ns()?).min(until) };
+        Ok(self.now)
+    }
+
+    /// The timestamp that had reached the peer when it sent what reaches the host now: one round trip old, so that
+    /// the host measures that.
+    fn echo_ms(&self) -> u32 {
+        let known = self.heard_ms.partition_point(|(at, _)| *at + self.rtt <= self.now);
+        self.heard_ms[..known].last().map_or(0, |(_, ms)| *ms)
+    }
+}

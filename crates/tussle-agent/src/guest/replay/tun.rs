@@ -1,0 +1,54 @@
+//! The device by which the kernel and the peer of a script meet: a TUN, whose packets a program reads and writes.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use anyhow::Context;
+
+use crate::sys;
+
+/// Its name.
+pub(super) const DEVICE: &str = "script";
+const MOST_BYTES: usize = 1 << 16;
+
+#[derive(Debug)]
+pub(super) struct Tun {
+    file: File,
+    room: Vec<u8>,
+}
+
+impl Tun {
+    /// Makes the device in the network that this thread is in; it goes with this value.
+    pub(super) fn open() -> anyhow::Result<Tun> {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open("/dev/net/tun")
+            .context("/dev/net/tun; this kernel may lack CONFIG_TUN")?;
+        sys::name_tun(&file, DEVICE).context("making a TUN device")?;
+        Ok(Tun { file, room: vec![0; MOST_BYTES] })
+    }
+
+    /// Hands the kernel a packet; what follows at once has happened when this returns.
+    pub(super) fn write(&mut self, packet: &[u8]) -> std::io::Result<()> {
+        self.file.write_all(packet)
+    }
+
+    /// A packet that the kernel has sent, if there is one.
+    pub(super) fn read(&mut self) -> std::io::Result<Option<&[u8]>> {
+        match self.file.read(&mut self.room) {
+            Ok(bytes) => Ok(Some(&self.room[..bytes])),
+            Err(problem) if problem.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(problem) => Err(problem),
+        }
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}

@@ -1,0 +1,211 @@
+//! Packets of scripts as bytes of IPv4 and TCP, and back.
+
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
+use tussle_core::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks};
+use tussle_core::script::MSS_BYTES;
+
+use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT};
+
+/// Largest window that the header can tell, before it is scaled.
+const MAX_UNSCALED: u32 = u16::MAX as u32;
+/// Largest scale. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
+const MAX_SHIFT: u8 = 14;
+const HOPS: u8 = 64;
+/// What fits a device of 1500 bytes.
+const MSS_OPTION: u16 = 1460;
+
+/// Where numbers of packets begin, on either side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origins {
+    /// Sequence number of the host's first byte.
+    pub(super) host: u32,
+    /// That of the peer's.
+    pub(super) peer: u32,
+    /// Scale of the peer's window.
+    pub(super) shift: u8,
+}
+
+/// What a packet of the host said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heard {
+    pub(super) packet: Packet,
+    /// The sequence number of a SYN.
+    pub(super) sequence: u32,
+}
+
+impl Origins {
+    /// For a peer whose window shall be told as exactly as it can.
+    pub(super) fn new(window_packets: u32) -> Origins {
+        let bytes = window_bytes(window_packets);
+        let shift = (0..MAX_SHIFT).find(|shift| bytes >> shift <= u64::from(MAX_UNSCALED));
+        Origins { host: 0, peer: 1, shift: shift.unwrap_or(MAX_SHIFT) }
+    }
+
+    /// The bytes of a packet from the peer.
+    pub(super) fn encode(&self, packet: &Packet) -> anyhow::Result<Vec<u8>> {
+        let mut tcp = TcpHeader::new(PEER_PORT, HOST_PORT, self.peer, self.window(packet.window_packets));
+        tcp.ack = packet.kind != Kind::Syn;
+        tcp.acknowledgment_number = self.host;
+        tcp.ece = packet.flags.has(Flags::ECE);
+        tcp.cwr = packet.flags.has(Flags::CWR);
+        let mut payload = Vec::new();
+        match packet.kind {
+            Kind::Syn | Kind::SynAck => {
+                tcp.syn = true;
+                tcp.sequence_number = self.peer.wrapping_sub(1);
+                // Never scaled.
+                let bytes = window_bytes(packet.window_packets).min(u64::from(MAX_UNSCALED));
+                tcp.window_size = u16::try_from(bytes).expect("limited");
+            }
+            Kind::Data => {
+                tcp.sequence_number = self.peer.wrapping_add(packet.number.wrapping_mul(MSS_BYTES));
+                payload.resize((packet.size_bytes - HEADER_BYTES) as usize, 0);
+            }
+            Kind::Ack => {
+                tcp.acknowledgment_number = self.host.wrapping_add(packet.number.wrapping_mul(MSS_BYTES));
+            }
+        }
+        tcp.set_options(&self.options(packet))?;
+        let length = u16::try_from(tcp.header_len() + payload.len())?;
+        let mut ip = Ipv4Header::new(length, HOPS, IpNumber::TCP, PEER.octets(), HOST.octets())?;
+        ip.ecn = match packet.ecn {
+            Ecn::NotEct => IpEcn::NotEct,
+            Ecn::Ect => IpEcn::Ect0,
+            Ecn::Ce => IpEcn::CongestionExperienced,
+        };
+        ip.header_checksum = ip.calc_header_checksum();
+        tcp.checksum = tcp.calc_checksum_ipv4(&ip, &payload)?;
+        let mut bytes = Vec::new();
+        ip.write(&mut bytes)?;
+        tcp.write(&mut bytes)?;
+        bytes.append(&mut payload);
+        Ok(bytes)
+    }
+
+    fn window(&self, packets: u32) -> u16 {
+        // Rounded up: the part of a packet that this may add lets none out.
+        let scaled = window_bytes(packets).div_ceil(1 << self.shift);
+        u16::try_from(scaled).unwrap_or(u16::MAX)
+    }
+
+    fn options(&self, packet: &Packet) -> Vec<TcpOptionElement> {
+        use TcpOptionElement::{
+            MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
+            WindowScale,
+        };
+        let timestamp = Timestamp(packet.ts_val_ms, packet.ts_echo_ms);
+        if matches!(packet.kind, Kind::Syn | Kind::SynAck) {
+            let sack = SelectiveAcknowledgementPermitted;
+            return vec![MaximumSegmentSize(MSS_OPTION), sack, timestamp, Noop, WindowScale(self.shift)];
+        }
+        let mut options = vec![Noop, Noop, timestamp];
+        let edge = |number: u32| self.host.wrapping_add(number.wrapping_mul(MSS_BYTES));
+        let mut blocks = packet.sacks.as_slice().iter().map(|block| (edge(block.start), edge(block.end)));
+        if let Some(first) = blocks.next() {
+            let rest = [blocks.next(), blocks.next(), None];
+            options.extend([Noop, Noop, SelectiveAcknowledgement(first, rest)]);
+        }
+        options
+    }
+
+    /// What the host sent; `None` if it is not TCP.
+    ///
+    /// # Errors
+    /// When it is no whole number of full packets.
+    pub(super) fn decode(&self, bytes: &[u8]) -> anyhow::Result<Option<Heard>> {
+        let (ip, rest) = Ipv4Header::from_slice(bytes)?;
+        if ip.protocol != IpNumber::TCP {
+            return Ok(None);
+        }
+        let (tcp, payload) = TcpHeader::from_slice(rest)?;
+        let kind = match (tcp.syn, tcp.ack, payload.is_empty()) {
+            (true, false, _) => Kind::Syn,
+            (true, true, _) => Kind::SynAck,
+            (false, _, true) => Kind::Ack,
+            (false, _, false) => Kind::Data,
+        };
+        let mut packet = Packet::new(kind, 0);
+        packet.ecn = match ip.ecn {
+            IpEcn::NotEct => Ecn::NotEct,
+            IpEcn::Ect0 | IpEcn::Ect1 => Ecn::Ect,
+            IpEcn::CongestionExperienced => Ecn::Ce,
+        };
+        for (set, flag) in [(tcp.ece, Flags::ECE), (tcp.cwr, Flags::CWR), (tcp.fin, Flags::FIN)] {
+            if set {
+                packet.flags = packet.flags.with(flag);
+            }
+        }
+        let mut sacks = Sacks::default();
+        for option in tcp.options_iterator() {
+            match option? {
+                TcpOptionElement::Timestamp(value, echo) => {
+                    (packet.ts_val_ms, packet.ts_echo_ms) = (value, echo);
+                }
+                TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
+                    for (start, end) in std::iter::once(first).chain(rest.into_iter().flatten()) {
+                        let number = |edge: u32| whole(edge.wrapping_sub(self.peer));
+                        sacks.push(Block { start: number(start)?, end: number(end)? });
+                    }
+                }
+                _ => {}
+            }
+        }
+        packet.sacks = sacks;
+        packet.number = match kind {
+            Kind::Data => whole(tcp.sequence_number.wrapping_sub(self.host))?,
+            Kind::Ack => whole(tcp.acknowledgment_number.wrapping_sub(self.peer))?,
+            Kind::Syn | Kind::SynAck => 0,
+        };
+        if kind == Kind::Data {
+            whole(u32::try_from(payload.len())?)?;
+            packet.size_bytes = HEADER_BYTES + u32::try_from(payload.len())?;
+        }
+        Ok(Some(Heard { packet, sequence: tcp.sequence_number }))
+    }
+}
+
+fn window_bytes(packets: u32) -> u64 {
+    u64::from(packets) * u64::from(MSS_BYTES)
+}
+
+/// How many full packets are so many bytes.
+fn whole(bytes: u32) -> anyhow::Result<u32> {
+    anyhow::ensure!(bytes.is_multiple_of(MSS_BYTES), "the kernel sent a part of a packet: {bytes} bytes");
+    Ok(bytes / MSS_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 4 packets are 5792 bytes, which need no scale; 100 are 144800, of which a quarter fits 16 bits; without end
+    /// is 65535 × 2^14.
+    #[test]
+    fn windows_are_told_as_exactly_as_the_header_can() {
+        let told = |packets| {
+            let origins = Origins::new(packets);
+            (origins.shift, origins.window(packets))
+        };
+        assert_eq!(told(4), (0, 5792));
+        assert_eq!(told(100), (2, 36200));
+        assert_eq!(told(1 << 20), (14, u16::MAX));
+    }
+
+    /// An ACK's bytes carry its numbers as bytes from the host's origin.
+    #[test]
+    fn an_ack_is_written_in_bytes() {
+        let origins = Origins { host: 1000, peer: 5, shift: 0 };
+        let mut ack = Packet::new(Kind::Ack, 0);
+        ack.number = 2;
+        let mut sacks = Sacks::default();
+        sacks.push(Block { start: 3, end: 5 });
+        ack.set_sacks(sacks);
+        let bytes = origins.encode(&ack).unwrap();
+        assert_eq!(bytes.len(), ack.size_bytes as usize, "the simulator's packets are as long as these");
+        let (_, rest) = Ipv4Header::from_slice(&bytes).unwrap();
+        let (tcp, _) = TcpHeader::from_slice(rest).unwrap();
+        assert_eq!(tcp.acknowledgment_number, 1000 + 2 * 1448);
+        let sack = TcpOptionElement::SelectiveAcknowledgement((1000 + 3 * 1448, 1000 + 5 * 1448), [None; 3]);
+        assert!(tcp.options_iterator().any(|option| option == Ok(sack.clone())));
+    }
+}

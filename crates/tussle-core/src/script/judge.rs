@@ -1,0 +1,230 @@
+//! Plays the peer of a script, and holds what the host does against what the script expects.
+
+use std::collections::HashMap;
+
+use super::words;
+use super::{Expect, Host, MAX_MS, MSS_BYTES, Mark, Role, Script, ScriptError, Standing, Step, Transmission};
+use crate::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
+use crate::run::Switch;
+use crate::time::Time;
+
+/// Most packets that an application writes at once.
+const MOST_WRITTEN: u32 = 1 << 24;
+
+/// Plays a script to a host that is connected as the script says.
+///
+/// # Errors
+/// The first step that makes no sense, or where the host does something else.
+pub fn judge(script: &Script, host: &mut impl Host) -> Result<(), ScriptError> {
+    let mut player = Player {
+        host,
+        script,
+        now: Time::ZERO,
+        window_packets: script.window_packets,
+        timestamps: HashMap::new(),
+        last_ack: (0, timestamp_ms(script.handshake())),
+    };
+    script.steps.iter().enumerate().try_for_each(|(index, step)| player.step(index, step))
+}
+
+struct Player<'a, H> {
+    host: &'a mut H,
+    script: &'a Script,
+    now: Time,
+    window_packets: u32,
+    /// Timestamps of the first and the last transmission of each packet, in ms.
+    timestamps: HashMap<u32, (u32, u32)>,
+    /// What the last ACK asked for, and the timestamp that it echoed.
+    last_ack: (u32, u32),
+}
+
+impl<H: Host> Player<'_, H> {
+    fn step(&mut self, index: usize, step: &Step) -> Result<(), ScriptError> {
+        let nonsense = |problem: String| Err(ScriptError::Nonsense(format!("step {index}: {problem}")));
+        if let Some(problem) = self.problem(step) {
+            return nonsense(problem);
+        }
+        let Some(at) = time(step.at_ms) else {
+            return nonsense(format!("at_ms is {}; give 0 to 30 days", step.at_ms));
+        };
+        if at + self.host.precision() < self.now {
+            return nonsense("at_ms lies before the step before it".to_owned());
+        }
+        let mismatch = |found: String| Err(ScriptError::Mismatch { step: index, at, found });
+        let who = self.who();
+        let precision = self.host.precision();
+        let until = if step.acts() { at } else { at + precision };
+        let mut sent = Vec::new();
+        while self.now < until {
+            self.now = self.host.wait(until)?;
+            sent.extend(self.host.sent()?);
+            if self.now + precision < at && !sent.is_empty() {
+                let (sent, early) = (self.words(&sent), self.now);
+                return mismatch(format!("{who} sent {sent} at {early}, which no step expects"));
+            }
+        }
+        self.act(index, step)?;
+        sent.extend(self.host.sent()?);
+        self.remember(&sent);
+        let (found, expected) = (self.words(&sent), self.expected(index, step)?);
+        if found != expected {
+            return mismatch(format!("{who} sent {found}, expected {expected}"));
+        }
+        if step.expect == Expect::default() {
+            return Ok(());
+        }
+        let cwr = sent.iter().any(|packet| packet.flags.has(Flags::CWR));
+        let cwr = if cwr { Switch::On } else { Switch::Off };
+        match differences(&step.expect, &self.host.standing()?, cwr) {
+            found if found.is_empty() => Ok(()),
+            found => mismatch(found.join("; ")),
+        }
+    }
+
+    /// What a step says that its script's role does not have.
+    fn problem(&self, step: &Step) -> Option<String> {
+        let sender = step.write.is_some()
+            || step.ack.is_some()
+            || !step.sends.is_empty()
+            || step.expect != Expect::default();
+        let receiver = !step.data.is_empty() || !step.acks.is_empty();
+        match self.script.role {
+            Role::Sender if receiver => {
+                Some("`data` and `acks` are of scripts with role = \"receiver\"".to_owned())
+            }
+            Role::Receiver if sender => {
+                Some("a receiver has `data` and `acks` only; take out role = \"receiver\"".to_owned())
+            }
+            _ if step.ack.is_none() && (step.dsack.is_some() || !step.sack.is_empty()) => {
+                Some("`sack` and `dsack` go with an `ack`".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn who(&self) -> &'static str {
+        match self.script.role {
+            Role::Sender => "the sender",
+            Role::Receiver => "the receiver",
+        }
+    }
+
+    fn words(&self, sent: &[Packet]) -> String {
+        match self.script.role {
+            Role::Sender => words::data(sent),
+            Role::Receiver => words::acks(sent),
+        }
+    }
+
+    fn expected(&self, index: usize, step: &Step) -> Result<String, ScriptError> {
+        match self.script.role {
+            Role::Sender => Ok(words::numbers(words::each(index, &step.sends)?)),
+            Role::Receiver if step.acks.is_empty() => Ok("nothing".to_owned()),
+            Role::Receiver => Ok(step.acks.join(", ")),
+        }
+    }
+
+    /// Notes the timestamps that the host's data carried, which ACKs echo.
+    fn remember(&mut self, sent: &[Packet]) {
+        for packet in sent.iter().filter(|packet| packet.kind == Kind::Data) {
+            let stamps = self.timestamps.entry(packet.number).or_insert((packet.ts_val_ms, packet.ts_val_ms));
+            stamps.1 = packet.ts_val_ms;
+        }
+    }
+
+    fn act(&mut self, index: usize, step: &Step) -> Result<(), ScriptError> {
+        if let Some(packets) = step.write {
+            self.host.write(packets.min(MOST_WRITTEN))?;
+        }
+        self.window_packets = step.window_packets.unwrap_or(self.window_packets);
+        if let Some(number) = step.ack {
+            let ack = self.ack(index, (step, number))?;
+            self.host.receive(&ack)?;
+        }
+        for (place, number) in words::each(index, &step.data)?.into_iter().enumerate() {
+            let mut packet = self.packet(step, number);
+            if place == 0 && step.reduced == Switch::On {
+                packet.flags = Flags::CWR;
+            }
+            self.host.receive(&packet)?;
+        }
+        Ok(())
+    }
+
+    /// The peer's clock of timestamps.
+    fn timestamp_ms(&self) -> u32 {
+        timestamp_ms(self.script.handshake() + self.now)
+    }
+
+    fn ack(&mut self, index: usize, (step, number): (&Step, u32)) -> Result<Packet, ScriptError> {
+        let mut ack = Packet::new(Kind::Ack, 0);
+        ack.number = number;
+        ack.window_packets = self.window_packets;
+        ack.ts_val_ms = self.timestamp_ms();
+        if number > self.last_ack.0
+            && let Some(&(first, last)) = self.timestamps.get(&self.last_ack.0)
+        {
+            let echo_ms = if step.echo == Transmission::First { first } else { last };
+            self.last_ack = (number, echo_ms);
+        }
+        ack.ts_echo_ms = self.last_ack.1;
+        if step.ece == Switch::On {
+            ack.flags = Flags::ECE;
+        }
+        let mut sacks = Sacks::default();
+        for text in step.dsack.iter().chain(&step.sack) {
+            sacks.push(words::range(index, text)?);
+        }
+        ack.set_sacks(sacks);
+        Ok(ack)
+    }
+
+    fn packet(&self, step: &Step, number: u32) -> Packet {
+        let mut packet = Packet::new(Kind::Data, 0);
+        packet.number = number;
+        packet.size_bytes = HEADER_BYTES + MSS_BYTES;
+        packet.ts_val_ms = self.timestamp_ms();
+        packet.ecn = match step.mark {
+            _ if self.script.ecn == Switch::Off => Ecn::NotEct,
+            Mark::No => Ecn::Ect,
+            Mark::Yes => Ecn::Ce,
+            Mark::Never => Ecn::NotEct,
+        };
+        packet
+    }
+}
+
+/// Where a sender stands otherwise than expected, in words.
+fn differences(expect: &Expect, found: &Standing, cwr: Switch) -> Vec<String> {
+    let pairs = [
+        ("cwnd", expect.cwnd, found.cwnd),
+        ("ssthresh", expect.ssthresh, found.ssthresh),
+        ("in_flight", expect.in_flight, found.in_flight),
+        ("sacked", expect.sacked, found.sacked),
+        ("lost", expect.lost, found.lost),
+        ("retransmitted", expect.retransmitted, found.retransmitted),
+        ("timeouts", expect.timeouts, found.timeouts),
+        ("undone", expect.undone, found.undone),
+        ("probes", expect.probes, found.probes),
+        ("rto_ms", expect.rto_ms, found.rto_ms),
+    ];
+    let mut differences = Vec::new();
+    for (name, expected, value) in pairs {
+        if let Some(expected) = expected.filter(|&expected| expected != value) {
+            differences.push(format!("{name} is {value}, expected {expected}"));
+        }
+    }
+    if let Some(expected) = expect.state.as_deref().filter(|&expected| expected != found.state) {
+        differences.push(format!("state is {}, expected {expected}", found.state));
+    }
+    if let Some(expected) = expect.cwr.filter(|&expected| expected != cwr) {
+        let name = |cwr| if cwr == Switch::On { "on" } else { "off" };
+        differences.push(format!("cwr is {}, expected {}", name(cwr), name(expected)));
+    }
+    differences
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be 0 to 30 days")]
+fn time(ms: f64) -> Option<Time> {
+    (0.0..=MAX_MS).contains(&ms).then(|| Time::from_ns((ms * 1e6).round() as u64))
+}

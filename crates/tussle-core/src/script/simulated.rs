@@ -1,0 +1,180 @@
+//! The simulator's ends of a connection as hosts of scripts.
+
+use super::{HZ, Host, MSS_BYTES, Role, Script, ScriptError, Standing, judge};
+use crate::cc::{EcnMode, Entry};
+use crate::packet::{Flags, Kind, Packet};
+use crate::run::Switch;
+use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
+use crate::time::Time;
+
+/// Plays a script to the simulator.
+///
+/// # Errors
+/// The first step that makes no sense, or where the simulator does something else.
+pub fn play(script: &Script) -> Result<(), ScriptError> {
+    match script.role {
+        Role::Sender => judge(script, &mut SimulatedSender::new(script)?),
+        Role::Receiver => judge(script, &mut SimulatedReceiver::new(script)?),
+    }
+}
+
+fn entry(script: &Script) -> Result<&'static Entry, ScriptError> {
+    Entry::find(&script.algorithm)
+        .ok_or_else(|| ScriptError::Nonsense(format!("no algorithm is called {}", script.algorithm)))
+}
+
+struct SimulatedSender {
+    sender: Sender,
+    out: Outbox,
+    origin: Time,
+}
+
+impl SimulatedSender {
+    fn new(script: &Script) -> Result<SimulatedSender, ScriptError> {
+        let entry = entry(script)?;
+        let parameters = entry
+            .parameters(&script.parameters)
+            .map_err(|problem| ScriptError::Nonsense(problem.to_string()))?;
+        let setup =
+            Setup { flow: 0, hz: HZ, mss_bytes: MSS_BYTES, ecn: script.ecn.into(), pacing: script.pacing };
+        let mut sender = Sender::new(setup, (entry.build)(&parameters, 0));
+        let mut out = Outbox::default();
+        sender.open(Time::ZERO, &mut out);
+        let mut syn_ack = Packet::new(Kind::SynAck, 0);
+        syn_ack.window_packets = script.window_packets;
+        syn_ack.ts_echo_ms = out.packets[0].ts_val_ms;
+        if sender.ecn() > EcnMode::Off {
+            syn_ack.flags = Flags::ECE;
+        }
+        let origin = script.handshake();
+        sender.on_packet(&syn_ack, origin, &mut out);
+        out.packets.clear();
+        if let Some(cwnd) = script.start_cwnd {
+            sender.knobs.cwnd = cwnd.max(1);
+        }
+        Ok(SimulatedSender { sender, out, origin })
+    }
+}
+
+impl Host for SimulatedSender {
+    fn precision(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn wait(&mut self, at: Time) -> Result<Time, ScriptError> {
+        let until = self.origin + at;
+        while self.sender.wake() <= until {
+            let wake = self.sender.wake();
+            self.sender.on_timer(wake, &mut self.out);
+            if wake < until && !self.out.packets.is_empty() {
+                return Ok(wake.since(self.origin));
+            }
+        }
+        self.sender.flow.now = until;
+        Ok(at)
+    }
+
+    fn write(&mut self, packets: u32) -> Result<(), ScriptError> {
+        self.sender.write(packets, &mut self.out);
+        Ok(())
+    }
+
+    fn receive(&mut self, packet: &Packet) -> Result<(), ScriptError> {
+        self.sender.on_packet(packet, self.sender.flow.now, &mut self.out);
+        Ok(())
+    }
+
+    fn sent(&mut self) -> Result<Vec<Packet>, ScriptError> {
+        self.out.notices.clear();
+        self.sender
+            .check()
+            .map_err(|found| ScriptError::Broken(format!("the scoreboard does not add up: {found}")))?;
+        Ok(std::mem::take(&mut self.out.packets))
+    }
+
+    fn standing(&mut self) -> Result<Standing, ScriptError> {
+        let (flow, counts) = (&self.sender.flow, &self.sender.counts);
+        Ok(Standing {
+            cwnd: self.sender.knobs.cwnd,
+            ssthresh: self.sender.knobs.ssthresh,
+            state: flow.state.name(),
+            in_flight: flow.in_flight(),
+            sacked: flow.sacked_out,
+            lost: flow.lost_out,
+            retransmitted: flow.retrans_out,
+            timeouts: counts.timeouts,
+            undone: counts.undone_recoveries,
+            probes: counts.probes,
+            rto_ms: u32::try_from(flow.rtt.rto().ms()).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+struct SimulatedReceiver {
+    receiver: Receiver,
+    out: Outbox,
+    origin: Time,
+    now: Time,
+}
+
+impl SimulatedReceiver {
+    fn new(script: &Script) -> Result<SimulatedReceiver, ScriptError> {
+        let needs = (entry(script)?.build)(
+            &entry(script)?
+                .parameters(&script.parameters)
+                .map_err(|problem| ScriptError::Nonsense(problem.to_string()))?,
+            0,
+        )
+        .needs();
+        let ecn = EcnMode::from(script.ecn).max(needs.ecn);
+        let setup = ReceiverSetup { flow: 0, hz: HZ, window_packets: script.window_packets, ecn };
+        let mut receiver = Receiver::new(setup, MSS_BYTES);
+        let mut out = Outbox::default();
+        let mut syn = Packet::new(Kind::Syn, 0);
+        if script.ecn == Switch::On {
+            syn.flags = Flags::ECE.with(Flags::CWR);
+        }
+        receiver.on_packet(&syn, Time::ZERO, &mut out);
+        let origin = script.handshake();
+        receiver.on_packet(&Packet::new(Kind::Ack, 0), origin, &mut out);
+        out.packets.clear();
+        Ok(SimulatedReceiver { receiver, out, origin, now: origin })
+    }
+}
+
+impl Host for SimulatedReceiver {
+    fn precision(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn wait(&mut self, at: Time) -> Result<Time, ScriptError> {
+        let until = self.origin + at;
+        while self.receiver.wake() <= until {
+            self.now = self.receiver.wake();
+            self.receiver.on_timer(self.now, &mut self.out);
+            if self.now < until && !self.out.packets.is_empty() {
+                return Ok(self.now.since(self.origin));
+            }
+        }
+        self.now = until;
+        Ok(at)
+    }
+
+    fn write(&mut self, _: u32) -> Result<(), ScriptError> {
+        Ok(())
+    }
+
+    fn receive(&mut self, packet: &Packet) -> Result<(), ScriptError> {
+        self.receiver.on_packet(packet, self.now, &mut self.out);
+        Ok(())
+    }
+
+    fn sent(&mut self) -> Result<Vec<Packet>, ScriptError> {
+        self.out.notices.clear();
+        Ok(std::mem::take(&mut self.out.packets))
+    }
+
+    fn standing(&mut self) -> Result<Standing, ScriptError> {
+        Ok(Standing::default())
+    }
+}

@@ -1,0 +1,108 @@
+//! Packets in words, as scripts write them.
+
+use super::ScriptError;
+use crate::packet::{Block, Flags, Kind, Packet};
+
+/// Most packets that one range of a script may name.
+const MOST_PACKETS: u32 = 1 << 16;
+
+/// `"4-6"` or `"4"`.
+pub(super) fn range(step: usize, text: &str) -> Result<Block, ScriptError> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let parsed = first.parse::<u32>().ok().zip(last.parse::<u32>().ok());
+    match parsed {
+        Some((first, last)) if first <= last && last < u32::MAX => Ok(Block { start: first, end: last + 1 }),
+        _ => Err(ScriptError::Nonsense(format!(
+            "step {step}: {text:?} is no range of packets; write \"4\" or \"4-6\""
+        ))),
+    }
+}
+
+/// The numbers of ranges, one after the other.
+pub(super) fn each(step: usize, texts: &[String]) -> Result<Vec<u32>, ScriptError> {
+    let mut numbers = Vec::new();
+    for text in texts {
+        let block = range(step, text)?;
+        if block.packets() > MOST_PACKETS {
+            return Err(ScriptError::Nonsense(format!("step {step}: {text} is more than 65536 packets")));
+        }
+        numbers.extend(block.start..block.end);
+    }
+    Ok(numbers)
+}
+
+/// Numbers in order, runs joined: `0-9 12`.
+pub(super) fn numbers(each: impl IntoIterator<Item = u32>) -> String {
+    let mut runs: Vec<Block> = Vec::new();
+    for number in each {
+        match runs.last_mut() {
+            Some(run) if run.end == number => run.end += 1,
+            _ => runs.push(Block { start: number, end: number.saturating_add(1) }),
+        }
+    }
+    joined(&runs)
+}
+
+/// What the data packets among `packets` are.
+pub(super) fn data(packets: &[Packet]) -> String {
+    numbers(packets.iter().filter(|packet| packet.kind == Kind::Data).map(|packet| packet.number))
+}
+
+/// What the ACKs among `packets` say, one after the other.
+pub(super) fn acks(packets: &[Packet]) -> String {
+    let texts: Vec<_> = packets.iter().filter(|packet| packet.kind == Kind::Ack).map(ack).collect();
+    if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
+}
+
+/// What an ACK says: `4 dsack 2 sack 6-7 9 ece`.
+fn ack(packet: &Packet) -> String {
+    let mut text = packet.number.to_string();
+    let blocks = packet.sacks.as_slice();
+    // RFC 2883, 4: a first block below the ACK, or within the second, reports what came twice.
+    let is_dsack = blocks.first().is_some_and(|first| {
+        first.start < packet.number || blocks.get(1).is_some_and(|second| second.contains(*first))
+    });
+    let (twice, beyond) = blocks.split_at(usize::from(is_dsack));
+    for (name, blocks) in [("dsack", twice), ("sack", beyond)] {
+        if !blocks.is_empty() {
+            text = format!("{text} {name} {}", joined(blocks));
+        }
+    }
+    if packet.flags.has(Flags::ECE) { text + " ece" } else { text }
+}
+
+fn joined(runs: &[Block]) -> String {
+    let texts: Vec<_> = runs
+        .iter()
+        .map(|run| {
+            if run.packets() == 1 { run.start.to_string() } else { format!("{}-{}", run.start, run.end - 1) }
+        })
+        .collect();
+    if texts.is_empty() { "nothing".to_owned() } else { texts.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Sacks;
+
+    #[test]
+    fn runs_of_numbers_are_joined() {
+        assert_eq!(numbers([0, 1, 2, 5, 4, 9]), "0-2 5 4 9");
+        assert_eq!(numbers([]), "nothing");
+    }
+
+    /// The first block lies within the second: it came twice.
+    #[test]
+    fn an_ack_tells_what_came_twice_apart_from_what_came_early() {
+        let mut packet = Packet::new(Kind::Ack, 0);
+        packet.number = 4;
+        packet.flags = Flags::ECE;
+        let mut sacks = Sacks::default();
+        for (start, end) in [(7, 8), (6, 9), (12, 13)] {
+            sacks.push(Block { start, end });
+        }
+        packet.set_sacks(sacks);
+        assert_eq!(acks(&[packet]), "4 dsack 7 sack 6-8 12 ece");
+    }
+}

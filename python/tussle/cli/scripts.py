@@ -1,0 +1,37 @@
+"""`tussle script`: what a TCP answers to what its peer sends."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_FAILED = 1
+"""Exit status: a script does not hold."""
+
+
+def script(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Packet scripts, as TOML.")],
+    *,
+    engine: Annotated[
+        str, typer.Option(help="What plays them: sim, or kernel, which is Linux in virtual time.")
+    ] = "sim",
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The kernel, from `tussle list kernels`.",
+            show_default="$TUSSLE_KERNEL, else linux-6.1",
+        ),
+    ] = None,
+) -> None:
+    """Play packet scripts, and say which hold.
+
+    The exit status is 1 when one does not, else 0; 2 when one makes no sense.
+    """
+    from tussle.packet_scripts import play
+
+    verdicts = play(files, engine, kernel)
+    for verdict in verdicts:
+        typer.echo(f"{verdict.file} {verdict.outcome}: {verdict.words or verdict.claim}")
+    if any(verdict.outcome == "fails" for verdict in verdicts):
+        raise typer.Exit(_FAILED)

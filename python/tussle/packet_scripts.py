@@ -1,0 +1,85 @@
+"""Packet scripts: what the peer of a TCP sends, step by step, and what must come out.
+
+What they mean is told in crates/tussle-core/src/script, which also judges, on either engine.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tussle import _core
+from tussle.errors import TussleError, unknown
+from tussle.kernel import USUAL_HZ, built_kernel
+from tussle.kernel.guest import UserMode
+
+ENGINES = ("sim", "kernel")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a script."""
+
+    file: Path
+    claim: str
+    outcome: Literal["holds", "fails", "is skipped"]
+    words: str = ""
+    """Step, time, what was found and what was expected; or why it was skipped."""
+
+
+def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[Verdict]:
+    """Play scripts to `engine`, a name of `ENGINES`, and there to the kernel of that name; the usual one if `None`.
+
+    Raises TussleError when a file is no script, or an engine cannot play.
+    """
+    if engine not in ENGINES:
+        raise TussleError(unknown("engine", engine, ENGINES))
+    if kernel is not None and engine != "kernel":
+        raise TussleError("--kernel is of --engine kernel; give both or neither")
+    scripts = {file: _script(file) for file in files}
+    played = {file: script for file, script in scripts.items() if engine not in script.get("skip", {})}
+    found = _on_kernel(played, kernel) if engine == "kernel" else _on_simulator(played)
+    return [_verdict(file, scripts[file], (engine, found.get(file))) for file in scripts]
+
+
+def _script(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TussleError(f"{file}: not TOML: {error}") from error
+
+
+def _verdict(file: Path, script: Mapping[str, Any], found: tuple[str, Mapping[str, str] | None]) -> Verdict:
+    engine, answer = found
+    if answer is None:
+        return Verdict(file, script["claim"], "is skipped", script["skip"][engine])
+    if answer["verdict"] == "refused":
+        raise TussleError(f"{file}: {answer['words']}")
+    outcome = "holds" if answer["verdict"] == "holds" else "fails"
+    return Verdict(file, script["claim"], outcome, answer.get("words", ""))
+
+
+def _on_simulator(scripts: Mapping[Path, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
+    found = {}
+    for file, script in scripts.items():
+        try:
+            found[file] = json.loads(_core.play_script(json.dumps(script, default=str)))
+        except ValueError as error:
+            raise TussleError(f"{file}: {error}") from error
+    return found
+
+
+def _on_kernel(scripts: Mapping[Path, Mapping[str, Any]], kernel: str | None) -> dict[Path, dict[str, str]]:
+    built = built_kernel(kernel)
+    if built.facts["hz"] != str(USUAL_HZ):
+        raise TussleError(
+            f"packet scripts count on {USUAL_HZ} timer ticks a second, and kernel {built.name} has "
+            f"{built.facts['hz']}; build it with --hz {USUAL_HZ}"
+        )
+    # What is no script is told by the simulator, in the same words.
+    _on_simulator(scripts)
+    names = {f"{place:05}": file for place, file in enumerate(scripts)}
+    found = UserMode(kernel).play({name: scripts[file] for name, file in names.items()})
+    return {names[name]: answer for name, answer in found.items()}
