@@ -127,8 +127,9 @@ impl SimulatedReceiver {
         )
         .needs();
         let ecn = EcnMode::from(script.ecn).max(needs.ecn);
-        let setup = ReceiverSetup { flow: 0, hz: HZ, window_packets: script.window_packets, ecn };
-        let mut receiver = Receiver::new(setup, MSS_BYTES);
+        let window_bytes = u64::from(script.window_packets) * u64::from(MSS_BYTES);
+        let setup = ReceiverSetup { flow: 0, hz: HZ, mss_bytes: MSS_BYTES, window_bytes, ecn };
+        let mut receiver = Receiver::new(setup);
         let mut out = Outbox::default();
         let mut syn = Packet::new(Kind::Syn, 0);
         if script.ecn == Switch::On {
