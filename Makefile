@@ -16,7 +16,7 @@ DEMO_MATRIX := $(BIN)/tussle matrix --algorithms reno,cubic,bic,vegas --profile 
 
 .PHONY: help
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: .venv/.built $(AGENT)  ## Check what is needed, then install it and the command into .venv
@@ -84,6 +84,14 @@ docs: setup  ## Write docs/reference from the code, and the picture of the READM
 .PHONY: pages
 pages: setup  ## Simulate, draw and write the algorithms' pages, docs/explanation/algorithms
 	$(BIN)/python tools/algorithm_pages.py
+
+AGREE := agree --grid full
+AGREED := results/agree-full
+
+.PHONY: agreement
+agreement: setup  ## Hold the simulator against Linux in 512 cells (two hours), and write docs/agreement
+	$(BIN)/tussle $(AGREE) -o $(AGREED) || test $$? = 1
+	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
 .PHONY: bench
 bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed

@@ -68,7 +68,8 @@ def write(agreement: Agreement, folder: Path, about: About) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in pages.items():
             (folder / name).write_text(text, "utf-8")
-        agreement.differences.write_csv(folder / "differences.csv")
+        rounded = agreement.differences.with_columns(pl.col(pl.Float64).round_sig_figs(6))
+        rounded.write_csv(folder / "differences.csv")
     except OSError as error:
         raise TussleError(f"cannot write {folder}: {error.strerror}; give another folder (-o)") from error
     return folder / "index.html"

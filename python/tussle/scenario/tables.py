@@ -297,7 +297,8 @@ class Flow(Table):
     pacing: Axis[Switch] = "off"
     """Whether the sender spaces its packets, as Linux does with the fq queue."""
     receive_window: Axis[Size] | None = None
-    """The window that the receiver offers. Default: one that never limits."""
+    """The window that the receiver offers, once it has grown to that from 64 kB, by two segments a packet.
+    Default: twice what the path holds, at least 3 MiB, so that it never limits a flow that is under way."""
     segment: Axis[Segment] = "1448 B"
     """Payload of a full packet; its headers add 52 bytes."""
 

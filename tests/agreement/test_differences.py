@@ -1,0 +1,159 @@
+"""How far two engines are apart, on cases worked by hand."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from plausible import by_hand
+from tussle.agreement import BOUNDS, Pair, compare
+from tussle.agreement._bounds import judge
+from tussle.agreement._quantities import quantities
+from tussle.agreement._windows import Curve, distance
+
+CELL = {
+    "path.rate": "10 Mbit/s",
+    "path.rtt": "20 ms",
+    "path.queue.limit": "1 bdp",
+    "path.loss": "0 %",
+    "flows.0.algorithm": "reno",
+}
+
+
+def curve(*windows: float, first_loss_s: float | None = None) -> Curve:
+    return Curve(np.arange(len(windows), dtype=float), np.array(windows, dtype=float), first_loss_s)
+
+
+def dataset(goodputs_mbit: list[float], *, retransmitted: int = 10):
+    """One flow of 10 s, measured from 2 s on, in runs that differ in their goodput."""
+    runs = [
+        {"run": run, "point": 0, "repetition": run, "steady_from_s": 2.0, "steady_to_s": 10.0,
+         "link_rate_bit_per_s": 10e6, **CELL}
+        for run in range(len(goodputs_mbit))
+    ]  # fmt: skip
+    flows = [
+        {"run": run, "flow": 0, "name": "a", "algorithm": "reno", "start_s": 1.0,
+         "goodput_bit_per_s": goodput * 1e6, "retransmitted_packets": retransmitted, "timeouts": 1,
+         "rtt_mean_ms": 30.0, "rtt_p95_ms": 40.0}
+        for run, goodput in enumerate(goodputs_mbit)
+    ]  # fmt: skip
+    links = [
+        {"run": run, "link": "bottleneck", "time_s": time_s, "mean_backlog_packets": 5.0,
+         "max_backlog_packets": 9}
+        for run in range(len(goodputs_mbit))
+        for time_s in (2.0, 10.0)
+    ]  # fmt: skip
+    events = [
+        {"run": run, "flow": 0, "time_s": time_s, "kind": kind, "cwnd_packets": cwnd, "ssthresh_packets": 10}
+        for run in range(len(goodputs_mbit))
+        for time_s, kind, cwnd in [
+            (1.5, "recovery", 30), (3.0, "recovery", 20), (5.0, "timeout", 1), (9.0, "recovery", 24)
+        ]
+    ]  # fmt: skip
+    samples = [
+        {"run": run, "flow": 0, "time_s": float(time_s), "cwnd_packets": 10}
+        for run in range(len(goodputs_mbit))
+        for time_s in range(1, 10)
+    ]
+    return by_hand(runs=runs, flows=flows, links=links, events=events, samples=samples)
+
+
+def row(frame: pl.DataFrame, quantity: str) -> dict:
+    return frame.row(by_predicate=pl.col("quantity") == quantity, named=True)
+
+
+def test_quantities_are_what_their_words_say() -> None:
+    [found] = quantities(dataset([8.0])).to_dicts()
+    assert found["goodput_mbit_per_s"] == 8.0
+    assert found["share_percent"] == 100.0
+    assert found["queue_packets"] == 5.0
+    # The first recovery is at 1.5 s, the flow starts at 1 s.
+    assert found["first_loss_s"] == 0.5
+    # Reductions of the steady interval at 3, 5 and 9 s: (9 - 3) / 2.
+    assert found["sawtooth_period_s"] == 3.0
+    # (20 - 10 + 24 - 10) / 2; the timeout's window has fallen already.
+    assert found["sawtooth_amplitude_packets"] == 12.0
+
+
+def test_a_difference_is_that_of_the_means_as_a_part_of_the_reference() -> None:
+    pairs = {"one": Pair(dataset([8.8, 9.2]), dataset([7.5, 8.5]))}
+    found = row(compare(pairs).differences, "goodput_mbit_per_s")
+    assert (found["judged"], found["reference"]) == (9.0, 8.0)
+    assert found["difference"] == pytest.approx(0.125)
+    assert found["reference_spread"] == pytest.approx(0.5**0.5)
+    # Welch: variances 0.08 and 0.5, so s^2 = 0.04 + 0.25 = 0.29, and 0.29^2 / (0.04^2 + 0.25^2) = 1.312
+    # degrees of freedom, where t is 7.36: 1 +- 7.36 * 0.5385 = -2.96 to 4.96, of 8.
+    assert found["low"] == pytest.approx(-2.96 / 8, abs=0.01)
+    assert found["high"] == pytest.approx(4.96 / 8, abs=0.01)
+
+
+def test_hardly_any_retransmission_is_compared_with_a_packet() -> None:
+    pairs = {"one": Pair(dataset([8.0], retransmitted=2), dataset([8.0], retransmitted=0))}
+    assert row(compare(pairs).differences, "retransmitted_packets")["difference"] == 2.0
+
+
+def test_windows_are_as_far_apart_as_their_mean_error() -> None:
+    # |12 - 10| + |8 - 10| + 0 + 0 over 4 * 10.
+    assert distance(curve(12, 8, 10, 10), curve(10, 10, 10, 10)) == pytest.approx(0.1)
+    assert distance(curve(5, 6, 7), curve(5, 6, 7)) == 0.0
+
+
+def test_windows_are_laid_over_each_other_at_the_first_loss() -> None:
+    early = curve(1, 2, 3, 4, 2, 3, 4, first_loss_s=3.0)
+    late = curve(9, 1, 2, 3, 4, 2, 3, first_loss_s=4.0)
+    assert distance(early, late) == 0.0
+    assert distance(early._replace(first_loss_s=None), late) > 0.3
+
+
+def test_windows_that_share_no_time_have_no_distance() -> None:
+    assert distance(curve(1, 2, first_loss_s=100.0), curve(1, 2, first_loss_s=0.0)) is None
+
+
+def differing(algorithm: str, quantity: str, *sizes: float) -> pl.DataFrame:
+    rows = [
+        {
+            "algorithm": algorithm,
+            "arrangement": "one",
+            "point": point,
+            "quantity": quantity,
+            "difference": size,
+        }
+        for point, size in enumerate(sizes)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_a_bound_holds_up_to_its_limits_and_not_beyond() -> None:
+    def goodput(*sizes: float):
+        [verdict] = [
+            each
+            for each in judge(differing("reno", "goodput_mbit_per_s", *sizes))
+            if each.bound.quantity == "goodput_mbit_per_s"
+        ]
+        return verdict
+
+    assert goodput(-0.01, 0.01, 0.01).holds
+    assert not goodput(-0.011, 0.011, 0.0, 0.02).holds
+    # Twenty cells: the 95th percentile lies just beyond the largest but one.
+    assert not goodput(*[0.0] * 19, 2.0).holds
+    assert goodput(*[0.0] * 99, 2.0).holds
+
+
+def test_only_the_thirteen_are_bounded() -> None:
+    assert all(verdict.holds for verdict in judge(differing("bbr", "goodput_mbit_per_s", 0.5)))
+    assert not all(verdict.holds for verdict in judge(differing("veno", "goodput_mbit_per_s", 0.5)))
+
+
+def test_every_cell_outside_is_listed_the_worst_first() -> None:
+    goodputs = [(1.0, 1.2), (1.0, 0.9)]
+    pairs = {
+        name: Pair(dataset([mine]), dataset([its]))
+        for name, (mine, its) in zip(("one", "one-without-loss"), goodputs, strict=True)
+    }
+    agreement = compare(pairs)
+    goodput = BOUNDS[0]
+    found = agreement.outside.filter(pl.col("bound") == goodput.words)
+    assert found["arrangement"].to_list() == ["one", "one-without-loss"]
+    assert found["allowed"].to_list() == [0.05, 0.05]
+    assert not agreement.holds
+    # Of two goodputs, two retransmissions and two RTTs, the two goodputs lie outside.
+    assert agreement.algorithms["score"].to_list() == [pytest.approx(100 * 4 / 6)]

@@ -1,0 +1,137 @@
+"""Write docs/agreement, and the tables of docs/explanation/agreement.md, from the results of `tussle agree`.
+
+`python tools/agreement.py DIR "COMMAND"`: the folder that the command filled.
+"""
+
+import argparse
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tussle.agreement import About, Agreement, Pair, amount, compare, number, signed, write
+from tussle.dataset import Dataset
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "agreement"
+TEXT = ROOT / "docs" / "explanation" / "agreement.md"
+_MEASURED = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def measured(agreement: Agreement, about: About) -> str:
+    """Return the tables, as Markdown."""
+    engine, kernel = (each.provenance["engine"] for each in next(iter(agreement.pairs.values())))
+    bounds = [
+        (
+            verdict.bound.words,
+            verdict.cells,
+            amount(verdict.bound.quantity, verdict.median),
+            amount(verdict.bound.quantity, verdict.bound.median),
+            amount(verdict.bound.quantity, verdict.p95),
+            amount(verdict.bound.quantity, verdict.bound.p95),
+            "yes" if verdict.holds else "**no**",
+        )
+        for verdict in agreement.verdicts
+    ]
+    limits = [verdict.bound for verdict in agreement.verdicts]
+    algorithms = [
+        (
+            f"[{row['algorithm']}](../agreement/{row['algorithm']}.html)",
+            row["cells"],
+            *(amount(bound.quantity, row[bound.quantity]) for bound in limits),
+            number(row["window_distance"]),
+            number(row["own_distance"]),
+            f"{row['score']:.0f}",
+        )
+        for row in agreement.algorithms.iter_rows(named=True)
+    ]
+    outside = [
+        (
+            row["bound"],
+            row["algorithm"],
+            row["arrangement"],
+            row["rate"],
+            row["rtt"],
+            row["buffer"],
+            row["loss"],
+            signed(row["quantity"], row["difference"]),
+            "-"
+            if row["low"] is None
+            else f"{signed(row['quantity'], row['low'])} to {signed(row['quantity'], row['high'])}",
+        )
+        for row in agreement.outside.iter_rows(named=True)
+    ]
+    return "\n".join(
+        [
+            "",
+            f"On {about.date}, by `{about.command}`: {agreement.cells.height} cells. Simulator "
+            f"{engine['version']}, build `{engine['build']}`; Linux {kernel['release']}, {kernel['hz']} ticks a second. "
+            "[All pages](../agreement/index.html), with windows and queues of both over each other.",
+            "",
+            *_table(
+                ("difference", "cells", "median", "at most", "95th percentile", "at most", "holds"), bounds
+            ),
+            "",
+            "Algorithm by algorithm, medians over cells; the score is the percentage of comparisons with a "
+            "bound that lie within what it has for a cell:",
+            "",
+            *_table(
+                (
+                    "algorithm",
+                    "cells",
+                    *(bound.words for bound in limits),
+                    "distance of windows",
+                    "Linux from itself",
+                    "score",
+                ),
+                algorithms,
+            ),
+            "",
+            "Cells outside the bounds, of all algorithms, the largest first:",
+            "",
+            *_table(
+                (
+                    "difference",
+                    "algorithm",
+                    "flows",
+                    "rate",
+                    "RTT",
+                    "buffer",
+                    "loss",
+                    "difference",
+                    "interval",
+                ),
+                outside,
+            ),
+            "",
+            "",
+        ]
+    )
+
+
+def _table(header: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> list[str]:
+    lines = [header, ("---",) * len(header), *rows]
+    return [f"| {' | '.join(str(cell) for cell in line)} |" for line in lines]
+
+
+def main() -> None:
+    """Write the pages and the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("command")
+    told = parser.parse_args()
+    names = sorted(folder.name for folder in (told.folder / "kernel").iterdir() if folder.is_dir())
+    agreement = compare(
+        {
+            name: Pair(*(Dataset.open(told.folder / each / name) for each in ("sim", "kernel")))
+            for name in names
+        }
+    )
+    about = About(told.command, datetime.now(UTC).date().isoformat(), ("simulator", "Linux"))
+    write(agreement, PAGES, about)
+    text = TEXT.read_text("utf-8")
+    TEXT.write_text(_MEASURED.sub(lambda _: measured(agreement, about), text), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
