@@ -30,7 +30,7 @@ class Verdict:
 
 
 def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[Verdict]:
-    """Play scripts to `engine`, a name of `ENGINES`, and there to the kernel of that name; the usual one if `None`.
+    """Play scripts to `engine`, one of `ENGINES`, there to the kernel of that name (the usual one if `None`).
 
     Raises TussleError when a file is no script, or an engine cannot play.
     """

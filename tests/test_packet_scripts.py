@@ -1,0 +1,159 @@
+"""Packet scripts hold on the simulator and on Linux, and a wrong number is found on both."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from commandline import refused
+from tussle.errors import TussleError
+from tussle.kernel import Kernel, folder_of
+from tussle.packet_scripts import ENGINES, Verdict, play
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = sorted((ROOT / "crates" / "tussle-core" / "tests" / "scripts").glob("*.toml"))
+ONE = SCRIPTS[0].with_name("fast_retransmit_by_sack.toml")
+MOST_SKIPPED = 2
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request) -> str:
+    if request.param == "kernel":
+        request.getfixturevalue("kernel")
+    return request.param
+
+
+def changed(folder: Path, old: str, new: str) -> Path:
+    """A script with one word changed."""
+    text = ONE.read_text("utf-8")
+    assert old in text
+    file = folder / "changed.toml"
+    file.write_text(text.replace(old, new, 1), "utf-8")
+    return file
+
+
+def test_every_script_holds(engine):
+    verdicts = play(SCRIPTS, engine)
+    assert [verdict for verdict in verdicts if verdict.outcome == "fails"] == []
+    skipped = [verdict for verdict in verdicts if verdict.outcome == "is skipped"]
+    assert len(skipped) <= MOST_SKIPPED
+    assert all(verdict.words for verdict in skipped)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_scripts_repeat_on_linux(tmp_path):
+    wrong = changed(tmp_path, "cwnd = 11", "cwnd = 12")
+    assert play([wrong, *SCRIPTS[:5]], "kernel") == play([wrong, *SCRIPTS[:5]], "kernel")
+
+
+def test_a_wrong_number_is_found_where_it_stands(engine, tmp_path, tussle_):
+    answer = tussle_("script", ONE, changed(tmp_path, "cwnd = 11", "cwnd = 12"), "--engine", engine)
+    assert answer.status == 1
+    holds, fails = answer.out.splitlines()
+    assert holds.startswith(f"{ONE} holds: Three packets sacked above a hole prove a loss")
+    assert fails.endswith("changed.toml fails: step 4 at 0.100300000 s: cwnd is 11, expected 12")
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ('sends = ["10-12"]', "step 1 at 0.100000000 s: the sender sent 10-13, expected 10-12"),
+        ("sends = []", "step 1 at 0.100000000 s: the sender sent 10-13, expected nothing"),
+        (
+            'sends = ["10-13"]\n[[steps]]\nat_ms = 100.05\nsends = ["14"]',
+            "step 2 at 0.100050000 s: the sender sent nothing, expected 14",
+        ),
+    ],
+)
+def test_a_packet_too_many_or_too_few_is_found(engine, tmp_path, new, words):
+    file = changed(tmp_path, 'sends = ["10-13"]', new)
+    [verdict] = play([file], engine)
+    assert (verdict.outcome, verdict.words) == ("fails", words)
+
+
+def test_what_no_step_expects_is_found_with_its_time(engine, tmp_path):
+    """A probe, 52 ticks of 4 ms after the last packet but one was acknowledged at 100 ms."""
+    text = SCRIPTS[0].with_name("tail_loss_probe.toml").read_text("utf-8")
+    file = tmp_path / "late.toml"
+    file.write_text(text.replace("at_ms = 308", "at_ms = 312"), "utf-8")
+    [verdict] = play([file], engine)
+    assert re.fullmatch(
+        r"step 2 at 0\.312000000 s: the sender sent 9 at 0\.30800\d+ s, which no step expects", verdict.words
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("# Packet 2", "[[packets]]\n# Packet 2", "unknown field `packets`"),
+        ("write = 30", "writes = 30", "unknown field `writes`"),
+        ("write = 30", 'write = "all"', 'invalid type: string "all"'),
+        ('"10-13"', '"13-10"', 'step 1: "13-10" is no range of packets; write "4" or "4-6"'),
+        ("at_ms = 100.1", "at_ms = 99", "step 2: at_ms lies before the step before it"),
+        ("write = 30", 'write = 30\ndata = ["1"]', "step 0: `data` and `acks` are of scripts with role"),
+        ("claim = ", "claim ", "not TOML: "),
+    ],
+)
+def test_nonsense_is_refused_with_a_sentence(engine, tmp_path, tussle_, old, new, sentence):
+    answer = tussle_("script", changed(tmp_path, old, new), "--engine", engine)
+    assert refused(answer).startswith(f"{tmp_path / 'changed.toml'}: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("engine", "sentence"),
+    [
+        ("sim", "no algorithm is called cubik"),
+        ("kernel", "the kernel has no congestion control called cubik; it has bbr, bic"),
+    ],
+)
+@pytest.mark.usefixtures("kernel")
+def test_an_unknown_algorithm_is_refused(engine, sentence, tmp_path):
+    file = changed(tmp_path, "# Packet 2", 'algorithm = "cubik"\n# Packet 2')
+    with pytest.raises(TussleError, match=sentence):
+        play([file], engine)
+
+
+def test_a_parameter_holds_for_its_script_alone(engine, tmp_path):
+    """Without HyStart CUBIC's window goes on doubling; before and after it leaves slow start as usual."""
+    usual = SCRIPTS[0].with_name("hystart_exit_by_delay.toml")
+    without = tmp_path / "without.toml"
+    text = usual.read_text("utf-8").replace('"cubic"', '"cubic"\nparameters = { hystart = 0 }')
+    without.write_text(text, "utf-8")
+    again = Path(shutil.copy(usual, tmp_path / "again.toml"))
+    before, between, after = play([usual, without, again], engine)
+    assert [before.outcome, after.outcome] == ["holds", "holds"]
+    assert "the sender sent 76-77, expected 76" in between.words
+
+
+def test_a_skipped_script_says_why(engine, tmp_path):
+    file = changed(tmp_path, "# Packet 2", f'skip.{engine} = "it cannot"\n# Packet 2')
+    [verdict] = play([file], engine)
+    assert verdict == Verdict(file, verdict.claim, "is skipped", "it cannot")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--engine", "kernl"], 'unknown engine "kernl"; did you mean "kernel"?'),
+        (["--kernel", "mine"], "--kernel is of --engine kernel; give both or neither"),
+    ],
+)
+def test_what_cannot_be_played_on_is_refused(tussle_, arguments, sentence):
+    assert refused(tussle_("script", ONE, *arguments)) == sentence
+
+
+def test_a_kernel_with_other_ticks_is_refused(kernel: Kernel, tmp_path, monkeypatch, tussle_):
+    monkeypatch.setenv("TUSSLE_CACHE", str(tmp_path))
+    folder = folder_of("hasty")
+    shutil.copytree(kernel.image.parent, folder)
+    facts = (folder / "kernel.json").read_text("utf-8").replace('"hz": "250"', '"hz": "1000"')
+    (folder / "kernel.json").write_text(facts, "utf-8")
+    answer = tussle_("script", ONE, "--engine", "kernel", "--kernel", "hasty")
+    assert refused(answer) == (
+        "packet scripts count on 250 timer ticks a second, and kernel hasty has 1000; build it with --hz 250"
+    )
+
+
+def test_a_file_that_is_not_there_is_named(tussle_):
+    assert refused(tussle_("script", "nowhere.toml")).startswith("nowhere.toml: ")
