@@ -65,7 +65,8 @@ def measured(agreement: Agreement, about: About) -> str:
         [
             "",
             f"On {about.date}, by `{about.command}`: {agreement.cells.height} cells. Simulator "
-            f"{engine['version']}, build `{engine['build']}`; Linux {kernel['release']}, {kernel['hz']} ticks a second. "
+            f"{engine['version']}, build `{engine['build']}`; Linux {kernel['release']}, {kernel['hz']} "
+            "ticks a second. "
             "[All pages](../agreement/index.html), with windows and queues of both over each other.",
             "",
             *_table(

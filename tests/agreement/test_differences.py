@@ -101,7 +101,7 @@ def test_windows_are_laid_over_each_other_at_the_first_loss() -> None:
     early = curve(1, 2, 3, 4, 2, 3, 4, first_loss_s=3.0)
     late = curve(9, 1, 2, 3, 4, 2, 3, first_loss_s=4.0)
     assert distance(early, late) == 0.0
-    assert distance(early._replace(first_loss_s=None), late) > 0.3
+    assert distance(early._replace(first_loss_s=None), late) != 0.0
 
 
 def test_windows_that_share_no_time_have_no_distance() -> None:
