@@ -20,6 +20,8 @@ const MOST_COMPRESSED: u32 = 44;
 const MOST_COMPRESSION: Time = Time::from_ms(1);
 /// First window: what fits into the field of a SYN-ACK, which no scale applies to.
 const FIRST_WINDOW_BYTES: u64 = 65_535;
+/// How much later their timer may fire, and does (Linux: `tcp_comp_sack_slack_ns`).
+const COMPRESSION_SLACK: Time = Time::from_us(100);
 /// Packets acknowledged at once after a congestion mark, or a packet that should have been markable.
 const QUICK_ACKS_ON_MARK: u32 = 2;
 
@@ -214,6 +216,8 @@ impl Receiver {
             self.ts_recent_ms = packet.ts_val_ms;
         }
         if self.ecn.negotiated {
+            // The window may be one packet now, which then must not wait.
+            self.ack_now |= packet.flags.has(Flags::CWR);
             match self.setup.ecn {
                 EcnMode::PerPacket => self.reflect_mark(packet, now, out),
                 EcnMode::Classic | EcnMode::Off => self.take_mark(packet),
@@ -303,7 +307,6 @@ impl Receiver {
     fn take_mark(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::CWR) {
             self.ecn.echoing = false;
-            self.ack_now = true;
         }
         match packet.ecn {
             Ecn::Ce => {
@@ -363,7 +366,7 @@ impl Receiver {
         if self.compressed_until == Time::NEVER {
             // A twentieth of a round trip, so that SACKs are spaced but recovery is not slowed.
             let twentieth = Time::from_ns(self.path().srtt.ns() / 20);
-            self.compressed_until = now + twentieth.min(MOST_COMPRESSION);
+            self.compressed_until = now + twentieth.min(MOST_COMPRESSION) + COMPRESSION_SLACK;
         }
     }
 
@@ -522,14 +525,14 @@ mod tests {
         assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![18], vec![]));
     }
 
-    /// Three go at once; then one for all that come within min(1 ms, 100 ms / 20).
+    /// Three go at once; then one for all that come within min(1 ms, 100 ms / 20) and 100 µs of slack.
     #[test]
     fn many_sacks_are_spaced_by_a_millisecond() {
         let mut story = Story::settled();
         let at_once: usize = (17..30).map(|number| story.data(number, 240.0).len()).sum();
         assert_eq!(at_once, 3);
         let (at, acks) = story.wait();
-        assert_eq!(at, Time::from_ms(241));
+        assert_eq!(at, Time::from_us(241_100));
         assert_eq!(blocks(&acks[0]), [(17, 30)]);
     }
 
