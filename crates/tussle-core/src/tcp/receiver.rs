@@ -51,6 +51,14 @@ struct EcnReceiver {
     seen: bool,
 }
 
+/// Whether an ACK went for a packet while it was taken in: then none follows for it, even one without it (Linux
+/// forgets that one is due).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Now,
+    Later,
+}
+
 /// How far the connection is open.
 #[derive(Clone, Copy, Debug)]
 enum Opening {
@@ -229,7 +237,11 @@ impl Receiver {
                 self.delack.on_trouble(self.path().quick_acks);
             }
             Ordering::Equal => self.take_in_order(packet, now),
-            Ordering::Greater => self.take_beyond(packet, now, out),
+            Ordering::Greater => {
+                if self.take_beyond(packet, now, out) == Told::Now {
+                    return;
+                }
+            }
         }
         self.acknowledge(now, out);
     }
@@ -288,7 +300,7 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    fn take_beyond(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+    fn take_beyond(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> Told {
         let block = Block { start: packet.number, end: packet.number + 1 };
         if self.beyond.contains(packet.number) {
             self.dsack = Some(block);
@@ -299,9 +311,16 @@ impl Receiver {
         if packet.flags.has(Flags::FIN) {
             self.short_last = Some((packet.number, packet.size_bytes - HEADER_BYTES));
         }
-        if self.sack_list.add(packet.number) == Urgency::ReportFirst && self.compressed > 0 {
+        let held_back = self.compressed > 0;
+        let urgency = if held_back { self.sack_list.urgency(packet.number) } else { Urgency::None };
+        if urgency == Urgency::ReportBefore {
             self.send_ack(now, out);
         }
+        self.sack_list.add(packet.number);
+        if urgency == Urgency::ReportAfter {
+            self.send_ack(now, out);
+        }
+        if urgency == Urgency::None { Told::Later } else { Told::Now }
     }
 
     fn take_mark(&mut self, packet: &Packet) {

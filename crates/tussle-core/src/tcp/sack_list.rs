@@ -13,7 +13,10 @@ const EXPECTED: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
     None,
-    ReportFirst,
+    /// Without what has just come.
+    ReportBefore,
+    /// With it.
+    ReportAfter,
 }
 
 /// The latest ranges, the one that changed last first.
@@ -24,12 +27,25 @@ pub(crate) struct SackList {
 }
 
 impl SackList {
-    /// Packet `number` arrived out of order.
-    pub(crate) fn add(&mut self, number: u32) -> Urgency {
+    /// What packet `number`, which arrives out of order, means for an ACK that is being held back.
+    pub(crate) fn urgency(&self, number: u32) -> Urgency {
+        match self.touching(number) {
+            Some(place) if place >= EXPECTED => Urgency::ReportAfter,
+            None if self.count >= EXPECTED => Urgency::ReportBefore,
+            _ => Urgency::None,
+        }
+    }
+
+    fn touching(&self, number: u32) -> Option<usize> {
         let new = Block { start: number, end: number + 1 };
-        let touching = self.blocks[..self.count].iter().position(|block| touches(*block, new));
+        self.blocks[..self.count].iter().position(|block| touches(*block, new))
+    }
+
+    /// Packet `number` arrived out of order.
+    pub(crate) fn add(&mut self, number: u32) {
+        let new = Block { start: number, end: number + 1 };
+        let touching = self.touching(number);
         let place = touching.unwrap_or(self.count);
-        let urgency = if place >= EXPECTED { Urgency::ReportFirst } else { Urgency::None };
         let merged = match touching {
             Some(i) => union(self.blocks[i], new),
             None => new,
@@ -41,7 +57,6 @@ impl SackList {
         if touching.is_some() {
             self.coalesce();
         }
-        urgency
     }
 
     /// Merges the ranges that the first one now touches into it.
