@@ -170,8 +170,10 @@ impl Sender {
         sacks.sort();
         let mut new = std::mem::take(&mut self.newly_sacked);
         for &block in sacks.as_slice() {
-            // Beyond what was sent, empty, or at `una` itself, which only a confused receiver reports.
-            if block.end <= self.flow.nxt && block.start < block.end && block.start > self.flow.una {
+            // Beyond what was sent, empty, acknowledged by now, as a duplicate may be, or the very next packet, which
+            // only a confused receiver reports.
+            let acknowledged = packet.number.max(self.flow.una);
+            if block.end <= self.flow.nxt && block.start < block.end && block.start > acknowledged {
                 self.board.sack_range(block, &mut new);
             }
         }
