@@ -37,6 +37,12 @@ def play_script(script_json: str) -> str:
     Raises ValueError, with a sentence, when it is no script.
     """
 
+def packet_story(algorithm: str, seed: int) -> str:
+    """Return a story of a sender on a path of dice, as JSON: a packet script that the simulator follows.
+
+    Raises ValueError when there is no such algorithm.
+    """
+
 def catalog() -> str:
     """Return the algorithms, queues and path effects that a run may name, as JSON."""
 

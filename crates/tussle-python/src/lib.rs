@@ -23,7 +23,7 @@ mod _core {
     #[pymodule_export]
     use crate::own::{AckView, FlowView, HookError, KnobsView};
     #[pymodule_export]
-    use crate::script::play_script;
+    use crate::script::{packet_story, play_script};
 
     use pyo3::pyfunction;
 

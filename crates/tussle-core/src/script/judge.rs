@@ -16,29 +16,47 @@ const MOST_WRITTEN: u32 = 1 << 24;
 /// # Errors
 /// The first step that makes no sense, or where the host does something else.
 pub fn judge(script: &Script, host: &mut impl Host) -> Result<(), ScriptError> {
-    let mut player = Player {
-        host,
-        script,
-        now: Time::ZERO,
-        window_packets: script.window_packets,
-        timestamps: HashMap::new(),
-        last_ack: (0, timestamp_ms(script.handshake())),
-    };
+    let mut player = Player::new(script, host);
     script.steps.iter().enumerate().try_for_each(|(index, step)| player.step(index, step))
 }
 
-struct Player<'a, H> {
-    host: &'a mut H,
+/// The peer of a host.
+pub(super) struct Player<'a, H> {
+    pub(super) host: &'a mut H,
     script: &'a Script,
     now: Time,
     window_packets: u32,
     /// Timestamps of the first and the last transmission of each packet, in ms.
-    timestamps: HashMap<u32, (u32, u32)>,
+    pub(super) timestamps: HashMap<u32, (u32, u32)>,
     /// What the last ACK asked for, and the timestamp that it echoed.
-    last_ack: (u32, u32),
+    pub(super) last_ack: (u32, u32),
 }
 
-impl<H: Host> Player<'_, H> {
+impl<'a, H: Host> Player<'a, H> {
+    pub(super) fn new(script: &'a Script, host: &'a mut H) -> Player<'a, H> {
+        Player {
+            host,
+            script,
+            now: Time::ZERO,
+            window_packets: script.window_packets,
+            timestamps: HashMap::new(),
+            last_ack: (0, timestamp_ms(script.handshake())),
+        }
+    }
+
+    /// Lets a step happen, by its index, and returns what the host sends then, whatever the step expects.
+    pub(super) fn pass(
+        &mut self,
+        (index, step): (usize, &Step),
+        at: Time,
+    ) -> Result<Vec<Packet>, ScriptError> {
+        self.now = self.host.wait(at)?;
+        self.act(index, step)?;
+        let sent = self.host.sent()?;
+        self.remember(&sent);
+        Ok(sent)
+    }
+
     fn step(&mut self, index: usize, step: &Step) -> Result<(), ScriptError> {
         let nonsense = |problem: String| Err(ScriptError::Nonsense(format!("step {index}: {problem}")));
         if let Some(problem) = self.problem(step) {

@@ -8,6 +8,7 @@
 mod host;
 mod judge;
 mod simulated;
+mod story;
 mod words;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use host::{Host, Standing};
 pub use judge::judge;
 pub use simulated::play;
+pub use story::story;
 
 use crate::run::{MAX_WINDOW_PACKETS, Switch};
 use crate::time::Time;
@@ -29,7 +31,7 @@ pub const HZ: u32 = 250;
 const MAX_MS: f64 = 30.0 * 24.0 * 3600.0 * 1000.0;
 
 /// A story about one end of a connection.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// What it shows, as a claim.
@@ -68,7 +70,7 @@ pub struct Script {
 }
 
 /// An end of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// It sends data, and the script its ACKs.
@@ -79,7 +81,7 @@ pub enum Role {
 }
 
 /// What scripts are played on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
     /// The simulator.
@@ -108,7 +110,7 @@ impl Script {
 }
 
 /// One instant: what happens, and what must follow at once.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// When, since the connection was established.
@@ -158,13 +160,13 @@ pub struct Step {
 
 impl Step {
     /// Whether something happens to the host, so that it does not just wait.
-    fn acts(&self) -> bool {
+    pub(super) fn acts(&self) -> bool {
         self.write.is_some() || self.ack.is_some() || !self.data.is_empty()
     }
 }
 
 /// A transmission of a packet that was sent more than once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transmission {
     /// The first.
@@ -175,7 +177,7 @@ pub enum Transmission {
 }
 
 /// The ECN bits of packets, once ECN was negotiated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// They could be marked, and were not.
@@ -188,7 +190,7 @@ pub enum Mark {
 }
 
 /// What must be true after a step; what is absent is not asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
     cwnd: Option<u32>,
@@ -203,6 +205,26 @@ pub struct Expect {
     probes: Option<u32>,
     rto_ms: Option<u32>,
     cwr: Option<Switch>,
+}
+
+impl Expect {
+    /// All that `found` says.
+    fn all_of(found: &Standing) -> Expect {
+        Expect {
+            cwnd: Some(found.cwnd),
+            ssthresh: Some(found.ssthresh),
+            state: Some(found.state.to_owned()),
+            in_flight: Some(found.in_flight),
+            sacked: Some(found.sacked),
+            lost: Some(found.lost),
+            retransmitted: Some(found.retransmitted),
+            timeouts: Some(found.timeouts),
+            undone: Some(found.undone),
+            probes: Some(found.probes),
+            rto_ms: Some(found.rto_ms),
+            cwr: None,
+        }
+    }
 }
 
 /// What came of a script, in words.

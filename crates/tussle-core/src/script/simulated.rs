@@ -23,14 +23,24 @@ fn entry(script: &Script) -> Result<&'static Entry, ScriptError> {
         .ok_or_else(|| ScriptError::Nonsense(format!("no algorithm is called {}", script.algorithm)))
 }
 
-struct SimulatedSender {
+/// A time of the simulation as one of a script.
+fn since(at: Time, origin: Time) -> Time {
+    if at == Time::NEVER { at } else { at.since(origin) }
+}
+
+pub(super) struct SimulatedSender {
     sender: Sender,
     out: Outbox,
     origin: Time,
 }
 
 impl SimulatedSender {
-    fn new(script: &Script) -> Result<SimulatedSender, ScriptError> {
+    /// When its timer fires next.
+    pub(super) fn wake(&self) -> Time {
+        since(self.sender.wake(), self.origin)
+    }
+
+    pub(super) fn new(script: &Script) -> Result<SimulatedSender, ScriptError> {
         let entry = entry(script)?;
         let parameters = entry
             .parameters(&script.parameters)
@@ -110,7 +120,7 @@ impl Host for SimulatedSender {
     }
 }
 
-struct SimulatedReceiver {
+pub(super) struct SimulatedReceiver {
     receiver: Receiver,
     out: Outbox,
     origin: Time,
@@ -118,7 +128,12 @@ struct SimulatedReceiver {
 }
 
 impl SimulatedReceiver {
-    fn new(script: &Script) -> Result<SimulatedReceiver, ScriptError> {
+    /// When its timer fires next.
+    pub(super) fn wake(&self) -> Time {
+        since(self.receiver.wake(), self.origin)
+    }
+
+    pub(super) fn new(script: &Script) -> Result<SimulatedReceiver, ScriptError> {
         let needs = (entry(script)?.build)(
             &entry(script)?
                 .parameters(&script.parameters)

@@ -161,20 +161,29 @@ impl Sender {
 
     /// Takes the SACK option into the scoreboard. [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
     fn take_sacks(&mut self, packet: &Packet, news: &mut News) {
-        if let Some(block) = duplicate_block(packet.number, packet.sacks.as_slice()) {
+        let duplicate = duplicate_block(packet.number, packet.sacks.as_slice());
+        if let Some(block) = duplicate {
             self.take_dsack(block, news);
         }
         let mut sacks = packet.sacks;
         sacks.sort();
         let mut new = std::mem::take(&mut self.newly_sacked);
         for &block in sacks.as_slice() {
-            // Beyond what was sent, empty, or at `una` itself, which only a confused receiver reports.
-            if block.end <= self.flow.nxt && block.start < block.end && block.start > self.flow.una {
+            // Beyond what was sent, empty, acknowledged by now, as a duplicate may be, or the very next packet, which
+            // only a confused receiver reports.
+            let acknowledged = packet.number.max(self.flow.una);
+            if block.end <= self.flow.nxt && block.start < block.end && block.start > acknowledged {
                 self.board.sack_range(block, &mut new);
             }
         }
         for &number in &new {
             self.take_newly_sacked(number, news);
+        }
+        if let Some(block) = duplicate.filter(|_| news.dsack && !new.is_empty())
+            && sacks.as_slice().iter().any(|other| other.contains(block) && other.end == self.flow.nxt)
+        {
+            // Linux has come to the end of what was sent, and looks for the duplicate from the start again.
+            self.take_late_duplicates(block, news);
         }
         news.sacked = u32::try_from(new.len()).expect("a window is below 2^32 packets");
         self.flow.delivered += news.sacked;
@@ -218,6 +227,11 @@ impl Sender {
             self.undo.on_dsack(block.end, packets);
             return;
         }
+        self.take_late_duplicates(block, news);
+    }
+
+    /// Retransmissions of packets that are still outstanding came twice.
+    fn take_late_duplicates(&mut self, block: Block, news: &mut News) {
         for number in block.start.max(self.flow.una)..block.end.min(self.flow.nxt) {
             let sent = self.board.get(number);
             if sent.was_retransmitted() {

@@ -31,6 +31,8 @@ pub(super) struct Peer {
     timer: TimerFd,
     /// Since the SYN.
     clock: Clock,
+    /// The host's timestamp, without its random offset, at the SYN.
+    opened_ms: u32,
     /// How long packets take there and back.
     rtt: Time,
     /// Since the SYN.
@@ -47,6 +49,7 @@ impl Peer {
             origins: Origins::new(script.window_packets),
             timer,
             clock,
+            opened_ms: u32::try_from(clock.monotonic(0).as_millis() % (1 << 32)).expect("32 bits"),
             rtt: script.handshake(),
             now: Time::ZERO,
             heard_ms: Vec::new(),
@@ -111,6 +114,9 @@ impl Peer {
     /// Sends a packet to the host, now.
     pub(super) fn send(&mut self, packet: &Packet) -> anyhow::Result<()> {
         let mut packet = *packet;
+        // The peer's clock of timestamps is the host's, as it is in the simulator: some algorithms compare the two.
+        packet.ts_val_ms =
+            packet.ts_val_ms.wrapping_add(self.opened_ms.wrapping_sub(timestamp_ms(Time::ZERO)));
         if packet.kind == Kind::Data {
             packet.ts_echo_ms = self.echo_ms();
         }
