@@ -74,7 +74,7 @@ fn a_flow_alone_exceeds_codels_target_by_what_it_adds_in_an_interval() {
     }
 }
 
-/// An integrating controller is at rest only at its target: 15 ms are 25 packets, whatever the number of flows. Few
+/// An integrating controller is at rest only at its target: 15 ms are 25 packets, whatever the number of flows; to 15 %. Few
 /// flows swing more widely and empty the queue, so these are not few.
 #[test]
 fn pie_and_dualpi2_hold_the_wait_at_their_target() {
@@ -82,7 +82,7 @@ fn pie_and_dualpi2_hold_the_wait_at_their_target() {
         for count in [16, 64] {
             let outcome = simulated(LONG, queue_named(name, None, None), flows("reno", count));
             let packets = mean_packets(LONG, &outcome);
-            assert!((22.5..28.5).contains(&packets), "{count} flows over {name}: {packets}");
+            assert!((21.25..28.75).contains(&packets), "{count} flows over {name}: {packets}");
         }
     }
 }

@@ -64,8 +64,9 @@ fn assert_packets_are_conserved(path: Dumbbell, outcome: &Outcome) {
 /// Algorithms that leave part of an idle link unused, and what part they use with a buffer of a BDP.
 const MODEST: [(&str, u64); 3] = [
     // LP's own queue, beyond 15 % of the greatest delay seen, is a sign of others to it: it halves, and
-    // falls to one packet when that happens again within a second.
-    ("lp", 60),
+    // falls to one packet when that happens again within a second. A window of one packet waits for delayed ACKs,
+    // which are such a sign again: Linux's own LP delivers as little here, to the packet.
+    ("lp", 1),
     // CDG backs off to 0.7 of the window whenever the delay rises, with a probability that grows with it.
     ("cdg", 85),
     // Vivace tries rates below its own as often as above, and its utility falls as soon as the delay rises.
