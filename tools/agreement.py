@@ -25,11 +25,11 @@ def measured(agreement: Agreement, about: About) -> str:
         (
             verdict.bound.words,
             verdict.cells,
-            amount(verdict.bound.quantity, verdict.median),
+            amount(verdict.bound.quantity, verdict.found.median),
             amount(verdict.bound.quantity, verdict.bound.median),
-            amount(verdict.bound.quantity, verdict.p95),
+            amount(verdict.bound.quantity, verdict.found.p95),
             amount(verdict.bound.quantity, verdict.bound.p95),
-            "yes" if verdict.holds else "**no**",
+            "**no**" if verdict.answer == "no" else verdict.answer,
         )
         for verdict in agreement.verdicts
     ]

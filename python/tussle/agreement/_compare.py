@@ -48,9 +48,9 @@ class Agreement:
         return judge(self.differences)
 
     @property
-    def holds(self) -> bool:
-        """Whether every bound holds."""
-        return all(verdict.holds for verdict in self.verdicts)
+    def is_broken(self) -> bool:
+        """Whether a bound is exceeded by more than the dice may make."""
+        return any(verdict.answer == "no" for verdict in self.verdicts)
 
     @cached_property
     def outside(self) -> pl.DataFrame:

@@ -93,11 +93,16 @@ def _index(agreement: Agreement, about: About) -> str:
 
 
 def _answer(agreement: Agreement) -> str:
-    broken = [verdict.bound.words for verdict in agreement.verdicts if not verdict.holds]
-    cells = agreement.cells.height
-    if not broken:
-        return f"Yes, within every bound, over {cells} cells."
-    return f"Not everywhere: over {cells} cells, the bound is broken for {', '.join(broken)}."
+    words = {
+        answer: [verdict.bound.words for verdict in agreement.verdicts if verdict.answer == answer]
+        for answer in ("no", "undecided")
+    }
+    over = f"over {agreement.cells.height} cells"
+    if words["no"]:
+        return f"Not everywhere: {over}, the bound is broken for {', '.join(words['no'])}."
+    if words["undecided"]:
+        return f"Yes, {over}, as far as the dice let it be seen: {', '.join(words['undecided'])} may be further apart."
+    return f"Yes, within every bound, {over}."
 
 
 def _runs(agreement: Agreement) -> int:
