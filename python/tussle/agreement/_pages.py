@@ -101,7 +101,8 @@ def _answer(agreement: Agreement) -> str:
     if words["no"]:
         return f"Not everywhere: {over}, the bound is broken for {', '.join(words['no'])}."
     if words["undecided"]:
-        return f"Yes, {over}, as far as the dice let it be seen: {', '.join(words['undecided'])} may be further apart."
+        undecided = ", ".join(words["undecided"])
+        return f"Yes, {over}, as far as the dice let it be seen: {undecided} may be further apart."
     return f"Yes, within every bound, {over}."
 
 
