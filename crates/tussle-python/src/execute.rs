@@ -72,6 +72,7 @@ pub(crate) fn capture(
         _ => Ok(()),
     };
     let mut tables = simulate(py, Prepared::new(py, (run_json, Some(&capture)), &own)?, &within)?;
+    within()?;
     let packets = capture.table();
     tables.insert(packets.name, packets.try_into()?);
     Ok(tables)

@@ -5,7 +5,7 @@ interface of raw IP, one enhanced packet block a packet, in nanoseconds. Three k
 than a library's objects for them, of which there would be a million.
 
 Packets are cut after their headers, as `tcpdump -s` cuts them: simulated ones carry nothing. The
-simulator counts packets; here packet 0 starts at byte 1 after the SYN, and all but the last have a full segment.
+simulator counts packets; here packet 0 starts at byte 1, and all but the last have a full segment.
 The TCP checksum, which needs the payload, is left at 0; addresses and ports are made up.
 """
 
@@ -102,7 +102,7 @@ class _Connection:
         options = self._options(row)
         near, far = (self._sender, self._receiver) if from_sender else (self._receiver, self._sender)
         ports = self._ports if from_sender else self._ports[::-1]
-        sequence, acknowledged = self._numbers(row, from_sender)
+        sequence, acknowledged = self._numbers(row)
         words = (5 + len(options) // 4) << 4
         window = self._window(row)
         tcp = struct.pack("!HHIIBBHHH", *ports, sequence, acknowledged, words, _tcp_flags(row), window, 0, 0)
@@ -114,7 +114,7 @@ class _Connection:
         )
         return before + _checksum(before + after) + after + tcp + options
 
-    def _numbers(self, row: dict[str, Any], from_sender: bool) -> tuple[int, int]:  # noqa: FBT001
+    def _numbers(self, row: dict[str, Any]) -> tuple[int, int]:
         match row["kind"]:
             case "syn":
                 return 0, 0
@@ -123,7 +123,7 @@ class _Connection:
             case "data":
                 return self._byte(row["number"]), 1
             case _:
-                return (1, 1) if from_sender else (1, self._byte(row["number"]))
+                return 1, self._byte(row["number"])
 
     def _byte(self, number: int) -> int:
         """Return the sequence number of a packet's first byte, or what follows the last one and its FIN."""

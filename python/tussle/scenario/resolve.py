@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tussle import _core, units
 from tussle.catalog import catalog
-from tussle.errors import unknown
+from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
 from tussle.scenario.effects import misplaced_effect_settings
@@ -194,7 +194,7 @@ def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
             what = (
                 unknown("parameter", name, declared)
                 if declared
-                else f"{algorithm} has no parameters; remove {name}"
+                else f"{algorithm} has no parameters; remove {name if name.isprintable() else shown(name)}"
             )
             yield Problem(where, what)
         elif not declared[name]["min"] <= value <= declared[name]["max"]:
