@@ -163,7 +163,7 @@ def test_names_of_tables_and_metrics_and_flow_are_different():
 
 def test_the_same_dataset_gives_the_same_bytes(tussle_, folder: Path, tmp_path: Path):
     for name, format_ in [(name, chosen) for name, chosen in FORMATS.items() if name != "parquet"]:
-        what = "flow" if name in ("flent", "iperf3") else "rtt"
+        what = {"flent": "flow", "iperf3": "flow", "pcapng": "packets"}.get(name, "rtt")
         files = [tmp_path / f"{once}{format_.suffix}" for once in ("once", "again")]
         for file in files:
             assert tussle_("export", folder, what, "--format", name, "-o", file).status == 0
@@ -175,7 +175,10 @@ def test_the_same_dataset_gives_the_same_bytes(tussle_, folder: Path, tmp_path: 
     [
         (["goodputt"], 'unknown table or metric "goodputt"; did you mean "goodput"?'),
         (["goodput", "--format", "xlsx"], '--format: unknown format "xlsx"; '),
-        (["goodput", "-o", "x.xlsx"], "x.xlsx ends in none of .csv, .parquet, .json, .tex, .flent.gz; "),
+        (
+            ["goodput", "-o", "x.xlsx"],
+            "x.xlsx ends in none of .csv, .parquet, .json, .tex, .flent.gz, .pcapng; ",
+        ),
         (["goodput", "-o", "nowhere/x.csv"], "cannot write nowhere/x.csv: there is no folder nowhere; "),
         (
             ["goodput", "--format", "flent"],

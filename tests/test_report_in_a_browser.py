@@ -261,6 +261,17 @@ def test_a_change_of_colours_draws_the_charts_again(page: Page, file: Path):
     page.wait_for_selector(".detail.shown svg .role-axis-label text[fill='#a3abb5']")
 
 
+def test_on_paper_a_dark_page_is_dark_on_white_and_without_downloads(page: Page, file: Path):
+    page.emulate_media(color_scheme="dark")
+    opened(page, file).emulate_media(color_scheme="dark", media="print")
+    colour = "(element, of) => getComputedStyle(element)[of]"
+    ink = "rgb(22, 24, 29)"
+    assert page.eval_on_selector("body", colour, "backgroundColor") == "rgb(255, 255, 255)"
+    assert page.eval_on_selector("h1", colour, "color") == ink
+    assert page.eval_on_selector(".detail.shown .chart svg text", colour, "fill") == ink
+    assert not [each for each in page.query_selector_all("button.save, select, .files") if each.is_visible()]
+
+
 def test_nothing_is_wider_than_a_phone(page: Page, file: Path):
     page.set_viewport_size(PHONE)  # pyright: ignore[reportArgumentType]
     opened(page, file)

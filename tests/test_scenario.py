@@ -287,6 +287,43 @@ def test_repetitions_of_different_points_draw_alike_and_of_one_point_differ():
     assert all(0 <= start < 10**9 for start in starts)
 
 
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"start_jitter": "1 ms"}, ["start_jitter"]),
+        ({"path__loss": "1 %"}, ["loss"]),
+        ({"path__queue__kind": "pie"}, ["bottleneck", "bottleneck-reverse"]),
+        ({"flows__0__algorithm": ["reno", "bbr"]}, ["flow-0"]),
+        ({"path__loss": ["0 %", "1 %"], "start_jitter": "1 ms"}, ["start_jitter", "loss"]),
+    ],
+)
+def test_a_scenario_that_throws_dice_is_repeated_ten_times(changes: dict[str, Any], parts: list[str]):
+    thrown = scenario(**changes)
+    assert thrown.random_parts() == parts
+    runs = thrown.runs()
+    assert [run.repetition for run in runs] == list(range(10)) * len(thrown.points())
+    assert len({run.seed for run in runs}) == 10
+
+
+def test_a_scenario_in_which_nothing_is_random_runs_each_point_once():
+    plain = scenario(flows__0__algorithm=["reno", "cubic", "vegas"])
+    assert plain.random_parts() == []
+    assert [run.repetition for run in plain.runs()] == [0, 0, 0]
+
+
+def test_what_a_scenario_says_of_repetitions_holds():
+    assert len(scenario(repetitions=3).runs()) == 3
+    assert len(scenario(repetitions=1, path__loss="1 %").runs()) == 1
+    assert "repetitions" not in scenario(path__loss="1 %").to_dict()
+
+
+def test_repetitions_that_nobody_asked_for_do_not_make_too_many_runs(monkeypatch: pytest.MonkeyPatch):
+    """Two points make 20 runs."""
+    monkeypatch.setattr("tussle.scenario.model.MOST_RUNS", 19)
+    with pytest.raises(TussleError, match="make more than 19 runs; shorten a list, or write repetitions"):
+        scenario(path__loss=["1 %", "2 %"]).runs()
+
+
 def test_another_seed_gives_other_draws():
     assert scenario(seed=1).runs()[0].seed != scenario(seed=2).runs()[0].seed
 

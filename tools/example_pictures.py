@@ -33,11 +33,13 @@ _SCENARIOS: dict[str, dict[str, Any]] = {
     },
     "buffers": {
         "duration": "60 s",
+        "repetitions": 1,
         "path": _PATH | {"queue": {"limit": ["0.1 bdp", "0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp"]}},
         "flows": [{"algorithm": ["reno", "cubic", "bbr"]}, {"algorithm": "reno", "start": "1 s"}],
     },
     "rtts": {
         "duration": "60 s",
+        "repetitions": 1,
         "path": {"rate": "20 Mbit/s", "rtt": ["10 ms", "40 ms", "160 ms"], "queue": {"limit": "50 packets"}},
         "flows": [{"algorithm": ["reno", "cubic", "bbr"]}, {"algorithm": "reno", "start": "1 s"}],
     },
@@ -49,12 +51,22 @@ _SCENARIOS: dict[str, dict[str, Any]] = {
     },
     "transfers": {
         "duration": "30 s",
+        "repetitions": 1,
         "path": _PATH,
         "flows": [
             {"algorithm": ["reno", "cubic", "bbr"], "bytes": ["50 kB", "200 kB", "1 MB", "5 MB", "20 MB"]}
         ],
     },
 }
+
+
+_SHOWN_BY = {
+    "coexistence": "matrix",
+    "completion": "completion",
+    "goodput_over_time": "throughput",
+    "groups": "groups",
+}
+"""The figure that shows a metric which is no number of a run or a flow."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,11 @@ def _plan() -> dict[str, _Example]:
         for name, metric in METRICS.items()
         if metric.per in (("run",), ("run", "flow")) and name != "completion"
     }
+
+
+def picture_of_metric(name: str) -> str:
+    """Return the file name of the picture that shows a metric."""
+    return f"figure-{_SHOWN_BY[name]}.png" if name in _SHOWN_BY else f"metric-{name}.png"
 
 
 def names() -> set[str]:

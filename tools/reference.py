@@ -279,7 +279,10 @@ def _metrics() -> str:
             ("Better", metric.better),
         ]
         blocks += [f"## {metric.name}", metric.definition, _definitions([*facts, ("Source", metric.source)])]
-        blocks += _picture(f"metric-{metric.name}.png", f"The metric {metric.name} of pairs of algorithms")
+        blocks += _picture(
+            example_pictures.picture_of_metric(metric.name),
+            f"The metric {metric.name} of pairs of algorithms",
+        )
     return _page("Metrics", "What is computed from a dataset, whatever engine wrote it.", *blocks)
 
 

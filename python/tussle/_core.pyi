@@ -28,8 +28,20 @@ def execute(run_json: str, own: Mapping[str, Loaded] = {}) -> dict[str, ArrowTab
     KeyboardInterrupt within a fraction of a second of Ctrl-C.
     """
 
+def capture(run_json: str, most: int, own: Mapping[str, Loaded] = {}) -> dict[str, ArrowTable]:
+    """Simulate a run; return the tables of [`execute`], and packets: what a capture at its hosts would show.
+
+    Raises what [`execute`] does, and ValueError when that would be more than `most` packets.
+    """
+
 def check(run_json: str, own: Mapping[str, Loaded] = {}) -> None:
     """Raise ValueError, with a sentence, when the simulator could not execute the run."""
+
+def random_parts(run_json: str) -> list[str]:
+    """Return the names of the elements, then of the flows, of a run that throw dice.
+
+    Raises ValueError, with a sentence, when it is not a run, or an algorithm is of no catalogue.
+    """
 
 def play_script(script_json: str) -> str:
     """Play a packet script to the simulator; return the verdict, as JSON: `{"verdict": …, "words": …}`.

@@ -4,12 +4,14 @@
 //! a file or the environment.
 
 mod calendar;
+mod capture;
 pub mod cc;
 mod check;
 pub mod dice;
 pub mod packet;
 pub mod path;
 pub mod queue;
+mod random;
 mod record;
 pub mod room;
 pub mod run;
@@ -20,6 +22,7 @@ pub mod tcp;
 pub mod time;
 mod windowed;
 
+pub use capture::Capture;
 pub use check::RunError;
 pub use record::Histogram;
 pub use run::Run;

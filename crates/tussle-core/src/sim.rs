@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use crate::calendar::Calendar;
+use crate::capture::Capture;
 use crate::cc::CongestionControl;
 use crate::check::RunError;
 use crate::dice::named_seed;
@@ -122,6 +123,18 @@ impl Simulation {
     /// # Errors
     /// The first field that makes no sense.
     pub fn with_algorithms(run: &Run, own: &mut Own) -> Result<Simulation, RunError> {
+        Simulation::build(run, own, None)
+    }
+
+    /// The same, while `capture` sees every packet at the hosts.
+    ///
+    /// # Errors
+    /// The first field that makes no sense.
+    pub fn with_capture(run: &Run, own: &mut Own, capture: &Capture) -> Result<Simulation, RunError> {
+        Simulation::build(run, own, Some(capture))
+    }
+
+    fn build(run: &Run, own: &mut Own, capture: Option<&Capture>) -> Result<Simulation, RunError> {
         run.check()?;
         let algorithms = run.flows.iter().enumerate().map(|(i, spec)| {
             let seed = named_seed(run.seed, &spec.name);
@@ -133,7 +146,7 @@ impl Simulation {
             let seed = named_seed(run.seed, &element.name);
             element.effect.build(seed).map_err(|problem| RunError::new(format!("elements.{i}"), problem))
         });
-        let elements = elements.collect::<Result<Vec<_>, _>>()?;
+        let mut elements = elements.collect::<Result<Vec<_>, _>>()?;
         let component = |index: usize| u32::try_from(index).expect("there are fewer than 2^32 components");
         let index_of: HashMap<&str, u32> = run
             .elements
@@ -142,6 +155,9 @@ impl Simulation {
             .map(|(i, element)| (element.name.as_str(), component(i)))
             .collect();
         let ProfileName::Linux6_1 = run.profile;
+        let near = capture.map(|_| component(elements.len()));
+        let far = near.map(|near| near + 1);
+        elements.extend(capture.into_iter().flat_map(Capture::taps));
         let mut hops = Vec::new();
         let mut flows = Vec::new();
         for (i, (spec, algorithm)) in run.flows.iter().zip(algorithms).enumerate() {
@@ -151,10 +167,14 @@ impl Simulation {
             let effects = path.map(|name| &run.elements[index_of[name.as_str()] as usize].effect);
             let window_bytes = receive_window_bytes(spec, effects);
             let forward = component(hops.len());
+            hops.extend(near);
             hops.extend(spec.forward.iter().map(|name| index_of[name.as_str()]));
+            hops.extend(far);
             hops.push(receiver);
             let reverse = component(hops.len());
+            hops.extend(far);
             hops.extend(spec.reverse.iter().map(|name| index_of[name.as_str()]));
+            hops.extend(near);
             hops.push(sender);
             flows.push(FlowEnds {
                 application: Application::Open { at: Time::from_ns(spec.start_ns) },

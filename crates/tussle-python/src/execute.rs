@@ -6,7 +6,8 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use tussle_core::cc::CongestionControl;
-use tussle_core::{Outcome, Progress, Run, Simulation, Violation};
+use tussle_core::run::FlowSpec;
+use tussle_core::{Capture, Outcome, Progress, Run, Simulation, Violation};
 
 use crate::arrow::ArrowTable;
 use crate::own::{GivenByFlow, Ledger, OwnAlgorithm, costs};
@@ -28,7 +29,16 @@ const SLICE_EVENTS_IN_PYTHON: u64 = 1_000;
 #[pyo3(signature = (run_json, own=GivenByFlow::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
 pub(crate) fn check(py: Python<'_>, run_json: &str, own: GivenByFlow) -> PyResult<()> {
-    Prepared::new(py, run_json, &own).map(drop)
+    Prepared::new(py, (run_json, None), &own).map(drop)
+}
+
+/// Return the names of the elements and flows of a run that throw dice.
+#[pyfunction]
+pub(crate) fn random_parts(run_json: &str) -> PyResult<Vec<String>> {
+    let run: Run =
+        serde_json::from_str(run_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let names = run.random_parts().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(names.into_iter().map(str::to_owned).collect())
 }
 
 /// Simulate a run; return its tables flows, samples, links and events, and with algorithms of `own` their
@@ -41,10 +51,44 @@ pub(crate) fn execute(
     run_json: &str,
     own: GivenByFlow,
 ) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
-    let Prepared { mut simulation, ledgers } = Prepared::new(py, run_json, &own)?;
+    simulate(py, Prepared::new(py, (run_json, None), &own)?, &|| Ok(()))
+}
+
+/// Simulate a run; return its tables, and `packets`: what a capture at its hosts would show.
+///
+/// Raises `ValueError` when that would be more than `most` packets.
+#[pyfunction]
+#[pyo3(signature = (run_json, most, own=GivenByFlow::new()))]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
+pub(crate) fn capture(
+    py: Python<'_>,
+    run_json: &str,
+    most: usize,
+    own: GivenByFlow,
+) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
+    let capture = Capture::default();
+    let within = || match capture.packets() {
+        seen if seen > most => Err(PyValueError::new_err(format!("its hosts see more than {most} packets"))),
+        _ => Ok(()),
+    };
+    let mut tables = simulate(py, Prepared::new(py, (run_json, Some(&capture)), &own)?, &within)?;
+    within()?;
+    let packets = capture.table();
+    tables.insert(packets.name, packets.try_into()?);
+    Ok(tables)
+}
+
+/// Simulates to the end; `may_go_on` is asked between slices.
+fn simulate(
+    py: Python<'_>,
+    prepared: Prepared,
+    may_go_on: &dyn Fn() -> PyResult<()>,
+) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
+    let Prepared { mut simulation, ledgers } = prepared;
     let outcome = if ledgers.is_empty() {
         while py.detach(|| simulation.advance(SLICE_EVENTS)).map_err(violation)? == Progress::Going {
             py.check_signals()?;
+            may_go_on()?;
         }
         py.detach(|| simulation.finish())
     } else {
@@ -56,6 +100,7 @@ pub(crate) fn execute(
                 break simulation.finish();
             }
             py.check_signals()?;
+            may_go_on()?;
         }
     };
     let Outcome { flows, samples, links, events } = outcome;
@@ -71,17 +116,25 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(py: Python<'_>, run_json: &str, own: &GivenByFlow) -> PyResult<Prepared> {
+    fn new(
+        py: Python<'_>,
+        (run_json, capture): (&str, Option<&Capture>),
+        own: &GivenByFlow,
+    ) -> PyResult<Prepared> {
         let run: Run =
             serde_json::from_str(run_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let mut ledgers = Vec::new();
         let mut refused = None;
-        let simulation = Simulation::with_algorithms(&run, &mut |flow, seed| {
+        let mut make = |flow: &FlowSpec, seed| {
             let made = OwnAlgorithm::new(py, own.get(&flow.name)?, (&flow.name, seed));
             let algorithm = made.map_err(|error| refused = Some(error)).ok()?;
             ledgers.push(algorithm.ledger());
             Some(Box::new(algorithm) as Box<dyn CongestionControl>)
-        });
+        };
+        let simulation = match capture {
+            Some(capture) => Simulation::with_capture(&run, &mut make, capture),
+            None => Simulation::with_algorithms(&run, &mut make),
+        };
         if let Some(error) = refused {
             return Err(error);
         }

@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use crate::catalog::catalog;
     #[pymodule_export]
-    use crate::execute::{InvariantViolation, check, execute};
+    use crate::execute::{InvariantViolation, capture, check, execute, random_parts};
     #[pymodule_export]
     use crate::own::{AckView, FlowView, HookError, KnobsView};
     #[pymodule_export]

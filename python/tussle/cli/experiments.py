@@ -33,7 +33,17 @@ Workers = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Decides every random draw.", show_default="the scenario's")]
 Repetitions = Annotated[
-    int | None, typer.Option(help="Runs of each point, with different draws.", show_default="the scenario's")
+    int | None,
+    typer.Option(
+        help="Runs of each point, with different draws.",
+        show_default="the scenario's, else 10 if it throws dice",
+    ),
+]
+RepetitionsOfPairs = Annotated[
+    int,
+    typer.Option(
+        help="Runs of each pair, with different draws; from 6 on with intervals.", show_default=True
+    ),
 ]
 EngineName = Annotated[
     str,
@@ -112,7 +122,7 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     output: Output = None,
     workers: Workers = None,
     seed: Seed = None,
-    repetitions: Repetitions = None,
+    repetitions: RepetitionsOfPairs = 1,
     engine: EngineName = "sim",
     kernel: KernelName = None,
     machine: MachineName = None,
@@ -126,12 +136,12 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
             "duration": duration,
             # Flows on a drop-tail queue can lock in phase: repetitions shall differ a little.
             "start_jitter": "20 ms",
+            "repetitions": repetitions,
             "path": {"profile": profile},
             "flows": [{"algorithm": names}, {"algorithm": names, "start": stagger}],
         }
     )
-    options = {"seed": seed, "repetitions": repetitions}
-    chosen = pairs.with_settings(_given(options) | parse_settings(settings))
+    chosen = pairs.with_settings(_given({"seed": seed}) | parse_settings(settings))
     means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules)), workers)
     _carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
 
@@ -219,7 +229,7 @@ def _how_to_go_on(folder: Path) -> str:
 def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
-        from tussle.cli.summary import summary
+        from tussle.cli.summary import note_on_repetitions, summary
         from tussle.report import write
         from tussle.sweep import ProgressBar, SweepSettings, sweep
 
@@ -233,6 +243,8 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
         raise typer.Exit(INTERRUPTED) from None
     for table in summary(dataset):
         show_whole(table)
+    if note := note_on_repetitions(dataset):
+        typer.echo(note)
     for cost in bar.costs:
         typer.echo(cost.sentence())
     typer.echo(f"report: {page}")

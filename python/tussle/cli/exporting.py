@@ -7,10 +7,15 @@ from typing import Annotated
 import typer
 
 import tussle
+from tussle.cli.capturing import run_packets
 from tussle.errors import TussleError
 
 _FLOW = "flow"
 """What to export when it is one flow over time."""
+_PACKETS = "packets"
+"""What to export when it is a capture of one run."""
+_USUAL = {_FLOW: Path("flow.flent.gz"), _PACKETS: Path("packets.pcapng")}
+"""Names of files that no other tells the format of."""
 
 
 def export(  # noqa: PLR0913 (typer makes an option of each parameter)
@@ -20,9 +25,10 @@ def export(  # noqa: PLR0913 (typer makes an option of each parameter)
     what: Annotated[
         str,
         typer.Argument(
-            metavar="TABLE|METRIC|flow",
+            metavar="TABLE|METRIC|flow|packets",
             help="One of the tables runs, flows, samples, links and events, a metric from `tussle list "
-            "metrics`, or `flow`: one flow over time, for flent and iperf3.",
+            "metrics`, `flow`: one flow over time, for flent and iperf3, or `packets`: a simulated run, for "
+            "Wireshark.",
         ),
     ],
     *,
@@ -30,8 +36,8 @@ def export(  # noqa: PLR0913 (typer makes an option of each parameter)
         str | None,
         typer.Option(
             "--format",
-            metavar="csv|parquet|json|latex|flent|iperf3",
-            help="The last two are of a flow.",
+            metavar="csv|parquet|json|latex|flent|iperf3|pcapng",
+            help="flent and iperf3 are of a flow, pcapng is of packets.",
             show_default="by the name of FILE, else csv",
         ),
     ] = None,
@@ -44,25 +50,39 @@ def export(  # noqa: PLR0913 (typer makes an option of each parameter)
             "--summary", help="Of a metric: medians of each point, with quartiles and 95 % intervals."
         ),
     ] = False,
-    run: Annotated[int, typer.Option(min=0, help="Of a flow: its run.")] = 0,
+    run: Annotated[int, typer.Option(min=0, help="Of a flow, and of packets: the run.")] = 0,
     flow: Annotated[int, typer.Option(min=0, help="Of a flow: which one of the run.")] = 0,
+    at: Annotated[
+        str, typer.Option(metavar="sender|receiver", help="Of packets: whose hosts see them.")
+    ] = "sender",
 ) -> None:
-    """Export a table, a metric or a flow of a dataset into a file."""
-    from tussle.exports import FlowFormat, exported_table, flow_series, format_of, summary_table, whole_file
+    """Export a table, a metric, a flow or the packets of a run of a dataset into a file."""
+    from tussle.exports import (
+        FLOW_FORMATS,
+        PACKET_FORMATS,
+        TABLE_FORMATS,
+        FlowFormat,
+        PacketFormat,
+        exported_table,
+        flow_series,
+        format_of,
+        summary_table,
+        whole_file,
+    )
 
-    if what == _FLOW:
-        chosen = format_of(format_, output or Path("flow.flent.gz"))
-    else:
-        chosen = format_of(format_, output)
+    chosen = format_of(format_, output or _USUAL.get(what))
     file = output or Path(f"{what}{chosen.suffix}")
-    if isinstance(chosen, FlowFormat) != (what == _FLOW):
-        kinds = "flent or iperf3" if what == _FLOW else "csv, parquet, json or latex"
+    allowed = {_FLOW: list(FLOW_FORMATS), _PACKETS: list(PACKET_FORMATS)}.get(what, list(TABLE_FORMATS))
+    if chosen.name not in allowed:
+        kinds = " or ".join([", ".join(allowed[:-1]), allowed[-1]] if allowed[:-1] else allowed)
         raise TussleError(
             f"{what} can be exported as {kinds}, not as {chosen.name}; give one of these as --format"
         )
     dataset = tussle.open(folder)
     if isinstance(chosen, FlowFormat):
         content = flow_series(dataset, run, flow)
+    elif isinstance(chosen, PacketFormat):
+        content = run_packets(dataset, run, at)
     else:
         content = summary_table(dataset, what) if summary else exported_table(dataset, what)
     whole_file(file, functools.partial(chosen.write, content))

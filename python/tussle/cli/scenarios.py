@@ -8,6 +8,8 @@ import typer
 from tussle.cli.experiments import Settings, parse_settings
 from tussle.scenario import SOLO, Scenario, ready_scenario
 
+_MOST_NAMED = 5
+
 app = typer.Typer(help="Look at a scenario without running it.", no_args_is_help=True)
 
 
@@ -22,10 +24,20 @@ def check(
     typer.echo(f"{file} is right: {len(runs)} runs")
     for key, values in scenario.axes().items():
         typer.echo(f"  {key}: {', '.join(str(value) for value in values)}")
-    if scenario.repetitions > 1:
-        typer.echo(f"  repetitions of each: {scenario.repetitions}")
+    if words := _repetitions(scenario, 1 + max(planned.repetition for planned in runs)):
+        typer.echo(f"  repetitions of each: {words}")
     if alone := sum(SOLO in planned.axes for planned in runs):
         typer.echo(f"  runs in which a flow is alone: {alone}")
+
+
+def _repetitions(scenario: Scenario, repetitions: int) -> str:
+    """Word how many there are, and what makes them differ; nothing if there is one, as it should be."""
+    parts = scenario.random_parts()
+    if not parts:
+        in_vain = "all the same run, for nothing is random; leave repetitions out"
+        return "" if repetitions == 1 else f"{repetitions}, {in_vain}"
+    more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
+    return f"{repetitions}, with dice in {', '.join(parts[:_MOST_NAMED])}{more}"
 
 
 @app.command()

@@ -8,6 +8,7 @@ from rich.table import Column, Table
 
 from tussle.dataset import Dataset
 from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
+from tussle.statistics import repeated_in_vain
 
 _MOST_ROWS = 40
 """A terminal's worth; the rest is in the report."""
@@ -26,6 +27,18 @@ def summary(dataset: Dataset) -> Iterable[Table]:
             for each in _in_order(compared["slice"])
         ]
     return [_rows(dataset)]
+
+
+def note_on_repetitions(dataset: Dataset) -> str:
+    """Say whether more, or fewer, repetitions would have told more; nothing if they are right."""
+    if repeated_in_vain(dataset):
+        return (
+            "all repetitions of a point are the same run, for nothing in it is random: leave repetitions out"
+        )
+    once = dataset.runs.select(pl.col("repetition").max()).collect().item() == 0
+    if once and dataset.scenario.random_parts():
+        return "each point ran once, though dice are thrown: --repetitions 10 says how sure the numbers are"
+    return ""
 
 
 def _in_order(column: pl.Series) -> list[str]:

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ import polars as pl
 from tussle import _core
 from tussle.errors import TussleError
 from tussle.own_algorithms import load, user_traceback
+
+MOST_PACKETS = 3_000_000
+"""In one capture, at both ends together: half a gigabyte of memory, a minute of 100 Mbit/s."""
 
 
 class SimEngine:
@@ -35,15 +38,25 @@ class SimEngine:
 
         Also when an algorithm of the user's own fails; what those cost is the table `costs`.
         """
-        own = load(run)
-        try:
-            tables = _core.execute(json.dumps(run), own)
-        except _core.HookError as error:
-            cause = error.__cause__
-            raise TussleError(str(error), user_traceback(cause) if cause else "") from error
-        except ValueError as error:
-            raise TussleError(str(error)) from error
-        return {name: pl.DataFrame(table) for name, table in tables.items()}
+        return _tables(run, _core.execute)
+
+    def capture(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+        """Simulate a run, and note every packet at its hosts: the tables of `execute`, and `packets`.
+
+        Raises what `execute` does, and TussleError when there are more than `MOST_PACKETS`.
+        """
+        return _tables(run, lambda run_json, own: _core.capture(run_json, MOST_PACKETS, own))
+
+
+def _tables(run: Mapping[str, Any], simulate: Callable[..., dict[str, Any]]) -> dict[str, pl.DataFrame]:
+    try:
+        tables = simulate(json.dumps(run), load(run))
+    except _core.HookError as error:
+        cause = error.__cause__
+        raise TussleError(str(error), user_traceback(cause) if cause else "") from error
+    except ValueError as error:
+        raise TussleError(str(error)) from error
+    return {name: pl.DataFrame(table) for name, table in tables.items()}
 
 
 @functools.cache

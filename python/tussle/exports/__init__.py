@@ -5,18 +5,31 @@ Each file is written whole or not at all.
 
 from tussle.exports._files import whole_file
 from tussle.exports._flow import FlowSeries, flow_series
-from tussle.exports._formats import FLOW_FORMATS, FORMATS, TABLE_FORMATS, FlowFormat, TableFormat, format_of
+from tussle.exports._formats import (
+    FLOW_FORMATS,
+    FORMATS,
+    PACKET_FORMATS,
+    TABLE_FORMATS,
+    FlowFormat,
+    PacketFormat,
+    TableFormat,
+    format_of,
+)
 from tussle.exports._tables import WHATS, exported_table, summary_table
 from tussle.exports.flent import read_flent
 from tussle.exports.iperf3 import read_iperf3
+from tussle.exports.pcapng import RunPackets
 
 __all__ = [
     "FLOW_FORMATS",
     "FORMATS",
+    "PACKET_FORMATS",
     "TABLE_FORMATS",
     "WHATS",
     "FlowFormat",
     "FlowSeries",
+    "PacketFormat",
+    "RunPackets",
     "TableFormat",
     "exported_table",
     "flow_series",

@@ -13,6 +13,7 @@ from tussle.exports._flow import FlowSeries
 from tussle.exports.flent import write_flent
 from tussle.exports.iperf3 import write_iperf3
 from tussle.exports.latex import write_latex
+from tussle.exports.pcapng import RunPackets, write_pcapng
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,15 @@ class FlowFormat:
     name: str
     suffix: str
     write: Callable[[FlowSeries, Path], None]
+
+
+@dataclass(frozen=True)
+class PacketFormat:
+    """A way to write the packets of a run."""
+
+    name: str
+    suffix: str
+    write: Callable[[RunPackets, Path], None]
 
 
 def _write_csv(table: pl.LazyFrame, path: Path) -> None:
@@ -65,10 +75,13 @@ FLOW_FORMATS = {
 }
 """Formats of one flow, by name."""
 
-FORMATS = {**TABLE_FORMATS, **FLOW_FORMATS}
+PACKET_FORMATS = {"pcapng": PacketFormat("pcapng", ".pcapng", write_pcapng)}
+"""Formats of the packets of a run, by name."""
+
+FORMATS = {**TABLE_FORMATS, **FLOW_FORMATS, **PACKET_FORMATS}
 
 
-def format_of(name: str | None, path: Path | None) -> TableFormat | FlowFormat:
+def format_of(name: str | None, path: Path | None) -> TableFormat | FlowFormat | PacketFormat:
     """Return the format of that name, or else the one that the file's name ends in, or else CSV.
 
     Raises TussleError when there is none.

@@ -30,6 +30,7 @@ from tussle.report._downloads import files
 from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.scenario import Scenario
+from tussle.statistics import repeated_in_vain
 
 
 class Results(Tables, Protocol):
@@ -143,7 +144,8 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
-    facts.append(("Runs", _extent(runs)))
+    in_vain = "; all the same, for nothing in them is random" if repeated_in_vain(dataset) else ""
+    facts.append(("Runs", _extent(runs) + in_vain))
     return facts
 
 

@@ -14,6 +14,7 @@ from tussle.scenario.axes import MOST_RUNS, axes_of, combinations, combinations_
 from tussle.scenario.cases import Case, case_axes, misplaced_keys
 from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Switch, Time
 from tussle.scenario.problems import problems_of
+from tussle.scenario.randomness import REPETITIONS, random_parts
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
 from tussle.scenario.solo import alone, solo_flows
 from tussle.scenario.tables import Flow, Path, Record, Steady, Table
@@ -64,9 +65,10 @@ class Scenario(Table):
     """The part of the run that the metrics measure."""
     seed: Seed = 1
     """Decides every random draw: the same scenario with the same seed gives the same bytes."""
-    repetitions: Repetitions = 1
+    repetitions: Repetitions | None = None
     """How many runs of each point, with different draws. Repetition 3 draws alike at every point, so that
-    points can be compared pair by pair."""
+    points can be compared pair by pair. Default: 10 if anything is random at any point, else 1, for without
+    dice all of them would be the same."""
     solo: Switch = "off"
     """Whether each flow runs alone as well, on the same path and in the same interval: what it has then is
     what the metric harm compares with. Flows that differ only in who else there is share these runs."""
@@ -152,16 +154,22 @@ class Scenario(Table):
     def runs(self) -> list[PlannedRun]:
         """Return every run, ready for an engine: the repetitions of each point, then the solo runs."""
         points = self.points()
-        planned = [
-            (point.index, point.axes, [point.resolve(seed) for seed in self._seeds()]) for point in points
-        ]
+        seeds = self._seeds(points)
+        planned = [(point.index, point.axes, [point.resolve(seed) for seed in seeds]) for point in points]
         if self.solo == "on":
-            planned += self._solo_runs(points)
+            planned += _solo_runs(points, seeds)
         return [
-            PlannedRun(point * self.repetitions + repetition, point, repetition, seed, axes, runs[repetition])
+            PlannedRun(point * len(seeds) + repetition, point, repetition, seed, axes, runs[repetition])
             for point, axes, runs in planned
-            for repetition, seed in enumerate(self._seeds())
+            for repetition, seed in enumerate(seeds)
         ]
+
+    def random_parts(self) -> list[str]:
+        """Return what makes repetitions differ: `start_jitter`, and names of elements and of flows.
+
+        Empty if all repetitions of a point are the same run.
+        """
+        return list(dict.fromkeys(part for point in self.points() for part in random_parts(point.scenario)))
 
     def _with_cases(self, source: str) -> Iterator[tuple[Case, Self]]:
         """Yield each case, and the scenario with its values; raises TussleError where they do not fit."""
@@ -177,19 +185,31 @@ class Scenario(Table):
     def _check_cases(self, source: str) -> None:
         runs = 0
         for _, with_case in self._with_cases(source):
-            runs += combinations_count(with_case) * self.repetitions
+            runs += combinations_count(with_case) * (self.repetitions or 1)
             if runs > MOST_RUNS:
                 raise TussleError(f"{source}, cases: they make more than {MOST_RUNS} runs; give fewer")
 
-    def _seeds(self) -> list[int]:
-        return [seed_of(self.seed, repetition) for repetition in range(self.repetitions)]
+    def _seeds(self, points: list[Point]) -> list[int]:
+        """Return the seed of each repetition; the points decide how many there are, if nobody does."""
+        repetitions = self.repetitions
+        if repetitions is None:
+            repetitions = REPETITIONS if any(random_parts(point.scenario) for point in points) else 1
+            if len(points) * repetitions > MOST_RUNS:
+                raise TussleError(
+                    f"scenario: dice are thrown at its {len(points)} points, so that {repetitions} "
+                    f"repetitions make more than {MOST_RUNS} runs; shorten a list, or write repetitions"
+                )
+        return [seed_of(self.seed, repetition) for repetition in range(repetitions)]
 
-    def _solo_runs(self, points: list[Point]) -> list[tuple[int, dict[str, str], list[dict[str, Any]]]]:
-        """Return a point for each flow that is not alone anyway, with the axes that mean something to it."""
-        found: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
-        for point in points:
-            for index, axes in solo_flows(point.scenario, point.axes).items():
-                key = tuple(axes.items())
-                if key not in found:
-                    found[key] = [alone(point.resolve(seed), index) for seed in self._seeds()]
-        return [(len(points) + number, dict(key), runs) for number, (key, runs) in enumerate(found.items())]
+
+def _solo_runs(
+    points: list[Point], seeds: list[int]
+) -> list[tuple[int, dict[str, str], list[dict[str, Any]]]]:
+    """Return a point for each flow that is not alone anyway, with the axes that mean something to it."""
+    found: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
+    for point in points:
+        for index, axes in solo_flows(point.scenario, point.axes).items():
+            key = tuple(axes.items())
+            if key not in found:
+                found[key] = [alone(point.resolve(seed), index) for seed in seeds]
+    return [(len(points) + number, dict(key), runs) for number, (key, runs) in enumerate(found.items())]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tussle import _core, units
 from tussle.catalog import catalog
-from tussle.errors import unknown
+from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
 from tussle.scenario.effects import misplaced_effect_settings
@@ -64,7 +64,7 @@ def seed_of(scenario_seed: int, repetition: int) -> int:
 
 def problems_between_fields(scenario: Scenario) -> list[Problem]:
     """Find what is wrong although each field is right by itself, over every combination of the axes."""
-    runs = combinations_count(scenario) * scenario.repetitions
+    runs = combinations_count(scenario) * (scenario.repetitions or 1)
     if runs > MOST_RUNS:
         return [
             Problem(
@@ -114,14 +114,14 @@ def _problems(scenario: Scenario) -> list[Problem]:
     found = list(_point_problems(scenario))
     if not found:
         try:
-            _core.check(json.dumps(_with_reno_for_own(resolve(scenario, seed=0))))
+            _core.check(json.dumps(with_reno_for_own(resolve(scenario, seed=0))))
         except ValueError as error:
             where, _, what = str(error).partition(": ")
             return [Problem(where, what)]
     return found
 
 
-def _with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
+def with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
     """Return a run whose own algorithms are Reno: the simulator cannot check what it does not know."""
     flows = [
         {**flow, "algorithm": "reno", "parameters": {}} if is_own(flow["algorithm"]) else flow
@@ -194,7 +194,7 @@ def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
             what = (
                 unknown("parameter", name, declared)
                 if declared
-                else f"{algorithm} has no parameters; remove {name}"
+                else f"{algorithm} has no parameters; remove {name if name.isprintable() else shown(name)}"
             )
             yield Problem(where, what)
         elif not declared[name]["min"] <= value <= declared[name]["max"]:

@@ -6,6 +6,7 @@ data gives the same interval.
 
 from tussle.statistics._difference import Difference, paired_difference, unpaired_difference
 from tussle.statistics._estimate import CONFIDENCE, LEAST, Estimate, estimate
+from tussle.statistics._repetitions import repeated_in_vain
 from tussle.statistics._tables import estimates, pooled_estimates
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "estimates",
     "paired_difference",
     "pooled_estimates",
+    "repeated_in_vain",
     "unpaired_difference",
 ]

@@ -81,6 +81,8 @@ impl Sampler {
         if draws.least_ns() > most.ns() {
             return Err(format!("{} at the least; give at most {most}", Time::from_ns(draws.least_ns())));
         }
+        // A constant throws none: it is the same with every seed.
+        let dice = if let Draws::ConstantNs(_) = draws { Dice::new(0, "none") } else { dice };
         Ok(Sampler { draws: draws.clone(), most, dice })
     }
 

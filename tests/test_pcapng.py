@@ -1,0 +1,168 @@
+"""Packets of a simulated run, as tshark reads them."""
+
+import shutil
+import statistics
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tussle
+from conftest import skip_or_fail
+from tussle.engines.sim import SimEngine
+from tussle.scenario import Scenario
+from tussle.sweep import SweepSettings, sweep
+
+SEGMENT_BYTES, HEADER_BYTES = 1448, 52
+LOSSY = {
+    "duration": "6 s",
+    "repetitions": 1,
+    "record": {"events": "on"},
+    "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "loss": "0.5 %"},
+    "flows": [
+        {"name": "a", "algorithm": "cubic", "bytes": "1000001 B"},
+        {"name": "b", "algorithm": "reno", "start": "1 s"},
+    ],
+}
+MARKED = {
+    "duration": "4 s",
+    "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"kind": "threshold", "mark_above": "10 packets"}},
+    "flows": [{"algorithm": "dctcp", "ecn": "on"}],
+}
+
+
+@pytest.fixture(scope="module")
+def tshark() -> str:
+    found = shutil.which("tshark")
+    if found is None:
+        skip_or_fail("there is no tshark; `apt-get install tshark` installs it")
+    return found
+
+
+@pytest.fixture(scope="module")
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lossy") / "data"
+    sweep(Scenario.from_dict(LOSSY), folder, SweepSettings(workers=1))
+    return folder
+
+
+def fields(tshark: str, capture: Path, *names: str) -> list[list[str]]:
+    """The values of these fields, one list a packet."""
+    wanted = [word for name in names for word in ("-e", name)]
+    command = [tshark, "-r", str(capture), "-T", "fields", "-E", "separator=|", *wanted]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [line.split("|") for line in printed.splitlines()]
+
+
+def export(tussle_, folder: Path, *options: object) -> Path:
+    answer = tussle_("export", folder, "packets", "-o", "run.pcapng", *options)
+    assert answer.status == 0, answer.problems
+    return Path("run.pcapng").absolute()
+
+
+def test_tshark_finds_every_packet_and_nothing_malformed(tussle_, tshark: str, lossy: Path) -> None:
+    """Each flow sends its data, one SYN and the last packet of the handshake."""
+    rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.len", "_ws.malformed", "frame.time_epoch")
+    sent = tussle.open(lossy).flows.collect()["sent_packets"].to_list()
+    for flow, packets in enumerate(sent):
+        data = [row for row in rows if row[0] == f"10.1.0.{flow}" and row[1] != "0"]
+        assert len(data) == packets
+        assert len([row for row in rows if row[0] == f"10.1.0.{flow}"]) == packets + 2
+    assert {row[2] for row in rows} == {""}
+    times = [row[3] for row in rows]
+    assert times == sorted(times, key=float)
+    assert times[0] == "0.000000000"
+
+
+def test_what_tshark_calls_sent_again_is_what_was_sent_again(tussle_, tshark: str, lossy: Path) -> None:
+    again = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
+    names = [f"tcp.analysis.{name}" for name in again]
+    rows = fields(tshark, export(tussle_, lossy), "ip.src", *names)
+    flows = tussle.open(lossy).flows.collect()
+    assert flows["retransmitted_packets"].sum() > 10
+    for flow, resent in enumerate(flows["retransmitted_packets"].to_list()):
+        found = [row for row in rows if row[0] == f"10.1.0.{flow}" and any(row[1:])]
+        assert len(found) == resent
+
+
+def test_the_last_byte_and_the_fin_are_acknowledged(tussle_, tshark: str, lossy: Path) -> None:
+    """1 000 001 bytes after the SYN, then the FIN: the next byte would be 1 + 1 000 001 + 1."""
+    rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.ack", "tcp.seq", "tcp.len", "tcp.flags.fin")
+    assert max(int(row[1]) for row in rows if row[0] == "10.2.0.0") == 1_000_003
+    (fin,) = {(int(row[2]), int(row[3])) for row in rows if row[0] == "10.1.0.0" and row[4] in ("1", "True")}
+    assert sum(fin) == 1_000_002
+
+
+def test_tshark_measures_the_round_trip_times_of_the_dataset(tussle_, tshark: str, lossy: Path) -> None:
+    """tshark times each ACK from the data that it acknowledges, as the sender does but for delayed ACKs."""
+    rows = fields(tshark, export(tussle_, lossy), "ip.dst", "tcp.analysis.ack_rtt", "frame.time_epoch")
+    data = tussle.open(lossy)
+    steady = data.runs.select("steady_from_s", "steady_to_s").collect().row(0)
+    measured = data.flows.filter(pl.col("name") == "b").select("rtt_p50_ms").collect().item()
+    rtts = [
+        float(row[1]) * 1e3
+        for row in rows
+        if row[0] == "10.1.0.1" and row[1] and steady[0] <= float(row[2]) < steady[1]
+    ]
+    assert min(rtts) >= 40
+    assert statistics.median(rtts) == pytest.approx(measured, rel=0.1)
+
+
+def test_sacks_name_what_arrived_beyond_a_hole(tussle_, tshark: str, lossy: Path) -> None:
+    rows = fields(tshark, export(tussle_, lossy), "tcp.ack", "tcp.options.sack_le", "tcp.options.sack_re")
+    blocks = [(int(row[0]), row[1].split(","), row[2].split(",")) for row in rows if row[1]]
+    assert blocks
+    for acknowledged, starts, ends in blocks:
+        for start, end in zip(map(int, starts), map(int, ends), strict=True):
+            assert (end - start) % SEGMENT_BYTES == 0 or end in {1_000_002, 1_000_003}
+            assert start > acknowledged or end <= acknowledged
+
+
+def test_marks_and_echoes_are_seen(tussle_, tshark: str, tmp_path: Path) -> None:
+    sweep(Scenario.from_dict(MARKED), tmp_path / "marked", SweepSettings(workers=1))
+    capture = export(tussle_, tmp_path / "marked", "--at", "receiver")
+    rows = fields(tshark, capture, "ip.src", "ip.dsfield.ecn", "tcp.flags.ece")
+    marked = [row for row in rows if row[0] == "10.1.0.0" and row[1] == "3"]
+    echoed = [row for row in rows if row[0] == "10.2.0.0" and row[2] in ("1", "True")]
+    assert marked
+    assert echoed
+
+
+def test_the_window_is_scaled(tussle_, tshark: str, lossy: Path) -> None:
+    rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.window_size", "tcp.flags.syn")
+    windows = [int(row[1]) for row in rows if row[0] == "10.2.0.1" and row[2] in ("0", "False")]
+    assert min(windows) >= 60_000
+    assert max(windows) > 65_535
+
+
+def test_a_run_that_is_not_there_is_refused(tussle_, lossy: Path) -> None:
+    answer = tussle_("export", lossy, "packets", "--run", 7)
+    assert answer.status != 0
+    assert "has no run 7; its runs are 0 to 0 (--run)" in answer.problems
+    assert not Path("packets.pcapng").exists()
+
+
+def test_a_side_that_is_none_is_refused(tussle_, lossy: Path) -> None:
+    assert "--at: " in tussle_("export", lossy, "packets", "--at", "middle").problems
+
+
+def test_packets_are_no_table(tussle_, lossy: Path) -> None:
+    answer = tussle_("export", lossy, "packets", "--format", "csv")
+    assert "packets can be exported as pcapng, not as csv" in answer.problems
+
+
+def test_a_dataset_that_comes_out_otherwise_is_refused(
+    tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that another version of the simulator wrote: here, in which packets are lost otherwise."""
+    as_it_is = SimEngine.capture
+    monkeypatch.setattr(SimEngine, "capture", lambda self, run: as_it_is(self, {**run, "seed": 7}))
+    assert "comes out otherwise" in tussle_("export", lossy, "packets").problems
+
+
+def test_more_packets_than_fit_are_refused(tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tussle.engines.sim.MOST_PACKETS", 100)
+    answer = tussle_("export", lossy, "packets")
+    assert "more than 100 packets" in answer.problems
+    assert not Path("packets.pcapng").exists()
