@@ -12,6 +12,7 @@ use nix::sys::socket::{
     self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, sockopt,
 };
 use tussle_core::Run;
+use tussle_core::application::{Next, Schedule};
 use tussle_core::packet::HEADER_BYTES;
 use tussle_core::run::{FlowSpec, Switch};
 
@@ -31,7 +32,7 @@ const TIMESTAMPS_BYTES: u32 = HEADER_BYTES - 40;
 /// More than is ever on the way; the kernel doubles it, and keeps it in 31 bits.
 const SEND_BUFFER_BYTES: usize = 1 << 29;
 /// What is written from, again and again.
-const CHUNK_BYTES: usize = 64 * 1024;
+static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
 /// Chunks in one call: the kernel's limit for a vector.
 const CHUNKS: usize = 1024;
 /// Bytes not yet sent below which a writer is woken: some packets beyond what one ACK can free at once.
@@ -48,6 +49,8 @@ pub(crate) struct Flow {
     pub(crate) algorithm: String,
     /// Counters of the sender's namespace.
     pub(crate) netstat: Netstat,
+    /// When its application writes; `None`: all that is taken.
+    schedule: Option<Schedule>,
     sender: OwnedFd,
     listener: OwnedFd,
     accepted: OnceLock<OwnedFd>,
@@ -112,6 +115,7 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                 spec: spec.clone(),
                 algorithm,
                 netstat: Netstat::open()?,
+                schedule: Schedule::new(spec, run.seed).map_err(anyhow::Error::msg)?,
                 sender,
                 listener,
                 accepted: OnceLock::new(),
@@ -205,19 +209,52 @@ fn send(index: usize, flow: &Flow, clock: Clock) -> anyhow::Result<()> {
         Err(Errno::ETIMEDOUT) => return Ok(()),
         other => other.context("connecting")?,
     }
-    let chunk = vec![0; CHUNK_BYTES];
-    let mut left = flow.spec.bytes.unwrap_or(u64::MAX);
+    let written = match &flow.schedule {
+        None => write(flow, flow.spec.bytes.unwrap_or(u64::MAX))?,
+        Some(schedule) => write_by(schedule.clone(), flow, clock)?,
+    };
+    match written {
+        Written::All => flow.stop(),
+        Written::Gone => Ok(()),
+    }
+}
+
+/// Writes what a schedule says, when it says so, or as soon after as the socket takes it.
+fn write_by(mut schedule: Schedule, flow: &Flow, clock: Clock) -> anyhow::Result<Written> {
+    loop {
+        match schedule.proceed() {
+            Next::Write { at, bytes, .. } => {
+                clock.sleep_until(at.ns())?;
+                if write(flow, bytes)? == Written::Gone {
+                    return Ok(Written::Gone);
+                }
+            }
+            Next::Wait => bail!("the check lets no application pass that waits for acknowledgements"),
+            Next::Nothing => return Ok(Written::All),
+        }
+    }
+}
+
+/// What became of bytes that were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    /// The socket took them.
+    All,
+    /// It was stopped, or gave up after too many timeouts.
+    Gone,
+}
+
+fn write(flow: &Flow, mut left: u64) -> anyhow::Result<Written> {
     while left > 0 {
-        let slices: Vec<IoSlice> = slices(&chunk, left).collect();
+        let slices: Vec<IoSlice> = slices(&CHUNK, left).collect();
         let none: Option<&SockaddrIn> = None;
         match socket::sendmsg(flow.sender.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, none) {
             Ok(sent) => left -= sent as u64,
-            // It was stopped, or gave up after too many timeouts.
-            Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(()),
+            Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(Written::Gone),
             Err(problem) => return Err(problem).context("sending"),
         }
     }
-    flow.stop()
+    Ok(Written::All)
 }
 
 /// At most `left` bytes, and what one call takes.
