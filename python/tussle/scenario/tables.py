@@ -10,12 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tussle.scenario.fields import (
     Algorithms,
+    ApplicationKind,
     Attempts,
     Axis,
     Buffer,
     Count,
     Delay,
+    Direction,
     Drawn,
+    DrawnSize,
     EffectKind,
     Fading,
     FlowName,
@@ -268,13 +271,42 @@ class Access(Table):
     """Its one-way delay, added to the path's. Default: none."""
 
 
+class Application(Table):
+    """How an application writes that does not write all that is taken. It begins when its flow starts.
+
+    It writes whole segments: a chunk or a response is rounded up to them.
+    """
+
+    kind: Axis[ApplicationKind]
+    """What it does. "rate": a segment at a time, at a constant rate. "on_off": at a constant rate for a while
+    and not at all for a while, in turns, beginning with on. "chunks": much at once, every so often, as
+    players of recorded video fetch it. "requests": a response to each request, which comes some time after
+    the last byte of the response before was acknowledged. Of a list, each kind takes the settings that are
+    for it."""
+    rate: Axis[Rate] | None = None
+    """rate: payload a second; on_off: the same, while it is on. Needed."""
+    on: Axis[Drawn] | None = None
+    """on_off: how the length of each on time is drawn, written like the delay of an effect. Needed."""
+    off: Axis[Drawn] | None = None
+    """on_off: how the length of each off time is drawn. Needed."""
+    size: Axis[Size] | None = None
+    """chunks, requests: how much is written at once. Needed."""
+    every: Axis[Drawn] | None = None
+    """chunks: how the time from one to the next is drawn; "exponential(10 ms)" makes a Poisson process.
+    Needed."""
+    think: Axis[Drawn] | None = None
+    """requests: how the time is drawn from the last acknowledgement of a response to the next response.
+    Needed."""
+
+
 class Flow(Table):
     """A sender and its receiver, or `count` of them."""
 
     algorithm: Algorithms
     """Its congestion control, from `tussle list algorithms`; or the Python file and class of one of yours,
     the file looked for beside the scenario, then in the current folder. A group, from `tussle list groups`,
-    stands for the list of its algorithms."""
+    stands for the list of its algorithms. "udp": none; what its application writes leaves at once in
+    datagrams, which nobody acknowledges."""
     parameters: dict[str, Axis[ParameterValue]] = {}
     """Settings of the algorithm that differ from its defaults, by name; arguments of a class of yours."""
     name: FlowName | None = None
@@ -286,8 +318,18 @@ class Flow(Table):
     """When it opens its connection."""
     stop: Axis[PositiveTime] | None = None
     """When its application stops writing. Default: at the end of the run."""
-    bytes: Axis[Size] | None = None
-    """How much its application writes. Default: as much as is taken."""
+    bytes: Axis[DrawnSize] | None = None
+    """How much its application writes; "pareto(10 kB, 1.2)", by the least and the shape, draws it for each
+    flow, as do the other distributions of a delay of an effect. Default: as much as is taken."""
+    arrivals: Axis[Drawn] | None = None
+    """How the time from the start of one such flow to that of the next is drawn, from `start` on and until
+    `stop`; "exponential(100 ms)" makes a Poisson process of 10 a second. Each writes its `bytes`; a number is
+    added to its name. Default: `count` flows that start at once."""
+    application: Application | None = None
+    """How its application writes. Default: as fast as is taken."""
+    direction: Axis[Direction] | None = None
+    """Which way its data go: there ("forward"), or the way back ("reverse"), so that its acknowledgements go
+    there. Default: "forward"."""
     access: Access = Access()
     """The link between the sender and the bottleneck. Default: none."""
     receiver_access: Access = Access()
