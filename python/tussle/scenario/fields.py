@@ -174,6 +174,7 @@ Packets = Annotated[int, _whole(1, 1_000_000), Field(json_schema_extra={"minimum
 Period = Annotated[
     int, _whole(2, 1_000_000_000), Field(json_schema_extra={"minimum": 2, "maximum": 1_000_000_000})
 ]
+LinkNumber = Annotated[int, _whole(1, 100), Field(json_schema_extra={"minimum": 1, "maximum": 100})]
 Attempts = Annotated[int, _whole(1, 1000), Field(json_schema_extra={"minimum": 1, "maximum": 1000})]
 Stations = Annotated[int, _whole(0, 1000), Field(json_schema_extra={"minimum": 0, "maximum": 1000})]
 Signal = Annotated[int, _whole(-100, 0), Field(json_schema_extra={"minimum": -100, "maximum": 0})]

@@ -1,7 +1,8 @@
 """From a scenario without axes to the run that an engine receives: SI numbers, nothing left to interpret.
 
-The network is a dumbbell. There: a flow's access link, random loss, effects, the bottleneck, effects, the
-receiver's access link; and the same backwards. The run's format is in crates/tussle-core/src/run.rs.
+The network is a dumbbell, or a chain of bottlenecks. There: a flow's access link, random loss, effects, the
+bottleneck, effects, further bottlenecks, the receiver's access link; and the same backwards. The run's format
+is in crates/tussle-core/src/run.rs.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tussle.scenario.applications import (
 )
 from tussle.scenario.arrivals import arrival_problems, arrivals_ns
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
+from tussle.scenario.chain import chain_problems, further_elements, way_problems, ways
 from tussle.scenario.dice import bits, drawn
 from tussle.scenario.draws import drawn_size
 from tussle.scenario.effects import misplaced_effect_settings
@@ -94,13 +96,14 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
 
 def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
     """Return the run of a scenario that has no axes; `seed` decides its random draws."""
-    there, back = path_elements(complete_path(scenario.path))
-    elements, flows = [*there, *back], []
+    path = complete_path(scenario.path)
+    links = [path_elements(path), *further_elements(path)]
+    elements, flows = [element for link in links for way in link for element in way], []
     for index, sender in enumerate(senders_of(scenario, seed)):
         near, near_back = access_elements(sender.flow.access, f"{sender.name}-access")
         far, far_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
         elements += [*near, *far, *far_back, *near_back]
-        ahead, behind = (there, back) if sender.flow.direction != "reverse" else (back, there)
+        ahead, behind = ways(links, sender.flow)
         flows.append(
             _flow(sender, f"{seed}/bytes/{index}")
             | {
@@ -145,7 +148,7 @@ def _with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     packet_bytes = HEADER_BYTES + max(units.size(flow.segment) for flow in scenario.flows)
     path = complete_path(scenario.path)
-    yield from path_problems(path, packet_bytes)
+    yield from list(path_problems(path, packet_bytes)) or chain_problems(path, packet_bytes)
     yield from change_problems(path, scenario.duration)
     timing = [
         problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
@@ -155,6 +158,7 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
         yield from _parameter_problems(flow, f"flows.{index}.parameters")
         yield from _size_problems(flow, f"flows.{index}")
         yield from application_problems(flow, f"flows.{index}")
+        yield from way_problems(flow, (path, f"flows.{index}"))
     arriving = [
         problem
         for index, flow in enumerate(scenario.flows)

@@ -24,6 +24,7 @@ from tussle.scenario.fields import (
     FlowName,
     Fraction,
     Interval,
+    LinkNumber,
     Order,
     PacketList,
     Packets,
@@ -232,6 +233,16 @@ class Change(Table):
     before."""
 
 
+class FurtherLink(Table):
+    """A further bottleneck, with the path's queues but none of its errors and effects."""
+
+    rate: Axis[Rate] | None = None
+    """Its rate, both ways. Default: the path's, each way its own; of a recording, its mean."""
+    rtt: Axis[RoundTrip] | None = None
+    """What it adds to the round-trip time, half of it each way. Default: as much as the path's first
+    bottleneck. Limits of its queues in bdp are taken at its own rate and round-trip time."""
+
+
 class Path(Table):
     """The bottleneck that the flows share. A key given here wins over the profile's."""
 
@@ -258,6 +269,10 @@ class Path(Table):
     """What else happens to packets on the way there. Default: the profile's."""
     reverse: Reverse = Reverse()
     """The way back."""
+    links: tuple[FurtherLink, ...] | None = None
+    """Further bottlenecks in a row behind the first, from which flows may enter and leave on the way: a
+    parking lot. They are called bottleneck-2, bottleneck-3 …; metrics of the bottleneck are about the first.
+    Default: none."""
     changes: tuple[Change, ...] | None = None
     """How rate and round-trip time change while the run goes on. Default: the profile's."""
 
@@ -330,6 +345,10 @@ class Flow(Table):
     direction: Axis[Direction] | None = None
     """Which way its data go: there ("forward"), or the way back ("reverse"), so that its acknowledgements go
     there. Default: "forward"."""
+    enters: Axis[LinkNumber] | None = None
+    """The first of the path's bottlenecks that it crosses, counted from 1. Default: 1."""
+    leaves: Axis[LinkNumber] | None = None
+    """The last of them that it crosses. Default: the last that there is."""
     access: Access = Access()
     """The link between the sender and the bottleneck. Default: none."""
     receiver_access: Access = Access()
