@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tussle import units
 from tussle.errors import TussleError
 from tussle.scenario.dice import drawn
-from tussle.scenario.draws import drawn_time
+from tussle.scenario.draws import Distribution, drawn_time
 from tussle.scenario.problems import Problem
 from tussle.scenario.tables import Flow
 
@@ -22,23 +23,30 @@ _LEAST_GAP_NS = 1000
 """What is drawn shorter counts as this."""
 
 
-def arrivals_ns(flow: Flow, within: tuple[int, str]) -> list[int]:
+def arrivals_ns(flow: Flow, within: tuple[int, str]) -> tuple[int, ...]:
     """Return when flows of a table start: `within` are the end of the run in ns, and the label of the dice.
 
     The first comes one drawn time after `start`. Raises TussleError beyond `MOST_ARRIVALS`.
     """
     end_ns, label = within
-    gaps = drawn_time(flow.arrivals)
     until_ns = end_ns if flow.stop is None else min(end_ns, units.time(flow.stop))
+    starts_ns = _drawn_ns(drawn_time(flow.arrivals), (units.time(flow.start), until_ns), label)
+    if len(starts_ns) > MOST_ARRIVALS:
+        raise TussleError(f"arrivals: more than {MOST_ARRIVALS} flows; give more time between them")
+    return starts_ns
+
+
+@lru_cache(maxsize=64)
+def _drawn_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tuple[int, ...]:
+    """Draw the arrivals between two times, and no more than one too many."""
+    at_ns, until_ns = between
     starts_ns: list[int] = []
-    at_ns = units.time(flow.start)
-    while True:
+    while len(starts_ns) <= MOST_ARRIVALS:
         at_ns += max(_LEAST_GAP_NS, drawn(gaps, f"{label}/arrival/{len(starts_ns)}"))
         if at_ns >= until_ns:
-            return starts_ns
-        if len(starts_ns) == MOST_ARRIVALS:
-            raise TussleError(f"arrivals: more than {MOST_ARRIVALS} flows; give more time between them")
+            break
         starts_ns.append(at_ns)
+    return tuple(starts_ns)
 
 
 def arrival_problems(flow: Flow, at: tuple[Scenario, str]) -> Iterator[Problem]:

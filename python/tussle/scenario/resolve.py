@@ -231,7 +231,7 @@ def senders_of(scenario: Scenario, seed: int) -> list[Sender]:
     for index, flow in enumerate(scenario.flows):
         where = f"flows.{index}"
         if flow.arrivals is None:
-            starts_ns = [units.time(flow.start)] * cast("int", flow.count)
+            starts_ns = (units.time(flow.start),) * cast("int", flow.count)
         else:
             starts_ns = arrivals_ns(flow, (units.time(scenario.duration), f"{seed}/{where}"))
         is_alone = flow.arrivals is None and flow.count == 1
