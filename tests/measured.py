@@ -22,7 +22,7 @@ SCENARIO = {
             "algorithm": ["reno", "cubic"],
             "start": "2 s",
             "bytes": "8 MB",
-            "application": {"kind": "chunks", "size": "2 MB", "every": "3 s"},
+            "application": {"kind": "chunks", "size": "2 MB", "every": "2500 ms"},
         },
     ],
 }
