@@ -197,6 +197,27 @@ def test_applications_write_the_same_at_the_same_times_on_both_engines():
         assert abs(delivered[0] - delivered[1]) <= 20_000
 
 
+def test_chunks_have_events_on_both_engines():
+    """100 kB are 70 segments of 0.6 ms, in up to four windows of 10, 20, 40…, 20 ms apart."""
+    chunks = {"kind": "chunks", "size": "100 kB", "every": "1 s"}
+    [run] = runs(
+        {"algorithm": "reno", "application": chunks, "bytes": "1 MB"},
+        record={"events": "on"},
+        duration="15 s",
+    )
+    took: list[list[float]] = []
+    for name in ("sim", "kernel"):
+        events = engine(name).execute(run)["events"]
+        asked, answered = (
+            events.filter(pl.col("kind") == kind)["time_s"].to_list() for kind in ("request", "response")
+        )
+        assert asked == [float(second) for second in range(10)]
+        took.append([until - since for since, until in zip(asked, answered, strict=True)])
+    simulated, real = took
+    assert all(0.04 < each < 0.2 for each in simulated + real)
+    assert max(abs(one - other) for one, other in zip(simulated, real, strict=True)) < 0.02
+
+
 def test_a_chain_of_links_is_linux_too():
     """A parking lot of Reno: flows over one link have some ten times as much as the one over all of them."""
     flows = [{}, {"leaves": 1}, {"enters": 2, "leaves": 2}, {"enters": 3}]

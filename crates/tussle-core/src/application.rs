@@ -98,15 +98,6 @@ pub enum Then {
     Close,
 }
 
-/// Whether what is written at once is a message, whose arrival is of interest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A piece of a stream.
-    Segment,
-    /// A chunk or a response.
-    Message,
-}
-
 /// The writes of a flow's application, one after another.
 #[derive(Clone, Debug)]
 pub struct Schedule {
@@ -193,11 +184,13 @@ impl Schedule {
         Ok(Some(Schedule { pattern, mss_bytes, left_bytes: flow.bytes }))
     }
 
-    /// Whether it writes messages.
-    pub fn unit(&self) -> Unit {
+    /// Size of its messages, chunks or responses, of which the last may have less; `None` if it writes a stream.
+    pub fn message_bytes(&self) -> Option<u64> {
         match self.pattern {
-            Pattern::Stream { .. } => Unit::Segment,
-            Pattern::Chunks { .. } | Pattern::Requests { .. } => Unit::Message,
+            Pattern::Stream { .. } => None,
+            Pattern::Chunks { segments, .. } | Pattern::Requests { segments, .. } => {
+                Some(segments * self.mss_bytes)
+            }
         }
     }
 
@@ -329,7 +322,7 @@ mod tests {
         let application = serde_json::json!({"kind": "chunks", "chunk_bytes": 2500,
             "every": {"constant_ns": 4 * MS}});
         let mut schedule = schedule(&application, Some(7100));
-        assert_eq!(schedule.unit(), Unit::Message);
+        assert_eq!(schedule.message_bytes(), Some(3000));
         assert_eq!(writes(&mut schedule, 3), [(5.0, 3000), (9.0, 3000), (13.0, 1100)]);
         assert_eq!(schedule.proceed(), Next::Nothing);
     }

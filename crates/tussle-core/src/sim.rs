@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::application::{Next, Schedule, Then, Unit};
+use crate::application::{Next, Schedule, Then};
 use crate::calendar::Calendar;
 use crate::cc::CongestionControl;
 use crate::check::RunError;
@@ -412,7 +412,7 @@ impl Simulation {
             }
         }
         writer.next = writer.schedule.proceed();
-        let is_message = writer.schedule.unit() == Unit::Message && !spec.is_udp();
+        let is_message = writer.schedule.message_bytes().is_some() && !spec.is_udp();
         if is_message && self.run.record.events == Switch::On {
             writer.message_ends.push_back(flow.sender.written());
             flow.message_end = writer.message_ends[0];

@@ -55,6 +55,7 @@ pub(crate) struct Flow {
     listener: OwnedFd,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
+    messages: Mutex<Vec<(u64, &'static str)>>,
     problem: Mutex<Option<String>>,
 }
 
@@ -75,6 +76,20 @@ impl Flow {
     /// When the last byte reached the receiving application, in ns of the run.
     pub(crate) fn completed_ns(&self) -> Option<u64> {
         self.completed_ns.get().copied()
+    }
+
+    /// When chunks were written (`request`) and had arrived (`response`), in ns of the run.
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.messages.lock().expect("nobody panics with it").clone()
+    }
+
+    fn note_message(&self, at_ns: u64, kind: &'static str) {
+        self.messages.lock().expect("nobody panics with it").push((at_ns, kind));
+    }
+
+    /// Where messages end: every so many bytes.
+    fn message_bytes(&self) -> Option<u64> {
+        self.schedule.as_ref()?.message_bytes()
     }
 
     /// The application stops writing; what is written is still sent.
@@ -120,6 +135,7 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                 listener,
                 accepted: OnceLock::new(),
                 completed_ns: OnceLock::new(),
+                messages: Mutex::default(),
                 problem: Mutex::new(None),
             }))
         })
@@ -223,8 +239,14 @@ fn send(index: usize, flow: &Flow, clock: Clock) -> anyhow::Result<()> {
 fn write_by(mut schedule: Schedule, flow: &Flow, clock: Clock) -> anyhow::Result<Written> {
     loop {
         match schedule.proceed() {
+            Next::Write { at, .. } if flow.spec.stop_ns.is_some_and(|stop_ns| stop_ns <= at.ns()) => {
+                return Ok(Written::Gone);
+            }
             Next::Write { at, bytes, .. } => {
                 clock.sleep_until(at.ns())?;
+                if schedule.message_bytes().is_some() {
+                    flow.note_message(at.ns(), "request");
+                }
                 if write(flow, bytes)? == Written::Gone {
                     return Ok(Written::Gone);
                 }
@@ -240,7 +262,7 @@ fn write_by(mut schedule: Schedule, flow: &Flow, clock: Clock) -> anyhow::Result
 enum Written {
     /// The socket took them.
     All,
-    /// It was stopped, or gave up after too many timeouts.
+    /// It was stopped, or is to be, or gave up after too many timeouts.
     Gone,
 }
 
@@ -280,15 +302,26 @@ fn receive(flow: &Flow, clock: Clock) -> anyhow::Result<()> {
     let patience = if flow.spec.receive_window_bytes.is_some() { 1 } else { READ_BYTES };
     let mut room = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
+    let mut message_end = flow.message_bytes().map_or(expected, |bytes| bytes.min(expected));
     while received < expected {
-        let lowat = i32::try_from(expected - received).map_or(patience, |left| left.min(patience));
+        let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
         sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_RCVLOWAT), lowat)?;
         match socket::recv(socket.as_raw_fd(), &mut room, MsgFlags::MSG_TRUNC) {
             Ok(0) | Err(Errno::ECONNRESET | Errno::ETIMEDOUT) => return Ok(()),
             Ok(bytes) => received += bytes as u64,
             Err(problem) => return Err(problem).context("receiving"),
         }
+        if let Some(bytes) = flow.message_bytes() {
+            while message_end <= received && message_end < expected {
+                flow.note_message(clock.now_ns()?, "response");
+                message_end = (message_end + bytes).min(expected);
+            }
+        }
     }
-    flow.completed_ns.get_or_init(|| clock.now_ns().unwrap_or_default());
+    let now_ns = clock.now_ns()?;
+    if flow.message_bytes().is_some() {
+        flow.note_message(now_ns, "response");
+    }
+    flow.completed_ns.get_or_init(|| now_ns);
     Ok(())
 }
