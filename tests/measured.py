@@ -18,7 +18,12 @@ SCENARIO = {
     "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 bdp"}},
     "flows": [
         {"algorithm": ["reno", "cubic"]},
-        {"algorithm": ["reno", "cubic"], "start": "2 s", "bytes": "8 MB"},
+        {
+            "algorithm": ["reno", "cubic"],
+            "start": "2 s",
+            "bytes": "8 MB",
+            "application": {"kind": "chunks", "size": "2 MB", "every": "2500 ms"},
+        },
     ],
 }
 

@@ -182,6 +182,61 @@ def test_a_transfer_of_some_bytes_completes_and_others_go_on():
     assert late.n_unique() <= 1
 
 
+def test_applications_write_the_same_at_the_same_times_on_both_engines():
+    """Neither is limited by the network: what was written but a window's worth has arrived on both."""
+    written = [
+        {"kind": "rate", "rate": "2 Mbit/s"},
+        {"kind": "on_off", "rate": "4 Mbit/s", "on": "exponential(1 s)", "off": "exponential(1 s)"},
+        {"kind": "chunks", "size": "100 kB", "every": "exponential(1 s)"},
+    ]
+    [run] = runs(*({"algorithm": "reno", "application": each} for each in written))
+    simulated, real = (engine(name).execute(run)["flows"] for name in ("sim", "kernel"))
+    for flow in range(3):
+        delivered = [table["delivered_bytes"][flow] for table in (simulated, real)]
+        assert delivered[0] > 500_000
+        assert abs(delivered[0] - delivered[1]) <= 20_000
+
+
+def test_chunks_have_events_on_both_engines():
+    """100 kB are 70 segments of 0.6 ms, in up to four windows of 10, 20, 40…, 20 ms apart."""
+    chunks = {"kind": "chunks", "size": "100 kB", "every": "1 s"}
+    [run] = runs(
+        {"algorithm": "reno", "application": chunks, "bytes": "1 MB"},
+        record={"events": "on"},
+        duration="15 s",
+    )
+    took: list[list[float]] = []
+    for name in ("sim", "kernel"):
+        events = engine(name).execute(run)["events"]
+        asked, answered = (
+            events.filter(pl.col("kind") == kind)["time_s"].to_list() for kind in ("request", "response")
+        )
+        assert asked == [float(second) for second in range(10)]
+        took.append([until - since for since, until in zip(asked, answered, strict=True)])
+    simulated, real = took
+    assert all(0.04 < each < 0.2 for each in simulated + real)
+    assert max(abs(one - other) for one, other in zip(simulated, real, strict=True)) < 0.02
+
+
+def test_a_chain_of_links_is_linux_too():
+    """A parking lot of Reno: flows over one link have some ten times as much as the one over all of them."""
+    flows = [{}, {"leaves": 1}, {"enters": 2, "leaves": 2}, {"enters": 3}]
+    [run] = runs(*({"algorithm": "reno", **flow} for flow in flows), path={"links": [{}, {}]})
+    long, *short = goodputs(engine("kernel").execute(run))
+    assert sum(short) / 3 > 5 * long
+    # 20 Mbit/s of packets are 19.3 of payload.
+    for each in short:
+        assert 18.3 < long + each < 19.4
+
+
+def test_a_reverse_flow_has_the_rate_of_the_way_back():
+    """5 Mbit/s of packets are 4.83 of payload; on the way there it would have 19.3."""
+    [back] = goodputs(
+        executed({"algorithm": "cubic", "direction": "reverse"}, path={"reverse": {"rate": "5 Mbit/s"}})
+    )
+    assert 4.3 < back < 4.84
+
+
 def test_a_receive_window_bounds_what_is_in_flight():
     tables = executed({"algorithm": "cubic", "receive_window": "20 kB"}, duration="5 s")
     # 20 kB each 20 ms and a packet's time are 7 to 8 Mbit/s.
@@ -220,6 +275,16 @@ def test_parameters_of_modules_reach_the_kernel():
             {"algorithm": "reno"},
             {"path": {"effects": [{"kind": "duplicate", "probability": "1 %"}]}},
             "the kernel engine has no duplicate",
+        ),
+        (
+            {"algorithm": "udp", "application": {"kind": "rate", "rate": "1 Mbit/s"}},
+            {},
+            "flows.0.algorithm: the kernel engine sends no datagrams",
+        ),
+        (
+            {"algorithm": "reno", "application": {"kind": "requests", "size": "1 kB", "think": "1 s"}},
+            {},
+            "flows.0.application: the kernel engine does not wait for acknowledgements",
         ),
     ],
 )

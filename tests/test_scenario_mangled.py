@@ -93,6 +93,21 @@ WHOLE = {
         {"algorithm": "vegas"},
     ],
 }
+TRAFFIC = {
+    "duration": "5 s",
+    "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "links": [{"rate": "9 Mbit/s", "rtt": "9 ms"}, {}]},
+    "flows": [
+        {"algorithm": "reno", "arrivals": "exponential(1 s)", "bytes": "pareto(10 kB, 1.2)", "leaves": 2},
+        {"algorithm": "udp", "application": {"kind": "rate", "rate": "1 Mbit/s"}, "enters": 2},
+        {
+            "algorithm": "cubic",
+            "direction": "reverse",
+            "application": {"kind": "on_off", "rate": "1 Mbit/s", "on": "1 s", "off": "normal(2 s, 1 s)"},
+        },
+        {"algorithm": "cubic", "application": {"kind": "chunks", "size": "1 MB", "every": "1 s"}},
+        {"algorithm": "cubic", "application": {"kind": "requests", "size": "9 kB", "think": "9 ms"}},
+    ],
+}
 
 numbers = st.one_of(st.integers(), st.floats(), st.integers(-(10**4000), 10**4000), st.booleans(), st.none())
 quantities = st.builds(
@@ -146,6 +161,12 @@ def test_the_whole_scenario_is_one():
 @given(st.dictionaries(st.sampled_from(keys_of(WHOLE)), values, min_size=1, max_size=3))
 def test_other_values_give_a_scenario_or_sentences(changes: dict[str, Any]):
     scenario_or_sentences(lambda: Scenario.from_dict(WHOLE).with_settings(changes))
+
+
+@unhurried
+@given(st.dictionaries(st.sampled_from(keys_of(TRAFFIC)), st.one_of(values, quantities), max_size=2))
+def test_other_traffic_gives_a_scenario_or_sentences(changes: dict[str, Any]):
+    scenario_or_sentences(lambda: Scenario.from_dict(TRAFFIC).with_settings(changes))
 
 
 @unhurried

@@ -91,7 +91,7 @@ def _plan() -> dict[str, _Example]:
     return plan | {
         f"metric-{name}.png": _Example("pairs", "matrix", replace(_VIEW, metric=name))
         for name, metric in METRICS.items()
-        if metric.per in (("run",), ("run", "flow")) and name != "completion"
+        if metric.per in (("run",), ("run", "flow")) and name not in ("completion", "response_time")
     }
 
 

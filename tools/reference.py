@@ -348,7 +348,12 @@ def _dataset() -> str:
 
 def _run() -> str:
     sources = ROOT / "crates" / "tussle-core" / "src"
-    files = [sources / "run.rs", *sorted(sources.glob("path/*.rs")), *sorted(sources.glob("queue/*.rs"))]
+    files = [
+        sources / "run.rs",
+        sources / "application.rs",
+        *sorted(sources.glob("path/*.rs")),
+        *sorted(sources.glob("queue/*.rs")),
+    ]
     blocks = []
     for file in files:
         kind = f'`kind = "{file.stem}"`, in {file.parent.name}/{file.name}'

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use tussle_core::Run;
+use tussle_core::application::ApplicationSpec;
 use tussle_core::run::{FlowSpec, Sampling};
 
 use crate::network::{Network, Refusal, room};
@@ -26,10 +27,29 @@ fn honoured(run: &Run) -> anyhow::Result<Vec<String>> {
         let problem = "the kernel engine samples at an interval; give one, as \"10 ms\"";
         return Err(Refusal::new("record.sampling", problem).into());
     }
+    for (index, flow) in run.flows.iter().enumerate() {
+        honoured_traffic(flow)
+            .map_err(|(field, problem)| Refusal::new(format!("flows.{index}.{field}"), problem))?;
+    }
     let mut parameters = module_parameters(&run.flows)?;
     Network::plan(run)?;
     parameters.push(format!("mem={}M", room::guest_bytes(run) >> 20));
     Ok(parameters)
+}
+
+/// Whether sockets can send what a flow's application writes; if not, the field and what is wrong with it.
+fn honoured_traffic(flow: &FlowSpec) -> Result<(), (&'static str, &'static str)> {
+    if flow.is_udp() {
+        return Err((
+            "algorithm",
+            "the kernel engine sends no datagrams; give an algorithm, or the simulator",
+        ));
+    }
+    if let Some(ApplicationSpec::Requests(_)) = flow.application {
+        let problem = "the kernel engine does not wait for acknowledgements; give rate, on_off or chunks";
+        return Err(("application", problem));
+    }
+    Ok(())
 }
 
 /// Parameters of algorithms are those of their kernel modules, and hold for all flows.
@@ -53,6 +73,9 @@ fn module_parameters(flows: &[FlowSpec]) -> Result<Vec<String>, Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use tussle_core::application::{ChunksSpec, RequestsSpec};
+    use tussle_core::path::Draws;
+
     use super::*;
 
     fn flow(name: &str, parameters: &serde_json::Value) -> FlowSpec {
@@ -68,6 +91,21 @@ mod tests {
         let parameters = serde_json::json!({"beta": 512, "hystart": 0});
         let flows = [flow("a", &parameters), flow("b", &parameters)];
         assert_eq!(module_parameters(&flows).unwrap(), ["tcp_cubic.beta=512", "tcp_cubic.hystart=0"]);
+    }
+
+    #[test]
+    fn traffic_that_sockets_do_not_send_is_refused_by_its_field() {
+        let parameters = serde_json::json!({});
+        let zero = Draws::ConstantNs(0);
+        let requests = RequestsSpec { response_bytes: 1, think: zero.clone() };
+        let responses =
+            FlowSpec { application: Some(ApplicationSpec::Requests(requests)), ..flow("a", &parameters) };
+        let chunks = ChunksSpec { chunk_bytes: 1, every: zero };
+        let video = FlowSpec { application: Some(ApplicationSpec::Chunks(chunks)), ..flow("a", &parameters) };
+        let datagrams = FlowSpec { algorithm: "udp".to_owned(), ..video.clone() };
+        let fields = [responses, datagrams].map(|flow| honoured_traffic(&flow).unwrap_err().0);
+        assert_eq!(fields, ["application", "algorithm"]);
+        assert_eq!(honoured_traffic(&video), Ok(()));
     }
 
     #[test]

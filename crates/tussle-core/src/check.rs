@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::application::{ApplicationSpec, Schedule};
 use crate::cc::{self, CongestionControl};
+use crate::datagrams;
 use crate::packet::HEADER_BYTES;
 use crate::path::EffectSpec;
-use crate::run::{FORMAT, FlowSpec, Run, Sampling};
+use crate::run::{FORMAT, FlowSpec, Run, Sampling, Switch};
 
 /// A run that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -107,6 +109,10 @@ impl Run {
                 format!("give at least one packet, {} bytes", flow.mss_bytes),
             );
         }
+        Schedule::new(flow, 0).map_err(|problem| RunError::new("application", problem))?;
+        if flow.is_udp() {
+            check_udp(flow)?;
+        }
         for (side, path) in [("forward", &flow.forward), ("reverse", &flow.reverse)] {
             if let Some(unknown) = path.iter().find(|name| !elements.contains_key(name.as_str())) {
                 return fail(side, format!("no element is called {unknown}"));
@@ -122,12 +128,36 @@ impl Run {
     }
 }
 
+/// Datagrams are neither answered nor taken as fast as the path allows.
+fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
+    let fail = |at: &str, problem: &str| Err(RunError::new(at, problem));
+    match flow.application {
+        None => return fail("application", "missing; udp sends what its application writes"),
+        Some(ApplicationSpec::Requests(_)) => {
+            return fail("application", "nobody acknowledges a response by udp; give rate, on_off or chunks");
+        }
+        Some(_) => {}
+    }
+    if flow.bytes.is_some() {
+        return fail("bytes", "udp does not tell the receiver which byte is the last; give stop_ns instead");
+    }
+    if flow.ecn == Switch::On || flow.pacing == Switch::On {
+        let field = if flow.ecn == Switch::On { "ecn" } else { "pacing" };
+        return fail(field, "udp has none; give off");
+    }
+    Ok(())
+}
+
 impl FlowSpec {
     /// Makes the algorithm that the registry has under its name; `seed` is for its dice.
     ///
     /// # Errors
     /// There is none of that name, or it does not take the parameters.
     pub(crate) fn registered_algorithm(&self, seed: u64) -> Result<Box<dyn CongestionControl>, RunError> {
+        if self.is_udp() {
+            return datagrams::algorithm(&self.parameters)
+                .map_err(|problem| RunError::new("parameters", problem));
+        }
         let entry = cc::Entry::find(&self.algorithm).ok_or_else(|| {
             let known: Vec<_> = cc::REGISTRY.iter().map(|entry| entry.name).collect();
             let problem =
@@ -159,7 +189,11 @@ mod tests {
     /// What is said of a run in which one field has another value.
     fn said(pointer: &str, value: serde_json::Value) -> String {
         let mut run = valid();
-        *run.pointer_mut(pointer).unwrap() = value;
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        match run.pointer_mut(parent).unwrap() {
+            serde_json::Value::Object(fields) => drop(fields.insert(field.to_owned(), value)),
+            other => panic!("{other}"),
+        }
         let parsed: Run = serde_json::from_value(run).unwrap();
         crate::Simulation::new(&parsed).map_or_else(|problem| problem.to_string(), |_| "fine".to_owned())
     }
@@ -196,6 +230,16 @@ mod tests {
                 "/elements/0/delay_ns",
                 serde_json::json!(0),
                 "flows.0.forward: a round trip takes no time; give the path a delay or a link",
+            ),
+            (
+                "/flows/0/application",
+                serde_json::json!({"kind": "rate", "rate_bit_per_s": 0}),
+                "flows.0.application: rate_bit_per_s: 0 bit/s; give 1 to 400000000000",
+            ),
+            (
+                "/flows/0/algorithm",
+                serde_json::json!("udp"),
+                "flows.0.application: missing; udp sends what its application writes",
             ),
             (
                 "/elements/0/delay_ns",

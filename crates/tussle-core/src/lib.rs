@@ -3,10 +3,12 @@
 //! Same [`Run`], same bytes out: time is whole nanoseconds, dice are seeded, nothing here reads a clock,
 //! a file or the environment.
 
+pub mod application;
 mod calendar;
 mod capture;
 pub mod cc;
 mod check;
+mod datagrams;
 pub mod dice;
 pub mod packet;
 pub mod path;

@@ -6,6 +6,8 @@ use crate::time::Time;
 pub const HEADER_BYTES: u32 = 52;
 /// Bytes of a SYN or SYN-ACK as an IP packet: 20 of IPv4, 20 of TCP, 20 of options.
 pub const HANDSHAKE_BYTES: u32 = 60;
+/// Bytes of the IPv4 and UDP headers.
+pub const DATAGRAM_HEADER_BYTES: u32 = 28;
 /// Bytes of a SACK option before its blocks, padded.
 const SACK_OPTION_BYTES: u32 = 4;
 /// Bytes of one SACK block.
@@ -82,6 +84,15 @@ pub enum Kind {
     Data,
     /// Carries an acknowledgement; `number` is the first packet still missing.
     Ack,
+    /// Carries data of UDP, which nobody acknowledges; `number` counts packets from zero.
+    Datagram,
+}
+
+impl Kind {
+    /// Whether it carries an application's data.
+    pub fn has_payload(self) -> bool {
+        matches!(self, Kind::Data | Kind::Datagram)
+    }
 }
 
 /// The two ECN bits of the IP header. [RFC 3168, 5](https://www.rfc-editor.org/rfc/rfc3168#section-5)
@@ -164,6 +175,7 @@ impl Packet {
             size_bytes: match kind {
                 Kind::Syn | Kind::SynAck => HANDSHAKE_BYTES,
                 Kind::Data | Kind::Ack => HEADER_BYTES,
+                Kind::Datagram => DATAGRAM_HEADER_BYTES,
             },
             ts_val_ms: 0,
             ts_echo_ms: 0,

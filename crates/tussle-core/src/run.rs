@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::application::ApplicationSpec;
 use crate::path::EffectSpec;
 
 /// The version of this format.
@@ -15,6 +16,9 @@ pub const FORMAT: u32 = 1;
 /// Largest window of a receiver: 1.5 GB of full packets, the BDP of 120 Gbit/s over 100 ms, so that a flow
 /// over a path that never drops does not fill the memory of the machine.
 pub const MAX_WINDOW_PACKETS: u32 = 1 << 20;
+
+/// The algorithm of a flow without congestion control: datagrams, which nobody acknowledges.
+pub const UDP: &str = "udp";
 
 /// One run: the network, the flows over it, and what to write down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,7 +109,7 @@ pub struct ElementSpec {
 pub struct FlowSpec {
     /// Unique in the run.
     pub name: String,
-    /// A name from the registry of algorithms.
+    /// A name from the registry of algorithms, or [`UDP`].
     pub algorithm: String,
     /// The algorithm's parameters that differ from their defaults, by name.
     #[serde(default)]
@@ -133,4 +137,14 @@ pub struct FlowSpec {
     /// The window that the receiver offers; `None`: the largest, [`MAX_WINDOW_PACKETS`].
     #[serde(default)]
     pub receive_window_bytes: Option<u64>,
+    /// How its application writes; `None`: all that is taken, from the start on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<ApplicationSpec>,
+}
+
+impl FlowSpec {
+    /// Whether it sends datagrams.
+    pub fn is_udp(&self) -> bool {
+        self.algorithm == UDP
+    }
 }

@@ -4,14 +4,16 @@
 //! at one instant they act in that order. A packet carries its place in the table of hops, where the
 //! numbers of the components on its way stand in sequence, so that the loop knows no topology.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
+use crate::application::{Next, Schedule, Then};
 use crate::calendar::Calendar;
 use crate::capture::Capture;
 use crate::cc::CongestionControl;
 use crate::check::RunError;
+use crate::datagrams;
 use crate::dice::named_seed;
-use crate::packet::{Flags, Kind, Packet};
+use crate::packet::{Flags, Packet};
 use crate::path::Element;
 use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table};
 use crate::room::receive_window_bytes;
@@ -61,16 +63,30 @@ struct FlowEnds {
     receiver: Receiver,
     measures: FlowMeasures,
     application: Application,
+    /// What the application writes, if not all that is taken.
+    writer: Option<Box<Writer>>,
+    /// The packet after the oldest message under way: with it as the next one missing, the message has arrived.
+    message_end: u32,
     /// Places in the table of hops where its packets start.
     forward: u32,
     reverse: u32,
     completed: bool,
 }
 
+/// An application that writes now and then.
+#[derive(Debug)]
+struct Writer {
+    schedule: Schedule,
+    next: Next,
+    /// Where the messages under way end, the oldest first.
+    message_ends: VecDeque<u32>,
+}
+
 /// What the application does next.
 #[derive(Clone, Copy, Debug)]
 enum Application {
     Open { at: Time },
+    Write { at: Time },
     Stop { at: Time },
     Nothing,
 }
@@ -78,7 +94,7 @@ enum Application {
 impl Application {
     fn at(self) -> Time {
         match self {
-            Application::Open { at } | Application::Stop { at } => at,
+            Application::Open { at } | Application::Write { at } | Application::Stop { at } => at,
             Application::Nothing => Time::NEVER,
         }
     }
@@ -178,6 +194,7 @@ impl Simulation {
             hops.push(sender);
             flows.push(FlowEnds {
                 application: Application::Open { at: Time::from_ns(spec.start_ns) },
+                writer: writer(spec, run.seed).map_err(|error| error.of_flow(i))?,
                 forward,
                 reverse,
                 ..ends(component(i), window_bytes, (spec, algorithm))
@@ -343,6 +360,9 @@ impl Simulation {
             flow.receiver.on_packet(packet, self.now, &mut self.outbox);
             let hop = flow.reverse;
             self.outbox.packets[before..].iter_mut().for_each(|packet| packet.hop = hop);
+            if flow.receiver.next() >= flow.message_end {
+                self.note_messages(index);
+            }
             self.reschedule_receiver(index);
         }
     }
@@ -364,19 +384,23 @@ impl Simulation {
         if flow.application.at() <= self.now {
             match flow.application {
                 Application::Open { .. } => {
-                    match spec.bytes {
-                        Some(bytes) => flow.sender.write_all(bytes, &mut self.outbox),
-                        None => flow.sender.write(u32::MAX, &mut self.outbox),
+                    match (&mut flow.writer, spec.bytes) {
+                        (Some(writer), _) => writer.next = writer.schedule.proceed(),
+                        (None, Some(bytes)) => flow.sender.write_all(bytes, &mut self.outbox),
+                        (None, None) => flow.sender.write(u32::MAX, &mut self.outbox),
                     }
-                    flow.sender.open(self.now, &mut self.outbox);
-                    flow.application = match spec.stop_ns {
-                        Some(ns) => Application::Stop { at: Time::from_ns(ns) },
-                        None => Application::Nothing,
-                    };
+                    if !spec.is_udp() {
+                        flow.sender.open(self.now, &mut self.outbox);
+                    }
+                    flow.application = flow.next_action(spec.stop_ns);
                     self.note(index, "start");
                 }
+                Application::Write { .. } => self.write(index),
                 Application::Stop { .. } => {
                     flow.sender.stop();
+                    if let Some(writer) = &mut flow.writer {
+                        writer.next = Next::Nothing;
+                    }
                     flow.application = Application::Nothing;
                     self.note(index, "stop");
                 }
@@ -391,6 +415,59 @@ impl Simulation {
         self.outbox.packets.iter_mut().for_each(|packet| packet.hop = hop);
         self.after_sender(index);
         self.send_outbox();
+    }
+
+    /// The application writes what is due.
+    fn write(&mut self, index: usize) {
+        let spec = &self.run.flows[index];
+        let flow = &mut self.flows[index];
+        let writer = flow.writer.as_mut().expect("only applications with a schedule write later");
+        if let Next::Write { bytes, then, .. } = writer.next {
+            let packets = u32::try_from(bytes / u64::from(spec.mss_bytes)).unwrap_or(u32::MAX);
+            flow.sender.flow.now = self.now;
+            match then {
+                _ if spec.is_udp() => datagrams::send(packets, (&mut flow.sender, spec), &mut self.outbox),
+                Then::Close => flow.sender.write_all(bytes, &mut self.outbox),
+                Then::More => flow.sender.write(packets, &mut self.outbox),
+            }
+        }
+        writer.next = writer.schedule.proceed();
+        let is_message = writer.schedule.message_bytes().is_some() && !spec.is_udp();
+        if is_message && self.run.record.events == Switch::On {
+            writer.message_ends.push_back(flow.sender.written());
+            flow.message_end = writer.message_ends[0];
+            self.note(index, "request");
+        }
+        let flow = &mut self.flows[index];
+        flow.application = flow.next_action(self.run.flows[index].stop_ns);
+    }
+
+    /// The application hears that all is acknowledged, if it waits for that.
+    fn resume(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        if let Some(writer) = &mut flow.writer
+            && writer.next == Next::Wait
+            && flow.sender.is_all_acknowledged()
+        {
+            writer.next = writer.schedule.resume(self.now);
+            flow.application = flow.next_action(self.run.flows[index].stop_ns);
+        }
+    }
+
+    /// Messages have arrived.
+    #[cold]
+    fn note_messages(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let next = flow.receiver.next();
+        let mut arrived = 0;
+        if let Some(writer) = &mut flow.writer {
+            while writer.message_ends.front().is_some_and(|end| *end <= next) {
+                writer.message_ends.pop_front();
+                arrived += 1;
+            }
+            flow.message_end = writer.message_ends.front().copied().unwrap_or(u32::MAX);
+        }
+        (0..arrived).for_each(|_| self.note(index, "response"));
     }
 
     fn wake_receiver(&mut self, index: usize) {
@@ -414,6 +491,10 @@ impl Simulation {
             }
             self.outbox.notices.clear();
         }
+        if flow.writer.is_some() {
+            self.resume(index);
+        }
+        let flow = &mut self.flows[index];
         let wake = flow.sender.wake().min(flow.application.at());
         if !flow.completed && flow.sender.is_complete() {
             flow.completed = true;
@@ -452,7 +533,7 @@ impl Simulation {
     fn note_dropped(&mut self, element: usize) {
         for packet in self.dropped.drain(..) {
             let flow = &mut self.flows[packet.flow as usize];
-            flow.measures.dropped_packets += u64::from(packet.kind == Kind::Data);
+            flow.measures.dropped_packets += u64::from(packet.kind.has_payload());
             if self.run.record.events == Switch::On {
                 let element = u32::try_from(element).expect("there are fewer than 2^32 components");
                 self.events.add_drop(self.now, (element, packet.number), (packet.flow, &flow.sender));
@@ -464,7 +545,7 @@ impl Simulation {
     #[cold]
     fn note_corrupt(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
-        flow.measures.dropped_packets += u64::from(packet.kind == Kind::Data);
+        flow.measures.dropped_packets += u64::from(packet.kind.has_payload());
         if self.run.record.events == Switch::On {
             self.events.add_corrupt(self.now, packet.number, (packet.flow, &flow.sender));
         }
@@ -540,7 +621,7 @@ impl Simulation {
         let mut held = vec![0u64; self.flows.len()];
         for element in &self.elements {
             element
-                .for_each(&mut |packet| held[packet.flow as usize] += u64::from(packet.kind == Kind::Data));
+                .for_each(&mut |packet| held[packet.flow as usize] += u64::from(packet.kind.has_payload()));
         }
         for (flow, &held) in self.flows.iter().zip(&held) {
             let name = &self.run.flows[flow.sender.index() as usize].name;
@@ -582,8 +663,27 @@ fn recorded_changes(run: &Run) -> Vec<(Time, u32)> {
     changes
 }
 
+impl FlowEnds {
+    /// What the application does next, if it stops at `stop_ns`.
+    fn next_action(&self, stop_ns: Option<u64>) -> Application {
+        let stop = stop_ns.map_or(Time::NEVER, Time::from_ns);
+        match self.writer.as_ref().map(|writer| writer.next) {
+            Some(Next::Write { at, .. }) if at < stop => Application::Write { at },
+            _ if stop < Time::NEVER => Application::Stop { at: stop },
+            _ => Application::Nothing,
+        }
+    }
+}
+
 fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {
     Finished { spec, sender: &flow.sender, receiver: &flow.receiver, measures: &flow.measures }
+}
+
+/// The application of a flow, if it does not write all that is taken.
+fn writer(spec: &FlowSpec, seed: u64) -> Result<Option<Box<Writer>>, RunError> {
+    let schedule = Schedule::new(spec, seed).map_err(|problem| RunError::new("application", problem))?;
+    let writer = |schedule| Writer { schedule, next: Next::Nothing, message_ends: VecDeque::new() };
+    Ok(schedule.map(writer).map(Box::new))
 }
 
 /// The ends of a flow, not yet joined to the network; its receiver's window grows to `window_bytes`.
@@ -601,6 +701,8 @@ fn ends(
         receiver: Receiver::new(receiver),
         measures: FlowMeasures::default(),
         application: Application::Nothing,
+        writer: None,
+        message_end: u32::MAX,
         forward: 0,
         reverse: 0,
         completed: false,

@@ -231,7 +231,8 @@ EVENTS = Table(
             "kind",
             pl.String,
             "What happened: drop, loss, recovery, timeout, undo, reduction, restart, start, complete, "
-            "path_change, corrupt…",
+            "path_change, corrupt, request and response (a chunk or a response was written, its last byte "
+            "arrived)…",
         ),
         Column("flow", pl.UInt32, "Index of the flow that it happened to", "no single flow"),
         Column("link", pl.String, "Element where it happened, or which changed", "at the sender"),

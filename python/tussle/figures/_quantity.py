@@ -16,6 +16,7 @@ _MAIN = {
     "max_min_share": "max_min_share",
     "queue": "queue_mean_ms",
     "queueing_delay": "queueing_delay_p50_ms",
+    "response_time": "response_time_p50_s",
     "rtt": "rtt_p50_ms",
     "standing_queue": "standing_queue_ms",
 }

@@ -13,7 +13,7 @@ from tussle.catalog import algorithm_names, catalog, groups, without_groups
 from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.profiles import profiles
-from tussle.scenario.draws import EXAMPLE, draws
+from tussle.scenario.draws import EXAMPLE, Distribution, drawn_size, draws
 from tussle.scenario.traces import TraceError, read_trace
 
 _OF_THE_PATH = ("link", "trace", "arq", "wifi", "delay", "loss")
@@ -104,6 +104,10 @@ def _less_than_all(fraction: object) -> str | None:
     return "nothing would arrive; give less than 100 %" if fraction == 1 else None
 
 
+def _size_of_something(distribution: object) -> str | None:
+    return None if isinstance(distribution, Distribution) and distribution.most() else "give more than 0"
+
+
 def _room(buffer: object) -> str | None:
     if isinstance(buffer, units.Buffer) and buffer.amount:
         return None
@@ -147,6 +151,9 @@ Weight = Annotated[str, _quantity(units.fraction, _more_than_zero), _text_like("
 Drawn = Annotated[str, _quantity(draws, _any_amount), _text_like(EXAMPLE)]
 """A time that is drawn, or always the same."""
 
+DrawnSize = Annotated[str, _quantity(drawn_size, _size_of_something), _text_like("300 kB")]
+"""A size that is drawn, or always the same."""
+
 
 def _whole(least: int, most: int) -> BeforeValidator:
     def check(value: object) -> int:
@@ -167,6 +174,7 @@ Packets = Annotated[int, _whole(1, 1_000_000), Field(json_schema_extra={"minimum
 Period = Annotated[
     int, _whole(2, 1_000_000_000), Field(json_schema_extra={"minimum": 2, "maximum": 1_000_000_000})
 ]
+LinkNumber = Annotated[int, _whole(1, 100), Field(json_schema_extra={"minimum": 1, "maximum": 100})]
 Attempts = Annotated[int, _whole(1, 1000), Field(json_schema_extra={"minimum": 1, "maximum": 1000})]
 Stations = Annotated[int, _whole(0, 1000), Field(json_schema_extra={"minimum": 0, "maximum": 1000})]
 Signal = Annotated[int, _whole(-100, 0), Field(json_schema_extra={"minimum": -100, "maximum": 0})]
@@ -211,6 +219,7 @@ def _one_of(one: str, other: str) -> BeforeValidator:
 
 
 Place = Annotated[Literal["before", "after"], _one_of("before", "after")]
+Direction = Annotated[Literal["forward", "reverse"], _one_of("forward", "reverse")]
 Order = Annotated[Literal["kept", "free"], _one_of("kept", "free")]
 WhileDown = Annotated[Literal["hold", "drop"], _one_of("hold", "drop")]
 
@@ -254,8 +263,12 @@ TraceFile = Annotated[
 ]
 
 
+UDP = "udp"
+"""What a flow has in the place of an algorithm that has none."""
+
+
 def _algorithm(value: object) -> str:
-    if isinstance(value, str) and is_own(value):
+    if isinstance(value, str) and (value == UDP or is_own(value)):
         return value
     if isinstance(value, str) and value.endswith(".py"):
         raise refusal(f"{shown(value)} names no class; write the class, too, like {shown(value + ':Mine')}")
@@ -287,6 +300,8 @@ def effect_kinds() -> list[str]:
     return [name for name in catalog().effects if name not in _OF_THE_PATH]
 
 
+APPLICATION_KINDS = ("rate", "on_off", "chunks", "requests")
+ApplicationKind = Annotated[str, BeforeValidator(_name_of("an application", lambda: list(APPLICATION_KINDS)))]
 EffectKind = Annotated[str, BeforeValidator(_name_of("an effect", effect_kinds))]
 QueueKind = Annotated[str, BeforeValidator(_name_of("a queue", lambda: list(catalog().queues)))]
 

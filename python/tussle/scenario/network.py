@@ -29,10 +29,11 @@ class _Halves(NamedTuple):
     there_ns: int
     back_ns: int
 
-    @classmethod
-    def of(cls, rtt: object) -> "_Halves":
-        rtt_ns = units.time(rtt)
-        return cls(rtt_ns // 2, rtt_ns - rtt_ns // 2)
+
+def halves(rtt: object) -> _Halves:
+    """Share a round-trip time between the two directions."""
+    rtt_ns = units.time(rtt)
+    return _Halves(rtt_ns // 2, rtt_ns - rtt_ns // 2)
 
 
 def complete_path(path: Path) -> Path:
@@ -138,7 +139,7 @@ def change_problems(path: Path, duration: object) -> Iterator[Problem]:
 
 def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
     """List the elements of a completed path, in the order that packets meet them: there, and back."""
-    base, back = _Halves.of(path.rtt), path.reverse
+    base, back = halves(path.rtt), path.reverse
     there_changes, back_changes = _changes(path.changes or ())
     here = _bottleneck(path, _link(path, path.rtt)) | {"delay_ns": base.there_ns} | there_changes
     behind = _bottleneck(back, _link(back, path.rtt)) | {"delay_ns": base.back_ns} | back_changes
@@ -184,11 +185,16 @@ def _link(direction: Path | Reverse, rtt: object) -> Link:
     return Link(f"{read_trace(str(direction.trace)).rate_bit_per_s()} bit/s", rtt)
 
 
+def links_of(path: Path) -> tuple[Link, Link]:
+    """Return what buffers of a completed path are sized by: there, and back."""
+    return _link(path, path.rtt), _link(path.reverse, path.rtt)
+
+
 def _changes(changes: Iterable[Change]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what changes of the link there and of the link back: nothing at all where nothing does."""
     there, back = [], []
     for change in changes:
-        base = None if change.rtt is None else _Halves.of(change.rtt)
+        base = None if change.rtt is None else halves(change.rtt)
         there.append(_change(change.at, change.rate, base and base.there_ns))
         back.append(_change(change.at, change.reverse_rate, base and base.back_ns))
     found = [[each for each in direction if len(each) > 1] for direction in (there, back)]

@@ -14,6 +14,7 @@ _MISSING = {
     "path": "missing; give a [path] with a rate and an rtt",
     "flows": "missing; give each flow in a [[flows]] table",
     "algorithm": 'missing; say which, like algorithm = "cubic"',
+    "application.kind": 'missing; say which, like kind = "rate"',
     "kind": 'missing; say which effect, like kind = "jitter"',
     "at": 'missing; say when, like at = "20 s"',
 }
@@ -55,7 +56,8 @@ def _what(error: ErrorDetails) -> str:
         case "tussle":
             return error["msg"]
         case "missing":
-            return _MISSING[str(location[-1])]
+            last_two = ".".join(str(part) for part in location[-2:])
+            return _MISSING.get(last_two, _MISSING.get(str(location[-1]), "missing"))
         case "too_short":
             return "there is none; give at least one [[flows]] table"
         case "tuple_type":

@@ -1,12 +1,12 @@
 """From a scenario without axes to the run that an engine receives: SI numbers, nothing left to interpret.
 
-The network is a dumbbell. There: a flow's access link, random loss, effects, the bottleneck, effects, the
-receiver's access link; and the same backwards. The run's format is in crates/tussle-core/src/run.rs.
+The network is a dumbbell, or a chain of bottlenecks. There: a flow's access link, random loss, effects, the
+bottleneck, effects, further bottlenecks, the receiver's access link; and the same backwards. The run's format
+is in crates/tussle-core/src/run.rs.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -17,8 +17,18 @@ from tussle import _core, units
 from tussle.catalog import catalog
 from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
+from tussle.scenario.applications import (
+    application_of_run,
+    application_problems,
+    misplaced_application_settings,
+)
+from tussle.scenario.arrivals import arrival_problems, arrivals_ns
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
+from tussle.scenario.chain import chain_problems, further_elements, way_problems, ways
+from tussle.scenario.dice import bits, drawn
+from tussle.scenario.draws import drawn_size
 from tussle.scenario.effects import misplaced_effect_settings
+from tussle.scenario.fields import UDP
 from tussle.scenario.network import (
     HEADER_BYTES,
     access_elements,
@@ -50,6 +60,8 @@ class Sender(NamedTuple):
     """The key of its table."""
     name: str
     flow: Flow
+    start_ns: int
+    """Without the jitter of the scenario."""
 
 
 class _Span(NamedTuple):
@@ -59,7 +71,7 @@ class _Span(NamedTuple):
 
 def seed_of(scenario_seed: int, repetition: int) -> int:
     """Return a repetition's seed: the same at every point, so that points can be compared pair by pair."""
-    return _draw(f"{scenario_seed}/repetition/{repetition}")
+    return bits(f"{scenario_seed}/repetition/{repetition}")
 
 
 def problems_between_fields(scenario: Scenario) -> list[Problem]:
@@ -75,6 +87,7 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
     if flows > _MOST_FLOWS:
         return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
     misplaced = [*misplaced_settings(scenario.path), *misplaced_effect_settings(scenario.path)]
+    misplaced += misplaced_application_settings(scenario.flows)
     if misplaced:
         return misplaced
     points = (point for _, point in combinations(scenario))
@@ -83,18 +96,20 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
 
 def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
     """Return the run of a scenario that has no axes; `seed` decides its random draws."""
-    there, back = path_elements(complete_path(scenario.path))
-    elements, flows = [*there, *back], []
-    for index, sender in enumerate(senders_of(scenario)):
+    path = complete_path(scenario.path)
+    links = [path_elements(path), *further_elements(path)]
+    elements, flows = [element for link in links for way in link for element in way], []
+    for index, sender in enumerate(senders_of(scenario, seed)):
         near, near_back = access_elements(sender.flow.access, f"{sender.name}-access")
         far, far_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
         elements += [*near, *far, *far_back, *near_back]
+        ahead, behind = ways(links, sender.flow)
         flows.append(
-            _flow(sender)
+            _flow(sender, f"{seed}/bytes/{index}")
             | {
-                "start_ns": units.time(sender.flow.start) + _jitter_ns(scenario, f"{seed}/start/{index}"),
-                "forward": _names([*near, *there, *far]),
-                "reverse": _names([*far_back, *back, *near_back]),
+                "start_ns": sender.start_ns + _jitter_ns(scenario, f"{seed}/start/{index}"),
+                "forward": _names([*near, *ahead, *far]),
+                "reverse": _names([*far_back, *behind, *near_back]),
             }
         )
     return {
@@ -133,7 +148,7 @@ def with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     packet_bytes = HEADER_BYTES + max(units.size(flow.segment) for flow in scenario.flows)
     path = complete_path(scenario.path)
-    yield from path_problems(path, packet_bytes)
+    yield from list(path_problems(path, packet_bytes)) or chain_problems(path, packet_bytes)
     yield from change_problems(path, scenario.duration)
     timing = [
         problem for index in range(len(scenario.flows)) for problem in _timing_problems(scenario, index)
@@ -142,7 +157,15 @@ def _point_problems(scenario: Scenario) -> Iterator[Problem]:
     for index, flow in enumerate(scenario.flows):
         yield from _parameter_problems(flow, f"flows.{index}.parameters")
         yield from _size_problems(flow, f"flows.{index}")
-    senders = senders_of(scenario)
+        yield from application_problems(flow, f"flows.{index}")
+        yield from way_problems(flow, (path, f"flows.{index}"))
+    arriving = [
+        problem
+        for index, flow in enumerate(scenario.flows)
+        for problem in arrival_problems(flow, (scenario, f"flows.{index}"))
+    ]
+    yield from arriving
+    senders = [] if arriving else senders_of(scenario, seed=0)
     times = Counter(sender.name for sender in senders)
     for sender in senders:
         if times[sender.name] > 1:
@@ -179,15 +202,15 @@ def _size_problems(flow: Flow, where: str) -> Iterator[Problem]:
     if flow.receive_window is not None and units.size(flow.receive_window) < segment_bytes:
         what = f"{flow.receive_window} has no room for a segment; give at least {segment_bytes} B"
         yield Problem(f"{where}.receive_window", what)
-    if flow.bytes is not None and units.size(flow.bytes) > _MOST_SEGMENTS * segment_bytes:
+    if flow.bytes is not None and drawn_size(flow.bytes).least() > _MOST_SEGMENTS * segment_bytes:
         what = f"{flow.bytes} is too much; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
         yield Problem(f"{where}.bytes", what)
 
 
 def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
     algorithm = str(flow.algorithm)
-    if is_own(algorithm):
-        return  # what its class takes, its file says
+    if is_own(algorithm) or algorithm == UDP:
+        return  # what its class takes, its file says; what udp takes, the simulator
     declared = {each["name"]: each for each in catalog().algorithms[algorithm]["parameters"]}
     for name, value in flow.parameters.items():
         if name not in declared:
@@ -202,14 +225,20 @@ def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
             yield Problem(f"{where}.{name}", f"{value}; {algorithm} takes {least} to {most}")
 
 
-def senders_of(scenario: Scenario) -> list[Sender]:
-    """Every flow of every table, named."""
+def senders_of(scenario: Scenario, seed: int) -> list[Sender]:
+    """Every flow of every table, named; `seed` decides when flows arrive."""
     senders: list[Sender] = []
     for index, flow in enumerate(scenario.flows):
-        for number in range(cast("int", flow.count)):
-            given = flow.name if flow.count == 1 else f"{flow.name}-{number}"
+        where = f"flows.{index}"
+        if flow.arrivals is None:
+            starts_ns = (units.time(flow.start),) * cast("int", flow.count)
+        else:
+            starts_ns = arrivals_ns(flow, (units.time(scenario.duration), f"{seed}/{where}"))
+        is_alone = flow.arrivals is None and flow.count == 1
+        for number, start_ns in enumerate(starts_ns):
+            given = flow.name if is_alone else f"{flow.name}-{number}"
             name = given if flow.name else f"flow-{len(senders)}"
-            senders.append(Sender(f"flows.{index}", str(name), flow))
+            senders.append(Sender(where, str(name), flow, start_ns))
     return senders
 
 
@@ -226,24 +255,31 @@ def _steady(scenario: Scenario) -> _Span:
     return _Span(units.time(given.from_) if given.from_ is not None else last_start_ns + unsettled_ns, to_ns)
 
 
-def _flow(sender: Sender) -> dict[str, Any]:
+def _flow(sender: Sender, dice: str) -> dict[str, Any]:
+    """Return what a run says of a flow, but for its place in the network; `dice` draw its bytes."""
     flow = sender.flow
+    stop = None if flow.arrivals is not None else flow.stop
+    size_bytes = None
+    if flow.bytes is not None:
+        most_bytes = _MOST_SEGMENTS * units.size(flow.segment)
+        size_bytes = min(max(1, drawn(drawn_size(flow.bytes), dice)), most_bytes)
+    application = application_of_run(flow.application)
     return {
         "name": sender.name,
         "algorithm": flow.algorithm,
         "parameters": dict(flow.parameters),
-        "stop_ns": None if flow.stop is None else units.time(flow.stop),
-        "bytes": None if flow.bytes is None else units.size(flow.bytes),
+        "stop_ns": None if stop is None else units.time(stop),
+        "bytes": size_bytes,
         "mss_bytes": units.size(flow.segment),
         "ecn": flow.ecn,
         "pacing": flow.pacing,
         "receive_window_bytes": None if flow.receive_window is None else units.size(flow.receive_window),
-    }
+    } | ({"application": application} if application else {})
 
 
 def _jitter_ns(scenario: Scenario, label: str) -> int:
     most_ns = units.time(scenario.start_jitter)
-    return _draw(label) % most_ns if most_ns else 0
+    return bits(label) % most_ns if most_ns else 0
 
 
 def _sampling(samples: str) -> str | dict[str, int]:
@@ -252,9 +288,3 @@ def _sampling(samples: str) -> str | dict[str, int]:
 
 def _names(elements: list[dict[str, Any]]) -> list[str]:
     return [element["name"] for element in elements]
-
-
-def _draw(label: str) -> int:
-    """53 bits that depend on the label alone: every program that reads the tables holds them exactly."""
-    digest = hashlib.blake2b(label.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 11

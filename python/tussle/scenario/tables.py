@@ -10,17 +10,21 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tussle.scenario.fields import (
     Algorithms,
+    ApplicationKind,
     Attempts,
     Axis,
     Buffer,
     Count,
     Delay,
+    Direction,
     Drawn,
+    DrawnSize,
     EffectKind,
     Fading,
     FlowName,
     Fraction,
     Interval,
+    LinkNumber,
     Order,
     PacketList,
     Packets,
@@ -229,6 +233,16 @@ class Change(Table):
     before."""
 
 
+class FurtherLink(Table):
+    """A further bottleneck, with the path's queues but none of its errors and effects."""
+
+    rate: Axis[Rate] | None = None
+    """Its rate, both ways. Default: the path's, each way its own; of a recording, its mean."""
+    rtt: Axis[RoundTrip] | None = None
+    """What it adds to the round-trip time, half of it each way. Default: as much as the path's first
+    bottleneck. Limits of its queues in bdp are taken at its own rate and round-trip time."""
+
+
 class Path(Table):
     """The bottleneck that the flows share. A key given here wins over the profile's."""
 
@@ -255,6 +269,10 @@ class Path(Table):
     """What else happens to packets on the way there. Default: the profile's."""
     reverse: Reverse = Reverse()
     """The way back."""
+    links: tuple[FurtherLink, ...] | None = None
+    """Further bottlenecks in a row behind the first, from which flows may enter and leave on the way: a
+    parking lot. They are called bottleneck-2, bottleneck-3 …; metrics of the bottleneck are about the first.
+    Default: none."""
     changes: tuple[Change, ...] | None = None
     """How rate and round-trip time change while the run goes on. Default: the profile's."""
 
@@ -268,13 +286,42 @@ class Access(Table):
     """Its one-way delay, added to the path's. Default: none."""
 
 
+class Application(Table):
+    """How an application writes that does not write all that is taken. It begins when its flow starts.
+
+    It writes whole segments: a chunk or a response is rounded up to them.
+    """
+
+    kind: Axis[ApplicationKind]
+    """What it does. "rate": a segment at a time, at a constant rate. "on_off": at a constant rate for a while
+    and not at all for a while, in turns, beginning with on. "chunks": much at once, every so often, as
+    players of recorded video fetch it. "requests": a response to each request, which comes some time after
+    the last byte of the response before was acknowledged. Of a list, each kind takes the settings that are
+    for it."""
+    rate: Axis[Rate] | None = None
+    """rate: payload a second; on_off: the same, while it is on. Needed."""
+    on: Axis[Drawn] | None = None
+    """on_off: how the length of each on time is drawn, written like the delay of an effect. Needed."""
+    off: Axis[Drawn] | None = None
+    """on_off: how the length of each off time is drawn. Needed."""
+    size: Axis[Size] | None = None
+    """chunks, requests: how much is written at once. Needed."""
+    every: Axis[Drawn] | None = None
+    """chunks: how the time from one to the next is drawn; "exponential(10 ms)" makes a Poisson process.
+    Needed."""
+    think: Axis[Drawn] | None = None
+    """requests: how the time is drawn from the last acknowledgement of a response to the next response.
+    Needed."""
+
+
 class Flow(Table):
     """A sender and its receiver, or `count` of them."""
 
     algorithm: Algorithms
     """Its congestion control, from `tussle list algorithms`; or the Python file and class of one of yours,
     the file looked for beside the scenario, then in the current folder. A group, from `tussle list groups`,
-    stands for the list of its algorithms."""
+    stands for the list of its algorithms. "udp": none; what its application writes leaves at once in
+    datagrams, which nobody acknowledges."""
     parameters: dict[str, Axis[ParameterValue]] = {}
     """Settings of the algorithm that differ from its defaults, by name; arguments of a class of yours."""
     name: FlowName | None = None
@@ -286,8 +333,22 @@ class Flow(Table):
     """When it opens its connection."""
     stop: Axis[PositiveTime] | None = None
     """When its application stops writing. Default: at the end of the run."""
-    bytes: Axis[Size] | None = None
-    """How much its application writes. Default: as much as is taken."""
+    bytes: Axis[DrawnSize] | None = None
+    """How much its application writes; "pareto(10 kB, 1.2)", by the least and the shape, draws it for each
+    flow, as do the other distributions of a delay of an effect. Default: as much as is taken."""
+    arrivals: Axis[Drawn] | None = None
+    """How the time from the start of one such flow to that of the next is drawn, from `start` on and until
+    `stop`; "exponential(100 ms)" makes a Poisson process of 10 a second. Each writes its `bytes`; a number is
+    added to its name. Default: `count` flows that start at once."""
+    application: Application | None = None
+    """How its application writes. Default: as fast as is taken."""
+    direction: Axis[Direction] | None = None
+    """Which way its data go: there ("forward"), or the way back ("reverse"), so that its acknowledgements go
+    there. Default: "forward"."""
+    enters: Axis[LinkNumber] | None = None
+    """The first of the path's bottlenecks that it crosses, counted from 1. Default: 1."""
+    leaves: Axis[LinkNumber] | None = None
+    """The last of them that it crosses. Default: the last that there is."""
     access: Access = Access()
     """The link between the sender and the bottleneck. Default: none."""
     receiver_access: Access = Access()

@@ -428,6 +428,11 @@ impl Watched {
         let flow =
             run.flows.iter().position(|spec| spec.name == self.flow.spec.name).expect("it is of the run");
         events.add(Event { time_ns: self.flow.spec.start_ns, kind: "start", flow, after: None });
+        for (time_ns, kind) in self.flow.messages() {
+            if time_ns <= run.duration_ns {
+                events.add(Event { time_ns, kind, flow, after: None });
+            }
+        }
         if let Some(time_ns) = self.flow.completed_ns().filter(|at| *at <= run.duration_ns) {
             events.add(Event { time_ns, kind: "complete", flow, after: None });
         }

@@ -12,6 +12,7 @@ use nix::sys::socket::{
     self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, sockopt,
 };
 use tussle_core::Run;
+use tussle_core::application::{Next, Schedule};
 use tussle_core::packet::HEADER_BYTES;
 use tussle_core::run::{FlowSpec, Switch};
 
@@ -31,7 +32,7 @@ const TIMESTAMPS_BYTES: u32 = HEADER_BYTES - 40;
 /// More than is ever on the way; the kernel doubles it, and keeps it in 31 bits.
 const SEND_BUFFER_BYTES: usize = 1 << 29;
 /// What is written from, again and again.
-const CHUNK_BYTES: usize = 64 * 1024;
+static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
 /// Chunks in one call: the kernel's limit for a vector.
 const CHUNKS: usize = 1024;
 /// Bytes not yet sent below which a writer is woken: some packets beyond what one ACK can free at once.
@@ -48,10 +49,13 @@ pub(crate) struct Flow {
     pub(crate) algorithm: String,
     /// Counters of the sender's namespace.
     pub(crate) netstat: Netstat,
+    /// When its application writes; `None`: all that is taken.
+    schedule: Option<Schedule>,
     sender: OwnedFd,
     listener: OwnedFd,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
+    messages: Mutex<Vec<(u64, &'static str)>>,
     problem: Mutex<Option<String>>,
 }
 
@@ -72,6 +76,20 @@ impl Flow {
     /// When the last byte reached the receiving application, in ns of the run.
     pub(crate) fn completed_ns(&self) -> Option<u64> {
         self.completed_ns.get().copied()
+    }
+
+    /// When chunks were written (`request`) and had arrived (`response`), in ns of the run.
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.messages.lock().expect("nobody panics with it").clone()
+    }
+
+    fn note_message(&self, at_ns: u64, kind: &'static str) {
+        self.messages.lock().expect("nobody panics with it").push((at_ns, kind));
+    }
+
+    /// Where messages end: every so many bytes.
+    fn message_bytes(&self) -> Option<u64> {
+        self.schedule.as_ref()?.message_bytes()
     }
 
     /// The application stops writing; what is written is still sent.
@@ -112,10 +130,12 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                 spec: spec.clone(),
                 algorithm,
                 netstat: Netstat::open()?,
+                schedule: Schedule::new(spec, run.seed).map_err(anyhow::Error::msg)?,
                 sender,
                 listener,
                 accepted: OnceLock::new(),
                 completed_ns: OnceLock::new(),
+                messages: Mutex::default(),
                 problem: Mutex::new(None),
             }))
         })
@@ -205,19 +225,58 @@ fn send(index: usize, flow: &Flow, clock: Clock) -> anyhow::Result<()> {
         Err(Errno::ETIMEDOUT) => return Ok(()),
         other => other.context("connecting")?,
     }
-    let chunk = vec![0; CHUNK_BYTES];
-    let mut left = flow.spec.bytes.unwrap_or(u64::MAX);
+    let written = match &flow.schedule {
+        None => write(flow, flow.spec.bytes.unwrap_or(u64::MAX))?,
+        Some(schedule) => write_by(schedule.clone(), flow, clock)?,
+    };
+    match written {
+        Written::All => flow.stop(),
+        Written::Gone => Ok(()),
+    }
+}
+
+/// Writes what a schedule says, when it says so, or as soon after as the socket takes it.
+fn write_by(mut schedule: Schedule, flow: &Flow, clock: Clock) -> anyhow::Result<Written> {
+    loop {
+        match schedule.proceed() {
+            Next::Write { at, .. } if flow.spec.stop_ns.is_some_and(|stop_ns| stop_ns <= at.ns()) => {
+                return Ok(Written::Gone);
+            }
+            Next::Write { at, bytes, .. } => {
+                clock.sleep_until(at.ns())?;
+                if schedule.message_bytes().is_some() {
+                    flow.note_message(at.ns(), "request");
+                }
+                if write(flow, bytes)? == Written::Gone {
+                    return Ok(Written::Gone);
+                }
+            }
+            Next::Wait => bail!("the check lets no application pass that waits for acknowledgements"),
+            Next::Nothing => return Ok(Written::All),
+        }
+    }
+}
+
+/// What became of bytes that were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    /// The socket took them.
+    All,
+    /// It was stopped, or is to be, or gave up after too many timeouts.
+    Gone,
+}
+
+fn write(flow: &Flow, mut left: u64) -> anyhow::Result<Written> {
     while left > 0 {
-        let slices: Vec<IoSlice> = slices(&chunk, left).collect();
+        let slices: Vec<IoSlice> = slices(&CHUNK, left).collect();
         let none: Option<&SockaddrIn> = None;
         match socket::sendmsg(flow.sender.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, none) {
             Ok(sent) => left -= sent as u64,
-            // It was stopped, or gave up after too many timeouts.
-            Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(()),
+            Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(Written::Gone),
             Err(problem) => return Err(problem).context("sending"),
         }
     }
-    flow.stop()
+    Ok(Written::All)
 }
 
 /// At most `left` bytes, and what one call takes.
@@ -243,15 +302,26 @@ fn receive(flow: &Flow, clock: Clock) -> anyhow::Result<()> {
     let patience = if flow.spec.receive_window_bytes.is_some() { 1 } else { READ_BYTES };
     let mut room = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
+    let mut message_end = flow.message_bytes().map_or(expected, |bytes| bytes.min(expected));
     while received < expected {
-        let lowat = i32::try_from(expected - received).map_or(patience, |left| left.min(patience));
+        let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
         sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_RCVLOWAT), lowat)?;
         match socket::recv(socket.as_raw_fd(), &mut room, MsgFlags::MSG_TRUNC) {
             Ok(0) | Err(Errno::ECONNRESET | Errno::ETIMEDOUT) => return Ok(()),
             Ok(bytes) => received += bytes as u64,
             Err(problem) => return Err(problem).context("receiving"),
         }
+        if let Some(bytes) = flow.message_bytes() {
+            while message_end <= received && message_end < expected {
+                flow.note_message(clock.now_ns()?, "response");
+                message_end = (message_end + bytes).min(expected);
+            }
+        }
     }
-    flow.completed_ns.get_or_init(|| clock.now_ns().unwrap_or_default());
+    let now_ns = clock.now_ns()?;
+    if flow.message_bytes().is_some() {
+        flow.note_message(now_ns, "response");
+    }
+    flow.completed_ns.get_or_init(|| now_ns);
     Ok(())
 }

@@ -57,7 +57,7 @@ pub struct Pareto {
 
 /// Draws times from a distribution.
 #[derive(Clone, Debug)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     draws: Draws,
     most: Time,
     dice: Dice,
@@ -65,7 +65,7 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Of times that are at most `most`: longer ones are cut to it.
-    pub(super) fn new(draws: &Draws, most: Time, dice: Dice) -> Result<Sampler, String> {
+    pub(crate) fn new(draws: &Draws, most: Time, dice: Dice) -> Result<Sampler, String> {
         match draws {
             Draws::Uniform(Uniform { least_ns, most_ns }) if least_ns > most_ns => {
                 return Err(format!("uniform: from {least_ns} to {most_ns} ns; give the shorter first"));
@@ -87,7 +87,7 @@ impl Sampler {
     }
 
     /// The next time.
-    pub(super) fn draw(&mut self) -> Time {
+    pub(crate) fn draw(&mut self) -> Time {
         let drawn_ns = match &self.draws {
             Draws::ConstantNs(ns) => *ns,
             Draws::Uniform(Uniform { least_ns, most_ns }) => {
@@ -111,7 +111,7 @@ impl Sampler {
 
 impl Draws {
     /// The longest time that may be drawn, if there is one.
-    pub(super) fn most_ns(&self) -> u64 {
+    pub(crate) fn most_ns(&self) -> u64 {
         match self {
             Draws::ConstantNs(ns) => *ns,
             Draws::Uniform(Uniform { most_ns, .. }) => *most_ns,

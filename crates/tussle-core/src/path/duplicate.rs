@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::wire::Wire;
 use super::{Element, Entry, checked_chance};
 use crate::dice::{Chance, Dice};
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::time::Time;
 
 pub(super) const ENTRY: Entry = Entry { name: "duplicate", idea: "Doubles packets at random, each independently." };
@@ -48,7 +48,7 @@ impl Element for Duplicate {
             if self.copies.len() <= flow {
                 self.copies.resize(flow + 1, 0);
             }
-            self.copies[flow] += u64::from(packet.kind == Kind::Data);
+            self.copies[flow] += u64::from(packet.kind.has_payload());
         }
         None
     }

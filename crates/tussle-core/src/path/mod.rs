@@ -71,6 +71,7 @@ pub use arq::Spec as ArqSpec;
 pub use change::Change;
 pub use corrupt::Spec as CorruptSpec;
 pub use delay::Spec as DelaySpec;
+pub(crate) use draws::Sampler;
 pub use draws::{Draws, Normal, Pareto, Uniform};
 pub use duplicate::Spec as DuplicateSpec;
 pub use gilbert_elliott::Spec as GilbertElliottSpec;

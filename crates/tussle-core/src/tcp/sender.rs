@@ -328,6 +328,16 @@ impl Sender {
         self.write(packets, out);
     }
 
+    /// Packets written so far, of which the application may have taken some back by stopping.
+    pub fn written(&self) -> u32 {
+        self.application.written
+    }
+
+    /// Whether everything written is acknowledged.
+    pub fn is_all_acknowledged(&self) -> bool {
+        self.flow.una == self.application.written
+    }
+
     /// The application writes no more; what was not sent yet is not sent, and the flow never completes.
     pub fn stop(&mut self) {
         if self.flow.nxt < self.application.written {
@@ -338,7 +348,7 @@ impl Sender {
 
     /// Whether everything was written, sent and acknowledged.
     pub fn is_complete(&self) -> bool {
-        self.application.closed && self.flow.una == self.application.written
+        self.application.closed && self.is_all_acknowledged()
     }
 
     pub(super) fn has_something_to_send(&self) -> bool {

@@ -86,6 +86,7 @@ pub(crate) fn flow(algorithm: &str) -> FlowSpec {
         ecn: Switch::Off,
         pacing: Switch::Off,
         receive_window_bytes: None,
+        application: None,
     }
 }
 

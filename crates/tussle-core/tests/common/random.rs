@@ -1,6 +1,7 @@
 //! Random networks with random flows over them, sensible or not.
 
 use proptest::prelude::*;
+use tussle_core::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
 use tussle_core::cc::REGISTRY;
 use tussle_core::path::{
     AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, Draws, DuplicateSpec, EffectSpec,
@@ -8,7 +9,7 @@ use tussle_core::path::{
     Pareto, PeriodicSpec, PolicerSpec, RampSpec, TraceSpec, Uniform, WhileDown, WifiSpec,
 };
 use tussle_core::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
-use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
+use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch, UDP};
 use tussle_core::{Outcome, Progress, Run, Simulation};
 
 use super::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
@@ -253,8 +254,40 @@ fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
                 ecn,
                 pacing,
                 receive_window_bytes: window,
+                application: None,
             }
         })
+}
+
+/// How an application writes that does not write all that is taken.
+fn application() -> impl Strategy<Value = ApplicationSpec> {
+    prop_oneof![
+        rate_bit_per_s().prop_map(|rate_bit_per_s| ApplicationSpec::Rate(RateSpec { rate_bit_per_s })),
+        (rate_bit_per_s(), draws(), draws()).prop_map(|(rate_bit_per_s, on, off)| {
+            ApplicationSpec::OnOff(OnOffSpec { rate_bit_per_s, on, off })
+        }),
+        (magnitude(18.0), draws())
+            .prop_map(|(chunk_bytes, every)| { ApplicationSpec::Chunks(ChunksSpec { chunk_bytes, every }) }),
+        (magnitude(18.0), draws()).prop_map(|(response_bytes, think)| {
+            ApplicationSpec::Requests(RequestsSpec { response_bytes, think })
+        }),
+    ]
+}
+
+/// As [`flow`], with any application, and some by UDP.
+fn any_flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
+    let written = prop_oneof![4 => Just(None), 3 => application().prop_map(Some)];
+    (flow(elements, duration_ns), written, 0..3).prop_map(|(flow, application, die)| {
+        let by_udp = FlowSpec {
+            algorithm: UDP.to_owned(),
+            bytes: None,
+            ecn: Switch::Off,
+            pacing: Switch::Off,
+            ..flow.clone()
+        };
+        let is_udp = application.is_some() && die == 0;
+        FlowSpec { application, ..if is_udp { by_udp } else { flow } }
+    })
 }
 
 fn sampling() -> impl Strategy<Value = Sampling> {
@@ -268,7 +301,7 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
     sizes.prop_flat_map(|(elements, duration_ns)| {
         (
             prop::collection::vec(effect(), elements),
-            prop::collection::vec(flow(elements, duration_ns), 1..=6),
+            prop::collection::vec(any_flow(elements, duration_ns), 1..=6),
             (0..=duration_ns, 0..=duration_ns),
             (sampling(), switch(), any::<u64>()),
         )

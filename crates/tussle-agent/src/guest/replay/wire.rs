@@ -61,6 +61,7 @@ impl Origins {
                 tcp.sequence_number = self.peer.wrapping_add(packet.number.wrapping_mul(MSS_BYTES));
                 payload.resize((packet.size_bytes - HEADER_BYTES) as usize, 0);
             }
+            Kind::Datagram => anyhow::bail!("a packet script has no datagrams"),
             Kind::Ack => {
                 tcp.acknowledgment_number = self.host.wrapping_add(packet.number.wrapping_mul(MSS_BYTES));
             }
@@ -154,7 +155,7 @@ impl Origins {
         packet.number = match kind {
             Kind::Data => whole(tcp.sequence_number.wrapping_sub(self.host))?,
             Kind::Ack => whole(tcp.acknowledgment_number.wrapping_sub(self.peer))?,
-            Kind::Syn | Kind::SynAck => 0,
+            Kind::Syn | Kind::SynAck | Kind::Datagram => 0,
         };
         if kind == Kind::Data {
             whole(u32::try_from(payload.len())?)?;

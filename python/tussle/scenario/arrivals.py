@@ -1,0 +1,73 @@
+"""Flows that arrive one after another, drawn when a scenario is resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tussle import units
+from tussle.errors import TussleError
+from tussle.scenario.dice import drawn
+from tussle.scenario.draws import Distribution, drawn_time
+from tussle.scenario.problems import Problem
+from tussle.scenario.tables import Flow
+
+if TYPE_CHECKING:
+    from tussle.scenario.model import Scenario
+
+MOST_ARRIVALS = 10_000
+_MOST_FORESEEN = MOST_ARRIVALS // 2
+"""Room for repetitions that draw more."""
+_LEAST_GAP_NS = 1000
+"""What is drawn shorter counts as this."""
+
+
+def arrivals_ns(flow: Flow, within: tuple[int, str]) -> tuple[int, ...]:
+    """Return when flows of a table start: `within` are the end of the run in ns, and the label of the dice.
+
+    The first comes one drawn time after `start`. Raises TussleError beyond `MOST_ARRIVALS`.
+    """
+    end_ns, label = within
+    until_ns = end_ns if flow.stop is None else min(end_ns, units.time(flow.stop))
+    starts_ns = _drawn_ns(drawn_time(flow.arrivals), (units.time(flow.start), until_ns), label)
+    if len(starts_ns) > MOST_ARRIVALS:
+        raise TussleError(f"arrivals: more than {MOST_ARRIVALS} flows; give more time between them")
+    return starts_ns
+
+
+@lru_cache(maxsize=64)
+def _drawn_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tuple[int, ...]:
+    """Draw the arrivals between two times, and no more than one too many."""
+    at_ns, until_ns = between
+    starts_ns: list[int] = []
+    while len(starts_ns) <= MOST_ARRIVALS:
+        at_ns += max(_LEAST_GAP_NS, drawn(gaps, f"{label}/arrival/{len(starts_ns)}"))
+        if at_ns >= until_ns:
+            break
+        starts_ns.append(at_ns)
+    return tuple(starts_ns)
+
+
+def arrival_problems(flow: Flow, at: tuple[Scenario, str]) -> Iterator[Problem]:
+    """Find what is wrong with arrivals in a flow table without axes; `at` is its scenario and its place."""
+    scenario, where = at
+    if flow.arrivals is None:
+        return
+    if flow.bytes is None:
+        yield Problem(f"{where}.bytes", 'missing; flows that arrive need a size, like "pareto(10 kB, 1.2)"')
+    if flow.count != 1:
+        yield Problem(f"{where}.count", "arrivals say how many flows there are; leave it out")
+    if scenario.solo == "on":
+        yield Problem("solo", "which flows arrive is drawn anew for each repetition; leave solo off")
+    if units.time(scenario.start_jitter):
+        yield Problem("start_jitter", "arrivals are drawn already; leave it out")
+    try:
+        foreseen = len(arrivals_ns(flow, (units.time(scenario.duration), f"0/{where}")))
+    except TussleError:
+        foreseen = MOST_ARRIVALS
+    if foreseen > _MOST_FORESEEN:
+        many = f"more than {_MOST_FORESEEN} flows; give more time between them, or an earlier stop"
+        yield Problem(f"{where}.arrivals", f"{flow.arrivals} makes {many}")
+    elif not foreseen:
+        yield Problem(f"{where}.arrivals", f"{flow.arrivals} makes no flow before the end; give less time")

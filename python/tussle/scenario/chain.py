@@ -1,0 +1,88 @@
+"""Bottlenecks in a row, and flows that enter and leave on the way: a parking lot."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+from tussle import units
+from tussle.scenario.network import Element, halves, links_of
+from tussle.scenario.problems import Problem
+from tussle.scenario.queues import Link, queue_of_run, queue_problems
+from tussle.scenario.tables import Flow, FurtherLink, Path, Queue
+
+Ways = tuple[list[Element], list[Element]]
+"""The elements of a link, in the order that packets meet them: there, and back."""
+
+
+class _Sized(NamedTuple):
+    """A further link, one way: what its buffer follows from."""
+
+    link: Link
+    queue: Queue
+
+
+def further_elements(path: Path) -> list[Ways]:
+    """List the elements of the bottlenecks behind the first; the path is completed."""
+    return [_elements(path, index) for index in range(len(path.links or ()))]
+
+
+def _elements(path: Path, index: int) -> Ways:
+    further = (path.links or ())[index]
+    there, back = _sized(path, further)
+    base = halves(further.rtt or path.rtt)
+    name = f"bottleneck-{index + 2}"
+    return (
+        [{"name": name} | _link(there) | {"delay_ns": base.there_ns}],
+        [{"name": f"{name}-reverse"} | _link(back) | {"delay_ns": base.back_ns}],
+    )
+
+
+def _sized(path: Path, further: FurtherLink) -> tuple[_Sized, _Sized]:
+    first_there, first_back = links_of(path)
+    rtt = further.rtt or path.rtt
+    return (
+        _Sized(Link(further.rate or first_there.rate, rtt), path.queue),
+        _Sized(Link(further.rate or first_back.rate, rtt), path.reverse.queue),
+    )
+
+
+def _link(sized: _Sized) -> Element:
+    rate_bit_per_s = units.rate(sized.link.rate)
+    queue = queue_of_run(sized.queue, sized.link)
+    return {"kind": "link", "rate_bit_per_s": rate_bit_per_s, "queue": queue}
+
+
+def ways(links: Sequence[Ways], flow: Flow) -> Ways:
+    """Return what a flow's data and its acknowledgements cross; `links` are those of the path in a row."""
+    first, last = _span(flow, len(links))
+    crossed = links[first - 1 : last]
+    there = [element for way, _ in crossed for element in way]
+    back = [element for _, way in reversed(crossed) for element in way]
+    return (back, there) if flow.direction == "reverse" else (there, back)
+
+
+def _span(flow: Flow, count: int) -> tuple[int, int]:
+    """Return the numbers of the first and the last link that a flow crosses, of so many."""
+    return cast("int | None", flow.enters) or 1, cast("int | None", flow.leaves) or count
+
+
+def chain_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
+    """Find what is wrong with the further links of a completed path; `packet_bytes` is its largest packet."""
+    for index, further in enumerate(path.links or ()):
+        for sized in dict.fromkeys(_sized(path, further)):
+            for problem in queue_problems(sized.queue, sized.link, packet_bytes):
+                yield Problem(f"path.links.{index}", f"queue.{problem.where}: {problem.what}")
+
+
+def way_problems(flow: Flow, at: tuple[Path, str]) -> Iterator[Problem]:
+    """Find what is wrong with where a flow enters and leaves; `at` is its completed path and its place."""
+    path, where = at
+    count = 1 + len(path.links or ())
+    first, last = _span(flow, count)
+    for name, number in (("enters", first), ("leaves", last)):
+        if number > count:
+            what = "the path has 1 bottleneck; add [[path.links]]" if count == 1 else f"there are {count}"
+            yield Problem(f"{where}.{name}", f"{number}; {what}")
+            return
+    if last < first:
+        what = f"{last}; it enters at {first}, and bottlenecks are crossed in their order"
+        yield Problem(f"{where}.leaves", what)

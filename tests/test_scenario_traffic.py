@@ -1,0 +1,267 @@
+"""What flows write, when they arrive, and which way they go: as a person writes it, and as a run has it."""
+
+import json
+import statistics
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tussle import _core
+from tussle.engines import engine
+from tussle.errors import TussleError
+from tussle.scenario import Scenario
+from tussle.scenario.applications import SETTINGS
+from tussle.scenario.dice import drawn
+from tussle.scenario.draws import drawn_size, drawn_time
+from tussle.scenario.fields import APPLICATION_KINDS
+from tussle.scenario.tables import Application
+from written import scenario
+
+MS = 1_000_000
+S = 1_000_000_000
+
+
+def flows(made: Scenario, seed: int = 1) -> list[dict[str, Any]]:
+    """The flows of the only point; the simulator takes them."""
+    (point,) = made.points()
+    run = point.resolve(seed)
+    _core.check(json.dumps(run))
+    return run["flows"]
+
+
+def mistakes(**changes: Any) -> list[str]:
+    with pytest.raises(TussleError) as refused:
+        scenario(**changes)
+    return str(refused.value).splitlines()
+
+
+def test_every_application_has_settings_which_a_scenario_can_give():
+    assert tuple(SETTINGS) == APPLICATION_KINDS
+    fields = set(Application.model_fields) - {"kind"}
+    assert {setting for settings in SETTINGS.values() for setting in settings} == fields
+
+
+@pytest.mark.parametrize(
+    ("written", "resolved"),
+    [
+        ({"kind": "rate", "rate": "5 Mbit/s"}, {"rate_bit_per_s": 5_000_000}),
+        (
+            {"kind": "on_off", "rate": "5 Mbit/s", "on": "exponential(1 s)", "off": "2 s"},
+            {"rate_bit_per_s": 5_000_000, "on": {"exponential_ns": S}, "off": {"constant_ns": 2 * S}},
+        ),
+        (
+            {"kind": "chunks", "size": "2 MB", "every": "4 s"},
+            {"chunk_bytes": 2_000_000, "every": {"constant_ns": 4 * S}},
+        ),
+        (
+            {"kind": "requests", "size": "100 kB", "think": "uniform(0 ms, 9 ms)"},
+            {"response_bytes": 100_000, "think": {"uniform": {"least_ns": 0, "most_ns": 9 * MS}}},
+        ),
+    ],
+)
+def test_an_application_is_resolved(written: dict[str, Any], resolved: dict[str, Any]):
+    (flow,) = flows(scenario(flows__0__application=written))
+    assert flow["application"] == {"kind": written["kind"]} | resolved
+
+
+def test_what_the_examples_of_settings_say_is_right():
+    for kind, settings in SETTINGS.items():
+        flows(scenario(flows__0__application={"kind": kind, **settings}))
+
+
+def test_a_flow_that_writes_all_that_is_taken_says_nothing_of_it():
+    (flow,) = flows(scenario())
+    assert "application" not in flow
+    assert "application" not in scenario().to_toml()
+
+
+def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
+    written = {"kind": ["rate", "chunks"], "rate": "5 Mbit/s", "size": "2 MB", "every": "4 s"}
+    points = scenario(flows__0__application=written).points()
+    resolved = [point.resolve(seed=1)["flows"][0]["application"] for point in points]
+    keys = [sorted(each) for each in resolved]
+    assert keys == [["kind", "rate_bit_per_s"], ["chunk_bytes", "every", "kind"]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"flows__0__application": {"rate": "1 Mbit/s"}},
+            'scenario, flows.0.application.kind: missing; say which, like kind = "rate"',
+        ),
+        (
+            {"flows__0__application": {"kind": "chunkz"}},
+            'scenario, flows.0.application.kind: unknown application "chunkz"; did you mean "chunks"?',
+        ),
+        (
+            {"flows__0__application": {"kind": "rate", "rate": "1 Mbit/s", "size": "1 kB"}},
+            "scenario, flows.0.application.size: a setting of chunks and requests; rate takes rate",
+        ),
+        (
+            {"flows__0__application": {"kind": "chunks", "size": "1 kB"}},
+            'scenario, flows.0.application.every: missing; chunks needs it, like "4 s"',
+        ),
+        (
+            {"flows__0__algorithm": "udp"},
+            "scenario, flows.0.application: missing; udp sends what its application writes, "
+            'like application = { kind = "rate", rate = "5 Mbit/s" }',
+        ),
+        (
+            {
+                "flows__0__algorithm": "udp",
+                "flows__0__application": {"kind": "requests", "size": "1 kB", "think": "1 s"},
+            },
+            "scenario, flows.0.application.kind: nobody acknowledges a response by udp; "
+            "write rate, on_off or chunks",
+        ),
+        (
+            {
+                "flows__0__algorithm": "udp",
+                "flows__0__bytes": "1 MB",
+                "flows__0__application": {"kind": "rate", "rate": "1 Mbit/s"},
+            },
+            "scenario, flows.0.bytes: udp does not tell the receiver which byte is the last; "
+            "give a stop instead",
+        ),
+        (
+            {"flows__0__arrivals": "1 s"},
+            'scenario, flows.0.bytes: missing; flows that arrive need a size, like "pareto(10 kB, 1.2)"',
+        ),
+        (
+            {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "flows__0__count": 2},
+            "scenario, flows.0.count: arrivals say how many flows there are; leave it out",
+        ),
+        (
+            {"flows__0__arrivals": "1 ms", "flows__0__bytes": "1 kB"},
+            "scenario, flows.0.arrivals: 1 ms makes more than 5000 flows; give more time between them, "
+            "or an earlier stop",
+        ),
+        (
+            {"flows__0__arrivals": "2 min", "flows__0__bytes": "1 kB"},
+            "scenario, flows.0.arrivals: 2 min makes no flow before the end; give less time",
+        ),
+        (
+            {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "solo": "on"},
+            "scenario, solo: which flows arrive is drawn anew for each repetition; leave solo off",
+        ),
+        ({"flows__0__bytes": "0 B"}, "scenario, flows.0.bytes: 0 B; give more than 0"),
+        (
+            {"flows__0__bytes": "pareto(10 kB)"},
+            'scenario, flows.0.bytes: write two values, like "pareto(10 kB, 1.2)"',
+        ),
+        (
+            {"flows__0__bytes": "uniform(1 MB, 1 kB)"},
+            "scenario, flows.0.bytes: 1 kB is less than 1 MB; write the smaller size first",
+        ),
+        (
+            {"flows__0__direction": "back"},
+            'scenario, flows.0.direction: "back"; write "forward" or "reverse"',
+        ),
+    ],
+)
+def test_a_mistake_is_answered_in_a_sentence(changes: dict[str, Any], sentence: str):
+    assert mistakes(**changes) == [sentence]
+
+
+def arriving(**changes: Any) -> Scenario:
+    return scenario(
+        **{"flows__0__arrivals": "exponential(100 ms)", "flows__0__bytes": "pareto(10 kB, 1.2)", **changes}
+    )
+
+
+def test_poisson_arrivals_are_as_many_as_their_mean_says():
+    """60 s of 10 a second: 600, with a deviation of sqrt(600) = 24; five of those allowed."""
+    starts_ns = [flow["start_ns"] for flow in flows(arriving())]
+    assert 480 <= len(starts_ns) <= 720
+    assert starts_ns == sorted(starts_ns)
+    gaps_ns = [after - before for before, after in pairwise(starts_ns)]
+    # Exponential: as much deviation as mean.
+    assert statistics.stdev(gaps_ns) / statistics.mean(gaps_ns) == pytest.approx(1, abs=0.2)
+
+
+def test_sizes_have_the_tail_of_pareto():
+    """P(size > 4 · 10 kB) = 4^-1.2 = 18.9 %; of some 600, with a deviation of 1.6 %; five of those."""
+    sizes_bytes = [flow["bytes"] for flow in flows(arriving())]
+    assert min(sizes_bytes) >= 10_000
+    assert sum(size > 40_000 for size in sizes_bytes) / len(sizes_bytes) == pytest.approx(0.189, abs=0.08)
+
+
+def test_arrivals_begin_at_the_start_and_end_at_the_stop():
+    made = arriving(flows__0__start="10 s", flows__0__stop="20 s", flows__0__arrivals="1 s")
+    assert [flow["start_ns"] for flow in flows(made)] == [second * S for second in range(11, 20)]
+    assert {flow["stop_ns"] for flow in flows(made)} == {None}
+
+
+def test_arrivals_follow_the_seed():
+    assert flows(arriving(), seed=1) == flows(arriving(), seed=1)
+    assert flows(arriving(), seed=1) != flows(arriving(), seed=2)
+
+
+def test_each_flow_that_arrives_has_a_name():
+    made = arriving(flows__0__arrivals="20 s", flows__0__name="web")
+    assert [flow["name"] for flow in flows(made)] == ["web-0", "web-1"]
+
+
+def test_flows_of_a_count_draw_their_bytes_each():
+    made = scenario(flows__0__count=5, flows__0__bytes="uniform(10 kB, 1 MB)")
+    assert len({flow["bytes"] for flow in flows(made)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("written", "mean", "half"),
+    [
+        # Exponential with mean 10 ms: half are below ln 2 · 10 = 6.93.
+        ("exponential(10 ms)", 10.0, 6.93),
+        ("uniform(1 ms, 5 ms)", 3.0, 3.0),
+        ("normal(20 ms, 2 ms)", 20.0, 20.0),
+        # Pareto from 4 ms with 2.5: mean 2.5 · 4 / 1.5 = 6.67, half are below 4 · 2^(1/2.5) = 5.28.
+        ("pareto(4 ms, 2.5)", 6.67, 5.28),
+        ("quantiles(1 ms, 2 ms, 10 ms)", 3.75, 2.0),
+        ("7 ms", 7.0, 7.0),
+    ],
+)
+def test_draws_have_their_mean_and_median(written: str, mean: float, half: float):
+    times_ms = [drawn(drawn_time(written), f"{number}") / MS for number in range(5000)]
+    assert statistics.mean(times_ms) == pytest.approx(mean, rel=0.08)
+    assert statistics.median(times_ms) == pytest.approx(half, rel=0.08)
+
+
+def test_draws_are_the_same_on_every_platform():
+    assert drawn(drawn_size("pareto(10 kB, 1.2)"), "a") == 31_352
+    assert drawn(drawn_time("exponential(10 ms)"), "a") == 13_712_339
+
+
+def test_a_reverse_flow_takes_the_way_back_with_its_own_links_at_its_own_ends():
+    made = scenario(
+        flows__0__direction="reverse",
+        flows__0__access={"delay": "1 ms"},
+        flows__0__receiver_access={"delay": "2 ms"},
+    )
+    (flow,) = flows(made)
+    assert flow["forward"] == ["flow-0-access", "bottleneck-reverse", "flow-0-receiver"]
+    assert flow["reverse"] == ["flow-0-receiver-reverse", "bottleneck", "flow-0-access-reverse"]
+
+
+def test_the_simulator_executes_all_of_it():
+    made = scenario(
+        duration="5 s",
+        flows=[
+            {"algorithm": "cubic", "direction": "reverse"},
+            {"algorithm": "udp", "application": {"kind": "rate", "rate": "2 Mbit/s"}},
+            {
+                "algorithm": "reno",
+                "name": "web",
+                "arrivals": "exponential(500 ms)",
+                "bytes": "pareto(10 kB, 2)",
+                "stop": "4 s",
+            },
+        ],
+    )
+    (planned,) = made.runs()
+    table = engine("sim").execute(planned.run)["flows"]
+    assert table["algorithm"].to_list()[:2] == ["cubic", "udp"]
+    # Over 100 Mbit/s, a second is enough for each.
+    assert table["completion_s"][2:].null_count() == 0
+    assert table["completion_s"][:2].null_count() == 2
