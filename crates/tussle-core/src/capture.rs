@@ -50,7 +50,9 @@ impl Capture {
             |flag: Flags| Values::U32(seen.iter().map(|each| each.packet.flags.has(flag).into()).collect());
         let named = |name: fn(&Seen) -> &'static str| {
             let mut labels = Labels::default();
-            seen.iter().for_each(|each| labels.push(name(each)));
+            for each in &seen {
+                labels.push(name(each));
+            }
             labels.values()
         };
         let block = |index: usize, edge: fn(&Block) -> u32| {
