@@ -98,6 +98,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::SynAck => "syn_ack",
         Kind::Data => "data",
         Kind::Ack => "ack",
+        Kind::Datagram => "datagram",
     }
 }
 

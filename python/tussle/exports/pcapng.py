@@ -35,6 +35,7 @@ _MOST_SCALE = 14
 """RFC 7323, 2.3."""
 _SENDER_PORT, _RECEIVER_PORT = 49152, 5001
 _SACK_BLOCKS = 3
+_IP_BYTES = 20
 _HEADER_BYTES = 52
 """Of IPv4 and TCP with timestamps, before SACK."""
 _END = bytes(4)
@@ -97,22 +98,33 @@ class _Connection:
         self._sent = {True: 0, False: 0}
 
     def header(self, row: dict[str, Any]) -> bytes:
-        """Return the IPv4 and TCP header of a packet."""
+        """Return the IPv4 and TCP header of a packet, or the UDP header of a datagram."""
         from_sender = _is_from_sender(row)
-        options = self._options(row)
         near, far = (self._sender, self._receiver) if from_sender else (self._receiver, self._sender)
         ports = self._ports if from_sender else self._ports[::-1]
+        is_datagram = row["kind"] == "datagram"
+        transport = self._udp(row, ports) if is_datagram else self._tcp(row, ports)
+        protocol = 17 if is_datagram else 6
+        self._sent[from_sender] += 1
+        identification = self._sent[from_sender] % 0x10000
+        before, after = (
+            struct.pack("!BBHHH", 0x45, _ECN[row["ecn"]], row["size_bytes"], identification, 0x4000)
+            + bytes((64, protocol)),
+            near + far,
+        )
+        return before + _checksum(before + after) + after + transport
+
+    def _udp(self, row: dict[str, Any], ports: tuple[int, int]) -> bytes:
+        """RFC 768; a checksum of 0 says that there is none."""
+        return struct.pack("!HHHH", *ports, row["size_bytes"] - _IP_BYTES, 0)
+
+    def _tcp(self, row: dict[str, Any], ports: tuple[int, int]) -> bytes:
+        options = self._options(row)
         sequence, acknowledged = self._numbers(row)
         words = (5 + len(options) // 4) << 4
         window = self._window(row)
         tcp = struct.pack("!HHIIBBHHH", *ports, sequence, acknowledged, words, _tcp_flags(row), window, 0, 0)
-        self._sent[from_sender] += 1
-        identification = self._sent[from_sender] % 0x10000
-        before, after = (
-            struct.pack("!BBHHHBB", 0x45, _ECN[row["ecn"]], row["size_bytes"], identification, 0x4000, 64, 6),
-            near + far,
-        )
-        return before + _checksum(before + after) + after + tcp + options
+        return tcp + options
 
     def _numbers(self, row: dict[str, Any]) -> tuple[int, int]:
         match row["kind"]:
@@ -158,7 +170,7 @@ class _Connection:
 def _is_from_sender(row: dict[str, Any]) -> bool:
     """Tell the third packet of the handshake from the receiver's ACKs, which offer a window then."""
     handshake = row["kind"] == "ack" and row["number"] == 0 and row["window_packets"] == 0
-    return row["kind"] in ("syn", "data") or handshake
+    return row["kind"] in ("syn", "data", "datagram") or handshake
 
 
 def _tcp_flags(row: dict[str, Any]) -> int:
