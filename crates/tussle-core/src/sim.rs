@@ -15,7 +15,7 @@ use crate::datagrams;
 use crate::dice::named_seed;
 use crate::packet::{Flags, Packet};
 use crate::path::Element;
-use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table};
+use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table, recorded_changes};
 use crate::room::receive_window_bytes;
 use crate::run::{FlowSpec, ProfileName, Run, Sampling, Switch};
 use crate::table::Table;
@@ -648,19 +648,6 @@ impl Simulation {
         }
         Ok(())
     }
-}
-
-/// When links change, and which, the latest first; none if no events are written down.
-fn recorded_changes(run: &Run) -> Vec<(Time, u32)> {
-    if run.record.events == Switch::Off {
-        return Vec::new();
-    }
-    let mut changes: Vec<_> = (0..)
-        .zip(&run.elements)
-        .flat_map(|(index, element)| element.effect.changes().iter().map(move |change| (change.at(), index)))
-        .collect();
-    changes.sort_unstable_by(|one, other| other.cmp(one));
-    changes
 }
 
 impl FlowEnds {

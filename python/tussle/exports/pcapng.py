@@ -101,7 +101,8 @@ class _Connection:
         """Return the IPv4 and TCP header of a packet, or the UDP header of a datagram."""
         from_sender = _is_from_sender(row)
         near, far = (self._sender, self._receiver) if from_sender else (self._receiver, self._sender)
-        ports = self._ports if from_sender else self._ports[::-1]
+        there, back = self._ports
+        ports = (there, back) if from_sender else (back, there)
         is_datagram = row["kind"] == "datagram"
         transport = self._udp(row, ports) if is_datagram else self._tcp(row, ports)
         protocol = 17 if is_datagram else 6

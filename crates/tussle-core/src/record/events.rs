@@ -1,6 +1,7 @@
 //! The `events` table: what happened, and when.
 
 use super::{Labels, column, seconds};
+use crate::run::{Run, Switch};
 use crate::table::{Table, Values};
 use crate::tcp::Sender;
 use crate::time::Time;
@@ -68,4 +69,17 @@ impl Events {
             ],
         }
     }
+}
+
+/// When links change, and which, the latest first; none if no events are written down.
+pub(crate) fn recorded_changes(run: &Run) -> Vec<(Time, u32)> {
+    if run.record.events == Switch::Off {
+        return Vec::new();
+    }
+    let mut changes: Vec<_> = (0..)
+        .zip(&run.elements)
+        .flat_map(|(index, element)| element.effect.changes().iter().map(move |change| (change.at(), index)))
+        .collect();
+    changes.sort_unstable_by(|one, other| other.cmp(one));
+    changes
 }

@@ -6,7 +6,7 @@ mod histogram;
 mod links;
 mod samples;
 
-pub(crate) use events::Events;
+pub(crate) use events::{Events, recorded_changes};
 pub(crate) use flows::{Finished, FlowMeasures, table as flows_table};
 pub use histogram::Histogram;
 pub(crate) use links::Links;
