@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
@@ -133,6 +134,10 @@ fn disciplines(network: &Network, namespace: &Namespace) -> String {
 
 /// Settings of the namespace that this thread is in.
 fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Result<()> {
+    // Kernels of distributions would announce themselves by packets that no flow has sent.
+    if Path::new("/proc/sys/net/ipv6").exists() {
+        set("net/ipv6/conf/all/disable_ipv6", "1")?;
+    }
     if namespace.addresses.is_empty() {
         for (name, value) in [("forwarding", "1"), ("rp_filter", "0"), ("send_redirects", "0")] {
             set(&format!("net/ipv4/conf/all/{name}"), value)?;
