@@ -34,7 +34,13 @@ TUSSLE = Path(sys.executable).with_name("tussle")
 
 def runs(*flows: dict[str, Any], path: dict[str, Any] | None = None, **more: Any) -> list[dict[str, Any]]:
     """Every run of a scenario over 20 Mbit/s and 20 ms, 20 s long unless said otherwise."""
-    told = {"duration": "20 s", "path": {**PATH, **(path or {})}, "flows": list(flows), **more}
+    told = {
+        "duration": "20 s",
+        "repetitions": 1,
+        "path": {**PATH, **(path or {})},
+        "flows": list(flows),
+        **more,
+    }
     return [planned.run for planned in Scenario.from_dict(told).runs()]
 
 

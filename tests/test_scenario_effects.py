@@ -118,7 +118,7 @@ def test_effects_stand_before_or_after_the_bottleneck_in_the_order_written():
 
 def test_a_list_in_an_effect_is_an_axis():
     effect = {"kind": ["duplicate", "corrupt"], "probability": ["1 %", "2 %"]}
-    made = scenario(path__effects=[effect])
+    made = scenario(path__effects=[effect], repetitions=1)
     assert list(made.axes()) == ["path.effects.0.kind", "path.effects.0.probability"]
     assert len(made.runs()) == 4
 
