@@ -120,6 +120,21 @@ impl Draws {
         }
     }
 
+    /// A time that at most one draw in ten thousand exceeds, in ns.
+    pub(crate) fn long_ns(&self) -> u64 {
+        /// Deviations above the mean beyond which 1.0e-4 of a normal distribution lies.
+        const DEVIATIONS: f64 = 3.72;
+        const RARE: f64 = 1e-4;
+        match self {
+            Draws::Normal(normal) => {
+                whole_ns(float(normal.mean_ns) + DEVIATIONS * float(normal.deviation_ns))
+            }
+            Draws::ExponentialNs(mean_ns) => whole_ns(-float(*mean_ns) * libm::log(RARE)),
+            Draws::Pareto(pareto) => whole_ns(float(pareto.least_ns) * libm::pow(RARE, -1.0 / pareto.shape)),
+            bounded => bounded.most_ns(),
+        }
+    }
+
     /// The shortest time that may be drawn.
     pub(super) fn least_ns(&self) -> u64 {
         match self {
@@ -249,6 +264,25 @@ mod tests {
         assert!((drawn[COUNT / 2] - 2.0).abs() <= 0.1, "{}", drawn[COUNT / 2]);
         assert!((drawn[COUNT * 3 / 4] - 6.0).abs() <= 0.1, "{}", drawn[COUNT * 3 / 4]);
         assert!(drawn[0] >= 1.0 && drawn[COUNT - 1] <= 10.0);
+    }
+
+    /// Of 100 000 draws 10 are expected beyond, known to sqrt(10); five of those allowed.
+    #[test]
+    fn hardly_any_draw_is_longer_than_the_long_time() {
+        for draws in [
+            Draws::ConstantNs(MS),
+            Draws::Uniform(Uniform { least_ns: MS, most_ns: 5 * MS }),
+            Draws::Normal(Normal { mean_ns: 20 * MS, deviation_ns: 2 * MS }),
+            Draws::ExponentialNs(MS),
+            Draws::Pareto(Pareto { least_ns: MS, shape: 1.5 }),
+            Draws::QuantilesNs(vec![MS, 2 * MS]),
+        ] {
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
+            let long_ms = draws.long_ns() as f64 / 1e6;
+            let beyond = drawn_ms(&draws).iter().filter(|drawn| **drawn > long_ms).count();
+            let bounded = draws.most_ns() != u64::MAX;
+            assert!(if bounded { beyond == 0 } else { (1..=26).contains(&beyond) }, "{draws:?}: {beyond}");
+        }
     }
 
     #[test]

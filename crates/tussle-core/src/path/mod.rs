@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dice::Chance;
 use crate::packet::Packet;
+use crate::queue::QueueSpec;
 use crate::time::Time;
 
 /// Declares every element once: its variant of [`EffectSpec`], whose name in JSON is the same in snake
@@ -112,9 +113,20 @@ impl EffectSpec {
         }
     }
 
-    /// Whether packets wait in front of a transmitter, which takes time for each.
+    /// What waits in front of a transmitter, which takes time for each packet; `None` where there is none.
+    pub fn queue(&self) -> Option<&QueueSpec> {
+        match self {
+            EffectSpec::Link(link) => Some(&link.queue),
+            EffectSpec::Trace(trace) => Some(&trace.queue),
+            EffectSpec::Arq(arq) => Some(&arq.queue),
+            EffectSpec::Wifi(wifi) => Some(&wifi.queue),
+            _ => None,
+        }
+    }
+
+    /// Whether packets wait in front of a transmitter.
     pub fn is_link(&self) -> bool {
-        matches!(self, EffectSpec::Link(_) | EffectSpec::Trace(_) | EffectSpec::Arq(_) | EffectSpec::Wifi(_))
+        self.queue().is_some()
     }
 }
 
