@@ -1,6 +1,9 @@
 //! Calls of the kernel that no library wraps: what TCP tells, options of its sockets, the seed of the dice.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use crate::network::MEMORY_WORDS;
 
 /// Room for `struct tcp_info` of kernels to come.
 pub(crate) const TCP_INFO_ROOM: usize = 512;
@@ -111,3 +114,86 @@ pub(crate) fn set_option<T: Integer>(
 pub(crate) trait Integer: Copy {}
 impl Integer for i32 {}
 impl Integer for u64 {}
+
+/// An instruction of a BPF program.
+pub(crate) type Word = u64;
+
+/// What `bpf` is told, by its command (`union bpf_attr` of `include/uapi/linux/bpf.h`); the kernel takes what is
+/// left out for zeros.
+#[repr(C)]
+struct MapRequest {
+    kind: u32,
+    key_bytes: u32,
+    value_bytes: u32,
+    entries: u32,
+}
+
+#[repr(C)]
+struct ElementRequest {
+    map: u32,
+    unused: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+struct ProgramRequest {
+    kind: u32,
+    instructions: u32,
+    code: u64,
+    license: u64,
+}
+
+/// `BPF_MAP_TYPE_ARRAY`.
+const ARRAY: u32 = 2;
+/// `BPF_PROG_TYPE_SCHED_CLS`.
+const CLASSIFIER: u32 = 3;
+
+/// Memory for a BPF program, with what is in it.
+///
+/// # Errors
+/// Those of `bpf`.
+pub(crate) fn bpf_memory(words: &[u64; MEMORY_WORDS]) -> nix::Result<OwnedFd> {
+    let value_bytes = u32::try_from(size_of_val(words)).expect("small");
+    let map = bpf_descriptor(0, &MapRequest { kind: ARRAY, key_bytes: 4, value_bytes, entries: 1 })?;
+    let number = u32::try_from(map.as_raw_fd()).expect("open");
+    let key = &raw const FIRST;
+    let value = words.as_ptr();
+    let request = ElementRequest { map: number, unused: 0, key: key as u64, value: value as u64, flags: 0 };
+    bpf(2, &request)?;
+    Ok(map)
+}
+
+/// The key of an array's first value.
+static FIRST: u32 = 0;
+
+/// A BPF program that says what becomes of packets.
+///
+/// # Errors
+/// Those of `bpf`: the kernel checks each program.
+pub(crate) fn bpf_classifier(code: &[Word]) -> nix::Result<OwnedFd> {
+    const LICENSE: &CStr = c"Dual MIT/GPL";
+    let instructions = u32::try_from(code.len()).expect("a short program");
+    let request = ProgramRequest {
+        kind: CLASSIFIER,
+        instructions,
+        code: code.as_ptr() as u64,
+        license: LICENSE.as_ptr() as u64,
+    };
+    bpf_descriptor(5, &request)
+}
+
+#[expect(unsafe_code, reason = "the number becomes a file that closes itself")]
+fn bpf_descriptor<T>(command: libc::c_int, request: &T) -> nix::Result<OwnedFd> {
+    let number = bpf(command, request)?;
+    // SAFETY: the commands for maps and programs return a descriptor that nobody else has.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[expect(unsafe_code, reason = "neither nix nor libc wraps the call")]
+fn bpf<T>(command: libc::c_int, request: &T) -> nix::Result<libc::c_int> {
+    // SAFETY: the kernel reads a request of that size, and what it points to, which lives as long as the call.
+    let answer = unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *request, size_of::<T>()) };
+    nix::errno::Errno::result(answer).map(|answer| i32::try_from(answer).expect("a descriptor or zero"))
+}

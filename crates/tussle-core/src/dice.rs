@@ -2,7 +2,7 @@
 //! element does not change what the others throw.
 
 use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 /// A seeded generator; the same on every platform.
 #[derive(Clone, Debug)]
@@ -11,7 +11,11 @@ pub struct Dice(Xoshiro256PlusPlus);
 impl Dice {
     /// The dice of `name` in a run with that seed.
     pub fn new(seed: u64, name: &str) -> Dice {
-        Dice(Xoshiro256PlusPlus::seed_from_u64(named_seed(seed, name)))
+        let mut bytes = [0; 32];
+        for (place, word) in bytes.chunks_exact_mut(8).zip(initial_state(seed, name)) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        Dice(Xoshiro256PlusPlus::from_seed(bytes))
     }
 
     /// Any number of 32 bits, each as likely.
@@ -22,7 +26,8 @@ impl Dice {
 
     /// True with the given probability.
     pub fn happens(&mut self, chance: Chance) -> bool {
-        self.0.next_u64() < chance.0 || chance.0 == u64::MAX
+        let thrown = self.0.next_u64();
+        chance.bound().is_none_or(|bound| thrown < bound)
     }
 
     /// A whole number from zero to `bound - 1`, each as likely.
@@ -30,6 +35,13 @@ impl Dice {
         let scaled = (u64::from(self.number()) * u64::from(bound)) >> 32;
         u32::try_from(scaled).expect("less than the bound, which is a u32")
     }
+}
+
+/// The state of the dice of `name` before the first throw, for who throws them elsewhere: xoshiro256++, seeded by
+/// `SplitMix64` as its authors advise.
+pub fn initial_state(seed: u64, name: &str) -> [u64; 4] {
+    let mut words = SplitMix64::seed_from_u64(named_seed(seed, name));
+    [0; 4].map(|_| words.next_u64())
 }
 
 /// The seed of `name` in a run with that seed.
@@ -45,6 +57,11 @@ pub fn named_seed(seed: u64, name: &str) -> u64 {
 pub struct Chance(u64);
 
 impl Chance {
+    /// It comes about when 64 random bits are less than this; `None`: always.
+    pub fn bound(self) -> Option<u64> {
+        (self.0 < u64::MAX).then_some(self.0)
+    }
+
     /// From a probability; `None` unless it is between 0 and 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 2^64, saturating")]
     pub fn new(probability: f64) -> Option<Chance> {

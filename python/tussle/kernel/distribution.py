@@ -18,7 +18,8 @@ _LONGEST_RELEASE_BYTES = 128
 
 _MODULE = re.compile(r"(.+)\.ko(\.\w+)?")
 _UNPACK = {"": bytes, ".gz": gzip.decompress, ".xz": lzma.decompress}
-_DEVICES = {"veth", "tun"}
+_ALONE = {"veth", "tun", "cls_bpf"}
+"""Devices, and the classifier that loses packets."""
 _EXTENSIONS = [("net/ipv4", "tcp_"), ("net/sched", "sch_")]
 """Where algorithms and queue disciplines stand, and how their names begin."""
 
@@ -83,7 +84,7 @@ class DistributionKernel:
 
 def _is_needed(name: str, file: Path) -> bool:
     folder = file.parent.as_posix()
-    return name in _DEVICES or any(
+    return name in _ALONE or any(
         folder.endswith(place) and name.startswith(start) for place, start in _EXTENSIONS
     )
 

@@ -1,5 +1,6 @@
 //! The first process of a guest.
 
+mod classifier;
 mod clock;
 mod counters;
 mod machine;

@@ -100,11 +100,11 @@ impl QdiscCounts {
                 TcAttribute::Kind(name) => kind = name,
                 TcAttribute::Stats2(stats) => stats.iter().for_each(|stat| match stat {
                     TcStats2::App(own) => self.marked_packets += marked(kind, own),
-                    TcStats2::Basic(basic) if message.header.parent == TcHandle::ROOT => {
+                    TcStats2::Basic(basic) if is_at_device(message) => {
                         self.sent_bytes = basic.bytes;
                         self.sent_packets = u64::from(basic.packets);
                     }
-                    TcStats2::Queue(queue) if message.header.parent == TcHandle::ROOT => {
+                    TcStats2::Queue(queue) if is_at_device(message) => {
                         self.dropped_packets = u64::from(queue.drops);
                         self.backlog_packets = u64::from(queue.qlen);
                         self.backlog_bytes = u64::from(queue.backlog);
@@ -115,6 +115,11 @@ impl QdiscCounts {
             }
         }
     }
+}
+
+/// Whether a discipline stands inside no other one.
+fn is_at_device(message: &TcMessage) -> bool {
+    [TcHandle::ROOT, TcHandle::CLSACT].contains(&message.header.parent)
 }
 
 /// Packets marked, out of a discipline's own statistics: `include/uapi/linux/pkt_sched.h` tells where they stand.

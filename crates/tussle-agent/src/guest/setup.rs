@@ -11,7 +11,8 @@ use nix::sched::{CloneFlags, setns};
 use tussle_core::Run;
 use tussle_core::run::Switch;
 
-use crate::network::{Namespace, Network, largest_packet_bytes};
+use super::classifier;
+use crate::network::{Hop, Means, Namespace, Network, largest_packet_bytes};
 
 /// One address for every device: with it, and without ARP, no packet is ever held for a neighbour.
 const MAC: &str = "02:00:00:00:00:01";
@@ -48,6 +49,12 @@ pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
             command("tc", Some(&namespace.name), &disciplines)?;
         }
     }
+    for wire in &network.wires {
+        if let Some(Hop { means: Means::Classifier(losses), .. }) = &wire.hop {
+            classifier::attach(&open(&wire.near.0)?, &wire.near.1, losses)?;
+        }
+    }
+    enter(&home)?;
     let opened = |namespaces: &[Namespace]| -> anyhow::Result<Vec<File>> {
         namespaces.iter().map(|each| open(&each.name)).collect()
     };
@@ -125,7 +132,7 @@ fn disciplines(network: &Network, namespace: &Namespace) -> String {
     let mut lines = String::new();
     for wire in network.wires.iter().filter(|wire| wire.near.0 == namespace.name) {
         let Some(hop) = &wire.hop else { continue };
-        for line in hop.qdisc.lines("add", &wire.near.1) {
+        for line in hop.means.lines("add", &wire.near.1) {
             _ = writeln!(lines, "{line}");
         }
     }

@@ -2,9 +2,10 @@
 
 use tussle_core::path::{EffectSpec, LinkSpec};
 
-use super::qdisc::{Qdisc, netem_bursts, netem_delay, netem_loss, netem_serialiser, shaper};
+use super::losses::{Losses, in_bursts, independent};
+use super::qdisc::{Qdisc, netem_delay, netem_serialiser, shaper};
 
-/// A queue discipline, and what it is to its element.
+/// A device's part in an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
     /// Index of the element.
@@ -12,7 +13,26 @@ pub(crate) struct Hop {
     /// Why it is there.
     pub(crate) role: Role,
     /// What packets pass through.
-    pub(crate) qdisc: Qdisc,
+    pub(crate) means: Means,
+}
+
+/// By what Linux does its part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Means {
+    /// A queue discipline.
+    Discipline(Qdisc),
+    /// A classifier that drops some packets, and queues none.
+    Classifier(Losses),
+}
+
+impl Means {
+    /// What `tc` is told to add it to a device, or to change it there.
+    pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
+        match self {
+            Means::Discipline(qdisc) => qdisc.lines(verb, device),
+            Means::Classifier(_) => vec![format!("qdisc {verb} dev {device} clsact")],
+        }
+    }
 }
 
 /// What a hop is to its element.
@@ -29,13 +49,15 @@ pub(crate) enum Role {
 pub(super) struct Place {
     /// Its index.
     pub(super) element: usize,
+    /// What its dice are seeded by.
+    pub(super) seed: u64,
     /// The largest packet of the run.
     pub(super) packet_bytes: u32,
 }
 
 /// The hops of an element; an error is a sentence on what Linux cannot do.
 pub(super) fn hops(place: Place, effect: &EffectSpec) -> Result<Vec<Hop>, String> {
-    let rest = |qdisc| vec![Hop { element: place.element, role: Role::Rest, qdisc }];
+    let rest = |means| vec![Hop { element: place.element, role: Role::Rest, means }];
     Ok(match effect {
         EffectSpec::Link(link) => {
             // What it changes to must be possible, too.
@@ -44,9 +66,9 @@ pub(super) fn hops(place: Place, effect: &EffectSpec) -> Result<Vec<Hop>, String
             }
             link_hops(place, link, (link.rate_bit_per_s, link.delay_ns))?
         }
-        EffectSpec::Delay(delay) => rest(netem_delay(delay.delay_ns)),
-        EffectSpec::Loss(loss) => rest(netem_loss(loss.probability)),
-        EffectSpec::GilbertElliott(model) => rest(netem_bursts(model)),
+        EffectSpec::Delay(delay) => rest(Means::Discipline(netem_delay(delay.delay_ns))),
+        EffectSpec::Loss(loss) => rest(Means::Classifier(independent(loss, place.seed)?)),
+        EffectSpec::GilbertElliott(model) => rest(Means::Classifier(in_bursts(model, place.seed)?)),
         _ => return Err(no_hop(effect)),
     })
 }
@@ -64,8 +86,8 @@ pub(super) fn link_hops(
         shaper(rate, &link.queue, place.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
     let element = place.element;
     Ok(vec![
-        Hop { element, role: Role::Queue, qdisc: queue },
-        Hop { element, role: Role::Rest, qdisc: netem_serialiser(rate, delay_ns) },
+        Hop { element, role: Role::Queue, means: Means::Discipline(queue) },
+        Hop { element, role: Role::Rest, means: Means::Discipline(netem_serialiser(rate, delay_ns)) },
     ])
 }
 

@@ -6,6 +6,7 @@
 //! have one for each place where they attach.
 
 mod hops;
+mod losses;
 mod places;
 mod qdisc;
 pub(crate) mod room;
@@ -14,11 +15,13 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use tussle_core::Run;
+use tussle_core::dice::named_seed;
 use tussle_core::packet::HEADER_BYTES;
 use tussle_core::path::EffectSpec;
 
-pub(crate) use hops::{Hop, Role};
+pub(crate) use hops::{Hop, Means, Role};
 use hops::{Place, hops, link_hops};
+pub(crate) use losses::{Losses, MEMORY_WORDS};
 use places::Places;
 
 /// Why the kernel engine cannot honour a run.
@@ -131,7 +134,7 @@ impl Network {
                 let wires = self.wires.iter().filter(|wire| wire.element() == Some(element));
                 let lines = wires.zip(hops).flat_map(|(wire, hop)| {
                     let device = &wire.near.1;
-                    hop.qdisc.lines("change", device).into_iter().map(|line| (wire.near.0.clone(), line))
+                    hop.means.lines("change", device).into_iter().map(|line| (wire.near.0.clone(), line))
                 });
                 changes.entry(change.at_ns).or_default().extend(lines);
             }
@@ -252,7 +255,8 @@ fn address(side: u8, flow: usize) -> Ipv4Addr {
 }
 
 fn place(run: &Run, element: usize) -> Place {
-    Place { element, packet_bytes: largest_packet_bytes(run) }
+    let seed = named_seed(run.seed, &run.elements[element].name);
+    Place { element, seed, packet_bytes: largest_packet_bytes(run) }
 }
 
 /// The largest IP packet of a run, if it is larger than usual.

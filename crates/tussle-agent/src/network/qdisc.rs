@@ -1,6 +1,5 @@
 //! Queue disciplines in the words of `tc`.
 
-use tussle_core::path::GilbertElliottSpec;
 use tussle_core::queue::{
     CakeSpec, CodelSpec, FifoSpec, FqCodelSpec, FqPieSpec, PieSpec, QueueSpec, RedSpec, SfqSpec,
 };
@@ -76,17 +75,6 @@ pub(super) fn netem_serialiser(rate_bit_per_s: u64, delay_ns: u64) -> Qdisc {
 /// A constant delay.
 pub(super) fn netem_delay(delay_ns: u64) -> Qdisc {
     netem(delay_words(delay_ns).trim_start())
-}
-
-/// Independent loss.
-pub(super) fn netem_loss(probability: f64) -> Qdisc {
-    netem(&format!("loss {:.8}%", probability * 100.0))
-}
-
-/// Loss in bursts.
-pub(super) fn netem_bursts(model: &GilbertElliottSpec) -> Qdisc {
-    let [p, r, bad, good] = [model.p, model.r, model.loss_bad, model.loss_good].map(|part| part * 100.0);
-    netem(&format!("loss gemodel {p:.8}% {r:.8}% {bad:.8}% {good:.8}%"))
 }
 
 fn netem(words: &str) -> Qdisc {

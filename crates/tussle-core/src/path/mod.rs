@@ -159,7 +159,10 @@ fn checked_delay(delay_ns: u64) -> Result<Time, String> {
 }
 
 /// The probability that a setting called `name` gives.
-fn checked_chance(name: &str, probability: f64) -> Result<Chance, String> {
+///
+/// # Errors
+/// A sentence, if it is not between 0 and 1.
+pub fn checked_chance(name: &str, probability: f64) -> Result<Chance, String> {
     Chance::new(probability).ok_or_else(|| format!("{name}: {probability}; give 0 to 1"))
 }
 

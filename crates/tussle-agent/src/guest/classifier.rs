@@ -1,0 +1,83 @@
+//! Programs that decide which packets of a device are lost, loaded and attached where packets leave for it.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use anyhow::{Context, bail};
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{
+    TcAttribute, TcBpfFlags, TcFilterBpf, TcFilterBpfOption, TcHandle, TcMessage, TcOption,
+};
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
+
+use super::setup::enter;
+use crate::network::Losses;
+use crate::sys::{self, Word};
+
+/// Where the program finds its memory: a map of one value, whose address the kernel writes into an instruction of
+/// 64 bits that names the map (`BPF_PSEUDO_MAP_VALUE`).
+const MEMORY_TO_R6: [u8; 2] = [0x18, 0x26];
+/// More than an answer of the kernel takes.
+const ANSWER_BYTES: usize = 4096;
+
+/// Attaches a program to a device of a namespace, which has the discipline `clsact`; the thread stays there.
+pub(super) fn attach(namespace: &File, device: &str, losses: &Losses) -> anyhow::Result<()> {
+    enter(namespace)?;
+    let memory = sys::bpf_memory(&losses.memory).context("the memory of a program")?;
+    let program = sys::bpf_classifier(&code(losses, &memory)).context("a program for losses")?;
+    let index = if_nametoindex(device).with_context(|| format!("device {device}"))?;
+    tell(&filter(i32::try_from(index)?, &program)?)
+        .with_context(|| format!("attaching a program to {device}"))
+}
+
+/// The program, after the instruction that tells it of its memory.
+fn code(losses: &Losses, memory: &OwnedFd) -> Vec<Word> {
+    let mut first = [0; 8];
+    first[..2].copy_from_slice(&MEMORY_TO_R6);
+    first[4..].copy_from_slice(&memory.as_raw_fd().to_ne_bytes());
+    let rest = losses.code.chunks_exact(size_of::<Word>()).map(|word| word.try_into().expect("eight bytes"));
+    [first, [0; 8]].into_iter().chain(rest).map(u64::from_ne_bytes).collect()
+}
+
+/// A request for a filter that asks `program` about every packet that leaves.
+fn filter(index: i32, program: &OwnedFd) -> anyhow::Result<Vec<u8>> {
+    let mut message = TcMessage::with_index(index);
+    message.header.parent = TcHandle { major: TcHandle::CLSACT.major, minor: TcHandle::MIN_EGRESS };
+    // The first of all filters (the upper half), for packets of every protocol (the lower one).
+    let every_protocol = u16::try_from(libc::ETH_P_ALL)?.to_be();
+    message.header.info = 1 << 16 | u32::from(every_protocol);
+    message.attributes = vec![
+        TcAttribute::Kind(TcFilterBpf::KIND.to_owned()),
+        TcAttribute::Options(vec![
+            TcOption::Bpf(TcFilterBpfOption::ProgFd(u32::try_from(program.as_raw_fd())?)),
+            TcOption::Bpf(TcFilterBpfOption::ProgName("losses".to_owned())),
+            TcOption::Bpf(TcFilterBpfOption::Flags(TcBpfFlags::DirectAction)),
+        ]),
+    ];
+    let mut message = NetlinkMessage::from(RouteNetlinkMessage::NewTrafficFilter(message));
+    message.header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    Ok(bytes)
+}
+
+/// Sends a request to the kernel, which says what came of it.
+fn tell(request: &[u8]) -> anyhow::Result<()> {
+    let socket =
+        socket::socket(AddressFamily::Netlink, SockType::Raw, SockFlag::empty(), SockProtocol::NetlinkRoute)?;
+    let socket = socket.as_raw_fd();
+    socket::send(socket, request, MsgFlags::empty())?;
+    let mut answer = [0; ANSWER_BYTES];
+    let length = socket::recv(socket, &mut answer, MsgFlags::empty())?;
+    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length])?;
+    match answer.payload {
+        NetlinkPayload::Error(told) if told.code.is_none() => Ok(()),
+        NetlinkPayload::Error(told) => bail!("{told}"),
+        other => bail!("the kernel said {other:?}"),
+    }
+}

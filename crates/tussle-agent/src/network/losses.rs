@@ -1,0 +1,173 @@
+//! Losses by the simulator's dice: a program for the kernel's classifier that throws them, packet by packet.
+//!
+//! The same elements lose the same packets on both engines, so what is left between them is what TCP does.
+
+use std::fmt::Write as _;
+
+use rbpf::assembler::assemble;
+use tussle_core::dice::{Chance, initial_state};
+use tussle_core::path::{GilbertElliottSpec, LossSpec, checked_chance};
+
+/// Words of memory that a program keeps from packet to packet: four of the dice, and the state of the channel.
+pub(crate) const MEMORY_WORDS: usize = 5;
+
+/// Bytes of an instruction.
+const INSTRUCTION_BYTES: usize = 8;
+
+/// A program that finds its memory at r6, and ends with what becomes of the packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Losses {
+    /// Instructions.
+    pub(crate) code: Vec<u8>,
+    /// What is in its memory before the first packet.
+    pub(crate) memory: [u64; MEMORY_WORDS],
+}
+
+/// `TC_ACT_OK`.
+const PASS: &str = "mov64 r0, 0\nexit\n";
+/// `TC_ACT_SHOT`.
+const LOSE: &str = "mov64 r0, 2\nexit\n";
+
+/// Throws the dice: 64 bits in r0. r1 to r5 are lost.
+///
+/// xoshiro256++: D. Blackman and S. Vigna, "Scrambled Linear Pseudorandom Number Generators", ACM TOMS 47(4), 2021.
+const THROW: &str = "
+    ldxdw r1, [r6]
+    ldxdw r2, [r6+8]
+    ldxdw r3, [r6+16]
+    ldxdw r4, [r6+24]
+    mov64 r0, r1
+    add64 r0, r4
+    mov64 r5, r0
+    lsh64 r0, 23
+    rsh64 r5, 41
+    or64 r0, r5
+    add64 r0, r1
+    mov64 r5, r2
+    lsh64 r5, 17
+    xor64 r3, r1
+    xor64 r4, r2
+    xor64 r2, r3
+    xor64 r1, r4
+    xor64 r3, r5
+    mov64 r5, r4
+    lsh64 r4, 45
+    rsh64 r5, 19
+    or64 r4, r5
+    stxdw [r6], r1
+    stxdw [r6+8], r2
+    stxdw [r6+16], r3
+    stxdw [r6+24], r4
+";
+
+/// Loads the channel's state.
+const STATE: &str = "ldxdw r7, [r6+32]\n";
+/// What stands for a bad channel; a good one is 0.
+const BAD: u32 = 1;
+
+/// Each packet by itself.
+pub(super) fn independent(spec: &LossSpec, seed: u64) -> Result<Losses, String> {
+    let chance = checked_chance("probability", spec.probability)?;
+    Ok(Losses::new(&format!("{THROW}{}", if_happens(chance, (LOSE, PASS))), initial_state(seed, "loss")))
+}
+
+/// In bursts.
+pub(super) fn in_bursts(spec: &GilbertElliottSpec, seed: u64) -> Result<Losses, String> {
+    let [to_bad, to_good] = [checked_chance("p", spec.p)?, checked_chance("r", spec.r)?];
+    let [good, bad] =
+        [checked_chance("loss_good", spec.loss_good)?, checked_chance("loss_bad", spec.loss_bad)?];
+    let become_ = |state: u32| format!("mov64 r1, {state}\nstxdw [r6+32], r1\n");
+    let change = if_bad((&if_happens(to_good, (&become_(0), "")), &if_happens(to_bad, (&become_(BAD), ""))));
+    let fate = if_bad((&if_happens(bad, (LOSE, PASS)), &if_happens(good, (LOSE, PASS))));
+    let text = format!("{THROW}{change}{THROW}{fate}");
+    Ok(Losses::new(&text, initial_state(seed, "gilbert_elliott")))
+}
+
+impl Losses {
+    fn new(text: &str, [a, b, c, d]: [u64; 4]) -> Losses {
+        Losses { code: assembled(text), memory: [a, b, c, d, 0] }
+    }
+}
+
+/// The one or the other, by what was thrown.
+fn if_happens(chance: Chance, (then, otherwise): (&str, &str)) -> String {
+    match chance.bound() {
+        None => then.to_owned(),
+        Some(bound) => either(&format!("lddw r5, {bound:#x}\njge r0, r5"), (then, otherwise)),
+    }
+}
+
+/// The one or the other, by the channel's state.
+fn if_bad((then, otherwise): (&str, &str)) -> String {
+    either(&format!("{STATE}jne r7, {BAD}"), (then, otherwise))
+}
+
+/// `unless` jumps over the one to the other.
+fn either(unless: &str, (then, otherwise): (&str, &str)) -> String {
+    let over = instructions(otherwise);
+    // A branch that ends needs no way on.
+    let on = if over == 0 || then.ends_with("exit\n") { String::new() } else { format!("ja +{over}\n") };
+    let mut text = String::new();
+    _ = write!(text, "{unless}, +{}\n{then}{on}{otherwise}", instructions(then) + instructions(&on));
+    text
+}
+
+fn instructions(text: &str) -> usize {
+    assembled(text).len() / INSTRUCTION_BYTES
+}
+
+fn assembled(text: &str) -> Vec<u8> {
+    assemble(text).expect("the text is made here")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tussle_core::packet::{Kind, Packet};
+    use tussle_core::path::EffectSpec;
+    use tussle_core::time::Time;
+
+    /// Which of `count` packets a program loses; its memory is what it is given.
+    fn lost_by_program(losses: &Losses, count: usize) -> Vec<bool> {
+        let code = [assembled("mov64 r6, r1"), losses.code.clone()].concat();
+        let machine = rbpf::EbpfVmRaw::new(Some(&code)).unwrap();
+        let mut memory: Vec<u8> = losses.memory.iter().flat_map(|word| word.to_le_bytes()).collect();
+        (0..count).map(|_| machine.execute_program(&mut memory).unwrap() == 2).collect()
+    }
+
+    fn lost_by_element(effect: &EffectSpec, (seed, count): (u64, usize)) -> Vec<bool> {
+        let mut element = effect.build(seed).unwrap();
+        let packet = Packet { size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
+        (0..count).map(|_| element.accept(packet, Time::ZERO, &mut Vec::new()).is_none()).collect()
+    }
+
+    #[test]
+    fn the_programs_lose_the_packets_that_the_simulator_loses() {
+        for probability in [0.0, 0.0001, 0.01, 0.5, 1.0] {
+            let spec: LossSpec = serde_json::from_value(json!({"probability": probability})).unwrap();
+            let lost = lost_by_program(&independent(&spec, 7).unwrap(), 20_000);
+            assert_eq!(lost, lost_by_element(&EffectSpec::Loss(spec), (7, 20_000)), "{probability}");
+        }
+        for (p, r, good, bad) in [(0.01, 0.1, 0.0, 1.0), (0.3, 0.2, 0.01, 0.5), (1.0, 0.0, 1.0, 0.2)] {
+            let spec: GilbertElliottSpec =
+                serde_json::from_value(json!({"p": p, "r": r, "loss_good": good, "loss_bad": bad})).unwrap();
+            let lost = lost_by_program(&in_bursts(&spec, 9).unwrap(), 20_000);
+            assert_eq!(lost, lost_by_element(&EffectSpec::GilbertElliott(spec), (9, 20_000)), "{p} {r}");
+        }
+    }
+
+    /// 1 % of 20 000 are 200, deviation sqrt(200 × 0.99) = 14; five of those allowed.
+    #[test]
+    fn a_program_loses_as_many_as_it_should() {
+        let losses = independent(&LossSpec { probability: 0.01 }, 3).unwrap();
+        let lost = lost_by_program(&losses, 20_000).iter().filter(|lost| **lost).count();
+        assert!((130..=270).contains(&lost), "{lost}");
+    }
+
+    #[test]
+    fn a_probability_above_one_is_refused() {
+        let problem = independent(&LossSpec { probability: 1.5 }, 3).unwrap_err();
+        assert_eq!(problem, "probability: 1.5; give 0 to 1");
+    }
+}
