@@ -80,10 +80,17 @@ def test_a_difference_is_that_of_the_means_as_a_part_of_the_reference() -> None:
     assert (found["judged"], found["reference"]) == (9.0, 8.0)
     assert found["difference"] == pytest.approx(0.125)
     assert found["reference_spread"] == pytest.approx(0.5**0.5)
-    # Welch: variances 0.08 and 0.5, so s^2 = 0.04 + 0.25 = 0.29, and 0.29^2 / (0.04^2 + 0.25^2) = 1.312
-    # degrees of freedom, where t is 7.36: 1 +- 7.36 * 0.5385 = -2.96 to 4.96, of 8.
-    assert found["low"] == pytest.approx(-2.96 / 8, abs=0.01)
-    assert found["high"] == pytest.approx(4.96 / 8, abs=0.01)
+    # By pairs: 1.3 and 0.7, deviation 0.3 * sqrt(2); t with one degree of freedom is 12.706:
+    # 1 +- 12.706 * 0.3 = -2.812 to 4.812, of 8.
+    assert found["low"] == pytest.approx(-2.812 / 8, abs=0.001)
+    assert found["high"] == pytest.approx(4.812 / 8, abs=0.001)
+
+
+def test_runs_of_one_seed_are_compared_with_each_other() -> None:
+    pairs = {"one": Pair(dataset([5.1, 9.1]), dataset([5.0, 9.0]))}
+    found = row(compare(pairs).differences, "goodput_mbit_per_s")
+    # 0.1 both times, however far the seeds are apart; of 7.
+    assert [found[name] for name in ("difference", "low", "high")] == pytest.approx([0.1 / 7] * 3)
 
 
 def test_hardly_any_retransmission_is_compared_with_a_packet() -> None:

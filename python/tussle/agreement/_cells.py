@@ -15,7 +15,8 @@ from tussle.scenario import Scenario
 T = TypeVar("T")
 
 REPETITIONS = 10
-"""Runs of a cell in which dice decide: the start of each flow, and the lost packets."""
+"""Runs of a cell in which dice decide: the start of each flow, and the lost packets. Both engines
+throw the same dice."""
 _START_JITTER = "1 s"
 _STAGGER_S = 10
 _LOSSES = ("0 %", "0.01 %", "1 %")

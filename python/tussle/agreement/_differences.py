@@ -13,7 +13,8 @@ from tussle.metrics import Tables, axis_columns
 
 CONFIDENCE = 0.95
 _LEAST = 2
-"""How many runs of each engine an interval needs."""
+"""How many pairs of runs an interval needs."""
+_OF_REFERENCE = ":reference"
 _OF_CELL = ("path.rate", "path.rtt", "path.queue.limit", "path.loss")
 
 
@@ -40,15 +41,16 @@ def differences(pairs: Mapping[str, tuple[Tables, Tables]]) -> pl.DataFrame:
 
     `arrangement, point, quantity`, the means `judged` and `reference`, the standard deviation
     `reference_spread` of the reference's runs, `difference` of the means as the quantity says (a part of the
-    reference or an amount), its 95 % interval `low` to `high` by Welch's t-test (Biometrika 34, 1947), null
-    with one run, and `runs`, the smaller number of runs.
+    reference or an amount), its 95 % interval `low` to `high` by Student's t-test of the differences between
+    runs of one seed (Biometrika 6, 1908), null with one such pair, and `runs`, the number of pairs. What only
+    one engine has in a run, such as a first loss, is left out.
     """
     rows = [
-        (arrangement, point, quantity.name, *_compared(quantity, mine[quantity.name], its[quantity.name]))
+        (arrangement, point, quantity.name, *_compared(quantity, told))
         for arrangement, (judged, reference) in sorted(pairs.items())
-        for point, mine, its in _by_point(quantities(judged), quantities(reference))
+        for (point,), both in _both(quantities(judged), quantities(reference))
         for quantity in QUANTITIES
-        if _is_told(mine[quantity.name]) and _is_told(its[quantity.name])
+        if (told := _told(both, quantity)).height
     ]
     names = ("judged", "reference", "reference_spread", "difference", "low", "high")
     schema = {"arrangement": pl.String, "point": pl.UInt32, "quantity": pl.String}
@@ -56,28 +58,28 @@ def differences(pairs: Mapping[str, tuple[Tables, Tables]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _by_point(judged: pl.DataFrame, reference: pl.DataFrame) -> list[tuple[int, pl.DataFrame, pl.DataFrame]]:
-    mine = judged.partition_by("point", as_dict=True)
-    its = reference.partition_by("point", as_dict=True)
-    return [(point, mine[point,], its[point,]) for (point,) in its if (point,) in mine]
+def _both(judged: pl.DataFrame, reference: pl.DataFrame) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
+    """Runs of one point and one seed beside each other, point by point."""
+    both = judged.join(reference, on=["point", "repetition"], suffix=_OF_REFERENCE, maintain_order="left")
+    return list(both.partition_by("point", as_dict=True).items())
 
 
-def _is_told(values: pl.Series) -> bool:
-    return values.drop_nulls().len() > 0
+def _told(both: pl.DataFrame, quantity: Quantity) -> pl.DataFrame:
+    return both.select(judged=quantity.name, reference=quantity.name + _OF_REFERENCE).drop_nulls()
 
 
-def _compared(quantity: Quantity, mine: pl.Series, its: pl.Series) -> tuple[float | int | None, ...]:
-    judged, reference = mine.drop_nulls().to_numpy(), its.drop_nulls().to_numpy()
+def _compared(quantity: Quantity, told: pl.DataFrame) -> tuple[float | int | None, ...]:
+    judged, reference = (told[side].to_numpy() for side in ("judged", "reference"))
     of = max(abs(float(reference.mean())), quantity.least) if quantity.difference == "relative" else 1.0
     difference = float(judged.mean() - reference.mean())
-    low, high = _interval(judged, reference)
+    low, high = _interval(judged - reference)
     spread = float(reference.std(ddof=1)) if reference.size > 1 else None
     return (
         float(judged.mean()),
         float(reference.mean()),
         spread,
         *(None if each is None else _part(each, of) for each in (difference, low, high)),
-        min(judged.size, reference.size),
+        told.height,
     )
 
 
@@ -87,18 +89,12 @@ def _part(difference: float, of: float) -> float:
     return 0.0 if difference == 0 else float("inf")
 
 
-def _interval(judged: np.ndarray, reference: np.ndarray) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval of the difference of the means, for variances that need not be equal."""
-    if min(judged.size, reference.size) < _LEAST:
+def _interval(differences: np.ndarray) -> tuple[float, float] | tuple[None, None]:
+    """Return the interval of their mean."""
+    if differences.size < _LEAST:
         return None, None
     from scipy.stats import t
 
-    difference = float(judged.mean() - reference.mean())
-    parts = [float(values.var(ddof=1)) / values.size for values in (judged, reference)]
-    if not any(parts):
-        return difference, difference
-    freedom = sum(parts) ** 2 / sum(
-        part**2 / (values.size - 1) for part, values in zip(parts, (judged, reference), strict=True)
-    )
-    reach = float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * sum(parts) ** 0.5
-    return difference - reach, difference + reach
+    mean = float(differences.mean())
+    reach = float(t.ppf((1 + CONFIDENCE) / 2, differences.size - 1)) * float(differences.std(ddof=1))
+    return mean - reach / differences.size**0.5, mean + reach / differences.size**0.5
