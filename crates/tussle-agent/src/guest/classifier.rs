@@ -3,17 +3,13 @@
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use anyhow::{Context, bail};
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
-};
+use anyhow::Context;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{
     TcAttribute, TcBpfFlags, TcFilterBpf, TcFilterBpfOption, TcHandle, TcMessage, TcOption,
 };
-use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
 
+use super::netlink::{Netlink, index};
 use super::setup::enter;
 use crate::network::Losses;
 use crate::sys::{self, Word};
@@ -21,17 +17,14 @@ use crate::sys::{self, Word};
 /// Where the program finds its memory: a map of one value, whose address the kernel writes into an instruction of
 /// 64 bits that names the map (`BPF_PSEUDO_MAP_VALUE`).
 const MEMORY_TO_R6: [u8; 2] = [0x18, 0x26];
-/// More than an answer of the kernel takes.
-const ANSWER_BYTES: usize = 4096;
 
 /// Attaches a program to a device of a namespace, which has the discipline `clsact`; the thread stays there.
 pub(super) fn attach(namespace: &File, device: &str, losses: &Losses) -> anyhow::Result<()> {
     enter(namespace)?;
     let memory = sys::bpf_memory(&losses.memory).context("the memory of a program")?;
     let program = sys::bpf_classifier(&code(losses, &memory)).context("a program for losses")?;
-    let index = if_nametoindex(device).with_context(|| format!("device {device}"))?;
-    tell(&filter(i32::try_from(index)?, &program)?)
-        .with_context(|| format!("attaching a program to {device}"))
+    let request = filter(index(device)?, &program)?;
+    Netlink::open()?.add(request).with_context(|| format!("attaching a program to {device}"))
 }
 
 /// The program, after the instruction that tells it of its memory.
@@ -44,8 +37,8 @@ fn code(losses: &Losses, memory: &OwnedFd) -> Vec<Word> {
 }
 
 /// A request for a filter that asks `program` about every packet that leaves.
-fn filter(index: i32, program: &OwnedFd) -> anyhow::Result<Vec<u8>> {
-    let mut message = TcMessage::with_index(index);
+fn filter(index: u32, program: &OwnedFd) -> anyhow::Result<RouteNetlinkMessage> {
+    let mut message = TcMessage::with_index(i32::try_from(index)?);
     message.header.parent = TcHandle { major: TcHandle::CLSACT.major, minor: TcHandle::MIN_EGRESS };
     // The first of all filters (the upper half), for packets of every protocol (the lower one).
     let every_protocol = u16::try_from(libc::ETH_P_ALL)?.to_be();
@@ -58,26 +51,5 @@ fn filter(index: i32, program: &OwnedFd) -> anyhow::Result<Vec<u8>> {
             TcOption::Bpf(TcFilterBpfOption::Flags(TcBpfFlags::DirectAction)),
         ]),
     ];
-    let mut message = NetlinkMessage::from(RouteNetlinkMessage::NewTrafficFilter(message));
-    message.header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
-    message.finalize();
-    let mut bytes = vec![0; message.buffer_len()];
-    message.serialize(&mut bytes);
-    Ok(bytes)
-}
-
-/// Sends a request to the kernel, which says what came of it.
-fn tell(request: &[u8]) -> anyhow::Result<()> {
-    let socket =
-        socket::socket(AddressFamily::Netlink, SockType::Raw, SockFlag::empty(), SockProtocol::NetlinkRoute)?;
-    let socket = socket.as_raw_fd();
-    socket::send(socket, request, MsgFlags::empty())?;
-    let mut answer = [0; ANSWER_BYTES];
-    let length = socket::recv(socket, &mut answer, MsgFlags::empty())?;
-    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length])?;
-    match answer.payload {
-        NetlinkPayload::Error(told) if told.code.is_none() => Ok(()),
-        NetlinkPayload::Error(told) => bail!("{told}"),
-        other => bail!("the kernel said {other:?}"),
-    }
+    Ok(RouteNetlinkMessage::NewTrafficFilter(message))
 }

@@ -4,6 +4,7 @@ mod classifier;
 mod clock;
 mod counters;
 mod machine;
+mod netlink;
 mod observer;
 mod qdiscs;
 mod replay;

@@ -21,6 +21,8 @@ use crate::network::{Network, Role};
 
 /// How long the network is given, after the end, to let out what is in it.
 const DRAIN_NS: u64 = 10_000_000;
+/// How often the trace is read at least, before its buffer is full.
+const TRACE_NS: u64 = 100_000_000;
 const MAX_DRAIN_NS: u64 = 3_600_000_000_000;
 /// How often packets may fail to add up in an empty network.
 const MAX_LOOKS: u32 = 20;
@@ -148,7 +150,9 @@ impl<'a> Observer<'a> {
         let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&now_ns);
         let is_sampled =
             matches!(run.record.sampling, Sampling::EveryNs(every_ns) if now_ns.is_multiple_of(every_ns));
-        self.read_trace()?;
+        if is_edge || is_sampled || now_ns.is_multiple_of(TRACE_NS) {
+            self.read_trace()?;
+        }
         self.look_at_links(now_ns)?;
         if is_edge || is_sampled {
             for link in &mut self.links {

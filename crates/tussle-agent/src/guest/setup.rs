@@ -1,4 +1,4 @@
-//! The network of a run, made with `ip` and `tc`.
+//! The network of a run: namespaces, devices, routes, and queue disciplines in the words of `tc`.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -7,15 +7,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
-use nix::sched::{CloneFlags, setns};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
 use tussle_core::Run;
 use tussle_core::run::Switch;
 
-use super::classifier;
+use super::netlink::Netlink;
+use super::{classifier, netlink};
 use crate::network::{Hop, Means, Namespace, Network, largest_packet_bytes};
 
-/// One address for every device: with it, and without ARP, no packet is ever held for a neighbour.
-const MAC: &str = "02:00:00:00:00:01";
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
 
@@ -35,15 +35,19 @@ pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
     set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
     set("net/ipv4/tcp_mem", "100000000 100000000 100000000")?;
     fs::create_dir_all("/run/netns").context("the folder of namespaces")?;
-    command("ip", None, &links(network, largest_packet_bytes(run)))?;
     let home = File::open("/proc/self/ns/net").context("this namespace")?;
     for namespace in network.namespaces() {
-        enter(&open(&namespace.name)?)?;
+        make(namespace)?;
         configure(run, network, namespace)?;
     }
     enter(&home)?;
+    lay(network, largest_packet_bytes(run))?;
     for namespace in network.namespaces() {
-        command("ip", Some(&namespace.name), &addresses(network, namespace))?;
+        enter(&open(&namespace.name)?)?;
+        connect(network, namespace)?;
+    }
+    enter(&home)?;
+    for namespace in network.namespaces() {
         let disciplines = disciplines(network, namespace);
         if !disciplines.is_empty() {
             command("tc", Some(&namespace.name), &disciplines)?;
@@ -94,38 +98,45 @@ fn has_queues(network: &Network, namespace: &Namespace) -> bool {
     network.wires.iter().any(|wire| wire.hop.is_some() && wire.near.0 == namespace.name)
 }
 
-fn links(network: &Network, mtu_bytes: u32) -> String {
-    let mut lines = String::new();
-    for namespace in network.namespaces() {
-        _ = writeln!(lines, "netns add {}", namespace.name);
-    }
-    // Without segmentation offload: with it, bursts of 64 kB would stand for packets.
-    let device = format!("arp off address {MAC} mtu {mtu_bytes} gso_max_segs 1");
-    for wire in &network.wires {
-        let ((near_place, near), (far_place, far)) = (&wire.near, &wire.far);
-        _ = writeln!(
-            lines,
-            "link add {near} {device} netns {near_place} type veth peer name {far} {device} netns {far_place}"
-        );
-    }
-    lines
+/// Makes a namespace, under its name, and goes there.
+fn make(namespace: &Namespace) -> anyhow::Result<()> {
+    let place = format!("/run/netns/{}", namespace.name);
+    File::create(&place)
+        .and_then(|_| Ok(unshare(CloneFlags::CLONE_NEWNET)?))
+        .and_then(|()| {
+            let here = Some("/proc/thread-self/ns/net");
+            Ok(mount(here, place.as_str(), None::<&str>, MsFlags::MS_BIND, None::<&str>)?)
+        })
+        .with_context(|| format!("making namespace {}", namespace.name))
 }
 
-fn addresses(network: &Network, namespace: &Namespace) -> String {
-    let mut lines = String::new();
+/// Lays the wires.
+fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
+    let kernel = Netlink::open()?;
+    for wire in &network.wires {
+        let [near, far] = [open(&wire.near.0)?, open(&wire.far.0)?];
+        kernel
+            .add(netlink::pair(((&wire.near.1, &near), (&wire.far.1, &far)), mtu_bytes))
+            .with_context(|| format!("laying the wire {}", wire.near.1))?;
+    }
+    Ok(())
+}
+
+/// Turns the devices on of the namespace that this thread is in, and tells it of addresses and routes.
+fn connect(network: &Network, namespace: &Namespace) -> anyhow::Result<()> {
+    let kernel = Netlink::open()?;
     for (place, device) in network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]) {
         if *place == namespace.name {
-            _ = writeln!(lines, "link set {device} up");
+            kernel.turn_on(device)?;
         }
     }
-    for address in &namespace.addresses {
-        _ = writeln!(lines, "address add {address}/32 dev net");
+    for &address in &namespace.addresses {
+        kernel.add(netlink::address(address, "net")?).with_context(|| format!("address {address}"))?;
     }
-    for (to, device) in &namespace.routes {
-        let to = to.map_or_else(|| "default".to_owned(), |address| address.to_string());
-        _ = writeln!(lines, "route add {to} dev {device}");
+    for (&to, device) in &namespace.routes {
+        kernel.add(netlink::route(to, device)?).with_context(|| format!("a route by {device}"))?;
     }
-    lines
+    Ok(())
 }
 
 fn disciplines(network: &Network, namespace: &Namespace) -> String {

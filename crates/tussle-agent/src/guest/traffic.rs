@@ -303,9 +303,13 @@ fn receive(flow: &Flow, clock: Clock) -> anyhow::Result<()> {
     let mut room = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
     let mut message_end = flow.message_bytes().map_or(expected, |bytes| bytes.min(expected));
+    let mut told = None;
     while received < expected {
         let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
-        sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_RCVLOWAT), lowat)?;
+        if told != Some(lowat) {
+            sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_RCVLOWAT), lowat)?;
+            told = Some(lowat);
+        }
         match socket::recv(socket.as_raw_fd(), &mut room, MsgFlags::MSG_TRUNC) {
             Ok(0) | Err(Errno::ECONNRESET | Errno::ETIMEDOUT) => return Ok(()),
             Ok(bytes) => received += bytes as u64,
