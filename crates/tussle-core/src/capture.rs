@@ -105,7 +105,8 @@ fn kind_name(kind: Kind) -> &'static str {
 fn ecn_name(ecn: Ecn) -> &'static str {
     match ecn {
         Ecn::NotEct => "not_ect",
-        Ecn::Ect => "ect",
+        Ecn::Ect0 => "ect0",
+        Ecn::Ect1 => "ect1",
         Ecn::Ce => "ce",
     }
 }

@@ -95,14 +95,17 @@ impl Kind {
     }
 }
 
-/// The two ECN bits of the IP header. [RFC 3168, 5](https://www.rfc-editor.org/rfc/rfc3168#section-5)
+/// The two ECN bits of the IP header. [RFC 3168, 5](https://www.rfc-editor.org/rfc/rfc3168#section-5),
+/// [RFC 9331, 2](https://www.rfc-editor.org/rfc/rfc9331#section-2)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
     /// The transport does not react to marks.
     #[default]
     NotEct,
-    /// The transport reacts to marks.
-    Ect,
+    /// The transport takes a mark for a loss.
+    Ect0,
+    /// The transport answers each mark with a small reduction (L4S).
+    Ect1,
     /// Congestion was experienced.
     Ce,
 }

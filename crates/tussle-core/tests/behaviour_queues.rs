@@ -133,9 +133,15 @@ fn queues_of_flows_divide_fairly_and_let_a_short_flow_pass() {
 #[test]
 fn dualpi2_gives_both_kinds_of_flow_the_same_window_but_not_the_same_wait() {
     let path = Path { rate_bit_per_s: 100_000_000, ..SHORT };
-    let scalable = FlowSpec { ecn: Switch::On, ..flow("prague") };
-    let all = (0..5).flat_map(|_| [flow("reno"), scalable.clone()]).collect();
-    let outcome = simulated(path, queue_named("dualpi2", None, None), all);
+    for ecn in [Switch::Off, Switch::On] {
+        let classic = FlowSpec { ecn, ..flow("reno") };
+        let all = (0..5).flat_map(|_| [classic.clone(), flow("prague")]).collect();
+        shares_the_window_but_not_the_wait(&simulated(path, queue_named("dualpi2", None, None), all));
+    }
+}
+
+/// Of classic and scalable flows in turn.
+fn shares_the_window_but_not_the_wait(outcome: &Outcome) {
     let bytes = counts(&outcome.flows, "steady_delivered_bytes");
     let rtts_ms: Vec<f64> = maybe_quantities(&outcome.flows, "rtt_mean_ms")
         .into_iter()

@@ -81,7 +81,7 @@ impl Watched {
         match event {
             Event::Pass { ns } => self.now += Time::from_ns(ns),
             Event::Come { flow, size_bytes } => {
-                let ecn = if flow % 2 == 1 { Ecn::Ect } else { Ecn::NotEct };
+                let ecn = if flow % 2 == 1 { Ecn::Ect0 } else { Ecn::NotEct };
                 let packet = Packet { number: self.came, size_bytes, ecn, ..Packet::new(Kind::Data, flow) };
                 self.came += 1;
                 self.waiting.insert(packet.number, packet);
@@ -114,7 +114,7 @@ impl Watched {
         prop_assert!(came.is_some(), "{name} gives what is not there");
         let came = came.expect("it is some");
         let is_marked = packet.ecn == Ecn::Ce;
-        prop_assert!(!is_marked || came.ecn == Ecn::Ect, "{name} marks what cannot be marked");
+        prop_assert!(!is_marked || came.ecn == Ecn::Ect0, "{name} marks what cannot be marked");
         self.marked += u64::from(is_marked);
         prop_assert_eq!(Packet { ecn: came.ecn, ..packet }, came, "{} changes packets", name);
         let before = self.last.insert(packet.flow, packet.number);

@@ -27,8 +27,8 @@ _NAME, _RESOLUTION, _APPLICATION, _FLAGS = 2, 9, 4, 2
 _INBOUND, _OUTBOUND, _DAMAGED = 1, 2, 1 << 24
 """Flags of a packet block; the last: its checksum is wrong."""
 _FIN, _SYN, _PSH, _ACK, _ECE, _CWR = 1, 2, 8, 16, 64, 128
-_ECN = {"not_ect": 0, "ect": 2, "ce": 3}
-"""The two bits of RFC 3168, 5; the simulator does not tell ECT(1) from ECT(0), which is written."""
+_ECN = {"not_ect": 0, "ect1": 1, "ect0": 2, "ce": 3}
+"""The two bits of RFC 3168, 5."""
 _WRAP = 1 << 32
 _MOST_WINDOW = 0xFFFF
 _MOST_SCALE = 14

@@ -35,6 +35,7 @@ mod yeah;
 
 pub use knobs::Knobs;
 
+use crate::packet::Ecn;
 use crate::run::Switch;
 use crate::tcp::{Ack, Cause, Flow, Lost, State};
 
@@ -150,6 +151,19 @@ pub enum EcnMode {
     Classic,
     /// The receiver reflects each mark (RFC 8257, 3.2), and retransmissions are markable, too.
     PerPacket,
+    /// So it does, and packets tell queues of it by ECT(1) (RFC 9331).
+    L4s,
+}
+
+impl EcnMode {
+    /// What packets carry that may be marked.
+    pub(crate) fn code_point(self) -> Ecn {
+        match self {
+            EcnMode::Off => Ecn::NotEct,
+            EcnMode::Classic | EcnMode::PerPacket => Ecn::Ect0,
+            EcnMode::L4s => Ecn::Ect1,
+        }
+    }
 }
 
 impl From<Switch> for EcnMode {

@@ -163,7 +163,7 @@ mod tests {
         let mut law = law();
         let is_marked = |ms: &u64| {
             let came = Time::from_ms(ms - wait(*ms));
-            let mut held = Stamped { came, packet: packet(0, Ecn::Ect) };
+            let mut held = Stamped { came, packet: packet(0, Ecn::Ect0) };
             law.judge(control, &mut held, Time::from_ms(*ms)) == Fate::Marked
         };
         (1000..1600).filter(is_marked).collect()
@@ -192,7 +192,7 @@ mod tests {
         let mut law = Law { least_wait: Time::from_ms(30), ..law() };
         for (wait, expected) in [(30, Fate::Pass), (31, Fate::Marked)] {
             let mut control = Control { wait: Wait::Long, count: 1, ..Control::default() };
-            let mut held = Stamped { came: Time::from_ms(100 - wait), packet: packet(0, Ecn::Ect) };
+            let mut held = Stamped { came: Time::from_ms(100 - wait), packet: packet(0, Ecn::Ect0) };
             assert_eq!(law.judge(&mut control, &mut held, Time::from_ms(100)), expected);
         }
     }
@@ -214,7 +214,7 @@ mod tests {
     fn blue_drops_by_its_probability() {
         let mut law = law();
         let mut control = Control { blue: 1 << 30, ..Control::default() };
-        let mut held = Stamped { came: Time::ZERO, packet: packet(0, Ecn::Ect) };
+        let mut held = Stamped { came: Time::ZERO, packet: packet(0, Ecn::Ect0) };
         let drops =
             (0..10_000).filter(|_| law.judge(&mut control, &mut held, Time::ZERO) == Fate::Drop).count();
         assert!((2284..=2716).contains(&drops), "{drops}");
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_queue_counts_as_used_for_an_interval_after_its_last_packet() {
         let (mut law, mut control) = (law(), Control::default());
-        let mut held = Stamped { came: Time::ZERO, packet: packet(0, Ecn::Ect) };
+        let mut held = Stamped { came: Time::ZERO, packet: packet(0, Ecn::Ect0) };
         law.judge(&mut control, &mut held, Time::from_ms(1));
         assert!(control.is_used(Time::from_ms(100)));
         assert!(!control.is_used(Time::from_ms(101)));

@@ -334,13 +334,13 @@ mod tests {
     /// 100/√3 = 57.7, 100/√4 = 50 ms: 220, 290.7, 348.4, 398.4, and 44.7 later.
     #[test]
     fn hits_come_after_an_interval_and_then_by_the_inverse_square_root() {
-        assert_eq!(hits_ms(Ecn::Ect, 20), [120, 220, 291, 349, 399, 444, 484]);
+        assert_eq!(hits_ms(Ecn::Ect0, 20), [120, 220, 291, 349, 399, 444, 484]);
     }
 
     #[test]
     fn a_wait_below_the_target_is_no_harm() {
-        assert!(hits_ms(Ecn::Ect, 4).is_empty());
-        assert_eq!(hits_ms(Ecn::Ect, 5).first(), Some(&105));
+        assert!(hits_ms(Ecn::Ect0, 4).is_empty());
+        assert_eq!(hits_ms(Ecn::Ect0, 5).first(), Some(&105));
     }
 
     /// A queue of one packet is no queue, however slow the link.
@@ -384,7 +384,7 @@ mod tests {
     fn the_limit_drops_what_comes() {
         let mut queue = Spec { limit_packets: Some(2), ..spec() }.build(place()).unwrap();
         let mut dropped = Vec::new();
-        (0..3).for_each(|number| queue.enqueue(packet(number, Ecn::Ect), Time::ZERO, &mut dropped));
+        (0..3).for_each(|number| queue.enqueue(packet(number, Ecn::Ect0), Time::ZERO, &mut dropped));
         assert_eq!((dropped.len(), queue.backlog().packets), (1, 2));
     }
 }

@@ -1,10 +1,8 @@
 //! `DualPI2`: a queue for flows that answer many marks with small reductions, and one for the others, marked or
 //! dropped in a proportion that gives both the same rate.
 //! Source: De Schepper, Briscoe and White, RFC 9332, appendix A. The numbers, the turns of the two queues and the step
-//! in place of the RFC's ramp are those of `dualpi2` in today's Linux; Linux 6.1 has none. Packets here have one
-//! ECN-capable code point, where RFC 9331 has a second for flows that scale: every packet that can be marked goes to
-//! the low-latency queue. Over it `ecn = "on"` is for algorithms that scale, `dctcp` and `prague`; another one would
-//! take too many marks for congestion.
+//! in place of the RFC's ramp are those of `dualpi2` in today's Linux; Linux 6.1 has none. Packets with ECT(1) or a mark
+//! go to the low-latency queue: those of `prague`. `dctcp`, made for data centres, sends ECT(0).
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +15,7 @@ use crate::time::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "dualpi2",
-    idea: "A low-latency queue for flows that can be marked, and one for the others, coupled.",
+    idea: "A low-latency queue for flows that scale (L4S), and one for the others, coupled.",
     source: "RFC 9332",
 };
 
@@ -187,10 +185,13 @@ impl DualPi2 {
 
     fn judge(&mut self, leaving: &Leaving, now: Time) -> Fate {
         let coupled = COUPLING * self.probability;
+        let is_overloaded = coupled > 1.0;
         let fate = match leaving.from {
             _ if self.backlog().bytes < NO_QUEUE_BYTES => Fate::Pass,
-            Side::Classic if self.is_hit_twice() => Fate::Drop,
-            Side::LowLatency if coupled > 1.0 && self.is_hit_twice() => Fate::Drop,
+            Side::Classic if self.is_hit_twice() => {
+                if can_be_marked(&leaving.held.packet) && !is_overloaded { Fate::Mark } else { Fate::Drop }
+            }
+            Side::LowLatency if is_overloaded && self.is_hit_twice() => Fate::Drop,
             Side::LowLatency if self.dice.happens(chance(coupled)) => Fate::Mark,
             Side::Classic | Side::LowLatency => Fate::Pass,
         };
@@ -215,7 +216,7 @@ impl Queue for DualPi2 {
         let held = Stamped { came: now, packet };
         if !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
             dropped.push(packet);
-        } else if can_be_marked(&packet) {
+        } else if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) {
             self.low_latency.push(held);
         } else {
             self.classic.push(held);
@@ -287,17 +288,26 @@ mod tests {
     fn the_classic_queue_has_a_tenth_while_both_have_packets() {
         let mut queue = dual();
         offer(&mut queue, Ecn::NotEct, 30);
-        offer(&mut queue, Ecn::Ect, 30);
+        offer(&mut queue, Ecn::Ect1, 30);
         let left: Vec<Ecn> = (0..40).map(|_| queue.dequeue(Time::ZERO, &mut Vec::new()).unwrap().ecn).collect();
         let classic: Vec<usize> = (0..40).filter(|&at| left[at] == Ecn::NotEct).collect();
         assert_eq!(classic[..3], [9, 19, 29]);
         assert_eq!(classic[3..], [33, 34, 35, 36, 37, 38, 39], "the low-latency queue has no more than 30");
     }
 
+    #[test]
+    fn what_answers_a_mark_like_a_loss_waits_with_what_cannot_be_marked() {
+        for (ecn, is_fast) in [(Ecn::NotEct, false), (Ecn::Ect0, false), (Ecn::Ect1, true), (Ecn::Ce, true)] {
+            let mut queue = dual();
+            offer(&mut queue, ecn, 1);
+            assert_eq!(queue.take().unwrap().from == Side::LowLatency, is_fast, "{ecn:?}");
+        }
+    }
+
     /// 0.16 (0.035 - 0.015) + 3.2 (0.035 - 0.025) = 0.0032 + 0.032; the longer of the two waits counts.
     #[test]
     fn the_probability_follows_the_longer_wait_and_its_trend() {
-        for (ecn, shorter) in [(Ecn::Ect, Ecn::NotEct), (Ecn::NotEct, Ecn::Ect)] {
+        for (ecn, shorter) in [(Ecn::Ect1, Ecn::NotEct), (Ecn::NotEct, Ecn::Ect1)] {
             let mut queue = dual();
             (queue.probability, queue.wait) = (0.1, Time::from_ms(25));
             queue.enqueue(packet(0, ecn), Time::ZERO, &mut Vec::new());
@@ -313,7 +323,7 @@ mod tests {
         let mut queue = dual();
         queue.probability = probability;
         offer(&mut queue, ecn, 4);
-        let from = if ecn == Ecn::Ect { Side::LowLatency } else { Side::Classic };
+        let from = if ecn == Ecn::Ect1 { Side::LowLatency } else { Side::Classic };
         let leaving = Leaving { held: Stamped { came: Time::ZERO, packet: packet(0, ecn) }, from, credit: 0 };
         let (mut marks, mut drops) = (0, 0);
         for _ in 0..100_000 {
@@ -330,28 +340,30 @@ mod tests {
     /// sqrt(990) = 31; five of those.
     #[test]
     fn one_queue_is_marked_with_twice_the_root_of_the_drops_of_the_other() {
-        let (marks, drops) = fates(Ecn::Ect, 0.1);
+        let (marks, drops) = fates(Ecn::Ect1, 0.1);
         assert!((19_370..=20_630).contains(&marks) && drops == 0, "{marks}, {drops}");
         let (marks, drops) = fates(Ecn::NotEct, 0.1);
         assert!((845..=1155).contains(&drops) && marks == 0, "{marks}, {drops}");
+        let (marks, drops) = fates(Ecn::Ect0, 0.1);
+        assert!((845..=1155).contains(&marks) && drops == 0, "marked instead of dropped: {marks}, {drops}");
     }
 
     /// At 60 % twice as much is more than all: 36 % are dropped in both, deviation sqrt(100 000 × 0.36 × 0.64) = 152, and
     /// the rest of what can be marked is.
     #[test]
     fn overload_drops_in_both() {
-        for ecn in [Ecn::Ect, Ecn::NotEct] {
+        for ecn in [Ecn::Ect1, Ecn::Ect0, Ecn::NotEct] {
             let (marks, drops) = fates(ecn, 0.6);
             assert!((35_240..=36_760).contains(&drops), "{drops}");
-            assert_eq!(marks, if ecn == Ecn::Ect { 100_000 - drops } else { 0 });
+            assert_eq!(marks, if ecn == Ecn::Ect1 { 100_000 - drops } else { 0 });
         }
     }
 
     #[test]
     fn what_waited_longer_than_the_step_is_marked_however_short_the_queue() {
-        for (wait_us, ecn) in [(1000, Ecn::Ect), (1001, Ecn::Ce)] {
+        for (wait_us, ecn) in [(1000, Ecn::Ect1), (1001, Ecn::Ce)] {
             let mut queue = dual();
-            offer(&mut queue, Ecn::Ect, 1);
+            offer(&mut queue, Ecn::Ect1, 1);
             let left = queue.dequeue(Time::from_us(wait_us), &mut Vec::new()).unwrap();
             assert_eq!((left.ecn, queue.marked_packets()), (ecn, u64::from(ecn == Ecn::Ce)));
         }

@@ -266,7 +266,7 @@ mod tests {
     fn only_the_flow_that_waits_is_hit() {
         let mut queue = queue(&Spec::default());
         let mut dropped = Vec::new();
-        let ect = |flow| Packet { ecn: Ecn::Ect, ..full_packet_of(flow, 0) };
+        let ect = |flow| Packet { ecn: Ecn::Ect0, ..full_packet_of(flow, 0) };
         (0..40).for_each(|_| queue.enqueue(ect(0), Time::ZERO, &mut dropped));
         let mut marked = [0, 0];
         for ms in (0..1000).step_by(2) {

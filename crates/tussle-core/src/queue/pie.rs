@@ -380,10 +380,10 @@ mod tests {
     #[test]
     fn marks_become_drops_above_ten_per_cent() {
         for (probability, ecn, switch, is_marked) in [
-            (0.1, Ecn::Ect, Switch::On, true),
-            (0.11, Ecn::Ect, Switch::On, false),
+            (0.1, Ecn::Ect0, Switch::On, true),
+            (0.11, Ecn::Ect0, Switch::On, false),
             (0.1, Ecn::NotEct, Switch::On, false),
-            (0.1, Ecn::Ect, Switch::Off, false),
+            (0.1, Ecn::Ect0, Switch::Off, false),
         ] {
             let mut law = law(switch);
             let mut control = Control { sum: 8.5, ..busy(probability) };

@@ -312,7 +312,7 @@ mod tests {
     fn the_average_moves_by_its_weight() {
         let mut red = red(&spec());
         red.average = 2.0;
-        (0..10).for_each(|number| red.waiting.push(packet(number, Ecn::Ect)));
+        (0..10).for_each(|number| red.waiting.push(packet(number, Ecn::Ect0)));
         red.update_average(Time::from_ms(5));
         assert!((red.average - 2.016).abs() < 1e-12, "{}", red.average);
     }
@@ -369,9 +369,9 @@ mod tests {
     #[test]
     fn what_can_be_marked_is_marked_and_the_rest_dropped() {
         for (ecn, offered, expected) in [
-            (Switch::On, Ecn::Ect, (vec![0], vec![])),
+            (Switch::On, Ecn::Ect0, (vec![0], vec![])),
             (Switch::On, Ecn::NotEct, (vec![], vec![0])),
-            (Switch::Off, Ecn::Ect, (vec![], vec![0])),
+            (Switch::Off, Ecn::Ect0, (vec![], vec![0])),
         ] {
             let mut red = red(&Spec { ecn, ..spec() });
             red.average = 20.0;

@@ -100,7 +100,7 @@ mod tests {
     fn what_finds_more_than_the_threshold_is_marked() {
         let spec = Spec { mark_above_packets: Some(3), ..Spec::default() };
         let mut queue = spec.build(place()).unwrap();
-        assert_eq!(marks_and_drops(&mut *queue, (0..6).map(|number| packet(number, Ecn::Ect))), (vec![4, 5], vec![]));
+        assert_eq!(marks_and_drops(&mut *queue, (0..6).map(|number| packet(number, Ecn::Ect0))), (vec![4, 5], vec![]));
         assert_eq!(queue.marked_packets(), 2);
     }
 
@@ -109,7 +109,7 @@ mod tests {
     fn the_threshold_may_be_in_bytes() {
         let spec = Spec { mark_above_bytes: Some(3000), ..Spec::default() };
         let mut queue = spec.build(place()).unwrap();
-        assert_eq!(marks_and_drops(&mut *queue, (0..4).map(|number| packet(number, Ecn::Ect))), (vec![3], vec![]));
+        assert_eq!(marks_and_drops(&mut *queue, (0..4).map(|number| packet(number, Ecn::Ect0))), (vec![3], vec![]));
     }
 
     #[test]

@@ -204,7 +204,7 @@ impl<'a, H: Host> Player<'a, H> {
         packet.ts_val_ms = self.timestamp_ms();
         packet.ecn = match step.mark {
             _ if self.script.ecn == Switch::Off => Ecn::NotEct,
-            Mark::No => Ecn::Ect,
+            Mark::No => Ecn::Ect0,
             Mark::Yes => Ecn::Ce,
             Mark::Never => Ecn::NotEct,
         };

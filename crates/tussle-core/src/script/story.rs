@@ -258,7 +258,7 @@ impl World {
         if is_lost || (is_stuck && then == Outage::Loses) {
             return;
         }
-        if is_marked && packet.ecn == Ecn::Ect {
+        if is_marked && packet.ecn == Ecn::Ect0 {
             packet.ecn = Ecn::Ce;
         }
         let arrives = if is_late {

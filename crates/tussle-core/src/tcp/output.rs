@@ -5,7 +5,7 @@ use super::sender::{Probe, ProbeContent, Sender};
 use super::timer::{Alarm, Scheduled, until_timeout};
 use super::usage::{self, Bound, Fit};
 use crate::cc::{EcnMode, Recovery};
-use crate::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
+use crate::packet::{Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
 use crate::time::Time;
 
 /// What a host wants sent and noted; emptied by whoever handed it in.
@@ -132,7 +132,7 @@ impl Sender {
         let number = self.flow.nxt;
         let mut packet = self.data_packet(number);
         if self.ecn.negotiated {
-            packet.ecn = Ecn::Ect;
+            packet.ecn = self.needs.ecn.max(EcnMode::Classic).code_point();
             if std::mem::take(&mut self.ecn.cwr_due) {
                 packet.flags = packet.flags.with(Flags::CWR);
             }
@@ -194,8 +194,8 @@ impl Sender {
     fn send_again(&mut self, number: u32, out: &mut Outbox) {
         let mut packet = self.data_packet(number);
         // Else not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
-        if self.ecn.negotiated && self.needs.ecn == EcnMode::PerPacket {
-            packet.ecn = Ecn::Ect;
+        if self.ecn.negotiated && self.needs.ecn >= EcnMode::PerPacket {
+            packet.ecn = self.needs.ecn.code_point();
         }
         self.before_sending(packet.size_bytes);
         self.counts.retransmitted_packets += 1;

@@ -236,7 +236,7 @@ impl Receiver {
             // The window may be one packet now, which then must not wait.
             self.ack_now |= packet.flags.has(Flags::CWR);
             match self.setup.ecn {
-                EcnMode::PerPacket => self.reflect_mark(packet, now, out),
+                EcnMode::PerPacket | EcnMode::L4s => self.reflect_mark(packet, now, out),
                 EcnMode::Classic | EcnMode::Off => self.take_mark(packet),
             }
         }
@@ -345,7 +345,7 @@ impl Receiver {
                 self.ecn.echoing = true;
                 self.ecn.seen = true;
             }
-            Ecn::Ect => self.ecn.seen = true,
+            Ecn::Ect0 | Ecn::Ect1 => self.ecn.seen = true,
             // Probably a retransmission: the sender waits for news.
             Ecn::NotEct if self.ecn.seen => self.delack.on_trouble(QUICK_ACKS_ON_MARK),
             Ecn::NotEct => {}
@@ -591,7 +591,7 @@ mod tests {
         let mut story = Story::new(EcnMode::Classic);
         let mark = Packet { number: 0, size_bytes: 1500, ecn: Ecn::Ce, ..Packet::new(Kind::Data, 0) };
         assert!(story.packet(mark, 200.0)[0].flags.has(Flags::ECE));
-        let plain = Packet { number: 1, ecn: Ecn::Ect, ..mark };
+        let plain = Packet { number: 1, ecn: Ecn::Ect0, ..mark };
         assert!(story.packet(plain, 201.0)[0].flags.has(Flags::ECE));
         let reduced = Packet { number: 2, flags: Flags::CWR, ..plain };
         assert!(!story.packet(reduced, 202.0)[0].flags.has(Flags::ECE));
@@ -605,9 +605,9 @@ mod tests {
         let mut story = Story::new(EcnMode::PerPacket);
         let data = |number, ecn| Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
         for number in 0..16 {
-            story.packet(data(number, Ecn::Ect), 200.0 + f64::from(number));
+            story.packet(data(number, Ecn::Ect0), 200.0 + f64::from(number));
         }
-        assert_eq!(story.packet(data(16, Ecn::Ect), 220.0), []);
+        assert_eq!(story.packet(data(16, Ecn::Ect0), 220.0), []);
         let acks = story.packet(data(17, Ecn::Ce), 220.5);
         let found: Vec<_> = acks.iter().map(|ack| (ack.number, ack.flags.has(Flags::ECE))).collect();
         assert_eq!(found, [(17, false), (18, true)]);

@@ -77,7 +77,12 @@ impl OwnAlgorithm {
             ecn: one_of(
                 (&given.name, "ecn"),
                 &given.ecn,
-                &[("off", EcnMode::Off), ("classic", EcnMode::Classic), ("per-packet", EcnMode::PerPacket)],
+                &[
+                    ("off", EcnMode::Off),
+                    ("classic", EcnMode::Classic),
+                    ("per-packet", EcnMode::PerPacket),
+                    ("l4s", EcnMode::L4s),
+                ],
             )?,
             pacing: one_of(
                 (&given.name, "pacing"),

@@ -71,7 +71,8 @@ impl Origins {
         let mut ip = Ipv4Header::new(length, HOPS, IpNumber::TCP, PEER.octets(), HOST.octets())?;
         ip.ecn = match packet.ecn {
             Ecn::NotEct => IpEcn::NotEct,
-            Ecn::Ect => IpEcn::Ect0,
+            Ecn::Ect0 => IpEcn::Ect0,
+            Ecn::Ect1 => IpEcn::Ect1,
             Ecn::Ce => IpEcn::CongestionExperienced,
         };
         ip.header_checksum = ip.calc_header_checksum();
@@ -128,7 +129,8 @@ impl Origins {
         let mut packet = Packet::new(kind, 0);
         packet.ecn = match ip.ecn {
             IpEcn::NotEct => Ecn::NotEct,
-            IpEcn::Ect0 | IpEcn::Ect1 => Ecn::Ect,
+            IpEcn::Ect0 => Ecn::Ect0,
+            IpEcn::Ect1 => Ecn::Ect1,
             IpEcn::CongestionExperienced => Ecn::Ce,
         };
         for (set, flag) in [(tcp.ece, Flags::ECE), (tcp.cwr, Flags::CWR), (tcp.fin, Flags::FIN)] {
