@@ -18,13 +18,16 @@ use crate::sys::{self, Word};
 /// 64 bits that names the map (`BPF_PSEUDO_MAP_VALUE`).
 const MEMORY_TO_R6: [u8; 2] = [0x18, 0x26];
 
-/// Attaches a program to a device of a namespace, which has the discipline `clsact`; the thread stays there.
+/// Attaches a program to a device of a namespace, by the discipline `clsact`; the thread stays there.
 pub(super) fn attach(namespace: &File, device: &str, losses: &Losses) -> anyhow::Result<()> {
     enter(namespace)?;
     let memory = sys::bpf_memory(&losses.memory).context("the memory of a program")?;
     let program = sys::bpf_classifier(&code(losses, &memory)).context("a program for losses")?;
-    let request = filter(index(device)?, &program)?;
-    Netlink::open()?.add(request).with_context(|| format!("attaching a program to {device}"))
+    let (kernel, index) = (Netlink::open()?, i32::try_from(index(device)?)?);
+    for request in [clsact(index), filter(index, &program)?] {
+        kernel.add(request).with_context(|| format!("attaching a program to {device}"))?;
+    }
+    Ok(())
 }
 
 /// The program, after the instruction that tells it of its memory.
@@ -36,9 +39,18 @@ fn code(losses: &Losses, memory: &OwnedFd) -> Vec<Word> {
     [first, [0; 8]].into_iter().chain(rest).map(u64::from_ne_bytes).collect()
 }
 
+/// A request for the discipline that holds filters and queues nothing.
+fn clsact(index: i32) -> RouteNetlinkMessage {
+    let mut message = TcMessage::with_index(index);
+    message.header.handle = TcHandle { minor: 0, ..TcHandle::CLSACT };
+    message.header.parent = TcHandle::CLSACT;
+    message.attributes = vec![TcAttribute::Kind("clsact".to_owned())];
+    RouteNetlinkMessage::NewQueueDiscipline(message)
+}
+
 /// A request for a filter that asks `program` about every packet that leaves.
-fn filter(index: u32, program: &OwnedFd) -> anyhow::Result<RouteNetlinkMessage> {
-    let mut message = TcMessage::with_index(i32::try_from(index)?);
+fn filter(index: i32, program: &OwnedFd) -> anyhow::Result<RouteNetlinkMessage> {
+    let mut message = TcMessage::with_index(index);
     message.header.parent = TcHandle { major: TcHandle::CLSACT.major, minor: TcHandle::MIN_EGRESS };
     // The first of all filters (the upper half), for packets of every protocol (the lower one).
     let every_protocol = u16::try_from(libc::ETH_P_ALL)?.to_be();

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use anyhow::{Context, bail};
@@ -9,12 +10,12 @@ use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayl
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcFqCodelXstats, TcHandle, TcMessage, TcStats2, TcXstats};
 use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
+use nix::sys::socket::{self, AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType};
 
 use super::setup::enter;
 
-/// More than one answer of the kernel takes.
-const ANSWER_BYTES: usize = 64 * 1024;
+/// More than a message of the kernel takes.
+const ANSWER_BYTES: usize = 32 * 1024;
 
 /// The queue disciplines of one namespace.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl Qdiscs {
                 Ok((i32::try_from(number)?, *index))
             })
             .collect::<anyhow::Result<_>>()?;
-        Ok(Qdiscs { socket, request: request(), room: vec![0; ANSWER_BYTES], index_of })
+        Ok(Qdiscs { socket, request: request(), room: vec![0; 2 * ANSWER_BYTES], index_of })
     }
 
     /// Shows `visit` the counts of each device, by the caller's index.
@@ -63,22 +64,17 @@ impl Qdiscs {
         let socket = self.socket.as_raw_fd();
         socket::send(socket, &self.request, MsgFlags::empty()).context("asking for queue disciplines")?;
         let mut found: HashMap<usize, QdiscCounts> = HashMap::new();
-        'answers: loop {
-            let length = socket::recv(socket, &mut self.room, MsgFlags::empty())?;
-            let mut rest = &self.room[..length];
-            while !rest.is_empty() {
-                let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                    .context("an answer of the kernel is not understood")?;
-                rest = rest.get(aligned(message.header.length as usize)..).unwrap_or_default();
-                match message.payload {
-                    NetlinkPayload::Done(_) => break 'answers,
-                    NetlinkPayload::Error(error) => bail!("asking for queue disciplines: {error}"),
-                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(message)) => {
-                        if let Some(index) = self.index_of.get(&message.header.index) {
-                            found.entry(*index).or_default().take(&message);
-                        }
-                    }
-                    _ => {}
+        let mut is_done = false;
+        while !is_done {
+            // The end of an answer is a message of its own: both in one call, which is what a look costs.
+            let (first, second) = self.room.split_at_mut(ANSWER_BYTES);
+            let mut parts = [[IoSliceMut::new(first)], [IoSliceMut::new(second)]];
+            let mut headers = MultiHeaders::<()>::preallocate(parts.len(), None);
+            let received =
+                socket::recvmmsg(socket, &mut headers, &mut parts, MsgFlags::MSG_WAITFORONE, None)?;
+            for message in received {
+                for part in message.iovs() {
+                    is_done |= take_all(part, &self.index_of, &mut found)?;
                 }
             }
         }
@@ -89,6 +85,30 @@ impl Qdiscs {
         }
         Ok(())
     }
+}
+
+/// Takes what a datagram tells; whether it is the last one.
+fn take_all(
+    mut rest: &[u8],
+    index_of: &HashMap<i32, usize>,
+    found: &mut HashMap<usize, QdiscCounts>,
+) -> anyhow::Result<bool> {
+    while !rest.is_empty() {
+        let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+            .context("an answer of the kernel is not understood")?;
+        rest = rest.get(aligned(message.header.length as usize)..).unwrap_or_default();
+        match message.payload {
+            NetlinkPayload::Done(_) => return Ok(true),
+            NetlinkPayload::Error(error) => bail!("asking for queue disciplines: {error}"),
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(message)) => {
+                if let Some(index) = index_of.get(&message.header.index) {
+                    found.entry(*index).or_default().take(&message);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 impl QdiscCounts {

@@ -14,7 +14,7 @@ use tussle_core::run::Switch;
 
 use super::netlink::Netlink;
 use super::{classifier, netlink};
-use crate::network::{Hop, Means, Namespace, Network, largest_packet_bytes};
+use crate::network::{Hop, Losses, Means, Namespace, Network, largest_packet_bytes};
 
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
@@ -81,8 +81,10 @@ pub(crate) fn enter(namespace: &File) -> anyhow::Result<()> {
 
 /// Cuts every sender off: what it sends from now on is lost in its own device, which counts it.
 pub(crate) fn silence(network: &Network) -> anyhow::Result<()> {
-    let line = "qdisc add dev net root handle 1: netem loss 100%\n";
-    network.senders.iter().try_for_each(|sender| command("tc", Some(&sender.name), line))
+    network
+        .senders
+        .iter()
+        .try_for_each(|sender| classifier::attach(&open(&sender.name)?, "net", &Losses::of_all()))
 }
 
 /// Changes a queue discipline while the run goes on.

@@ -30,7 +30,7 @@ impl Means {
     pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
         match self {
             Means::Discipline(qdisc) => qdisc.lines(verb, device),
-            Means::Classifier(_) => vec![format!("qdisc {verb} dev {device} clsact")],
+            Means::Classifier(_) => Vec::new(),
         }
     }
 }

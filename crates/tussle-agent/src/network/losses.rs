@@ -84,6 +84,11 @@ pub(super) fn in_bursts(spec: &GilbertElliottSpec, seed: u64) -> Result<Losses, 
 }
 
 impl Losses {
+    /// Every packet.
+    pub(crate) fn of_all() -> Losses {
+        Losses::new(LOSE, [0; 4])
+    }
+
     fn new(text: &str, [a, b, c, d]: [u64; 4]) -> Losses {
         Losses { code: assembled(text), memory: [a, b, c, d, 0] }
     }
@@ -163,6 +168,11 @@ mod tests {
         let losses = independent(&LossSpec { probability: 0.01 }, 3).unwrap();
         let lost = lost_by_program(&losses, 20_000).iter().filter(|lost| **lost).count();
         assert!((130..=270).contains(&lost), "{lost}");
+    }
+
+    #[test]
+    fn nothing_passes_where_all_is_lost() {
+        assert_eq!(lost_by_program(&Losses::of_all(), 3), [true; 3]);
     }
 
     #[test]
