@@ -43,8 +43,8 @@ class Algorithm:
     """Who sets the window during recovery: the sender, by proportional rate reduction (RFC 6937), or the
     algorithm in `on_ack`, which is then called for every ACK in every state."""
     ecn: ClassVar[Literal["off", "classic", "per-packet", "l4s"]] = "off"
-    """What ECN feedback it cannot do without: none, one echo a round trip (RFC 3168), each mark (RFC 8257), or
-    each mark with packets that tell queues of it by ECT(1) (RFC 9331)."""
+    """What ECN feedback it cannot do without: none, one echo a round trip (RFC 3168), each mark (RFC 8257),
+    or each mark with packets that tell queues of it by ECT(1) (RFC 9331)."""
     pacing: ClassVar[Literal["off", "on"]] = "off"
     """Whether it cannot do without pacing."""
 
