@@ -14,7 +14,7 @@ use tussle_core::run::Switch;
 
 use super::netlink::Netlink;
 use super::{classifier, netlink};
-use crate::network::{Hop, Losses, Means, Namespace, Network, largest_packet_bytes};
+use crate::network::{Handling, Hop, Losses, Namespace, Network, largest_packet_bytes};
 
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
@@ -54,7 +54,7 @@ pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
         }
     }
     for wire in &network.wires {
-        if let Some(Hop { means: Means::Classifier(losses), .. }) = &wire.hop {
+        if let Some(Hop { handling: Handling::Classifier(losses), .. }) = &wire.hop {
             classifier::attach(&open(&wire.near.0)?, &wire.near.1, losses)?;
         }
     }
@@ -145,7 +145,7 @@ fn disciplines(network: &Network, namespace: &Namespace) -> String {
     let mut lines = String::new();
     for wire in network.wires.iter().filter(|wire| wire.near.0 == namespace.name) {
         let Some(hop) = &wire.hop else { continue };
-        for line in hop.means.lines("add", &wire.near.1) {
+        for line in hop.handling.lines("add", &wire.near.1) {
             _ = writeln!(lines, "{line}");
         }
     }

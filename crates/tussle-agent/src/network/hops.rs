@@ -13,24 +13,24 @@ pub(crate) struct Hop {
     /// Why it is there.
     pub(crate) role: Role,
     /// What packets pass through.
-    pub(crate) means: Means,
+    pub(crate) handling: Handling,
 }
 
 /// By what Linux does its part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Means {
+pub(crate) enum Handling {
     /// A queue discipline.
     Discipline(Qdisc),
     /// A classifier that drops some packets, and queues none.
     Classifier(Losses),
 }
 
-impl Means {
+impl Handling {
     /// What `tc` is told to add it to a device, or to change it there.
     pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
         match self {
-            Means::Discipline(qdisc) => qdisc.lines(verb, device),
-            Means::Classifier(_) => Vec::new(),
+            Handling::Discipline(qdisc) => qdisc.lines(verb, device),
+            Handling::Classifier(_) => Vec::new(),
         }
     }
 }
@@ -57,7 +57,7 @@ pub(super) struct Place {
 
 /// The hops of an element; an error is a sentence on what Linux cannot do.
 pub(super) fn hops(place: Place, effect: &EffectSpec) -> Result<Vec<Hop>, String> {
-    let rest = |means| vec![Hop { element: place.element, role: Role::Rest, means }];
+    let rest = |handling| vec![Hop { element: place.element, role: Role::Rest, handling }];
     Ok(match effect {
         EffectSpec::Link(link) => {
             // What it changes to must be possible, too.
@@ -66,9 +66,9 @@ pub(super) fn hops(place: Place, effect: &EffectSpec) -> Result<Vec<Hop>, String
             }
             link_hops(place, link, (link.rate_bit_per_s, link.delay_ns))?
         }
-        EffectSpec::Delay(delay) => rest(Means::Discipline(netem_delay(delay.delay_ns))),
-        EffectSpec::Loss(loss) => rest(Means::Classifier(independent(loss, place.seed)?)),
-        EffectSpec::GilbertElliott(model) => rest(Means::Classifier(in_bursts(model, place.seed)?)),
+        EffectSpec::Delay(delay) => rest(Handling::Discipline(netem_delay(delay.delay_ns))),
+        EffectSpec::Loss(loss) => rest(Handling::Classifier(independent(loss, place.seed)?)),
+        EffectSpec::GilbertElliott(model) => rest(Handling::Classifier(in_bursts(model, place.seed)?)),
         _ => return Err(no_hop(effect)),
     })
 }
@@ -86,8 +86,8 @@ pub(super) fn link_hops(
         shaper(rate, &link.queue, place.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
     let element = place.element;
     Ok(vec![
-        Hop { element, role: Role::Queue, means: Means::Discipline(queue) },
-        Hop { element, role: Role::Rest, means: Means::Discipline(netem_serialiser(rate, delay_ns)) },
+        Hop { element, role: Role::Queue, handling: Handling::Discipline(queue) },
+        Hop { element, role: Role::Rest, handling: Handling::Discipline(netem_serialiser(rate, delay_ns)) },
     ])
 }
 

@@ -19,7 +19,7 @@ use tussle_core::dice::named_seed;
 use tussle_core::packet::HEADER_BYTES;
 use tussle_core::path::EffectSpec;
 
-pub(crate) use hops::{Hop, Means, Role};
+pub(crate) use hops::{Handling, Hop, Role};
 use hops::{Place, hops, link_hops};
 pub(crate) use losses::{Losses, MEMORY_WORDS};
 use places::Places;
@@ -134,7 +134,7 @@ impl Network {
                 let wires = self.wires.iter().filter(|wire| wire.element() == Some(element));
                 let lines = wires.zip(hops).flat_map(|(wire, hop)| {
                     let device = &wire.near.1;
-                    hop.means.lines("change", device).into_iter().map(|line| (wire.near.0.clone(), line))
+                    hop.handling.lines("change", device).into_iter().map(|line| (wire.near.0.clone(), line))
                 });
                 changes.entry(change.at_ns).or_default().extend(lines);
             }
