@@ -11,7 +11,9 @@ use nix::sched::{CloneFlags, setns};
 use tussle_core::Run;
 use tussle_core::run::Switch;
 
-use crate::network::{Namespace, Network, largest_packet_bytes};
+use super::tun::{BURST_PACKETS, Tun};
+use super::tunnels::Ends;
+use crate::network::{Namespace, Network, Tunnel, largest_packet_bytes};
 
 /// One address for every device: with it, and without ARP, no packet is ever held for a neighbour.
 const MAC: &str = "02:00:00:00:00:01";
@@ -27,6 +29,8 @@ pub(crate) struct Hosts {
     pub(crate) receivers: Vec<File>,
     /// Namespaces with a queue, by name.
     pub(crate) queues: Vec<(String, File)>,
+    /// The devices of tunnels.
+    pub(crate) tunnels: Vec<Ends>,
 }
 
 /// Makes the network.
@@ -40,9 +44,10 @@ pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
         enter(&open(&namespace.name)?)?;
         configure(run, network, namespace)?;
     }
+    let tunnels = network.tunnels.iter().map(open_tunnel).collect::<anyhow::Result<_>>()?;
     enter(&home)?;
     for namespace in network.namespaces() {
-        command("ip", Some(&namespace.name), &addresses(network, namespace))?;
+        command("ip", Some(&namespace.name), &addresses((network, largest_packet_bytes(run)), namespace))?;
         let disciplines = disciplines(network, namespace);
         if !disciplines.is_empty() {
             command("tc", Some(&namespace.name), &disciplines)?;
@@ -60,6 +65,7 @@ pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
             .filter(|router| has_queues(network, router))
             .map(|router| Ok((router.name.clone(), open(&router.name)?)))
             .collect::<anyhow::Result<_>>()?,
+        tunnels,
     })
 }
 
@@ -83,6 +89,15 @@ fn open(name: &str) -> anyhow::Result<File> {
     File::open(format!("/run/netns/{name}")).with_context(|| format!("namespace {name}"))
 }
 
+/// Leaves this thread in the namespace of the far end.
+fn open_tunnel(tunnel: &Tunnel) -> anyhow::Result<Ends> {
+    let end = |(namespace, device): &(String, String)| {
+        enter(&open(namespace)?)?;
+        Tun::open(device)
+    };
+    Ok(Ends { element: tunnel.element, near: end(&tunnel.near)?, far: end(&tunnel.far)? })
+}
+
 fn has_queues(network: &Network, namespace: &Namespace) -> bool {
     network.wires.iter().any(|wire| wire.hop.is_some() && wire.near.0 == namespace.name)
 }
@@ -104,8 +119,16 @@ fn links(network: &Network, mtu_bytes: u32) -> String {
     lines
 }
 
-fn addresses(network: &Network, namespace: &Namespace) -> String {
+fn addresses((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> String {
     let mut lines = String::new();
+    for (place, device) in network.tunnels.iter().flat_map(|tunnel| [&tunnel.near, &tunnel.far]) {
+        if *place == namespace.name {
+            _ = writeln!(
+                lines,
+                "link set {device} up mtu {mtu_bytes} gso_max_segs 1 txqueuelen {BURST_PACKETS}"
+            );
+        }
+    }
     for (place, device) in network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]) {
         if *place == namespace.name {
             _ = writeln!(lines, "link set {device} up");
