@@ -72,8 +72,8 @@ NetworkName = Annotated[
     typer.Option(
         "--network",
         metavar="auto|qdisc|tun",
-        help="What packets cross in the kernel: its queue disciplines (qdisc), the simulator's elements between "
-        "TUN devices (tun), or these where Linux has no discipline (auto).",
+        help="What packets cross beside the kernel's TCP: its queue disciplines (qdisc), the simulator's "
+        "elements between TUN devices (tun), or these where Linux has no discipline (auto).",
         show_default="auto",
     ),
 ]

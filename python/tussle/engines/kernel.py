@@ -32,7 +32,7 @@ class Machine(Protocol):
         ...
 
     def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
-        """Execute a run with its `boot_words`: its tables are Arrow streams in `folder` then, `NAME.arrow`."""
+        """Execute a run with its `boot_words`; in `folder` are its tables then, `NAME.arrow`."""
         ...
 
 

@@ -21,8 +21,8 @@ AGENT = Path(__file__).parent.parent / "_agent"
 """The program `tussle-agent` (crates/tussle-agent), which the package brings along."""
 
 NETWORKS = ("auto", "qdisc", "tun")
-"""What packets cross in a guest: Linux's queue disciplines, the simulator's elements between TUN devices, or the
-first where Linux has them and the second elsewhere."""
+"""What packets cross in a guest: Linux's queue disciplines where it has them and the simulator's elements, between
+TUN devices, elsewhere; disciplines alone; elements alone."""
 
 _TOOLS = ("ip", "tc")
 """Programs of iproute2 that the agent calls in the guest."""
@@ -181,9 +181,8 @@ def boot_words(run: Mapping[str, Any], network: str) -> list[str]:
 
     `network` is one of NETWORKS.
     """
-    checked = subprocess.run(
-        [agent(), "check", network], input=json.dumps(run), capture_output=True, text=True
-    )  # noqa: PLW1510, S603 (its status is looked at)
+    command = [agent(), "check", network]
+    checked = subprocess.run(command, input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
     if checked.returncode:
         raise TussleError(checked.stderr.strip())
     return checked.stdout.split()

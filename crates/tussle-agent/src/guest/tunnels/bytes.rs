@@ -2,8 +2,15 @@
 
 use std::net::Ipv4Addr;
 
-use etherparse::{IpEcn, IpNumber, Ipv4HeaderSlice, TcpHeaderSlice};
+use etherparse::{IpEcn, IpNumber, Ipv4HeaderSlice};
 use tussle_core::packet::{Ecn, Flags, Kind, Packet};
+
+/// Where the length of TCP's header stands in it, in the upper four bits, and its flags
+/// ([RFC 9293, 3.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.1)).
+const DATA_OFFSET: usize = 12;
+const FLAGS: usize = 13;
+const SYN: u8 = 2;
+const ACK: u8 = 16;
 
 /// A packet of the kernel as the simulator has it, and where it goes; `None` if it is no IPv4 of TCP or UDP. Its
 /// flow and its number are left to the caller.
@@ -12,8 +19,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Packet, Ipv4Addr)> {
     let rest = bytes.get(ip.slice().len()..)?;
     let kind = match ip.protocol() {
         IpNumber::TCP => {
-            let tcp = TcpHeaderSlice::from_slice(rest).ok()?;
-            match (tcp.syn(), tcp.ack(), rest.len() > tcp.slice().len()) {
+            let flags = *rest.get(FLAGS)?;
+            match (flags & SYN != 0, flags & ACK != 0, rest.len() > 4 * usize::from(rest[DATA_OFFSET] >> 4)) {
                 (true, false, _) => Kind::Syn,
                 (true, true, _) => Kind::SynAck,
                 (false, _, false) => Kind::Ack,
@@ -37,10 +44,21 @@ pub(super) fn apply(packet: &Packet, bytes: &mut [u8]) {
     if packet.ecn == Ecn::Ce {
         mark(bytes);
     }
-    if packet.flags.has(Flags::CORRUPT)
-        && let Some(last) = bytes.last_mut()
+    if packet.flags.has(Flags::CORRUPT) {
+        damage(bytes);
+    }
+}
+
+/// Makes the receiver drop a packet. Linux counts a long segment of TCP before it looks at its checksum, so that it would
+/// seem to have arrived; one whose header has no length it drops at once.
+fn damage(bytes: &mut [u8]) {
+    let Ok(ip) = Ipv4HeaderSlice::from_slice(bytes) else { return };
+    let (protocol, begin) = (ip.protocol(), ip.slice().len());
+    if protocol == IpNumber::TCP
+        && let Some(length) = bytes.get_mut(begin + DATA_OFFSET)
     {
-        // Every checksum of TCP and UDP covers it, and shows any one bit.
+        *length &= 0x0f;
+    } else if let Some(last) = bytes.last_mut() {
         *last ^= 1;
     }
 }
@@ -104,15 +122,17 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn damage_shows_in_the_checksum_of_tcp_alone() {
+    fn damage_leaves_the_way_as_it_is_and_shows_to_the_receiver() {
         for payload_bytes in [0, 1448] {
-            let mut bytes = segment(Ipv4Addr::new(10, 2, 1, 0), payload_bytes);
+            let before = segment(Ipv4Addr::new(10, 2, 1, 0), payload_bytes);
+            let mut bytes = before.clone();
             let (packet, _) = read(&bytes).unwrap();
             apply(&Packet { flags: Flags::CORRUPT, ..packet }, &mut bytes);
-            let (ip, _) = Ipv4Header::from_slice(&bytes).unwrap();
-            assert_eq!(ip.header_checksum, ip.calc_header_checksum());
-            let (found, right) = checksums(&bytes);
-            assert_ne!(found, right, "{payload_bytes} bytes");
+            // The IP header, by which routers go.
+            assert_eq!(bytes[..20], before[..20]);
+            assert!(etherparse::TcpHeader::from_slice(&bytes[20..]).is_err());
+            // It may still come to another element.
+            assert!(read(&bytes).is_some());
         }
     }
 }

@@ -292,13 +292,14 @@ mod tests {
     use super::*;
     use crate::network::{Means, receiver_address, sender_address};
 
-    /// A run of two flows over these elements there, and over the first of them back.
+    /// A run of two flows over these elements there, and over a wire of 3 ms back.
     fn run(elements: &serde_json::Value) -> Run {
-        let names: Vec<_> =
-            elements.as_array().unwrap().iter().map(|element| element["name"].clone()).collect();
+        let mut elements = elements.as_array().unwrap().clone();
+        let there: Vec<_> = elements.iter().map(|element| element["name"].clone()).collect();
+        elements.push(delay("back", 3));
         let flow = |name: &str| {
             serde_json::json!({"name": name, "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
-                               "forward": names, "reverse": [names[0]]})
+                               "forward": there, "reverse": ["back"]})
         };
         serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
