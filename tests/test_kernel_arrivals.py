@@ -82,8 +82,8 @@ OVERLOAD = poisson([(1.3, 6), (0.7, 6)], seed=1)
 """A link that has to drop almost a quarter for six seconds, and has room to spare for another six."""
 
 TIMERS_NS = 4_000
-"""Two timers of a guest, the shaper's and the wire's, fire up to half a microsecond late each; its clock goes on by a
-quarter when it is looked at; an arrival is offered that late, too."""
+"""Two timers of a guest, the shaper's and the wire's, fire up to half a microsecond late each; its clock goes
+on by a quarter when it is looked at; an arrival is offered that late, too."""
 
 
 @pytest.mark.parametrize("limit", [{"limit_packets": 20}, {"limit_bytes": 20 * FULL_BYTES}])
@@ -115,12 +115,12 @@ BOUNDS = {
     # Linux's root of the count is a Newton step, so that the second hit of an episode comes 21 ms early.
     "codel": Bound(0.03, 0.01),
     "fq_codel": Bound(0.15, 0.02),
-    # Packets come to RED when the shaper looks for one (docs/deviations/kernel.toml): it does not see those of
-    # the last packet's time, 1.3 in the overload, half of which time each has waited. So about 0.65 packets wait
-    # longer, 6 % of the mean; and its dice are others: 1500 drops deviate by 39, which are 3 %.
+    # Packets come to RED when the shaper looks for one (docs/deviations/kernel.toml): it does not see those
+    # of the last packet's time, 1.3 in the overload and half as many in the mean, 1 of 16 ms. And its dice
+    # are others: 1500 drops deviate by 39, which are 3 %.
     "red": Bound(0.10, 0.10),
-    # The wait that PIE sees is a packet's time short, 1.5 of 15 ms, and its dice are others. More was measured,
-    # with six lists of arrivals 13 to 24 %, most of it in the first two seconds, when the queue is longest.
+    # The wait that PIE sees is a packet's time short, 1.5 of 15 ms, and its dice are others. More was
+    # measured, with five lists of arrivals 13 to 24 %, most of it in the first two seconds.
     "pie": Bound(0.30, 0.05),
     "fq_pie": Bound(0.35, 0.05),
 }

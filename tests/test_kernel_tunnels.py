@@ -83,7 +83,7 @@ def test_linux_over_an_element_counts_as_the_simulator(kind: str):
     """The engine itself fails when a packet is not accounted for; so does the simulator.
 
     Both throw the same dice, packet by packet. They differ only once a packet comes at another time beside
-    another: hosts answer a microsecond later in a guest, and one packet more in a window changes what follows.
+    another: hosts answer a microsecond later in a guest, and one packet more changes what follows.
     """
     run = a_run({**ELEMENTS[kind], "kind": kind})
     ours, theirs = (

@@ -21,8 +21,8 @@ AGENT = Path(__file__).parent.parent / "_agent"
 """The program `tussle-agent` (crates/tussle-agent), which the package brings along."""
 
 NETWORKS = ("auto", "qdisc", "tun")
-"""What packets cross in a guest: Linux's queue disciplines where it has them and the simulator's elements, between
-TUN devices, elsewhere; disciplines alone; elements alone."""
+"""What packets cross in a guest: Linux's queue disciplines where it has them and the simulator's elements,
+between TUN devices, elsewhere; disciplines alone; elements alone."""
 
 _TOOLS = ("ip", "tc")
 """Programs of iproute2 that the agent calls in the guest."""
