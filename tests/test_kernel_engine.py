@@ -57,9 +57,10 @@ def goodputs(tables: dict[str, pl.DataFrame]) -> list[float]:
 
 
 def refusal(*flows: dict[str, Any], **more: Any) -> str:
+    """What is said where Linux has to do with its own disciplines."""
     [run] = runs(*flows, **more)
     with pytest.raises(TussleError) as raised:
-        engine("kernel").check(run)
+        KernelEngine(network="qdisc").check(run)
     return str(raised.value)
 
 
@@ -297,7 +298,7 @@ def test_parameters_of_modules_reach_the_kernel():
         (
             {"algorithm": "reno"},
             {"path": {"effects": [{"kind": "duplicate", "probability": "1 %"}]}},
-            "the kernel engine has no duplicate",
+            "Linux has no duplicate",
         ),
         (
             {"algorithm": "udp", "application": {"kind": "rate", "rate": "1 Mbit/s"}},
@@ -487,6 +488,8 @@ def test_an_unmodified_kernel_runs_in_qemu_and_repeats_to_the_byte(cloud: tuple[
             'unknown kernel "linux-6.x"; did you mean "linux-6.1"?',
         ),
         (["--engine", "kernel", "--machine", "kvm"], "--machine: unknown machine"),
+        (["--engine", "kernel", "--network", "tap"], "--network: unknown network"),
+        (["--network", "tun"], "--network: the engine sim has no kernel; add --engine kernel"),
         (
             ["--engine", "kernel", "--machine", "qemu"],
             "--machine qemu: give --kernel IMAGE and --modules DIR",

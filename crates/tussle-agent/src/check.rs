@@ -8,20 +8,23 @@ use tussle_core::Run;
 use tussle_core::application::ApplicationSpec;
 use tussle_core::run::{FlowSpec, Sampling};
 
-use crate::network::{Network, Refusal, room};
+use crate::network::{Means, Network, Refusal, room};
 
 /// Reads a run from stdin. Prints the kernel's parameters, one a line; or the first part of the run that Linux
-/// cannot honour.
-pub(crate) fn check() -> anyhow::Result<ExitCode> {
+/// cannot honour over a network of that name.
+pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
+    let means = Means::named(network).map_err(anyhow::Error::msg)?;
     let run: Run = serde_json::from_reader(std::io::stdin().lock()).context("the run on stdin")?;
-    for parameter in honoured(&run)? {
+    for parameter in honoured(&run, means)? {
         println!("{parameter}");
     }
+    // The kernel hands it on to the agent.
+    println!("network={network}");
     Ok(ExitCode::SUCCESS)
 }
 
 /// The kernel's parameters for a run that it can honour.
-fn honoured(run: &Run) -> anyhow::Result<Vec<String>> {
+fn honoured(run: &Run, means: Means) -> anyhow::Result<Vec<String>> {
     run.check()?;
     if run.record.sampling == Sampling::Change {
         let problem = "the kernel engine samples at an interval; give one, as \"10 ms\"";
@@ -32,7 +35,7 @@ fn honoured(run: &Run) -> anyhow::Result<Vec<String>> {
             .map_err(|(field, problem)| Refusal::new(format!("flows.{index}.{field}"), problem))?;
     }
     let mut parameters = module_parameters(&run.flows)?;
-    Network::plan(run)?;
+    Network::plan(run, means)?;
     parameters.push(format!("mem={}M", room::guest_bytes(run) >> 20));
     Ok(parameters)
 }

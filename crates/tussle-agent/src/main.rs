@@ -19,7 +19,8 @@ use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 const USAGE: &str = "\
-usage: tussle-agent check < RUN.json           say what Linux cannot honour, and the kernel's parameters if it can
+usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over such a network (auto, qdisc or tun),
+                                               and the kernel's parameters if it can
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["check"] => check::check(),
+        ["check", network] => check::check(network),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

@@ -90,7 +90,7 @@ def agree(  # noqa: PLR0913 (typer makes an option of each parameter)
     drawn = replace(GRIDS[grid], **changed)
     names = _of_linux(algorithms)
     folder = output or RESULTS / "-".join(["agree", grid, *(f"{key}-{changed[key]}" for key in changed)])
-    choices = {"sim": KernelChoice(None, None, None), "kernel": KernelChoice(None, kernel, None)}
+    choices = {"sim": KernelChoice(), "kernel": KernelChoice(kernel=kernel)}
     chosen = scenarios(drawn, names)
     results: dict[str, Mapping[str, Dataset]] = {}
     try:

@@ -67,6 +67,16 @@ MachineName = Annotated[
         show_default="uml",
     ),
 ]
+NetworkName = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="auto|qdisc|tun",
+        help="What packets cross beside the kernel's TCP: its queue disciplines (qdisc), the simulator's "
+        "elements between TUN devices (tun), or these where Linux has no discipline (auto).",
+        show_default="auto",
+    ),
+]
 Modules = Annotated[
     Path | None, typer.Option(metavar="DIR", help="The image's modules, such as /lib/modules/RELEASE.")
 ]
@@ -86,6 +96,7 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     kernel: KernelName = None,
     machine: MachineName = None,
     modules: Modules = None,
+    network: NetworkName = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
@@ -101,7 +112,7 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     chosen = Scenario.load(file)
     everywhere = {f"flows.{index}.algorithm": algorithm for index in range(len(chosen.flows))}
     chosen = chosen.with_settings(_given(options | everywhere) | parse_settings(settings))
-    means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules)), workers)
+    means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules, network)), workers)
     _carry_out(chosen, output or RESULTS / file.stem, means)
 
 
@@ -127,6 +138,7 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     kernel: KernelName = None,
     machine: MachineName = None,
     modules: Modules = None,
+    network: NetworkName = None,
 ) -> None:
     """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
     names = algorithms_of(algorithms)
@@ -142,7 +154,7 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
         }
     )
     chosen = pairs.with_settings(_given({"seed": seed}) | parse_settings(settings))
-    means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules)), workers)
+    means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules, network)), workers)
     _carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
 
 
@@ -156,9 +168,10 @@ class SweepMeans(NamedTuple):
 class KernelChoice(NamedTuple):
     """What the options say of the kernel engine."""
 
-    machine: str | None
-    kernel: str | None
-    modules: Path | None
+    machine: str | None = None
+    kernel: str | None = None
+    modules: Path | None = None
+    network: str | None = None
 
 
 def engine_of(name: str, choice: KernelChoice) -> "Engine":
@@ -170,16 +183,19 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
     if not given:
         return chosen
     from tussle.engines.kernel import KernelEngine
-    from tussle.kernel.guest import UserMode
+    from tussle.kernel.guest import NETWORKS, UserMode
 
     if name != KernelEngine.name:
         raise TussleError(f"--{next(iter(given))}: the engine {name} has no kernel; add --engine kernel")
     if choice.machine not in (None, "uml", "qemu"):
         raise TussleError(f"--machine: {unknown('machine', choice.machine, ['uml', 'qemu'])}")
+    network = choice.network or NETWORKS[0]
+    if network not in NETWORKS:
+        raise TussleError(f"--network: {unknown('network', network, NETWORKS)}")
     if choice.machine != "qemu":
         if choice.modules:
             raise TussleError("--modules: kernels that Tussle built have none; add --machine qemu")
-        return KernelEngine(UserMode(choice.kernel))
+        return KernelEngine(UserMode(choice.kernel), network)
     if not choice.kernel or not choice.modules:
         raise TussleError(
             "--machine qemu: give --kernel IMAGE and --modules DIR, like /boot/vmlinuz-… and /lib/modules/…"
@@ -187,9 +203,8 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
     from tussle.kernel.distribution import DistributionKernel
     from tussle.kernel.qemu import Emulated
 
-    return KernelEngine(
-        Emulated(DistributionKernel(Path(choice.kernel).absolute(), choice.modules.absolute()))
-    )
+    emulated = Emulated(DistributionKernel(Path(choice.kernel).absolute(), choice.modules.absolute()))
+    return KernelEngine(emulated, network)
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ import tussle
 from tussle.dataset import ENGINE_TABLES
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, qdiscs
-from tussle.kernel.guest import UserMode, boot_words
+from tussle.kernel.guest import NETWORKS, UserMode, boot_words
 from tussle.own_algorithms import is_own
 
 _MS = 1_000_000
@@ -31,22 +31,29 @@ class Machine(Protocol):
         """Return what provenance tells: whatever decides results."""
         ...
 
-    def execute(self, run: Mapping[str, Any], folder: Path) -> None:
-        """Execute a run: its tables are Arrow streams in `folder` then, `NAME.arrow`."""
+    def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
+        """Execute a run with its `boot_words`; in `folder` are its tables then, `NAME.arrow`."""
         ...
 
 
 @dataclass(frozen=True)
 class KernelEngine:
-    """Linux itself in virtual time, over namespaces, veth, tbf and netem (crates/tussle-agent)."""
+    """Linux itself in virtual time, over namespaces, veth, tbf, netem and TUN (crates/tussle-agent)."""
 
     machine: Machine = field(default_factory=UserMode)
+    network: str = NETWORKS[0]
+    """What packets cross, one of NETWORKS."""
 
     name = "kernel"
 
     def about(self) -> Mapping[str, str]:
-        """Name and version, the kernel with its digests, and the programs beside it."""
-        return {"name": self.name, "version": tussle.__version__, **self.machine.facts()}
+        """Name and version, what packets cross, the kernel with its digests, and the programs beside it."""
+        return {
+            "name": self.name,
+            "version": tussle.__version__,
+            "network": self.network,
+            **self.machine.facts(),
+        }
 
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when Linux cannot honour any part of `run`, or there is no kernel."""
@@ -57,12 +64,12 @@ class KernelEngine:
                     "give an algorithm of the kernel"
                 )
         self.machine.check()
-        boot_words(run)
+        boot_words(run, self.network)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Boot a guest for the run; raises TussleError when it cannot be honoured, or the guest fails."""
         with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
-            self.machine.execute(run, Path(folder))
+            self.machine.execute(run, boot_words(run, self.network), Path(folder))
             return {name: pl.read_ipc_stream(Path(folder) / f"{name}.arrow") for name in ENGINE_TABLES}
 
 
@@ -71,7 +78,7 @@ def check_kernel(kernel: Kernel) -> dict[str, str]:
     run = _one_second_of_reno()
     with tempfile.TemporaryDirectory(prefix="tussle-") as share:
         began = time.perf_counter()
-        UserMode(kernel.name).execute(run, Path(share))
+        UserMode(kernel.name).execute(run, boot_words(run, NETWORKS[0]), Path(share))
         took_s = time.perf_counter() - began
         [goodput] = pl.read_ipc_stream(Path(share) / "flows.arrow")["goodput_bit_per_s"]
         told = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}

@@ -20,6 +20,10 @@ from tussle.kernel import built_kernel, cache_folder
 AGENT = Path(__file__).parent.parent / "_agent"
 """The program `tussle-agent` (crates/tussle-agent), which the package brings along."""
 
+NETWORKS = ("auto", "qdisc", "tun")
+"""What packets cross in a guest: Linux's queue disciplines where it has them and the simulator's elements,
+between TUN devices, elsewhere; disciplines alone; elements alone."""
+
 _TOOLS = ("ip", "tc")
 """Programs of iproute2 that the agent calls in the guest."""
 
@@ -79,13 +83,13 @@ class UserMode:
         kernel = built_kernel(self.name)
         return {"kernel": kernel.name, **kernel.facts, **guest_facts()}
 
-    def execute(self, run: Mapping[str, Any], folder: Path) -> None:
-        """Execute a run: its tables are Arrow streams in `folder` then, `NAME.arrow`.
+    def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
+        """Execute a run with its `boot_words`: its tables are Arrow streams in `folder` then, `NAME.arrow`.
 
         Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
         """
         patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
-        self._carry_out(_Task("run.json", json.dumps(run), boot_words(run), patience_s), folder)
+        self._carry_out(_Task("run.json", json.dumps(run), words, patience_s), folder)
 
     def play(self, scripts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
         """Play packet scripts, all in one guest; return what came of each, by its name.
@@ -172,9 +176,13 @@ def _place_of_memory(folder: Path, words: Iterable[str]) -> Path:
     )
 
 
-def boot_words(run: Mapping[str, Any]) -> list[str]:
-    """Return what the kernel is told at boot; raises TussleError with what Linux cannot honour of the run."""
-    checked = subprocess.run([agent(), "check"], input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
+def boot_words(run: Mapping[str, Any], network: str) -> list[str]:
+    """Return what the kernel is told at boot; raises TussleError with what it cannot honour of the run.
+
+    `network` is one of NETWORKS.
+    """
+    command = [agent(), "check", network]
+    checked = subprocess.run(command, input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
     if checked.returncode:
         raise TussleError(checked.stderr.strip())
     return checked.stdout.split()

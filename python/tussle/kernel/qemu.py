@@ -13,14 +13,14 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tussle.errors import TussleError
 from tussle.kernel.distribution import DistributionKernel
-from tussle.kernel.guest import agent, boot, boot_words, guest_facts, packets, refuse_failed, tools, which
+from tussle.kernel.guest import agent, boot, guest_facts, packets, refuse_failed, tools, which
 
 _QEMU = "qemu-system-x86_64"
 _PACKAGES = {_QEMU: "qemu-system-x86", "cpio": "cpio", "ip": "iproute2", "tc": "iproute2"}
@@ -59,15 +59,15 @@ class Emulated:
         chosen = {"machine": "qemu", "kernel": str(self.kernel.image), "modules": str(self.kernel.modules)}
         return {**chosen, **facts(self.kernel), **guest_facts()}
 
-    def execute(self, run: Mapping[str, Any], folder: Path) -> None:
-        """Execute a run: its tables are Arrow streams in `folder` then, `NAME.arrow`.
+    def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
+        """Execute a run with its `boot_words`: its tables are Arrow streams in `folder` then, `NAME.arrow`.
 
         Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
         """
         packed = initramfs(agent(), self.kernel.needed_modules(), {"run.json": json.dumps(run).encode()})
         (folder / "initramfs").write_bytes(packed)
         patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
-        booting = command(self.kernel.image, folder, boot_words(run))
+        booting = command(self.kernel.image, folder, words)
         # It ends with its owner, like the guests of the other machine.
         status = boot([str(agent()), "launch", *booting], folder / "output", patience_s)
         for name, content in results(folder).items():

@@ -1,8 +1,10 @@
 //! The first process of a guest.
 
+mod arrivals;
 mod classifier;
 mod clock;
 mod counters;
+mod links;
 mod machine;
 mod netlink;
 mod observer;
@@ -14,6 +16,8 @@ mod tcp_info;
 mod timeline;
 mod trace;
 mod traffic;
+mod tun;
+mod tunnels;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -23,7 +27,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use tussle_core::{Run, Table};
 
-use crate::network::Network;
+use crate::network::{Means, Network};
 use crate::sys;
 
 /// Where the host's folder for this run is mounted.
@@ -76,10 +80,17 @@ fn execute() -> anyhow::Result<()> {
         replay::execute(Path::new(SHARE))?;
         return finish();
     }
+    if Path::new(SHARE).join("arrivals.json").exists() {
+        sys::seed_kernel(0).context("seeding the kernel's dice")?;
+        arrivals::execute(Path::new(SHARE))?;
+        return finish();
+    }
     let file = File::open(Path::new(SHARE).join("run.json")).context("the shared folder has no run.json")?;
     let run: Run = serde_json::from_reader(file).context("run.json")?;
     sys::seed_kernel(run.seed).context("seeding the kernel's dice")?;
-    let network = Network::plan(&run)?;
+    // The kernel hands on what it does not know itself.
+    let means = std::env::var("network").context("the kernel was told no network")?;
+    let network = Network::plan(&run, Means::named(&means).map_err(anyhow::Error::msg)?)?;
     let hosts = setup::build(&run, &network)?;
     for table in timeline::run(&run, &network, hosts)? {
         write(table)?;

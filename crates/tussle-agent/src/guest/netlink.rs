@@ -43,11 +43,12 @@ impl Netlink {
         self.tell(body, NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Turns a device on.
-    pub(super) fn turn_on(&self, device: &str) -> anyhow::Result<()> {
+    /// Turns a device on, with settings.
+    pub(super) fn turn_on(&self, device: &str, settings: &[LinkAttribute]) -> anyhow::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index(device)?;
         (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
+        message.attributes = settings.to_vec();
         self.tell(RouteNetlinkMessage::SetLink(message), 0).with_context(|| format!("turning {device} on"))
     }
 
@@ -85,6 +86,11 @@ pub(super) fn pair((near, far): (End, End), mtu_bytes: u32) -> RouteNetlinkMessa
         LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(device(far, mtu_bytes)))),
     ]));
     RouteNetlinkMessage::NewLink(message)
+}
+
+/// Settings of a TUN device: it, too, cuts nothing into segments.
+pub(super) fn tun(mtu_bytes: u32, burst_packets: u32) -> [LinkAttribute; 3] {
+    [LinkAttribute::Mtu(mtu_bytes), LinkAttribute::GsoMaxSegs(1), LinkAttribute::TxQueueLen(burst_packets)]
 }
 
 fn device((name, namespace): End, mtu_bytes: u32) -> LinkMessage {

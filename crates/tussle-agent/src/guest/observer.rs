@@ -4,20 +4,21 @@ use std::fs::File;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
-use tussle_core::path::{EffectSpec, LinkSpec};
 use tussle_core::run::{Sampling, Switch};
 use tussle_core::table::{Table, Values};
 use tussle_core::{Histogram, Run};
 
 use super::clock::Clock;
 use super::counters::{HostDevice, TcpCounts};
-use super::qdiscs::{QdiscCounts, Qdiscs};
-use super::rows::{Event, Events, LinkRow, Links, Paces, Sample, Samples, column, seconds};
+use super::links::{Link, is_queue, links};
+use super::qdiscs::Qdiscs;
+use super::rows::{Event, Events, Links, Paces, Sample, Samples, column, seconds};
 use super::setup::{Hosts, enter, silence};
 use super::tcp_info::{TcpInfo, state_name};
 use super::trace::{Probe, Record, Trace, Traced};
 use super::traffic::Flow;
-use crate::network::{Network, Role};
+use super::tunnels::Tunnels;
+use crate::network::Network;
 
 /// How long the network is given, after the end, to let out what is in it.
 const DRAIN_NS: u64 = 10_000_000;
@@ -39,6 +40,7 @@ pub(crate) struct Observer<'a> {
     /// Of namespaces with links, then of the others; devices are numbered by their wires.
     queues: Vec<Qdiscs>,
     others: Vec<Qdiscs>,
+    tunnels: Tunnels,
     hosts: Hosts,
     devices: Vec<HostDevice>,
     trace: Trace,
@@ -72,12 +74,12 @@ struct Seen {
 
 /// Data packets of a flow, once nothing is under way.
 struct Way {
-    /// Into the network.
+    /// Into the network, and copies that it made.
     sent: u64,
     arrived: u64,
 }
 
-/// Packets of all hosts, and what became of them.
+/// Packets of all hosts, with copies of them, and what became of them.
 #[derive(Debug, Default)]
 struct Tally {
     sent: u64,
@@ -86,26 +88,11 @@ struct Tally {
     waiting: u64,
 }
 
-/// A link, and what became of it since its last row.
-struct Link {
-    name: String,
-    /// Index of the wire with its queue.
-    wire: usize,
-    /// Its rates in bit/s from the times in ns on, ascending.
-    rates: Vec<(u64, u64)>,
-    last_look: (u64, QdiscCounts),
-    last_row: (u64, QdiscCounts),
-    backlog_packet_ns: f64,
-    max_backlog_packets: u64,
-    capacity_bits: f64,
-}
-
 impl<'a> Observer<'a> {
     /// Opens all that is to be looked at. The thread ends up where it was.
     pub(crate) fn new(
-        run: &'a Run,
-        network: &'a Network,
-        (hosts, flows, clock): (Hosts, &[Arc<Flow>], Clock),
+        (run, network, clock): (&'a Run, &'a Network, Clock),
+        (hosts, flows, tunnels): (Hosts, &[Arc<Flow>], Tunnels),
     ) -> anyhow::Result<Observer<'a>> {
         let home = File::open("/proc/self/ns/net").context("this namespace")?;
         let mut queues = Vec::new();
@@ -135,6 +122,7 @@ impl<'a> Observer<'a> {
             links: links(run, network),
             queues,
             others,
+            tunnels,
             hosts,
             devices,
             trace: Trace::start()?,
@@ -156,7 +144,7 @@ impl<'a> Observer<'a> {
         self.look_at_links(now_ns)?;
         if is_edge || is_sampled {
             for link in &mut self.links {
-                link.row(now_ns, &mut self.link_rows);
+                link.row(now_ns, (&mut self.link_rows, &self.tunnels));
             }
             for (index, watched) in (0..).zip(&mut self.flows) {
                 let seen = watched.look()?;
@@ -186,9 +174,7 @@ impl<'a> Observer<'a> {
         let links = &mut self.links;
         for qdiscs in &mut self.queues {
             qdiscs.read(&mut |wire, counts| {
-                if let Some(link) = links.iter_mut().find(|link| link.wire == wire) {
-                    link.look(now_ns, counts);
-                }
+                links.iter_mut().for_each(|link| link.look(now_ns, (wire, counts)));
             })?;
         }
         Ok(())
@@ -248,7 +234,13 @@ impl<'a> Observer<'a> {
     }
 
     fn tally(&mut self) -> anyhow::Result<Tally> {
-        let mut tally = Tally::default();
+        let crossed = self.tunnels.tally();
+        let mut tally = Tally {
+            sent: crossed.copied,
+            dropped: crossed.dropped,
+            waiting: crossed.held,
+            ..Tally::default()
+        };
         for qdiscs in self.queues.iter_mut().chain(&mut self.others) {
             qdiscs.read(&mut |_, counts| {
                 tally.dropped += counts.dropped_packets;
@@ -270,88 +262,18 @@ impl<'a> Observer<'a> {
             .flows
             .iter()
             .zip(&self.hosts.senders)
-            .map(|(watched, namespace)| {
+            .enumerate()
+            .map(|(index, (watched, namespace))| {
                 let mut kept_back = 0;
                 let mut device = Qdiscs::open(namespace, &[(0, "net".to_owned())])?;
                 device.read(&mut |_, counts| kept_back = counts.dropped_packets)?;
                 let sent = u64::from(watched.flow.sender_info()?.data_segs_out);
                 let arrived = u64::from(watched.flow.receiver_info()?.data_segs_in);
-                Ok(Way { sent: sent.saturating_sub(kept_back), arrived })
+                Ok(Way { sent: sent.saturating_sub(kept_back) + self.tunnels.copies(index), arrived })
             })
             .collect();
         enter(&home)?;
         ways
-    }
-}
-
-fn is_queue(network: &Network, wire: usize) -> bool {
-    network.wires[wire].hop.as_ref().is_some_and(|hop| hop.role == Role::Queue)
-}
-
-/// The links of a run, each with the wire that its queue is on. Elements have their wires in order.
-fn links(run: &Run, network: &Network) -> Vec<Link> {
-    let queues = (0..network.wires.len()).filter(|wire| is_queue(network, *wire));
-    let links = run.elements.iter().filter_map(|element| match &element.effect {
-        EffectSpec::Link(link) => Some((element, link)),
-        _ => None,
-    });
-    links
-        .zip(queues)
-        .map(|((element, link), wire)| Link {
-            name: element.name.clone(),
-            wire,
-            rates: rates(link),
-            last_look: Default::default(),
-            last_row: Default::default(),
-            backlog_packet_ns: 0.0,
-            max_backlog_packets: 0,
-            capacity_bits: 0.0,
-        })
-        .collect()
-}
-
-/// The rates of a link, each from when on.
-fn rates(link: &LinkSpec) -> Vec<(u64, u64)> {
-    let changes = link.changes.iter().filter_map(|change| Some((change.at_ns, change.rate_bit_per_s?)));
-    std::iter::once((0, link.rate_bit_per_s)).chain(changes).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "packets and times of a run are far below 2^53")]
-impl Link {
-    /// Takes what its queue counts now; between two looks, the backlog is taken to change evenly.
-    fn look(&mut self, now_ns: u64, counts: QdiscCounts) {
-        let (then_ns, before) = std::mem::replace(&mut self.last_look, (now_ns, counts));
-        let backlogs = (before.backlog_packets + counts.backlog_packets) as f64;
-        self.capacity_bits += self.rate_bit_per_s(then_ns) as f64 * seconds(now_ns - then_ns);
-        self.backlog_packet_ns += backlogs / 2.0 * (now_ns - then_ns) as f64;
-        self.max_backlog_packets = self.max_backlog_packets.max(counts.backlog_packets);
-    }
-
-    /// Its rate at a time; between two looks it is the same.
-    fn rate_bit_per_s(&self, at_ns: u64) -> u64 {
-        self.rates.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).expect("the first is from 0 on").1
-    }
-
-    /// Adds its row; none if it has one for this instant.
-    fn row(&mut self, now_ns: u64, rows: &mut Links) {
-        let counts = self.last_look.1;
-        let (then_ns, before) = std::mem::replace(&mut self.last_row, (now_ns, counts));
-        let span_ns = now_ns - then_ns;
-        if span_ns == 0 && now_ns > 0 {
-            return;
-        }
-        let sent_bits = (counts.sent_bytes - before.sent_bytes) as f64 * 8.0;
-        let capacity_bits = std::mem::take(&mut self.capacity_bits).max(1.0);
-        let row = LinkRow {
-            counts,
-            mean_backlog_packets: self.backlog_packet_ns / span_ns.max(1) as f64,
-            max_backlog_packets: self.max_backlog_packets,
-            // Linux counts a packet when its transmission begins.
-            utilisation: (sent_bits / capacity_bits).min(1.0),
-        };
-        rows.add(&self.name, now_ns, &row);
-        self.backlog_packet_ns = 0.0;
-        self.max_backlog_packets = counts.backlog_packets;
     }
 }
 

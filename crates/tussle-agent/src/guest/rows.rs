@@ -126,6 +126,7 @@ pub(crate) struct Links {
     link: Labels,
     time_s: Vec<f64>,
     counts: Vec<QdiscCounts>,
+    arrived_packets: Vec<u64>,
     mean_backlog: Vec<f64>,
     max_backlog: Vec<u64>,
     utilisation: Vec<f64>,
@@ -135,6 +136,7 @@ pub(crate) struct Links {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkRow {
     pub(crate) counts: QdiscCounts,
+    pub(crate) arrived_packets: u64,
     pub(crate) mean_backlog_packets: f64,
     pub(crate) max_backlog_packets: u64,
     pub(crate) utilisation: f64,
@@ -146,6 +148,7 @@ impl Links {
         self.link.push(link);
         self.time_s.push(seconds(time_ns));
         self.counts.push(row.counts);
+        self.arrived_packets.push(row.arrived_packets);
         self.mean_backlog.push(row.mean_backlog_packets);
         self.max_backlog.push(row.max_backlog_packets);
         self.utilisation.push(row.utilisation);
@@ -161,10 +164,7 @@ impl Links {
             column("backlog_bytes", counts(|counts| counts.backlog_bytes)),
             column("mean_backlog_packets", Values::F64(self.mean_backlog)),
             column("max_backlog_packets", Values::U64(self.max_backlog)),
-            column(
-                "arrived_packets",
-                counts(|counts| counts.sent_packets + counts.dropped_packets + counts.backlog_packets),
-            ),
+            column("arrived_packets", Values::U64(self.arrived_packets)),
             column("delivered_packets", counts(|counts| counts.sent_packets)),
             column("dropped_packets", counts(|counts| counts.dropped_packets)),
             column("marked_packets", counts(|counts| counts.marked_packets)),

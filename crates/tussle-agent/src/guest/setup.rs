@@ -13,8 +13,10 @@ use tussle_core::Run;
 use tussle_core::run::Switch;
 
 use super::netlink::Netlink;
+use super::tun::{BURST_PACKETS, Tun};
+use super::tunnels::Ends;
 use super::{classifier, netlink};
-use crate::network::{Handling, Hop, Losses, Namespace, Network, largest_packet_bytes};
+use crate::network::{Handling, Hop, Losses, Namespace, Network, Tunnel, largest_packet_bytes};
 
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
@@ -28,6 +30,8 @@ pub(crate) struct Hosts {
     pub(crate) receivers: Vec<File>,
     /// Namespaces with a queue, by name.
     pub(crate) queues: Vec<(String, File)>,
+    /// The devices of tunnels.
+    pub(crate) tunnels: Vec<Ends>,
 }
 
 /// Makes the network.
@@ -40,11 +44,13 @@ pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
         make(namespace)?;
         configure(run, network, namespace)?;
     }
+    let tunnels = network.tunnels.iter().map(open_tunnel).collect::<anyhow::Result<_>>()?;
     enter(&home)?;
-    lay(network, largest_packet_bytes(run))?;
+    let mtu_bytes = largest_packet_bytes(run);
+    lay(network, mtu_bytes)?;
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
-        connect(network, namespace)?;
+        connect((network, mtu_bytes), namespace)?;
     }
     enter(&home)?;
     for namespace in network.namespaces() {
@@ -71,6 +77,7 @@ pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
             .filter(|router| has_queues(network, router))
             .map(|router| Ok((router.name.clone(), open(&router.name)?)))
             .collect::<anyhow::Result<_>>()?,
+        tunnels,
     })
 }
 
@@ -94,6 +101,15 @@ pub(crate) fn change(namespace: &str, line: &str) -> anyhow::Result<()> {
 
 fn open(name: &str) -> anyhow::Result<File> {
     File::open(format!("/run/netns/{name}")).with_context(|| format!("namespace {name}"))
+}
+
+/// Leaves this thread in the namespace of the far end.
+fn open_tunnel(tunnel: &Tunnel) -> anyhow::Result<Ends> {
+    let end = |(namespace, device): &(String, String)| {
+        enter(&open(namespace)?)?;
+        Tun::open(device)
+    };
+    Ok(Ends { element: tunnel.element, near: end(&tunnel.near)?, far: end(&tunnel.far)? })
 }
 
 fn has_queues(network: &Network, namespace: &Namespace) -> bool {
@@ -125,11 +141,16 @@ fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
 }
 
 /// Turns the devices on of the namespace that this thread is in, and tells it of addresses and routes.
-fn connect(network: &Network, namespace: &Namespace) -> anyhow::Result<()> {
+fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
+    for (place, device) in network.tunnels.iter().flat_map(|tunnel| [&tunnel.near, &tunnel.far]) {
+        if *place == namespace.name {
+            kernel.turn_on(device, &netlink::tun(mtu_bytes, BURST_PACKETS))?;
+        }
+    }
     for (place, device) in network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]) {
         if *place == namespace.name {
-            kernel.turn_on(device)?;
+            kernel.turn_on(device, &[])?;
         }
     }
     for &address in &namespace.addresses {

@@ -10,16 +10,18 @@ use super::clock::Clock;
 use super::observer::Observer;
 use super::setup::{self, Hosts};
 use super::traffic::{self, Flow};
+use super::tunnels::Tunnels;
 use crate::network::Network;
 
 /// Longest time between two looks at the queues, from which their mean is made.
 const LOOK_NS: u64 = 10_000_000;
 
 /// Executes the run over a network that was built for it.
-pub(crate) fn run(run: &Run, network: &Network, hosts: Hosts) -> anyhow::Result<Vec<Table>> {
+pub(crate) fn run(run: &Run, network: &Network, mut hosts: Hosts) -> anyhow::Result<Vec<Table>> {
     let flows = traffic::prepare(run, network, &hosts)?;
     let clock = Clock::from_next_second()?;
-    let mut observer = Observer::new(run, network, (hosts, &flows, clock))?;
+    let tunnels = Tunnels::start(run, network, (std::mem::take(&mut hosts.tunnels), clock))?;
+    let mut observer = Observer::new((run, network, clock), (hosts, &flows, tunnels.clone()))?;
     traffic::start(&flows, clock);
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
     for at_ns in Instants::of(run, changes.keys().copied()) {
@@ -32,13 +34,16 @@ pub(crate) fn run(run: &Run, network: &Network, hosts: Hosts) -> anyhow::Result<
         for (namespace, line) in changes.get(&at_ns).into_iter().flatten() {
             setup::change(namespace, line)?;
         }
-        fail_with(&flows)?;
+        fail_with(&flows, &tunnels)?;
     }
     observer.finish()
 }
 
-/// What went wrong in a thread of a flow is what went wrong with the run.
-fn fail_with(flows: &[Arc<Flow>]) -> anyhow::Result<()> {
+/// What went wrong in a thread of a flow, or of the tunnels, is what went wrong with the run.
+fn fail_with(flows: &[Arc<Flow>], tunnels: &Tunnels) -> anyhow::Result<()> {
+    if let Some(problem) = tunnels.problem() {
+        bail!("{problem}");
+    }
     match flows.iter().find_map(|flow| Some((flow, flow.problem()?))) {
         Some((flow, problem)) => bail!("flow {}: {problem}", flow.spec.name),
         None => Ok(()),

@@ -96,7 +96,7 @@ fn no_hop(effect: &EffectSpec) -> String {
     let kind =
         serde_json::to_value(effect).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
     format!(
-        "the kernel engine has no {}; it has link, delay, loss and gilbert_elliott",
+        "Linux has no {}; it has link, delay, loss and gilbert_elliott",
         kind.unwrap_or_else(|| "such element".to_owned())
     )
 }

@@ -1,12 +1,13 @@
 //! From a run to a network of Linux: namespaces, wires between them, queue disciplines, routes.
 //!
 //! Every element becomes one or two wires (pairs of veth devices) with a queue discipline at the end where
-//! packets enter. Where one element's packets go on to the next, both wires end in one namespace, which
+//! packets enter, or a tunnel: two TUN devices, between which packets cross the simulator's element. Where one element's packets go on to the next, both wires end in one namespace, which
 //! routes by the destination alone. Each sender has a namespace to itself, and so its own counters; receivers
 //! have one for each place where they attach.
 
 mod hops;
 mod losses;
+mod means;
 mod places;
 mod qdisc;
 pub(crate) mod room;
@@ -20,8 +21,10 @@ use tussle_core::packet::HEADER_BYTES;
 use tussle_core::path::EffectSpec;
 
 pub(crate) use hops::{Handling, Hop, Role};
-use hops::{Place, hops, link_hops};
+use hops::{Place, link_hops};
 pub(crate) use losses::{Losses, MEMORY_WORDS};
+pub(crate) use means::Means;
+use means::{Crossing, crossing};
 use places::Places;
 
 /// Why the kernel engine cannot honour a run.
@@ -43,6 +46,12 @@ impl Refusal {
 /// Most flows: their addresses have 16 bits, without the first and the last 256.
 const MAX_FLOWS: usize = 65_000;
 
+/// The part of an address that tells senders from receivers.
+const SENDERS: u8 = 1;
+const RECEIVERS: u8 = 2;
+/// The last part of the first flow's addresses.
+const FIRST_HOST: usize = 256;
+
 /// A full packet.
 const USUAL_PACKET_BYTES: u32 = 1500;
 
@@ -60,6 +69,8 @@ pub(crate) struct Network {
     pub(crate) receivers: Vec<Namespace>,
     /// The wires.
     pub(crate) wires: Vec<Wire>,
+    /// The tunnels, in the order of their elements.
+    pub(crate) tunnels: Vec<Tunnel>,
     /// Where each flow's receiver is: an index into `receivers`.
     pub(crate) receiver_of: Vec<usize>,
 }
@@ -86,22 +97,42 @@ pub(crate) struct Wire {
     pub(crate) hop: Option<Hop>,
 }
 
+/// A pair of TUN devices, each in its namespace, between which packets cross an element of the simulator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tunnel {
+    /// Index of the element.
+    pub(crate) element: usize,
+    /// Namespace and device where packets enter.
+    pub(crate) near: (String, String),
+    /// Namespace and device where they leave.
+    pub(crate) far: (String, String),
+}
+
+/// Which way a packet of a flow goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// To the receiver.
+    There,
+    /// To the sender.
+    Back,
+}
+
 impl Network {
     /// Plans the network of a run.
     ///
     /// # Errors
-    /// The first part of the run that Linux cannot honour.
-    pub(crate) fn plan(run: &Run) -> Result<Network, Refusal> {
+    /// The first part of the run that the engine cannot honour by these means.
+    pub(crate) fn plan(run: &Run, means: Means) -> Result<Network, Refusal> {
         if run.flows.len() > MAX_FLOWS {
             let problem = format!("there are {}; give at most {MAX_FLOWS}", run.flows.len());
             return Err(Refusal::new("flows", problem));
         }
-        let hops = run
+        let crossings = run
             .elements
             .iter()
             .enumerate()
             .map(|(index, element)| {
-                hops(place(run, index), &element.effect)
+                crossing(place(run, index), &element.effect, means)
                     .map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -111,9 +142,10 @@ impl Network {
             senders: Vec::new(),
             receivers: Vec::new(),
             wires: Vec::new(),
+            tunnels: Vec::new(),
             receiver_of: Vec::new(),
         };
-        network.lay_elements(&hops, &places);
+        network.lay_elements(&crossings, &places);
         network.attach_hosts(run, &places);
         network.route_flows(run, &places)?;
         Ok(network)
@@ -127,6 +159,10 @@ impl Network {
         let mut changes: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         for (element, spec) in run.elements.iter().enumerate() {
             let EffectSpec::Link(link) = &spec.effect else { continue };
+            if self.tunnels.iter().any(|tunnel| tunnel.element == element) {
+                // It knows its changes.
+                continue;
+            }
             let mut now = (link.rate_bit_per_s, link.delay_ns);
             for change in &link.changes {
                 now = (change.rate_bit_per_s.unwrap_or(now.0), change.delay_ns.unwrap_or(now.1));
@@ -147,27 +183,38 @@ impl Network {
         self.routers.iter().chain(&self.senders).chain(&self.receivers)
     }
 
-    fn lay_elements(&mut self, hops: &[Vec<Hop>], places: &Places) {
-        for (element, hops) in hops.iter().enumerate() {
+    fn lay_elements(&mut self, crossings: &[Crossing], places: &Places) {
+        for (element, crossing) in crossings.iter().enumerate() {
             let (first, last) = places.of_element(element);
-            let mut near = self.routers[first].name.clone();
-            for (number, hop) in hops.iter().enumerate() {
-                let far = if number + 1 == hops.len() {
-                    self.routers[last].name.clone()
-                } else {
-                    // Nothing else is here, so everything goes on by the next wire.
-                    let mut between = namespace(format!("m{element}"));
-                    between.routes.insert(None, near_device(element, number + 1));
-                    self.routers.push(between);
-                    format!("m{element}")
-                };
-                self.wires.push(Wire {
-                    near: (near, near_device(element, number)),
-                    far: (far.clone(), format!("x{element}-{number}")),
-                    hop: Some(hop.clone()),
-                });
-                near = far;
+            let (near, far) = (self.routers[first].name.clone(), self.routers[last].name.clone());
+            match crossing {
+                Crossing::Wires(hops) => self.lay_wires((element, hops), (near, &far)),
+                Crossing::Tunnel => self.tunnels.push(Tunnel {
+                    element,
+                    near: (near, near_device(element, 0)),
+                    far: (far, far_device(element, 0)),
+                }),
             }
+        }
+    }
+
+    fn lay_wires(&mut self, (element, hops): (usize, &[Hop]), (mut near, last): (String, &str)) {
+        for (number, hop) in hops.iter().enumerate() {
+            let far = if number + 1 == hops.len() {
+                last.to_owned()
+            } else {
+                // Nothing else is here, so everything goes on by the next wire.
+                let mut between = namespace(format!("m{element}"));
+                between.routes.insert(None, near_device(element, number + 1));
+                self.routers.push(between);
+                format!("m{element}")
+            };
+            self.wires.push(Wire {
+                near: (near, near_device(element, number)),
+                far: (far.clone(), far_device(element, number)),
+                hop: Some(hop.clone()),
+            });
+            near = far;
         }
     }
 
@@ -241,16 +288,27 @@ impl Wire {
 
 /// The address of the sender of a flow.
 pub(crate) fn sender_address(flow: usize) -> Ipv4Addr {
-    address(1, flow)
+    address(SENDERS, flow)
 }
 
 /// The address of the receiver of a flow.
 pub(crate) fn receiver_address(flow: usize) -> Ipv4Addr {
-    address(2, flow)
+    address(RECEIVERS, flow)
+}
+
+/// The flow that packets to an address are of, and which way they go.
+pub(crate) fn flow_towards(address: Ipv4Addr) -> Option<(usize, Way)> {
+    let [10, side, high, low] = address.octets() else { return None };
+    let flow = usize::from(u16::from_be_bytes([high, low])).checked_sub(FIRST_HOST)?;
+    match side {
+        SENDERS => Some((flow, Way::Back)),
+        RECEIVERS => Some((flow, Way::There)),
+        _ => None,
+    }
 }
 
 fn address(side: u8, flow: usize) -> Ipv4Addr {
-    let [high, low] = u16::try_from(flow + 256).expect("there are at most MAX_FLOWS").to_be_bytes();
+    let [high, low] = u16::try_from(flow + FIRST_HOST).expect("there are at most MAX_FLOWS").to_be_bytes();
     Ipv4Addr::new(10, side, high, low)
 }
 
@@ -266,6 +324,10 @@ pub(crate) fn largest_packet_bytes(run: &Run) -> u32 {
 
 fn near_device(element: usize, number: usize) -> String {
     format!("e{element}-{number}")
+}
+
+fn far_device(element: usize, number: usize) -> String {
+    format!("x{element}-{number}")
 }
 
 fn namespace(name: String) -> Namespace {
@@ -331,7 +393,7 @@ mod tests {
             flow("a", &["there"], &["back"]),
             flow("b", &["near", "there"], &["back", "near-back"]),
         ]);
-        let network = Network::plan(&run(&elements, &flows)).unwrap();
+        let network = Network::plan(&run(&elements, &flows), Means::Auto).unwrap();
         assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "h-r0"]);
         assert_eq!(way(&network, "r0", sender_address(0)), ["net", "e1-0", "e1-1", "h-s0"]);
         assert_eq!(way(&network, "s1", receiver_address(1)), ["net", "e2-0", "e0-0", "e0-1", "h-r0"]);
@@ -347,7 +409,7 @@ mod tests {
             flow("late", &["second"], &["back"]),
         ]);
         // The way back enters where "first" ends and where "second" ends: so one place, which is passed twice.
-        let refusal = Network::plan(&run(&elements, &flows)).unwrap_err();
+        let refusal = Network::plan(&run(&elements, &flows), Means::Auto).unwrap_err();
         assert_eq!(refusal.at, "flows.0.forward");
 
         let elements = serde_json::json!([link("first"), link("second"), link("back"), link("second-back")]);
@@ -356,7 +418,7 @@ mod tests {
             flow("short", &["first"], &["back"]),
             flow("late", &["second"], &["second-back"]),
         ]);
-        let network = Network::plan(&run(&elements, &flows)).unwrap();
+        let network = Network::plan(&run(&elements, &flows), Means::Auto).unwrap();
         assert_eq!(network.receiver_of, [0, 1, 0]);
         assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]);
         assert_eq!(way(&network, "s2", receiver_address(2)), ["net", "e1-0", "e1-1", "h-r0"]);
@@ -367,8 +429,34 @@ mod tests {
     fn what_linux_cannot_queue_is_refused_by_name() {
         let mut threshold = link("there");
         threshold["queue"] = serde_json::json!({"kind": "threshold", "mark_above_packets": 10});
-        let flows = serde_json::json!([flow("a", &["there"], &["there"])]);
-        let refusal = Network::plan(&run(&serde_json::json!([threshold]), &flows)).unwrap_err();
+        let flows = serde_json::json!([flow("a", &["there"], &["back"])]);
+        let run = run(&serde_json::json!([threshold, link("back")]), &flows);
+        let refusal = Network::plan(&run, Means::Disciplines).unwrap_err();
         assert!(refusal.to_string().starts_with("elements.0: queue.kind: Linux has no"), "{refusal}");
+        assert_eq!(Network::plan(&run, Means::Auto).unwrap().tunnels.len(), 1);
+    }
+
+    #[test]
+    fn what_linux_lacks_is_a_tunnel_and_so_is_all_if_asked_for() {
+        let elements = serde_json::json!([
+            link("there"), link("back"), {"name": "third", "kind": "periodic", "every_packets": 3},
+        ]);
+        let flows = serde_json::json!([flow("a", &["third", "there"], &["back"])]);
+        let run = run(&elements, &flows);
+        let tunnels = |means| {
+            let network = Network::plan(&run, means).unwrap();
+            (network.tunnels.iter().map(|tunnel| tunnel.element).collect::<Vec<_>>(), network.wires.len())
+        };
+        // Two wires for each link, and one for each host.
+        assert_eq!(tunnels(Means::Auto), (vec![2], 6));
+        assert_eq!(tunnels(Means::Tunnels), (vec![0, 1, 2], 2));
+    }
+
+    #[test]
+    fn a_flow_is_known_by_where_its_packets_go() {
+        assert_eq!(flow_towards(receiver_address(700)), Some((700, Way::There)));
+        assert_eq!(flow_towards(sender_address(0)), Some((0, Way::Back)));
+        assert_eq!(flow_towards(Ipv4Addr::new(10, 1, 0, 3)), None);
+        assert_eq!(flow_towards(Ipv4Addr::BROADCAST), None);
     }
 }

@@ -14,9 +14,9 @@ use super::super::clock::Clock;
 use super::super::counters::Netstat;
 use super::super::tcp_info::TcpInfo;
 use super::super::traffic::{accept, set_algorithm, tcp_socket};
+use super::super::tun::Tun;
 use super::OPENING_TOS;
 use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT, Peer};
-use super::tun::Tun;
 use crate::sys;
 
 /// More than a script lets wait.

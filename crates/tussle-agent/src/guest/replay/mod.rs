@@ -3,7 +3,6 @@
 
 mod host;
 mod peer;
-mod tun;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -17,11 +16,11 @@ use tussle_core::run::Switch;
 use tussle_core::script::{Role, Script, ScriptError, Verdict, judge};
 
 use super::setup::{command, set};
+use super::tun::{BURST_PACKETS, Tun};
 use host::KernelHost;
-use tun::{DEVICE, Tun};
 
-/// Room for what a script lets out at once.
-const BURST_PACKETS: u32 = 30_000;
+/// The device by which the kernel and the peer of a script meet.
+const DEVICE: &str = "script";
 /// Type of service by which packets are routed until the connection is open.
 const OPENING_TOS: i32 = 0x10;
 
@@ -52,7 +51,7 @@ fn play_one(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
 
 fn in_own_network(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
     unshare(CloneFlags::CLONE_NEWNET).context("a new network")?;
-    let tun = Tun::open()?;
+    let tun = Tun::open(DEVICE)?;
     command("ip", None, &network(script))?;
     configure(script)?;
     let mut host = match KernelHost::connect(script, tun) {

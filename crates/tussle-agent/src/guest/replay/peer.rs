@@ -13,7 +13,7 @@ use tussle_core::script::Script;
 use tussle_core::time::Time;
 
 use super::super::clock::Clock;
-use super::tun::Tun;
+use super::super::tun::Tun;
 use super::wire::{Heard, Origins};
 
 /// The kernel's address.

@@ -1,4 +1,4 @@
-//! The device by which the kernel and the peer of a script meet: a TUN, whose packets a program reads and writes.
+//! TUN devices: what the kernel sends into one, a program reads, and what the program writes comes out of it.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -9,26 +9,26 @@ use anyhow::Context;
 
 use crate::sys;
 
-/// Its name.
-pub(super) const DEVICE: &str = "script";
+/// Room for what is sent at once.
+pub(super) const BURST_PACKETS: u32 = 30_000;
 const MOST_BYTES: usize = 1 << 16;
 
 #[derive(Debug)]
-pub(super) struct Tun {
+pub(crate) struct Tun {
     file: File,
     room: Vec<u8>,
 }
 
 impl Tun {
-    /// Makes the device in the network that this thread is in; it goes with this value.
-    pub(super) fn open() -> anyhow::Result<Tun> {
+    /// Makes a device of that name in the network that this thread is in; it goes with this value.
+    pub(super) fn open(name: &str) -> anyhow::Result<Tun> {
         let file = File::options()
             .read(true)
             .write(true)
             .custom_flags(libc::O_NONBLOCK)
             .open("/dev/net/tun")
             .context("/dev/net/tun; this kernel may lack CONFIG_TUN")?;
-        sys::name_tun(&file, DEVICE).context("making a TUN device")?;
+        sys::name_tun(&file, name).context("making a TUN device")?;
         Ok(Tun { file, room: vec![0; MOST_BYTES] })
     }
 

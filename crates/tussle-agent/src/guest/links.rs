@@ -1,0 +1,158 @@
+//! Links while a run goes on: what their rows in the table are made of.
+
+use tussle_core::Run;
+use tussle_core::path::{EffectSpec, LinkSpec, LinkView};
+
+use super::qdiscs::QdiscCounts;
+use super::rows::{LinkRow, Links, seconds};
+use super::tunnels::Tunnels;
+use crate::network::{Network, Role};
+
+/// A link, and what became of it since its last row.
+pub(crate) struct Link {
+    name: String,
+    last_row_ns: u64,
+    source: Source,
+}
+
+/// Who tells of a link.
+enum Source {
+    /// The disciplines of Linux.
+    Queue(Queue),
+    /// The element of that index, in a tunnel; and what it told at the last row.
+    Element(usize, LinkView),
+}
+
+/// What is known of a queue of Linux, which only tells what it counted so far.
+struct Queue {
+    /// Index of its wire.
+    wire: usize,
+    /// Its rates in bit/s from the times in ns on, ascending.
+    rates: Vec<(u64, u64)>,
+    last_look: (u64, QdiscCounts),
+    last_row: QdiscCounts,
+    backlog_packet_ns: f64,
+    max_backlog_packets: u64,
+    capacity_bits: f64,
+}
+
+/// The links of a run.
+pub(crate) fn links(run: &Run, network: &Network) -> Vec<Link> {
+    let elements = run.elements.iter().enumerate().filter(|(_, element)| element.effect.is_link());
+    elements
+        .map(|(index, element)| {
+            let wire = (0..network.wires.len())
+                .find(|wire| is_queue(network, *wire) && network.wires[*wire].element() == Some(index));
+            let source = match (&element.effect, wire) {
+                (EffectSpec::Link(link), Some(wire)) => Source::Queue(Queue::new(wire, link)),
+                _ => Source::Element(index, LinkView::default()),
+            };
+            Link { name: element.name.clone(), last_row_ns: 0, source }
+        })
+        .collect()
+}
+
+/// Whether the queue of a link is at that wire.
+pub(crate) fn is_queue(network: &Network, wire: usize) -> bool {
+    network.wires[wire].hop.as_ref().is_some_and(|hop| hop.role == Role::Queue)
+}
+
+impl Link {
+    /// Takes what the queue at that wire counts now, if it is this link's.
+    pub(crate) fn look(&mut self, now_ns: u64, (wire, counts): (usize, QdiscCounts)) {
+        if let Source::Queue(queue) = &mut self.source
+            && queue.wire == wire
+        {
+            queue.look(now_ns, counts);
+        }
+    }
+
+    /// Adds its row; none if it has one for this instant.
+    pub(crate) fn row(&mut self, now_ns: u64, (rows, tunnels): (&mut Links, &Tunnels)) {
+        let span_ns = now_ns - std::mem::replace(&mut self.last_row_ns, now_ns);
+        if span_ns == 0 && now_ns > 0 {
+            return;
+        }
+        let row = match &mut self.source {
+            Source::Queue(queue) => Some(queue.row(span_ns)),
+            Source::Element(index, before) => tunnels.observe(*index, now_ns).map(|view| {
+                let before = std::mem::replace(before, view);
+                row_of_views((before, view), span_ns)
+            }),
+        };
+        if let Some(row) = row {
+            rows.add(&self.name, now_ns, &row);
+        }
+    }
+}
+
+/// The rates of a link, each from when on.
+fn rates(link: &LinkSpec) -> Vec<(u64, u64)> {
+    let changes = link.changes.iter().filter_map(|change| Some((change.at_ns, change.rate_bit_per_s?)));
+    std::iter::once((0, link.rate_bit_per_s)).chain(changes).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "packets and times of a run are far below 2^53")]
+impl Queue {
+    fn new(wire: usize, link: &LinkSpec) -> Queue {
+        Queue {
+            wire,
+            rates: rates(link),
+            last_look: Default::default(),
+            last_row: Default::default(),
+            backlog_packet_ns: 0.0,
+            max_backlog_packets: 0,
+            capacity_bits: 0.0,
+        }
+    }
+
+    /// Takes what it counts now; between two looks, the backlog is taken to change evenly.
+    fn look(&mut self, now_ns: u64, counts: QdiscCounts) {
+        let (then_ns, before) = std::mem::replace(&mut self.last_look, (now_ns, counts));
+        let backlogs = (before.backlog_packets + counts.backlog_packets) as f64;
+        self.capacity_bits += self.rate_bit_per_s(then_ns) as f64 * seconds(now_ns - then_ns);
+        self.backlog_packet_ns += backlogs / 2.0 * (now_ns - then_ns) as f64;
+        self.max_backlog_packets = self.max_backlog_packets.max(counts.backlog_packets);
+    }
+
+    /// Its rate at a time; between two looks it is the same.
+    fn rate_bit_per_s(&self, at_ns: u64) -> u64 {
+        self.rates.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).expect("the first is from 0 on").1
+    }
+
+    /// What there is to tell of the time since the last row.
+    fn row(&mut self, span_ns: u64) -> LinkRow {
+        let counts = self.last_look.1;
+        let before = std::mem::replace(&mut self.last_row, counts);
+        let sent_bits = (counts.sent_bytes - before.sent_bytes) as f64 * 8.0;
+        let capacity_bits = std::mem::take(&mut self.capacity_bits).max(1.0);
+        LinkRow {
+            counts,
+            arrived_packets: counts.sent_packets + counts.dropped_packets + counts.backlog_packets,
+            mean_backlog_packets: std::mem::take(&mut self.backlog_packet_ns) / span_ns.max(1) as f64,
+            max_backlog_packets: std::mem::replace(&mut self.max_backlog_packets, counts.backlog_packets),
+            // Linux counts a packet when its transmission begins.
+            utilisation: (sent_bits / capacity_bits).min(1.0),
+        }
+    }
+}
+
+/// The row of an element that told one view and then another: as the simulator's.
+#[expect(clippy::cast_precision_loss, reason = "packets and times of a run are far below 2^53")]
+fn row_of_views((before, view): (LinkView, LinkView), span_ns: u64) -> LinkRow {
+    let per_ns = 1.0 / span_ns.max(1) as f64;
+    LinkRow {
+        counts: QdiscCounts {
+            sent_bytes: view.delivered_bytes,
+            sent_packets: view.delivered_packets,
+            dropped_packets: view.dropped_packets,
+            backlog_packets: view.backlog_packets,
+            backlog_bytes: view.backlog_bytes,
+            marked_packets: view.marked_packets,
+        },
+        arrived_packets: view.arrived_packets,
+        mean_backlog_packets: (view.backlog_packet_ns - before.backlog_packet_ns) as f64 * per_ns,
+        max_backlog_packets: view.max_backlog_packets,
+        utilisation: (view.busy_ns - before.busy_ns) as f64 * per_ns,
+    }
+}

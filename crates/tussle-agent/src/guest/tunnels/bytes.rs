@@ -1,0 +1,139 @@
+//! Packets as bytes: what the simulator's elements must know of them, and what elements do to them.
+
+use std::net::Ipv4Addr;
+
+use etherparse::{IpEcn, IpNumber, Ipv4HeaderSlice};
+use tussle_core::packet::{Ecn, Flags, Kind, Packet};
+
+/// Where the length of TCP's header stands in it, in the upper four bits, and its flags
+/// ([RFC 9293, 3.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.1)).
+const DATA_OFFSET: usize = 12;
+const FLAGS: usize = 13;
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+
+/// A packet of the kernel as the simulator has it, and where it goes; `None` if it is no IPv4 of TCP or UDP. Its
+/// flow and its number are left to the caller.
+pub(super) fn read(bytes: &[u8]) -> Option<(Packet, Ipv4Addr)> {
+    let ip = Ipv4HeaderSlice::from_slice(bytes).ok()?;
+    let rest = bytes.get(ip.slice().len()..)?;
+    let kind = match ip.protocol() {
+        IpNumber::TCP => {
+            let flags = *rest.get(FLAGS)?;
+            match (flags & SYN != 0, flags & ACK != 0, rest.len() > 4 * usize::from(rest[DATA_OFFSET] >> 4)) {
+                (true, false, _) => Kind::Syn,
+                (true, true, _) => Kind::SynAck,
+                (false, _, false) => Kind::Ack,
+                (false, _, true) => Kind::Data,
+            }
+        }
+        IpNumber::UDP => Kind::Datagram,
+        _ => return None,
+    };
+    let ecn = match ip.ecn() {
+        IpEcn::NotEct => Ecn::NotEct,
+        IpEcn::Ect0 => Ecn::Ect0,
+        IpEcn::Ect1 => Ecn::Ect1,
+        IpEcn::CongestionExperienced => Ecn::Ce,
+    };
+    let packet = Packet { size_bytes: u32::try_from(bytes.len()).ok()?, ecn, ..Packet::new(kind, 0) };
+    Some((packet, ip.destination_addr()))
+}
+
+/// Does to the bytes of a packet what elements did to the packet.
+pub(super) fn apply(packet: &Packet, bytes: &mut [u8]) {
+    if packet.ecn == Ecn::Ce {
+        mark(bytes);
+    }
+    if packet.flags.has(Flags::CORRUPT) {
+        damage(bytes);
+    }
+}
+
+/// Makes the receiver drop a packet. Linux counts a long segment of TCP before it looks at its checksum, so that it would
+/// seem to have arrived; one whose header has no length it drops at once.
+fn damage(bytes: &mut [u8]) {
+    let Ok(ip) = Ipv4HeaderSlice::from_slice(bytes) else { return };
+    let (protocol, begin) = (ip.protocol(), ip.slice().len());
+    if protocol == IpNumber::TCP
+        && let Some(length) = bytes.get_mut(begin + DATA_OFFSET)
+    {
+        *length &= 0x0f;
+    } else if let Some(last) = bytes.last_mut() {
+        *last ^= 1;
+    }
+}
+
+/// Sets the ECN bits of an IPv4 packet to "congestion experienced"
+/// ([RFC 3168, 5](https://www.rfc-editor.org/rfc/rfc3168#section-5)), and its checksum.
+fn mark(bytes: &mut [u8]) {
+    let Ok(ip) = Ipv4HeaderSlice::from_slice(bytes) else { return };
+    let mut header = ip.to_header();
+    header.ecn = IpEcn::CongestionExperienced;
+    header.header_checksum = header.calc_header_checksum();
+    let written = header.to_bytes();
+    bytes[..written.len()].copy_from_slice(&written);
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use etherparse::{Ipv4Header, PacketBuilder};
+
+    use super::*;
+
+    /// A segment of TCP with so much payload, of which any flow can be the owner.
+    pub(crate) fn segment(to: Ipv4Addr, payload_bytes: usize) -> Vec<u8> {
+        let builder = PacketBuilder::ipv4([10, 1, 1, 0], to.octets(), 64).tcp(40_000, 5001, 7, 1000).ack(1);
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, &vec![0; payload_bytes]).unwrap();
+        bytes
+    }
+
+    /// The checksum of TCP as it is in the packet, and as it should be.
+    fn checksums(bytes: &[u8]) -> (u16, u16) {
+        let (ip, rest) = Ipv4Header::from_slice(bytes).unwrap();
+        let (tcp, payload) = etherparse::TcpHeader::from_slice(rest).unwrap();
+        (tcp.checksum, tcp.calc_checksum_ipv4(&ip, payload).unwrap())
+    }
+
+    #[test]
+    fn data_and_acknowledgements_are_told_apart() {
+        let to = Ipv4Addr::new(10, 2, 1, 0);
+        let told = |payload_bytes| {
+            let (packet, destination) = read(&segment(to, payload_bytes)).unwrap();
+            assert_eq!(destination, to);
+            (packet.kind, packet.size_bytes)
+        };
+        // 20 bytes of IPv4 and 20 of TCP without options.
+        assert_eq!(told(1448), (Kind::Data, 1488));
+        assert_eq!(told(0), (Kind::Ack, 40));
+        assert_eq!(read(&[0x45; 9]), None);
+    }
+
+    #[test]
+    fn a_mark_leaves_both_checksums_right() {
+        let mut bytes = segment(Ipv4Addr::new(10, 2, 1, 0), 9);
+        let (packet, _) = read(&bytes).unwrap();
+        apply(&Packet { ecn: Ecn::Ce, ..packet }, &mut bytes);
+        assert_eq!(read(&bytes).unwrap().0.ecn, Ecn::Ce);
+        let (ip, _) = Ipv4Header::from_slice(&bytes).unwrap();
+        assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+        let (found, right) = checksums(&bytes);
+        assert_eq!(found, right);
+    }
+
+    #[test]
+    fn damage_leaves_the_way_as_it_is_and_shows_to_the_receiver() {
+        for payload_bytes in [0, 1448] {
+            let before = segment(Ipv4Addr::new(10, 2, 1, 0), payload_bytes);
+            let mut bytes = before.clone();
+            let (packet, _) = read(&bytes).unwrap();
+            apply(&Packet { flags: Flags::CORRUPT, ..packet }, &mut bytes);
+            // The IP header, by which routers go.
+            assert_eq!(bytes[..20], before[..20]);
+            assert!(etherparse::TcpHeader::from_slice(&bytes[20..]).is_err());
+            // It may still come to another element.
+            assert!(read(&bytes).is_some());
+        }
+    }
+}

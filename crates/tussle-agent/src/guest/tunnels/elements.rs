@@ -1,0 +1,422 @@
+//! The elements between the devices: which packets are in them, when the next one leaves, and where it goes.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use anyhow::Context;
+use tussle_core::Run;
+use tussle_core::dice::named_seed;
+use tussle_core::packet::Packet;
+use tussle_core::path::{EffectSpec, Element, LinkView};
+use tussle_core::time::Time;
+
+use super::bytes::{apply, read};
+use crate::network::{Network, Way, flow_towards};
+
+/// A run's elements that stand in tunnels.
+#[derive(Debug)]
+pub(super) struct Elements {
+    /// By the index in the run; `None` is Linux's.
+    elements: Vec<Option<Crossed>>,
+    /// The ways of all flows, one after another; a packet's `hop` is its place in them.
+    steps: Vec<Step>,
+    /// Where the way of each flow stands in them, there and back.
+    ways: Vec<[Range<usize>; 2]>,
+    /// The bytes of packets; a packet's `number` is its place in them.
+    store: Store,
+    /// What is to be written, with the element that it leaves.
+    left: VecDeque<(usize, Packet)>,
+    /// The bytes that are written.
+    written: Vec<u8>,
+    dropped: Vec<Packet>,
+    tally: Tally,
+    /// The latest time that an element was told.
+    now: Time,
+}
+
+/// An element of the simulator.
+#[derive(Debug)]
+struct Crossed {
+    element: Box<dyn Element>,
+    /// Whether it makes copies.
+    doubles: bool,
+}
+
+impl Crossed {
+    /// How often a packet is in it, if it makes copies; they are in it for an instant only.
+    fn doubled(&self, packet: &Packet) -> u64 {
+        let mut found = 0;
+        if self.doubles {
+            self.element.for_each(&mut |held| found += u64::from(held.number == packet.number));
+        }
+        found
+    }
+}
+
+/// An element on the way of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    element: usize,
+    then: Then,
+}
+
+/// What comes after an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// The element of the next step, without a network between.
+    On,
+    /// The network.
+    Out,
+}
+
+/// What became of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Dropped by elements.
+    pub(crate) dropped: u64,
+    /// Made by elements.
+    pub(crate) copied: u64,
+    /// In them.
+    pub(crate) held: u64,
+}
+
+impl Elements {
+    /// Builds those of a run that a network has tunnels for, with the dice that they have in the simulator.
+    ///
+    /// # Errors
+    /// A sentence on a setting that makes no sense.
+    pub(super) fn new(run: &Run, network: &Network) -> Result<Elements, String> {
+        let mut elements: Vec<_> = run.elements.iter().map(|_| None).collect();
+        for tunnel in &network.tunnels {
+            let spec = &run.elements[tunnel.element];
+            elements[tunnel.element] = Some(Crossed {
+                element: spec.effect.build(named_seed(run.seed, &spec.name))?,
+                doubles: matches!(spec.effect, EffectSpec::Duplicate(_)),
+            });
+        }
+        let index = |name: &String| run.elements.iter().position(|element| element.name == *name);
+        let mut steps = Vec::new();
+        let mut add = |path: &[String]| {
+            let begin = steps.len();
+            let path: Vec<usize> = path.iter().filter_map(index).collect();
+            for (at, &element) in path.iter().enumerate() {
+                let next = path.get(at + 1).is_some_and(|next| elements[*next].is_some());
+                if elements[element].is_some() {
+                    steps.push(Step { element, then: if next { Then::On } else { Then::Out } });
+                }
+            }
+            begin..steps.len()
+        };
+        let ways = run.flows.iter().map(|flow| [add(&flow.forward), add(&flow.reverse)]).collect();
+        Ok(Elements {
+            elements,
+            steps,
+            ways,
+            store: Store::default(),
+            left: VecDeque::new(),
+            written: Vec::new(),
+            dropped: Vec::new(),
+            tally: Tally::default(),
+            now: Time::ZERO,
+        })
+    }
+
+    /// A packet comes to an element at `now`. One that is no flow's is ignored.
+    pub(super) fn enter(&mut self, element: usize, bytes: &[u8], now: Time) {
+        let Some((packet, destination)) = read(bytes) else { return };
+        let Some((flow, way)) = flow_towards(destination) else { return };
+        let Some(ways) = self.ways.get(flow) else { return };
+        let mut way = ways[usize::from(way == Way::Back)].clone();
+        let Some(step) = way.find(|step| self.steps[*step].element == element) else { return };
+        let packet = Packet {
+            flow: u32::try_from(flow).expect("there are few flows"),
+            hop: u32::try_from(step).expect("there are few elements on a way"),
+            number: self.store.keep(bytes),
+            ..packet
+        };
+        self.now = self.now.max(now);
+        self.tally.held += 1;
+        self.forward(packet, self.now);
+    }
+
+    /// When the next packet leaves an element.
+    pub(super) fn next(&self) -> Time {
+        self.elements.iter().flatten().map(|crossed| crossed.element.next()).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Lets out, each in its time, what leaves by `now`: the earliest first, then by the order of elements.
+    pub(super) fn release(&mut self, now: Time) {
+        while let Some((at, index)) = self.first()
+            && at <= now
+        {
+            self.now = self.now.max(at);
+            let crossed = self.elements[index].as_mut().expect("it has a packet");
+            let released = crossed.element.release(at, &mut self.dropped);
+            self.drop_dropped();
+            if let Some(packet) = released {
+                self.leave(packet, at);
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// Hands `write` the element and the bytes of each packet that has left.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub(super) fn write_left(
+        &mut self,
+        write: &mut dyn FnMut(usize, &[u8]) -> std::io::Result<()>,
+    ) -> anyhow::Result<()> {
+        while let Some((element, packet)) = self.left.pop_front() {
+            // A copy of the packet may need the bytes as they came.
+            self.written.clear();
+            self.written.extend_from_slice(self.store.take(packet.number));
+            apply(&packet, &mut self.written);
+            write(element, &self.written).context("writing a packet")?;
+            self.tally.held -= 1;
+        }
+        Ok(())
+    }
+
+    /// What an element tells of itself at `now`, if it is a link in a tunnel.
+    pub(super) fn observe(&mut self, element: usize, now: Time) -> Option<LinkView> {
+        self.now = self.now.max(now);
+        let crossed = self.elements[element].as_mut()?;
+        let view = crossed.element.observe(self.now, &mut self.dropped);
+        self.drop_dropped();
+        view
+    }
+
+    /// What became of all packets so far.
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Copies of a flow's data packets.
+    pub(super) fn copies(&self, flow: usize) -> u64 {
+        let flow = u32::try_from(flow).expect("there are few flows");
+        self.elements.iter().flatten().map(|crossed| crossed.element.copies(flow)).sum()
+    }
+
+    /// Takes a packet as far as it gets now, from the step where it is.
+    fn forward(&mut self, packet: Packet, now: Time) {
+        let element = self.steps[packet.hop as usize].element;
+        let crossed = self.elements[element].as_mut().expect("steps are elements of tunnels");
+        let before = crossed.doubled(&packet);
+        let passed = crossed.element.accept(packet, now, &mut self.dropped);
+        let copies = crossed.doubled(&packet).saturating_sub(before + 1);
+        self.store.use_again(packet.number, copies);
+        self.tally.copied += copies;
+        self.tally.held += copies;
+        self.drop_dropped();
+        if let Some(through) = passed {
+            self.leave(through, now);
+        }
+    }
+
+    /// A packet has passed the element of its step.
+    fn leave(&mut self, mut packet: Packet, now: Time) {
+        let step = self.steps[packet.hop as usize];
+        match step.then {
+            Then::On => {
+                packet.hop += 1;
+                self.forward(packet, now);
+            }
+            Then::Out => self.left.push_back((step.element, packet)),
+        }
+    }
+
+    fn drop_dropped(&mut self) {
+        for packet in self.dropped.drain(..) {
+            self.store.take(packet.number);
+            self.tally.dropped += 1;
+            self.tally.held -= 1;
+        }
+    }
+
+    /// The element that a packet leaves next, and when.
+    fn first(&self) -> Option<(Time, usize)> {
+        let elements = self.elements.iter().enumerate();
+        elements.filter_map(|(index, crossed)| Some((crossed.as_ref()?.element.next(), index))).min()
+    }
+}
+
+/// The bytes of packets under way; places are used again.
+#[derive(Debug, Default)]
+struct Store {
+    places: Vec<Kept>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    /// How many packets have these bytes.
+    uses: u64,
+}
+
+impl Store {
+    /// Keeps bytes for one packet; returned is their place.
+    fn keep(&mut self, bytes: &[u8]) -> u32 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Kept::default());
+            u32::try_from(self.places.len() - 1).expect("memory is full long before")
+        });
+        let kept = &mut self.places[place as usize];
+        kept.bytes.clear();
+        kept.bytes.extend_from_slice(bytes);
+        kept.uses = 1;
+        place
+    }
+
+    /// So many more packets have these bytes.
+    fn use_again(&mut self, place: u32, packets: u64) {
+        self.places[place as usize].uses += packets;
+    }
+
+    /// The bytes of a packet that goes; their place is free when no other has them.
+    fn take(&mut self, place: u32) -> &[u8] {
+        let kept = &mut self.places[place as usize];
+        kept.uses -= 1;
+        if kept.uses == 0 {
+            self.free.push(place);
+        }
+        &kept.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bytes::tests::segment;
+    use super::*;
+    use crate::network::{Means, receiver_address, sender_address};
+
+    /// A run of two flows over these elements there, and over a wire of 3 ms back.
+    fn run(elements: &serde_json::Value) -> Run {
+        let mut elements = elements.as_array().unwrap().clone();
+        let there: Vec<_> = elements.iter().map(|element| element["name"].clone()).collect();
+        elements.push(delay("back", 3));
+        let flow = |name: &str| {
+            serde_json::json!({"name": name, "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
+                               "forward": there, "reverse": ["back"]})
+        };
+        serde_json::from_value(serde_json::json!({
+            "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
+            "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
+            "record": {"sampling": "off", "events": "off"},
+            "elements": elements, "flows": [flow("a"), flow("b")],
+        }))
+        .unwrap()
+    }
+
+    fn tunnels(elements: &serde_json::Value, means: Means) -> Elements {
+        let run = run(elements);
+        Elements::new(&run, &Network::plan(&run, means).unwrap()).unwrap()
+    }
+
+    /// What has left: the element, and the bytes.
+    fn left(elements: &mut Elements) -> Vec<(usize, Vec<u8>)> {
+        let mut all = Vec::new();
+        elements
+            .write_left(&mut |element, bytes| {
+                all.push((element, bytes.to_vec()));
+                Ok(())
+            })
+            .unwrap();
+        all
+    }
+
+    fn data(flow: usize) -> Vec<u8> {
+        segment(receiver_address(flow), 1448)
+    }
+
+    fn delay(name: &str, ms: u64) -> serde_json::Value {
+        serde_json::json!({"name": name, "kind": "delay", "delay_ns": ms * 1_000_000})
+    }
+
+    #[test]
+    fn packets_pass_all_elements_that_follow_each_other_and_leave_by_the_last() {
+        let mut elements = tunnels(&serde_json::json!([delay("one", 3), delay("two", 4)]), Means::Tunnels);
+        let bytes = data(1);
+        elements.enter(0, &bytes, Time::from_ms(1));
+        assert_eq!(elements.next(), Time::from_ms(4));
+        elements.release(Time::from_ms(7));
+        assert_eq!((left(&mut elements), elements.next()), (vec![], Time::from_ms(8)));
+        elements.release(Time::from_ms(8));
+        assert_eq!(left(&mut elements), [(1, bytes)]);
+        // The way back.
+        elements.enter(2, &segment(sender_address(1), 0), Time::from_ms(8));
+        elements.release(Time::from_ms(11));
+        assert_eq!(left(&mut elements)[0].0, 2);
+        assert_eq!(elements.tally(), Tally::default());
+    }
+
+    #[test]
+    fn elements_of_linux_lie_between() {
+        let periodic = |name| serde_json::json!({"name": name, "kind": "periodic", "every_packets": 2});
+        let run = serde_json::json!([periodic("one"), delay("two", 4), periodic("three")]);
+        let mut elements = tunnels(&run, Means::Auto);
+        elements.enter(0, &data(0), Time::ZERO);
+        assert_eq!(left(&mut elements)[0].0, 0);
+        elements.enter(2, &data(0), Time::from_ms(4));
+        assert_eq!(left(&mut elements)[0].0, 2);
+    }
+
+    #[test]
+    fn every_packet_is_dropped_held_or_gone_and_every_place_is_free_in_the_end() {
+        let queue = serde_json::json!({"kind": "fifo", "limit_packets": 5});
+        let run = serde_json::json!([
+            {"name": "one", "kind": "duplicate", "probability": 0.5},
+            {"name": "two", "kind": "corrupt", "probability": 0.5},
+            {"name": "three", "kind": "duplicate", "probability": 0.5},
+            {"name": "link", "kind": "link", "rate_bit_per_s": 12_000_000, "delay_ns": 0, "queue": queue},
+        ]);
+        let mut elements = tunnels(&run, Means::Tunnels);
+        let mut gone = 0;
+        for burst in 0..50 {
+            let now = Time::from_ms(10 * burst);
+            elements.release(now);
+            (0..8).for_each(|flow| elements.enter(0, &data(flow % 2), now));
+            elements.release(now);
+            gone += left(&mut elements).len() as u64;
+            let Tally { dropped, copied, held } = elements.tally();
+            assert_eq!(8 * (burst + 1) + copied, dropped + held + gone);
+        }
+        elements.release(Time::from_secs(1));
+        gone += left(&mut elements).len() as u64;
+        let Tally { dropped, copied, held } = elements.tally();
+        assert_eq!((held, 400 + copied), (0, dropped + gone));
+        assert_eq!(copied, elements.copies(0) + elements.copies(1));
+        // 400 packets, doubled twice with 1/2: 900 in the mean, deviation below sqrt(400 × 5) = 45.
+        assert!((300..=700).contains(&copied), "{copied}");
+        assert!(dropped > 0);
+        assert_eq!(elements.store.free.len(), elements.store.places.len());
+    }
+
+    #[test]
+    fn a_mark_of_one_copy_is_not_the_others() {
+        let queue = serde_json::json!({"kind": "threshold", "mark_above_packets": 1});
+        let run = serde_json::json!([
+            {"name": "one", "kind": "duplicate", "probability": 1.0},
+            {"name": "link", "kind": "link", "rate_bit_per_s": 12_000_000, "delay_ns": 0, "queue": queue},
+        ]);
+        let mut elements = tunnels(&run, Means::Tunnels);
+        let mut bytes = data(0);
+        // ECT(0).
+        bytes[1] |= 2;
+        (0..2).for_each(|_| elements.enter(0, &bytes, Time::ZERO));
+        elements.release(Time::from_secs(1));
+        let marked: Vec<_> = left(&mut elements).iter().map(|(_, bytes)| bytes[1] & 3 == 3).collect();
+        assert_eq!(marked.len(), 4);
+        assert!(marked.contains(&true) && marked.contains(&false), "{marked:?}");
+    }
+
+    #[test]
+    fn what_is_no_flows_is_left_alone() {
+        let mut elements = tunnels(&serde_json::json!([delay("one", 3)]), Means::Tunnels);
+        elements.enter(0, &segment(receiver_address(2), 0), Time::ZERO);
+        elements.enter(0, &[0x60; 48], Time::ZERO);
+        assert_eq!((elements.tally(), elements.next()), (Tally::default(), Time::NEVER));
+    }
+}

@@ -1,0 +1,162 @@
+//! Elements that packets cross in this program, between two TUN devices: the simulator's own code under the guest's
+//! clock.
+//!
+//! One thread reads packets where they enter, takes them through all such elements that follow each other on their
+//! way, and writes them where they leave.
+
+mod bytes;
+mod elements;
+
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use anyhow::Context;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use tussle_core::Run;
+use tussle_core::path::LinkView;
+use tussle_core::time::Time;
+
+use super::clock::Clock;
+use super::tun::Tun;
+use crate::network::Network;
+use elements::Elements;
+pub(crate) use elements::Tally;
+
+/// The two ends of a tunnel.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// Index of the element between them.
+    pub(crate) element: usize,
+    /// Where packets enter.
+    pub(crate) near: Tun,
+    /// Where they leave.
+    pub(crate) far: Tun,
+}
+
+/// What is known of a run's tunnels while they carry packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Tunnels {
+    elements: Arc<Mutex<Elements>>,
+    problem: Arc<Mutex<Option<String>>>,
+}
+
+impl Tunnels {
+    /// Starts to carry packets; the thread ends with the process.
+    pub(crate) fn start(
+        run: &Run,
+        network: &Network,
+        (ends, clock): (Vec<Ends>, Clock),
+    ) -> anyhow::Result<Tunnels> {
+        let elements = Elements::new(run, network).map_err(anyhow::Error::msg)?;
+        let tunnels = Tunnels { elements: Arc::new(Mutex::new(elements)), problem: Arc::default() };
+        if !ends.is_empty() {
+            let carrier = Carrier::new((ends, clock), tunnels.clone())?;
+            std::thread::spawn(move || carrier.carry());
+        }
+        Ok(tunnels)
+    }
+
+    /// What went wrong in the thread.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.problem.lock().expect("nobody panics with it").clone()
+    }
+
+    /// What the element of that index tells of itself, if it is a link in a tunnel.
+    pub(crate) fn observe(&self, element: usize, now_ns: u64) -> Option<LinkView> {
+        self.elements().observe(element, Time::from_ns(now_ns))
+    }
+
+    /// What became of the packets that entered.
+    pub(crate) fn tally(&self) -> Tally {
+        self.elements().tally()
+    }
+
+    /// Data packets of a flow that its elements have made: copies of those that came.
+    pub(crate) fn copies(&self, flow: usize) -> u64 {
+        self.elements().copies(flow)
+    }
+
+    fn elements(&self) -> MutexGuard<'_, Elements> {
+        self.elements.lock().expect("nobody panics with it")
+    }
+}
+
+/// The thread's own: devices and the timer.
+struct Carrier {
+    tunnels: Tunnels,
+    ends: Vec<Ends>,
+    clock: Clock,
+    timer: TimerFd,
+    /// When the timer fires.
+    due: Time,
+}
+
+impl Carrier {
+    fn new((ends, clock): (Vec<Ends>, Clock), tunnels: Tunnels) -> anyhow::Result<Carrier> {
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
+        Ok(Carrier { tunnels, ends, clock, timer, due: Time::NEVER })
+    }
+
+    fn carry(mut self) {
+        // Without that, a timer may fire 50 µs late.
+        let mut outcome = prctl::set_timerslack(1).context("exact timers");
+        while outcome.is_ok() {
+            outcome = self.turn();
+        }
+        *self.tunnels.problem.lock().expect("nobody panics with it") =
+            outcome.err().map(|problem| format!("tunnels: {problem:#}"));
+    }
+
+    /// Waits until packets enter or are to leave, and sees to them.
+    fn turn(&mut self) -> anyhow::Result<()> {
+        let (entered, is_due) = self.wait()?;
+        // The timer's own time is known without asking for it, and that costs a system call.
+        let now = if is_due && entered.is_empty() { self.due } else { Time::from_ns(self.clock.now_ns()?) };
+        let mut elements = self.tunnels.elements.lock().expect("nobody panics with it");
+        // What leaves in the instant of an arrival leaves first, as in the simulator.
+        elements.release(now);
+        for end in entered {
+            let Ends { element, near, .. } = &mut self.ends[end];
+            while let Some(bytes) = near.read().context("reading a packet")? {
+                elements.enter(*element, bytes, now);
+            }
+        }
+        elements.release(now);
+        let ends = &mut self.ends;
+        elements.write_left(&mut |element, bytes| {
+            let end = ends.iter_mut().find(|end| end.element == element).expect("packets leave by a tunnel");
+            end.far.write(bytes)
+        })?;
+        let next = elements.next();
+        drop(elements);
+        if is_due || next != self.due {
+            self.set_timer(next)?;
+        }
+        Ok(())
+    }
+
+    /// The ends at which packets have entered, and whether the timer has fired.
+    fn wait(&self) -> anyhow::Result<(Vec<usize>, bool)> {
+        let near = self.ends.iter().map(|end| end.near.as_fd());
+        let mut all: Vec<_> = std::iter::once(self.timer.as_fd())
+            .chain(near)
+            .map(|each| PollFd::new(each, PollFlags::POLLIN))
+            .collect();
+        poll(&mut all, PollTimeout::NONE).context("waiting for packets")?;
+        let has_come = |each: &PollFd| each.any().unwrap_or_default();
+        let entered = (0..self.ends.len()).filter(|end| has_come(&all[end + 1])).collect();
+        Ok((entered, has_come(&all[0])))
+    }
+
+    fn set_timer(&mut self, next: Time) -> anyhow::Result<()> {
+        self.due = next;
+        if next == Time::NEVER {
+            return self.timer.unset().context("the timer");
+        }
+        let at = TimeSpec::from_duration(self.clock.monotonic(next.ns()));
+        self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME).context("the timer")
+    }
+}

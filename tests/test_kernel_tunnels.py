@@ -1,0 +1,205 @@
+"""The kernel engine over the simulator's own elements, between TUN devices: real senders, simulated paths."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tussle.catalog import catalog
+from tussle.engines import engine
+from tussle.engines.kernel import KernelEngine
+from tussle.errors import TussleError
+from tussle.profiles import profiles
+from tussle.scenario import Scenario
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+_MS = 1_000_000
+FIFO = {"kind": "fifo", "limit_packets": 40}
+LINK = {"kind": "link", "rate_bit_per_s": 8_000_000, "delay_ns": 10 * _MS, "queue": FIFO}
+UNIFORM = {"uniform": {"least_ns": 0, "most_ns": 4 * _MS}}
+
+ELEMENTS: dict[str, dict[str, Any]] = {
+    "link": {**LINK, "changes": [{"at_ns": 2000 * _MS, "rate_bit_per_s": 4_000_000, "delay_ns": 30 * _MS}]},
+    "trace": {"opportunities_ms": [2, 3, 5, 9, 14], "delay_ns": 5 * _MS, "queue": FIFO},
+    "arq": {**LINK, "block_error": 0.1, "block_bytes": 500, "attempts": 3, "retry_delay_ns": 4 * _MS},
+    "wifi": {
+        "rate_bit_per_s": 54_000_000,
+        "delay_ns": 2 * _MS,
+        "queue": FIFO,
+        "stations": 2,
+        "signal_dbm": -70.0,
+        "fading_db": 2.0,
+        "fading_every_ns": 100 * _MS,
+    },
+    "delay": {"delay_ns": 7 * _MS},
+    "jitter": {"delay": UNIFORM, "order": "free"},
+    "ramp": {"from_delay_ns": 0, "to_delay_ns": 20 * _MS, "begin_ns": 1000 * _MS, "end_ns": 3000 * _MS},
+    "handover": {"delay": UNIFORM, "every_ns": 500 * _MS},
+    "outage": {"up": {"constant_ns": 900 * _MS}, "down": {"constant_ns": 100 * _MS}, "while_down": "hold"},
+    "aggregate": {"most_packets": 4, "hold_ns": 3 * _MS},
+    "policer": {"rate_bit_per_s": 6_000_000, "burst_bytes": 30_000},
+    "loss": {"probability": 0.01},
+    "gilbert_elliott": {"p": 0.005, "r": 0.3, "loss_bad": 0.8, "loss_good": 0.0},
+    "periodic": {"every_packets": 150},
+    "list": {"packets": [20, 21, 300]},
+    "corrupt": {"probability": 0.01},
+    "duplicate": {"probability": 0.02},
+}
+"""Settings for each element; a link of 8 Mbit/s follows."""
+
+
+def test_no_element_is_left_out():
+    assert set(ELEMENTS) == set(catalog().effects)
+
+
+def a_run(element: dict[str, Any], **flow: Any) -> dict[str, Any]:
+    """A run of one flow of Reno for 5 s over an element, and then 8 Mbit/s and 20 ms there and back."""
+    first = {"name": "first", **element}
+    path = [first, {"name": "there", **LINK}, {"name": "back", **LINK}]
+    told = {"name": "flow", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, **flow}
+    return {
+        "format": 1,
+        "profile": "linux-6.1",
+        "seed": 7,
+        "duration_ns": 5000 * _MS,
+        "steady": {"from_ns": 0, "to_ns": 5000 * _MS},
+        "record": {"sampling": {"every_ns": 100 * _MS}, "events": "off"},
+        "elements": path,
+        "flows": [{**told, "forward": ["first", "there"], "reverse": ["back"]}],
+    }
+
+
+def over(network: str, run: dict[str, Any]) -> dict[str, pl.DataFrame]:
+    return KernelEngine(network=network).execute(run)
+
+
+def counts(tables: dict[str, pl.DataFrame], *columns: str) -> tuple[Any, ...]:
+    return tables["flows"].select(*columns).row(0)
+
+
+@pytest.mark.parametrize("kind", ELEMENTS)
+def test_linux_over_an_element_counts_as_the_simulator(kind: str):
+    """The engine itself fails when a packet is not accounted for; so does the simulator.
+
+    Both throw the same dice, packet by packet. They differ only once a packet comes at another time beside
+    another: hosts answer a microsecond later in a guest, and one packet more changes what follows.
+    """
+    run = a_run({**ELEMENTS[kind], "kind": kind})
+    ours, theirs = (
+        counts(tables, "delivered_bytes", "dropped_packets", "recoveries")
+        for tables in (engine("sim").execute(run), over("tun", run))
+    )
+    assert theirs[0] == pytest.approx(ours[0], rel=0.05)
+    assert abs(theirs[1] - ours[1]) <= max(5, ours[1] // 10)
+    assert abs(theirs[2] - ours[2]) <= 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["link", "trace", "arq", "outage", "loss", "gilbert_elliott", "periodic", "list", "corrupt", "duplicate"],
+)
+def test_what_does_not_hang_on_microseconds_is_the_same_to_the_packet(kind: str):
+    run = a_run({**ELEMENTS[kind], "kind": kind})
+    simulated, linux = engine("sim").execute(run), over("tun", run)
+    same = ("sent_packets", "retransmitted_packets", "recoveries", "timeouts", "delivered_bytes")
+    assert counts(linux, *same) == counts(simulated, *same)
+    # Linux is asked once the network has run empty: what was under way at the end may have been lost since.
+    [[ours], [theirs]] = (counts(tables, "dropped_packets") for tables in (simulated, linux))
+    assert 0 <= theirs - ours <= 2
+    # The simulator has every RTT; of Linux's, those are seen that change its mean.
+    [[ours], [theirs]] = (counts(tables, "rtt_mean_ms") for tables in (simulated, linux))
+    assert theirs == pytest.approx(ours, rel=0.03)
+
+
+def test_links_tell_of_themselves_as_in_the_simulator():
+    run = a_run({**ELEMENTS["arq"], "kind": "arq"})
+    simulated, linux = (
+        tables["links"].sort("link", "time_s") for tables in (engine("sim").execute(run), over("tun", run))
+    )
+    assert linux["link"].to_list() == simulated["link"].to_list()
+    last = linux.filter(pl.col("time_s") == 5.0)
+    for row in last.iter_rows(named=True):
+        in_transmission = row["arrived_packets"] - row["delivered_packets"] - row["dropped_packets"]
+        assert in_transmission - row["backlog_packets"] in (0, 1)
+    for column, tolerance in {"mean_backlog_packets": 0.5, "utilisation": 0.05}.items():
+        difference = (linux[column] - simulated[column]).abs().max()
+        assert isinstance(difference, float)
+        assert difference < tolerance, column
+
+
+@pytest.mark.parametrize(
+    "flows", [[{"algorithm": "reno"}], [{"algorithm": "cubic"}, {"algorithm": "reno", "start": "1 s"}]]
+)
+def test_a_fifo_of_linux_and_one_of_ours_agree(flows: list[dict[str, Any]]):
+    """A shaper lets a packet go when its transmission begins, and an idle one has a packet's credit.
+
+    So the two differ by a packet's time, 0.6 of 20 ms, at most, and only after idle times.
+    """
+    path = {"rate": "20 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 bdp"}}
+    told = {"duration": "15 s", "repetitions": 1, "path": path, "flows": flows}
+    [planned] = Scenario.from_dict(told).runs()
+    disciplines, elements = (over(network, planned.run)["flows"] for network in ("qdisc", "tun"))
+    assert elements["goodput_bit_per_s"].sum() == pytest.approx(
+        disciplines["goodput_bit_per_s"].sum(), rel=0.001
+    )
+    for flow in range(len(flows)):
+        for column, tolerance in {"goodput_bit_per_s": 0.02, "rtt_mean_ms": 0.01, "rtt_p95_ms": 0.01}.items():
+            assert elements[column][flow] == pytest.approx(disciplines[column][flow], rel=tolerance), column
+        assert abs(elements["dropped_packets"][flow] - disciplines["dropped_packets"][flow]) <= 5
+
+
+@pytest.mark.parametrize("profile", profiles())
+def test_every_profile_runs(profile: str):
+    # A second of the fastest is a million packets.
+    duration = "30 ms" if profile == "datacenter" else "2 s"
+    told = {
+        "duration": duration,
+        "repetitions": 1,
+        "steady": {"from": "0 s"},
+        "path": {"profile": profile},
+        "flows": [{"algorithm": "cubic", "ecn": "on"}],
+    }
+    [planned] = Scenario.from_dict(told).runs()
+    simulated, linux = (engine(name).execute(planned.run)["flows"] for name in ("sim", "kernel"))
+    assert linux["delivered_bytes"][0] == pytest.approx(simulated["delivered_bytes"][0], rel=0.2)
+    assert linux["delivered_bytes"][0] > 0
+
+
+@pytest.mark.parametrize(
+    "queue",
+    [
+        {"kind": "dualpi2"},
+        {"kind": "threshold", "mark_above_packets": 10},
+        {"kind": "fifo", "limit_packets": 30, "limit_bytes": 40_000},
+    ],
+)
+def test_queues_that_linux_lacks_are_the_simulators(queue: dict[str, Any]):
+    run = a_run({"kind": "delay", "delay_ns": 0}, algorithm="dctcp", ecn="on")
+    run["elements"][1]["queue"] = queue
+    simulated, linux = engine("sim").execute(run), over("auto", run)
+    ours, theirs = (
+        tables["links"].filter(pl.col("link") == "there").row(-1, named=True) for tables in (simulated, linux)
+    )
+    # Each of them has said something.
+    assert ours["marked_packets"] + ours["dropped_packets"] > 0
+    assert theirs["marked_packets"] == pytest.approx(ours["marked_packets"], rel=0.1, abs=5)
+    assert theirs["dropped_packets"] == pytest.approx(ours["dropped_packets"], rel=0.1, abs=4)
+
+
+def test_equal_runs_give_equal_bytes():
+    run = a_run({"kind": "wifi", **ELEMENTS["wifi"]})
+    once, again = over("tun", run), over("tun", run)
+    for name, table in once.items():
+        assert table.equals(again[name]), name
+
+
+def test_what_packets_cross_is_told():
+    assert KernelEngine().about()["network"] == "auto"
+    assert KernelEngine(network="tun").about()["network"] == "tun"
+
+
+def test_disciplines_alone_are_refused_what_they_lack():
+    run = a_run({"kind": "periodic", **ELEMENTS["periodic"]})
+    with pytest.raises(TussleError, match=r"^elements\.0: Linux has no periodic; it has link, "):
+        KernelEngine(network="qdisc").check(run)
