@@ -9,7 +9,7 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
-from tussle.figures._palette import GUIDE
+from tussle.figures._palette import GUIDE, QUEUE
 from tussle.figures._series import inline, thin
 from tussle.figures._style import Y_AXIS_PX, layered, shown_interval, sized, stacked, time_axis
 from tussle.figures._words import Line, flows_in_words, lines, network_in_words
@@ -31,7 +31,6 @@ class _Kind:
 _WINDOW = _Kind("cwnd (packets)", "cwnd_packets", 0.22)
 _GOODPUT = _Kind("goodput (Mbit/s)", "goodput_mbit_per_s", 0.16)
 _QUEUE = _Kind("queue (packets)", "queue_packets", 0.16)
-_QUEUE_COLOUR = "#6f7d8c"
 _MOST_ROWS = 1000
 
 
@@ -119,7 +118,7 @@ def _panel(series: list[pl.DataFrame], line: Line | None, kind: _Kind) -> alt.La
     y = alt.Y(kind.column, type="quantitative", title=title, scale=alt.Scale(domainMin=0))
     y = y.axis(minExtent=Y_AXIS_PX, tickCount=4)
     marks = (
-        {"color": line.colour if line else _QUEUE_COLOUR, "strokeWidth": 1.8},
+        {"color": line.colour if line else QUEUE, "strokeWidth": 1.8},
         {"color": GUIDE, "strokeDash": _DASH, "strokeWidth": 1.4},
     )
     charts = [

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._palette import QUEUE
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline, thin
 from tussle.figures._style import (
@@ -27,7 +28,6 @@ from tussle.metrics import Tables
 _PACKET_BITS = 1500 * 8
 _MOST_ROWS = 10_000
 """Of all windows together: more are neither seen nor quick."""
-_QUEUE_COLOUR = "#6f7d8c"
 _SHADED = "shaded: the interval that is measured"
 
 
@@ -104,8 +104,8 @@ def _queue(tables: Tables, view: View) -> alt.LayerChart:
         pl.col("max_backlog_packets").alias("largest_packets"),
     )
     chart = alt.Chart(inline(shown))
-    mean = chart.mark_area(color=_QUEUE_COLOUR, opacity=0.45, clip=True)
-    largest = chart.mark_line(color=_QUEUE_COLOUR, strokeWidth=0.8, clip=True)
+    mean = chart.mark_area(color=QUEUE, opacity=0.45, clip=True)
+    largest = chart.mark_line(color=QUEUE, strokeWidth=0.8, clip=True)
     buffer_packets = tables.runs.select("buffer_packets").collect().item()
     limit = [] if buffer_packets is None else levels({"buffer": buffer_packets})
     return layered(
