@@ -94,7 +94,7 @@ def downloaded(page: Page, button: str) -> pl.DataFrame:
 
 def test_it_draws_the_pair_that_the_address_names(page: Page, file: Path):
     opened(page, file, "#pair-reno-vegas")
-    page.wait_for_function("document.querySelectorAll('.detail.shown .chart svg.marks').length === 3")
+    page.wait_for_function("document.querySelectorAll('.detail.shown .chart svg.marks').length === 4")
     assert shown(page) == ["pair-reno-vegas"]
     assert "vegas (second)" in page.inner_text(".detail.shown .chart")
     assert page.locator(".matrix a").count() == 9

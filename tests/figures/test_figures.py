@@ -99,7 +99,7 @@ def test_every_quantity_on_an_axis_has_its_unit(name: str):
     titles = quantitative_titles(draw(name, *shown_by(name)).to_dict())
     assert titles or name in ("groups", "matrix")
     unitless = [title for title in titles if not re.search(UNIT, title)]
-    assert unitless == (["Jain index"] if name.startswith("over_") else [])
+    assert set(unitless) == ({"Jain index"} if name == "fairness" or name.startswith("over_") else set())
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -111,8 +111,8 @@ def test_every_figure_becomes_a_picture(name: str, tmp_path: Path):
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_an_algorithm_has_its_colour_in_every_figure(name: str):
-    if name == "matrix":
-        return  # its colours are of shares
+    if name in ("matrix", "fairness"):
+        return  # their colours are of shares, and of all flows together
     text = draw(name, *shown_by(name)).to_json()
     assert algorithm_colour("reno") in text or name == "phase"
 
@@ -161,7 +161,7 @@ def test_an_unknown_figure_is_answered_with_the_nearest():
         draw("troughput", PAIRS)
 
 
-@pytest.mark.parametrize("name", ["throughput", "window"])
+@pytest.mark.parametrize("name", ["fairness", "throughput", "window"])
 def test_without_samples_a_time_series_says_how_to_get_them(name: str):
     with pytest.raises(TussleError, match=r"no samples.*record\.samples"):
         draw(name, without_series(PAIRS))
@@ -331,7 +331,7 @@ def test_a_figure_without_a_choice_of_metrics_says_which_have_one():
 
 
 def test_what_has_no_effect_on_a_figure_is_refused():
-    with pytest.raises(TussleError, match="“matrix” is not of a time; these are: overlay, phase, through"):
+    with pytest.raises(TussleError, match="“matrix” is not of a time; these are: fairness, overlay, phase"):
         draw("matrix", PAIRS, View(between_s=(1, 2)))
     with pytest.raises(TussleError, match="“window” is of one dataset; of two: overlay"):
         draw("window", PAIRS, View(beside=Beside(PAIRS, "a", "b")))
@@ -390,6 +390,36 @@ def test_a_phase_is_of_the_time_in_which_both_flows_run():
     )
     assert (shown["time_s"] > 10).all()
     assert shown["time_s"].is_sorted()
+
+
+def test_fairness_is_one_until_the_second_flow_starts_and_at_least_a_half_then():
+    """It starts at 10 s; the index is the metric's own, and 1/n is what the guide line tells."""
+    shown = next(
+        table
+        for table in tables_in(draw("fairness", PAIRS, View(point=1)).to_dict())
+        if "jain_index" in table.columns
+    )
+    alone = shown["time_s"] < 10
+    assert shown.filter(alone).select("jain_index", "least_index").unique().rows() == [(1, 1)]
+    assert shown.filter(~alone)["least_index"].unique().to_list() == [0.5]
+    of_run = METRICS["jain_over_time"].compute(PAIRS).filter(pl.col("run") == 1)
+    assert shown["jain_index"].to_list() == pytest.approx(of_run["jain_index"].to_list(), rel=1e-3)
+
+
+def test_an_interval_in_which_nobody_delivers_has_no_fairness():
+    stalled = pl.when(pl.col("time_s") < 30).then("delivered_bytes").forward_fill().over("run", "flow")
+    data = replace(PAIRS, samples=PAIRS.samples.with_columns(delivered_bytes=stalled))
+    shown = next(
+        table
+        for table in tables_in(draw("fairness", data, View(point=1)).to_dict())
+        if "jain_index" in table.columns
+    )
+    assert shown["time_s"].max() < 31
+
+
+def test_fairness_of_one_flow_is_refused():
+    with pytest.raises(TussleError, match="two flows or more"):
+        draw("fairness", sweep([{"flows.0.algorithm": "reno"}]))
 
 
 def test_a_phase_of_one_flow_is_refused():
