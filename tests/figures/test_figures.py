@@ -241,6 +241,22 @@ def test_a_part_of_the_time_is_drawn_alone():
     assert next(table.row(0) for table in tables if "steady_from_s" in table.columns) == (20, 22.5)
 
 
+@pytest.mark.parametrize("name", ["fairness", "overlay", "throughput", "window"])
+def test_a_time_in_which_nothing_was_recorded_is_refused(name: str):
+    """There is a sample in each 0.1 s."""
+    beside = Beside(PAIRS, "kernel", "simulator") if name == "overlay" else None
+    with pytest.raises(
+        TussleError, match=r"nothing was recorded from 30\.01 s to 30\.02 s; choose more with --from and --to"
+    ):
+        draw(name, PAIRS, View(point=1, between_s=(30.01, 30.02), beside=beside))
+
+
+def test_a_flow_that_was_never_sampled_has_no_window():
+    never = PAIRS.flows.with_columns(start_s=pl.lit(1e9))
+    tables = tables_in(draw("window", replace(PAIRS, flows=never), View(point=1)).to_dict())
+    assert [len(table) for table in tables if "window_packets" in table.columns] == [0]
+
+
 def test_a_share_stands_over_its_buffer_in_bandwidth_delay_products():
     """100 Mbit/s · 40 ms / 12000 bit = 333.3 packets are one, and the buffer is 333."""
     tables = tables_in(draw("share_over_buffer", PAIRS).to_dict())

@@ -10,7 +10,15 @@ from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import AMOUNTS, GUIDE
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline
-from tussle.figures._style import Y_AXIS_PX, layered, measured, shown_interval, sized, time_axis
+from tussle.figures._style import (
+    Y_AXIS_PX,
+    layered,
+    measured,
+    refuse_nothing,
+    shown_interval,
+    sized,
+    time_axis,
+)
 from tussle.metrics import REGISTRY, Tables
 
 _SEVERAL = 2
@@ -34,6 +42,7 @@ def _panel(tables: Tables, view: View) -> Chart:
         .filter(pl.col("time_s").is_between(*interval), pl.col("jain_index").is_not_null())
         .select(pl.col("time_s").round(4), index, (1 / pl.col("sending_flows")).round(4).alias("least_index"))
     )
+    refuse_nothing(shown, view)
     chart = alt.Chart(inline(shown))
     least = chart.mark_line(
         color=GUIDE, strokeDash=[4, 3], strokeWidth=1, interpolate="step-after", clip=True

@@ -11,7 +11,15 @@ from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import GUIDE, QUEUE
 from tussle.figures._series import inline, thin
-from tussle.figures._style import Y_AXIS_PX, layered, shown_interval, sized, stacked, time_axis
+from tussle.figures._style import (
+    Y_AXIS_PX,
+    layered,
+    refuse_nothing,
+    shown_interval,
+    sized,
+    stacked,
+    time_axis,
+)
 from tussle.figures._words import Line, flows_in_words, lines, network_in_words
 from tussle.metrics import REGISTRY, Tables, representative_runs, select_runs
 
@@ -55,6 +63,7 @@ def draw(tables: Tables, view: View) -> Chart:
         kind: [_series(run, kind).filter(pl.col("time_s").is_between(*interval)) for run in both]
         for kind in (_WINDOW, _GOODPUT, _QUEUE)
     }
+    refuse_nothing(pl.concat(series[_WINDOW]), view)
     most_rows = min(view.most_rows, _MOST_ROWS)
     of_flows = [
         (kind, line, [each.filter(pl.col("flow") == line.flow) for each in series[kind]])

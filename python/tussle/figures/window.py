@@ -17,6 +17,7 @@ from tussle.figures._style import (
     layered,
     levels,
     measured,
+    refuse_nothing,
     shown_interval,
     sized,
     stacked,
@@ -53,9 +54,10 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
         .sort("flow", "time_s")
         .collect()
     )
+    refuse_nothing(started, view)
     most_rows = min(view.most_rows, _MOST_ROWS // len(look))
     thinned = [thin(series, "cwnd_packets", most_rows) for series in started.partition_by("flow")]
-    shown = pl.concat(thinned).select(
+    shown = pl.concat([started.clear(), *thinned]).select(
         *flow_columns(look),
         pl.col("time_s").round(4),
         pl.col("cwnd_packets").alias("window_packets"),
