@@ -160,6 +160,18 @@ def test_a_run_ends_with_a_short_table_and_a_report(tussle_, quick: Path, tmp_pa
     assert (tmp_path / "results/quick/report.html").stat().st_size > 0
 
 
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (("--repetitions", 2), "all repetitions of a point are the same run, for nothing in it is random"),
+        (("--set", "path.queue.kind=fq_codel"), "the dice that are thrown do not matter here"),
+    ],
+)
+def test_repetitions_that_tell_nothing_are_called_so(tussle_, quick: Path, options, note: str):
+    """fq_codel draws which flows share a queue; one flow has its own whatever is drawn."""
+    assert note in tussle_("run", quick, "--workers", 1, *options).out
+
+
 def test_several_scenarios_are_run_one_after_the_other(tussle_, quick: Path, tmp_path: Path):
     other = tmp_path / "other.toml"
     other.write_text(QUICK.replace("Does it", "Does the other one"), encoding="utf-8")

@@ -144,8 +144,7 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
-    in_vain = "; all the same, for nothing in them is random" if repeated_in_vain(dataset) else ""
-    facts.append(("Runs", _extent(runs) + in_vain))
+    facts.append(("Runs", _extent(runs) + ("; all came out the same" if repeated_in_vain(dataset) else "")))
     return facts
 
 
