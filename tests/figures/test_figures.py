@@ -1,5 +1,6 @@
 """Figures: what they show, of any dataset, and what they say when they cannot."""
 
+import errno
 import re
 from dataclasses import replace
 from io import StringIO
@@ -154,6 +155,22 @@ def test_an_unknown_suffix_is_refused_by_name(tmp_path: Path):
 def test_a_file_that_cannot_be_written_is_refused_by_name(tmp_path: Path):
     with pytest.raises(TussleError, match=r"cannot write .*missing"):
         save(draw("matrix", PAIRS), tmp_path / "missing" / "figure.svg")
+
+
+def test_a_figure_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    chart, file = draw("matrix", PAIRS), tmp_path / "figure.svg"
+    before = save(chart, file).read_bytes()
+    write = Path.write_bytes
+
+    def until_the_disk_is_full(path: Path, content: bytes) -> int:
+        write(path, content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", until_the_disk_is_full)
+    with pytest.raises(TussleError, match=r"cannot write .*: No space left on device"):
+        save(chart, file)
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.svg"]
+    assert file.read_bytes() == before
 
 
 def test_an_unknown_figure_is_answered_with_the_nearest():

@@ -13,6 +13,7 @@ import polars as pl
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tussle.dataset.files import write_whole
 from tussle.errors import TussleError
 from tussle.figures import (
     CONFIG,
@@ -63,7 +64,7 @@ def write(dataset: Results, path: Path | str) -> Path:
     path = Path(path)
     page = _render(dataset)
     try:
-        path.write_text(page, encoding="utf-8")
+        write_whole(path, page.encode())
     except OSError as error:
         raise TussleError(f"cannot write the report {path}: {error.strerror}; give another path.") from error
     return path
