@@ -447,7 +447,8 @@ def test_an_interval_in_which_nobody_delivers_has_no_fairness():
         for table in tables_in(draw("fairness", data, View(point=1)).to_dict())
         if "jain_index" in table.columns
     )
-    assert shown["time_s"].max() < 31
+    assert shown.filter(pl.col("time_s") >= 31).is_empty()
+    assert not shown.is_empty()
 
 
 def test_fairness_of_one_flow_is_refused():
