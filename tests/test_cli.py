@@ -160,6 +160,39 @@ def test_a_run_ends_with_a_short_table_and_a_report(tussle_, quick: Path, tmp_pa
     assert (tmp_path / "results/quick/report.html").stat().st_size > 0
 
 
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (("--repetitions", 2), "all repetitions of a point are the same run, for nothing in it is random"),
+        (("--set", "path.queue.kind=fq_codel"), "the dice that are thrown do not matter here"),
+    ],
+)
+def test_repetitions_that_tell_nothing_are_called_so(tussle_, quick: Path, options, note: str):
+    """fq_codel draws which flows share a queue; one flow has its own whatever is drawn."""
+    assert note in tussle_("run", quick, "--workers", 1, *options).out
+
+
+def test_several_scenarios_are_run_one_after_the_other(tussle_, quick: Path, tmp_path: Path):
+    other = tmp_path / "other.toml"
+    other.write_text(QUICK.replace("Does it", "Does the other one"), encoding="utf-8")
+    answer = tussle_("run", quick, other, "-o", "both", "--workers", 1)
+    assert answer.status == 0, answer.problems
+    told = [line for line in answer.out.splitlines() if "work?" in line or line.startswith("report: ")]
+    assert told == [
+        "quick: Does it work?",
+        "report: both/quick/report.html",
+        "other: Does the other one work?",
+        "report: both/other/report.html",
+    ]
+    again = refused(tussle_("run", "rtt-unfairness", quick, "-o", "both"))
+    assert again.startswith("both/quick exists already")
+    assert not (tmp_path / "both/rtt-unfairness").exists()
+
+
+def test_two_scenarios_of_one_name_are_refused(tussle_, quick: Path):
+    assert refused(tussle_("run", quick, quick)).startswith("two of the scenarios would write results/quick;")
+
+
 def test_the_same_run_twice_gives_the_same_digest(tussle_, quick: Path, tmp_path: Path):
     for folder, workers in {"once": 1, "again": 2}.items():
         assert tussle_("run", quick, "-o", folder, "--workers", workers).status == 0

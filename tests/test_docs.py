@@ -115,6 +115,14 @@ def test_the_pages_of_algorithms_are_what_the_code_says():
     assert result.returncode == 0, result.stdout
 
 
+def test_the_pages_of_algorithms_are_of_one_run_of_each_point(monkeypatch):
+    """Some algorithms throw dice, for which a scenario would repeat its runs."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    studies = importlib.import_module("algorithm_runs").plan(list(catalog().algorithms))
+    for _, scenario in studies:
+        assert {planned.repetition for planned in scenario.runs()} == {0}
+
+
 @pytest.mark.parametrize("name", catalog().algorithms)
 def test_every_algorithm_has_a_page_with_its_three_figures(name):
     page = DOCS / "explanation" / "algorithms" / f"{name}.md"
@@ -145,6 +153,17 @@ def command_names(name: str, command) -> Iterator[str]:
 def test_everything_that_has_a_name_has_a_section(page, names):
     text = (DOCS / "reference" / f"{page}.md").read_text("utf-8")
     assert [name for name in names if f"\n## {name}\n" not in text] == []
+
+
+@pytest.mark.parametrize(("page", "names"), [("metrics", METRICS), ("figures", FIGURES)])
+def test_every_metric_and_every_figure_has_an_example_picture(page, names):
+    text = (DOCS / "reference" / f"{page}.md").read_text("utf-8")
+    sections = {part.partition("\n")[0]: part for part in text.split("\n## ")[1:]}
+    assert set(sections) == set(names)
+    for name, section in sections.items():
+        pictures = re.findall(r"^!\[.+\]\((.+)\)$", section, re.MULTILINE)
+        assert len(pictures) == 1, name
+        assert (DOCS / "reference" / pictures[0]).stat().st_size > 0, name
 
 
 def test_every_queue_has_a_row():

@@ -94,7 +94,7 @@ def downloaded(page: Page, button: str) -> pl.DataFrame:
 
 def test_it_draws_the_pair_that_the_address_names(page: Page, file: Path):
     opened(page, file, "#pair-reno-vegas")
-    page.wait_for_function("document.querySelectorAll('.detail.shown .chart svg.marks').length === 3")
+    page.wait_for_function("document.querySelectorAll('.detail.shown .chart svg.marks').length === 4")
     assert shown(page) == ["pair-reno-vegas"]
     assert "vegas (second)" in page.inner_text(".detail.shown .chart")
     assert page.locator(".matrix a").count() == 9
@@ -272,6 +272,27 @@ def test_on_paper_a_dark_page_is_dark_on_white_and_without_downloads(page: Page,
     assert not [each for each in page.query_selector_all("button.save, select, .files") if each.is_visible()]
 
 
+def test_charts_are_narrower_while_they_are_printed(page: Page, file: Path):
+    """Of the 700 px that paper has, 520 are the plot's; the letters keep their size."""
+    opened(page, file).wait_for_function("document.querySelectorAll('.detail.shown svg.marks').length === 4")
+    widths = "charts => charts.map(chart => chart.width.baseVal.value)"
+    on_screen = page.eval_on_selector_all(".detail.shown svg.marks", widths)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    on_paper = page.eval_on_selector_all(".detail.shown svg.marks", widths)
+    assert max(on_screen) > 700 > max(on_paper)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.eval_on_selector_all(".detail.shown svg.marks", widths) == on_screen
+
+
+def test_on_paper_a_table_begins_with_its_heading_and_nothing_stays_folded(page: Page, file: Path):
+    opened(page, file).emulate_media(media="print")
+    style = "(element, of) => getComputedStyle(element)[of]"
+    assert page.eval_on_selector(".detail.shown .scroll", style, "breakInside") == "avoid"
+    assert page.eval_on_selector(".detail.shown h2", style, "breakAfter") == "avoid"
+    assert page.eval_on_selector(".detail.shown .note", style, "breakAfter") == "avoid"
+    assert page.is_visible("text=[[flows]]")
+
+
 def test_nothing_is_wider_than_a_phone(page: Page, file: Path):
     page.set_viewport_size(PHONE)  # pyright: ignore[reportArgumentType]
     opened(page, file)
@@ -315,4 +336,5 @@ def test_thirteen_algorithms_against_each_other_are_a_light_page(page: Page, tmp
     assert file.stat().st_size < 5 * MEGABYTE
     opened(page, file, "#pair-veno-lp")
     assert page.locator(".matrix a").count() == 169
+    assert page.eval_on_selector(".matrices .scroll", "place => place.scrollWidth <= place.clientWidth")
     assert shown(page) == ["pair-veno-lp"]

@@ -57,6 +57,16 @@ _SCENARIOS: dict[str, dict[str, Any]] = {
             {"algorithm": ["reno", "cubic", "bbr"], "bytes": ["50 kB", "200 kB", "1 MB", "5 MB", "20 MB"]}
         ],
     },
+    "responses": {
+        "duration": "30 s",
+        "repetitions": 1,
+        "record": {"events": "on"},
+        "path": _PATH,
+        "flows": [
+            {"algorithm": _FEW, "application": {"kind": "requests", "size": "100 kB", "think": "1 s"}},
+            {"algorithm": _FEW, "start": "3 s"},
+        ],
+    },
 }
 
 
@@ -65,8 +75,9 @@ _SHOWN_BY = {
     "completion": "completion",
     "goodput_over_time": "throughput",
     "groups": "groups",
+    "jain_over_time": "fairness",
 }
-"""The figure that shows a metric which is no number of a run or a flow."""
+"""The figure that shows a metric, where that is not the matrix of it."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +100,11 @@ def _plan() -> dict[str, _Example]:
         for name in FIGURES
     }
     return plan | {
-        f"metric-{name}.png": _Example("pairs", "matrix", replace(_VIEW, metric=name))
-        for name, metric in METRICS.items()
-        if metric.per in (("run",), ("run", "flow")) and name not in ("completion", "response_time")
+        f"metric-{name}.png": _Example(
+            "responses" if name == "response_time" else "pairs", "matrix", replace(_VIEW, metric=name)
+        )
+        for name in METRICS
+        if name not in _SHOWN_BY
     }
 
 

@@ -279,9 +279,10 @@ def _metrics() -> str:
             ("Better", metric.better),
         ]
         blocks += [f"## {metric.name}", metric.definition, _definitions([*facts, ("Source", metric.source)])]
-        blocks += _picture(
-            example_pictures.picture_of_metric(metric.name),
-            f"The metric {metric.name} of pairs of algorithms",
+        blocks.append(
+            _picture(
+                example_pictures.picture_of_metric(metric.name), f"An example of the metric {metric.name}"
+            )
         )
     return _page("Metrics", "What is computed from a dataset, whatever engine wrote it.", *blocks)
 
@@ -301,7 +302,7 @@ def _figures() -> str:
         blocks += [
             f"## {figure.name}",
             figure.shows,
-            *picture,
+            picture,
             command,
             f"Reads the tables {tables}.{choice}",
         ]
@@ -316,8 +317,8 @@ def _figures() -> str:
     )
 
 
-def _picture(name: str, alternative: str) -> list[str]:
-    return [f"![{alternative}](../images/reference/{name})"] if name in example_pictures.names() else []
+def _picture(name: str, alternative: str) -> str:
+    return f"![{alternative}](../images/reference/{name})"
 
 
 def _scenarios() -> str:

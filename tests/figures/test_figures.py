@@ -1,5 +1,6 @@
 """Figures: what they show, of any dataset, and what they say when they cannot."""
 
+import errno
 import re
 from dataclasses import replace
 from io import StringIO
@@ -99,7 +100,7 @@ def test_every_quantity_on_an_axis_has_its_unit(name: str):
     titles = quantitative_titles(draw(name, *shown_by(name)).to_dict())
     assert titles or name in ("groups", "matrix")
     unitless = [title for title in titles if not re.search(UNIT, title)]
-    assert unitless == (["Jain index"] if name.startswith("over_") else [])
+    assert set(unitless) == ({"Jain index"} if name == "fairness" or name.startswith("over_") else set())
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -111,8 +112,8 @@ def test_every_figure_becomes_a_picture(name: str, tmp_path: Path):
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_an_algorithm_has_its_colour_in_every_figure(name: str):
-    if name == "matrix":
-        return  # its colours are of shares
+    if name in ("matrix", "fairness"):
+        return  # their colours are of shares, and of all flows together
     text = draw(name, *shown_by(name)).to_json()
     assert algorithm_colour("reno") in text or name == "phase"
 
@@ -156,12 +157,28 @@ def test_a_file_that_cannot_be_written_is_refused_by_name(tmp_path: Path):
         save(draw("matrix", PAIRS), tmp_path / "missing" / "figure.svg")
 
 
+def test_a_figure_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    chart, file = draw("matrix", PAIRS), tmp_path / "figure.svg"
+    before = save(chart, file).read_bytes()
+    write = Path.write_bytes
+
+    def until_the_disk_is_full(path: Path, content: bytes) -> int:
+        write(path, content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", until_the_disk_is_full)
+    with pytest.raises(TussleError, match=r"cannot write .*: No space left on device"):
+        save(chart, file)
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.svg"]
+    assert file.read_bytes() == before
+
+
 def test_an_unknown_figure_is_answered_with_the_nearest():
     with pytest.raises(TussleError, match="did you mean “throughput”"):
         draw("troughput", PAIRS)
 
 
-@pytest.mark.parametrize("name", ["throughput", "window"])
+@pytest.mark.parametrize("name", ["fairness", "throughput", "window"])
 def test_without_samples_a_time_series_says_how_to_get_them(name: str):
     with pytest.raises(TussleError, match=r"no samples.*record\.samples"):
         draw(name, without_series(PAIRS))
@@ -239,6 +256,22 @@ def test_a_part_of_the_time_is_drawn_alone():
     times = [table["time_s"] for table in tables if "time_s" in table.columns]
     assert [(series.min(), series.max()) for series in times] == [(18, 22.5), (18, 22.5)]
     assert next(table.row(0) for table in tables if "steady_from_s" in table.columns) == (20, 22.5)
+
+
+@pytest.mark.parametrize("name", ["fairness", "overlay", "throughput", "window"])
+def test_a_time_in_which_nothing_was_recorded_is_refused(name: str):
+    """There is a sample in each 0.1 s."""
+    beside = Beside(PAIRS, "kernel", "simulator") if name == "overlay" else None
+    with pytest.raises(
+        TussleError, match=r"nothing was recorded from 30\.01 s to 30\.02 s; choose more with --from and --to"
+    ):
+        draw(name, PAIRS, View(point=1, between_s=(30.01, 30.02), beside=beside))
+
+
+def test_a_flow_that_was_never_sampled_has_no_window():
+    never = PAIRS.flows.with_columns(start_s=pl.lit(1e9))
+    tables = tables_in(draw("window", replace(PAIRS, flows=never), View(point=1)).to_dict())
+    assert [len(table) for table in tables if "window_packets" in table.columns] == [0]
 
 
 def test_a_share_stands_over_its_buffer_in_bandwidth_delay_products():
@@ -331,7 +364,7 @@ def test_a_figure_without_a_choice_of_metrics_says_which_have_one():
 
 
 def test_what_has_no_effect_on_a_figure_is_refused():
-    with pytest.raises(TussleError, match="“matrix” is not of a time; these are: overlay, phase, through"):
+    with pytest.raises(TussleError, match="“matrix” is not of a time; these are: fairness, overlay, phase"):
         draw("matrix", PAIRS, View(between_s=(1, 2)))
     with pytest.raises(TussleError, match="“window” is of one dataset; of two: overlay"):
         draw("window", PAIRS, View(beside=Beside(PAIRS, "a", "b")))
@@ -390,6 +423,37 @@ def test_a_phase_is_of_the_time_in_which_both_flows_run():
     )
     assert (shown["time_s"] > 10).all()
     assert shown["time_s"].is_sorted()
+
+
+def test_fairness_is_one_until_the_second_flow_starts_and_at_least_a_half_then():
+    """It starts at 10 s; the index is the metric's own, and 1/n is what the guide line tells."""
+    shown = next(
+        table
+        for table in tables_in(draw("fairness", PAIRS, View(point=1)).to_dict())
+        if "jain_index" in table.columns
+    )
+    alone = shown["time_s"] < 10
+    assert shown.filter(alone).select("jain_index", "least_index").unique().rows() == [(1, 1)]
+    assert shown.filter(~alone)["least_index"].unique().to_list() == [0.5]
+    of_run = METRICS["jain_over_time"].compute(PAIRS).filter(pl.col("run") == 1)
+    assert shown["jain_index"].to_list() == pytest.approx(of_run["jain_index"].to_list(), rel=1e-3)
+
+
+def test_an_interval_in_which_nobody_delivers_has_no_fairness():
+    stalled = pl.when(pl.col("time_s") < 30).then("delivered_bytes").forward_fill().over("run", "flow")
+    data = replace(PAIRS, samples=PAIRS.samples.with_columns(delivered_bytes=stalled))
+    shown = next(
+        table
+        for table in tables_in(draw("fairness", data, View(point=1)).to_dict())
+        if "jain_index" in table.columns
+    )
+    assert shown.filter(pl.col("time_s") >= 31).is_empty()
+    assert not shown.is_empty()
+
+
+def test_fairness_of_one_flow_is_refused():
+    with pytest.raises(TussleError, match="two flows or more"):
+        draw("fairness", sweep([{"flows.0.algorithm": "reno"}]))
 
 
 def test_a_phase_of_one_flow_is_refused():

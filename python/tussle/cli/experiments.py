@@ -83,12 +83,22 @@ Modules = Annotated[
 
 
 def run(  # noqa: PLR0913 (typer makes an option of each parameter)
-    scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a ready one.")
+    scenarios: Annotated[
+        list[str],
+        typer.Argument(metavar="SCENARIO…", help="Scenario files, and names of ready ones."),
     ],
     *,
     settings: Settings = None,
-    output: Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder of the results; it must not exist yet. Of several scenarios: what theirs are in.",
+            show_default="results/SCENARIO",
+        ),
+    ] = None,
     workers: Workers = None,
     seed: Seed = None,
     repetitions: Repetitions = None,
@@ -106,14 +116,34 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
         ),
     ] = None,
 ) -> None:
-    """Run every point of a scenario and report on it."""
-    file = ready_scenario(scenario)
-    options = {"seed": seed, "repetitions": repetitions}
-    chosen = Scenario.load(file)
-    everywhere = {f"flows.{index}.algorithm": algorithm for index in range(len(chosen.flows))}
-    chosen = chosen.with_settings(_given(options | everywhere) | parse_settings(settings))
+    """Run every point of a scenario and report on it; of several, one after the other."""
+    files = [ready_scenario(name) for name in scenarios]
+    folders = [output] if output and len(files) == 1 else [(output or RESULTS) / file.stem for file in files]
+    given = _given({"seed": seed, "repetitions": repetitions}) | parse_settings(settings)
+    loaded = [Scenario.load(file) for file in files]
+    chosen = [each.with_settings(_everywhere(algorithm, each) | given) for each in loaded]
     means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules, network)), workers)
-    _carry_out(chosen, output or RESULTS / file.stem, means)
+    if len(files) > 1:
+        _refuse_taken(folders)
+    for folder, each in zip(folders, chosen, strict=True):
+        if len(files) > 1:
+            typer.echo(f"{folder.name}: {each.question or 'no question'}")
+        _carry_out(each, folder, means)
+
+
+def _everywhere(algorithm: str | None, scenario: Scenario) -> dict[str, Any]:
+    """Return the settings that give every flow this algorithm, if there is one."""
+    return _given({f"flows.{index}.algorithm": algorithm for index in range(len(scenario.flows))})
+
+
+def _refuse_taken(folders: list[Path]) -> None:
+    """Say before hours of runs, and not after, that results of some would have no place."""
+    from tussle.dataset.files import refuse_existing
+
+    for folder in folders:
+        refuse_existing(folder)
+        if folders.count(folder) > 1:
+            raise TussleError(f"two of the scenarios would write {folder}; run them one by one, with -o")
 
 
 def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)

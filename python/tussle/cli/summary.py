@@ -31,12 +31,18 @@ def summary(dataset: Dataset) -> Iterable[Table]:
 
 def note_on_repetitions(dataset: Dataset) -> str:
     """Say whether more, or fewer, repetitions would have told more; nothing if they are right."""
+    thrown = dataset.scenario.random_parts()
     if repeated_in_vain(dataset):
+        if thrown:
+            return (
+                "all repetitions of a point came out the same: the dice that are thrown do not matter here, "
+                "and --repetitions 1 tells as much"
+            )
         return (
             "all repetitions of a point are the same run, for nothing in it is random: leave repetitions out"
         )
     once = dataset.runs.select(pl.col("repetition").max()).collect().item() == 0
-    if once and dataset.scenario.random_parts():
+    if once and thrown:
         return "each point ran once, though dice are thrown: --repetitions 10 says how sure the numbers are"
     return ""
 

@@ -57,6 +57,19 @@ def save(folder: Path, contents: Contents, staging: Path | None = None) -> None:
         _flush(folder.parent)
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Let the file `path` hold this, or stay as it was; raises OSError."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a device or a pipe, which nothing may replace
+        return
+    staging = path.with_name(f".{path.name}.new")
+    try:
+        staging.write_bytes(content)
+        staging.replace(path)
+    finally:
+        staging.unlink(missing_ok=True)
+
+
 def refuse_existing(folder: Path) -> None:
     """Raise TussleError when something already has that name."""
     if os.path.lexists(folder):

@@ -70,6 +70,9 @@ _SHAPES = (
 GUIDE = "#808080"
 """Guide lines and their labels: readable on white and on near black."""
 
+QUEUE = "#6f7d8c"
+"""The bottleneck's queue, which is no algorithm's."""
+
 _BLACK, _NEAR_BLACK, _WHITE = "#000000", "#16181d", "#ffffff"
 
 

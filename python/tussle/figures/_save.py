@@ -8,6 +8,7 @@ from typing import Any
 
 import vl_convert
 
+from tussle.dataset.files import write_whole
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart
 
@@ -55,7 +56,7 @@ def save(chart: Chart, path: Path | str) -> Path:
         raise TussleError(f"cannot write a figure as {path.name}: give a name that ends in one of {known}.")
     content = _WRITERS[path.suffix.lower()](chart.to_dict())
     try:
-        path.write_bytes(content)
+        write_whole(path, content)
     except OSError as error:
         raise TussleError(f"cannot write {path}: {error.strerror}; give another path.") from error
     return path

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from tussle.errors import TussleError
 from tussle.figures._figure import View
 from tussle.figures._palette import GUIDE
 from tussle.figures._series import inline
@@ -48,6 +49,15 @@ CONFIG = {
 def shown_interval(tables: Tables, view: View) -> tuple[float, float]:
     """Say what part of a run is drawn, in seconds."""
     return view.between_s or (0.0, tables.runs.select("duration_s").collect().item())
+
+
+def refuse_nothing(shown: pl.DataFrame, view: View) -> None:
+    """Raise TussleError when nothing was recorded in the part of the time that is to be drawn."""
+    if view.between_s and shown.is_empty():
+        start_s, end_s = view.between_s
+        raise TussleError(
+            f"nothing was recorded from {start_s:g} s to {end_s:g} s; choose more with --from and --to."
+        )
 
 
 def time_axis(interval_s: tuple[float, float]) -> alt.X:

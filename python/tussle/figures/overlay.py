@@ -9,9 +9,17 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
-from tussle.figures._palette import GUIDE
+from tussle.figures._palette import GUIDE, QUEUE
 from tussle.figures._series import inline, thin
-from tussle.figures._style import Y_AXIS_PX, layered, shown_interval, sized, stacked, time_axis
+from tussle.figures._style import (
+    Y_AXIS_PX,
+    layered,
+    refuse_nothing,
+    shown_interval,
+    sized,
+    stacked,
+    time_axis,
+)
 from tussle.figures._words import Line, flows_in_words, lines, network_in_words
 from tussle.metrics import REGISTRY, Tables, representative_runs, select_runs
 
@@ -31,7 +39,6 @@ class _Kind:
 _WINDOW = _Kind("cwnd (packets)", "cwnd_packets", 0.22)
 _GOODPUT = _Kind("goodput (Mbit/s)", "goodput_mbit_per_s", 0.16)
 _QUEUE = _Kind("queue (packets)", "queue_packets", 0.16)
-_QUEUE_COLOUR = "#6f7d8c"
 _MOST_ROWS = 1000
 
 
@@ -56,6 +63,7 @@ def draw(tables: Tables, view: View) -> Chart:
         kind: [_series(run, kind).filter(pl.col("time_s").is_between(*interval)) for run in both]
         for kind in (_WINDOW, _GOODPUT, _QUEUE)
     }
+    refuse_nothing(pl.concat(series[_WINDOW]), view)
     most_rows = min(view.most_rows, _MOST_ROWS)
     of_flows = [
         (kind, line, [each.filter(pl.col("flow") == line.flow) for each in series[kind]])
@@ -119,7 +127,7 @@ def _panel(series: list[pl.DataFrame], line: Line | None, kind: _Kind) -> alt.La
     y = alt.Y(kind.column, type="quantitative", title=title, scale=alt.Scale(domainMin=0))
     y = y.axis(minExtent=Y_AXIS_PX, tickCount=4)
     marks = (
-        {"color": line.colour if line else _QUEUE_COLOUR, "strokeWidth": 1.8},
+        {"color": line.colour if line else QUEUE, "strokeWidth": 1.8},
         {"color": GUIDE, "strokeDash": _DASH, "strokeWidth": 1.4},
     )
     charts = [

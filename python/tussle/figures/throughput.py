@@ -15,6 +15,7 @@ from tussle.figures._style import (
     layered,
     levels,
     measured,
+    refuse_nothing,
     shown_interval,
     sized,
     time_axis,
@@ -40,6 +41,7 @@ def _panel(tables: Tables, view: View) -> Chart:
         pl.col("time_s").round(4),
         (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput_mbit_per_s"),
     )
+    refuse_nothing(shown, view)
     axis, scale = {"minExtent": Y_AXIS_PX}, {"domainMin": 0}
     title = f"goodput{_means(series, view)} (Mbit/s)"
     goodput = alt.Y("goodput_mbit_per_s", type="quantitative", title=title, scale=scale, axis=axis)

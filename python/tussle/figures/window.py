@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._palette import QUEUE
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline, thin
 from tussle.figures._style import (
@@ -16,6 +17,7 @@ from tussle.figures._style import (
     layered,
     levels,
     measured,
+    refuse_nothing,
     shown_interval,
     sized,
     stacked,
@@ -27,7 +29,6 @@ from tussle.metrics import Tables
 _PACKET_BITS = 1500 * 8
 _MOST_ROWS = 10_000
 """Of all windows together: more are neither seen nor quick."""
-_QUEUE_COLOUR = "#6f7d8c"
 _SHADED = "shaded: the interval that is measured"
 
 
@@ -53,9 +54,10 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
         .sort("flow", "time_s")
         .collect()
     )
+    refuse_nothing(started, view)
     most_rows = min(view.most_rows, _MOST_ROWS // len(look))
     thinned = [thin(series, "cwnd_packets", most_rows) for series in started.partition_by("flow")]
-    shown = pl.concat(thinned).select(
+    shown = pl.concat([started.clear(), *thinned]).select(
         *flow_columns(look),
         pl.col("time_s").round(4),
         pl.col("cwnd_packets").alias("window_packets"),
@@ -104,8 +106,8 @@ def _queue(tables: Tables, view: View) -> alt.LayerChart:
         pl.col("max_backlog_packets").alias("largest_packets"),
     )
     chart = alt.Chart(inline(shown))
-    mean = chart.mark_area(color=_QUEUE_COLOUR, opacity=0.45, clip=True)
-    largest = chart.mark_line(color=_QUEUE_COLOUR, strokeWidth=0.8, clip=True)
+    mean = chart.mark_area(color=QUEUE, opacity=0.45, clip=True)
+    largest = chart.mark_line(color=QUEUE, strokeWidth=0.8, clip=True)
     buffer_packets = tables.runs.select("buffer_packets").collect().item()
     limit = [] if buffer_packets is None else levels({"buffer": buffer_packets})
     return layered(

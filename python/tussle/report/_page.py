@@ -13,6 +13,7 @@ import polars as pl
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tussle.dataset.files import write_whole
 from tussle.errors import TussleError
 from tussle.figures import (
     CONFIG,
@@ -63,7 +64,7 @@ def write(dataset: Results, path: Path | str) -> Path:
     path = Path(path)
     page = _render(dataset)
     try:
-        path.write_text(page, encoding="utf-8")
+        write_whole(path, page.encode())
     except OSError as error:
         raise TussleError(f"cannot write the report {path}: {error.strerror}; give another path.") from error
     return path
@@ -144,8 +145,7 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
-    in_vain = "; all the same, for nothing in them is random" if repeated_in_vain(dataset) else ""
-    facts.append(("Runs", _extent(runs) + in_vain))
+    facts.append(("Runs", _extent(runs) + ("; all came out the same" if repeated_in_vain(dataset) else "")))
     return facts
 
 

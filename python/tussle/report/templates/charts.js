@@ -53,6 +53,26 @@ async function draw(owner) {
     const chart = charts[place.dataset.name];
     place.closest("figure").hidden = !chart;
     const options = { renderer: "svg", config: look(place.clientWidth), actions, downloadFileName: place.dataset.name };
-    if (chart) await vegaEmbed(place, fit(chart, place.clientWidth), options);
+    if (chart) onScreen.set(place, widthsOf(await vegaEmbed(place, fit(chart, place.clientWidth), options)));
   }
 }
+
+const PAPER_PX = 520;
+const onScreen = new Map();
+
+/** The view of a chart, and the signals that hold its widths: one, or that of each of its panels. */
+function widthsOf({ view, vgSpec }) {
+  const signals = [{ name: "width", value: vgSpec.width }, ...(vgSpec.signals || [])];
+  return { view, widths: signals.filter(({ name, value }) => /width$/i.test(name) && value > 0) };
+}
+
+/** Makes charts at most this wide, so that on paper their letters need not shrink with them. */
+function narrow(mostPx) {
+  for (const { view, widths } of onScreen.values()) {
+    for (const { name, value } of widths) view.signal(name, Math.min(value, mostPx));
+    view.run();
+  }
+}
+
+addEventListener("beforeprint", () => narrow(PAPER_PX));
+addEventListener("afterprint", () => narrow(Infinity));
