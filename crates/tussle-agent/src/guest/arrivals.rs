@@ -2,6 +2,7 @@
 //! against what leaves the other.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -94,9 +95,10 @@ impl Link {
             let up = format!("link set {name} up gso_max_segs 1 txqueuelen {BURST_PACKETS}\n{more}");
             command("ip", Some(namespace), &up).map(|()| tun)
         };
-        let routes: String = (0..run.flows.len())
-            .map(|flow| format!("route replace {} dev sink\n", receiver_address(flow)))
-            .collect();
+        let mut routes = String::new();
+        for flow in 0..run.flows.len() {
+            _ = writeln!(routes, "route replace {} dev sink", receiver_address(flow));
+        }
         Ok(Link {
             source: device(&first.near.0, "source", "")?,
             sink: device(&last.far.0, "sink", &routes)?,

@@ -99,7 +99,7 @@ impl Queue {
             wire,
             rates: rates(link),
             last_look: Default::default(),
-            last_row: Default::default(),
+            last_row: QdiscCounts::default(),
             backlog_packet_ns: 0.0,
             max_backlog_packets: 0,
             capacity_bits: 0.0,

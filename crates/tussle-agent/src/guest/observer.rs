@@ -174,7 +174,9 @@ impl<'a> Observer<'a> {
         let links = &mut self.links;
         for qdiscs in &mut self.queues {
             qdiscs.read(&mut |wire, counts| {
-                links.iter_mut().for_each(|link| link.look(now_ns, (wire, counts)));
+                for link in links.iter_mut() {
+                    link.look(now_ns, (wire, counts));
+                }
             })?;
         }
         Ok(())
@@ -268,8 +270,11 @@ impl<'a> Observer<'a> {
                 let mut device = Qdiscs::open(namespace, &[(0, "net".to_owned())])?;
                 device.read(&mut |_, counts| kept_back = counts.dropped_packets)?;
                 let sent = u64::from(watched.flow.sender_info()?.data_segs_out);
+                // The device of a sender keeps acknowledgements back, too.
+                let sent_since = sent - u64::from(watched.end.sender.data_segs_out);
+                let kept_back = kept_back.min(sent_since);
                 let arrived = u64::from(watched.flow.receiver_info()?.data_segs_in);
-                Ok(Way { sent: sent.saturating_sub(kept_back) + self.tunnels.copies(index), arrived })
+                Ok(Way { sent: sent - kept_back + self.tunnels.copies(index), arrived })
             })
             .collect();
         enter(&home)?;

@@ -17,7 +17,7 @@ use crate::network::{Network, Way, flow_towards};
 #[derive(Debug)]
 pub(super) struct Elements {
     /// By the index in the run; `None` is Linux's.
-    elements: Vec<Option<Crossed>>,
+    crossed: Vec<Option<Crossed>>,
     /// The ways of all flows, one after another; a packet's `hop` is its place in them.
     steps: Vec<Step>,
     /// Where the way of each flow stands in them, there and back.
@@ -109,7 +109,7 @@ impl Elements {
         };
         let ways = run.flows.iter().map(|flow| [add(&flow.forward), add(&flow.reverse)]).collect();
         Ok(Elements {
-            elements,
+            crossed: elements,
             steps,
             ways,
             store: Store::default(),
@@ -141,7 +141,7 @@ impl Elements {
 
     /// When the next packet leaves an element.
     pub(super) fn next(&self) -> Time {
-        self.elements.iter().flatten().map(|crossed| crossed.element.next()).min().unwrap_or(Time::NEVER)
+        self.crossed.iter().flatten().map(|crossed| crossed.element.next()).min().unwrap_or(Time::NEVER)
     }
 
     /// Lets out, each in its time, what leaves by `now`: the earliest first, then by the order of elements.
@@ -150,7 +150,7 @@ impl Elements {
             && at <= now
         {
             self.now = self.now.max(at);
-            let crossed = self.elements[index].as_mut().expect("it has a packet");
+            let crossed = self.crossed[index].as_mut().expect("it has a packet");
             let released = crossed.element.release(at, &mut self.dropped);
             self.drop_dropped();
             if let Some(packet) = released {
@@ -182,7 +182,7 @@ impl Elements {
     /// What an element tells of itself at `now`, if it is a link in a tunnel.
     pub(super) fn observe(&mut self, element: usize, now: Time) -> Option<LinkView> {
         self.now = self.now.max(now);
-        let crossed = self.elements[element].as_mut()?;
+        let crossed = self.crossed[element].as_mut()?;
         let view = crossed.element.observe(self.now, &mut self.dropped);
         self.drop_dropped();
         view
@@ -196,13 +196,13 @@ impl Elements {
     /// Copies of a flow's data packets.
     pub(super) fn copies(&self, flow: usize) -> u64 {
         let flow = u32::try_from(flow).expect("there are few flows");
-        self.elements.iter().flatten().map(|crossed| crossed.element.copies(flow)).sum()
+        self.crossed.iter().flatten().map(|crossed| crossed.element.copies(flow)).sum()
     }
 
     /// Takes a packet as far as it gets now, from the step where it is.
     fn forward(&mut self, packet: Packet, now: Time) {
         let element = self.steps[packet.hop as usize].element;
-        let crossed = self.elements[element].as_mut().expect("steps are elements of tunnels");
+        let crossed = self.crossed[element].as_mut().expect("steps are elements of tunnels");
         let before = crossed.doubled(&packet);
         let passed = crossed.element.accept(packet, now, &mut self.dropped);
         let copies = crossed.doubled(&packet).saturating_sub(before + 1);
@@ -237,7 +237,7 @@ impl Elements {
 
     /// The element that a packet leaves next, and when.
     fn first(&self) -> Option<(Time, usize)> {
-        let elements = self.elements.iter().enumerate();
+        let elements = self.crossed.iter().enumerate();
         elements.filter_map(|(index, crossed)| Some((crossed.as_ref()?.element.next(), index))).min()
     }
 }
