@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tussle.metrics import Tables, axis_columns
-from tussle.papers._study import Column, Study, Table, Verdict, is_key
+from tussle.papers._study import Column, Part, Study, Table, Verdict, is_key
 from tussle.papers._values import at_values, cells
 
 CONFIDENCE = 0.95
@@ -18,6 +19,7 @@ _LEAST = 2
 """How many runs an interval of the mean needs."""
 _LEAST_RANKS = 3
 _PAIR = ("flows.0.algorithm", "flows.1.algorithm")
+_OTHER_FLOWS = re.compile(r"flows\.[1-9]\d*\.")
 DEPENDS = "depends on the order"
 
 Datasets = Mapping[str, Tables]
@@ -84,7 +86,10 @@ class Score(NamedTuple):
 def rows(study: Study, table: Table, engines: Mapping[str, Datasets]) -> list[Row]:
     """Put ours beside each row of a published table; what was not run is left out of `found`."""
     ours = {
-        engine: {part: _by_keys(tables, table) for part, tables in datasets.items()}
+        engine: {
+            part: _by_keys(table.columns, _whole(study.parts[part], tables))
+            for part, tables in datasets.items()
+        }
         for engine, datasets in engines.items()
     }
     return [_row(row, table, ours) for row in _printed(study, table)]
@@ -95,14 +100,14 @@ def swept(study: Study, part: str, engine: Datasets) -> dict[str, dict[str, list
 
     By the value of the sweep, then by table; tables that have no row of that part are left out.
     """
-    told = study.parts[part]
-    tables = engine[part]
+    told, tables = study.parts[part], engine[part]
     runs = tables.runs.collect()
     found: dict[str, dict[str, list[Row]]] = {}
     for value in runs[str(told.sweeps)].unique(maintain_order=True):
         for table in study.tables:
             printed = [row for row in _printed(study, table) if row["part"] == told.like]
-            ours = {"": {str(told.like): _by_keys(tables, table, {str(told.sweeps): value})}}
+            at = _Slice(tables, _axes(told, tables), {str(told.sweeps): value})
+            ours = {"": {str(told.like): _by_keys(table.columns, at)}}
             compared = [row for each in printed if (row := _row(each, table, ours)).found]
             if compared:
                 found.setdefault(value, {})[table.name] = compared
@@ -122,6 +127,19 @@ def score(table: Table, compared: Iterable[Row], engine: str) -> Score:
         sum(row.verdicts[engine] == row.verdict for row in judged),
         float(np.median(sizes)) if sizes and table.ranks_only == "no" else None,
     )
+
+
+def numbers(part: Part, tables: Tables) -> list[tuple[str, dict[str, Found]]]:
+    """Give what a part shows of each point: the values of its axes, and each column that has a value."""
+    ours = _by_keys(part.numbers, _whole(part, tables))
+    keys = dict.fromkeys(key for values in ours.columns.values() for key in values)
+    return [
+        (
+            ", ".join(key),
+            {name: _found(values[key]) for name, values in ours.columns.items() if key in values},
+        )
+        for key in keys
+    ]
 
 
 def both_orders(compared: Iterable[Row], engine: str) -> list[tuple[str, str, str]]:
@@ -165,6 +183,15 @@ def _printed(study: Study, table: Table) -> list[dict[str, Any]]:
     return published.filter(pl.col("table") == table.name).to_dicts()
 
 
+class _Slice(NamedTuple):
+    """Results at some values of axes."""
+
+    tables: Tables
+    axes: tuple[str, ...]
+    """The axes that tell its points apart."""
+    at: Mapping[str, str]
+
+
 class _Ours(NamedTuple):
     """Our numbers of a part, by the values of its axes."""
 
@@ -172,23 +199,31 @@ class _Ours(NamedTuple):
     columns: dict[str, dict[tuple[str, ...], list[float]]]
 
 
-def _by_keys(tables: Tables, table: Table, at: Mapping[str, str] | None = None) -> _Ours:
-    """Gather the values of each column by the axes, but for those that `at` holds at a value."""
-    bound = at or {}
-    axes = tuple(axis for axis in axis_columns(tables) if not _is_swept(axis, bound))
-    columns = {}
-    for column in table.columns:
-        frame = at_values(cells(tables, column), bound)
+def _whole(part: Part, tables: Tables) -> _Slice:
+    return _Slice(tables, _axes(part, tables), {})
+
+
+def _axes(part: Part, tables: Tables) -> tuple[str, ...]:
+    """Return the axes that tell points apart, but for what is swept."""
+    axes = axis_columns(tables)
+    if part.alike == "yes":
+        axes = [axis for axis in axes if not _OTHER_FLOWS.match(axis)]
+    if part.sweeps:
+        # The same key of another flow goes with it.
+        axes = [axis for axis in axes if axis.rpartition(".")[2] != part.sweeps.rpartition(".")[2]]
+    return tuple(axes)
+
+
+def _by_keys(columns: Sequence[Column], of: _Slice) -> _Ours:
+    """Gather the values of each column by the axes."""
+    found = {}
+    for column in columns:
+        frame = at_values(cells(of.tables, column), of.at).drop_nulls("value")
         grouped: dict[tuple[str, ...], list[float]] = {}
-        for *key, value in frame.drop_nulls("value").select(*axes, "value").iter_rows():
+        for *key, value in frame.select(*of.axes, "value").iter_rows():
             grouped.setdefault(tuple(key), []).append(value)
-        columns[column.name] = grouped
-    return _Ours(axes, columns)
-
-
-def _is_swept(axis: str, bound: Mapping[str, str]) -> bool:
-    """Tell axes that the sweep varies: its key, and the same key of other flows, which goes with it."""
-    return any(axis.rpartition(".")[2] == key.rpartition(".")[2] for key in bound)
+        found[column.name] = grouped
+    return _Ours(of.axes, found)
 
 
 def _row(printed: Mapping[str, Any], table: Table, ours: Mapping[str, Mapping[str, _Ours]]) -> Row:

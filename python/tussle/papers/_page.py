@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import polars as pl
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
@@ -13,7 +14,8 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, S
 from tussle.dataset import Dataset
 from tussle.errors import TussleError
 from tussle.papers._charts import Drawn, drawn, over_sweep, sweep_rows
-from tussle.papers._compare import Row, Score, both_orders, rows, score, swept
+from tussle.papers._compare import Found, Row, Score, both_orders, numbers, rows, score, swept
+from tussle.papers._plan import SIZES, Setting, planned
 from tussle.papers._statements import Checked, check
 from tussle.papers._study import Statement, Study, Table
 
@@ -33,6 +35,7 @@ class About:
     """What a page tells of where it comes from."""
 
     command: str
+    """The one that wrote it; results of others may stand in the page too."""
     date: str
     """The day, as 2026-11-20."""
     version: str
@@ -60,9 +63,12 @@ class _PartShown(NamedTuple):
     name: str
     about: str
     engine: str
+    made: str
+    """"full" or "quick" as the study has it, else "other"."""
     runs: int
     scenario_toml: str
     charts: list[Drawn]
+    numbers: list[tuple[str, dict[str, Found]]]
 
 
 def write(study: Study, results: Results, about: About) -> dict[str, str]:
@@ -75,6 +81,7 @@ def write(study: Study, results: Results, about: About) -> dict[str, str]:
         study=study,
         about=about,
         engines=engines,
+        commands=_commands(study, results, about),
         called=_CALLED,
         statements=statements,
         answers={engine: _answers(statements, engine) for engine in engines},
@@ -175,7 +182,34 @@ def _parts(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterab
             dataset = datasets[name]
             runs = dataset.runs.select(pl.len()).collect().item()
             charts = [each for chart in part.charts for each in drawn(chart, dataset)]
-            yield _PartShown(name, part.about, engine, runs, dataset.scenario.to_toml(), charts)
+            made, scenario = _made(study, name, dataset), dataset.scenario.to_toml()
+            yield _PartShown(name, part.about, engine, made, runs, scenario, charts, numbers(part, dataset))
+
+
+def _made(study: Study, part: str, dataset: Dataset) -> Literal["full", "quick", "other"]:
+    """Say which of the study's own settings made a dataset, if one did."""
+    for size in SIZES:
+        if dataset.scenario == planned(study, part, Setting(size)):
+            return size
+    return "other"
+
+
+def _commands(study: Study, results: Results, about: About) -> list[str]:
+    """Give the commands that make these results again."""
+    commands = []
+    for engine, datasets in results.items():
+        made: dict[str, list[str]] = {}
+        for part in datasets:
+            made.setdefault(_made(study, part, datasets[part]), []).append(part)
+        for size, parts in made.items():
+            if size == "other":
+                commands.append(about.command)
+                continue
+            chosen = [] if len(parts) == len(study.parts) else ["--part", ",".join(parts)]
+            options = [*(["--quick"] if size == "quick" else []), *chosen]
+            options += [] if engine == "sim" else ["--engine", engine]
+            commands.append(shlex.join(["tussle", "paper", study.name, *options]))
+    return list(dict.fromkeys(commands))
 
 
 def _csv(tables: list[_TableShown]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tussle.errors import TussleError, unknown
 from tussle.papers._study import Part, Study
@@ -18,11 +18,15 @@ _START_S = {"sim": 0.005, "kernel": 0.6}
 """What a run costs beside its packets."""
 
 
+Size = Literal["full", "quick"]
+SIZES: tuple[Size, ...] = get_args(Size)
+
+
 @dataclass(frozen=True)
 class Setting:
     """What is run of a study."""
 
-    size: Literal["full", "quick"] = "full"
+    size: Size = "full"
     algorithms: tuple[str, ...] = ()
     """Instead of the study's; none: the study's."""
     profile: str | None = None

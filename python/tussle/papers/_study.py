@@ -97,7 +97,7 @@ class Part(_Told):
     algorithms: tuple[str, ...]
     """Keys of the scenario that hold the algorithms compared."""
     alike: Literal["no", "yes"] = "no"
-    """Whether these keys hold the same algorithm in each point, and not all combinations."""
+    """Whether all flows are alike in each point: the keys of the first then stand for those of all."""
     quick: dict[str, Any] = Field(default_factory=dict)
     """Settings of `--quick`."""
     like: str | None = None
@@ -105,6 +105,8 @@ class Part(_Told):
     sweeps: str | None = None
     """The key that the sweep varies: what the study does not tell."""
     charts: tuple[Chart, ...] = ()
+    numbers: tuple[Column, ...] = ()
+    """What is shown of each point, printed in the study or not."""
 
 
 class Rival(_Told):
