@@ -138,5 +138,10 @@ def test_a_statement_without_its_part_is_not_run():
     assert check(statement(), {}).answer == "not run"
 
 
+def test_a_statement_about_several_algorithms_needs_all_of_them():
+    assert check(statement(of=("vegas", "lp")), VEGAS).answer == "not run"
+    assert check(statement(than=("bic", "htcp")), VEGAS).answer == "not run"
+
+
 def test_a_statement_about_axes_that_another_path_has_not_is_not_run():
     assert check(statement(by=("path.rtt",)), VEGAS).answer == "not run"

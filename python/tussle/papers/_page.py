@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,6 +21,7 @@ from tussle.papers._plan import SIZES, Setting, planned
 from tussle.papers._statements import Checked, check
 from tussle.papers._study import Statement, Study, Table
 
+_BETWEEN_TAGS = re.compile(r">\s*\n\s*<")
 _CALLED = {"sim": "simulator", "kernel": "Linux"}
 _MOST_APART = 20
 """Cells that a page lists because they differ; the others stand in the table and in the CSV file."""
@@ -66,7 +69,8 @@ class _PartShown(NamedTuple):
     made: str
     """"full" or "quick" as the study has it, else "other"."""
     runs: int
-    scenario_toml: str
+    scenario: str
+    """Its text, as HTML in one line."""
     charts: list[Drawn]
     numbers: list[tuple[str, dict[str, Found]]]
 
@@ -182,8 +186,13 @@ def _parts(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterab
             dataset = datasets[name]
             runs = dataset.runs.select(pl.len()).collect().item()
             charts = [each for chart in part.charts for each in drawn(chart, dataset)]
-            made, scenario = _made(study, name, dataset), dataset.scenario.to_toml()
+            made, scenario = _made(study, name, dataset), _in_one_line(dataset.scenario.to_toml())
             yield _PartShown(name, part.about, engine, made, runs, scenario, charts, numbers(part, dataset))
+
+
+def _in_one_line(text: str) -> str:
+    """Give a text for `<pre>`: pages of a thousand lines are hard on whoever reads differences."""
+    return escape(text).replace("\n", "&#10;")
 
 
 def _made(study: Study, part: str, dataset: Dataset) -> Literal["full", "quick", "other"]:
@@ -268,4 +277,5 @@ def _rendered(folder: Path, **values: object) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "percent": percent}
-    return environment.get_template("page.html").render(**values, most_apart=_MOST_APART)
+    page = environment.get_template("page.html").render(**values, most_apart=_MOST_APART)
+    return _BETWEEN_TAGS.sub("><", page)

@@ -60,16 +60,20 @@ def check(statement: Statement, datasets: Datasets) -> Checked:
     """Check a statement on the results of one engine; half of its evidence is none."""
     if any(each.part not in datasets for each in statement.checks):
         return Checked(statement, ())
-    cases = (_cases(each, datasets[each.part]) for each in statement.checks)
-    return Checked(statement, tuple(case for found in cases for case in found))
+    cases = [_cases(each, datasets[each.part]) for each in statement.checks]
+    return Checked(statement, tuple(case for found in cases for case in found) if all(cases) else ())
 
 
 def _cases(told: Check, tables: Tables) -> list[Case]:
     """Compare at each combination of the values of the axes that the check names.
 
-    There are no cases where the results have no such axes: they are of another path.
+    There are no cases where the results have no such axes, or lack an algorithm that the check names: they
+    are of another path, or of others.
     """
     table = _by_algorithm(told, tables)
+    named = {*told.of, *(told.than if isinstance(told.than, tuple) else ())}
+    if not named <= set(table["algorithm"]):
+        return []
     rival = told.than.where if isinstance(told.than, Rival) else {}
     if not {*told.where, *told.by, *rival} <= {*axis_columns(tables), "repetition"}:
         return []
