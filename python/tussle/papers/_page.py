@@ -23,8 +23,8 @@ from tussle.papers._study import Statement, Study, Table
 
 _BETWEEN_TAGS = re.compile(r">\s*\n\s*<")
 _CALLED = {"sim": "simulator", "kernel": "Linux"}
-_MOST_APART = 20
-"""Cells that a page lists because they differ; the others stand in the table and in the CSV file."""
+_LIMITS = {"most_apart": 20, "shown_at_once": 4}
+"""Rows that a page lists because they differ, and figures of a part that need no click."""
 _APART = 0.1
 """Of tables without verdicts, cells that differ by more are listed."""
 
@@ -60,6 +60,11 @@ class _SweepShown(NamedTuple):
     table: list[tuple[str, str, Score]]
     """The value, the table it is held against, and how well."""
     chart: str
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether any of the tables has some."""
+        return any(found.verdicts for *_, found in self.table)
 
 
 class _PartShown(NamedTuple):
@@ -277,5 +282,5 @@ def _rendered(folder: Path, **values: object) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "percent": percent}
-    page = environment.get_template("page.html").render(**values, most_apart=_MOST_APART)
+    page = environment.get_template("page.html").render(**values, **_LIMITS)
     return _BETWEEN_TAGS.sub("><", page)
