@@ -21,10 +21,10 @@ from tussle.papers._plan import SIZES, Setting, planned
 from tussle.papers._statements import Checked, check
 from tussle.papers._study import Statement, Study, Table
 
-_BETWEEN_TAGS = re.compile(r">\s*\n\s*<")
+_LINES_BEFORE_TAGS = re.compile(r"\s*\n\s*<")
 _CALLED = {"sim": "simulator", "kernel": "Linux"}
-_LIMITS = {"most_apart": 20, "shown_at_once": 4}
-"""Rows that a page lists because they differ, and figures of a part that need no click."""
+_LIMITS = {"most_apart": 20, "shown_at_once": 4, "opened_up_to": 16}
+"""Rows that a page lists because they differ, figures of a part and rows of a table that need no click."""
 _APART = 0.1
 """Of tables without verdicts, cells that differ by more are listed."""
 
@@ -283,4 +283,4 @@ def _rendered(folder: Path, **values: object) -> str:
     )
     environment.filters |= {"number": number, "percent": percent}
     page = environment.get_template("page.html").render(**values, **_LIMITS)
-    return _BETWEEN_TAGS.sub("><", page)
+    return _LINES_BEFORE_TAGS.sub("<", page)

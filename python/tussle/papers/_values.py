@@ -32,7 +32,8 @@ def cells(tables: Tables, column: Column) -> pl.DataFrame:
     """Give `run, repetition`, a column for each axis, and `value`: what a table would print of each run."""
     found = values(tables, column)
     if column.flow == "sum":
-        value = pl.col("value").sum()
+        # The sum of nothing known is not 0.
+        value = pl.when(pl.col("value").null_count() == 0).then(pl.col("value").sum())
     elif column.flow == "mean":
         value = pl.col("value").mean()
     else:
