@@ -93,6 +93,17 @@ agreement: setup  ## Hold the simulator against Linux in 512 cells (two hours), 
 	$(BIN)/tussle $(AGREE) -o $(AGREED) || test $$? = 1
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
+STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
+STUDY_SIZE := --full
+
+.PHONY: papers
+papers: setup  ## Run the published studies again on the simulator (an hour), and write docs/papers
+	set -e; for study in $(STUDIES); do \
+	$(BIN)/tussle paper $$study $(STUDY_SIZE) -o results/paper-$$study; \
+	mkdir -p docs/papers/$$study; \
+	cp results/paper-$$study/index.html results/paper-$$study/comparison.csv docs/papers/$$study; \
+	done
+
 .PHONY: bench
 bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed
 	$(BIN)/python benches/bench.py

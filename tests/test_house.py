@@ -21,7 +21,19 @@ CORE = ROOT / "crates" / "tussle-core" / "src"
 MOST_LINES = 800
 MOST_ARGUMENTS = 3
 WRITTEN = {".rs", ".py", ".toml", ".md", ".css", ".html", ".js", ".sh", ".cc", ".tcl"}
-FOLDERS = ["crates", "python", "scenarios", "tests", "tools", "benches", "docs", ".ci", "fuzz", "kernel"]
+FOLDERS = [
+    "crates",
+    "python",
+    "scenarios",
+    "papers",
+    "tests",
+    "tools",
+    "benches",
+    "docs",
+    ".ci",
+    "fuzz",
+    "kernel",
+]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

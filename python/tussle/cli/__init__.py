@@ -14,6 +14,7 @@ from tussle.cli import (
     exporting,
     kernels,
     listing,
+    papers,
     results,
     scenarios,
     scripts,
@@ -38,6 +39,7 @@ app.command("report")(results.report)
 app.command("plot")(results.plot)
 app.command("compare")(comparing.compare)
 app.command("agree")(agreeing.agree)
+app.command("paper")(papers.paper)
 app.command("export")(exporting.export)
 app.command("script")(scripts.script)
 app.command("list")(listing.show_list)

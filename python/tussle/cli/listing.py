@@ -66,6 +66,17 @@ def _figures() -> tuple[list[Entry], str]:
     return [_public(figure) for figure in REGISTRY.values()], "shows"
 
 
+def _papers() -> tuple[list[Entry], str]:
+    from tussle.papers import Study, studies
+
+    loaded = [Study.load(name) for name in studies()]
+    entries = [
+        {"name": each.name, "about": each.title, "parts": list(each.parts), "sources": each.sources}
+        for each in loaded
+    ]
+    return entries, "about"
+
+
 def _kernels() -> tuple[list[Entry], str]:
     from tussle.kernel import built_kernel, kernel_names
 
@@ -90,6 +101,7 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
     "scenarios": _scenarios,
     "metrics": _metrics,
     "figures": _figures,
+    "papers": _papers,
     "kernels": _kernels,
 }
 """The entries of each list, and the key of the line about each."""

@@ -1,0 +1,208 @@
+"""`tussle paper`: a published study, run again, and its page."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+import tussle
+from tussle.cli.experiments import (
+    INTERRUPTED,
+    RESULTS,
+    KernelChoice,
+    KernelName,
+    SweepMeans,
+    Workers,
+    algorithms_of,
+    engine_of,
+)
+from tussle.cli.terminal import complain, progress_console, show_whole
+from tussle.errors import TussleError, unknown
+from tussle.scenario import Scenario
+
+if TYPE_CHECKING:
+    from tussle.dataset import Dataset
+    from tussle.papers import Setting, Study
+
+_ENGINES = ("sim", "kernel")
+_MINUTE_S = 60
+
+
+class _Work(NamedTuple):
+    """A part that is to be run."""
+
+    part: str
+    scenario: Scenario
+    place: Path
+
+
+def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Which study, from `tussle list papers`.")],
+    *,
+    part: Annotated[
+        str,
+        typer.Option(metavar="A,B,…", help="Only these of its experiments.", show_default="all of the study"),
+    ] = "",
+    engine: Annotated[
+        str, typer.Option(metavar="sim|kernel", help="What executes the runs; the page shows both.")
+    ] = "sim",
+    quick: Annotated[
+        bool, typer.Option("--quick/--full", help="Fewer points and shorter runs, or all that the study did.")
+    ] = False,
+    algorithms: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="Other algorithms than the study's.", show_default="the study's"),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Another path, from `tussle list profiles`.", show_default="the study's"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder of datasets and the page; results that are there are not made again.",
+            show_default="results/paper-STUDY, with the options that change it",
+        ),
+    ] = None,
+    workers: Workers = None,
+    kernel: KernelName = None,
+) -> None:
+    """Run a published study again, and write a page with its numbers beside ours.
+
+    The page compares cell by cell, checks the study's conclusions, and shows what agreement depends on. It
+    has the results of both engines that are in its folder.
+    """
+    from tussle.papers import Setting, Study, chosen_parts, planned
+
+    chosen = Study.load(study)
+    if engine not in _ENGINES:
+        raise TussleError(f"--engine: {unknown('engine', engine, _ENGINES)}")
+    names = tuple(algorithms_of(algorithms)) if algorithms else ()
+    setting = Setting("quick" if quick else "full", names, profile)
+    parts = chosen_parts(chosen, [name.strip() for name in part.split(",") if name.strip()])
+    folder = output or RESULTS / "-".join(["paper", study, *_changes(setting)])
+    means = SweepMeans(engine_of(engine, KernelChoice(None, kernel, None)), workers)
+    work = [_Work(name, planned(chosen, name, setting), folder / engine / name) for name in parts]
+    _refuse_what_cannot_run(work, means)
+    try:
+        _carry_out(work, means)
+    except KeyboardInterrupt as interrupted:
+        complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
+        raise typer.Exit(INTERRUPTED) from None
+    _publish(chosen, folder, shlex.join(["tussle", "paper", study, *_options(part, engine, setting)]))
+
+
+def _changes(setting: "Setting") -> list[str]:
+    quick = [setting.size] if setting.size == "quick" else []
+    return [*quick, *([setting.profile] if setting.profile else []), *setting.algorithms]
+
+
+def _options(part: str, engine: str, setting: "Setting") -> list[str]:
+    given = {"part": part, "algorithms": ",".join(setting.algorithms), "profile": setting.profile}
+    given["engine"] = engine if engine != "sim" else ""
+    size = ["--quick"] if setting.size == "quick" else []
+    return [*size, *(word for key, value in given.items() if value for word in (f"--{key}", value))]
+
+
+def _refuse_what_cannot_run(work: Sequence[_Work], means: SweepMeans) -> None:
+    """Raise TussleError, before anything runs, when the engine cannot honour a part; says which it can."""
+    reasons: dict[str, str] = {}
+    for part, scenario, _ in work:
+        try:
+            for run in {planned.point: planned.run for planned in scenario.runs()}.values():
+                means.engine.check(run)
+        except TussleError as error:
+            reasons[part] = str(error)
+    if reasons:
+        name, reason = next(iter(reasons.items()))
+        able = [each.part for each in work if each.part not in reasons]
+        advice = f"give --part {','.join(able)}" if able else "give --engine sim"
+        which = ", ".join(reasons)
+        raise TussleError(f"--engine {means.engine.name} cannot run {which} ({name}: {reason}); {advice}")
+
+
+def _carry_out(work: Sequence[_Work], means: SweepMeans) -> None:
+    """Sweep what has no dataset yet; raises TussleError where there is one of something else."""
+    from tussle.dataset import Dataset
+    from tussle.sweep import ProgressBar, SweepSettings, sweep
+
+    for each in work:
+        if each.place.exists() and Dataset.open(each.place).scenario != each.scenario:
+            raise TussleError(f"{each.place} holds results of other settings; give another folder (-o)")
+    todo = [each for each in work if not each.place.exists()]
+    if todo:
+        typer.echo(_estimate(todo, means))
+    for part, scenario, place in todo:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with ProgressBar(progress_console()) as bar:
+            sweep(scenario, place, SweepSettings(means.workers, means.engine, progress=bar))
+        typer.echo(f"{part}: done")
+
+
+def _estimate(todo: Sequence[_Work], means: SweepMeans) -> str:
+    from tussle.papers import estimate_s
+    from tussle.sweep.pool import available_cores
+
+    plans = {each.part: each.scenario.runs() for each in todo}
+    workers = means.workers or available_cores()
+    took_s = sum(estimate_s(plan, means.engine.name) for plan in plans.values()) / workers
+    runs = ", ".join(f"{part} {len(plan)}" for part, plan in plans.items())
+    words = f"{took_s / _MINUTE_S:.0f} min" if took_s > 2 * _MINUTE_S else f"{took_s:.0f} s"
+    return f"runs: {runs}; about {words} with {workers} at a time, less where links are not full"
+
+
+def _publish(study: "Study", folder: Path, command: str) -> None:
+    """Write the page of all results in the folder, and show what came out."""
+    from tussle.papers import About, save, write
+
+    results = _results(study, folder)
+    about = About(command, datetime.now(UTC).date().isoformat(), tussle.__version__)
+    page = save(write(study, results, about), folder)
+    _show(study, results)
+    typer.echo(f"page: {page}")
+
+
+def _results(study: "Study", folder: Path) -> "Mapping[str, Mapping[str, Dataset]]":
+    from tussle.dataset import Dataset
+
+    found = {
+        engine: {
+            part: Dataset.open(folder / engine / part)
+            for part in study.parts
+            if (folder / engine / part).exists()
+        }
+        for engine in _ENGINES
+    }
+    return {engine: datasets for engine, datasets in found.items() if datasets}
+
+
+def _show(study: "Study", results: "Mapping[str, Mapping[str, Dataset]]") -> None:
+    """Print how the tables agree, and what came out for each conclusion."""
+    from rich.table import Table
+
+    from tussle.papers import check, number, rows, score
+
+    tables = Table("table", "engine", "cells", "rank correlation", "median difference", "verdicts agree")
+    for table in study.tables:
+        compared = rows(study, table, results)
+        for engine in results:
+            found = score(table, compared, engine)
+            if found.cells:
+                ranks = ", ".join(number(each) for each in found.spearman.values())
+                agree = f"{found.agreeing} of {found.verdicts}" if found.verdicts else "-"
+                apart = "-" if found.median_difference is None else f"{100 * found.median_difference:.0f} %"
+                tables.add_row(table.name, engine, str(found.cells), ranks, apart, agree)
+    conclusions = Table("conclusion", *results)
+    for statement in study.statements:
+        conclusions.add_row(statement.says, *(check(statement, each).answer for each in results.values()))
+    for table in (tables, conclusions):
+        if table.row_count:
+            show_whole(table)

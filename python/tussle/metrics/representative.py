@@ -1,0 +1,38 @@
+"""How near a run is to the average of its repetitions."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tussle.metrics._metric import Metric, Tables
+
+_MEASURED = {"goodput_bit_per_s": "goodput", "rtt_mean_ms": "rtt", "steady_timeouts": "timeouts"}
+
+
+def compute(tables: Tables) -> pl.DataFrame:
+    """`run, distance`, 0 for the average itself; null where a flow tells no RTT."""
+    means = [pl.col(column).cast(pl.Float64).mean().alias(name) for column, name in _MEASURED.items()]
+    runs = tables.flows.group_by("run").agg(*means).join(tables.runs.select("run", "point"), on="run")
+    squares = []
+    for name in _MEASURED.values():
+        mean = pl.col(name).mean().over("point")
+        # Where nothing was measured but zeros, all runs are alike.
+        apart = pl.when(mean > 0).then((pl.col(name) - mean) / mean).otherwise(pl.col(name))
+        squares.append(apart**2)
+    distance = sum(squares[1:], squares[0]).sqrt()
+    return runs.select("run", distance.alias("distance")).sort("run").collect()
+
+
+METRIC = Metric(
+    name="representative",
+    unit="1",
+    definition="Distance of the run's vector (goodput, mean RTT, timeouts), means over its flows in the "
+    "steady interval, from the mean vector of the repetitions of its point: √Σ ((x - mean) / mean)². Each "
+    "part is taken relative to its mean, so that units do not weigh. The run with the smallest distance "
+    "stands for the others.",
+    source="TCP congestion control over HSDPA: an experimental evaluation, section V, where the parts are "
+    "taken as they are",
+    better="lower",
+    per=("run",),
+    compute=compute,
+)

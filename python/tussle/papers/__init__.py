@@ -1,0 +1,32 @@
+"""Published studies, run again: their printed numbers beside ours, and their conclusions checked.
+
+A study is a folder of `papers/`: `study.toml`, scenarios, `published.csv` and the template of its page. It is
+data; what it needs beyond is a metric or a figure that others have too.
+"""
+
+from tussle.papers._compare import Row, Score, both_orders, rows, score
+from tussle.papers._page import About, Results, number, save, write
+from tussle.papers._plan import Setting, chosen_parts, estimate_s, planned
+from tussle.papers._statements import Checked, check
+from tussle.papers._study import Study, studies
+
+__all__ = [
+    "About",
+    "Checked",
+    "Results",
+    "Row",
+    "Score",
+    "Setting",
+    "Study",
+    "both_orders",
+    "check",
+    "chosen_parts",
+    "estimate_s",
+    "number",
+    "planned",
+    "rows",
+    "save",
+    "score",
+    "studies",
+    "write",
+]

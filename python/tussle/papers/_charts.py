@@ -1,0 +1,110 @@
+"""The figures of a study's page, as SVG."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import altair as alt
+import polars as pl
+
+from tussle.errors import TussleError
+from tussle.figures import CONFIG, REGISTRY, View, draw, svg
+from tussle.metrics import REGISTRY as METRICS
+from tussle.metrics import Tables, axis_columns, representative_runs, select_runs
+from tussle.papers._study import Chart
+from tussle.papers._values import at_values
+
+_VIEW = View(width_px=520, most_rows=150)
+_COORDINATES = re.compile(r' (?:d|transform)="[^"]*"')
+_LONG_DECIMALS = re.compile(r"(\d+\.\d)\d+")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure, or why there is none."""
+
+    caption: str
+    svg: str
+    problem: str = ""
+
+
+def drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
+    """Draw a chart of a study, once or for each value of its axis; nothing where its points were not run."""
+    if chart.each is None:
+        yield from _drawn(chart, tables)
+        return
+    if chart.each not in axis_columns(tables):
+        return
+    for value in tables.runs.select(chart.each).unique(maintain_order=True).collect()[chart.each]:
+        at = {**chart.at, chart.each: value}
+        yield from _drawn(chart.model_copy(update={"at": at, "caption": f"{chart.caption}: {value}"}), tables)
+
+
+def over_sweep(rows: pl.DataFrame, axis: str) -> str:
+    """Draw `value, measure, agreement` against the values of a sweep, in the order of the rows."""
+    order = rows["value"].unique(maintain_order=True).to_list()
+    chart = (
+        alt.Chart(alt.InlineData(values=rows.to_dicts()))
+        .mark_line(point=True, strokeWidth=1.8)
+        .encode(
+            alt.X("value", type="nominal", title=axis, sort=order, axis=alt.Axis(labelAngle=0)),
+            alt.Y("agreement", type="quantitative", title="agreement", scale=alt.Scale(domainMax=1)),
+            alt.Color("measure", type="nominal", title=None, legend=alt.Legend(orient="top", labelLimit=0)),
+        )
+        .properties(width=_VIEW.width_px, height=200)
+    )
+    chart.config = CONFIG
+    return shortened(svg(chart))
+
+
+def shortened(text: str) -> str:
+    """Leave a tenth of a pixel of each coordinate: a third of a page is behind it."""
+    return _COORDINATES.sub(lambda found: _LONG_DECIMALS.sub(r"\1", found.group()), text)
+
+
+def _drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
+    if not chart.at.keys() <= set(axis_columns(tables)):
+        return
+    runs = _runs(chart, tables)
+    if not runs:
+        return
+    part = tables if not chart.at and chart.stands == "goodput" else select_runs(tables, runs)
+    try:
+        found = draw(chart.figure, part, replace(_VIEW, metric=chart.metric))
+        yield Drawn(chart.caption, shortened(svg(found)))
+    except TussleError as error:
+        yield Drawn(chart.caption, "", str(error))
+
+
+def _runs(chart: Chart, tables: Tables) -> list[int]:
+    """Return the runs that a chart is of; of time series, those that stand for their repetitions."""
+    runs = at_values(tables.runs.collect(), chart.at)
+    if REGISTRY[chart.figure].of != "point":
+        return runs["run"].to_list()
+    stand = representative_runs(tables) if chart.stands == "goodput" else _nearest(tables)
+    return stand.filter(pl.col("run").is_in(runs["run"].to_list()))["run"].to_list()
+
+
+def _nearest(tables: Tables) -> pl.DataFrame:
+    """Choose the run of each point whose vector of measurements is nearest to the mean vector."""
+    return (
+        METRICS["representative"]
+        .compute(tables)
+        .join(tables.runs.select("run", "point").collect(), on="run")
+        .sort("point", "distance", "run", nulls_last=True)
+        .group_by("point", maintain_order=True)
+        .agg(pl.col("run").first())
+    )
+
+
+def sweep_rows(scores: Mapping[str, Mapping[str, float | None]]) -> pl.DataFrame:
+    """Lay out scores by the value of the sweep, then by measure, as `over_sweep` takes them."""
+    rows = [
+        {"value": value, "measure": measure, "agreement": found}
+        for value, measures in scores.items()
+        for measure, found in measures.items()
+        if found is not None
+    ]
+    return pl.DataFrame(rows, schema={"value": pl.String, "measure": pl.String, "agreement": pl.Float64})

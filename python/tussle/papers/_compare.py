@@ -1,0 +1,288 @@
+"""A published table beside ours, cell by cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tussle.metrics import Tables, axis_columns
+from tussle.papers._study import Column, Part, Study, Table, Verdict, is_key
+from tussle.papers._values import at_values, cells
+
+CONFIDENCE = 0.95
+_LEAST = 2
+"""How many runs an interval of the mean needs."""
+_LEAST_RANKS = 3
+_PAIR = ("flows.0.algorithm", "flows.1.algorithm")
+_OTHER_FLOWS = re.compile(r"flows\.[1-9]\d*\.")
+DEPENDS = "depends on the order"
+
+Datasets = Mapping[str, Tables]
+"""Results of one engine, by part."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Our number for a cell: the mean over its runs."""
+
+    mean: float
+    low: float | None
+    """Lower end of the 95 % interval of the mean (Student's t); `None` of one run."""
+    high: float | None
+    runs: int
+
+    def difference(self, published: float) -> float | None:
+        """Ours less theirs, as a part of theirs; `None` of a printed 0."""
+        return (self.mean - published) / published if published else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a published table, and ours."""
+
+    part: str
+    keys: dict[str, str]
+    published: dict[str, float]
+    """By the name of a column; what is not printed is not in it."""
+    found: dict[str, dict[str, Found]]
+    """By engine, then by the name of a column."""
+    verdict: str | None
+    verdicts: dict[str, str]
+    """Ours, by engine."""
+
+    @property
+    def words(self) -> str:
+        """What the row is about: the values of its keys."""
+        return ", ".join(self.keys.values())
+
+    def largest_difference(self, engine: str) -> float:
+        """Return how far ours are from theirs at most, as a part of theirs."""
+        found = self.found.get(engine, {})
+        sizes = [
+            difference
+            for name, published in self.published.items()
+            if name in found and (difference := found[name].difference(published)) is not None
+        ]
+        return max(map(abs, sizes), default=0.0)
+
+
+class Score(NamedTuple):
+    """How well a table agrees."""
+
+    cells: int
+    spearman: dict[str, float | None]
+    """Rank correlation of each column; `None` of fewer than three cells, or if all are equal."""
+    verdicts: int
+    agreeing: int
+    median_difference: float | None
+    """Without signs, as a part of what is printed."""
+
+
+def rows(study: Study, table: Table, engines: Mapping[str, Datasets]) -> list[Row]:
+    """Put ours beside each row of a published table; what was not run is left out of `found`."""
+    ours = {
+        engine: {
+            part: _by_keys(table.columns, _whole(study.parts[part], tables))
+            for part, tables in datasets.items()
+        }
+        for engine, datasets in engines.items()
+    }
+    return [_row(row, table, ours) for row in _printed(study, table)]
+
+
+def swept(study: Study, part: str, engine: Datasets) -> dict[str, dict[str, list[Row]]]:
+    """Hold a part that sweeps what the study does not tell against the rows of the part that it is like.
+
+    By the value of the sweep, then by table; tables that have no row of that part are left out.
+    """
+    told, tables = study.parts[part], engine[part]
+    runs = tables.runs.collect()
+    found: dict[str, dict[str, list[Row]]] = {}
+    for value in runs[str(told.sweeps)].unique(maintain_order=True):
+        for table in study.tables:
+            printed = [row for row in _printed(study, table) if row["part"] == told.like]
+            at = _Slice(tables, _axes(told, tables), {str(told.sweeps): value})
+            ours = {"": {str(told.like): _by_keys(table.columns, at)}}
+            compared = [row for each in printed if (row := _row(each, table, ours)).found]
+            if compared:
+                found.setdefault(value, {})[table.name] = compared
+    return found
+
+
+def score(table: Table, compared: Iterable[Row], engine: str) -> Score:
+    """Say how well ours agree with a table, over the rows that were run."""
+    told = [row for row in compared if engine in row.found]
+    by_column = {column.name: _both(told, column, engine) for column in table.columns}
+    sizes = [abs((ours - theirs) / theirs) for each in by_column.values() for theirs, ours in each if theirs]
+    judged = [row for row in told if row.verdict and engine in row.verdicts]
+    return Score(
+        sum(map(len, by_column.values())),
+        {name: _spearman(each) for name, each in by_column.items()},
+        len(judged),
+        sum(row.verdicts[engine] == row.verdict for row in judged),
+        float(np.median(sizes)) if sizes and table.ranks_only == "no" else None,
+    )
+
+
+def numbers(part: Part, tables: Tables) -> list[tuple[str, dict[str, Found]]]:
+    """Give what a part shows of each point: the values of its axes, and each column that has a value."""
+    ours = _by_keys(part.numbers, _whole(part, tables))
+    keys = dict.fromkeys(key for values in ours.columns.values() for key in values)
+    return [
+        (
+            ", ".join(key),
+            {name: _found(values[key]) for name, values in ours.columns.items() if key in values},
+        )
+        for key in keys
+    ]
+
+
+def both_orders(compared: Iterable[Row], engine: str) -> list[tuple[str, str, str]]:
+    """Give `pair, theirs, ours`: verdicts of each two algorithms over both orders of their start.
+
+    Empty for tables that are no pairs in both orders.
+    """
+    by_pair = {
+        (row.keys[_PAIR[0]], row.keys[_PAIR[1]]): (row.verdict, row.verdicts[engine])
+        for row in compared
+        if set(row.keys) == set(_PAIR) and row.verdict and engine in row.verdicts
+    }
+    return [
+        (
+            f"{first} and {second}",
+            _together(by_pair[first, second][0], by_pair[second, first][0]),
+            _together(by_pair[first, second][1], by_pair[second, first][1]),
+        )
+        for first, second in by_pair
+        if first < second and (second, first) in by_pair
+    ]
+
+
+def interval_of_mean(found: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
+    """Return the 95 % interval of the mean that values are drawn from, by Student's t.
+
+    >>> interval_of_mean([1.0]), interval_of_mean([2.0, 2.0])
+    ((None, None), (2.0, 2.0))
+    """
+    if len(found) < _LEAST:
+        return None, None
+    from scipy.stats import t
+
+    sample = np.asarray(found, dtype=float)
+    reach = float(t.ppf((1 + CONFIDENCE) / 2, sample.size - 1)) * float(sample.std(ddof=1)) / sample.size**0.5
+    return float(sample.mean()) - reach, float(sample.mean()) + reach
+
+
+def _printed(study: Study, table: Table) -> list[dict[str, Any]]:
+    published = study.published()
+    return published.filter(pl.col("table") == table.name).to_dicts()
+
+
+class _Slice(NamedTuple):
+    """Results at some values of axes."""
+
+    tables: Tables
+    axes: tuple[str, ...]
+    """The axes that tell its points apart."""
+    at: Mapping[str, str]
+
+
+class _Ours(NamedTuple):
+    """Our numbers of a part, by the values of its axes."""
+
+    axes: tuple[str, ...]
+    columns: dict[str, dict[tuple[str, ...], list[float]]]
+
+
+def _whole(part: Part, tables: Tables) -> _Slice:
+    return _Slice(tables, _axes(part, tables), {})
+
+
+def _axes(part: Part, tables: Tables) -> tuple[str, ...]:
+    """Return the axes that tell points apart, but for what is swept."""
+    axes = axis_columns(tables)
+    if part.alike == "yes":
+        axes = [axis for axis in axes if not _OTHER_FLOWS.match(axis)]
+    if part.sweeps:
+        # The same key of another flow goes with it.
+        axes = [axis for axis in axes if axis.rpartition(".")[2] != part.sweeps.rpartition(".")[2]]
+    return tuple(axes)
+
+
+def _by_keys(columns: Sequence[Column], of: _Slice) -> _Ours:
+    """Gather the values of each column by the axes."""
+    found = {}
+    for column in columns:
+        frame = at_values(cells(of.tables, column), of.at).drop_nulls("value")
+        grouped: dict[tuple[str, ...], list[float]] = {}
+        for *key, value in frame.select(*of.axes, "value").iter_rows():
+            grouped.setdefault(tuple(key), []).append(value)
+        found[column.name] = grouped
+    return _Ours(of.axes, found)
+
+
+def _row(printed: Mapping[str, Any], table: Table, ours: Mapping[str, Mapping[str, _Ours]]) -> Row:
+    keys = {name: value for name, value in printed.items() if is_key(name) and value}
+    published = {
+        column.name: printed[column.name] for column in table.columns if printed[column.name] is not None
+    }
+    found, verdicts = {}, {}
+    for engine, parts in ours.items():
+        chosen = parts.get(printed["part"])
+        if chosen is None or set(chosen.axes) != set(keys):
+            continue
+        key = tuple(keys[axis] for axis in chosen.axes)
+        lists = {name: each[key] for name, each in chosen.columns.items() if each.get(key)}
+        if lists:
+            found[engine] = {name: _found(values) for name, values in lists.items()}
+        if table.verdict and (word := _verdict(table.verdict, lists)):
+            verdicts[engine] = word
+    theirs = {name: [value] for name, value in published.items()}
+    judged = _verdict(table.verdict, theirs) if table.verdict else None
+    return Row(printed["part"], keys, published, found, judged, verdicts)
+
+
+def _found(values: Sequence[float]) -> Found:
+    return Found(float(np.mean(values)), *interval_of_mean(values), len(values))
+
+
+def _verdict(rule: Verdict, lists: Mapping[str, Sequence[float]]) -> str | None:
+    """Judge the median over the runs of what the rule judges."""
+    if any(name not in lists for name in rule.columns):
+        return None
+    if len(rule.columns) == 1:
+        judged = list(lists[rule.columns[0]])
+    else:
+        both = zip(*(lists[name] for name in rule.columns), strict=True)
+        judged = [min(each) / sum(each) for each in both if sum(each)]
+    if not judged:
+        return None
+    return rule.yes if float(np.median(judged)) >= rule.at_least else rule.no
+
+
+def _both(told: Iterable[Row], column: Column, engine: str) -> list[tuple[float, float]]:
+    """Give theirs and ours of each cell of a column that both have."""
+    return [
+        (row.published[column.name], row.found[engine][column.name].mean)
+        for row in told
+        if column.name in row.published and column.name in row.found[engine]
+    ]
+
+
+def _spearman(both: Sequence[tuple[float, float]]) -> float | None:
+    theirs, ours = {each[0] for each in both}, {each[1] for each in both}
+    if len(both) < _LEAST_RANKS or min(len(theirs), len(ours)) == 1:
+        return None
+    from scipy.stats import spearmanr
+
+    found = np.asarray(spearmanr([each[0] for each in both], [each[1] for each in both]))
+    return float(found[0])
+
+
+def _together(one: str | None, other: str | None) -> str:
+    return str(one) if one == other else DEPENDS

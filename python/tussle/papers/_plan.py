@@ -1,0 +1,102 @@
+"""The scenarios of a study as they are run: whole or quick, with other algorithms, on another path."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from tussle.errors import TussleError, unknown
+from tussle.papers._study import Part, Study
+from tussle.scenario import PlannedRun, Scenario
+
+_PACKET_BITS = 1500 * 8
+_PACKETS_PER_S = {"sim": 4_000_000, "kernel": 120_000}
+"""What a core carries, measured on one of 2023: two flows on a LAN, and fifty at 1 Gbit/s."""
+_START_S = {"sim": 0.005, "kernel": 0.6}
+"""What a run costs beside its packets."""
+
+
+Size = Literal["full", "quick"]
+SIZES: tuple[Size, ...] = get_args(Size)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is run of a study."""
+
+    size: Size = "full"
+    algorithms: tuple[str, ...] = ()
+    """Instead of the study's; none: the study's."""
+    profile: str | None = None
+    """Instead of the study's paths."""
+
+
+def chosen_parts(study: Study, names: Sequence[str]) -> list[str]:
+    """Return the parts named, or all of them; raises TussleError with the nearest name for an unknown one."""
+    for name in names:
+        if name not in study.parts:
+            raise TussleError(f"--part: {unknown(f'part of {study.name}', name, study.parts)}")
+    return list(dict.fromkeys(names)) or list(study.parts)
+
+
+def planned(study: Study, part: str, setting: Setting) -> Scenario:
+    """Return the scenario of a part under a setting; raises TussleError when they do not go together."""
+    told = study.parts[part]
+    tables = study.scenario(part).to_dict()
+    if setting.size == "quick":
+        tables = Scenario.from_dict(tables).with_settings(told.quick).to_dict()
+    if setting.profile:
+        tables = _on_profile(tables, setting.profile)
+    if setting.algorithms:
+        tables = _of_algorithms(tables, told, setting.algorithms)
+    return Scenario.from_dict(tables)
+
+
+def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
+    """Estimate the time of one core for these runs: as if the bottleneck were never idle."""
+    return sum(
+        _START_S.get(engine, 1.0) + _packets(each.run) / _PACKETS_PER_S.get(engine, 100_000) for each in runs
+    )
+
+
+def _packets(run: Mapping[str, Any]) -> float:
+    """Return the packets that leave the bottleneck at most, in one direction."""
+    duration_s = run["duration_ns"] / 1e9
+    rates = [
+        element.get("rate_bit_per_s", 0) for element in run["elements"] if element["name"] == "bottleneck"
+    ]
+    carried = max(rates, default=0) * duration_s / _PACKET_BITS
+    written = sum(flow.get("bytes") or math.inf for flow in run["flows"]) * 8 / _PACKET_BITS
+    return min(carried, written)
+
+
+def _on_profile(tables: dict[str, Any], profile: str) -> dict[str, Any]:
+    """Put the profile in the place of the path, and drop from cases what they say of it."""
+    cases = [
+        {key: value for key, value in case.items() if not key.startswith("path.")}
+        for case in tables.get("cases", [])
+    ]
+    return _with_cases({**tables, "path": {"profile": profile}}, cases)
+
+
+def _of_algorithms(tables: dict[str, Any], part: Part, names: Sequence[str]) -> dict[str, Any]:
+    """Put these algorithms in the places of the study's."""
+    if part.alike == "no":
+        changed = Scenario.from_dict(tables).with_settings({key: list(names) for key in part.algorithms})
+        return changed.to_dict()
+    others = [
+        {key: value for key, value in case.items() if key not in part.algorithms}
+        for case in tables.get("cases", [])
+    ]
+    unlike = [case for index, case in enumerate(others) if case not in others[:index]] or [{}]
+    cases = [case | dict.fromkeys(part.algorithms, name) for case in unlike for name in names]
+    return _with_cases(tables, cases)
+
+
+def _with_cases(tables: dict[str, Any], cases: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the tables with these cases, each once; without any if they say nothing."""
+    told = [case for index, case in enumerate(cases) if case and case not in cases[:index]]
+    rest = {key: value for key, value in tables.items() if key != "cases"}
+    return {**rest, "cases": told} if told else rest

@@ -1,0 +1,147 @@
+"""Published beside ours, on cases worked by hand."""
+
+import pytest
+
+from plausible import by_hand, flow_row, run_row
+from tussle.papers import Study, both_orders, check, rows, score
+from tussle.papers._compare import interval_of_mean
+from tussle.papers._study import Check, Quantity, Statement
+
+STUDY = Study.load("lan-pairs")
+TABLE = STUDY.tables[0]
+
+
+def pair(run: int, names: tuple[str, str], mbit_per_s: tuple[float, float], repetition: int = 0):
+    axes = dict(zip(("flows.0.algorithm", "flows.1.algorithm"), names, strict=True))
+    flows = [
+        flow_row(run, flow, algorithm=name, goodput_bit_per_s=rate * 1e6)
+        for flow, (name, rate) in enumerate(zip(names, mbit_per_s, strict=True))
+    ]
+    return run_row(run, point=run, repetition=repetition, **axes), flows
+
+
+def lan(*pairs_):
+    runs, flows = zip(*pairs_, strict=True)
+    return {"sim": {"matrix": by_hand(runs=runs, flows=[flow for each in flows for flow in each])}}
+
+
+def row_of(compared, first: str, second: str):
+    keys = {"flows.0.algorithm": first, "flows.1.algorithm": second}
+    return next(row for row in compared if row.keys == keys)
+
+
+def test_ours_stands_beside_the_printed_cell_with_its_difference():
+    """Printed: 66 and 37. Ours: 33 is half of 66 less, 37 as printed."""
+    row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (33, 37)))), "htcp", "reno")
+    assert row.published == {"first_mbit_per_s": 66, "second_mbit_per_s": 37}
+    first, second = (row.found["sim"][name] for name in row.published)
+    assert first.difference(66) == pytest.approx(-0.5)
+    assert second.difference(37) == pytest.approx(0)
+    assert (first.low, first.high, first.runs) == (None, None, 1)
+    assert row.largest_difference("sim") == pytest.approx(0.5)
+
+
+def test_what_was_not_run_has_no_number():
+    row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (33, 37)))), "reno", "htcp")
+    assert row.found == {}
+    assert row.verdicts == {}
+
+
+def test_verdicts_follow_the_smaller_share():
+    """Printed 66 and 37: 37 / 103 = 0.36 of it, less than 0.43. Ours 52 and 44: 44 / 96 = 0.46."""
+    row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (52, 44)))), "htcp", "reno")
+    assert row.verdict == "do not"
+    assert row.verdicts == {"sim": "co-exist"}
+
+
+def test_flows_that_take_turns_at_winning_do_not_share():
+    """The means of 80 and 16, and of 16 and 80, are equal; in each run the smaller share is 0.17."""
+    data = lan(
+        pair(0, ("reno", "reno"), (80, 16)),
+        pair(1, ("reno", "reno"), (16, 80), repetition=1),
+    )
+    assert row_of(rows(STUDY, TABLE, data), "reno", "reno").verdicts == {"sim": "do not"}
+
+
+def test_the_interval_is_students():
+    """1 and 3: mean 2, deviation sqrt(2), error 1; t of one degree of freedom at 97.5 % is 12.706."""
+    low, high = interval_of_mean([1.0, 3.0])
+    assert (low, high) == (pytest.approx(2 - 12.706, abs=1e-3), pytest.approx(2 + 12.706, abs=1e-3))
+
+
+def test_ranks_agree_whatever_the_numbers():
+    """Vegas first, printed 10 beside H-TCP, 13 beside BIC, 23 beside YeAH. The same order: 1. Turned: -1."""
+    names = ("htcp", "bic", "yeah")
+    for ours, correlation in (((1, 2, 3), 1.0), ((3, 2, 1), -1.0)):
+        data = lan(*(pair(run, ("vegas", names[run]), (ours[run], 90)) for run in range(3)))
+        found = score(TABLE, rows(STUDY, TABLE, data), "sim")
+        assert found.spearman["first_mbit_per_s"] == pytest.approx(correlation)
+        assert found.spearman["second_mbit_per_s"] is None  # 90 everywhere: no order
+        assert (found.cells, found.verdicts, found.agreeing) == (6, 3, 3)
+
+
+def test_both_orders_make_a_verdict_that_may_depend():
+    """Illinois and BIC: printed 93 and 10 in one order, 53 and 51 in the other."""
+    data = lan(pair(0, ("illinois", "bic"), (50, 45)), pair(1, ("bic", "illinois"), (50, 45)))
+    [(words, theirs, ours)] = both_orders(rows(STUDY, TABLE, data), "sim")
+    assert (words, theirs, ours) == ("bic and illinois", "depends on the order", "co-exist")
+
+
+def statement(**changed) -> Statement:
+    settings = {
+        "part": "matrix",
+        "words": "share",
+        "quantity": Quantity(metric="share"),
+        "pairs": "mixed",
+        "of": ("vegas",),
+        "relation": "<",
+    }
+    return Statement(says="", source="", checks=(Check(**{**settings, **changed}),))
+
+
+VEGAS = lan(
+    pair(0, ("vegas", "reno"), (10, 90)),
+    pair(1, ("reno", "vegas"), (60, 40)),
+    pair(2, ("reno", "bic"), (30, 70)),
+)["sim"]
+
+
+def test_a_statement_holds_fails_or_depends():
+    """Vegas has 0.1 and 0.4, on average 0.25; Reno 0.9, 0.6 and 0.3, BIC 0.7."""
+    assert check(statement(), VEGAS).answer == "holds"
+    assert check(statement(relation=">"), VEGAS).answer == "fails"
+    by_order = check(statement(than=0.2, by=("flows.0.algorithm",)), VEGAS)
+    assert by_order.answer == "depends"
+    assert [case.evidence for case in by_order.cases] == ["vegas 0.1, bound 0.2", "vegas 0.4, bound 0.2"]
+
+
+def test_the_evidence_names_the_rival_that_decides():
+    """Of Reno, 0.6 on average, and BIC, 0.7, Reno is nearest to being less than Vegas."""
+    [case] = check(statement(), VEGAS).cases
+    assert case.evidence == "vegas 0.25, reno 0.6"
+
+
+def test_a_margin_moves_the_rival():
+    """0.25 is less than 0.6, but not than a third of it, 0.2."""
+    assert check(statement(margin=1 / 3), VEGAS).answer == "fails"
+
+
+def test_an_algorithm_may_be_held_against_itself_elsewhere():
+    rival = {"where": {"flows.0.algorithm": "reno"}}
+    settings = {"where": {"flows.0.algorithm": "vegas"}, "than": rival}
+    [case] = check(statement(**settings), VEGAS).cases
+    assert case.holds
+    assert case.evidence == "vegas 0.1, with flows.0.algorithm = reno 0.4"
+
+
+def test_a_statement_without_its_part_is_not_run():
+    assert check(statement(), {}).answer == "not run"
+
+
+def test_a_statement_about_several_algorithms_needs_all_of_them():
+    assert check(statement(of=("vegas", "lp")), VEGAS).answer == "not run"
+    assert check(statement(than=("bic", "htcp")), VEGAS).answer == "not run"
+
+
+def test_a_statement_about_axes_that_another_path_has_not_is_not_run():
+    assert check(statement(by=("path.rtt",)), VEGAS).answer == "not run"

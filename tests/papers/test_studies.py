@@ -1,0 +1,83 @@
+"""Every study that comes with Tussle is whole: its files say what they should, and belong together."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tussle.papers import Setting, Study, planned, studies
+from tussle.scenario import Scenario
+
+ROOT = Path(__file__).parent.parent.parent
+ALL = [Study.load(name) for name in studies()]
+PARTS = [(study, part) for study in ALL for part in study.parts]
+TABLES = [(study, table) for study in ALL for table in study.tables]
+
+
+def name_of(value: object) -> str:
+    return value.name if hasattr(value, "name") else str(value)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_every_folder_is_a_study():
+    folders = sorted(folder.name for folder in (ROOT / "papers").iterdir() if folder.is_dir())
+    assert studies() == folders == ["buffer-provisioning", "hsdpa", "lan-pairs", "linux-variants"]
+
+
+@pytest.mark.parametrize(("study", "part"), PARTS, ids=name_of)
+@pytest.mark.parametrize("size", ["full", "quick"])
+def test_a_part_can_be_run_and_has_its_algorithms_where_it_says(study: Study, part: str, size):
+    first, *_ = planned(study, part, Setting(size)).points()
+    assert set(study.parts[part].algorithms) <= set(first.axes)
+    assert first.resolve(seed=1)["flows"]
+
+
+@pytest.mark.parametrize(("study", "part"), PARTS, ids=name_of)
+def test_other_algorithms_stand_in_every_place_of_the_studys(study: Study, part: str):
+    points = planned(study, part, Setting("quick", ("bbr", "prague"))).points()
+    for key in study.parts[part].algorithms:
+        assert {point.axes[key] for point in points} == {"bbr", "prague"}
+
+
+@pytest.mark.parametrize(("study", "part"), PARTS, ids=name_of)
+def test_another_path_takes_the_place_of_the_studys(study: Study, part: str):
+    scenario = planned(study, part, Setting("quick", (), "fiber"))
+    assert scenario.path.profile == "fiber"
+    assert scenario.path.rate is None
+    assert not any(axis.startswith("path.") for axis in scenario.points()[0].axes)
+
+
+@pytest.mark.parametrize(("study", "table"), TABLES, ids=name_of)
+def test_printed_rows_are_points_of_their_part(study: Study, table):
+    printed = study.published().filter(pl.col("table") == table.name)
+    assert not printed.is_empty()
+    for (part,), rows in printed.group_by("part"):
+        axes = [point.axes.items() for point in study.scenario(str(part)).points()]
+        for row in rows.to_dicts():
+            keys = {key: value for key, value in row.items() if "." in key and value}
+            assert any(keys.items() <= each for each in axes), keys
+
+
+@pytest.mark.parametrize("study", ALL, ids=name_of)
+def test_no_printed_row_is_without_a_table(study: Study):
+    assert set(study.published()["table"]) == {table.name for table in study.tables}
+
+
+@pytest.mark.parametrize("study", ALL, ids=name_of)
+def test_a_study_says_what_was_not_told(study: Study):
+    assert study.untold
+    assert study.sources
+    assert study.statements
+
+
+def test_the_lan_has_all_pairs_of_twelve_and_ours_those_of_thirteen():
+    """12 x 12 printed, in the tables twice; 13 x 13 run."""
+    study = Study.load("lan-pairs")
+    assert study.published().height == 2 * 144
+    assert len(study.scenario("matrix").points()) == 169
+
+
+def test_scenarios_of_studies_run_as_files_too():
+    for study in ALL:
+        for file in study.folder.glob("*.toml"):
+            if file.name != "study.toml":
+                assert Scenario.load(file).question
