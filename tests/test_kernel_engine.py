@@ -123,6 +123,15 @@ def test_both_engines_lose_the_same_packets(lossy: dict[str, Any]):
     assert linux["sent_packets"][0] == pytest.approx(simulated["sent_packets"][0], rel=0.001)
 
 
+def test_westwood_counts_acks_as_linux_while_the_receive_window_grows():
+    """An ACK after a loss stands for what duplicates did not, unless its header was predicted."""
+    path = {"rate": "8 Mbit/s", "rtt": "120 ms", "queue": {"limit": "0.1 bdp"}, "loss": "2 %"}
+    [run] = runs({"algorithm": "westwood"}, path=path, duration="15 s", seed=1)
+    counts = ["sent_packets", "dropped_packets", "retransmitted_packets", "recoveries"]
+    linux, simulated = (engine(name).execute(run)["flows"] for name in ("kernel", "sim"))
+    assert linux.select(counts).to_dicts() == simulated.select(counts).to_dicts()
+
+
 def test_the_tables_count_alike():
     tables = executed(
         {"algorithm": "cubic"}, {"algorithm": "reno"}, record={"samples": "100 ms", "events": "on"}

@@ -1,7 +1,7 @@
 //! How many bytes a run can have under way: what sockets and the guest need room for.
 
 use tussle_core::Run;
-use tussle_core::path::{EffectSpec, LinkSpec};
+use tussle_core::path::EffectSpec;
 use tussle_core::room::{path_bytes, queue_bytes, receive_window_bytes};
 use tussle_core::run::FlowSpec;
 
@@ -30,21 +30,10 @@ pub(crate) fn receive_room_bytes(run: &Run, flow: &FlowSpec) -> (u64, u64) {
 pub(crate) fn guest_bytes(run: &Run) -> u64 {
     let flows = run.flows.len() as u64;
     // No link is in use twice at once; flows without one in common add up.
-    let queued: u64 = run.elements.iter().map(|element| queue_bytes(&as_link(&element.effect))).sum();
+    let queued: u64 = run.elements.iter().map(|element| queue_bytes(&element.effect)).sum();
     let moving: u64 = run.flows.iter().map(|flow| path_bytes(path(run, flow))).max().unwrap_or_default();
     let packets = (queued + moving) / PACKET_BYTES;
     (GUEST_BYTES + flows * FLOW_BYTES + packets * PACKET_MEMORY_BYTES).min(MAX_GUEST_BYTES)
-}
-
-/// A link with the queue of an element that is one by another name: what waits takes as much memory.
-fn as_link(effect: &EffectSpec) -> EffectSpec {
-    let queue = match effect {
-        EffectSpec::Trace(trace) => &trace.queue,
-        EffectSpec::Arq(arq) => &arq.queue,
-        EffectSpec::Wifi(wifi) => &wifi.queue,
-        other => return other.clone(),
-    };
-    EffectSpec::Link(LinkSpec { rate_bit_per_s: 1, delay_ns: 0, queue: queue.clone(), changes: Vec::new() })
 }
 
 fn path<'a>(run: &'a Run, flow: &'a FlowSpec) -> impl Iterator<Item = &'a EffectSpec> {
@@ -82,7 +71,7 @@ mod tests {
         assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 11_000 * 5120);
     }
 
-    /// 200 packets of 1500 bytes, of 5 kB of memory each, and nothing of which the rate is known.
+    /// 200 packets wait in the queue, and count once more as a part of the path.
     #[test]
     fn memory_is_for_the_queues_of_radio_links_too() {
         let mut run = run(1, &serde_json::json!({"kind": "fifo"}));
@@ -90,7 +79,7 @@ mod tests {
                                        "queue": {"kind": "fifo", "limit_packets": 200}, "block_error": 0.1,
                                        "attempts": 3});
         run.elements = vec![serde_json::from_value(radio).unwrap()];
-        assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 200 * 5120);
+        assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 2 * 200 * 5120);
     }
 
     #[test]

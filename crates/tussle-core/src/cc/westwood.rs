@@ -140,13 +140,14 @@ impl CongestionControl for Westwood {
     }
 
     fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
-        if let Some(rtt_us @ 1..) = ack.rtt_us {
-            self.rtt.latest = flow.us_to_jiffies(u64::from(rtt_us));
-        }
+        // As in Linux an ACK is counted with the RTT of the one before it.
         self.measure(flow);
         self.sample.bytes += u64::from(self.counted.packets(ack, flow)) * u64::from(flow.mss_bytes);
         let Rtt { latest, min, .. } = self.rtt;
         self.rtt.min = if std::mem::take(&mut self.rtt.min_is_stale) { latest } else { min.min(latest) };
+        if let Some(rtt_us @ 1..) = ack.rtt_us {
+            self.rtt.latest = flow.us_to_jiffies(u64::from(rtt_us));
+        }
     }
 
     /// Reno's half while a loss is repaired; after a timeout at once what the path carries.
@@ -260,8 +261,8 @@ mod tests {
         acked(&mut pair, 30, 1);
         assert_eq!(pair.0.rtt.min, 10);
         pair.0.on_congestion(Cause::Timeout, &pair.1, &Knobs::default());
-        acked(&mut pair, 30, 1);
-        assert_eq!(pair.0.rtt.min, 30);
+        acked(&mut pair, 50, 1);
+        assert_eq!(pair.0.rtt.min, 30, "as in Linux the RTT of the ACK before");
     }
 
     /// Three duplicates stand for 3 packets; the ACK of 5 that follows for the other 2. Ten duplicates and

@@ -91,8 +91,9 @@ impl Sender {
         let prior_lost = self.flow.lost;
         let prior_in_flight = self.flow.in_flight();
         let had_packets_out = self.flow.packets_out() > 0;
+        let header = self.header(packet);
         if packet.number >= prior_una {
-            self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
+            self.take_window(packet);
             if self.ecn.negotiated && packet.flags.has(Flags::ECE) {
                 news.echo = Echo::Marked;
             }
@@ -125,7 +126,7 @@ impl Sender {
             rtt_us,
             in_flight: self.rate.prior_delivered().map_or(0, |prior| self.flow.delivered - prior),
             echo: news.echo,
-            header: header(packet, prior_una),
+            header,
             ts_val_ms: packet.ts_val_ms,
             ts_echo_ms: packet.ts_echo_ms,
             ..Ack::default()
@@ -381,6 +382,22 @@ impl Sender {
         }
         self.retransmit_lost(out);
     }
+
+    /// As the kernel's header prediction sees an ACK: nothing but what is acknowledged may differ from the one
+    /// before. The window of a SYN-ACK is never scaled, so that of the first ACK after it comes unexpected.
+    fn header(&self, packet: &Packet) -> Header {
+        let is_plain = packet.sacks.as_slice().is_empty() && !packet.flags.has(Flags::ECE);
+        let is_same_window = packet.window_packets == self.offered_packets && self.flow.una > 0;
+        if is_plain && is_same_window { Header::Predicted } else { Header::Unpredicted }
+    }
+
+    /// Takes the window of an ACK that is not older than others. [RFC 9293, 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
+    fn take_window(&mut self, packet: &Packet) {
+        self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
+        if packet.number > self.flow.una || packet.window_packets > self.offered_packets {
+            self.offered_packets = packet.window_packets;
+        }
+    }
 }
 
 /// The first block if it is a DSACK: below the ACK, or inside the second.
@@ -391,13 +408,6 @@ fn duplicate_block(number: u32, blocks: &[Block]) -> Option<Block> {
         [first, second, ..] if second.contains(*first) => Some(*first),
         _ => None,
     }
-}
-
-/// The window of a SYN-ACK is never scaled, so the one of the first ACK after it comes unexpected; after that
-/// this receiver offers always the same.
-fn header(packet: &Packet, prior_una: u32) -> Header {
-    let plain = packet.sacks.as_slice().is_empty() && !packet.flags.has(Flags::ECE);
-    if plain && prior_una > 0 { Header::Predicted } else { Header::Unpredicted }
 }
 
 /// Whether the ACK answers a transmission before the last one: it echoes an older timestamp.

@@ -104,6 +104,8 @@ pub struct Sender {
     pub(super) unanswered_timeouts: u32,
     /// First packet beyond the receiver's window.
     pub(super) window_end: u32,
+    /// The window that the receiver offered last. (RFC 9293: `SND.WND`.)
+    pub(super) offered_packets: u32,
     pub(super) ecn: EcnSender,
     /// Retransmissions counted against DSACKs.
     pub(super) dsacked: u64,
@@ -169,6 +171,7 @@ impl Sender {
             frto: false,
             unanswered_timeouts: 0,
             window_end: INITIAL_WINDOW_PACKETS,
+            offered_packets: INITIAL_WINDOW_PACKETS,
             ecn: EcnSender::default(),
             dsacked: 0,
             rtt_sample_us: None,
@@ -271,7 +274,7 @@ impl Sender {
         self.phase = Phase::Established;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn_ack.flags.has(Flags::ECE);
         self.flow.ecn = if self.ecn.negotiated { Switch::On } else { Switch::Off };
-        self.window_end = syn_ack.window_packets;
+        (self.window_end, self.offered_packets) = (syn_ack.window_packets, syn_ack.window_packets);
         // RFC 5681, 3.1: a SYN lost more than once halves what is known to fit, to one packet.
         self.knobs.cwnd = if retries > 1 { 1 } else { INITIAL_WINDOW_PACKETS };
         // The SYN counts as a packet delivered.
