@@ -5,7 +5,7 @@
 //! lets the inference phase last for three of the RTTs that timestamps tell, and measures the smallest and the
 //! largest delay anew at each indication; the first delay is one. A window of one packet makes the receiver
 //! delay its ACKs, which looks like a queue that comes and goes: Linux's LP may stay there on an idle link.
-//! Departs: see docs/deviations/lp.toml (1 entry).
+//! Departs: see docs/deviations/lp.toml (2 entries).
 
 use super::{CongestionControl, Entry, Knobs};
 use crate::packet::timestamp_ms;
