@@ -216,11 +216,12 @@ def test_links_and_rights_are_kept(linux, tmp_path):
 
 
 def test_an_interrupted_build_leaves_no_process_and_goes_on(linux, cache):
+    """Even while nothing is printed: with polars loaded, interrupts do not end a read."""
     written(linux, Makefile=MAKEFILE.replace("cp net", "test -e go || exec sleep 1234; cp net"))
     command = [
         sys.executable,
         "-c",
-        "from tussle.cli import main; main()",
+        "import polars; from tussle.cli import main; main()",
         "kernel",
         "build",
         "--source",

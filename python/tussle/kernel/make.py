@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -20,6 +21,8 @@ _TOOLS = ("make", "gcc", "flex", "bison", "bc")
 _OBJECT = re.compile(r"  [A-Z]+ +\S")
 _OBJECTS_OF_A_WHOLE_BUILD = 1137
 _SHOWN_LINES = 15
+_PATIENCE_S = 0.1
+"""How late an interrupt may be noticed."""
 _HEADER = Path("/usr/include/stdio.h")
 
 
@@ -69,9 +72,14 @@ class Make:
             errors="replace",
             start_new_session=True,
         )
-        with self.log.open("a", buffering=1, encoding="utf-8") as log, started as process:
+        log = self.log.open("a", buffering=1, encoding="utf-8")
+        with log, started as process, ThreadPoolExecutor(1) as reader:
             try:
-                self._follow(process.stdout or (), log)
+                following = reader.submit(self._follow, process.stdout or (), log)
+                # Not by reading here: with polars loaded an interrupt does not end a read.
+                while not following.done():
+                    wait([following], _PATIENCE_S)
+                following.result()
                 status = process.wait()
             except BaseException:
                 os.killpg(process.pid, signal.SIGTERM)
