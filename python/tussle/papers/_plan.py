@@ -13,7 +13,7 @@ from tussle.scenario import PlannedRun, Scenario
 
 _PACKET_BITS = 1500 * 8
 _PACKETS_PER_S = {"sim": 4_000_000, "kernel": 120_000}
-"""What a core carries, measured on one of 2023: two flows on a LAN, and fifty at 1 Gbit/s."""
+"""About what a core carries; it is for an estimate."""
 _START_S = {"sim": 0.005, "kernel": 0.6}
 """What a run costs beside its packets."""
 

@@ -76,8 +76,8 @@ pub(super) fn in_bursts(spec: &GilbertElliottSpec, seed: u64) -> Result<Losses, 
     let [to_bad, to_good] = [checked_chance("p", spec.p)?, checked_chance("r", spec.r)?];
     let [good, bad] =
         [checked_chance("loss_good", spec.loss_good)?, checked_chance("loss_bad", spec.loss_bad)?];
-    let become_ = |state: u32| format!("mov64 r1, {state}\nstxdw [r6+32], r1\n");
-    let change = if_bad((&if_happens(to_good, (&become_(0), "")), &if_happens(to_bad, (&become_(BAD), ""))));
+    let turned = |state: u32| format!("mov64 r1, {state}\nstxdw [r6+32], r1\n");
+    let change = if_bad((&if_happens(to_good, (&turned(0), "")), &if_happens(to_bad, (&turned(BAD), ""))));
     let fate = if_bad((&if_happens(bad, (LOSE, PASS)), &if_happens(good, (LOSE, PASS))));
     let text = format!("{THROW}{change}{THROW}{fate}");
     Ok(Losses::new(&text, initial_state(seed, "gilbert_elliott")))
