@@ -49,6 +49,13 @@ _SCENARIOS: dict[str, dict[str, Any]] = {
         "path": _PATH | {"loss": ["0 %", "0.01 %", "0.1 %", "1 %"]},
         "flows": [{"algorithm": ["reno", "cubic", "bbr"]}, {"algorithm": "reno", "start": "1 s"}],
     },
+    "far": {
+        "duration": "200 s",
+        "repetitions": 1,
+        "start_jitter": "1 s",
+        "path": {"rate": "200 Mbit/s", "rtt": "200 ms", "queue": {"limit": "0.1 bdp"}},
+        "flows": [{"algorithm": ["reno", "cubic", "highspeed", "bbr"], "count": 4}],
+    },
     "transfers": {
         "duration": "30 s",
         "repetitions": 1,
@@ -73,6 +80,7 @@ _SCENARIOS: dict[str, dict[str, Any]] = {
 _SHOWN_BY = {
     "coexistence": "matrix",
     "completion": "completion",
+    "goodput_by_decade": "decades",
     "goodput_over_time": "throughput",
     "groups": "groups",
     "jain_over_time": "fairness",
@@ -92,7 +100,7 @@ class _Example:
 def _plan() -> dict[str, _Example]:
     """Return every picture by its file name."""
     special = {"over_buffer": "buffers", "share_over_buffer": "buffers", "over_rtt": "rtts"}
-    special |= {"over_loss": "losses", "completion": "transfers"}
+    special |= {"over_loss": "losses", "completion": "transfers", "decades": "far"}
     # Point 4 is CUBIC with Reno, 1 Reno with CUBIC.
     one_point = {name: replace(_VIEW, point=1) for name, figure in FIGURES.items() if figure.of != "dataset"}
     plan = {

@@ -135,6 +135,20 @@ def test_what_is_not_known_is_not_drawn_as_zero(name: str):
         assert points["rtt_p95_ms"].min() == 79
 
 
+def test_hidden_outliers_are_not_drawn():
+    data = matrix(["reno", "vegas"], 9)
+    shown, hidden = (draw("box", data, View(metric="share", outliers=each)) for each in ("shown", "hidden"))
+    assert "beyond" in shown.to_json()
+    assert "beyond" not in hidden.to_json()
+    assert len(tables_in(hidden.to_dict())) <= len(tables_in(shown.to_dict()))
+
+
+def test_a_decade_has_a_bar_of_what_its_flows_got():
+    (bars,) = [table for table in tables_in(draw("decades", PAIRS).to_dict()) if "decade" in table.columns]
+    assert bars["decade"].unique(maintain_order=True).to_list() == ["0 to 1 s", "1 to 10 s", "10 to 60 s"]
+    assert bars.height == 3 * 4
+
+
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "html"])
 def test_a_figure_is_saved_by_its_suffix(suffix: str, tmp_path: Path):
     path = save(draw("throughput", PAIRS, View(point=1)), tmp_path / f"figure.{suffix}")

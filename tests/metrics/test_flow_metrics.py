@@ -77,8 +77,10 @@ def test_power_is_goodput_over_delay():
 
 
 def test_completion_is_told_of_transfers_that_ended():
+    """A megabyte in 2.5 s: 8e6 / 2.5 = 3.2 Mbit/s."""
     data = two_flows({"delivered_bytes": 1_000_000, "completion_s": 2.5}, {"delivered_bytes": 500_000})
-    assert REGISTRY["completion"].compute(data).rows() == [(0, 0, 1_000_000, 2.5), (0, 1, None, None)]
+    rows = [(0, 0, 1_000_000, 2.5, 3.2e6), (0, 1, None, None, None)]
+    assert REGISTRY["completion"].compute(data).rows() == rows
 
 
 def test_completion_of_flows_without_end_is_refused():

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from plausible import PlausibleDataset, by_hand, flow_row, run_row
@@ -36,6 +38,7 @@ def rates(*flows: Sequence[float], starts: tuple[float, ...] = (), **run: object
 SERIES = [
     "aggressiveness",
     "convergence",
+    "goodput_by_decade",
     "jain_over_time",
     "queueing_delay",
     "responsiveness",
@@ -181,3 +184,21 @@ def test_rates_that_an_engine_does_not_tell_are_left_out():
     )
     assert REGISTRY["smoothness"].compute(silent)["run"].to_list() == [0]
     assert math.isclose(REGISTRY["smoothness"].compute(silent)["goodput_cov"][0], 0, abs_tol=1e-9)
+
+
+def test_goodput_by_decade_is_of_all_flows_together():
+    """20 s of 30 and 10, but for the first second of 10 and 0, and the last ten of 60 and 10."""
+    data = rates([10, *[30] * 9, *[60] * 10], [0, *[10] * 19])
+    rows = REGISTRY["goodput_by_decade"].compute(data).rows()
+    assert rows == [
+        (0, 0.0, 1.0, pytest.approx(10 * MBIT)),
+        (0, 1.0, 10.0, pytest.approx(40 * MBIT)),
+        (0, 10.0, 20.0, pytest.approx(70 * MBIT)),
+    ]
+
+
+def test_a_decade_that_ends_before_the_first_sample_is_left_out():
+    data = rates([10] * 20)
+    late = data.samples.filter(pl.col("time_s") >= 5)
+    rows = REGISTRY["goodput_by_decade"].compute(replace(data, samples=late)).rows()
+    assert [row[:3] for row in rows] == [(0, 10.0, 20.0)]

@@ -13,7 +13,7 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._cells import SHARE, Shades, cell_table, in_cell, shades
-from tussle.figures._figure import Beside, Chart, Figure, View
+from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import save, svg
 from tussle.figures._style import CONFIG
@@ -28,6 +28,7 @@ __all__ = [
     "Beside",
     "Chart",
     "Figure",
+    "Outliers",
     "Shades",
     "View",
     "algorithm_colour",

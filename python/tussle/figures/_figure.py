@@ -12,6 +12,8 @@ from tussle.metrics import Tables
 
 Chart = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
 
+Outliers = Literal["shown", "hidden"]
+
 
 @dataclass(frozen=True)
 class Beside:
@@ -39,6 +41,8 @@ class View:
     """The quantity to show, for figures that have a choice; `None`: the figure's own."""
     beside: Beside | None = None
     """The other dataset, for figures that compare two."""
+    outliers: Outliers = "shown"
+    """Whether boxes show what is beyond their whiskers."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tussle.figures._palette import algorithm_colour
 from tussle.figures._quantity import medians, quantity
 from tussle.figures._series import inline
 from tussle.figures._style import Y_AXIS_PX, layered, levels, sized, stacked
-from tussle.figures._words import dashes
+from tussle.figures._words import dashes, together
 from tussle.metrics import Tables, axis_columns
 
 _MOST_LINES = 8
@@ -119,20 +119,13 @@ def _lines(tables: Tables, over: Over) -> pl.DataFrame:
         .unique("point", keep="first", maintain_order=True)
         .collect()
     )
-    words = pl.col("algorithm").map_elements(_together, pl.String)
+    words = pl.col("algorithm").map_elements(together, pl.String)
     line = pl.concat_str(words, *named, separator=", ")
     return (
         by_point.select("point", line.alias("line"), pl.col("algorithm").list.first())
         .join(over.values(tables).drop_nulls("x"), on="point")
         .sort("point")
     )
-
-
-def _together(names: pl.Series) -> str:
-    counts = {name: int((names == name).sum()) for name in names}
-    if len(names) == _PAIR and len(counts) == _PAIR:
-        return " and ".join(counts)
-    return " and ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
 
 
 def _values(tables: Tables, metric: str, shown: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from tussle.figures._palette import algorithm_colour
 from tussle.metrics import Tables, axis_columns
 
@@ -55,6 +57,14 @@ def dashes(algorithms: Sequence[str]) -> list[tuple[int, ...]]:
         used[algorithm, chosen] += 1
         found.append(_DASHES[chosen])
     return found
+
+
+def together(names: pl.Series) -> str:
+    """Say which algorithms flows have: "reno and cubic", "10 reno", "2 bic and reno"."""
+    counts = {name: int((names == name).sum()) for name in names}
+    if len(names) == _PAIR and len(counts) == _PAIR:
+        return " and ".join(counts)
+    return " and ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
 
 
 def network_in_words(tables: Tables) -> str:

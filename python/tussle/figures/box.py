@@ -7,7 +7,7 @@ from functools import partial
 import altair as alt
 import polars as pl
 
-from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._figure import Chart, Figure, Outliers, View
 from tussle.figures._palette import GUIDE
 from tussle.figures._quantity import Quantity
 from tussle.figures._series import inline
@@ -23,12 +23,13 @@ _TILTED_FROM = 7
 def draw(tables: Tables, view: View) -> Chart:
     """Draw a box for each algorithm: quartiles, whiskers to 1.5 times their distance, outliers, the mean."""
     chosen, values = spread(tables, view.metric or "goodput", view)
-    remark = "box: quartiles and median; whiskers: 1.5 times their distance; circles: beyond; cross: mean"
+    circles = "circles: beyond; " if view.outliers == "shown" else ""
+    remark = f"box: quartiles and median; whiskers: 1.5 times their distance; {circles}cross: mean"
     title = alt.TitleParams(f"Spread of the {chosen.words}", subtitle=remark)
-    return in_networks(values, partial(_panel, chosen)).properties(title=title)
+    return in_networks(values, partial(_panel, chosen, view.outliers)).properties(title=title)
 
 
-def _panel(chosen: Quantity, values: pl.DataFrame) -> alt.LayerChart:
+def _panel(chosen: Quantity, shown: Outliers, values: pl.DataFrame) -> alt.LayerChart:
     names = values["algorithm"].unique(maintain_order=True).to_list()
     is_crowded = len(names) >= _TILTED_FROM
     x = alt.X("algorithm", type="nominal", sort=names, title=None)
@@ -37,7 +38,6 @@ def _panel(chosen: Quantity, values: pl.DataFrame) -> alt.LayerChart:
     base = alt.Chart(inline(boxes(values).with_columns(numbers))).encode(
         x.axis(labelAngle=-40 if is_crowded else 0)
     )
-    outliers = beyond(values)
     parts = [
         base.mark_rule(color=GUIDE).encode(_y("low").title(chosen.title), alt.Y2("high")),
         base.mark_tick(color=GUIDE, size=12).encode(_y("low")),
@@ -52,7 +52,8 @@ def _panel(chosen: Quantity, values: pl.DataFrame) -> alt.LayerChart:
         base.mark_tick(color="black", size=22, thickness=2).encode(_y("median")),
         base.mark_point(shape="cross", size=45, angle=45, filled=True, color="black").encode(_y("mean")),
     ]
-    if not outliers.is_empty():
+    outliers = beyond(values)
+    if shown == "shown" and not outliers.is_empty():
         circles = alt.Chart(inline(outliers)).mark_point(size=18, strokeWidth=1.2)
         parts.append(circles.encode(x, _y("value"), colour))
     width = max(160, len(names) * (_SMALL_NAME_PX if is_crowded else _NAME_PX))

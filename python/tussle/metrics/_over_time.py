@@ -110,6 +110,22 @@ def in_steady_interval(series: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     )
 
 
+def delivered_by(tables: Tables, instants: pl.LazyFrame) -> pl.LazyFrame:
+    """`run, flow, time_s, delivered_bytes` at `instants`, columns `run, time_s`.
+
+    Between samples bytes count as delivered evenly. Flows that tell none are left out.
+    """
+    in_ns = (pl.col("time_s") * _NS).round().cast(pl.Int64).alias("time_ns")
+    samples = (
+        tables.samples.filter(pl.col("delivered_bytes").is_not_null())
+        .select("run", "flow", in_ns, "delivered_bytes")
+        .sort("time_ns")
+    )
+    edges = samples.select("run", "flow").unique().join(instants, on="run").with_columns(in_ns)
+    found = _delivered(edges.select("run", "flow", "time_ns").sort("time_ns"), samples)
+    return found.join(edges, on=["run", "flow", "time_ns"]).drop("time_ns")
+
+
 def require_series(frame: pl.LazyFrame, metric: str) -> None:
     """Raise TussleError when a table of time series was not sampled."""
     if _most_rows(frame) <= _ROWS_WITHOUT_SAMPLING:

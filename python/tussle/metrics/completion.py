@@ -9,7 +9,7 @@ from tussle.metrics._metric import Metric, Tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, flow, size_bytes, completion_s`; both null where the transfer was not complete in its run."""
+    """`run, flow, size_bytes, completion_s, completion_goodput_bit_per_s`; null where it was not complete."""
     complete = pl.col("completion_s").is_not_null()
     table = (
         tables.flows.select(
@@ -17,6 +17,9 @@ def compute(tables: Tables) -> pl.DataFrame:
             "flow",
             pl.when(complete).then(pl.col("delivered_bytes")).alias("size_bytes"),
             "completion_s",
+            pl.when(complete)
+            .then(8 * pl.col("delivered_bytes") / pl.col("completion_s"))
+            .alias("completion_goodput_bit_per_s"),
         )
         .sort("run", "flow")
         .collect()
@@ -31,9 +34,9 @@ def compute(tables: Tables) -> pl.DataFrame:
 
 METRIC = Metric(
     name="completion",
-    unit="bytes, s",
+    unit="bytes, s, bit/s",
     definition="Size of the flow's transfer, and the time from its start until the last byte reached the "
-    "receiving application.",
+    "receiving application; its goodput is the one over the other.",
     source="RFC 5166, section 2.1.1 (transfer times); Dukkipati and McKeown, Why flow-completion time is the "
     "right metric for congestion control, CCR 36(1), 2006",
     better="lower",

@@ -72,7 +72,7 @@ def _drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
         return
     part = tables if not chart.at and chart.stands == "goodput" else select_runs(tables, runs)
     try:
-        found = draw(chart.figure, part, replace(_VIEW, metric=chart.metric))
+        found = draw(chart.figure, part, replace(_VIEW, metric=chart.metric, outliers=chart.outliers))
         yield Drawn(chart.caption, shortened(svg(found)))
     except TussleError as error:
         yield Drawn(chart.caption, "", str(error))

@@ -133,18 +133,18 @@ def _compared(told: Check, place: _Place, name: str) -> _Compared | None:
         return None
     value, is_more = place.here[name], told.relation == ">"
     strongest = (max if is_more else min)(rivals, key=rivals.__getitem__)
-    holds = value > rivals[strongest] if is_more else value < rivals[strongest]
-    return _Compared(holds, f"{name} {value:.4g}, {strongest} {rivals[strongest]:.4g}")
+    other = rivals[strongest]
+    holds = value > other * told.margin if is_more else value < other * told.margin
+    times = f" times {told.margin:g}" if told.margin != 1 else ""
+    return _Compared(holds, f"{name} {value:.4g}, {strongest} {other:.4g}{times}")
 
 
 def _rivals(told: Check, place: _Place, name: str) -> Means:
-    """Return what an algorithm is held against, by the words for it, with the margin."""
+    """Return what an algorithm is held against, by the words for it."""
     if isinstance(told.than, Rival):
         there = ", ".join(f"{axis} = {value}" for axis, value in told.than.where.items())
-        found = {f"with {there}": place.elsewhere[name]} if name in place.elsewhere else {}
-    elif isinstance(told.than, float | int):
-        found = {"bound": told.than}
-    else:
-        names = told.than or [each for each in place.here if each not in told.of]
-        found = {each: place.here[each] for each in names if each in place.here}
-    return {words: value * told.margin for words, value in found.items()}
+        return {f"with {there}": place.elsewhere[name]} if name in place.elsewhere else {}
+    if isinstance(told.than, float | int):
+        return {"bound": told.than}
+    names = told.than or [each for each in place.here if each not in told.of]
+    return {each: place.here[each] for each in names if each in place.here}

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tussle.errors import TussleError, unknown
 from tussle.figures import REGISTRY as FIGURES
+from tussle.figures import Outliers
 from tussle.metrics import REGISTRY as METRICS
 from tussle.scenario import Scenario
 
@@ -84,6 +85,8 @@ class Chart(_Told):
     """Values of axes that choose the points drawn."""
     each: str | None = None
     """An axis: one such figure for each of its values."""
+    outliers: Outliers = "shown"
+    """Whether boxes show what is beyond their whiskers."""
     stands: Literal["goodput", "representative"] = "goodput"
     """What makes a run stand for its repetitions: its goodputs, or the study's own vector."""
 
