@@ -192,7 +192,7 @@ def test_an_unknown_figure_is_answered_with_the_nearest():
         draw("troughput", PAIRS)
 
 
-@pytest.mark.parametrize("name", ["fairness", "throughput", "window"])
+@pytest.mark.parametrize("name", ["decades", "fairness", "rtt", "throughput", "window"])
 def test_without_samples_a_time_series_says_how_to_get_them(name: str):
     with pytest.raises(TussleError, match=r"no samples.*record\.samples"):
         draw(name, without_series(PAIRS))

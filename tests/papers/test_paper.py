@@ -10,6 +10,7 @@ from tussle.dataset import Dataset
 LAN = ("lan-pairs", "--part", "matrix", "--quick")
 NEAR = ("buffer-provisioning", "--part", "near", "--quick", "--algorithms", "westwood")
 SATELLITE = ("linux-variants", "--part", "satellite-one", "--quick")
+PHONE = ("hsdpa", "--part", "downlink", "--quick", "--algorithms", "westwood")
 SINGLE = ("buffer-provisioning", "--part", "single", "--quick", "--algorithms", "reno")
 
 
@@ -62,8 +63,8 @@ def test_the_smallest_part_of_the_testbed_has_the_rate_of_its_satellite(tussle_,
 @pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize(
     "arguments",
-    [(*NEAR, "--profile", "dsl"), (*SATELLITE, "--algorithms", "reno")],
-    ids=["buffer-provisioning", "linux-variants"],
+    [(*NEAR, "--profile", "dsl"), (*SATELLITE, "--algorithms", "reno"), PHONE],
+    ids=["buffer-provisioning", "linux-variants", "hsdpa"],
 )
 def test_the_smallest_part_of_a_study_runs_on_linux(tussle_, arguments):
     answer = tussle_("paper", *arguments, "--engine", "kernel")

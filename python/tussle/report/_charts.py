@@ -17,7 +17,7 @@ _ALL_ROWS = 40_000
 """Rows of one series over all points, so that a page of many points stays light."""
 _IN_THE_PAGE = ("matrix",)
 """Figures that are a part of the page themselves."""
-_FIRST = ("throughput", "window", "fairness", "phase")
+_FIRST = ("throughput", "window", "rtt", "fairness", "phase")
 _FIRST += ("ranking", "groups", "share_over_buffer", "over_buffer")
 """What people look at first; the others follow by name."""
 
