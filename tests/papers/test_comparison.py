@@ -4,8 +4,8 @@ import pytest
 
 from plausible import by_hand, flow_row, run_row
 from tussle.papers import Study, both_orders, check, rows, score
-from tussle.papers._compare import interval_of_mean
-from tussle.papers._study import Check, Quantity, Statement
+from tussle.papers._compare import interval_of_mean, numbers
+from tussle.papers._study import Check, Column, Part, Quantity, Statement
 
 STUDY = Study.load("lan-pairs")
 TABLE = STUDY.tables[0]
@@ -145,3 +145,25 @@ def test_a_statement_about_several_algorithms_needs_all_of_them():
 
 def test_a_statement_about_axes_that_another_path_has_not_is_not_run():
     assert check(statement(by=("path.rtt",)), VEGAS).answer == "not run"
+
+
+def test_what_an_engine_does_not_tell_has_no_number_and_proves_nothing():
+    """Without events of drops nobody knows how many packets were lost at a time."""
+    run, flows = pair(0, ("reno", "bic"), (50, 40))
+    flows = [{**flow, "dropped_packets": 7} for flow in flows]
+    data = by_hand(runs=[run], flows=flows)
+    part = Part(
+        about="",
+        scenario="matrix",
+        algorithms=("flows.0.algorithm",),
+        numbers=(
+            Column(name="goodput", words="", scale=1e-6),
+            Column(name="burst", words="", metric="burst_size", column="burst_mean_packets"),
+        ),
+    )
+    [(_, found)] = numbers(part, data)
+    assert found["goodput"].mean == pytest.approx(45)
+    assert "burst" not in found
+    burst = Quantity(metric="burst_size", column="burst_mean_packets")
+    told = Check(part="matrix", words="", quantity=burst, of=("reno",), relation="<", than=("bic",))
+    assert check(Statement(says="", source="", checks=(told,)), {"matrix": data}).answer == "not run"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from tussle.errors import TussleError
 from tussle.metrics import Tables, axis_columns
 from tussle.papers._study import Column, Part, Study, Table, Verdict, is_key
 from tussle.papers._values import at_values, cells
@@ -215,10 +216,14 @@ def _axes(part: Part, tables: Tables) -> tuple[str, ...]:
 
 
 def _by_keys(columns: Sequence[Column], of: _Slice) -> _Ours:
-    """Gather the values of each column by the axes."""
+    """Gather the values of each column by the axes; none of what the engine does not tell."""
     found = {}
     for column in columns:
-        frame = at_values(cells(of.tables, column), of.at).drop_nulls("value")
+        try:
+            frame = at_values(cells(of.tables, column), of.at).drop_nulls("value")
+        except TussleError:
+            found[column.name] = {}
+            continue
         grouped: dict[tuple[str, ...], list[float]] = {}
         for *key, value in frame.select(*of.axes, "value").iter_rows():
             grouped.setdefault(tuple(key), []).append(value)

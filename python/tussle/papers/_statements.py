@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
+from tussle.errors import TussleError
 from tussle.metrics import Tables, axis_columns
 from tussle.papers._compare import Datasets
 from tussle.papers._study import Check, Rival, Statement
@@ -60,7 +61,10 @@ def check(statement: Statement, datasets: Datasets) -> Checked:
     """Check a statement on the results of one engine; half of its evidence is none."""
     if any(each.part not in datasets for each in statement.checks):
         return Checked(statement, ())
-    cases = [_cases(each, datasets[each.part]) for each in statement.checks]
+    try:
+        cases = [_cases(each, datasets[each.part]) for each in statement.checks]
+    except TussleError:
+        return Checked(statement, ())
     return Checked(statement, tuple(case for found in cases for case in found) if all(cases) else ())
 
 

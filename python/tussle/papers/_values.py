@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import polars as pl
 from polars import selectors
 
-from tussle.errors import TussleError
 from tussle.metrics import REGISTRY, Tables, axis_columns
 from tussle.papers._study import Column, Quantity
 
@@ -56,7 +55,7 @@ def _of_metric(tables: Tables, quantity: Quantity) -> pl.DataFrame:
     numbers = [name for name in table.select(selectors.numeric()).columns if name not in metric.per]
     column = quantity.column or numbers[0]
     if column not in table.columns:
-        raise TussleError(f"the metric {metric.name} has no column {column}; it has {', '.join(numbers)}")
+        raise ValueError(f"the metric {metric.name} has no column {column}; it has {', '.join(numbers)}")
     flow = pl.col("flow").cast(pl.UInt32) if "flow" in metric.per else pl.lit(None, pl.UInt32)
     return table.select("run", flow.alias("flow"), pl.col(column).cast(pl.Float64).alias("value"))
 
