@@ -54,6 +54,7 @@ class FakeEngine:
     version: str = "1"
 
     name = "fake"
+    at_once = None
 
     def about(self) -> Mapping[str, str]:
         return {"name": self.name, "version": self.version}

@@ -12,6 +12,8 @@ mod guest;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
+mod netns;
+#[cfg(target_os = "linux")]
 mod network;
 #[cfg(target_os = "linux")]
 mod sys;
@@ -25,6 +27,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over such a network (auto, qdisc or tun),
                                                and the kernel's parameters if it can
+       tussle-agent netns check NETWORK < RUN.json
+                                               say what this host cannot honour in namespaces of its own, and over
+                                               which network it can
+       tussle-agent netns NETWORK              execute the run.json of this folder there; ends with its stdin
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -42,6 +48,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["check", network] => check::check(network),
+        ["netns", "check", network] => netns::check(network),
+        ["netns", network] => netns::execute(network),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

@@ -47,7 +47,11 @@ RepetitionsOfPairs = Annotated[
 ]
 EngineName = Annotated[
     str,
-    typer.Option("--engine", help="What executes the runs: sim, or kernel, which is Linux in virtual time."),
+    typer.Option(
+        "--engine",
+        help="What executes the runs: sim; kernel, which is Linux in virtual time; or netns, this host's kernel "
+        "in real time, for root.",
+    ),
 ]
 KernelName = Annotated[
     str | None,
@@ -213,15 +217,16 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
     if not given:
         return chosen
     from tussle.engines.kernel import KernelEngine
-    from tussle.kernel.guest import NETWORKS, UserMode
+    from tussle.engines.netns import NamespacesEngine
+    from tussle.kernel.guest import UserMode
 
+    if name == NamespacesEngine.name and list(given) == ["network"]:
+        return NamespacesEngine(_network(choice))
     if name != KernelEngine.name:
         raise TussleError(f"--{next(iter(given))}: the engine {name} has no kernel; add --engine kernel")
     if choice.machine not in (None, "uml", "qemu"):
         raise TussleError(f"--machine: {unknown('machine', choice.machine, ['uml', 'qemu'])}")
-    network = choice.network or NETWORKS[0]
-    if network not in NETWORKS:
-        raise TussleError(f"--network: {unknown('network', network, NETWORKS)}")
+    network = _network(choice)
     if choice.machine != "qemu":
         if choice.modules:
             raise TussleError("--modules: kernels that Tussle built have none; add --machine qemu")
@@ -235,6 +240,15 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
 
     emulated = Emulated(DistributionKernel(Path(choice.kernel).absolute(), choice.modules.absolute()))
     return KernelEngine(emulated, network)
+
+
+def _network(choice: KernelChoice) -> str:
+    from tussle.kernel.guest import NETWORKS
+
+    network = choice.network or NETWORKS[0]
+    if network not in NETWORKS:
+        raise TussleError(f"--network: {unknown('network', network, NETWORKS)}")
+    return network
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
@@ -274,7 +288,7 @@ def _how_to_go_on(folder: Path) -> str:
 def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
-        from tussle.cli.summary import note_on_repetitions, summary
+        from tussle.cli.summary import note_on_hosts, note_on_repetitions, summary
         from tussle.report import write
         from tussle.sweep import ProgressBar, SweepSettings, sweep
 
@@ -288,7 +302,7 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
         raise typer.Exit(INTERRUPTED) from None
     for table in summary(dataset):
         show_whole(table)
-    if note := note_on_repetitions(dataset):
+    for note in filter(None, [note_on_repetitions(dataset), note_on_hosts(dataset)]):
         typer.echo(note)
     for cost in bar.costs:
         typer.echo(cost.sentence())

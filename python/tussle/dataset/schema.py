@@ -281,7 +281,9 @@ VALIDITY = Table(
         Column("receiver_limited_s", pl.Float64, "Of that, limited by the receive window"),
         Column("sender_limited_s", pl.Float64, "Of that, limited by what the application had written"),
         Column(
-            "cpu_share", pl.Float64, "Part of the CPU time of the sender's host in use, by whatever, 0 to 1"
+            "cpu_share",
+            pl.Float64,
+            "Part of the CPU time of the sender's host in use, niced processes not counted, 0 to 1",
         ),
         Column("timer_slip_p99_ms", pl.Float64, "99 % of the timers there were late by less"),
         Column("timer_slip_max_ms", pl.Float64, "How late the latest timer there was"),

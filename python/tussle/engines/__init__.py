@@ -25,6 +25,14 @@ class Engine(Protocol):
         """Name of the engine, that of its file."""
         ...
 
+    @property
+    def at_once(self) -> int | None:
+        """How many runs may be executed at a time; `None`: any number.
+
+        An engine in real time executes one: others beside it would make it late.
+        """
+        ...
+
     def about(self) -> Mapping[str, str]:
         """Name and version, and whatever else decides the results."""
         ...

@@ -21,6 +21,7 @@ class SimEngine:
     """The packet-level simulator (crates/tussle-core)."""
 
     name = "sim"
+    at_once = None
 
     def about(self) -> Mapping[str, str]:
         """Name, version and build; the build tells apart what developers change between versions."""

@@ -28,7 +28,7 @@ class SweepSettings:
     """How a sweep is executed; nothing here changes its results."""
 
     workers: int | None = None
-    """Runs executed at a time; `None`: one for each core that this process may use."""
+    """Runs executed at a time; `None`: as many as the engine may, or one for each core of this process."""
     engine: Engine = field(default_factory=lambda: engine("sim"))
     """What executes a run."""
     executor: Executor | None = None
@@ -47,6 +47,7 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
     """
     folder, settings = Path(folder), settings or SweepSettings()
     refuse_existing(folder)
+    _refuse_crowd(settings)
     plan = scenario.runs()
     own_algorithms = _own_algorithms(plan)
     origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about(), own_algorithms)
@@ -97,6 +98,16 @@ def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
             raise TussleError(f"{which(planned)}: {error}", error.details) from error
 
 
+def _refuse_crowd(settings: SweepSettings) -> None:
+    """Raise TussleError when more runs are asked for at a time than the engine may execute."""
+    most = settings.engine.at_once
+    if most is not None and (settings.workers or most) > most:
+        raise TussleError(
+            f"--workers {settings.workers}: the engine {settings.engine.name} executes {most} run at a time, "
+            "since others would make it late; leave the option out"
+        )
+
+
 def _execute(pending: Sequence[PlannedRun], partial: Partial, settings: SweepSettings) -> None:
     """Execute and store the pending runs; raises TussleError with the first problem, after the others."""
     with _dispatch(len(pending), settings) as dispatch:
@@ -110,7 +121,7 @@ def _execute(pending: Sequence[PlannedRun], partial: Partial, settings: SweepSet
 
 @contextmanager
 def _dispatch(runs: int, settings: SweepSettings) -> Iterator[Dispatch]:
-    workers = min(settings.workers or available_cores(), runs)
+    workers = min(settings.workers or settings.engine.at_once or available_cores(), runs)
     # Twice as many runs as workers, so that none waits for this process.
     if settings.executor is not None:
         yield Dispatch(settings.executor, settings.engine, 2 * workers)

@@ -18,9 +18,33 @@ mod tunnels;
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use tussle_core::Table;
+
+use crate::validity::Watch;
+use clock::Clock;
+
+/// Whose kernel a run is executed on.
+#[derive(Clone, Debug)]
+pub(crate) enum Ground {
+    /// A guest's: all of it is ours, and its time stands still while anything works.
+    Guest,
+    /// A host's, in real time: nothing of it is changed that others see, and how it fares is watched.
+    Host(Arc<Mutex<Watch>>),
+}
+
+impl Ground {
+    /// Something was to be done then, in ns of the run, and is begun now.
+    pub(crate) fn note_slip(&self, due_ns: u64, clock: Clock) -> nix::Result<()> {
+        if let Ground::Host(watch) = self {
+            let late_ns = clock.now_ns()?.saturating_sub(due_ns);
+            watch.lock().expect("nobody panics with it").slip(late_ns);
+        }
+        Ok(())
+    }
+}
 
 /// Writes a table into a folder, as the Arrow stream `NAME.arrow`.
 pub(crate) fn write(table: Table, folder: &Path) -> anyhow::Result<()> {

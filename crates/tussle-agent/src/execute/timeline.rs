@@ -6,6 +6,7 @@ use anyhow::{anyhow, bail};
 use tussle_core::run::Sampling;
 use tussle_core::{Run, Table};
 
+use super::Ground;
 use super::clock::Clock;
 use super::observer::Observer;
 use super::setup::{self, Hosts};
@@ -17,15 +18,20 @@ use crate::network::Network;
 const LOOK_NS: u64 = 10_000_000;
 
 /// Executes the run over a network that was built for it.
-pub(crate) fn run(run: &Run, network: &Network, mut hosts: Hosts) -> anyhow::Result<Vec<Table>> {
+pub(crate) fn run(
+    run: &Run,
+    network: &Network,
+    (mut hosts, ground): (Hosts, &Ground),
+) -> anyhow::Result<Vec<Table>> {
     let flows = traffic::prepare(run, network, &hosts)?;
     let clock = Clock::from_next_second()?;
-    let tunnels = Tunnels::start(run, network, (std::mem::take(&mut hosts.tunnels), clock))?;
-    let mut observer = Observer::new((run, network, clock), (hosts, &flows, tunnels.clone()))?;
+    let tunnels = Tunnels::start(run, network, (std::mem::take(&mut hosts.tunnels), clock, ground))?;
+    let mut observer = Observer::new((run, network, clock), (hosts, &flows, tunnels.clone()), ground)?;
     traffic::start(&flows, clock);
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
     for at_ns in Instants::of(run, changes.keys().copied()) {
         clock.sleep_until(at_ns)?;
+        ground.note_slip(at_ns, clock)?;
         for flow in flows.iter().filter(|flow| flow.spec.stop_ns == Some(at_ns)) {
             flow.stop()?;
         }

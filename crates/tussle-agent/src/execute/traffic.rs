@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::IoSlice;
+use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -22,6 +23,7 @@ use super::setup::{Hosts, enter};
 use super::tcp_info::TcpInfo;
 use crate::network::{Network, PORT, receiver_address, room, sender_address};
 use crate::sys;
+use crate::validity::{Pace, Validity};
 
 /// The sender's own port; its address is its own, too.
 const SENDER_PORT: u16 = 40_000;
@@ -49,61 +51,149 @@ pub(crate) struct Flow {
     pub(crate) algorithm: String,
     /// Counters of the sender's namespace.
     pub(crate) netstat: Netstat,
+    sender: Arc<Sender>,
+    receiver: Arc<Receiver>,
+    notes: Arc<Notes>,
+}
+
+/// The side of a flow that writes.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    spec: FlowSpec,
     /// When its application writes; `None`: all that is taken.
     schedule: Option<Schedule>,
-    sender: OwnedFd,
+    socket: OwnedFd,
+    notes: Arc<Notes>,
+}
+
+/// The side of a flow that reads.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    spec: FlowSpec,
+    /// Where messages end: every so many bytes.
+    message_bytes: Option<u64>,
     listener: OwnedFd,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
+    notes: Arc<Notes>,
+}
+
+/// What the threads of a flow tell others.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
     messages: Mutex<Vec<(u64, &'static str)>>,
     problem: Mutex<Option<String>>,
+}
+
+impl Notes {
+    /// When chunks were written (`request`) or had arrived (`response`), in ns of the run.
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.messages.lock().expect("nobody panics with it").clone()
+    }
+
+    /// What went wrong in one of them.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.problem.lock().expect("nobody panics with it").clone()
+    }
+
+    fn message(&self, at_ns: u64, kind: &'static str) {
+        self.messages.lock().expect("nobody panics with it").push((at_ns, kind));
+    }
+
+    fn outcome(&self, outcome: anyhow::Result<()>) {
+        if let Err(problem) = outcome {
+            *self.problem.lock().expect("nobody panics with it") = Some(format!("{problem:#}"));
+        }
+    }
 }
 
 impl Flow {
     /// What the kernel tells of the sender.
     pub(crate) fn sender_info(&self) -> anyhow::Result<TcpInfo> {
-        TcpInfo::of(&self.sender).context("TCP_INFO of a sender")
+        self.sender.info()
     }
 
     /// What the kernel tells of the receiver; zeros until it is connected.
     pub(crate) fn receiver_info(&self) -> anyhow::Result<TcpInfo> {
+        self.receiver.info()
+    }
+
+    /// What is known of the sender's host, from whose namespace it is asked.
+    pub(crate) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
+        self.sender.validity(pace)
+    }
+
+    /// When the last byte reached the receiving application, in ns of the run.
+    pub(crate) fn completed_ns(&self) -> Option<u64> {
+        self.receiver.completed_ns()
+    }
+
+    /// When chunks were written (`request`) and had arrived (`response`), in ns of the run.
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.notes.messages()
+    }
+
+    /// The application stops writing; what is written is still sent.
+    pub(crate) fn stop(&self) -> anyhow::Result<()> {
+        self.sender.stop()
+    }
+
+    /// What went wrong in one of its threads.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.notes.problem()
+    }
+}
+
+impl Sender {
+    fn new((spec, seed): (&FlowSpec, u64), socket: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Sender> {
+        let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
+        Ok(Sender { spec: spec.clone(), schedule, socket, notes })
+    }
+
+    /// What the kernel tells of it.
+    pub(crate) fn info(&self) -> anyhow::Result<TcpInfo> {
+        TcpInfo::of(&self.socket).context("TCP_INFO of a sender")
+    }
+
+    /// What is known of its host.
+    pub(crate) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
+        Validity::of(&self.socket, pace)
+    }
+
+    /// The application stops writing; what is written is still sent.
+    pub(crate) fn stop(&self) -> anyhow::Result<()> {
+        match socket::shutdown(self.socket.as_raw_fd(), Shutdown::Write) {
+            // It has not connected yet, or is done.
+            Ok(()) | Err(Errno::ENOTCONN) => Ok(()),
+            Err(problem) => Err(problem).context("stopping a sender"),
+        }
+    }
+}
+
+impl Receiver {
+    fn new((spec, seed): (&FlowSpec, u64), listener: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Receiver> {
+        let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
+        Ok(Receiver {
+            spec: spec.clone(),
+            message_bytes: schedule.and_then(|schedule| schedule.message_bytes()),
+            listener,
+            accepted: OnceLock::new(),
+            completed_ns: OnceLock::new(),
+            notes,
+        })
+    }
+
+    /// What the kernel tells of it; zeros until it is connected.
+    pub(crate) fn info(&self) -> anyhow::Result<TcpInfo> {
         self.accepted.get().map_or_else(
             || Ok(TcpInfo::default()),
             |socket| TcpInfo::of(socket).context("TCP_INFO of a receiver"),
         )
     }
 
-    /// When the last byte reached the receiving application, in ns of the run.
+    /// When the last byte reached the application, in ns of the run.
     pub(crate) fn completed_ns(&self) -> Option<u64> {
         self.completed_ns.get().copied()
-    }
-
-    /// When chunks were written (`request`) and had arrived (`response`), in ns of the run.
-    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.messages.lock().expect("nobody panics with it").clone()
-    }
-
-    fn note_message(&self, at_ns: u64, kind: &'static str) {
-        self.messages.lock().expect("nobody panics with it").push((at_ns, kind));
-    }
-
-    /// Where messages end: every so many bytes.
-    fn message_bytes(&self) -> Option<u64> {
-        self.schedule.as_ref()?.message_bytes()
-    }
-
-    /// The application stops writing; what is written is still sent.
-    pub(crate) fn stop(&self) -> anyhow::Result<()> {
-        match socket::shutdown(self.sender.as_raw_fd(), Shutdown::Write) {
-            // It has not connected yet, or is done.
-            Ok(()) | Err(Errno::ENOTCONN) => Ok(()),
-            Err(problem) => Err(problem).context("stopping a sender"),
-        }
-    }
-
-    /// What went wrong in one of its threads.
-    pub(crate) fn problem(&self) -> Option<String> {
-        self.problem.lock().expect("nobody panics with it").clone()
     }
 }
 
@@ -120,23 +210,18 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                 .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
             let sender = sender(index, spec).with_context(|| format!("the sender of {}", spec.name))?;
-            let algorithm =
-                socket::getsockopt(&sender, sockopt::TcpCongestion).context("reading the algorithm back")?;
-            let algorithm = algorithm.to_string_lossy().trim_end_matches('\0').to_owned();
+            let algorithm = algorithm_of(&sender)?;
             if algorithm != spec.algorithm {
                 bail!("flow {} runs {algorithm} although {} was asked for", spec.name, spec.algorithm);
             }
+            let notes = Arc::<Notes>::default();
             Ok(Arc::new(Flow {
                 spec: spec.clone(),
                 algorithm,
                 netstat: Netstat::open()?,
-                schedule: Schedule::new(spec, run.seed).map_err(anyhow::Error::msg)?,
-                sender,
-                listener,
-                accepted: OnceLock::new(),
-                completed_ns: OnceLock::new(),
-                messages: Mutex::default(),
-                problem: Mutex::new(None),
+                sender: Arc::new(Sender::new((spec, run.seed), sender, Arc::clone(&notes))?),
+                receiver: Arc::new(Receiver::new((spec, run.seed), listener, Arc::clone(&notes))?),
+                notes,
             }))
         })
         .collect();
@@ -144,21 +229,28 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
     flows
 }
 
+/// The algorithm that a socket really has.
+pub(crate) fn algorithm_of(socket: impl AsFd) -> anyhow::Result<String> {
+    let read = socket::getsockopt(&socket, sockopt::TcpCongestion).context("reading the algorithm back")?;
+    Ok(read.to_string_lossy().trim_end_matches('\0').to_owned())
+}
+
 /// Starts the threads of every flow; they end with the process.
 pub(crate) fn start(flows: &[Arc<Flow>], clock: Clock) {
     for (index, flow) in flows.iter().enumerate() {
-        spawn(flow, move |flow| receive(flow, clock));
-        spawn(flow, move |flow| send(index, flow, clock));
+        start_receiver(Arc::clone(&flow.receiver), clock);
+        start_sender(Arc::clone(&flow.sender), SocketAddrV4::new(receiver_address(index), PORT), clock);
     }
 }
 
-fn spawn(flow: &Arc<Flow>, work: impl FnOnce(&Flow) -> anyhow::Result<()> + Send + 'static) {
-    let flow = Arc::clone(flow);
-    std::thread::spawn(move || {
-        if let Err(problem) = work(&flow) {
-            *flow.problem.lock().expect("nobody panics with it") = Some(format!("{problem:#}"));
-        }
-    });
+/// Starts the thread that reads.
+pub(crate) fn start_receiver(receiver: Arc<Receiver>, clock: Clock) {
+    std::thread::spawn(move || receiver.notes.outcome(receive(&receiver, clock)));
+}
+
+/// Starts the thread that connects to an address, and writes.
+pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddrV4, clock: Clock) {
+    std::thread::spawn(move || sender.notes.outcome(send(&sender, to, clock)));
 }
 
 fn listener(
@@ -174,10 +266,7 @@ fn listener(
     let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
     sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), window_bytes)
         .context("the receive window")?;
-    socket::bind(
-        socket.as_raw_fd(),
-        &SockaddrIn::from(std::net::SocketAddrV4::new(receiver_address(index), PORT)),
-    )?;
+    socket::bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(receiver_address(index), PORT)))?;
     socket::listen(&socket, Backlog::new(1)?)?;
     Ok(socket)
 }
@@ -196,7 +285,7 @@ fn sender(index: usize, spec: &FlowSpec) -> anyhow::Result<OwnedFd> {
         sys::set_option(&socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
             .context("pacing")?;
     }
-    let address = std::net::SocketAddrV4::new(sender_address(index), SENDER_PORT);
+    let address = SocketAddrV4::new(sender_address(index), SENDER_PORT);
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(address))?;
     Ok(socket)
 }
@@ -217,10 +306,9 @@ pub(crate) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()>
     }
 }
 
-fn send(index: usize, flow: &Flow, clock: Clock) -> anyhow::Result<()> {
+fn send(flow: &Sender, to: SocketAddrV4, clock: Clock) -> anyhow::Result<()> {
     clock.sleep_until(flow.spec.start_ns)?;
-    let receiver = std::net::SocketAddrV4::new(receiver_address(index), PORT);
-    match socket::connect(flow.sender.as_raw_fd(), &SockaddrIn::from(receiver)) {
+    match socket::connect(flow.socket.as_raw_fd(), &SockaddrIn::from(to)) {
         // Nothing came through: a flow that gets nothing is a result.
         Err(Errno::ETIMEDOUT) => return Ok(()),
         other => other.context("connecting")?,
@@ -236,7 +324,7 @@ fn send(index: usize, flow: &Flow, clock: Clock) -> anyhow::Result<()> {
 }
 
 /// Writes what a schedule says, when it says so, or as soon after as the socket takes it.
-fn write_by(mut schedule: Schedule, flow: &Flow, clock: Clock) -> anyhow::Result<Written> {
+fn write_by(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<Written> {
     loop {
         match schedule.proceed() {
             Next::Write { at, .. } if flow.spec.stop_ns.is_some_and(|stop_ns| stop_ns <= at.ns()) => {
@@ -245,7 +333,7 @@ fn write_by(mut schedule: Schedule, flow: &Flow, clock: Clock) -> anyhow::Result
             Next::Write { at, bytes, .. } => {
                 clock.sleep_until(at.ns())?;
                 if schedule.message_bytes().is_some() {
-                    flow.note_message(at.ns(), "request");
+                    flow.notes.message(at.ns(), "request");
                 }
                 if write(flow, bytes)? == Written::Gone {
                     return Ok(Written::Gone);
@@ -266,11 +354,11 @@ enum Written {
     Gone,
 }
 
-fn write(flow: &Flow, mut left: u64) -> anyhow::Result<Written> {
+fn write(flow: &Sender, mut left: u64) -> anyhow::Result<Written> {
     while left > 0 {
         let slices: Vec<IoSlice> = slices(&CHUNK, left).collect();
         let none: Option<&SockaddrIn> = None;
-        match socket::sendmsg(flow.sender.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, none) {
+        match socket::sendmsg(flow.socket.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, none) {
             Ok(sent) => left -= sent as u64,
             Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(Written::Gone),
             Err(problem) => return Err(problem).context("sending"),
@@ -294,7 +382,7 @@ pub(crate) fn accept(listener: &OwnedFd) -> nix::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-fn receive(flow: &Flow, clock: Clock) -> anyhow::Result<()> {
+fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     let socket = accept(&flow.listener).context("accepting")?;
     let socket = flow.accepted.get_or_init(|| socket);
     let expected = flow.spec.bytes.unwrap_or(u64::MAX);
@@ -302,7 +390,7 @@ fn receive(flow: &Flow, clock: Clock) -> anyhow::Result<()> {
     let patience = if flow.spec.receive_window_bytes.is_some() { 1 } else { READ_BYTES };
     let mut room = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
-    let mut message_end = flow.message_bytes().map_or(expected, |bytes| bytes.min(expected));
+    let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
     let mut told = None;
     while received < expected {
         let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
@@ -315,16 +403,16 @@ fn receive(flow: &Flow, clock: Clock) -> anyhow::Result<()> {
             Ok(bytes) => received += bytes as u64,
             Err(problem) => return Err(problem).context("receiving"),
         }
-        if let Some(bytes) = flow.message_bytes() {
+        if let Some(bytes) = flow.message_bytes {
             while message_end <= received && message_end < expected {
-                flow.note_message(clock.now_ns()?, "response");
+                flow.notes.message(clock.now_ns()?, "response");
                 message_end = (message_end + bytes).min(expected);
             }
         }
     }
     let now_ns = clock.now_ns()?;
-    if flow.message_bytes().is_some() {
-        flow.note_message(now_ns, "response");
+    if flow.message_bytes.is_some() {
+        flow.notes.message(now_ns, "response");
     }
     flow.completed_ns.get_or_init(|| now_ns);
     Ok(())
