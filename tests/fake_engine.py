@@ -70,6 +70,9 @@ class FakeEngine:
                 diary.write(f"{executed(run)}\n")
         return tables_of(run)
 
+    def close(self) -> None:
+        """Nothing is open."""
+
 
 def executed(run: Run) -> str:
     """A line that tells runs apart."""

@@ -56,7 +56,7 @@ def command(folder: Path, engine: Mapping[str, str]) -> str:
     """The command, quoted for a shell, that repeats the results in `folder` next to them."""
     again = folder.with_name(f"{folder.name}-again")
     told = [] if engine["name"] == "sim" else [("--engine", engine["name"])]
-    options = ("machine", "kernel", "modules")
+    options = ("machine", "kernel", "modules", "hosts")
     told += [(f"--{option}", engine[option]) for option in options if option in engine]
     if engine.get("network", "auto") != "auto":
         told.append(("--network", engine["network"]))

@@ -4,6 +4,8 @@
 //! them, writes the tables and powers off. On the host it checks what Linux can honour, and launches guests.
 
 #[cfg(target_os = "linux")]
+mod algorithms;
+#[cfg(target_os = "linux")]
 mod check;
 #[cfg(target_os = "linux")]
 mod execute;
@@ -15,6 +17,8 @@ mod launch;
 mod netns;
 #[cfg(target_os = "linux")]
 mod network;
+#[cfg(target_os = "linux")]
+mod remote;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
@@ -31,6 +35,8 @@ usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over
                                                say what this host cannot honour in namespaces of its own, and over
                                                which network it can
        tussle-agent netns NETWORK              execute the run.json of this folder there; ends with its stdin
+       tussle-agent host                       do this host's part in runs over real machines, as stdin asks;
+                                               removes its own file at once
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -50,6 +56,7 @@ fn main() -> ExitCode {
         ["check", network] => check::check(network),
         ["netns", "check", network] => netns::check(network),
         ["netns", network] => netns::execute(network),
+        ["host"] => remote::serve(),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

@@ -1,6 +1,6 @@
 //! A run on this host's own kernel, in real time: over namespaces that nobody else sees, and that go with this process.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,6 +12,7 @@ use nix::sched::{CloneFlags, unshare};
 use tussle_core::Run;
 use tussle_core::run::FlowSpec;
 
+use crate::algorithms;
 use crate::check::honoured_by_sockets;
 use crate::execute::netlink::Netlink;
 use crate::execute::{Ground, setup, timeline, write};
@@ -54,22 +55,12 @@ pub(crate) fn execute(network: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether every algorithm is there already: asking a socket for one would load its module, for all to use.
+/// Whether every algorithm can be used.
 fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
-    let told = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
-        .context("the kernel's algorithms")?;
-    let mut known: Vec<_> = told.split_whitespace().collect();
-    known.sort_unstable();
     flows.iter().enumerate().try_for_each(|(index, flow)| {
         let at = |field: &str| format!("flows.{index}.{field}");
         let name = flow.algorithm.as_str();
-        if !known.contains(&name) {
-            let problem = format!(
-                "this kernel has {}, and not {name}; if it has the module, `modprobe tcp_{name}` loads it",
-                known.join(", ")
-            );
-            return Err(Refusal::new(at("algorithm"), problem).into());
-        }
+        algorithms::usable(name).map_err(|problem| Refusal::new(at("algorithm"), problem))?;
         if !flow.parameters.is_empty() {
             let problem = format!(
                 "on a host, those of {name} are its module's, for everyone; give none, or the kernel engine"

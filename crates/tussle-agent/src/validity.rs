@@ -77,11 +77,12 @@ impl Validity {
     /// Asks the kernel about a connected socket, from the namespace that it is in.
     pub(crate) fn of(socket: impl AsFd, pace: Pace) -> anyhow::Result<Validity> {
         let info = TcpInfo::of(&socket).context("TCP_INFO")?;
+        let (host, kernel) = Validity::here()?;
         let device = peer(&socket).and_then(|peer| Device::towards(peer).ok());
         let seconds = |us: u64| std::time::Duration::from_micros(us).as_secs_f64();
         Ok(Validity {
-            host: told("kernel/hostname")?,
-            kernel: told("kernel/osrelease")?,
+            host,
+            kernel,
             algorithm: algorithm_of(&socket)?,
             offloads: device.as_ref().and_then(|device| offloads(&socket, &device.name)),
             interface: device.as_ref().map(|device| device.name.clone()),
@@ -93,6 +94,11 @@ impl Validity {
             sender_limited_s: seconds(info.sndbuf_limited_us),
             pace,
         })
+    }
+
+    /// The name of this host, and the release of its kernel.
+    pub(crate) fn here() -> anyhow::Result<(String, String)> {
+        Ok((told("kernel/hostname")?, told("kernel/osrelease")?))
     }
 
     /// Why the host did not keep up; `None` if it did.
@@ -107,7 +113,8 @@ impl Validity {
 }
 
 impl Pace {
-    fn shortfall(&self) -> Option<String> {
+    /// Why the host did not keep up; `None` if it did.
+    pub(crate) fn shortfall(&self) -> Option<String> {
         if self.cpu_share > MOST_CPU_SHARE {
             return Some(format!("the CPUs were in use {:.0} % of the time", 100.0 * self.cpu_share));
         }

@@ -50,6 +50,10 @@ class Engine(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Let go of what was opened for runs; it can execute more of them all the same."""
+        ...
+
 
 def names() -> list[str]:
     """Names of all engines, sorted."""

@@ -67,6 +67,9 @@ class KernelEngine:
             self.machine.execute(run, boot_words(run, self.network), Path(folder))
             return {name: pl.read_ipc_stream(Path(folder) / f"{name}.arrow") for name in ENGINE_TABLES}
 
+    def close(self) -> None:
+        """Nothing is open between runs."""
+
 
 def check_kernel(kernel: Kernel) -> dict[str, str]:
     """Boot a kernel and run one flow for a second: its release, algorithms and queues, and how fast it is."""

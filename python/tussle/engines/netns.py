@@ -71,6 +71,9 @@ class NamespacesEngine:
             tables = ENGINE_TABLES | OPTIONAL_TABLES
             return {table: pl.read_ipc_stream(folder / f"{table}.arrow") for table in tables}
 
+    def close(self) -> None:
+        """Nothing is open between runs."""
+
     def _network(self, run: Mapping[str, Any]) -> str:
         """Return over what this host can execute the run; raises TussleError with what it cannot honour."""
         command = [agent(), "netns", "check", self.network]

@@ -41,6 +41,9 @@ class SimEngine:
         """
         return _tables(run, _core.execute)
 
+    def close(self) -> None:
+        """Nothing is open between runs."""
+
     def capture(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Simulate a run, and note every packet at its hosts: the tables of `execute`, and `packets`.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,11 +16,12 @@ from tussle.provenance import Origin, provenance
 from tussle.scenario import PlannedRun, Scenario
 from tussle.sweep.dispatch import Dispatch, which
 from tussle.sweep.merge import Stored, merged
+from tussle.sweep.order import ORDERS, Order, ordered
 from tussle.sweep.partial import Partial, open_partial
 from tussle.sweep.pool import Inline, available_cores, processes
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
 
-__all__ = ["ProgressBar", "SweepProgress", "SweepSettings", "sweep"]
+__all__ = ["ORDERS", "Order", "ProgressBar", "SweepProgress", "SweepSettings", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class SweepSettings:
     """Where runs are executed instead of in processes of this host, such as a Dask cluster's executor."""
     progress: SweepProgress = field(default_factory=Silent)
     """Who is told how far the sweep is."""
+    order: Order = "points"
+    """In which order runs are executed: in real time, what is around them changes with the hour."""
 
 
 def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None = None) -> Dataset:
@@ -51,9 +54,9 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
     plan = scenario.runs()
     own_algorithms = _own_algorithms(plan)
     origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about(), own_algorithms)
-    with open_partial(folder, _identity(origin)) as partial:
+    with closing(settings.engine), open_partial(folder, _identity(origin)) as partial:
         finished = partial.finished()
-        pending = [planned for planned in plan if planned.index not in finished]
+        pending = [planned for planned in ordered(plan, settings.order) if planned.index not in finished]
         _check(settings.engine, pending)
         settings.progress.begin(len(plan), len(plan) - len(pending))
         with _saying_what_is_kept(partial):

@@ -21,8 +21,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
+use nix::sys::prctl;
 use tussle_core::Table;
 
+use crate::sys;
 use crate::validity::Watch;
 use clock::Clock;
 
@@ -36,6 +38,16 @@ pub(crate) enum Ground {
 }
 
 impl Ground {
+    /// This thread wakes up when it is to, as far as a host allows; in a guest it does.
+    pub(crate) fn be_punctual(&self) -> nix::Result<()> {
+        if let Ground::Host(_) = self {
+            sys::run_first();
+            // Without that, a timer may fire 50 µs late.
+            prctl::set_timerslack(1)?;
+        }
+        Ok(())
+    }
+
     /// Something was to be done then, in ns of the run, and is begun now.
     pub(crate) fn note_slip(&self, due_ns: u64, clock: Clock) -> nix::Result<()> {
         if let Ground::Host(watch) = self {

@@ -347,12 +347,11 @@ impl Watched {
     }
 
     fn sample(&self, seen: &Seen) -> Sample {
-        let paces = self.flow.spec.pacing == Switch::On || self.flow.algorithm.starts_with("bbr");
         Sample {
             sender: seen.sender,
             delivered_bytes: seen.receiver.bytes_received(),
             rtt_us: self.rtt_us,
-            paces: if paces { Paces::Yes } else { Paces::No },
+            paces: Paces::of(&self.flow.spec),
         }
     }
 

@@ -3,15 +3,17 @@
 
 use std::fs::File;
 use std::io::IoSlice;
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, bail};
 use nix::errno::Errno;
 use nix::sys::socket::{
-    self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, sockopt,
+    self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, SockaddrIn6,
+    SockaddrStorage, sockopt,
 };
+use nix::sys::time::TimeVal;
 use tussle_core::Run;
 use tussle_core::application::{Next, Schedule};
 use tussle_core::packet::HEADER_BYTES;
@@ -21,6 +23,7 @@ use super::clock::Clock;
 use super::counters::Netstat;
 use super::setup::{Hosts, enter};
 use super::tcp_info::TcpInfo;
+use crate::algorithms;
 use crate::network::{Network, PORT, receiver_address, room, sender_address};
 use crate::sys;
 use crate::validity::{Pace, Validity};
@@ -39,6 +42,8 @@ static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
 const CHUNKS: usize = 1024;
 /// Bytes not yet sent below which a writer is woken: some packets beyond what one ACK can free at once.
 const UNSENT_BYTES: i32 = 256 * 1024;
+/// Who may wait to be let in, strangers too.
+const BACKLOG: i32 = 16;
 /// Bytes that wait for the reader before it is woken.
 const READ_BYTES: i32 = 1 << 20;
 
@@ -56,6 +61,12 @@ pub(crate) struct Flow {
     notes: Arc<Notes>,
 }
 
+/// What the first bytes of a connection must be, so that strangers are no part of a flow.
+pub(crate) type Token = [u8; TOKEN_BYTES];
+pub(crate) const TOKEN_BYTES: usize = 16;
+/// How long who connects may take to show it.
+const TOKEN_S: i64 = 2;
+
 /// The side of a flow that writes.
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -63,6 +74,7 @@ pub(crate) struct Sender {
     /// When its application writes; `None`: all that is taken.
     schedule: Option<Schedule>,
     socket: OwnedFd,
+    token: Option<Token>,
     notes: Arc<Notes>,
 }
 
@@ -73,6 +85,7 @@ pub(crate) struct Receiver {
     /// Where messages end: every so many bytes.
     message_bytes: Option<u64>,
     listener: OwnedFd,
+    token: Option<Token>,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
     notes: Arc<Notes>,
@@ -147,7 +160,30 @@ impl Flow {
 impl Sender {
     fn new((spec, seed): (&FlowSpec, u64), socket: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Sender> {
         let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
-        Ok(Sender { spec: spec.clone(), schedule, socket, notes })
+        Ok(Sender { spec: spec.clone(), schedule, socket, token: None, notes })
+    }
+
+    /// Opens a socket for a flow over a network that is there, for addresses of that kind.
+    pub(crate) fn open(
+        (spec, seed): (&FlowSpec, u64),
+        kind: SocketAddr,
+        token: Token,
+    ) -> anyhow::Result<Sender> {
+        let socket = socket_for(kind)?;
+        set_algorithm(&socket, &spec.algorithm)?;
+        set_sender_options(&socket, spec)?;
+        let made = Sender::new((spec, seed), socket, Arc::default())?;
+        Ok(Sender { token: Some(token), ..made })
+    }
+
+    /// What went wrong in its thread.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.notes.problem()
+    }
+
+    /// Its messages, as [`Flow::messages`].
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.notes.messages()
     }
 
     /// What the kernel tells of it.
@@ -177,10 +213,75 @@ impl Receiver {
             spec: spec.clone(),
             message_bytes: schedule.and_then(|schedule| schedule.message_bytes()),
             listener,
+            token: None,
             accepted: OnceLock::new(),
             completed_ns: OnceLock::new(),
             notes,
         })
+    }
+
+    /// Opens a socket for a flow over a network that is there, and listens at that address.
+    pub(crate) fn listen(
+        (spec, seed): (&FlowSpec, u64),
+        at: SocketAddr,
+        token: Token,
+    ) -> anyhow::Result<Receiver> {
+        let socket = socket_for(at)?;
+        // For DCTCP, whose receiver has a part in it.
+        if algorithms::usable(&spec.algorithm).is_ok() {
+            set_algorithm(&socket, &spec.algorithm)?;
+        }
+        if let Some(bytes) = spec.receive_window_bytes {
+            let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+            sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), bytes)
+                .context("the receive window")?;
+        }
+        socket::setsockopt(&socket, sockopt::ReuseAddr, &true)?;
+        socket::bind(socket.as_raw_fd(), &SockaddrStorage::from(at))?;
+        socket::listen(&socket, Backlog::new(BACKLOG)?)?;
+        let made = Receiver::new((spec, seed), socket, Arc::default())?;
+        Ok(Receiver { token: Some(token), ..made })
+    }
+
+    /// The port that it listens at.
+    pub(crate) fn port(&self) -> anyhow::Result<u16> {
+        let address: SockaddrStorage = socket::getsockname(self.listener.as_raw_fd())?;
+        let v4 = address.as_sockaddr_in().map(SockaddrIn::port);
+        v4.or_else(|| address.as_sockaddr_in6().map(SockaddrIn6::port)).context("a socket without a port")
+    }
+
+    /// What went wrong in its thread.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.notes.problem()
+    }
+
+    /// Its messages, as [`Flow::messages`].
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.notes.messages()
+    }
+
+    /// Ends its thread.
+    pub(crate) fn close(&self) {
+        for socket in std::iter::once(&self.listener).chain(self.accepted.get()) {
+            // Who is not connected any more is closed already.
+            let _ = socket::shutdown(socket.as_raw_fd(), Shutdown::Both);
+        }
+    }
+
+    /// Who connected first and knows the token, if there is one; `None` when it was closed.
+    fn accept(&self) -> anyhow::Result<Option<OwnedFd>> {
+        loop {
+            let socket = match accept(&self.listener) {
+                Ok(socket) => socket,
+                Err(Errno::EINVAL) => return Ok(None),
+                Err(Errno::ECONNABORTED | Errno::EINTR) => continue,
+                Err(problem) => return Err(problem).context("accepting"),
+            };
+            let Some(token) = self.token else { return Ok(Some(socket)) };
+            if shows(&socket, token)? {
+                return Ok(Some(socket));
+            }
+        }
     }
 
     /// What the kernel tells of it; zeros until it is connected.
@@ -239,7 +340,8 @@ pub(crate) fn algorithm_of(socket: impl AsFd) -> anyhow::Result<String> {
 pub(crate) fn start(flows: &[Arc<Flow>], clock: Clock) {
     for (index, flow) in flows.iter().enumerate() {
         start_receiver(Arc::clone(&flow.receiver), clock);
-        start_sender(Arc::clone(&flow.sender), SocketAddrV4::new(receiver_address(index), PORT), clock);
+        let to = SocketAddrV4::new(receiver_address(index), PORT).into();
+        start_sender(Arc::clone(&flow.sender), to, clock);
     }
 }
 
@@ -249,7 +351,7 @@ pub(crate) fn start_receiver(receiver: Arc<Receiver>, clock: Clock) {
 }
 
 /// Starts the thread that connects to an address, and writes.
-pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddrV4, clock: Clock) {
+pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock) {
     std::thread::spawn(move || sender.notes.outcome(send(&sender, to, clock)));
 }
 
@@ -271,23 +373,42 @@ fn listener(
     Ok(socket)
 }
 
+/// Whether the first bytes that come are these, and come soon.
+fn shows(socket: &OwnedFd, token: Token) -> anyhow::Result<bool> {
+    socket::setsockopt(socket, sockopt::ReceiveTimeout, &TimeVal::new(TOKEN_S, 0))?;
+    let mut shown = Token::default();
+    let read = socket::recv(socket.as_raw_fd(), &mut shown, MsgFlags::MSG_WAITALL);
+    socket::setsockopt(socket, sockopt::ReceiveTimeout, &TimeVal::new(0, 0))?;
+    Ok(read == Ok(TOKEN_BYTES) && shown == token)
+}
+
+fn socket_for(kind: SocketAddr) -> anyhow::Result<OwnedFd> {
+    let family = if kind.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    socket::socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).context("a socket")
+}
+
 fn sender(index: usize, spec: &FlowSpec) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
     set_algorithm(&socket, &spec.algorithm)?;
     socket::setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER_BYTES).context("the send buffer")?;
-    sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), UNSENT_BYTES)?;
-    if spec.mss_bytes != USUAL_MSS_BYTES {
-        let bytes = i32::try_from(spec.mss_bytes + TIMESTAMPS_BYTES).context("the segment size")?;
-        sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), bytes).context("the segment size")?;
-    }
-    if spec.pacing == Switch::On {
-        // Any limit but "none" switches pacing on; this one is never reached.
-        sys::set_option(&socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
-            .context("pacing")?;
-    }
+    set_sender_options(&socket, spec)?;
     let address = SocketAddrV4::new(sender_address(index), SENDER_PORT);
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(address))?;
     Ok(socket)
+}
+
+fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec) -> anyhow::Result<()> {
+    sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), UNSENT_BYTES)?;
+    if spec.mss_bytes != USUAL_MSS_BYTES {
+        let bytes = i32::try_from(spec.mss_bytes + TIMESTAMPS_BYTES).context("the segment size")?;
+        sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), bytes).context("the segment size")?;
+    }
+    if spec.pacing == Switch::On {
+        // Any limit but "none" switches pacing on; this one is never reached.
+        sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
+            .context("pacing")?;
+    }
+    Ok(())
 }
 
 pub(crate) fn tcp_socket() -> anyhow::Result<OwnedFd> {
@@ -306,12 +427,15 @@ pub(crate) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()>
     }
 }
 
-fn send(flow: &Sender, to: SocketAddrV4, clock: Clock) -> anyhow::Result<()> {
+fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
     clock.sleep_until(flow.spec.start_ns)?;
-    match socket::connect(flow.socket.as_raw_fd(), &SockaddrIn::from(to)) {
+    match socket::connect(flow.socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         // Nothing came through: a flow that gets nothing is a result.
         Err(Errno::ETIMEDOUT) => return Ok(()),
         other => other.context("connecting")?,
+    }
+    if let Some(token) = flow.token {
+        socket::send(flow.socket.as_raw_fd(), &token, MsgFlags::MSG_NOSIGNAL).context("showing the token")?;
     }
     let written = match &flow.schedule {
         None => write(flow, flow.spec.bytes.unwrap_or(u64::MAX))?,
@@ -383,7 +507,7 @@ pub(crate) fn accept(listener: &OwnedFd) -> nix::Result<OwnedFd> {
 }
 
 fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
-    let socket = accept(&flow.listener).context("accepting")?;
+    let Some(socket) = flow.accept()? else { return Ok(()) };
     let socket = flow.accepted.get_or_init(|| socket);
     let expected = flow.spec.bytes.unwrap_or(u64::MAX);
     // What waits to be read takes from the window, which only a limited one feels.

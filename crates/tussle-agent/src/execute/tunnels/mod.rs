@@ -23,7 +23,6 @@ use super::Ground;
 use super::clock::Clock;
 use super::tun::Tun;
 use crate::network::Network;
-use crate::sys;
 use elements::Elements;
 pub(crate) use elements::Tally;
 
@@ -105,10 +104,8 @@ impl Carrier {
 
     fn carry(mut self) {
         // Without that, a timer may fire 50 µs late.
-        let mut outcome = prctl::set_timerslack(1).context("exact timers");
-        if let Ground::Host(_) = self.ground {
-            sys::run_first();
-        }
+        let mut outcome =
+            prctl::set_timerslack(1).and_then(|()| self.ground.be_punctual()).context("exact timers");
         while outcome.is_ok() {
             outcome = self.turn();
         }
