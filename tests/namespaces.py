@@ -1,4 +1,4 @@
-"""Network namespaces for tests, which go with the process that made them, and hosts in them that `ssh` reaches."""
+"""Network namespaces for tests, which go with the process that made them, and hosts there, for `ssh`."""
 
 import os
 import shutil
@@ -14,12 +14,12 @@ PROGRAMS = ("ip", "tc", "nsenter", "unshare", "ssh", "sshd", "ssh-keygen")
 
 
 def require_root_and(*programs: str) -> None:
-    """Skip the test, or fail where none may be skipped, unless namespaces can be made and programs are there."""
+    """Skip the test, or fail where none may be, unless namespaces can be made and programs are there."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         skip_or_fail("making network namespaces needs root")
     for program in programs:
         if not _which(program):
-            skip_or_fail(f"there is no {program}; `apt-get install iproute2 openssh-server` installs what is missing")
+            skip_or_fail(f"there is no {program}; `apt-get install iproute2 openssh-server` installs it")
 
 
 def _which(program: str) -> str:
@@ -41,11 +41,11 @@ class Namespace:
 
     def processes(self) -> list[int]:
         """Those that are in it, but for the one that holds it."""
-        here = os.readlink(f"/proc/{self.pid}/ns/net")
+        here = Path(f"/proc/{self.pid}/ns/net").readlink()
         found = []
         for entry in Path("/proc").iterdir():
             try:
-                if entry.name.isdigit() and os.readlink(entry / "ns" / "net") == here:
+                if entry.name.isdigit() and (entry / "ns" / "net").readlink() == here:
                     found.append(int(entry.name))
             except OSError:
                 continue  # it has ended meanwhile
@@ -67,19 +67,24 @@ def namespace() -> Iterator[Namespace]:
         holder.stdin.close()
 
 
-def wire(left: tuple[Namespace, str], right: tuple[Namespace, str]) -> None:
-    """Lay a wire between two namespaces; the device at either end is called `eth0`, and has that address."""
-    ends = [f"e{left[0].pid}", f"e{right[0].pid}"]
-    peer = ["peer", "name", ends[1], "netns", str(right[0].pid)]
-    left[0].run("ip", "link", "add", ends[0], "type", "veth", *peer)
-    for (there, address), device in zip((left, right), ends, strict=True):
-        there.run("ip", "link", "set", device, "name", "eth0")
-        there.run("ip", "address", "add", f"{address}/24", "dev", "eth0")
-        there.run("ip", "link", "set", "eth0", "up")
+End = tuple[Namespace, str, str]
+"""Of a wire: where, what the device is called there, and its address."""
+
+
+def wire(left: End, right: End) -> None:
+    """Lay a wire between two namespaces."""
+    first, second = (f"e{there.pid}-{device}"[:15] for there, device, _ in (left, right))
+    left[0].run(
+        "ip", "link", "add", first, "type", "veth", "peer", "name", second, "netns", str(right[0].pid)
+    )
+    for (there, device, address), made in zip((left, right), (first, second), strict=True):
+        there.run("ip", "link", "set", made, "name", device)
+        there.run("ip", "address", "add", f"{address}/24", "dev", device)
+        there.run("ip", "link", "set", device, "up")
 
 
 def ssh_config(folder: Path, hosts: dict[str, Namespace]) -> Path:
-    """Write a configuration for `ssh` in which each name is an sshd in its namespace, with keys of their own."""
+    """Write a configuration for `ssh` in which each name is an sshd in its namespace, with its own keys."""
     for key in ("host", "user"):
         subprocess.run(
             [_which("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True
