@@ -31,7 +31,7 @@ class HostsEngine:
         self._path: list[dict[str, Any]] | None = None
 
     def about(self) -> Mapping[str, str]:
-        """Name and version, whose path it is, the agent's digest, and hosts.toml, if it is given, with its own."""
+        """Name and version, whose path it is, the agent's digest; hosts.toml with its own, if it is given."""
         facts = {
             "name": self.name,
             "version": tussle.__version__,
