@@ -10,10 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from tussle.dataset import ENGINE_TABLES
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
 from tussle.errors import TussleError
 
 Run = Mapping[str, Any]
+VALIDITY = OPTIONAL_TABLES["validity"]
 
 
 def nothing(_run: Run) -> None:
@@ -53,6 +54,7 @@ class FakeEngine:
     version: str = "1"
 
     name = "fake"
+    at_once = None
 
     def about(self) -> Mapping[str, str]:
         return {"name": self.name, "version": self.version}
@@ -67,6 +69,9 @@ class FakeEngine:
             with self.diary.open("a") as diary:
                 diary.write(f"{executed(run)}\n")
         return tables_of(run)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def executed(run: Run) -> str:
@@ -130,3 +135,36 @@ def _link_row(run: Run, time_s: float) -> dict[str, Any]:
         "mean_backlog_packets": _rate(run) / 7e6,
         "utilisation": 0.9,
     }
+
+
+VALIDITY_ROW = {
+    "host": "left",
+    "kernel": "6.1.0",
+    "algorithm": "reno",
+    "interface": "eth0",
+    "busy_s": 9.5,
+    "receiver_limited_s": 0.0,
+    "sender_limited_s": 0.0,
+    "cpu_share": 0.25,
+    "timer_slip_p99_ms": 0.1,
+    "timer_slip_max_ms": 0.5,
+    "kept_up": True,
+}
+
+
+@dataclass(frozen=True)
+class MeasuringEngine(FakeEngine):
+    """Fills the table `validity`, too; hosts do not keep up with 20 Mbit/s."""
+
+    def execute(self, run: Run) -> dict[str, pl.DataFrame]:
+        fared = {"kept_up": False, "shortfall": "too late"} if _rate(run) == 20_000_000 else {}
+        rows = [VALIDITY_ROW | fared | {"flow": flow} for flow in range(len(run["flows"]))]
+        schema = {name: dtype for name, dtype in VALIDITY.schema().items() if name != "run"}
+        return super().execute(run) | {"validity": pl.DataFrame(rows, schema=schema)}
+
+
+@dataclass(frozen=True)
+class AloneEngine(FakeEngine):
+    """Is in real time, if one believes it."""
+
+    at_once = 1

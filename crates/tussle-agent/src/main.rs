@@ -4,15 +4,25 @@
 //! them, writes the tables and powers off. On the host it checks what Linux can honour, and launches guests.
 
 #[cfg(target_os = "linux")]
+mod algorithms;
+#[cfg(target_os = "linux")]
 mod check;
+#[cfg(target_os = "linux")]
+mod execute;
 #[cfg(target_os = "linux")]
 mod guest;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
+mod netns;
+#[cfg(target_os = "linux")]
 mod network;
 #[cfg(target_os = "linux")]
+mod remote;
+#[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod validity;
 
 #[cfg(target_os = "linux")]
 use std::process::ExitCode;
@@ -21,6 +31,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over such a network (auto, qdisc or tun),
                                                and the kernel's parameters if it can
+       tussle-agent netns check NETWORK < RUN.json
+                                               say what this host cannot honour in namespaces of its own, and over
+                                               which network it can
+       tussle-agent netns NETWORK              execute the run.json of this folder there; ends with its stdin
+       tussle-agent host FILE                  do this host's part in runs over real machines, as stdin asks;
+                                               removes FILE, in which it came, at once
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -38,6 +54,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["check", network] => check::check(network),
+        ["netns", "check", network] => netns::check(network),
+        ["netns", network] => netns::execute(network),
+        ["host", file] => remote::serve(file),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

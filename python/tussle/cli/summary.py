@@ -7,6 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
 from tussle.dataset import Dataset
+from tussle.dataset.validity import late_runs
 from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
 from tussle.statistics import repeated_in_vain
 
@@ -45,6 +46,15 @@ def note_on_repetitions(dataset: Dataset) -> str:
     if once and thrown:
         return "each point ran once, though dice are thrown: --repetitions 10 says how sure the numbers are"
     return ""
+
+
+def note_on_hosts(dataset: Dataset) -> str:
+    """Say which runs are not to be trusted, since a host did not keep up; nothing if all did."""
+    late = late_runs(dataset.validity)
+    lines = [f"  run {run}: {shortfall}" for run, shortfall in late.head(_MOST_ROWS).iter_rows()]
+    runs = dataset.runs.select(pl.len()).collect().item()
+    told = f"in {late.height} of {runs} runs a host did not keep up; table validity tells of each flow:"
+    return "\n".join([told, *lines]) if lines else ""
 
 
 def _in_order(column: pl.Series) -> list[str]:

@@ -147,22 +147,53 @@ FLOWS = Table(
             "not complete at the end of the run",
         ),
         Column("delivered_bytes", pl.UInt64, "Bytes that reached the receiving application, in order"),
-        Column("sent_packets", pl.UInt64, "Data packets sent, retransmissions included"),
-        Column("retransmitted_packets", pl.UInt64, "Data packets sent again"),
+        Column(
+            "sent_packets",
+            pl.UInt64,
+            "Data packets sent, retransmissions included",
+            "the engine does not tell",
+        ),
+        Column("retransmitted_packets", pl.UInt64, "Data packets sent again", "the engine does not tell"),
         Column(
             "lost_packets", pl.UInt64, "Data packets that the sender judged lost", "the engine does not tell"
         ),
-        Column("dropped_packets", pl.UInt64, "Data packets that the network dropped or damaged: the truth"),
-        Column("timeouts", pl.UInt64, "Times that the retransmission timer expired"),
-        Column("spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms"),
-        Column("recoveries", pl.UInt64, "Times that fast recovery was entered"),
-        Column("undone_recoveries", pl.UInt64, "Recoveries found to be false alarms, window restored"),
+        Column(
+            "dropped_packets",
+            pl.UInt64,
+            "Data packets that the network dropped or damaged: the truth",
+            "the engine does not tell",
+        ),
+        Column(
+            "timeouts", pl.UInt64, "Times that the retransmission timer expired", "the engine does not tell"
+        ),
+        Column(
+            "spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms", "the engine does not tell"
+        ),
+        Column("recoveries", pl.UInt64, "Times that fast recovery was entered", "the engine does not tell"),
+        Column(
+            "undone_recoveries",
+            pl.UInt64,
+            "Recoveries found to be false alarms, window restored",
+            "the engine does not tell",
+        ),
         Column("ecn_echoes", pl.UInt64, "ACKs that carried the ECN echo", "the engine does not tell"),
         Column("steady_delivered_bytes", pl.UInt64, "As delivered_bytes, in the steady interval"),
         Column("goodput_bit_per_s", pl.Float64, "steady_delivered_bytes in bits, over the steady interval"),
-        Column("steady_sent_packets", pl.UInt64, "As sent_packets, in the steady interval"),
-        Column("steady_retransmitted_packets", pl.UInt64, "As retransmitted_packets, in the steady interval"),
-        Column("steady_timeouts", pl.UInt64, "As timeouts, in the steady interval"),
+        Column(
+            "steady_sent_packets",
+            pl.UInt64,
+            "As sent_packets, in the steady interval",
+            "the engine does not tell",
+        ),
+        Column(
+            "steady_retransmitted_packets",
+            pl.UInt64,
+            "As retransmitted_packets, in the steady interval",
+            "the engine does not tell",
+        ),
+        Column(
+            "steady_timeouts", pl.UInt64, "As timeouts, in the steady interval", "the engine does not tell"
+        ),
         *(
             Column(f"rtt_{part}_ms", pl.Float64, f"{words} in the steady interval", "no RTT was measured")
             for part, words in [
@@ -242,8 +273,69 @@ EVENTS = Table(
     ),
 )
 
+VALIDITY = Table(
+    "validity",
+    "one row a flow and run, where real hosts were measured",
+    (
+        _RUN,
+        _FLOW,
+        Column("host", pl.String, "The sender's host, by its own name or that of hosts.toml"),
+        Column("kernel", pl.String, "Release of the sender's kernel", "the host was lost"),
+        Column("receiver_host", pl.String, "The receiver's host, likewise", "the receiver tells nothing"),
+        Column(
+            "receiver_kernel", pl.String, "Release of the receiver's kernel", "the receiver tells nothing"
+        ),
+        Column("algorithm", pl.String, "Congestion control, as read back from the sender's socket"),
+        Column(
+            "interface", pl.String, "Interface that the sender's packets leave by", "the kernel does not tell"
+        ),
+        Column("qdisc", pl.String, "Queue discipline of that interface", "the kernel does not tell"),
+        Column(
+            "offloads",
+            pl.String,
+            "Those of tso, gso, gro and lro that are on at that interface",
+            "the interface does not tell",
+        ),
+        Column("path_mtu_bytes", pl.UInt32, "Path MTU at the end", "the kernel does not tell"),
+        Column(
+            "clock_offset_s",
+            pl.Float64,
+            "How far the time of day of the sender's host was ahead of the receiver's",
+            "there is one clock",
+        ),
+        Column(
+            "clock_offset_error_s", pl.Float64, "How far off that may be, either way", "there is one clock"
+        ),
+        Column("busy_s", pl.Float64, "Time with data to send or to be acknowledged", "the host was lost"),
+        Column(
+            "receiver_limited_s", pl.Float64, "Of that, limited by the receive window", "the host was lost"
+        ),
+        Column(
+            "sender_limited_s",
+            pl.Float64,
+            "Of that, limited by what the application had written",
+            "the host was lost",
+        ),
+        Column(
+            "cpu_share",
+            pl.Float64,
+            "Part of the CPU time of the sender's host in use, niced processes not counted, 0 to 1",
+            "the host was lost",
+        ),
+        Column(
+            "timer_slip_p99_ms", pl.Float64, "99 % of the timers there were late by less", "the host was lost"
+        ),
+        Column("timer_slip_max_ms", pl.Float64, "How late the latest timer there was", "the host was lost"),
+        Column("kept_up", pl.Boolean, "Whether both hosts kept up with what they had to do"),
+        Column("shortfall", pl.String, "In what one of them did not", "they kept up"),
+    ),
+)
+
 TABLES = {table.name: table for table in (RUNS, FLOWS, SAMPLES, LINKS, EVENTS)}
-"""Every table of a dataset, by name."""
+"""Every table that each dataset has, by name."""
+
+OPTIONAL_TABLES = {table.name: table for table in (VALIDITY,)}
+"""Tables that a dataset has if its engine fills them, for each run."""
 
 ENGINE_TABLES = {name: table for name, table in TABLES.items() if table is not RUNS}
 """The tables that an engine fills; the sweep writes `runs`."""

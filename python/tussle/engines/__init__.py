@@ -25,6 +25,14 @@ class Engine(Protocol):
         """Name of the engine, that of its file."""
         ...
 
+    @property
+    def at_once(self) -> int | None:
+        """How many runs may be executed at a time; `None`: any number.
+
+        An engine in real time executes one: others beside it would make it late.
+        """
+        ...
+
     def about(self) -> Mapping[str, str]:
         """Name and version, and whatever else decides the results."""
         ...
@@ -36,9 +44,14 @@ class Engine(Protocol):
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Execute a run: a table for each of `tussle.dataset.ENGINE_TABLES`, without the column `run`.
 
-        A run with algorithms of the user's own may have the table `COSTS` besides.
+        An engine that measures real hosts fills those of `OPTIONAL_TABLES` besides. A run with algorithms of
+        the user's own may have the table `COSTS`.
         Raises TussleError when the engine cannot honour any part of `run`.
         """
+        ...
+
+    def close(self) -> None:
+        """Let go of what was opened for runs; it can execute more of them all the same."""
         ...
 
 
