@@ -255,7 +255,7 @@ impl Ready {
         for ((watched, validity), drained) in self.senders.iter().zip(validities).zip(drained) {
             senders.insert(watched.flow, watched.told(validity, drained));
         }
-        let (samples, events) = (stream(samples.table())?, stream(events.table())?);
+        let (samples, events) = (stream(samples.table())?, stream(events.table(Vec::new()))?);
         let told = Answer::Sent { senders, samples_bytes: samples.len(), events_bytes: events.len() };
         answer(&told, &[samples, events].concat())
     }

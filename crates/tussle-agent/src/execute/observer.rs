@@ -212,12 +212,18 @@ impl<'a> Observer<'a> {
         for watched in &self.flows {
             watched.note_ends(self.run, &mut self.events);
         }
+        self.tunnels.take_losses().iter().for_each(|loss| self.events.add_loss(loss));
+        for (index, element) in self.run.elements.iter().enumerate() {
+            let changes = element.effect.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
+            changes.for_each(|change| self.events.add_path_change(change.at_ns, index));
+        }
         let flows = flows_table(self.run, &self.flows, &ways)?;
         let Observer { run, samples, link_rows, mut events, .. } = self;
         if run.record.events == Switch::Off {
             events = Events::default();
         }
-        let tables = [flows, samples.table(), link_rows.table(), events.table()];
+        let names = run.elements.iter().map(|element| element.name.clone()).collect();
+        let tables = [flows, samples.table(), link_rows.table(), events.table(names)];
         Ok(tables.into_iter().chain(validity).collect())
     }
 

@@ -5,6 +5,7 @@ use tussle_core::table::{Column, Labels, Table, Values};
 
 use super::qdiscs::QdiscCounts;
 use super::tcp_info::TcpInfo;
+use super::tunnels::Loss;
 
 /// Slow-start threshold that stands for none (`TCP_INFINITE_SSTHRESH`).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -186,7 +187,18 @@ impl Links {
 /// The `events` table.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    rows: Vec<Event>,
+    rows: Vec<Row>,
+}
+
+/// A row of it.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    time_ns: u64,
+    kind: &'static str,
+    flow: Option<usize>,
+    element: Option<usize>,
+    packet: Option<u32>,
+    after: Option<(u32, u32)>,
 }
 
 /// Something that happened to a flow.
@@ -202,8 +214,21 @@ pub(crate) struct Event {
 impl Events {
     /// Adds a row; returned is its index.
     pub(crate) fn add(&mut self, event: Event) -> usize {
-        self.rows.push(event);
+        let Event { time_ns, kind, flow, after } = event;
+        self.rows.push(Row { time_ns, kind, flow: Some(flow), element: None, packet: None, after });
         self.rows.len() - 1
+    }
+
+    /// Adds a packet that did not arrive as it was sent.
+    pub(crate) fn add_loss(&mut self, loss: &Loss) {
+        let Loss { at, kind, flow, element, packet } = *loss;
+        self.rows.push(Row { time_ns: at.ns(), kind, flow: Some(flow), element, packet, after: None });
+    }
+
+    /// Adds that an element has another rate or delay from now on.
+    pub(crate) fn add_path_change(&mut self, time_ns: u64, element: usize) {
+        let nothing = Row { time_ns, kind: "path_change", flow: None, element: None, packet: None, after: None };
+        self.rows.push(Row { element: Some(element), ..nothing });
     }
 
     /// What is known of the flow just after the event of that index.
@@ -211,22 +236,24 @@ impl Events {
         self.rows[index].after = Some(after);
     }
 
-    /// The table.
-    pub(crate) fn table(mut self) -> Table {
+    /// The table; `elements` are the names of the elements by index.
+    pub(crate) fn table(mut self, elements: Vec<String>) -> Table {
         self.rows.sort_by_key(|event| event.time_ns);
         let mut kind = Labels::default();
         self.rows.iter().for_each(|event| kind.push(event.kind));
-        let none = || vec![None; self.rows.len()];
         let after = |of: fn((u32, u32)) -> Option<u32>| {
             Values::MaybeU32(self.rows.iter().map(|event| event.after.and_then(of)).collect())
         };
-        let index = |flow: usize| u32::try_from(flow).expect("there are few flows");
+        let index = |index: usize| u32::try_from(index).expect("there are few flows and elements");
+        let indices = |of: fn(&Row) -> Option<usize>| -> Vec<_> {
+            self.rows.iter().map(|event| of(event).map(index)).collect()
+        };
         let columns = vec![
             column("time_s", Values::F64(self.rows.iter().map(|event| seconds(event.time_ns)).collect())),
             column("kind", kind.values()),
-            column("flow", Values::U32(self.rows.iter().map(|event| index(event.flow)).collect())),
-            column("link", Values::MaybeLabel { codes: none(), names: Vec::new() }),
-            column("packet", Values::MaybeU32(none())),
+            column("flow", Values::MaybeU32(indices(|event| event.flow))),
+            column("link", Values::MaybeLabel { codes: indices(|event| event.element), names: elements }),
+            column("packet", Values::MaybeU32(self.rows.iter().map(|event| event.packet).collect())),
             column("cwnd_packets", after(|(cwnd, _)| Some(cwnd))),
             column("ssthresh_packets", after(|(_, ssthresh)| finite(ssthresh))),
         ];

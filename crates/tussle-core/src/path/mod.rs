@@ -90,7 +90,7 @@ pub use wifi::Spec as WifiSpec;
 
 impl EffectSpec {
     /// How the element changes over time.
-    pub(crate) fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[Change] {
         match self {
             EffectSpec::Link(link) => &link.changes,
             EffectSpec::Arq(arq) => &arq.changes,

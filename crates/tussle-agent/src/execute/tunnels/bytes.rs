@@ -5,8 +5,10 @@ use std::net::Ipv4Addr;
 use etherparse::{IpEcn, IpNumber, Ipv4HeaderSlice};
 use tussle_core::packet::{Ecn, Flags, Kind, Packet};
 
-/// Where the length of TCP's header stands in it, in the upper four bits, and its flags
+/// Where in TCP's header the sequence number stands, what is acknowledged, its length, in the upper four bits, and flags
 /// ([RFC 9293, 3.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.1)).
+const SEQUENCE: usize = 4;
+const ACKNOWLEDGED: usize = 8;
 const DATA_OFFSET: usize = 12;
 const FLAGS: usize = 13;
 const SYN: u8 = 2;
@@ -38,6 +40,14 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Packet, Ipv4Addr)> {
     };
     let packet = Packet { size_bytes: u32::try_from(bytes.len()).ok()?, ecn, ..Packet::new(kind, 0) };
     Some((packet, ip.destination_addr()))
+}
+
+/// The sequence number of a segment of TCP, and what it acknowledges.
+pub(super) fn sequence_numbers(bytes: &[u8]) -> Option<(u32, u32)> {
+    let ip = Ipv4HeaderSlice::from_slice(bytes).ok()?;
+    let header = bytes.get(ip.slice().len()..).filter(|_| ip.protocol() == IpNumber::TCP)?;
+    let number = |begin: usize| Some(u32::from_be_bytes(header.get(begin..begin + 4)?.try_into().ok()?));
+    Some((number(SEQUENCE)?, number(ACKNOWLEDGED)?))
 }
 
 /// Does to the bytes of a packet what elements did to the packet.
@@ -77,13 +87,28 @@ fn mark(bytes: &mut [u8]) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use etherparse::{Ipv4Header, PacketBuilder};
+    use etherparse::{Ipv4Header, PacketBuilder, PacketBuilderStep, TcpHeader};
 
     use super::*;
 
     /// A segment of TCP with so much payload, of which any flow can be the owner.
     pub(crate) fn segment(to: Ipv4Addr, payload_bytes: usize) -> Vec<u8> {
-        let builder = PacketBuilder::ipv4([10, 1, 1, 0], to.octets(), 64).tcp(40_000, 5001, 7, 1000).ack(1);
+        segment_from(7, (to, payload_bytes))
+    }
+
+    /// The same, with the sequence number of its first byte.
+    pub(crate) fn segment_from(sequence: u32, (to, payload_bytes): (Ipv4Addr, usize)) -> Vec<u8> {
+        let ip = PacketBuilder::ipv4([10, 1, 1, 0], to.octets(), 64);
+        written(ip.tcp(40_000, 5001, sequence, 1000).ack(1), payload_bytes)
+    }
+
+    /// What opens a connection, with its sequence number.
+    pub(crate) fn opening(sequence: u32, to: Ipv4Addr) -> Vec<u8> {
+        let ip = PacketBuilder::ipv4([10, 1, 1, 0], to.octets(), 64);
+        written(ip.tcp(40_000, 5001, sequence, 1000).syn(), 0)
+    }
+
+    fn written(builder: PacketBuilderStep<TcpHeader>, payload_bytes: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         builder.write(&mut bytes, &vec![0; payload_bytes]).unwrap();
         bytes
@@ -92,7 +117,7 @@ pub(super) mod tests {
     /// The checksum of TCP as it is in the packet, and as it should be.
     fn checksums(bytes: &[u8]) -> (u16, u16) {
         let (ip, rest) = Ipv4Header::from_slice(bytes).unwrap();
-        let (tcp, payload) = etherparse::TcpHeader::from_slice(rest).unwrap();
+        let (tcp, payload) = TcpHeader::from_slice(rest).unwrap();
         (tcp.checksum, tcp.calc_checksum_ipv4(&ip, payload).unwrap())
     }
 
@@ -131,7 +156,7 @@ pub(super) mod tests {
             apply(&Packet { flags: Flags::CORRUPT, ..packet }, &mut bytes);
             // The IP header, by which routers go.
             assert_eq!(bytes[..20], before[..20]);
-            assert!(etherparse::TcpHeader::from_slice(&bytes[20..]).is_err());
+            assert!(TcpHeader::from_slice(&bytes[20..]).is_err());
             // It may still come to another element.
             assert!(read(&bytes).is_some());
         }

@@ -6,11 +6,12 @@ use std::ops::Range;
 use anyhow::Context;
 use tussle_core::Run;
 use tussle_core::dice::named_seed;
-use tussle_core::packet::Packet;
+use tussle_core::packet::{Flags, Packet};
 use tussle_core::path::{EffectSpec, Element, LinkView};
 use tussle_core::time::Time;
 
 use super::bytes::{apply, read};
+use super::losses::{Loss, Losses};
 use crate::network::{Network, Way, flow_towards};
 
 /// A run's elements that stand in tunnels.
@@ -30,6 +31,7 @@ pub(super) struct Elements {
     written: Vec<u8>,
     dropped: Vec<Packet>,
     tally: Tally,
+    losses: Losses,
     /// The latest time that an element was told.
     now: Time,
 }
@@ -117,6 +119,7 @@ impl Elements {
             written: Vec::new(),
             dropped: Vec::new(),
             tally: Tally::default(),
+            losses: Losses::new(run),
             now: Time::ZERO,
         })
     }
@@ -134,6 +137,7 @@ impl Elements {
             number: self.store.keep(bytes),
             ..packet
         };
+        self.losses.see(&packet, bytes);
         self.now = self.now.max(now);
         self.tally.held += 1;
         self.forward(packet, self.now);
@@ -152,7 +156,7 @@ impl Elements {
             self.now = self.now.max(at);
             let crossed = self.crossed[index].as_mut().expect("it has a packet");
             let released = crossed.element.release(at, &mut self.dropped);
-            self.drop_dropped();
+            self.drop_dropped(index);
             if let Some(packet) = released {
                 self.leave(packet, at);
             }
@@ -172,6 +176,9 @@ impl Elements {
             // A copy of the packet may need the bytes as they came.
             self.written.clear();
             self.written.extend_from_slice(self.store.take(packet.number));
+            if packet.flags.has(Flags::CORRUPT) {
+                self.losses.damaged(self.now, (&packet, &self.written));
+            }
             apply(&packet, &mut self.written);
             write(element, &self.written).context("writing a packet")?;
             self.tally.held -= 1;
@@ -184,13 +191,18 @@ impl Elements {
         self.now = self.now.max(now);
         let crossed = self.crossed[element].as_mut()?;
         let view = crossed.element.observe(self.now, &mut self.dropped);
-        self.drop_dropped();
+        self.drop_dropped(element);
         view
     }
 
     /// What became of all packets so far.
     pub(super) fn tally(&self) -> Tally {
         self.tally
+    }
+
+    /// Packets that were dropped or damaged since the last time.
+    pub(super) fn take_losses(&mut self) -> Vec<Loss> {
+        self.losses.take()
     }
 
     /// Copies of a flow's data packets.
@@ -209,7 +221,7 @@ impl Elements {
         self.store.use_again(packet.number, copies);
         self.tally.copied += copies;
         self.tally.held += copies;
-        self.drop_dropped();
+        self.drop_dropped(element);
         if let Some(through) = passed {
             self.leave(through, now);
         }
@@ -227,9 +239,9 @@ impl Elements {
         }
     }
 
-    fn drop_dropped(&mut self) {
+    fn drop_dropped(&mut self, element: usize) {
         for packet in self.dropped.drain(..) {
-            self.store.take(packet.number);
+            self.losses.dropped((self.now, element), (&packet, self.store.take(packet.number)));
             self.tally.dropped += 1;
             self.tally.held -= 1;
         }
@@ -288,7 +300,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bytes::tests::segment;
+    use super::super::bytes::tests::{opening, segment, segment_from};
     use super::*;
     use crate::network::{Means, receiver_address, sender_address};
 
@@ -304,7 +316,7 @@ mod tests {
         serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
             "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
-            "record": {"sampling": "off", "events": "off"},
+            "record": {"sampling": "off", "events": "on"},
             "elements": elements, "flows": [flow("a"), flow("b")],
         }))
         .unwrap()
@@ -410,6 +422,30 @@ mod tests {
         let marked: Vec<_> = left(&mut elements).iter().map(|(_, bytes)| bytes[1] & 3 == 3).collect();
         assert_eq!(marked.len(), 4);
         assert!(marked.contains(&true) && marked.contains(&false), "{marked:?}");
+    }
+
+    /// Data from sequence number 1001 on, in packets of 1448 bytes: the third begins at 1001 + 2896.
+    #[test]
+    fn a_packet_that_is_dropped_is_told_by_its_number() {
+        let run = serde_json::json!([{"name": "one", "kind": "periodic", "every_packets": 3}]);
+        let mut elements = tunnels(&run, Means::Tunnels);
+        let to = receiver_address(1);
+        elements.enter(0, &opening(1000, to), Time::ZERO);
+        elements.enter(0, &segment_from(1001, (to, 1448)), Time::from_ms(1));
+        elements.enter(0, &segment_from(1001 + 2896, (to, 1448)), Time::from_ms(2));
+        let loss = Loss { at: Time::from_ms(2), kind: "drop", flow: 1, element: Some(0), packet: Some(2) };
+        assert_eq!(elements.take_losses(), [loss]);
+        assert_eq!(elements.take_losses(), []);
+    }
+
+    #[test]
+    fn a_packet_that_goes_on_damaged_is_told() {
+        let run = serde_json::json!([{"name": "one", "kind": "corrupt", "probability": 1.0}]);
+        let mut elements = tunnels(&run, Means::Tunnels);
+        elements.enter(0, &data(0), Time::from_ms(3));
+        left(&mut elements);
+        let found: Vec<_> = elements.take_losses().iter().map(|loss| (loss.kind, loss.element)).collect();
+        assert_eq!(found, [("corrupt", None)]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod bytes;
 mod elements;
+mod losses;
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,6 +26,7 @@ use super::tun::Tun;
 use crate::network::Network;
 use elements::Elements;
 pub(crate) use elements::Tally;
+pub(crate) use losses::Loss;
 
 /// The two ends of a tunnel.
 #[derive(Debug)]
@@ -73,6 +75,11 @@ impl Tunnels {
     /// What became of the packets that entered.
     pub(crate) fn tally(&self) -> Tally {
         self.elements().tally()
+    }
+
+    /// Packets that were dropped or damaged since the last time.
+    pub(crate) fn take_losses(&self) -> Vec<Loss> {
+        self.elements().take_losses()
     }
 
     /// Data packets of a flow that its elements have made: copies of those that came.

@@ -1,0 +1,99 @@
+//! Packets that elements drop or damage, by their numbers in the flow.
+
+use tussle_core::Run;
+use tussle_core::packet::{Kind, Packet};
+use tussle_core::run::Switch;
+use tussle_core::time::Time;
+
+use super::bytes::sequence_numbers;
+
+/// A packet that did not arrive, or not as it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    pub(crate) at: Time,
+    pub(crate) kind: &'static str,
+    pub(crate) flow: usize,
+    /// Index of the element that dropped it.
+    pub(crate) element: Option<usize>,
+    /// What it carried, or the first packet that it asked for, counted from zero.
+    pub(crate) packet: Option<u32>,
+}
+
+/// The losses of a run, if its events are asked for.
+#[derive(Debug)]
+pub(super) struct Losses {
+    recorded: Switch,
+    flows: Vec<Numbering>,
+    found: Vec<Loss>,
+}
+
+impl Losses {
+    pub(super) fn new(run: &Run) -> Losses {
+        let flows = run.flows.iter();
+        Losses {
+            recorded: run.record.events,
+            flows: flows.map(|flow| Numbering { mss_bytes: flow.mss_bytes, first: None }).collect(),
+            found: Vec::new(),
+        }
+    }
+
+    /// A packet comes: where a flow's numbers begin, its first packets tell.
+    pub(super) fn see(&mut self, packet: &Packet, bytes: &[u8]) {
+        let first = &mut self.flows[packet.flow as usize].first;
+        if let Some((sequence, acknowledged)) = sequence_numbers(bytes) {
+            match packet.kind {
+                Kind::Syn => *first = Some(sequence.wrapping_add(1)),
+                Kind::SynAck => *first = Some(acknowledged),
+                Kind::Data | Kind::Ack | Kind::Datagram => {}
+            }
+        }
+    }
+
+    /// A packet was dropped by an element at `now`.
+    pub(super) fn dropped(&mut self, (now, element): (Time, usize), (packet, bytes): (&Packet, &[u8])) {
+        self.note((now, "drop", Some(element)), (packet, bytes));
+    }
+
+    /// A packet goes on damaged.
+    pub(super) fn damaged(&mut self, now: Time, (packet, bytes): (&Packet, &[u8])) {
+        self.note((now, "corrupt", None), (packet, bytes));
+    }
+
+    /// What was found so far, and not handed out before.
+    pub(super) fn take(&mut self) -> Vec<Loss> {
+        std::mem::take(&mut self.found)
+    }
+
+    fn note(
+        &mut self,
+        (at, kind, element): (Time, &'static str, Option<usize>),
+        (packet, bytes): (&Packet, &[u8]),
+    ) {
+        if self.recorded == Switch::On {
+            let flow = packet.flow as usize;
+            let packet = self.flows[flow].number(packet.kind, bytes);
+            self.found.push(Loss { at, kind, flow, element, packet });
+        }
+    }
+}
+
+/// How a flow's packets are numbered.
+#[derive(Debug)]
+struct Numbering {
+    mss_bytes: u32,
+    /// The sequence number of the first byte of data.
+    first: Option<u32>,
+}
+
+impl Numbering {
+    fn number(&self, kind: Kind, bytes: &[u8]) -> Option<u32> {
+        let (sequence, acknowledged) = sequence_numbers(bytes)?;
+        let at = match kind {
+            Kind::Syn | Kind::SynAck => return Some(0),
+            Kind::Data => sequence,
+            Kind::Ack => acknowledged,
+            Kind::Datagram => return None,
+        };
+        Some(at.wrapping_sub(self.first?) / self.mss_bytes)
+    }
+}
