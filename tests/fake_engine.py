@@ -10,10 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from tussle.dataset import ENGINE_TABLES
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
 from tussle.errors import TussleError
 
 Run = Mapping[str, Any]
+VALIDITY = OPTIONAL_TABLES["validity"]
 
 
 def nothing(_run: Run) -> None:
@@ -130,3 +131,29 @@ def _link_row(run: Run, time_s: float) -> dict[str, Any]:
         "mean_backlog_packets": _rate(run) / 7e6,
         "utilisation": 0.9,
     }
+
+
+VALIDITY_ROW = {
+    "host": "left",
+    "kernel": "6.1.0",
+    "algorithm": "reno",
+    "interface": "eth0",
+    "busy_s": 9.5,
+    "receiver_limited_s": 0.0,
+    "sender_limited_s": 0.0,
+    "cpu_share": 0.25,
+    "timer_slip_p99_ms": 0.1,
+    "timer_slip_max_ms": 0.5,
+    "kept_up": True,
+}
+
+
+@dataclass(frozen=True)
+class MeasuringEngine(FakeEngine):
+    """Fills the table `validity`, too; hosts do not keep up with 20 Mbit/s."""
+
+    def execute(self, run: Run) -> dict[str, pl.DataFrame]:
+        fared = {"kept_up": False, "shortfall": "too late"} if _rate(run) == 20_000_000 else {}
+        rows = [VALIDITY_ROW | fared | {"flow": flow} for flow in range(len(run["flows"]))]
+        schema = {name: dtype for name, dtype in VALIDITY.schema().items() if name != "run"}
+        return super().execute(run) | {"validity": pl.DataFrame(rows, schema=schema)}

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from fake_engine import FakeEngine, tables_of
+from fake_engine import FakeEngine, MeasuringEngine, tables_of
 from tussle.dataset import ENGINE_TABLES, FORMAT, TABLES, Contents, Dataset, save
 from tussle.dataset.digest import digest, table_digest
 from tussle.errors import TussleError
@@ -62,6 +62,20 @@ def test_a_dataset_reads_as_it_was_written(written: Path) -> None:
         schema = dataset.table(name).collect_schema()
         assert list(schema)[: len(table.columns)] == [column.name for column in table.columns]
     dataset.verify()
+
+
+def test_what_hosts_tell_of_themselves_is_a_table_where_an_engine_fills_it(
+    written: Path, tmp_path: Path
+) -> None:
+    measured = sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=1, engine=MeasuringEngine()))
+    validity = measured.table("validity").collect()
+    assert validity.height == measured.flows.collect().height
+    assert validity["kept_up"].dtype == pl.Boolean
+    measured.verify()
+    with pytest.raises(TussleError, match="has no table validity: the engine fake fills none"):
+        Dataset.open(written).table("validity")
+    (tmp_path / "out" / "validity.parquet").unlink()
+    assert "validity.parquet is missing" in refusal(tmp_path / "out")
 
 
 def test_provenance_says_how_to_repeat_it(written: Path) -> None:

@@ -18,7 +18,7 @@ import rust_types
 from tussle import _core, algorithm, units
 from tussle.catalog import catalog
 from tussle.cli import app
-from tussle.dataset import FORMAT, TABLES
+from tussle.dataset import FORMAT, OPTIONAL_TABLES, TABLES
 from tussle.figures import REGISTRY as FIGURES
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
@@ -330,7 +330,7 @@ def _scenarios() -> str:
 
 def _dataset() -> str:
     blocks = []
-    for table in TABLES.values():
+    for table in (TABLES | OPTIONAL_TABLES).values():
         rows = [
             (f"`{each.name}`", each.dtype.__name__, each.meaning, each.nulls or "") for each in table.columns
         ]
@@ -341,6 +341,7 @@ def _dataset() -> str:
     return _page(
         "Datasets",
         f"The folder that `tussle run` and `tussle matrix` write (format {FORMAT}): five Parquet tables, "
+        "and `validity` where real hosts were measured, "
         "`scenario.toml` as it was run, and `provenance.json`: versions, seed, engine, host, digests of the "
         "tables, and the command that repeats them. Units stand in the columns' names.",
         *blocks,

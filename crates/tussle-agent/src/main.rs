@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod check;
 #[cfg(target_os = "linux")]
+mod execute;
+#[cfg(target_os = "linux")]
 mod guest;
 #[cfg(target_os = "linux")]
 mod launch;
@@ -13,6 +15,8 @@ mod launch;
 mod network;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod validity;
 
 #[cfg(target_os = "linux")]
 use std::process::ExitCode;

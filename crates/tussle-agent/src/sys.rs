@@ -197,3 +197,53 @@ fn bpf<T>(command: libc::c_int, request: &T) -> nix::Result<libc::c_int> {
     let answer = unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *request, size_of::<T>()) };
     nix::errno::Errno::result(answer).map(|answer| i32::try_from(answer).expect("a descriptor or zero"))
 }
+
+/// What a device is asked about its features, and what it says (`struct ethtool_value`).
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    value: u32,
+}
+
+/// `struct ifreq`, whose last part is a pointer here.
+#[repr(C)]
+struct DeviceRequest {
+    name: [u8; libc::IFNAMSIZ],
+    value: *mut EthtoolValue,
+    rest: [u8; 16],
+}
+
+mod device_request {
+    nix::ioctl_readwrite_bad!(ethtool, libc::SIOCETHTOOL, super::DeviceRequest);
+}
+
+/// What a device says to a request of `include/uapi/linux/ethtool.h` that asks for one number. Any socket will do.
+///
+/// # Errors
+/// That of the request: devices may not know it.
+#[expect(unsafe_code, reason = "nix offers no call for this request")]
+pub(crate) fn ethtool(socket: impl AsFd, device: &str, command: u32) -> nix::Result<u32> {
+    let mut asked = EthtoolValue { command, value: 0 };
+    let mut request = DeviceRequest { name: [0; libc::IFNAMSIZ], value: &raw mut asked, rest: [0; 16] };
+    let name = device.as_bytes();
+    request.name.get_mut(..name.len()).ok_or(nix::errno::Errno::ENODEV)?.copy_from_slice(name);
+    // SAFETY: the request reads and writes one `struct ifreq`, which is as long as DeviceRequest: 40 bytes; and
+    // the EthtoolValue that it points to, which lives as long as the call.
+    unsafe { device_request::ethtool(socket.as_fd().as_raw_fd(), &raw mut request) }?;
+    Ok(asked.value)
+}
+
+/// An option of a socket whose value is a plain integer.
+///
+/// # Errors
+/// That of `getsockopt`.
+#[expect(unsafe_code, reason = "nix lacks some options of IP")]
+pub(crate) fn option(socket: impl AsFd, (level, name): (i32, i32)) -> nix::Result<i32> {
+    let mut value = 0;
+    let mut length = libc::socklen_t::try_from(size_of::<i32>()).expect("small");
+    // SAFETY: the kernel writes at most `length` bytes to an integer of that size.
+    nix::errno::Errno::result(unsafe {
+        libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length)
+    })?;
+    Ok(value)
+}

@@ -9,13 +9,22 @@ import polars as pl
 
 from tussle.dataset.digest import file_digest
 from tussle.dataset.files import PROVENANCE, SCENARIO, UNREADABLE, Contents, save, scan
-from tussle.dataset.schema import ENGINE_TABLES, FORMAT, TABLES, Column, MoreColumns, Table
+from tussle.dataset.schema import (
+    ENGINE_TABLES,
+    FORMAT,
+    OPTIONAL_TABLES,
+    TABLES,
+    Column,
+    MoreColumns,
+    Table,
+)
 from tussle.errors import TussleError, shown
 from tussle.scenario import SOLO, Scenario
 
 __all__ = [
     "ENGINE_TABLES",
     "FORMAT",
+    "OPTIONAL_TABLES",
     "TABLES",
     "Column",
     "Contents",
@@ -36,6 +45,7 @@ class SoloRuns:
     samples: pl.LazyFrame
     links: pl.LazyFrame
     events: pl.LazyFrame
+    validity: pl.LazyFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +64,7 @@ class Dataset:
     samples: pl.LazyFrame
     links: pl.LazyFrame
     events: pl.LazyFrame
+    validity: pl.LazyFrame | None = None
     solo: SoloRuns | None = None
 
     @classmethod
@@ -65,23 +76,31 @@ class Dataset:
         folder = Path(folder)
         provenance = _provenance(folder)
         scenario = Scenario.load(_present(folder / SCENARIO))
-        tables = {name: _table(folder, table) for name, table in TABLES.items()}
+        tables = {name: _table(folder, table) for name, table in _present_tables(provenance).items()}
         together, solo = _apart(folder, tables)
         return cls(folder=folder, scenario=scenario, provenance=provenance, solo=solo, **together)
 
     def table(self, name: str) -> pl.LazyFrame:
-        """Return the table of that name, one of `TABLES`."""
-        return {
+        """Return the table of that name, one of `TABLES` or `OPTIONAL_TABLES`.
+
+        Raises TussleError when this dataset has no such table.
+        """
+        table = {
             "runs": self.runs,
             "flows": self.flows,
             "samples": self.samples,
             "links": self.links,
             "events": self.events,
+            "validity": self.validity,
         }[name]
+        if table is None:
+            engine = self.provenance["engine"]["name"]
+            raise TussleError(f"{self.folder} has no table {name}: the engine {engine} fills none")
+        return table
 
     def verify(self) -> None:
         """Read all files of tables; raises TussleError when one is not what was written."""
-        for table in TABLES.values():
+        for table in _present_tables(self.provenance).values():
             path = self.folder / table.file_name
             # Bytes first, and only they: some wrong bytes make polars end the process.
             if file_digest(path) != self.provenance["files_sha256"].get(table.file_name):
@@ -112,6 +131,12 @@ def _provenance(folder: Path) -> dict[str, Any]:
         if not isinstance(facts.get(key), kind):
             raise _damaged(path, f"{key} is missing")
     return facts
+
+
+def _present_tables(provenance: dict[str, Any]) -> dict[str, Table]:
+    """Return the tables that were written."""
+    optional = {name: each for name, each in OPTIONAL_TABLES.items() if name in provenance["results_sha256"]}
+    return TABLES | optional
 
 
 def _table(folder: Path, table: Table) -> pl.LazyFrame:

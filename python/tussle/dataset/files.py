@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from tussle.dataset.digest import digest, file_digest, table_digest
-from tussle.dataset.schema import FORMAT, TABLES
+from tussle.dataset.schema import FORMAT, OPTIONAL_TABLES, TABLES
 from tussle.errors import TussleError
 
 SCENARIO = "scenario.toml"
@@ -33,7 +33,7 @@ class Contents:
     provenance: Mapping[str, Any]
     """Facts from `tussle.provenance`; the digests are added when the tables have been written."""
     tables: Mapping[str, pl.LazyFrame]
-    """Every table of `TABLES`, by name, with the declared columns."""
+    """Every table of `TABLES`, and the `OPTIONAL_TABLES` that there are, by name, with the declared columns."""
 
 
 def save(folder: Path, contents: Contents, staging: Path | None = None) -> None:
@@ -90,7 +90,8 @@ def explained(path: Path) -> Iterator[None]:
 def _fill(staging: Path, contents: Contents) -> None:
     (staging / SCENARIO).write_text(contents.scenario_toml, encoding="utf-8")
     results, files = {}, {}
-    for name, table in TABLES.items():
+    optional = {name: each for name, each in OPTIONAL_TABLES.items() if name in contents.tables}
+    for name, table in (TABLES | optional).items():
         path = staging / table.file_name
         frame = contents.tables[name]
         if faults := table.faults(frame.collect_schema()):

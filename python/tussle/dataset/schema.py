@@ -242,8 +242,59 @@ EVENTS = Table(
     ),
 )
 
+VALIDITY = Table(
+    "validity",
+    "one row a flow and run, where real hosts were measured",
+    (
+        _RUN,
+        _FLOW,
+        Column("host", pl.String, "The sender's host, by its own name"),
+        Column("kernel", pl.String, "Release of the sender's kernel"),
+        Column(
+            "receiver_host", pl.String, "The receiver's host, by its own name", "the receiver tells nothing"
+        ),
+        Column(
+            "receiver_kernel", pl.String, "Release of the receiver's kernel", "the receiver tells nothing"
+        ),
+        Column("algorithm", pl.String, "Congestion control, as read back from the sender's socket"),
+        Column(
+            "interface", pl.String, "Interface that the sender's packets leave by", "the kernel does not tell"
+        ),
+        Column("qdisc", pl.String, "Queue discipline of that interface", "the kernel does not tell"),
+        Column(
+            "offloads",
+            pl.String,
+            "Those of tso, gso, gro and lro that are on at that interface",
+            "the interface does not tell",
+        ),
+        Column("path_mtu_bytes", pl.UInt32, "Path MTU at the end", "the kernel does not tell"),
+        Column(
+            "clock_offset_s",
+            pl.Float64,
+            "How far the clock of the sender's host was ahead of the measuring one",
+            "there is one clock",
+        ),
+        Column(
+            "clock_offset_error_s", pl.Float64, "How far off that may be, either way", "there is one clock"
+        ),
+        Column("busy_s", pl.Float64, "Time with data to send or to be acknowledged"),
+        Column("receiver_limited_s", pl.Float64, "Of that, limited by the receive window"),
+        Column("sender_limited_s", pl.Float64, "Of that, limited by what the application had written"),
+        Column(
+            "cpu_share", pl.Float64, "Part of the CPU time of the sender's host in use, by whatever, 0 to 1"
+        ),
+        Column("timer_slip_p99_ms", pl.Float64, "99 % of the timers there were late by less"),
+        Column("timer_slip_max_ms", pl.Float64, "How late the latest timer there was"),
+        Column("kept_up", pl.Boolean, "Whether both hosts kept up with what they had to do"),
+        Column("shortfall", pl.String, "In what one of them did not", "they kept up"),
+    ),
+)
+
 TABLES = {table.name: table for table in (RUNS, FLOWS, SAMPLES, LINKS, EVENTS)}
-"""Every table of a dataset, by name."""
+"""Every table that each dataset has, by name."""
+
+OPTIONAL_TABLES = {table.name: table for table in (VALIDITY,)}
+"""Tables that a dataset has if its engine fills them, for each run."""
 
 ENGINE_TABLES = {name: table for name, table in TABLES.items() if table is not RUNS}
 """The tables that an engine fills; the sweep writes `runs`."""

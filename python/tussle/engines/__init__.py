@@ -36,7 +36,8 @@ class Engine(Protocol):
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Execute a run: a table for each of `tussle.dataset.ENGINE_TABLES`, without the column `run`.
 
-        A run with algorithms of the user's own may have the table `COSTS` besides.
+        An engine that measures real hosts fills those of `OPTIONAL_TABLES` besides. A run with algorithms of
+        the user's own may have the table `COSTS`.
         Raises TussleError when the engine cannot honour any part of `run`.
         """
         ...

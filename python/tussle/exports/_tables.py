@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from tussle.dataset import TABLES, Dataset
+from tussle.dataset import OPTIONAL_TABLES, TABLES, Dataset
 from tussle.errors import TussleError, unknown
 from tussle.metrics import REGISTRY, Metric, axis_columns
 from tussle.statistics import estimates
 
-WHATS = (*TABLES, *REGISTRY)
+_TABLES = TABLES | OPTIONAL_TABLES
+
+WHATS = (*_TABLES, *REGISTRY)
 """The names of the tables and of the metrics."""
 
 
@@ -22,7 +24,7 @@ def exported_table(dataset: Dataset, what: str) -> pl.LazyFrame:
     """
     if what not in WHATS:
         raise TussleError(unknown("table or metric", what, WHATS))
-    table = dataset.table(what) if what in TABLES else _with_names(dataset, REGISTRY[what]).lazy()
+    table = dataset.table(what) if what in _TABLES else _with_names(dataset, REGISTRY[what]).lazy()
     if table.limit(1).collect().is_empty():
         raise TussleError(f"{dataset.folder}: {what} has no rows, so that there is nothing to export")
     return table

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from tussle.dataset import ENGINE_TABLES, TABLES, Table
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Table
 from tussle.scenario import PlannedRun
 from tussle.sweep.partial import Partial
 
@@ -27,7 +27,12 @@ class Stored:
 def merged(stored: Stored) -> dict[str, pl.LazyFrame]:
     """Every table of the dataset, in the order of the plan."""
     runs = runs_table(stored.plan).lazy()
-    return {"runs": runs} | {name: _merged(stored, table) for name, table in ENGINE_TABLES.items()}
+    # One engine executed all runs: what it fills for one it fills for each.
+    filled = stored.partial.names(stored.plan[0].index)
+    optional = {name: table for name, table in OPTIONAL_TABLES.items() if name in filled}
+    return {"runs": runs} | {
+        name: _merged(stored, table) for name, table in (ENGINE_TABLES | optional).items()
+    }
 
 
 def runs_table(plan: Sequence[PlannedRun]) -> pl.DataFrame:

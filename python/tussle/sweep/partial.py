@@ -59,7 +59,16 @@ class Partial:
             with zipfile.ZipFile(path) as archive:
                 return pl.read_ipc_stream(io.BytesIO(archive.read(table)))
         except (OSError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
-            raise TussleError(f"{path} is damaged ({error}); remove it and repeat the command") from error
+            raise _damaged(path, error) from error
+
+    def names(self, run: int) -> set[str]:
+        """Names of the tables of a run; raises TussleError when the file is damaged."""
+        path = self._path(run)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return set(archive.namelist())
+        except (OSError, EOFError, zipfile.BadZipFile) as error:
+            raise _damaged(path, error) from error
 
     def remove(self) -> None:
         """Forget the stored runs; what cannot be removed is left behind."""
@@ -67,6 +76,10 @@ class Partial:
 
     def _path(self, run: int) -> Path:
         return self._runs / f"{run // _RUNS_A_FOLDER:04}" / f"{run:07}.zip"
+
+
+def _damaged(path: Path, error: Exception) -> TussleError:
+    return TussleError(f"{path} is damaged ({error}); remove it and repeat the command")
 
 
 @contextmanager

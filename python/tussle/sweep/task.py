@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from tussle.dataset import ENGINE_TABLES
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
 from tussle.engines import Engine
 from tussle.errors import TussleError
 from tussle.sweep.costs import Cost, costs_of
@@ -60,7 +60,8 @@ def pack(index: int, tables: Mapping[str, pl.DataFrame]) -> bytes:
     packed = io.BytesIO()
     # Most runs are short: what takes room is the names of the columns, and Arrow compresses values only.
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, table in ENGINE_TABLES.items():
+        optional = {name: each for name, each in OPTIONAL_TABLES.items() if name in tables}
+        for name, table in (ENGINE_TABLES | optional).items():
             if name not in tables or "run" in tables[name].columns:
                 raise TussleError(f"the engine's tables must have {name}, without a column `run`")
             frame = tables[name].with_columns(run=pl.lit(index, pl.UInt32))

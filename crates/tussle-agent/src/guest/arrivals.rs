@@ -19,9 +19,9 @@ use tussle_core::packet::{DATAGRAM_HEADER_BYTES, Ecn, Kind, Packet};
 use tussle_core::run::Switch;
 use tussle_core::time::Time;
 
-use super::clock::Clock;
-use super::setup::{self, command, enter};
-use super::tun::{BURST_PACKETS, Tun};
+use crate::execute::clock::Clock;
+use crate::execute::setup::{self, command, enter};
+use crate::execute::tun::{BURST_PACKETS, Tun};
 use crate::network::{Means, Network, PORT, receiver_address, sender_address};
 
 /// A packet that comes: when in ns, its size as an IP packet in bytes, and the index of its flow. Datagrams have room

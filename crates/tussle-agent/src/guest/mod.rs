@@ -1,23 +1,8 @@
 //! The first process of a guest.
 
 mod arrivals;
-mod classifier;
-mod clock;
-mod counters;
-mod links;
 mod machine;
-mod netlink;
-mod observer;
-mod qdiscs;
 mod replay;
-mod rows;
-mod setup;
-mod tcp_info;
-mod timeline;
-mod trace;
-mod traffic;
-mod tun;
-mod tunnels;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -25,8 +10,9 @@ use std::path::Path;
 use anyhow::Context;
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
-use tussle_core::{Run, Table};
+use tussle_core::Run;
 
+use crate::execute::{setup, timeline, write};
 use crate::network::{Means, Network};
 use crate::sys;
 
@@ -93,7 +79,7 @@ fn execute() -> anyhow::Result<()> {
     let network = Network::plan(&run, Means::named(&means).map_err(anyhow::Error::msg)?)?;
     let hosts = setup::build(&run, &network)?;
     for table in timeline::run(&run, &network, hosts)? {
-        write(table)?;
+        write(table, Path::new(SHARE))?;
     }
     finish()
 }
@@ -113,16 +99,4 @@ fn tell_kernel() -> anyhow::Result<()> {
         fs::write(Path::new(SHARE).join(name), told).context("writing about the kernel")?;
     }
     Ok(())
-}
-
-fn write(table: Table) -> anyhow::Result<()> {
-    let name = table.name;
-    let batch = table.into_record_batch().with_context(|| format!("table {name}"))?;
-    let mut bytes = Vec::new();
-    let mut stream = arrow_ipc::writer::StreamWriter::try_new(&mut bytes, &batch.schema())?;
-    stream.write(&batch)?;
-    stream.finish()?;
-    drop(stream);
-    fs::write(Path::new(SHARE).join(format!("{name}.arrow")), bytes)
-        .with_context(|| format!("writing {name}"))
 }

@@ -10,13 +10,13 @@ use tussle_core::run::{MAX_WINDOW_PACKETS, Switch};
 use tussle_core::script::{Host, MSS_BYTES, Role, Script, ScriptError, Standing};
 use tussle_core::time::Time;
 
-use super::super::clock::Clock;
-use super::super::counters::Netstat;
-use super::super::tcp_info::TcpInfo;
-use super::super::traffic::{accept, set_algorithm, tcp_socket};
-use super::super::tun::Tun;
 use super::OPENING_TOS;
 use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT, Peer};
+use crate::execute::clock::Clock;
+use crate::execute::counters::Netstat;
+use crate::execute::tcp_info::TcpInfo;
+use crate::execute::traffic::{accept, set_algorithm, tcp_socket};
+use crate::execute::tun::Tun;
 use crate::sys;
 
 /// More than a script lets wait.

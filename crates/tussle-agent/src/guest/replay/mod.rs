@@ -15,8 +15,8 @@ use nix::sys::prctl;
 use tussle_core::run::Switch;
 use tussle_core::script::{Role, Script, ScriptError, Verdict, judge};
 
-use super::setup::{command, set};
-use super::tun::{BURST_PACKETS, Tun};
+use crate::execute::setup::{command, set};
+use crate::execute::tun::{BURST_PACKETS, Tun};
 use host::KernelHost;
 
 /// The device by which the kernel and the peer of a script meet.

@@ -12,9 +12,9 @@ use tussle_core::run::Switch;
 use tussle_core::script::Script;
 use tussle_core::time::Time;
 
-use super::super::clock::Clock;
-use super::super::tun::Tun;
 use super::wire::{Heard, Origins};
+use crate::execute::clock::Clock;
+use crate::execute::tun::Tun;
 
 /// The kernel's address.
 pub(super) const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

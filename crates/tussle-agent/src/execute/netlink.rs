@@ -1,7 +1,7 @@
 //! Requests to the kernel's network. Programs as `ip` ask the same, but starting one costs a guest of user-mode Linux
 //! more than all that it asks.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use anyhow::{Context, bail};
@@ -20,7 +20,7 @@ use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{self, MsgFlags, SockFlag, SockProtocol, SockType};
 
 /// More than an answer of the kernel takes.
-const ANSWER_BYTES: usize = 4096;
+const ANSWER_BYTES: usize = 16 * 1024;
 /// Bits of an IPv4 address.
 const WHOLE_ADDRESS: u8 = 32;
 /// One address for every device: with it, and without ARP, no packet is ever held for a neighbour.
@@ -28,23 +28,23 @@ const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 /// A way to the kernel, for the namespace that the thread was in when it was opened.
 #[derive(Debug)]
-pub(super) struct Netlink(OwnedFd);
+pub(crate) struct Netlink(OwnedFd);
 
 impl Netlink {
     /// Opens it.
-    pub(super) fn open() -> anyhow::Result<Netlink> {
+    pub(crate) fn open() -> anyhow::Result<Netlink> {
         let family = socket::AddressFamily::Netlink;
         let socket = socket::socket(family, SockType::Raw, SockFlag::empty(), SockProtocol::NetlinkRoute);
         Ok(Netlink(socket.context("a netlink socket")?))
     }
 
     /// Asks for something new.
-    pub(super) fn add(&self, body: RouteNetlinkMessage) -> anyhow::Result<()> {
+    pub(crate) fn add(&self, body: RouteNetlinkMessage) -> anyhow::Result<()> {
         self.tell(body, NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Turns a device on, with settings.
-    pub(super) fn turn_on(&self, device: &str, settings: &[LinkAttribute]) -> anyhow::Result<()> {
+    pub(crate) fn turn_on(&self, device: &str, settings: &[LinkAttribute]) -> anyhow::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index(device)?;
         (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
@@ -52,34 +52,79 @@ impl Netlink {
         self.tell(RouteNetlinkMessage::SetLink(message), 0).with_context(|| format!("turning {device} on"))
     }
 
+    /// The number of the device that packets to an address leave by.
+    pub(crate) fn way_to(&self, address: IpAddr) -> anyhow::Result<u32> {
+        let mut message = RouteMessage::default();
+        message.header.address_family =
+            if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+        message.header.destination_prefix_length = if address.is_ipv4() { 32 } else { 128 };
+        message.attributes = vec![RouteAttribute::Destination(address.into())];
+        let way = match self.say(RouteNetlinkMessage::GetRoute(message), 0)? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(way)) => way,
+            other => bail!("the kernel said {other:?}"),
+        };
+        let device = way.attributes.iter().find_map(|attribute| match attribute {
+            RouteAttribute::Oif(device) => Some(*device),
+            _ => None,
+        });
+        device.with_context(|| format!("no device leads to {address}"))
+    }
+
+    /// The name of a device, and its queue discipline.
+    pub(crate) fn device(&self, index: u32) -> anyhow::Result<(String, Option<String>)> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        let device = match self.say(RouteNetlinkMessage::GetLink(message), 0)? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(device)) => device,
+            other => bail!("the kernel said {other:?}"),
+        };
+        let (mut name, mut qdisc) = (None, None);
+        for attribute in device.attributes {
+            match attribute {
+                LinkAttribute::IfName(told) => name = Some(told),
+                LinkAttribute::Qdisc(told) => qdisc = Some(told),
+                _ => {}
+            }
+        }
+        Ok((name.context("a device without a name")?, qdisc))
+    }
+
     fn tell(&self, body: RouteNetlinkMessage, flags: u16) -> anyhow::Result<()> {
+        match self.say(body, NLM_F_ACK | flags)? {
+            NetlinkPayload::Error(told) if told.code.is_none() => Ok(()),
+            NetlinkPayload::Error(told) => bail!("{told}"),
+            other => bail!("the kernel said {other:?}"),
+        }
+    }
+
+    fn say(
+        &self,
+        body: RouteNetlinkMessage,
+        flags: u16,
+    ) -> anyhow::Result<NetlinkPayload<RouteNetlinkMessage>> {
         let mut message = NetlinkMessage::from(body);
-        message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        message.header.flags = NLM_F_REQUEST | flags;
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
         socket::send(self.0.as_raw_fd(), &bytes, MsgFlags::empty())?;
         let mut answer = [0; ANSWER_BYTES];
         let length = socket::recv(self.0.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-        match NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length])?.payload {
-            NetlinkPayload::Error(told) if told.code.is_none() => Ok(()),
-            NetlinkPayload::Error(told) => bail!("{told}"),
-            other => bail!("the kernel said {other:?}"),
-        }
+        Ok(NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length])?.payload)
     }
 }
 
 /// The number of a device of the namespace that the thread is in.
-pub(super) fn index(device: &str) -> anyhow::Result<u32> {
+pub(crate) fn index(device: &str) -> anyhow::Result<u32> {
     if_nametoindex(device).with_context(|| format!("device {device}"))
 }
 
 /// One end of a pair of devices: its name, and its namespace.
-pub(super) type End<'a> = (&'a str, &'a std::fs::File);
+pub(crate) type End<'a> = (&'a str, &'a std::fs::File);
 
 /// A pair of virtual Ethernet devices, each in a namespace. They send no ARP, and cut nothing into segments:
 /// otherwise bursts of 64 kB would stand for packets.
-pub(super) fn pair((near, far): (End, End), mtu_bytes: u32) -> RouteNetlinkMessage {
+pub(crate) fn pair((near, far): (End, End), mtu_bytes: u32) -> RouteNetlinkMessage {
     let mut message = device(near, mtu_bytes);
     message.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Veth),
@@ -89,7 +134,7 @@ pub(super) fn pair((near, far): (End, End), mtu_bytes: u32) -> RouteNetlinkMessa
 }
 
 /// Settings of a TUN device: it, too, cuts nothing into segments.
-pub(super) fn tun(mtu_bytes: u32, burst_packets: u32) -> [LinkAttribute; 3] {
+pub(crate) fn tun(mtu_bytes: u32, burst_packets: u32) -> [LinkAttribute; 3] {
     [LinkAttribute::Mtu(mtu_bytes), LinkAttribute::GsoMaxSegs(1), LinkAttribute::TxQueueLen(burst_packets)]
 }
 
@@ -107,7 +152,7 @@ fn device((name, namespace): End, mtu_bytes: u32) -> LinkMessage {
 }
 
 /// An address of a host.
-pub(super) fn address(address: Ipv4Addr, device: &str) -> anyhow::Result<RouteNetlinkMessage> {
+pub(crate) fn address(address: Ipv4Addr, device: &str) -> anyhow::Result<RouteNetlinkMessage> {
     let mut message = AddressMessage::default();
     message.header.family = AddressFamily::Inet;
     message.header.prefix_len = WHOLE_ADDRESS;
@@ -118,7 +163,7 @@ pub(super) fn address(address: Ipv4Addr, device: &str) -> anyhow::Result<RouteNe
 }
 
 /// Where packets to an address go on, or all those that no other route is for.
-pub(super) fn route(to: Option<Ipv4Addr>, device: &str) -> anyhow::Result<RouteNetlinkMessage> {
+pub(crate) fn route(to: Option<Ipv4Addr>, device: &str) -> anyhow::Result<RouteNetlinkMessage> {
     let mut message = RouteMessage::default();
     message.header = RouteHeader {
         address_family: AddressFamily::Inet,

@@ -199,12 +199,12 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
 }
 
 /// Sets a sysctl of the network that this thread is in.
-pub(super) fn set(name: &str, value: &str) -> anyhow::Result<()> {
+pub(crate) fn set(name: &str, value: &str) -> anyhow::Result<()> {
     fs::write(format!("/proc/sys/{name}"), value).with_context(|| format!("cannot set {name} to {value}"))
 }
 
 /// Calls `ip` or `tc` with lines.
-pub(super) fn command(name: &str, namespace: Option<&str>, lines: &str) -> anyhow::Result<()> {
+pub(crate) fn command(name: &str, namespace: Option<&str>, lines: &str) -> anyhow::Result<()> {
     let place = namespace.map_or_else(Vec::new, |namespace| vec!["-n", namespace]);
     let mut child = Command::new(format!("/bin/{name}"))
         .args(place)

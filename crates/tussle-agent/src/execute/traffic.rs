@@ -201,11 +201,11 @@ fn sender(index: usize, spec: &FlowSpec) -> anyhow::Result<OwnedFd> {
     Ok(socket)
 }
 
-pub(super) fn tcp_socket() -> anyhow::Result<OwnedFd> {
+pub(crate) fn tcp_socket() -> anyhow::Result<OwnedFd> {
     socket::socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).context("a socket")
 }
 
-pub(super) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()> {
+pub(crate) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()> {
     match socket::setsockopt(&socket, sockopt::TcpCongestion, &name.into()) {
         Err(Errno::ENOENT) => {
             let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
@@ -288,7 +288,7 @@ fn slices(chunk: &[u8], left: u64) -> impl Iterator<Item = IoSlice<'_>> {
 }
 
 #[expect(unsafe_code, reason = "nix returns the descriptor as a number")]
-pub(super) fn accept(listener: &OwnedFd) -> nix::Result<OwnedFd> {
+pub(crate) fn accept(listener: &OwnedFd) -> nix::Result<OwnedFd> {
     let descriptor = socket::accept(listener.as_raw_fd())?;
     // SAFETY: the kernel has just opened it for us alone.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })

@@ -10,7 +10,7 @@ use anyhow::Context;
 use crate::sys;
 
 /// Room for what is sent at once.
-pub(super) const BURST_PACKETS: u32 = 30_000;
+pub(crate) const BURST_PACKETS: u32 = 30_000;
 const MOST_BYTES: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Tun {
 
 impl Tun {
     /// Makes a device of that name in the network that this thread is in; it goes with this value.
-    pub(super) fn open(name: &str) -> anyhow::Result<Tun> {
+    pub(crate) fn open(name: &str) -> anyhow::Result<Tun> {
         let file = File::options()
             .read(true)
             .write(true)
@@ -33,12 +33,12 @@ impl Tun {
     }
 
     /// Hands the kernel a packet; what follows at once has happened when this returns.
-    pub(super) fn write(&mut self, packet: &[u8]) -> std::io::Result<()> {
+    pub(crate) fn write(&mut self, packet: &[u8]) -> std::io::Result<()> {
         self.file.write_all(packet)
     }
 
     /// A packet that the kernel has sent, if there is one.
-    pub(super) fn read(&mut self) -> std::io::Result<Option<&[u8]>> {
+    pub(crate) fn read(&mut self) -> std::io::Result<Option<&[u8]>> {
         match self.file.read(&mut self.room) {
             Ok(bytes) => Ok(Some(&self.room[..bytes])),
             Err(problem) if problem.kind() == ErrorKind::WouldBlock => Ok(None),

@@ -1,0 +1,374 @@
+//! Whether a measurement is one: what a flow ran on, what held it back besides the network, and whether its host
+//! kept up.
+
+use std::fs;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
+
+use anyhow::Context;
+use nix::sys::socket::{self, SockaddrLike, SockaddrStorage, sockopt};
+use serde::{Deserialize, Serialize};
+use tussle_core::Histogram;
+use tussle_core::table::{Labels, Table, Values};
+
+use crate::execute::netlink::Netlink;
+use crate::execute::rows::column;
+use crate::execute::tcp_info::TcpInfo;
+use crate::sys;
+
+/// Requests of `include/uapi/linux/ethtool.h` for one feature each, by the names that `ethtool -k` shortens to.
+const OFFLOADS: [(&str, u32); 3] = [("tso", 0x1e), ("gso", 0x23), ("gro", 0x2b)];
+/// That for some flags of a device at once, and among them the bit of large receive offload.
+const FLAGS: u32 = 0x25;
+const LRO: u32 = 1 << 15;
+/// `IPV6_MTU`, which libc has not for every target.
+const IPV6_MTU: i32 = 24;
+
+/// A host did not keep up when more of its CPUs' time was in use: nothing was left for what comes at once.
+const MOST_CPU_SHARE: f64 = 0.95;
+/// Nor when one timer in a hundred was later: that is as much jitter as a path of milliseconds has delay.
+const MOST_SLIP_MS: f64 = 1.0;
+/// Nor when what is written came too late for so much of the time in which there was something to send.
+const MOST_SENDER_LIMITED: f64 = 0.05;
+
+/// What is known of a host and a flow that it sends or receives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Validity {
+    /// The host that the flow is sent from, by its own name, and its kernel's release.
+    pub(crate) host: String,
+    pub(crate) kernel: String,
+    /// Congestion control, as read back from the socket.
+    pub(crate) algorithm: String,
+    /// The interface that packets leave by, its queue discipline, and the offloads that are on there.
+    pub(crate) interface: Option<String>,
+    pub(crate) qdisc: Option<String>,
+    pub(crate) offloads: Option<String>,
+    pub(crate) path_mtu_bytes: Option<u32>,
+    /// The host's clock against that of whoever measures, if it has another one.
+    pub(crate) clock: Option<ClockOffset>,
+    /// Time with data to send; and of that, limited by the receive window, and by what was written.
+    pub(crate) busy_s: f64,
+    pub(crate) receiver_limited_s: f64,
+    pub(crate) sender_limited_s: f64,
+    /// How the host fared.
+    pub(crate) pace: Pace,
+}
+
+/// An estimate of how far a clock is ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ClockOffset {
+    pub(crate) offset_s: f64,
+    /// The truth is at most so far from it.
+    pub(crate) error_s: f64,
+}
+
+/// Whether a host did things when they were due.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Pace {
+    /// Part of the CPUs' time that was in use, by whatever, 0 to 1.
+    pub(crate) cpu_share: f64,
+    /// How late timers were: 99 % of them by less, and the latest.
+    pub(crate) timer_slip_p99_ms: f64,
+    pub(crate) timer_slip_max_ms: f64,
+}
+
+impl Validity {
+    /// Asks the kernel about a connected socket, from the namespace that it is in.
+    pub(crate) fn of(socket: impl AsFd, pace: Pace) -> anyhow::Result<Validity> {
+        let info = TcpInfo::of(&socket).context("TCP_INFO")?;
+        let algorithm =
+            socket::getsockopt(&socket, sockopt::TcpCongestion).context("reading the algorithm back")?;
+        let device = peer(&socket).and_then(|peer| Device::towards(peer).ok());
+        let seconds = |us: u64| std::time::Duration::from_micros(us).as_secs_f64();
+        Ok(Validity {
+            host: told("kernel/hostname")?,
+            kernel: told("kernel/osrelease")?,
+            algorithm: algorithm.to_string_lossy().trim_end_matches('\0').to_owned(),
+            offloads: device.as_ref().and_then(|device| offloads(&socket, &device.name)),
+            interface: device.as_ref().map(|device| device.name.clone()),
+            qdisc: device.and_then(|device| device.qdisc),
+            path_mtu_bytes: path_mtu_bytes(&socket),
+            clock: None,
+            busy_s: seconds(info.busy_us),
+            receiver_limited_s: seconds(info.rwnd_limited_us),
+            sender_limited_s: seconds(info.sndbuf_limited_us),
+            pace,
+        })
+    }
+
+    /// Why the host did not keep up; `None` if it did.
+    pub(crate) fn shortfall(&self) -> Option<String> {
+        if let Some(reason) = self.pace.shortfall() {
+            return Some(reason);
+        }
+        let limited = self.sender_limited_s / self.busy_s.max(f64::MIN_POSITIVE);
+        (limited > MOST_SENDER_LIMITED)
+            .then(|| format!("the sender wrote too late for {:.0} % of the time", 100.0 * limited))
+    }
+}
+
+impl Pace {
+    fn shortfall(&self) -> Option<String> {
+        if self.cpu_share > MOST_CPU_SHARE {
+            return Some(format!("the CPUs were in use {:.0} % of the time", 100.0 * self.cpu_share));
+        }
+        (self.timer_slip_p99_ms > MOST_SLIP_MS)
+            .then(|| format!("1 % of timers were more than {:.1} ms late", self.timer_slip_p99_ms))
+    }
+}
+
+/// Looks at how a host fares while something is measured on it.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    before: CpuTimes,
+    slips_us: Histogram,
+    max_us: u32,
+}
+
+impl Watch {
+    /// Begins to look.
+    pub(crate) fn start() -> anyhow::Result<Watch> {
+        Ok(Watch { before: CpuTimes::now()?, slips_us: Histogram::default(), max_us: 0 })
+    }
+
+    /// A timer fired so late.
+    pub(crate) fn slip(&mut self, late_ns: u64) {
+        let late_us = u32::try_from(late_ns / 1000).unwrap_or(u32::MAX);
+        self.slips_us.add(late_us);
+        self.max_us = self.max_us.max(late_us);
+    }
+
+    /// How it fared until now.
+    pub(crate) fn pace(&self) -> anyhow::Result<Pace> {
+        Ok(Pace {
+            cpu_share: CpuTimes::now()?.share_since(self.before),
+            timer_slip_p99_ms: self.slips_us.quantile(99).unwrap_or_default() / 1e3,
+            timer_slip_max_ms: f64::from(self.max_us) / 1e3,
+        })
+    }
+}
+
+/// What the CPUs of a host did since it booted, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CpuTimes {
+    all: u64,
+    idle: u64,
+}
+
+impl CpuTimes {
+    fn now() -> anyhow::Result<CpuTimes> {
+        let text = fs::read_to_string("/proc/stat").context("the times of the CPUs")?;
+        CpuTimes::read(&text).context("the times of the CPUs are not understood")
+    }
+
+    /// The first line: user, nice, system, idle, iowait, irq, softirq and steal; what guests took is in user.
+    fn read(text: &str) -> Option<CpuTimes> {
+        let times: Vec<u64> =
+            text.lines().next()?.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
+        let counted = times.get(..8)?;
+        Some(CpuTimes { all: counted.iter().sum(), idle: counted[3] + counted[4] })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "ticks of a run are far below 2^53")]
+    fn share_since(self, before: CpuTimes) -> f64 {
+        // The time spent waiting for a disk may go back (proc(5)).
+        let idle = self.idle.saturating_sub(before.idle) as f64;
+        let all = self.all.saturating_sub(before.all) as f64;
+        if all > 0.0 { (1.0 - idle / all).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+/// An interface, and the queue discipline at it.
+struct Device {
+    name: String,
+    qdisc: Option<String>,
+}
+
+impl Device {
+    /// The one that packets to an address leave by.
+    fn towards(address: IpAddr) -> anyhow::Result<Device> {
+        let kernel = Netlink::open()?;
+        let (name, qdisc) = kernel.device(kernel.way_to(address)?)?;
+        Ok(Device { name, qdisc })
+    }
+}
+
+fn peer(socket: &impl AsFd) -> Option<IpAddr> {
+    let address: SockaddrStorage = socket::getpeername(socket.as_fd().as_raw_fd()).ok()?;
+    match address.family()? {
+        socket::AddressFamily::Inet => Some(IpAddr::V4(address.as_sockaddr_in()?.ip())),
+        socket::AddressFamily::Inet6 => Some(IpAddr::V6(address.as_sockaddr_in6()?.ip())),
+        _ => None,
+    }
+}
+
+/// The offloads of a device that are on, with a space between; `None` if it does not tell.
+fn offloads(socket: &impl AsFd, device: &str) -> Option<String> {
+    let mut on = Vec::new();
+    for (name, request) in OFFLOADS {
+        if sys::ethtool(socket, device, request).ok()? != 0 {
+            on.push(name);
+        }
+    }
+    if sys::ethtool(socket, device, FLAGS).ok()? & LRO != 0 {
+        on.push("lro");
+    }
+    Some(on.join(" "))
+}
+
+fn path_mtu_bytes(socket: &impl AsFd) -> Option<u32> {
+    let v4 = || sys::option(socket, (libc::IPPROTO_IP, libc::IP_MTU));
+    let v6 = || sys::option(socket, (libc::IPPROTO_IPV6, IPV6_MTU));
+    v4().or_else(|_| v6()).ok()?.try_into().ok()
+}
+
+fn told(sysctl: &str) -> anyhow::Result<String> {
+    let text =
+        fs::read_to_string(format!("/proc/sys/{sysctl}")).with_context(|| format!("reading {sysctl}"))?;
+    Ok(text.trim().to_owned())
+}
+
+/// A flow of a run: its index, what is known where it is sent, and where it is received; a host may tell nothing.
+pub(crate) type Row = (u32, Validity, Option<Validity>);
+
+/// The `validity` table.
+pub(crate) fn table(rows: &[Row]) -> Table {
+    let text =
+        |of: &dyn Fn(&Validity) -> &str| Values::Text(rows.iter().map(|row| of(&row.1).to_owned()).collect());
+    let f64s = |of: &dyn Fn(&Validity) -> f64| Values::F64(rows.iter().map(|row| of(&row.1)).collect());
+    let maybe_f64s =
+        |of: &dyn Fn(&Validity) -> Option<f64>| Values::MaybeF64(rows.iter().map(|row| of(&row.1)).collect());
+    let labels = |of: &dyn Fn(&Row) -> Option<String>| maybe_labels(rows.iter().map(of));
+    let columns = vec![
+        column("flow", Values::U32(rows.iter().map(|row| row.0).collect())),
+        column("host", text(&|each| &each.host)),
+        column("kernel", text(&|each| &each.kernel)),
+        column("receiver_host", labels(&|row| Some(row.2.as_ref()?.host.clone()))),
+        column("receiver_kernel", labels(&|row| Some(row.2.as_ref()?.kernel.clone()))),
+        column("algorithm", text(&|each| &each.algorithm)),
+        column("interface", labels(&|row| row.1.interface.clone())),
+        column("qdisc", labels(&|row| row.1.qdisc.clone())),
+        column("offloads", labels(&|row| row.1.offloads.clone())),
+        column("path_mtu_bytes", Values::MaybeU32(rows.iter().map(|row| row.1.path_mtu_bytes).collect())),
+        column("clock_offset_s", maybe_f64s(&|each| Some(each.clock?.offset_s))),
+        column("clock_offset_error_s", maybe_f64s(&|each| Some(each.clock?.error_s))),
+        column("busy_s", f64s(&|each| each.busy_s)),
+        column("receiver_limited_s", f64s(&|each| each.receiver_limited_s)),
+        column("sender_limited_s", f64s(&|each| each.sender_limited_s)),
+        column("cpu_share", f64s(&|each| each.pace.cpu_share)),
+        column("timer_slip_p99_ms", f64s(&|each| each.pace.timer_slip_p99_ms)),
+        column("timer_slip_max_ms", f64s(&|each| each.pace.timer_slip_max_ms)),
+        column("kept_up", Values::U32(rows.iter().map(|row| u32::from(shortfall(row).is_none())).collect())),
+        column("shortfall", labels(&shortfall)),
+    ];
+    Table { name: "validity", columns }
+}
+
+/// Why one of a flow's hosts did not keep up.
+fn shortfall((_, sender, receiver): &Row) -> Option<String> {
+    let at_receiver = || {
+        let receiver = receiver.as_ref()?;
+        receiver.pace.shortfall().map(|reason| format!("{}: {reason}", receiver.host))
+    };
+    sender.shortfall().or_else(at_receiver)
+}
+
+/// Names, of which a row may lack one.
+fn maybe_labels(rows: impl Iterator<Item = Option<String>>) -> Values {
+    let mut labels = Labels::default();
+    let mut has_one = Vec::new();
+    for name in rows {
+        has_one.push(name.is_some());
+        labels.push(name.as_deref().unwrap_or_default());
+    }
+    match labels.values() {
+        Values::Label { codes, names } => Values::MaybeLabel {
+            codes: codes.into_iter().zip(has_one).map(|(code, has_one)| has_one.then_some(code)).collect(),
+            names,
+        },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    const AT_EASE: Pace = Pace { cpu_share: 0.2, timer_slip_p99_ms: 0.1, timer_slip_max_ms: 3.0 };
+
+    fn over_loopback() -> Validity {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        Validity::of(&socket, AT_EASE).unwrap()
+    }
+
+    #[test]
+    fn a_socket_over_loopback_leaves_by_lo() {
+        let told = over_loopback();
+        assert_eq!(told.interface.as_deref(), Some("lo"));
+        assert_eq!(told.qdisc.as_deref(), Some("noqueue"));
+        // Loopback has 65536 bytes unless it is told otherwise.
+        assert!(told.path_mtu_bytes.is_some_and(|bytes| bytes > 1000));
+        assert!(told.offloads.is_some());
+        assert!(!told.algorithm.is_empty() && !told.kernel.is_empty());
+        assert_eq!(told.shortfall(), None);
+    }
+
+    #[test]
+    fn a_host_that_did_not_keep_up_says_why() {
+        let busy = Pace { cpu_share: 0.97, ..AT_EASE };
+        let late = Pace { timer_slip_p99_ms: 2.34, ..AT_EASE };
+        assert_eq!(busy.shortfall().unwrap(), "the CPUs were in use 97 % of the time");
+        assert_eq!(late.shortfall().unwrap(), "1 % of timers were more than 2.3 ms late");
+        let slow = Validity { busy_s: 10.0, sender_limited_s: 1.0, ..over_loopback() };
+        assert_eq!(slow.shortfall().unwrap(), "the sender wrote too late for 10 % of the time");
+        let receiver = Validity { pace: late, host: "there".to_owned(), ..slow.clone() };
+        let sender = Validity { sender_limited_s: 0.0, ..slow };
+        assert_eq!(
+            shortfall(&(0, sender, Some(receiver))).unwrap(),
+            "there: 1 % of timers were more than 2.3 ms late"
+        );
+    }
+
+    /// 400 ticks of which 100 were idle and 100 waited for a disk; guests' 50 are in user already.
+    #[test]
+    fn what_is_neither_idle_nor_waiting_is_in_use() {
+        let before = CpuTimes { all: 0, idle: 0 };
+        let now = CpuTimes::read("cpu  100 10 50 100 100 10 20 10 50 0\ncpu0 1 1 1\n").unwrap();
+        assert_eq!(now, CpuTimes { all: 400, idle: 200 });
+        assert_eq!(now.share_since(before), 0.5);
+        assert_eq!(CpuTimes::read("intr 1 2 3\n"), None);
+    }
+
+    /// Of 200 timers 3 are late, so the third latest, which is the 198th, is among 99 %.
+    #[test]
+    fn the_latest_timers_are_told_by_themselves() {
+        let mut watch = Watch::start().unwrap();
+        (0..197).for_each(|_| watch.slip(0));
+        (0..3).for_each(|_| watch.slip(5_000_000));
+        let pace = watch.pace().unwrap();
+        assert!((pace.timer_slip_p99_ms - 5.0).abs() < 0.02, "{pace:?}");
+        assert_eq!(pace.timer_slip_max_ms, 5.0);
+    }
+
+    #[test]
+    fn a_row_may_lack_what_its_host_does_not_tell() {
+        let told = Validity { offloads: None, ..over_loopback() };
+        let table = table(&[
+            (0, told.clone(), None),
+            (1, Validity { offloads: Some("gso".to_owned()), ..told }, None),
+        ]);
+        let offloads = table.columns.iter().find(|each| each.name == "offloads").unwrap();
+        let names = vec![String::new(), "gso".to_owned()];
+        assert_eq!(offloads.values, Values::MaybeLabel { codes: vec![None, Some(1)], names });
+    }
+
+    #[test]
+    fn it_travels_as_text() {
+        let told = over_loopback();
+        let text = serde_json::to_string(&told).unwrap();
+        assert_eq!(serde_json::from_str::<Validity>(&text).unwrap(), told);
+    }
+}
