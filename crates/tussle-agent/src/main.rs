@@ -10,6 +10,8 @@ mod execute;
 #[cfg(target_os = "linux")]
 mod guest;
 #[cfg(target_os = "linux")]
+mod join;
+#[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
 mod network;
@@ -25,6 +27,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over such a network (auto, qdisc or tun),
                                                and the kernel's parameters if it can
+       tussle-agent serve < SETTINGS.json      take part in the flows of clients, and write them down
+       tussle-agent send < SETTINGS.json       be such a client
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -42,6 +46,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["check", network] => check::check(network),
+        ["serve"] => join::serve(),
+        ["send"] => join::send(),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

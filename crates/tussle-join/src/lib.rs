@@ -15,7 +15,7 @@ pub use channel::{Broken, Channel, MOST_PLAIN_BYTES};
 pub use code::{Code, NotACode};
 pub use door::{Door, Refusal, Refused};
 pub use message::{
-    Direction, Fact, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, MOST_ALGORITHM_BYTES, MOST_FACTS,
-    MOST_ROWS, MOST_TEXT_BYTES, Row, Seen, Sender, VERSION,
+    Direction, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, MOST_ALGORITHM_BYTES, MOST_ROWS,
+    MOST_TEXT_BYTES, Row, Seen, Sender, VERSION,
 };
 pub use opening::{OPENING_BYTES, Opening, TICKET_BYTES, Ticket};

@@ -10,10 +10,8 @@ pub const VERSION: u16 = 1;
 pub const GRID_NS: u64 = 100_000_000;
 /// Rows in one message.
 pub const MOST_ROWS: usize = 40;
-/// Facts in one message.
-pub const MOST_FACTS: usize = 64;
-/// Of a name or a value of a fact, and of a sentence.
-pub const MOST_TEXT_BYTES: usize = 100;
+/// Text in one message.
+pub const MOST_TEXT_BYTES: usize = 2048;
 /// The name of an algorithm is shorter (`TCP_CA_NAME_MAX` of Linux).
 pub const MOST_ALGORITHM_BYTES: usize = 15;
 
@@ -31,8 +29,13 @@ pub enum FromClient {
     },
     /// What it saw of its flows since it last told.
     Rows(Vec<Row>),
-    /// What it knows of its machine.
-    Facts(Vec<Fact>),
+    /// What its machine did for one of its flows.
+    Validity {
+        /// Which, from 0.
+        flow: u16,
+        /// As JSON, for whoever writes datasets.
+        json: String,
+    },
     /// All its flows are over, and all was told.
     Finished,
 }
@@ -147,17 +150,6 @@ pub struct Sender {
     pub total_rto: Option<u16>,
 }
 
-/// Something about a machine, or about one flow there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Fact {
-    /// Which of the client's flows; `None`: all of them.
-    pub flow: Option<u16>,
-    /// What it is about.
-    pub name: String,
-    /// What is so.
-    pub value: String,
-}
-
 /// What a client may ask for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -201,11 +193,7 @@ impl FromClient {
         match self {
             FromClient::Hello(hello) => hello.algorithm.len() <= MOST_ALGORITHM_BYTES,
             FromClient::Rows(rows) => rows.len() <= MOST_ROWS,
-            FromClient::Facts(facts) => {
-                let is_short = |text: &String| text.len() <= MOST_TEXT_BYTES;
-                facts.len() <= MOST_FACTS
-                    && facts.iter().all(|fact| is_short(&fact.name) && is_short(&fact.value))
-            }
+            FromClient::Validity { json, .. } => json.len() <= MOST_TEXT_BYTES,
             FromClient::Idle { .. } | FromClient::Finished => true,
         }
     }
@@ -282,9 +270,8 @@ mod tests {
             total_rto: Some(u16::MAX),
         };
         let row = Row { instant: u32::MAX, flow: u16::MAX, seen: Seen::Sender(Box::new(sender)) };
-        let text = "x".repeat(MOST_TEXT_BYTES);
-        let fact = Fact { flow: Some(u16::MAX), name: "x".repeat(20), value: text };
-        for message in [FromClient::Rows(vec![row; MOST_ROWS]), FromClient::Facts(vec![fact; MOST_FACTS])] {
+        let validity = FromClient::Validity { flow: u16::MAX, json: "x".repeat(MOST_TEXT_BYTES) };
+        for message in [FromClient::Rows(vec![row; MOST_ROWS]), validity] {
             assert!(message.is_bounded());
             assert!(postcard::to_allocvec(&message).unwrap().len() <= MOST_PLAIN_BYTES);
         }
