@@ -153,16 +153,27 @@ FLOWS = Table(
             "lost_packets", pl.UInt64, "Data packets that the sender judged lost", "the engine does not tell"
         ),
         Column("dropped_packets", pl.UInt64, "Data packets that the network dropped or damaged: the truth"),
-        Column("timeouts", pl.UInt64, "Times that the retransmission timer expired"),
-        Column("spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms"),
-        Column("recoveries", pl.UInt64, "Times that fast recovery was entered"),
-        Column("undone_recoveries", pl.UInt64, "Recoveries found to be false alarms, window restored"),
+        Column(
+            "timeouts", pl.UInt64, "Times that the retransmission timer expired", "the kernel does not tell"
+        ),
+        Column(
+            "spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms", "the kernel does not tell"
+        ),
+        Column("recoveries", pl.UInt64, "Times that fast recovery was entered", "the kernel does not tell"),
+        Column(
+            "undone_recoveries",
+            pl.UInt64,
+            "Recoveries found to be false alarms, window restored",
+            "the kernel does not tell",
+        ),
         Column("ecn_echoes", pl.UInt64, "ACKs that carried the ECN echo", "the engine does not tell"),
         Column("steady_delivered_bytes", pl.UInt64, "As delivered_bytes, in the steady interval"),
         Column("goodput_bit_per_s", pl.Float64, "steady_delivered_bytes in bits, over the steady interval"),
         Column("steady_sent_packets", pl.UInt64, "As sent_packets, in the steady interval"),
         Column("steady_retransmitted_packets", pl.UInt64, "As retransmitted_packets, in the steady interval"),
-        Column("steady_timeouts", pl.UInt64, "As timeouts, in the steady interval"),
+        Column(
+            "steady_timeouts", pl.UInt64, "As timeouts, in the steady interval", "the kernel does not tell"
+        ),
         *(
             Column(f"rtt_{part}_ms", pl.Float64, f"{words} in the steady interval", "no RTT was measured")
             for part, words in [

@@ -37,9 +37,17 @@ pub(super) struct Settings {
     code: String,
     algorithm: String,
     flows: u16,
-    reverse: bool,
+    direction: Way,
     for_ns: u64,
     bytes: Option<u64>,
+}
+
+/// Which way data go, seen from the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Way {
+    Up,
+    Down,
 }
 
 /// What the client says.
@@ -66,7 +74,7 @@ struct Live {
 pub(super) fn run(settings: &Settings) -> anyhow::Result<()> {
     let code: Code =
         settings.code.parse().map_err(|problem| anyhow::anyhow!("--code: the code {problem}"))?;
-    if !settings.reverse {
+    if settings.direction == Way::Up {
         try_algorithm(&settings.algorithm).map_err(|problem| problem.context("--algorithm"))?;
     }
     let reactor = Reactor::new()?;
@@ -91,7 +99,10 @@ fn join(settings: &Settings, code: &Code, reactor: &Reactor) -> anyhow::Result<(
             );
         }
     }
-    let direction = if settings.reverse { Direction::ToClient } else { Direction::ToServer };
+    let direction = match settings.direction {
+        Way::Up => Direction::ToServer,
+        Way::Down => Direction::ToClient,
+    };
     let Settings { algorithm, flows, for_ns, bytes, .. } = settings;
     let (algorithm, flows, for_ns, bytes) = (algorithm.clone(), *flows, *for_ns, *bytes);
     let hello = Hello { version: VERSION, algorithm, flows, direction, for_ns, bytes };
@@ -132,7 +143,7 @@ struct Client {
     probe: Probe,
     idle: Idle,
     grant: Grant,
-    reverse: bool,
+    way: Way,
     flows: Vec<Flow>,
     /// Those that are over, by their index.
     over: Vec<bool>,
@@ -164,15 +175,15 @@ impl Client {
         socket.write_all(&Opening::Ticket(grant.probe).bytes()).context("the connection broke")?;
         let (probe, idle) = Probe::begin(socket)?;
         reactor.add(&probe.socket, PROBE, Wish::Read)?;
-        let algorithm = (!settings.reverse).then_some(settings.algorithm.as_str());
+        let algorithm = (settings.direction == Way::Up).then_some(settings.algorithm.as_str());
         let mut flows = Vec::new();
         for (number, ticket) in (FIRST_FLOW..).zip(&grant.flows) {
             let mut socket = connect(at, algorithm)?;
             socket.write_all(&Opening::Ticket(*ticket).bytes()).context("the connection broke")?;
             give_up_after(&socket, grant.patience_ns)?;
-            let (role, wish) = match settings.reverse {
-                true => (Role::Receives, Wish::Read),
-                false => (Role::Sends(settings.bytes.unwrap_or(u64::MAX)), Wish::Both),
+            let (role, wish) = match settings.direction {
+                Way::Down => (Role::Receives, Wish::Read),
+                Way::Up => (Role::Sends(settings.bytes.unwrap_or(u64::MAX)), Wish::Both),
             };
             let flow = Flow::over(socket, role)?;
             if let Some(asked) = algorithm {
@@ -202,7 +213,7 @@ impl Client {
             recent: Vec::new(),
             how: "done",
             thanked: false,
-            reverse: settings.reverse,
+            way: settings.direction,
             reactor,
             outlet,
             watch,
@@ -287,7 +298,10 @@ impl Client {
             if self.over[index] || flow.has_stopped() {
                 continue;
             }
-            if self.reverse { flow.cut() } else { flow.stop() }
+            match self.way {
+                Way::Down => flow.cut(),
+                Way::Up => flow.stop(),
+            }
         }
         self.until_ns = 0;
     }
@@ -328,7 +342,7 @@ impl Client {
                 self.over[index] = true;
                 let instant = self.instant(now_ns()) + 1;
                 self.look(index, instant);
-                if self.reverse {
+                if self.way == Way::Down {
                     // Everything has been read: the server may close, too.
                     self.flows[index].stop();
                 }
@@ -359,7 +373,7 @@ impl Client {
             }
             self.look(index, instant);
             let flow = &mut self.flows[index];
-            if now_ns >= self.until_ns && !flow.has_stopped() && !self.reverse {
+            if now_ns >= self.until_ns && !flow.has_stopped() && self.way == Way::Up {
                 flow.stop();
                 self.reactor.change(&flow.socket, FIRST_FLOW + index as u64, Wish::Read)?;
             }

@@ -112,6 +112,14 @@ impl FlowRecord {
         }
     }
 
+    /// What its client told of its own end; a later one takes an earlier one's place.
+    pub(super) fn keep_validity(&mut self, told: Validity) {
+        match self.direction {
+            Direction::ToServer => self.sender_validity = Some(told),
+            Direction::ToClient => self.receiver_validity = Some(told),
+        }
+    }
+
     /// Something was seen of it. What can be true only of the past or of a far future is left out.
     pub(super) fn see(&mut self, row: Row, now: u32) {
         let Row { instant, seen, .. } = row;

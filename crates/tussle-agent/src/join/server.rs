@@ -98,14 +98,15 @@ struct Client {
     heard_ns: u64,
     /// Its flows, by their numbers, as they stand in the record.
     flows: BTreeMap<u16, usize>,
+    /// What it told of flows whose connections were on the way.
+    early: BTreeMap<u16, Validity>,
     /// Bytes received until some instants, the latest last: for the rate.
     recent: Vec<(u32, u64)>,
-    state: State,
 }
 
+/// How a client leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    There,
+enum Leaves {
     /// It has told everything.
     Finished,
     /// It is gone without a word.
@@ -268,13 +269,12 @@ impl Server {
         give_up_after(&talk.socket, self.settings.patience_ns)?;
         let said = talk.say(&FromServer::Granted(grant), &self.reactor);
         let (granted_ns, heard_ns) = (self.now_ns, self.now_ns);
-        let (flows, recent) = (BTreeMap::new(), Vec::new());
-        let state = State::There;
+        let (flows, early, recent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let joined = Client { talk, address, hello, granted_ns, heard_ns, flows, early, recent };
         self.talks.insert(number, client);
-        self.clients
-            .insert(client, Client { talk, address, hello, granted_ns, heard_ns, flows, recent, state });
+        self.clients.insert(client, joined);
         if said.is_err() {
-            self.leave(client, State::Lost);
+            self.leave(client, Leaves::Lost);
         }
         // It may have said more than its request at once.
         self.hear_said(client)
@@ -360,6 +360,9 @@ impl Server {
         record.start_ns = since_ns;
         record.stop_ns = bytes.is_none().then_some(since_ns + for_ns);
         record.see(Row { instant, flow, seen: opened.look()? }, instant);
+        if let Some(told) = of.early.remove(&flow) {
+            record.keep_validity(told);
+        }
         let recorded = self.record.flows.len();
         of.flows.insert(flow, recorded);
         self.record.flows.push(record);
@@ -413,7 +416,7 @@ impl Server {
         let arrived = of.talk.read().and_then(|arrived| of.talk.flush(&self.reactor).map(|()| arrived));
         self.hear_said(client)?;
         if !matches!(arrived, Ok(Arrived::Some | Arrived::Nothing)) {
-            self.leave(client, State::Lost);
+            self.leave(client, Leaves::Lost);
         }
         Ok(())
     }
@@ -427,11 +430,11 @@ impl Server {
                 Ok(Some(message)) if message.is_bounded() => {
                     of.heard_ns = self.now_ns;
                     if self.understand(client, message).is_err() {
-                        self.leave(client, State::Lost);
+                        self.leave(client, Leaves::Lost);
                     }
                 }
                 Ok(Some(_)) | Err(Broken::WrongCode | Broken::Size(_) | Broken::Message) => {
-                    self.leave(client, State::Lost);
+                    self.leave(client, Leaves::Lost);
                 }
             }
         }
@@ -449,36 +452,38 @@ impl Server {
             FromClient::Idle { .. } => {}
             FromClient::Rows(rows) => {
                 for row in rows {
-                    let recorded = of.flows.get(&row.flow).context("a flow that it has not")?;
-                    self.record.flows[*recorded].see(row, instant);
+                    anyhow::ensure!(row.flow < of.hello.flows, "a flow that it has not");
+                    // Its connection may be on the way.
+                    if let Some(recorded) = of.flows.get(&row.flow) {
+                        self.record.flows[*recorded].see(row, instant);
+                    }
                 }
             }
             FromClient::Validity { flow, json } => {
-                let recorded = of.flows.get(&flow).context("a flow that it has not")?;
-                let record = &mut self.record.flows[*recorded];
+                anyhow::ensure!(flow < of.hello.flows, "a flow that it has not");
                 let told: Validity = serde_json::from_str(&json).context("its validity")?;
                 anyhow::ensure!(told.algorithm.len() <= MOST_ALGORITHM_BYTES, "no algorithm");
-                match of.hello.direction {
-                    Direction::ToServer => record.sender_validity = Some(told),
-                    Direction::ToClient => record.receiver_validity = Some(told),
+                match of.flows.get(&flow) {
+                    Some(recorded) => self.record.flows[*recorded].keep_validity(told),
+                    // Its connection is on the way.
+                    None => drop(of.early.insert(flow, told)),
                 }
             }
             FromClient::Finished => {
                 _ = of.talk.say(&FromServer::Thanks, &self.reactor);
-                self.leave(client, State::Finished);
+                self.leave(client, Leaves::Finished);
             }
         }
         Ok(())
     }
 
     /// A client goes, and its flows with it.
-    fn leave(&mut self, client: u32, state: State) {
-        let Some(mut of) = self.clients.remove(&client) else { return };
-        of.state = state;
+    fn leave(&mut self, client: u32, leaves: Leaves) {
+        let Some(of) = self.clients.remove(&client) else { return };
         self.talks.retain(|_, one| *one != client);
         self.tickets.retain(|_, (one, _)| *one != client);
         self.probes.retain(|_, (one, _)| *one != client);
-        let how = if state == State::Lost { How::Lost } else { How::Stopped };
+        let ended = if leaves == Leaves::Lost { How::Lost } else { How::Stopped };
         let flows: Vec<u64> =
             self.running.iter().filter(|(_, one)| one.client == client).map(|(number, _)| *number).collect();
         for number in flows {
@@ -486,18 +491,18 @@ impl Server {
                 running.flow.cut();
             }
             // What cannot be told of it any more is left out.
-            _ = self.end_flow(number, how);
+            _ = self.end_flow(number, ended);
         }
         for recorded in of.flows.values() {
             let end = &mut self.record.flows[*recorded].end;
-            if let Some(end) = end.as_mut().filter(|end| how == How::Lost && end.how == How::Stopped) {
+            if let Some(end) = end.as_mut().filter(|end| ended == How::Lost && end.how == How::Stopped) {
                 end.how = How::Lost;
             }
         }
         self.idle_since_ns = self.now_ns;
-        let text = match state {
-            State::Lost => format!("client {client} ({}) is gone", of.address),
-            State::Finished | State::There => format!("client {client} ({}) has finished", of.address),
+        let text = match leaves {
+            Leaves::Lost => format!("client {client} ({}) is gone", of.address),
+            Leaves::Finished => format!("client {client} ({}) has finished", of.address),
         };
         _ = self.outlet.say(&Line::Note { text: &text });
     }
@@ -543,7 +548,7 @@ impl Server {
         let lost: Vec<u32> =
             self.clients.iter().filter(|(_, client)| is_lost(client)).map(|(number, _)| *number).collect();
         for client in lost {
-            self.leave(client, State::Lost);
+            self.leave(client, Leaves::Lost);
         }
     }
 
@@ -577,7 +582,7 @@ impl Server {
     fn finish(mut self) -> anyhow::Result<()> {
         let left: Vec<u32> = self.clients.keys().copied().collect();
         for client in left {
-            self.leave(client, State::Lost);
+            self.leave(client, Leaves::Lost);
         }
         self.record.settle(self.instant())?;
         self.record.write()?;

@@ -1,0 +1,229 @@
+"""From what a server wrote down to a dataset like any other."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+import tussle
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Contents, Dataset, save
+from tussle.errors import TussleError
+from tussle.provenance import Origin, provenance
+from tussle.scenario import Scenario
+
+_NS = 1_000_000_000
+_GRID_S = 0.1
+"""Between two rows of a flow."""
+_LEAST_RATE_BIT_PER_S = 1000
+_LEAST_RTT_MS = 0.01
+_QUESTION = "What did each of those get who joined?"
+_RTTS = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
+
+
+class _Written(NamedTuple):
+    """What the server wrote down; times are since the first flow began."""
+
+    flows: pl.DataFrame
+    samples: pl.DataFrame
+    validity: pl.DataFrame
+    end_s: float
+
+
+def partial_folder(folder: Path) -> Path:
+    """Return where the server writes down what it sees, until `folder` is whole."""
+    return folder.with_name(f"{folder.name}.partial")
+
+
+def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Dataset:
+    """Make the dataset `folder` of what a server left in its partial folder, which is removed then.
+
+    `facts` go into the provenance. Raises TussleError when there is nothing to make it of, or it cannot be
+    written.
+    """
+    partial = partial_folder(folder)
+    written = _read(partial)
+    scenario = _scenario(written)
+    run = scenario.points()[0].resolve(seed=0)
+    steady = (run["steady"]["from_ns"] / _NS, run["steady"]["to_ns"] / _NS)
+    engine = {"name": "serve", "version": tussle.__version__}
+    origin = Origin(scenario.to_toml(), scenario.seed, engine)
+    tables = _tables(written, steady)
+    runs = TABLES["runs"]
+    row = {
+        "run": 0,
+        "point": 0,
+        "repetition": 0,
+        "seed": 0,
+        "duration_s": run["duration_ns"] / _NS,
+        "steady_from_s": steady[0],
+        "steady_to_s": steady[1],
+        # The network is what is measured: nobody knows its rate, its delay or its queue.
+        "link_rate_bit_per_s": None,
+        "base_rtt_ms": None,
+        "buffer_packets": None,
+    }
+    tables["runs"] = pl.DataFrame([row], schema=runs.schema())
+    about = provenance(origin, folder) | {"command": f"tussle serve -o {folder}", **facts}
+    save(folder, Contents(origin.scenario_toml, about, {name: table.lazy() for name, table in tables.items()}))
+    shutil.rmtree(partial, ignore_errors=True)
+    return Dataset.open(folder)
+
+
+def _read(partial: Path) -> _Written:
+    flows = partial / "flows.arrow"
+    if not flows.is_file():
+        raise TussleError(f"{partial} holds no flow that anybody sent, so that there is no dataset to be made")
+    try:
+        frames = {
+            "flows": pl.read_ipc_stream(flows),
+            "validity": pl.read_ipc_stream(partial / "validity.arrow"),
+        }
+        chunks = [pl.read_ipc_stream(file) for file in sorted(partial.glob("samples-*.arrow"))]
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise TussleError(f"{partial} is damaged ({error}); remove it") from error
+    samples = pl.concat([chunk.with_columns(pl.col("state").cast(pl.String)) for chunk in chunks] or [_no_samples()])
+    # Whole tenths, so that rows stay on the grid.
+    began_s = int(frames["flows"]["start_s"].min() / _GRID_S) * _GRID_S
+    since = [pl.col(name) - began_s for name in ("start_s", "stop_s", "end_s", "complete_s")]
+    flows_since = frames["flows"].with_columns(since)
+    samples = samples.with_columns((pl.col("time_s") - began_s).round(1)).sort("time_s", "flow")
+    ends = [flows_since["end_s"].max(), samples["time_s"].max(), flows_since["start_s"].max() + _GRID_S]
+    return _Written(flows_since, samples, frames["validity"], max(end for end in ends if end is not None))
+
+
+def _no_samples() -> pl.DataFrame:
+    table = ENGINE_TABLES["samples"]
+    own = ("tcp_info.sent_packets", "tcp_info.timeouts", "probe.rtt_ms")
+    return pl.DataFrame(schema=table.schema(own)).drop("run")
+
+
+def _scenario(written: _Written) -> Scenario:
+    """Describe what was measured, so that the simulator can try the same.
+
+    The path is as fast as all flows together ever were in a second, and as long as the shortest round trip.
+    """
+    duration_s = max(written.end_s, 2 * _GRID_S)
+    rate = max(_highest_rate(written.samples), _LEAST_RATE_BIT_PER_S)
+    rtts = written.samples.select(pl.col("srtt_ms").min(), pl.col("probe.rtt_ms").min()).row(0)
+    rtt_ms = max(min([rtt for rtt in rtts if rtt is not None], default=_LEAST_RTT_MS), _LEAST_RTT_MS)
+    flows = []
+    for row in written.flows.iter_rows(named=True):
+        flow = {"name": row["name"], "algorithm": row["algorithm"], "start": _time(row["start_s"])}
+        if row["direction"] == "reverse":
+            flow["direction"] = "reverse"
+        ended_s = row["end_s"]
+        if ended_s is not None and row["start_s"] < ended_s < duration_s:
+            flow["stop"] = _time(ended_s)
+        flows.append(flow)
+    return Scenario.from_dict(
+        {
+            "question": _QUESTION,
+            "duration": _time(duration_s),
+            "path": {"rate": f"{rate:.0f} bit/s", "rtt": f"{rtt_ms:.3f} ms"},
+            "flows": flows,
+        }
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.6f} s"
+
+
+def _highest_rate(samples: pl.DataFrame) -> float:
+    """Bits a second of all flows together in their best second."""
+    second = pl.col("time_s").floor().cast(pl.Int64).alias("second")
+    delivered = samples.group_by("flow", second, maintain_order=True).agg(pl.col("delivered_bytes").max())
+    gained = delivered.sort("flow", "second").with_columns(
+        pl.col("delivered_bytes").cast(pl.Int64).diff().over("flow").fill_null(pl.col("delivered_bytes").cast(pl.Int64))
+    )
+    total = gained.group_by("second").agg(pl.col("delivered_bytes").sum())["delivered_bytes"].max()
+    return 8.0 * total if isinstance(total, int) else 0.0
+
+
+def _tables(written: _Written, steady: tuple[float, float]) -> dict[str, pl.DataFrame]:
+    run = pl.lit(0, pl.UInt32).alias("run")
+    own = {
+        "flows": _flows(written, steady),
+        "samples": written.samples,
+        "links": pl.DataFrame(schema=ENGINE_TABLES["links"].schema()).drop("run"),
+        "events": _events(written),
+        "validity": written.validity.with_columns(pl.col("kept_up") == 1),
+    }
+    tables = ENGINE_TABLES | OPTIONAL_TABLES
+    return {name: tables[name].conform(frame.select(run, pl.all())) for name, frame in own.items()}
+
+
+def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
+    """Complete the table of flows with what they did in the steady interval, from their samples."""
+    samples, (from_s, to_s) = written.samples, steady
+    counted = {
+        "steady_delivered_bytes": pl.col("delivered_bytes").cast(pl.Int64),
+        "steady_sent_packets": pl.col("tcp_info.sent_packets").cast(pl.Int64),
+        "steady_retransmitted_packets": pl.col("retransmitted_packets").cast(pl.Int64),
+        "steady_timeouts": pl.col("tcp_info.timeouts").cast(pl.Int64),
+    }
+    # Half a row more, since times on the grid are sums of tenths.
+    until = [
+        samples.filter(pl.col("time_s") <= at_s + _GRID_S / 2)
+        .group_by("flow")
+        .agg([value.last().alias(name) for name, value in counted.items()])
+        for at_s in steady
+    ]
+    gained = until[1].join(until[0], on="flow", how="left", suffix="_before").select(
+        "flow",
+        *(
+            pl.when(pl.col(name).is_not_null())
+            .then((pl.col(name) - pl.col(f"{name}_before").fill_null(0)).clip(lower_bound=0))
+            .alias(name)
+            for name in counted
+        ),
+    )
+    # The kernel tells smoothed round-trip times: what it measured of single packets, it does not tell.
+    rtt = pl.col("srtt_ms")
+    rtts = (
+        samples.filter(pl.col("time_s").is_between(from_s - _GRID_S / 2, to_s - _GRID_S / 2, closed="left"))
+        .group_by("flow")
+        .agg(
+            rtt.min().alias("rtt_min_ms"),
+            rtt.mean().alias("rtt_mean_ms"),
+            *(rtt.quantile(part, "linear").alias(f"rtt_{name}_ms") for name, part in _RTTS.items()),
+        )
+    )
+    known = [name for name in counted if name != "steady_timeouts"]
+    return (
+        written.flows.join(gained, on="flow", how="left")
+        .join(rtts, on="flow", how="left")
+        .with_columns(pl.col(name).fill_null(0) for name in known)
+        .with_columns(
+            pl.lit("internet").alias("path"),
+            (pl.col("complete_s") - pl.col("start_s")).alias("completion_s"),
+            (pl.col("sent_packets").cast(pl.Int64) - pl.col("arrived_packets").cast(pl.Int64))
+            .clip(lower_bound=0)
+            .alias("dropped_packets"),
+            (8.0 * pl.col("steady_delivered_bytes") / (to_s - from_s)).alias("goodput_bit_per_s"),
+            *(
+                pl.lit(None, pl.UInt64).alias(name)
+                for name in ("lost_packets", "spurious_timeouts", "recoveries", "undone_recoveries", "ecn_echoes")
+            ),
+        )
+        .select(column.name for column in ENGINE_TABLES["flows"].columns if column.name != "run")
+    )
+
+
+def _events(written: _Written) -> pl.DataFrame:
+    flows = written.flows
+    found = pl.concat(
+        [
+            flows.select(time_s="start_s", kind=pl.lit("start"), flow="flow"),
+            flows.filter(pl.col("complete_s").is_not_null()).select(
+                time_s="complete_s", kind=pl.lit("complete"), flow="flow"
+            ),
+            flows.filter(pl.col("ended").cast(pl.String) == "lost").select(
+                time_s="end_s", kind=pl.lit("disconnect"), flow="flow"
+            ),
+        ]
+    ).sort("time_s", "flow")
+    nothing = {"link": pl.String, "packet": pl.UInt32, "cwnd_packets": pl.UInt32, "ssthresh_packets": pl.UInt32}
+    return found.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nothing.items())
