@@ -20,13 +20,8 @@ pub const MOST_ALGORITHM_BYTES: usize = 15;
 pub enum FromClient {
     /// First: who it is and what it wants.
     Hello(Hello),
-    /// What it found before its flows began: its clock beside the server's, and the round trip with nothing else there.
-    Idle {
-        /// What its own clock is ahead, in ns, if both ways take as long.
-        offset_ns: i64,
-        /// Shortest round trip of a probe, in ns; the offset is known to half of that.
-        rtt_ns: u64,
-    },
+    /// The shortest round trip of its probe before its flows began, in µs.
+    Idle(u32),
     /// What it saw of its flows since it last told.
     Rows(Vec<Row>),
     /// What its machine did for one of its flows.
@@ -194,7 +189,7 @@ impl FromClient {
             FromClient::Hello(hello) => hello.algorithm.len() <= MOST_ALGORITHM_BYTES,
             FromClient::Rows(rows) => rows.len() <= MOST_ROWS,
             FromClient::Validity { json, .. } => json.len() <= MOST_TEXT_BYTES,
-            FromClient::Idle { .. } | FromClient::Finished => true,
+            FromClient::Idle(_) | FromClient::Finished => true,
         }
     }
 }

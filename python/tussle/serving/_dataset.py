@@ -95,7 +95,7 @@ def _read(partial: Path) -> _Written:
 
 def _no_samples() -> pl.DataFrame:
     table = ENGINE_TABLES["samples"]
-    own = ("tcp_info.sent_packets", "tcp_info.timeouts", "probe.rtt_ms")
+    own = ("tcp_info.sent_packets", "tcp_info.timeouts", "probe.rtt_ms", "probe.idle_rtt_ms")
     return pl.DataFrame(schema=table.schema(own)).drop("run")
 
 
@@ -197,7 +197,7 @@ def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
         .join(rtts, on="flow", how="left")
         .with_columns(pl.col(name).fill_null(0) for name in known)
         .with_columns(
-            pl.lit("internet").alias("path"),
+            pl.lit("network").alias("path"),
             (pl.col("complete_s") - pl.col("start_s")).alias("completion_s"),
             (pl.col("sent_packets").cast(pl.Int64) - pl.col("arrived_packets").cast(pl.Int64))
             .clip(lower_bound=0)

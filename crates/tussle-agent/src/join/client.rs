@@ -223,8 +223,7 @@ impl Client {
             grant,
             flows,
         };
-        let (offset_ns, rtt_ns) = (idle.offset_ns, idle.rtt_ns);
-        client.say(&FromClient::Idle { offset_ns, rtt_ns })?;
+        client.say(&FromClient::Idle(u32::try_from(idle.rtt_ns / 1000).unwrap_or(u32::MAX)))?;
         (0..client.flows.len()).try_for_each(|index| client.tell_validity(index))?;
         Ok(client)
     }
@@ -395,8 +394,8 @@ impl Client {
         let pace = self.watch.pace()?;
         let Ok(mut told) = self.flows[index].validity(pace) else { return Ok(()) };
         let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
-        let sign = if self.idle.offset_ns < 0 { -1.0 } else { 1.0 };
-        let offset_s = sign * seconds(self.idle.offset_ns.unsigned_abs());
+        let sign = if self.idle.wall_offset_ns < 0 { -1.0 } else { 1.0 };
+        let offset_s = sign * seconds(self.idle.wall_offset_ns.unsigned_abs());
         told.clock = Some(ClockOffset { offset_s, error_s: seconds(self.idle.rtt_ns) / 2.0 });
         let flow = u16::try_from(index)?;
         self.say(&FromClient::Validity { flow, json: serde_json::to_string(&told)? })

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::reactor::now_ns;
+use super::reactor::{now_ns, wall_ns};
 use super::talk::is_for_later;
 
 /// A question: when it was asked, in ns on the client's clock.
 const ASK_BYTES: usize = 8;
-/// An answer: the question, and the time in ns on the server's clock.
-const ANSWER_BYTES: usize = 16;
+/// An answer: the question, the time since the server began, and its time of day, all in ns.
+const ANSWER_BYTES: usize = 24;
 /// Before the flows begin: so many questions, a tenth of a second apart.
 const IDLE_QUESTIONS: u32 = 10;
 const IDLE_PAUSE: Duration = Duration::from_millis(100);
@@ -36,7 +36,7 @@ impl Echo {
     ///
     /// # Errors
     /// The connection is gone, or the answers are not read.
-    pub(super) fn answer(&mut self, since_ns: u64) -> anyhow::Result<()> {
+    pub(super) fn answer(&mut self, (since_ns, wall_ns): (u64, u64)) -> anyhow::Result<()> {
         let mut room = [0; 64 * ASK_BYTES];
         match self.socket.read(&mut room) {
             Ok(0) => bail!("it has ended"),
@@ -46,7 +46,7 @@ impl Echo {
         }
         let whole = self.asked.len() / ASK_BYTES * ASK_BYTES;
         for question in self.asked.drain(..whole).collect::<Vec<_>>().chunks(ASK_BYTES) {
-            let answer = [question, &since_ns.to_be_bytes()].concat();
+            let answer = [question, &since_ns.to_be_bytes(), &wall_ns.to_be_bytes()].concat();
             self.socket.write_all(&answer).context("the probe")?;
         }
         Ok(())
@@ -66,8 +66,10 @@ pub(super) struct Probe {
 /// What is known before the flows begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Idle {
-    /// What our clock is ahead of the server's, in ns, if both ways take as long.
+    /// What our steady clock is ahead of the time since the server began, in ns, if both ways take as long.
     pub(super) offset_ns: i64,
+    /// What our time of day is ahead of the server's, in ns, likewise.
+    pub(super) wall_offset_ns: i64,
     /// The shortest round trip, in ns.
     pub(super) rtt_ns: u64,
 }
@@ -81,11 +83,16 @@ impl Probe {
             socket.write_all(&asked_ns.to_be_bytes()).context("the probe")?;
             let mut answer = [0; ANSWER_BYTES];
             socket.read_exact(&mut answer).context("the server does not answer the probe")?;
-            let rtt_ns = now_ns().saturating_sub(asked_ns);
-            let (_, server_ns) = read(&answer);
-            let offset_ns = (asked_ns + rtt_ns / 2).cast_signed().wrapping_sub(server_ns.cast_signed());
+            let (now_ns, own_wall_ns) = (now_ns(), wall_ns());
+            let rtt_ns = now_ns.saturating_sub(asked_ns);
+            let [_, since_ns, wall_ns] = read(&answer);
+            // The server answered half a round trip ago.
+            let ahead = |own_ns: u64, its_ns: u64| {
+                own_ns.saturating_sub(rtt_ns / 2).cast_signed().wrapping_sub(its_ns.cast_signed())
+            };
             if best.is_none_or(|best| rtt_ns < best.rtt_ns) {
-                best = Some(Idle { offset_ns, rtt_ns });
+                let (offset_ns, wall_offset_ns) = (ahead(now_ns, since_ns), ahead(own_wall_ns, wall_ns));
+                best = Some(Idle { offset_ns, wall_offset_ns, rtt_ns });
             }
             std::thread::sleep(IDLE_PAUSE);
         }
@@ -118,7 +125,7 @@ impl Probe {
         let now_ns = now_ns();
         let whole = self.answered.len() / ANSWER_BYTES * ANSWER_BYTES;
         for answer in self.answered.drain(..whole).collect::<Vec<_>>().chunks(ANSWER_BYTES) {
-            let (asked_ns, _) = read(answer.try_into().expect("a whole one"));
+            let [asked_ns, ..] = read(answer.try_into().expect("a whole one"));
             self.latest_us = u32::try_from(now_ns.saturating_sub(asked_ns) / 1000).ok();
             self.open = self.open.saturating_sub(1);
         }
@@ -131,8 +138,8 @@ impl Probe {
     }
 }
 
-/// When a question was asked, and when it was answered.
-fn read(answer: &[u8; ANSWER_BYTES]) -> (u64, u64) {
+/// When a question was asked, and the server's two times.
+fn read(answer: &[u8; ANSWER_BYTES]) -> [u64; 3] {
     let part = |at: usize| u64::from_be_bytes(answer[at..at + 8].try_into().expect("eight bytes"));
-    (part(0), part(ASK_BYTES))
+    [part(0), part(8), part(16)]
 }

@@ -91,7 +91,16 @@ impl Reactor {
 
 /// The reading of `CLOCK_MONOTONIC`, in ns.
 pub(super) fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux has this clock");
+    nanoseconds(ClockId::CLOCK_MONOTONIC)
+}
+
+/// The time of day, in ns since 1970.
+pub(super) fn wall_ns() -> u64 {
+    nanoseconds(ClockId::CLOCK_REALTIME)
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock).expect("every Linux has this clock");
     let part = |value: i64| u64::try_from(value).expect("the clock is past its origin");
     part(now.tv_sec()) * SECOND_NS + part(now.tv_nsec())
 }

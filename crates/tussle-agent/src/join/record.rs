@@ -50,10 +50,13 @@ pub(super) struct FlowRecord {
     pub(super) received_bytes: u64,
     pub(super) received_packets: u32,
     pub(super) sender: Sender,
+    /// The latest round trip of its client's probe, and the shortest before it began.
     pub(super) probe_us: Option<u32>,
+    pub(super) idle_us: Option<u32>,
     pub(super) sender_validity: Option<Validity>,
     pub(super) receiver_validity: Option<Validity>,
     pending: BTreeMap<u32, Pending>,
+    closed: Closed,
     /// The latest instant that is a row, or was given up.
     done: Option<u32>,
 }
@@ -75,6 +78,13 @@ pub(super) enum How {
     Lost,
 }
 
+/// Whether nothing more will be told of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closed {
+    No,
+    Yes,
+}
+
 /// What is known of a flow at an instant.
 #[derive(Debug, Default)]
 struct Pending {
@@ -90,6 +100,7 @@ struct Fresh {
     sent_packets: Vec<f64>,
     timeouts: Vec<Option<f64>>,
     probe_ms: Vec<Option<f64>>,
+    idle_ms: Vec<Option<f64>>,
 }
 
 impl FlowRecord {
@@ -105,9 +116,11 @@ impl FlowRecord {
             received_packets: 0,
             sender: Sender::default(),
             probe_us: None,
+            idle_us: None,
             sender_validity: None,
             receiver_validity: None,
             pending: BTreeMap::new(),
+            closed: Closed::No,
             done: None,
         }
     }
@@ -123,10 +136,13 @@ impl FlowRecord {
     /// Something was seen of it. What can be true only of the past or of a far future is left out.
     pub(super) fn see(&mut self, row: Row, now: u32) {
         let Row { instant, seen, .. } = row;
-        let is_late = self.done.is_some_and(|done| instant <= done);
-        if instant > now.saturating_add(AHEAD) || (is_late && self.end.is_none()) {
+        if instant > now.saturating_add(AHEAD) {
             return;
         }
+        if self.pending.len() >= MOST_PENDING {
+            self.pending.pop_first();
+        }
+        let is_late = self.done.is_some_and(|done| instant <= done);
         let pending = (!is_late).then(|| self.pending.entry(instant).or_default());
         match seen {
             Seen::Sender(sender) => {
@@ -151,34 +167,36 @@ impl FlowRecord {
         }
     }
 
-    /// Takes the next row that is whole: what both ends saw at one instant. At the end, one that the sender saw will do.
-    fn next_row(&mut self) -> Option<(u32, Sample, Pending)> {
-        loop {
-            let is_over = self.end.is_some();
-            let crowded = self.pending.len() > MOST_PENDING;
-            let whole = self
-                .pending
-                .iter()
-                .find(|(_, each)| each.sender.is_some() && (each.received_bytes.is_some() || is_over));
-            let Some(instant) = whole.map(|(instant, _)| *instant) else {
-                if crowded || is_over {
-                    self.pending.pop_first();
-                }
-                return None;
-            };
-            // What is older will not become whole: both ends tell in order.
-            self.pending = self.pending.split_off(&instant);
-            let pending = self.pending.pop_first().expect("it was found").1;
-            self.done = Some(instant);
-            let sender = pending.sender.clone().expect("it was asked for");
-            let delivered_bytes = pending.received_bytes.unwrap_or(self.received_bytes);
-            let paces = if self.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No };
-            return Some((
-                instant,
-                Sample { sender: info(&sender), delivered_bytes, rtt_us: None, paces },
-                pending,
-            ));
+    /// Its client is gone: nothing more will be told of it. If it is lost, so is the flow, unless all of it was there.
+    pub(super) fn close(&mut self, how: How, bytes: Option<u64>) {
+        self.closed = Closed::Yes;
+        if let Some(end) = &mut self.end {
+            if bytes.is_some_and(|bytes| self.received_bytes >= bytes) {
+                end.how = How::Complete;
+            } else if how == How::Lost {
+                end.how = How::Lost;
+            }
         }
+    }
+
+    /// Takes the next row that is whole: what both ends saw at one instant. Of the last instant, what its sender saw
+    /// will do: by then everything has arrived that will.
+    fn next_row(&mut self) -> Option<(u32, Sample, Pending)> {
+        let is_closed = self.closed == Closed::Yes;
+        let last = self.pending.last_key_value().map(|(instant, _)| *instant);
+        let whole = self.pending.iter().find(|(instant, each)| {
+            let is_last = is_closed && Some(**instant) == last;
+            each.sender.is_some() && (each.received_bytes.is_some() || is_last)
+        });
+        let instant = *whole?.0;
+        // What is older will not become whole: both ends tell in order.
+        self.pending = self.pending.split_off(&instant);
+        let pending = self.pending.pop_first().expect("it was found").1;
+        self.done = Some(instant);
+        let sender = pending.sender.clone().expect("it was asked for");
+        let delivered_bytes = pending.received_bytes.unwrap_or(self.received_bytes);
+        let paces = if self.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No };
+        Some((instant, Sample { sender: info(&sender), delivered_bytes, rtt_us: None, paces }, pending))
     }
 }
 
@@ -206,7 +224,9 @@ impl Record {
                 let sender = pending.sender.unwrap_or_default();
                 self.fresh.sent_packets.push(f64::from(sender.data_segs_out));
                 self.fresh.timeouts.push(sender.total_rto.map(f64::from));
-                self.fresh.probe_ms.push(pending.probe_us.map(|us| f64::from(us) / 1e3));
+                let ms = |us: u32| f64::from(us) / 1e3;
+                self.fresh.probe_ms.push(pending.probe_us.map(ms));
+                self.fresh.idle_ms.push(flow.idle_us.map(ms));
             }
         }
         if now >= self.checkpoint_at || self.fresh.probe_ms.len() >= MOST_FRESH {
@@ -303,6 +323,7 @@ impl Fresh {
         table.columns.push(column("tcp_info.sent_packets", Values::F64(self.sent_packets)));
         table.columns.push(column("tcp_info.timeouts", Values::MaybeF64(self.timeouts)));
         table.columns.push(column("probe.rtt_ms", Values::MaybeF64(self.probe_ms)));
+        table.columns.push(column("probe.idle_rtt_ms", Values::MaybeF64(self.idle_ms)));
         table
     }
 }

@@ -15,7 +15,7 @@ use super::flow::{Flow, Left, Role, Room};
 use super::listener::{Arrival, Listener};
 use super::outlet::{Outlet, input_has_ended};
 use super::probe::Echo;
-use super::reactor::{Reactor, Wish, now_ns};
+use super::reactor::{Reactor, Wish, now_ns, wall_ns};
 use super::record::{End, FlowRecord, How, Record};
 use super::socket::{choose, give_up_after, try_algorithm};
 use super::talk::{Arrived, Talk};
@@ -98,6 +98,8 @@ struct Client {
     heard_ns: u64,
     /// Its flows, by their numbers, as they stand in the record.
     flows: BTreeMap<u16, usize>,
+    /// Shortest round trip of its probe before its flows began.
+    idle_us: Option<u32>,
     /// What it told of flows whose connections were on the way.
     early: BTreeMap<u16, Validity>,
     /// Bytes received until some instants, the latest last: for the rate.
@@ -231,7 +233,7 @@ impl Server {
             _ if self.probes.contains_key(&number) => {
                 let since_ns = self.since_ns();
                 let (_, echo) = self.probes.get_mut(&number).expect("it was looked for");
-                if echo.answer(since_ns).is_err() {
+                if echo.answer((since_ns, wall_ns())).is_err() {
                     self.probes.remove(&number);
                 }
                 Ok(())
@@ -270,7 +272,8 @@ impl Server {
         let said = talk.say(&FromServer::Granted(grant), &self.reactor);
         let (granted_ns, heard_ns) = (self.now_ns, self.now_ns);
         let (flows, early, recent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        let joined = Client { talk, address, hello, granted_ns, heard_ns, flows, early, recent };
+        let joined =
+            Client { talk, address, hello, granted_ns, heard_ns, flows, idle_us: None, early, recent };
         self.talks.insert(number, client);
         self.clients.insert(client, joined);
         if said.is_err() {
@@ -340,7 +343,6 @@ impl Server {
         (client, flow): (u32, u16),
     ) -> anyhow::Result<()> {
         let since_ns = self.since_ns();
-        let instant = self.instant();
         let of = self.clients.get_mut(&client).context("it was there")?;
         let Hello { algorithm, flows, direction, for_ns, bytes, .. } = of.hello.clone();
         let role = match direction {
@@ -358,8 +360,8 @@ impl Server {
             if direction == Direction::ToClient { opened.algorithm().to_owned() } else { algorithm };
         let mut record = FlowRecord::new(name, algorithm, direction);
         record.start_ns = since_ns;
+        record.idle_us = of.idle_us;
         record.stop_ns = bytes.is_none().then_some(since_ns + for_ns);
-        record.see(Row { instant, flow, seen: opened.look()? }, instant);
         if let Some(told) = of.early.remove(&flow) {
             record.keep_validity(told);
         }
@@ -399,13 +401,6 @@ impl Server {
             Role::Sends(_) => record.sender_validity = own,
             Role::Receives => record.receiver_validity = own,
         }
-        let asked = self.clients.get(&running.client).and_then(|client| client.hello.bytes);
-        let moved = if running.flow.role == Role::Receives {
-            running.flow.moved_bytes
-        } else {
-            record.received_bytes
-        };
-        let how = if asked.is_some_and(|bytes| moved >= bytes) { How::Complete } else { how };
         record.end = Some(End { at_ns, how });
         Ok(())
     }
@@ -449,7 +444,12 @@ impl Server {
         let of = self.clients.get_mut(&client).context("it was there")?;
         match message {
             FromClient::Hello(_) => anyhow::bail!("a second greeting"),
-            FromClient::Idle { .. } => {}
+            FromClient::Idle(rtt_us) => {
+                of.idle_us = Some(rtt_us);
+                for recorded in of.flows.values() {
+                    self.record.flows[*recorded].idle_us = Some(rtt_us);
+                }
+            }
             FromClient::Rows(rows) => {
                 for row in rows {
                     anyhow::ensure!(row.flow < of.hello.flows, "a flow that it has not");
@@ -494,10 +494,7 @@ impl Server {
             _ = self.end_flow(number, ended);
         }
         for recorded in of.flows.values() {
-            let end = &mut self.record.flows[*recorded].end;
-            if let Some(end) = end.as_mut().filter(|end| ended == How::Lost && end.how == How::Stopped) {
-                end.how = How::Lost;
-            }
+            self.record.flows[*recorded].close(ended, of.hello.bytes);
         }
         self.idle_since_ns = self.now_ns;
         let text = match leaves {
