@@ -229,7 +229,8 @@ impl Record {
                 self.fresh.idle_ms.push(flow.idle_us.map(ms));
             }
         }
-        if now >= self.checkpoint_at || self.fresh.probe_ms.len() >= MOST_FRESH {
+        let fresh = self.fresh.probe_ms.len();
+        if fresh >= MOST_FRESH || (fresh > 0 && now >= self.checkpoint_at) {
             self.checkpoint_at = now + CHECKPOINT;
             self.write()?;
         }
