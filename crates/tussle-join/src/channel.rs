@@ -98,7 +98,7 @@ impl Channel {
     ///
     /// # Errors
     /// The channel is of no more use.
-    pub fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, Broken> {
+    pub fn hear<M: DeserializeOwned>(&mut self) -> Result<Option<M>, Broken> {
         while let Some(length) = self.whole_frame()? {
             let frame: Vec<u8> = self.arrived.drain(..HEAD_BYTES + length).skip(HEAD_BYTES).collect();
             if let Some(plain) = self.open(&frame)? {
@@ -190,18 +190,18 @@ mod tests {
         let code = code("8Z2K-QT6N-04HW-7XRC-M5PD");
         let (mut client, mut server) = (Channel::ask(&code), Channel::answer(&code));
         carry(&mut client, &mut server);
-        assert_eq!(server.next::<String>(), Ok(None));
+        assert_eq!(server.hear::<String>(), Ok(None));
         carry(&mut server, &mut client);
-        assert_eq!(client.next::<String>(), Ok(None));
+        assert_eq!(client.hear::<String>(), Ok(None));
         assert!(client.is_open() && server.is_open());
         client.say(&"there".to_owned());
         client.say(&"again".to_owned());
         carry(&mut client, &mut server);
-        assert_eq!(server.next(), Ok(Some("there".to_owned())));
-        assert_eq!(server.next(), Ok(Some("again".to_owned())));
+        assert_eq!(server.hear(), Ok(Some("there".to_owned())));
+        assert_eq!(server.hear(), Ok(Some("again".to_owned())));
         server.say(&"back".to_owned());
         carry(&mut server, &mut client);
-        assert_eq!(client.next(), Ok(Some("back".to_owned())));
+        assert_eq!(client.hear(), Ok(Some("back".to_owned())));
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
         for byte in std::mem::take(client.leaving()) {
             assert!(!server.is_open());
             server.arrive(&[byte]);
-            assert_eq!(server.next::<String>(), Ok(None));
+            assert_eq!(server.hear::<String>(), Ok(None));
         }
         assert!(server.is_open());
     }
@@ -221,12 +221,12 @@ mod tests {
         let mut client = Channel::ask(&code("8Z2K-QT6N-04HW-7XRC-M5PD"));
         let mut server = Channel::answer(&code("8Z2K-QT6N-04HW-7XRC-M5PE"));
         carry(&mut client, &mut server);
-        assert_eq!(server.next::<String>(), Err(Broken::WrongCode));
+        assert_eq!(server.hear::<String>(), Err(Broken::WrongCode));
         assert!(server.leaving().is_empty());
         assert!(!server.is_open());
         server.arrive(&[0, 48]);
         server.arrive(&[0; 48]);
-        assert_eq!(server.next::<String>(), Err(Broken::WrongCode));
+        assert_eq!(server.hear::<String>(), Err(Broken::WrongCode));
     }
 
     #[test]
@@ -235,20 +235,20 @@ mod tests {
         let (mut client, mut server) = (Channel::ask(&code), Channel::answer(&code));
         let greeting = std::mem::take(client.leaving());
         server.arrive(&greeting);
-        assert_eq!(server.next::<String>(), Ok(None));
+        assert_eq!(server.hear::<String>(), Ok(None));
         carry(&mut server, &mut client);
-        assert_eq!(client.next::<String>(), Ok(None));
+        assert_eq!(client.hear::<String>(), Ok(None));
         client.say(&"there".to_owned());
         let said = std::mem::take(client.leaving());
         let mut later = Channel::answer(&code);
         later.arrive(&[greeting, said].concat());
-        assert_eq!(later.next::<String>(), Err(Broken::WrongCode));
+        assert_eq!(later.hear::<String>(), Err(Broken::WrongCode));
     }
 
     #[test]
     fn a_frame_of_another_size_is_refused_before_it_is_there() {
         let mut server = Channel::answer(&code("8Z2K-QT6N-04HW-7XRC-M5PD"));
         server.arrive(&[0xff, 0xff]);
-        assert_eq!(server.next::<String>(), Err(Broken::Size(0xffff)));
+        assert_eq!(server.hear::<String>(), Err(Broken::Size(0xffff)));
     }
 }

@@ -198,7 +198,7 @@ fn network_of(address: IpAddr) -> IpAddr {
     const NETWORK: u128 = u128::MAX << 64;
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK)),
-        address => address,
+        IpAddr::V4(address) => IpAddr::V4(address),
     }
 }
 

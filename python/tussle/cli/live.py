@@ -67,7 +67,10 @@ class LiveLine:
         self._live.update(Text("  ".join(words)))
 
 
-def _table(live: Mapping[str, Any]) -> Table:
+def _table(live: Mapping[str, Any]) -> Table | Text:
+    strangers = f"; connections refused: {live['refused']}" if live["refused"] else ""
+    if not live["clients"]:
+        return Text(f"{live['time_s']:.0f} s: nobody takes part{strangers}")
     numbers = [
         Column(title, justify="right", no_wrap=True)
         for title in ("goodput", "total", "RTT\nms", "probe\nms", "sent\nagain")
@@ -88,13 +91,8 @@ def _table(live: Mapping[str, Any]) -> Table:
             str(each["retransmitted_packets"]),
         )
     together = sum(each["rate_bit_per_s"] for each in live["clients"])
-    if not live["clients"]:
-        words = "nobody takes part"
-    elif len(live["clients"]) == 1:
-        words = "one client"
-    else:
-        words = f"{len(live['clients'])} clients: {rate_in_words(together)} together"
-    strangers = f"; connections refused: {live['refused']}" if live["refused"] else ""
+    several = len(live["clients"]) > 1
+    words = f"{len(live['clients'])} clients: {rate_in_words(together)} together" if several else "one client"
     table.caption = f"{live['time_s']:.0f} s: {words}{strangers}"
     table.caption_justify = "left"
     return table

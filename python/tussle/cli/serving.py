@@ -209,10 +209,12 @@ def _result(joined: dict[str, Any], ended: dict[str, Any]) -> str:
     live = ended["live"]
     rate = 8 * live["total_bytes"] / live["time_s"] if live["time_s"] else 0.0
     words = [f"{size_in_words(live['total_bytes'])} in {live['time_s']:.1f} s, {rate_in_words(rate)}"]
+    before = f"{joined['idle_rtt_ms']:.3g} ms before"
     if live["rtt_ms"] is not None:
-        words.append(f"RTT {live['rtt_ms']:.3g} ms")
         words.append(f"{live['retransmitted_packets']} packets sent again")
-    words.append(f"{joined['idle_rtt_ms']:.3g} ms before")
+        words.append(f"RTT {live['rtt_ms']:.3g} ms, {before}")
+    else:
+        words.append(f"RTT {before}")
     said = f"client {joined['client']}, {joined['algorithm']}: {'; '.join(words)}"
     return f"{said}{_ENDS[ended['how']]}"
 

@@ -91,7 +91,7 @@ fn join(settings: &Settings, code: &Code, reactor: &Reactor) -> anyhow::Result<(
     talk.flush(reactor)?;
     while !talk.channel.is_open() {
         let heard = talk.read();
-        let early = talk.next::<FromServer>();
+        let early = talk.hear::<FromServer>();
         if !matches!((&heard, &early), (Ok(Arrived::Some), Ok(None))) {
             bail!(
                 "{at} does not let this code in: compare it with what the server prints, and try again in a few \
@@ -108,7 +108,7 @@ fn join(settings: &Settings, code: &Code, reactor: &Reactor) -> anyhow::Result<(
     let hello = Hello { version: VERSION, algorithm, flows, direction, for_ns, bytes };
     talk.say(&FromClient::Hello(hello), reactor)?;
     loop {
-        match talk.next::<FromServer>() {
+        match talk.hear::<FromServer>() {
             Ok(Some(FromServer::Granted(grant))) => {
                 ensure!(grant.flows.len() == usize::from(flows), "{at} does not speak as Tussle does");
                 return Ok((talk, at, grant));
@@ -116,7 +116,7 @@ fn join(settings: &Settings, code: &Code, reactor: &Reactor) -> anyhow::Result<(
             Ok(Some(FromServer::Refused(reason))) => bail!("{reason}"),
             Ok(Some(_)) => {}
             Ok(None) => {
-                ensure!(matches!(talk.read(), Ok(Arrived::Some)), "{at} closed the connection; {REPEAT}")
+                ensure!(matches!(talk.read(), Ok(Arrived::Some)), "{at} closed the connection; {REPEAT}");
             }
             Err(problem) => bail!("{at}: {problem}; is the code the one that the server prints?"),
         }
@@ -132,6 +132,10 @@ fn reach(addresses: &[SocketAddr]) -> anyhow::Result<(std::net::TcpStream, Socke
         }
     }
     Err(problem.context("there is no address to join")?)
+}
+
+fn gone() -> anyhow::Error {
+    anyhow::anyhow!("the server is gone, or the network; what it had seen, it has; {REPEAT}")
 }
 
 struct Client {
@@ -229,23 +233,19 @@ impl Client {
     }
 
     fn say(&mut self, message: &FromClient) -> anyhow::Result<()> {
-        self.talk.say(message, &self.reactor).map_err(|_| self.gone())
-    }
-
-    fn gone(&self) -> anyhow::Error {
-        anyhow::anyhow!("the server is gone, or the network; what it had seen, it has; {REPEAT}")
+        self.talk.say(message, &self.reactor).map_err(|_| gone())
     }
 
     /// The instant that the server's clock shows.
     fn instant(&self, now_ns: u64) -> u32 {
-        let server_ns = now_ns.cast_signed().wrapping_sub(self.idle.offset_ns);
+        let server_ns = now_ns.cast_signed().wrapping_sub(self.idle.ahead_ns);
         u32::try_from(u64::try_from(server_ns).unwrap_or(0) / GRID_NS).unwrap_or(u32::MAX)
     }
 
     /// When an instant is, on our clock.
     fn at_ns(&self, instant: u32) -> u64 {
         let server_ns = (u64::from(instant) * GRID_NS).cast_signed();
-        u64::try_from(server_ns.wrapping_add(self.idle.offset_ns)).unwrap_or(0)
+        u64::try_from(server_ns.wrapping_add(self.idle.ahead_ns)).unwrap_or(0)
     }
 
     fn run(mut self) -> anyhow::Result<()> {
@@ -287,7 +287,7 @@ impl Client {
             *next = self.instant(now_ns) + 1;
         }
         let silent_ns = now_ns.saturating_sub(self.heard_ns);
-        if silent_ns > self.grant.patience_ns { Err(self.gone()) } else { Ok(()) }
+        if silent_ns > self.grant.patience_ns { Err(gone()) } else { Ok(()) }
     }
 
     /// Writes nothing more, and takes nothing more.
@@ -307,8 +307,8 @@ impl Client {
 
     fn hear(&mut self) -> anyhow::Result<()> {
         let arrived = self.talk.read();
-        self.talk.flush(&self.reactor).map_err(|_| self.gone())?;
-        while let Some(message) = self.talk.next::<FromServer>().map_err(|_| self.gone())? {
+        self.talk.flush(&self.reactor).map_err(|_| gone())?;
+        while let Some(message) = self.talk.hear::<FromServer>().map_err(|_| gone())? {
             self.heard_ns = now_ns();
             match message {
                 FromServer::Over => {
@@ -317,13 +317,13 @@ impl Client {
                 }
                 FromServer::Thanks => self.thanked = true,
                 FromServer::Alive => {}
-                FromServer::Granted(_) | FromServer::Refused(_) => return Err(self.gone()),
+                FromServer::Granted(_) | FromServer::Refused(_) => return Err(gone()),
             }
         }
         if self.thanked || matches!(arrived, Ok(Arrived::Some | Arrived::Nothing)) {
             Ok(())
         } else {
-            Err(self.gone())
+            Err(gone())
         }
     }
 
@@ -394,8 +394,8 @@ impl Client {
         let pace = self.watch.pace()?;
         let Ok(mut told) = self.flows[index].validity(pace) else { return Ok(()) };
         let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
-        let sign = if self.idle.wall_offset_ns < 0 { -1.0 } else { 1.0 };
-        let offset_s = sign * seconds(self.idle.wall_offset_ns.unsigned_abs());
+        let sign = if self.idle.wall_ahead_ns < 0 { -1.0 } else { 1.0 };
+        let offset_s = sign * seconds(self.idle.wall_ahead_ns.unsigned_abs());
         told.clock = Some(ClockOffset { offset_s, error_s: seconds(self.idle.rtt_ns) / 2.0 });
         let flow = u16::try_from(index)?;
         self.say(&FromClient::Validity { flow, json: serde_json::to_string(&told)? })

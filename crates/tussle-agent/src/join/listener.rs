@@ -186,7 +186,7 @@ enum Heard {
 
 fn hear_request(mut talk: Talk, address: IpAddr) -> Result<Heard, Refusal> {
     let arrived = talk.read().map_err(|_| Refusal::Garbage)?;
-    match talk.next::<FromClient>() {
+    match talk.hear::<FromClient>() {
         Ok(Some(message @ FromClient::Hello(_))) if message.is_bounded() => {
             let FromClient::Hello(hello) = message else { unreachable!("it was matched") };
             Ok(Heard::All(Arrival::Client(talk, address, hello)))

@@ -65,11 +65,12 @@ pub(super) struct Probe {
 
 /// What is known before the flows begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit stands in the name")]
 pub(super) struct Idle {
     /// What our steady clock is ahead of the time since the server began, in ns, if both ways take as long.
-    pub(super) offset_ns: i64,
+    pub(super) ahead_ns: i64,
     /// What our time of day is ahead of the server's, in ns, likewise.
-    pub(super) wall_offset_ns: i64,
+    pub(super) wall_ahead_ns: i64,
     /// The shortest round trip, in ns.
     pub(super) rtt_ns: u64,
 }
@@ -91,8 +92,8 @@ impl Probe {
                 own_ns.saturating_sub(rtt_ns / 2).cast_signed().wrapping_sub(its_ns.cast_signed())
             };
             if best.is_none_or(|best| rtt_ns < best.rtt_ns) {
-                let (offset_ns, wall_offset_ns) = (ahead(now_ns, since_ns), ahead(own_wall_ns, wall_ns));
-                best = Some(Idle { offset_ns, wall_offset_ns, rtt_ns });
+                let (ahead_ns, wall_ahead_ns) = (ahead(now_ns, since_ns), ahead(own_wall_ns, wall_ns));
+                best = Some(Idle { ahead_ns, wall_ahead_ns, rtt_ns });
             }
             std::thread::sleep(IDLE_PAUSE);
         }

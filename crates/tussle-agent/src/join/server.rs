@@ -420,7 +420,7 @@ impl Server {
     fn hear_said(&mut self, client: u32) -> anyhow::Result<()> {
         loop {
             let Some(of) = self.clients.get_mut(&client) else { return Ok(()) };
-            match of.talk.next::<FromClient>() {
+            match of.talk.hear::<FromClient>() {
                 Ok(None) => return Ok(()),
                 Ok(Some(message)) if message.is_bounded() => {
                     of.heard_ns = self.now_ns;

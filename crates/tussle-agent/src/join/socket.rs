@@ -39,8 +39,8 @@ pub(super) fn connect(to: SocketAddr, algorithm: Option<&str>) -> anyhow::Result
 
 /// Gives a connection up when what was sent stays unacknowledged for so long, or nobody is there (RFC 5482).
 pub(super) fn give_up_after(socket: impl AsFd, patience_ns: u64) -> anyhow::Result<()> {
-    let patience_ms = u32::try_from(patience_ns / 1_000_000).unwrap_or(u32::MAX);
-    socket::setsockopt(&socket, sockopt::TcpUserTimeout, &patience_ms)?;
+    let milliseconds = u32::try_from(patience_ns / 1_000_000).unwrap_or(u32::MAX);
+    socket::setsockopt(&socket, sockopt::TcpUserTimeout, &milliseconds)?;
     socket::setsockopt(&socket, sockopt::KeepAlive, &true)?;
     socket::setsockopt(&socket, sockopt::TcpKeepIdle, &KEEPALIVE_S)?;
     socket::setsockopt(&socket, sockopt::TcpKeepInterval, &KEEPALIVE_S)?;

@@ -39,7 +39,7 @@ impl Talk {
         Talk { socket, channel, number, wish: Wish::Read }
     }
 
-    /// Reads once; what arrived is taken out by `next`.
+    /// Reads once; what arrived is taken out by `hear`.
     pub(super) fn read(&mut self) -> anyhow::Result<Arrived> {
         let mut room = [0; READ_BYTES];
         match self.socket.read(&mut room) {
@@ -53,8 +53,8 @@ impl Talk {
         }
     }
 
-    pub(super) fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, Broken> {
-        self.channel.next()
+    pub(super) fn hear<M: DeserializeOwned>(&mut self) -> Result<Option<M>, Broken> {
+        self.channel.hear()
     }
 
     /// Says something, now or as soon as there is room.
