@@ -54,6 +54,7 @@ class FakeEngine:
     version: str = "1"
 
     name = "fake"
+    at_once = None
 
     def about(self) -> Mapping[str, str]:
         return {"name": self.name, "version": self.version}
@@ -68,6 +69,9 @@ class FakeEngine:
             with self.diary.open("a") as diary:
                 diary.write(f"{executed(run)}\n")
         return tables_of(run)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def executed(run: Run) -> str:

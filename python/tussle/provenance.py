@@ -56,8 +56,9 @@ def command(folder: Path, engine: Mapping[str, str]) -> str:
     """The command, quoted for a shell, that repeats the results in `folder` next to them."""
     again = folder.with_name(f"{folder.name}-again")
     told = [] if engine["name"] == "sim" else [("--engine", engine["name"])]
-    told += [
-        (f"--{option}", engine[option]) for option in ("machine", "kernel", "modules") if option in engine
-    ]
+    options = ("machine", "kernel", "modules", "hosts")
+    told += [(f"--{option}", engine[option]) for option in options if option in engine]
+    if engine.get("network", "auto") != "auto":
+        told.append(("--network", engine["network"]))
     chosen = [word for option in told for word in option]
     return shlex.join(["tussle", "run", str(folder / "scenario.toml"), *chosen, "-o", str(again)])

@@ -25,6 +25,15 @@ pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
 
 /// The kernel's parameters for a run that it can honour.
 fn honoured(run: &Run, means: Means) -> anyhow::Result<Vec<String>> {
+    honoured_by_sockets(run)?;
+    let mut parameters = module_parameters(&run.flows)?;
+    Network::plan(run, means)?;
+    parameters.push(format!("mem={}M", room::guest_bytes(run) >> 20));
+    Ok(parameters)
+}
+
+/// What any sockets of Linux can honour of a run.
+pub(crate) fn honoured_by_sockets(run: &Run) -> anyhow::Result<()> {
     run.check()?;
     if run.record.sampling == Sampling::Change {
         let problem = "the kernel engine samples at an interval; give one, as \"10 ms\"";
@@ -34,10 +43,7 @@ fn honoured(run: &Run, means: Means) -> anyhow::Result<Vec<String>> {
         honoured_traffic(flow)
             .map_err(|(field, problem)| Refusal::new(format!("flows.{index}.{field}"), problem))?;
     }
-    let mut parameters = module_parameters(&run.flows)?;
-    Network::plan(run, means)?;
-    parameters.push(format!("mem={}M", room::guest_bytes(run) >> 20));
-    Ok(parameters)
+    Ok(())
 }
 
 /// Whether sockets can send what a flow's application writes; if not, the field and what is wrong with it.

@@ -4,6 +4,8 @@
 //! them, writes the tables and powers off. On the host it checks what Linux can honour, and launches guests.
 
 #[cfg(target_os = "linux")]
+mod algorithms;
+#[cfg(target_os = "linux")]
 mod check;
 #[cfg(target_os = "linux")]
 mod execute;
@@ -14,7 +16,11 @@ mod join;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
+mod netns;
+#[cfg(target_os = "linux")]
 mod network;
+#[cfg(target_os = "linux")]
+mod remote;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
@@ -29,6 +35,12 @@ usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over
                                                and the kernel's parameters if it can
        tussle-agent serve < SETTINGS.json      take part in the flows of clients, and write them down
        tussle-agent send < SETTINGS.json       be such a client
+       tussle-agent netns check NETWORK < RUN.json
+                                               say what this host cannot honour in namespaces of its own, and over
+                                               which network it can
+       tussle-agent netns NETWORK              execute the run.json of this folder there; ends with its stdin
+       tussle-agent host                       do this host's part in runs over real machines, as stdin asks;
+                                               removes its own file at once
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -48,6 +60,9 @@ fn main() -> ExitCode {
         ["check", network] => check::check(network),
         ["serve"] => join::serve(),
         ["send"] => join::send(),
+        ["netns", "check", network] => netns::check(network),
+        ["netns", network] => netns::execute(network),
+        ["host"] => remote::serve(),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

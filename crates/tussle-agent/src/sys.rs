@@ -29,6 +29,15 @@ pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_ROOM], u
     Ok((bytes, length as usize))
 }
 
+/// Lets this thread, but none that it starts, run before all usual ones when it has something to do. Where that is not
+/// allowed it is late at times, which is measured.
+#[expect(unsafe_code, reason = "nix offers no call for this request")]
+pub(crate) fn run_first() {
+    let least = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the kernel reads one `sched_param`.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const least) };
+}
+
 /// Words of entropy that fill the kernel's pool.
 const SEED_WORDS: usize = 8;
 

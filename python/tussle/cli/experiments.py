@@ -1,7 +1,7 @@
 """`tussle run` and `tussle matrix`: from a scenario to a dataset with its report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -13,6 +13,7 @@ from tussle.scenario import Scenario, ready_scenario, value_of_text
 
 if TYPE_CHECKING:
     from tussle.engines import Engine
+    from tussle.sweep import Order
 
 INTERRUPTED = 130
 """Exit status: 128 + SIGINT, as shells have it."""
@@ -47,7 +48,11 @@ RepetitionsOfPairs = Annotated[
 ]
 EngineName = Annotated[
     str,
-    typer.Option("--engine", help="What executes the runs: sim, or kernel, which is Linux in virtual time."),
+    typer.Option(
+        "--engine",
+        help="What executes the runs: sim; kernel, which is Linux in virtual time; netns, this host's "
+        "kernel in real time, for root; or hosts, other machines.",
+    ),
 ]
 KernelName = Annotated[
     str | None,
@@ -75,6 +80,22 @@ NetworkName = Annotated[
         help="What packets cross beside the kernel's TCP: its queue disciplines (qdisc), the simulator's "
         "elements between TUN devices (tun), or these where Linux has no discipline (auto).",
         show_default="auto",
+    ),
+]
+HostsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--hosts",
+        metavar="FILE",
+        help="The machines of the engine hosts, and which of them send: a TOML file.",
+    ),
+]
+RunOrder = Annotated[
+    str,
+    typer.Option(
+        "--order",
+        metavar="points|round-robin|random",
+        help="Which runs come first: all repetitions of a point, each point in turn, or so but shuffled.",
     ),
 ]
 Modules = Annotated[
@@ -107,6 +128,8 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     machine: MachineName = None,
     modules: Modules = None,
     network: NetworkName = None,
+    hosts: HostsFile = None,
+    order: RunOrder = "points",
     algorithm: Annotated[
         str | None,
         typer.Option(
@@ -122,7 +145,9 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     given = _given({"seed": seed, "repetitions": repetitions}) | parse_settings(settings)
     loaded = [Scenario.load(file) for file in files]
     chosen = [each.with_settings(_everywhere(algorithm, each) | given) for each in loaded]
-    means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules, network)), workers)
+    means = SweepMeans(
+        engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts)), workers, order
+    )
     if len(files) > 1:
         _refuse_taken(folders)
     for folder, each in zip(folders, chosen, strict=True):
@@ -169,6 +194,8 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     machine: MachineName = None,
     modules: Modules = None,
     network: NetworkName = None,
+    hosts: HostsFile = None,
+    order: RunOrder = "points",
 ) -> None:
     """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
     names = algorithms_of(algorithms)
@@ -184,15 +211,18 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
         }
     )
     chosen = pairs.with_settings(_given({"seed": seed}) | parse_settings(settings))
-    means = SweepMeans(engine_of(engine, KernelChoice(machine, kernel, modules, network)), workers)
+    means = SweepMeans(
+        engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts)), workers, order
+    )
     _carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
 
 
 class SweepMeans(NamedTuple):
-    """What executes a sweep, and how many runs at a time."""
+    """What executes a sweep, how many runs at a time, and which first."""
 
     engine: "Engine"
     workers: int | None
+    order: str = "points"
 
 
 class KernelChoice(NamedTuple):
@@ -202,6 +232,7 @@ class KernelChoice(NamedTuple):
     kernel: str | None = None
     modules: Path | None = None
     network: str | None = None
+    hosts: Path | None = None
 
 
 def engine_of(name: str, choice: KernelChoice) -> "Engine":
@@ -213,15 +244,24 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
     if not given:
         return chosen
     from tussle.engines.kernel import KernelEngine
-    from tussle.kernel.guest import NETWORKS, UserMode
+    from tussle.engines.netns import NamespacesEngine
+    from tussle.kernel.guest import UserMode
 
+    if name == "hosts" and list(given) == ["hosts"]:
+        from tussle.engines.hosts import HostsEngine
+
+        return HostsEngine(choice.hosts)
+    if choice.hosts:
+        raise TussleError(
+            "--hosts: it is for the engine hosts; add --engine hosts, and no option of a kernel"
+        )
+    if name == NamespacesEngine.name and list(given) == ["network"]:
+        return NamespacesEngine(_network(choice))
     if name != KernelEngine.name:
         raise TussleError(f"--{next(iter(given))}: the engine {name} has no kernel; add --engine kernel")
     if choice.machine not in (None, "uml", "qemu"):
         raise TussleError(f"--machine: {unknown('machine', choice.machine, ['uml', 'qemu'])}")
-    network = choice.network or NETWORKS[0]
-    if network not in NETWORKS:
-        raise TussleError(f"--network: {unknown('network', network, NETWORKS)}")
+    network = _network(choice)
     if choice.machine != "qemu":
         if choice.modules:
             raise TussleError("--modules: kernels that Tussle built have none; add --machine qemu")
@@ -235,6 +275,15 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
 
     emulated = Emulated(DistributionKernel(Path(choice.kernel).absolute(), choice.modules.absolute()))
     return KernelEngine(emulated, network)
+
+
+def _network(choice: KernelChoice) -> str:
+    from tussle.kernel.guest import NETWORKS
+
+    network = choice.network or NETWORKS[0]
+    if network not in NETWORKS:
+        raise TussleError(f"--network: {unknown('network', network, NETWORKS)}")
+    return network
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
@@ -274,21 +323,24 @@ def _how_to_go_on(folder: Path) -> str:
 def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
-        from tussle.cli.summary import note_on_repetitions, summary
+        from tussle.cli.summary import note_on_hosts, note_on_repetitions, summary
         from tussle.report import write
-        from tussle.sweep import ProgressBar, SweepSettings, sweep
+        from tussle.sweep import ORDERS, ProgressBar, SweepSettings, sweep
 
+        if means.order not in ORDERS:
+            raise TussleError(f"--order: {unknown('order', means.order, ORDERS)}")
         with ProgressBar(progress_console()) as bar:
-            dataset = sweep(
-                scenario, folder, SweepSettings(workers=means.workers, engine=means.engine, progress=bar)
+            settings = SweepSettings(
+                workers=means.workers, order=cast("Order", means.order), engine=means.engine, progress=bar
             )
+            dataset = sweep(scenario, folder, settings)
         page = write(dataset, folder / "report.html")
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or _how_to_go_on(folder))
         raise typer.Exit(INTERRUPTED) from None
     for table in summary(dataset):
         show_whole(table)
-    if note := note_on_repetitions(dataset):
+    for note in filter(None, [note_on_repetitions(dataset), note_on_hosts(dataset)]):
         typer.echo(note)
     for cost in bar.costs:
         typer.echo(cost.sentence())

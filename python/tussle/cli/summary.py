@@ -47,6 +47,23 @@ def note_on_repetitions(dataset: Dataset) -> str:
     return ""
 
 
+def note_on_hosts(dataset: Dataset) -> str:
+    """Say which runs are not to be trusted, since a host did not keep up; nothing if all did."""
+    if dataset.validity is None:
+        return ""
+    late = (
+        dataset.validity.filter(~pl.col("kept_up"))
+        .group_by("run")
+        .agg(pl.col("shortfall").first())
+        .sort("run")
+        .collect()
+    )
+    lines = [f"  run {run}: {shortfall}" for run, shortfall in late.head(_MOST_ROWS).iter_rows()]
+    runs = dataset.runs.select(pl.len()).collect().item()
+    told = f"in {late.height} of {runs} runs a host did not keep up; table validity tells of each flow:"
+    return "\n".join([told, *lines]) if lines else ""
+
+
 def _in_order(column: pl.Series) -> list[str]:
     return column.unique(maintain_order=True).to_list()
 

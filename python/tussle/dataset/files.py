@@ -33,7 +33,7 @@ class Contents:
     provenance: Mapping[str, Any]
     """Facts from `tussle.provenance`; the digests are added when the tables have been written."""
     tables: Mapping[str, pl.LazyFrame]
-    """Every table of `TABLES`, and the `OPTIONAL_TABLES` that there are, by name, with the declared columns."""
+    """Every table of `TABLES`, and the `OPTIONAL_TABLES` that there are, by name and as declared."""
 
 
 def save(folder: Path, contents: Contents, staging: Path | None = None) -> None:

@@ -147,32 +147,52 @@ FLOWS = Table(
             "not complete at the end of the run",
         ),
         Column("delivered_bytes", pl.UInt64, "Bytes that reached the receiving application, in order"),
-        Column("sent_packets", pl.UInt64, "Data packets sent, retransmissions included"),
-        Column("retransmitted_packets", pl.UInt64, "Data packets sent again"),
+        Column(
+            "sent_packets",
+            pl.UInt64,
+            "Data packets sent, retransmissions included",
+            "the engine does not tell",
+        ),
+        Column("retransmitted_packets", pl.UInt64, "Data packets sent again", "the engine does not tell"),
         Column(
             "lost_packets", pl.UInt64, "Data packets that the sender judged lost", "the engine does not tell"
         ),
-        Column("dropped_packets", pl.UInt64, "Data packets that the network dropped or damaged: the truth"),
         Column(
-            "timeouts", pl.UInt64, "Times that the retransmission timer expired", "the kernel does not tell"
+            "dropped_packets",
+            pl.UInt64,
+            "Data packets that the network dropped or damaged: the truth",
+            "the engine does not tell",
         ),
         Column(
-            "spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms", "the kernel does not tell"
+            "timeouts", pl.UInt64, "Times that the retransmission timer expired", "the engine does not tell"
         ),
-        Column("recoveries", pl.UInt64, "Times that fast recovery was entered", "the kernel does not tell"),
+        Column(
+            "spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms", "the engine does not tell"
+        ),
+        Column("recoveries", pl.UInt64, "Times that fast recovery was entered", "the engine does not tell"),
         Column(
             "undone_recoveries",
             pl.UInt64,
             "Recoveries found to be false alarms, window restored",
-            "the kernel does not tell",
+            "the engine does not tell",
         ),
         Column("ecn_echoes", pl.UInt64, "ACKs that carried the ECN echo", "the engine does not tell"),
         Column("steady_delivered_bytes", pl.UInt64, "As delivered_bytes, in the steady interval"),
         Column("goodput_bit_per_s", pl.Float64, "steady_delivered_bytes in bits, over the steady interval"),
-        Column("steady_sent_packets", pl.UInt64, "As sent_packets, in the steady interval"),
-        Column("steady_retransmitted_packets", pl.UInt64, "As retransmitted_packets, in the steady interval"),
         Column(
-            "steady_timeouts", pl.UInt64, "As timeouts, in the steady interval", "the kernel does not tell"
+            "steady_sent_packets",
+            pl.UInt64,
+            "As sent_packets, in the steady interval",
+            "the engine does not tell",
+        ),
+        Column(
+            "steady_retransmitted_packets",
+            pl.UInt64,
+            "As retransmitted_packets, in the steady interval",
+            "the engine does not tell",
+        ),
+        Column(
+            "steady_timeouts", pl.UInt64, "As timeouts, in the steady interval", "the engine does not tell"
         ),
         *(
             Column(f"rtt_{part}_ms", pl.Float64, f"{words} in the steady interval", "no RTT was measured")
@@ -200,9 +220,7 @@ SAMPLES = Table(
         Column("cwnd_packets", pl.UInt32, "Congestion window"),
         Column("ssthresh_packets", pl.UInt32, "Slow-start threshold", "infinite"),
         Column("srtt_ms", pl.Float64, "Smoothed RTT", "no RTT measured yet"),
-        Column(
-            "rtt_ms", pl.Float64, "Latest RTT measured", "no RTT measured yet, or the kernel does not tell"
-        ),
+        Column("rtt_ms", pl.Float64, "Latest RTT measured", "no RTT measured yet"),
         Column("in_flight_packets", pl.UInt32, "Packets that the sender takes to be in the network"),
         Column("delivered_bytes", pl.UInt64, "Bytes in order at the receiving application so far"),
         Column("retransmitted_packets", pl.UInt64, "Data packets sent again so far"),
@@ -261,11 +279,9 @@ VALIDITY = Table(
     (
         _RUN,
         _FLOW,
-        Column("host", pl.String, "The sender's host, by its own name"),
-        Column("kernel", pl.String, "Release of the sender's kernel"),
-        Column(
-            "receiver_host", pl.String, "The receiver's host, by its own name", "the receiver tells nothing"
-        ),
+        Column("host", pl.String, "The sender's host, by its own name or that of hosts.toml"),
+        Column("kernel", pl.String, "Release of the sender's kernel", "the host was lost"),
+        Column("receiver_host", pl.String, "The receiver's host, likewise", "the receiver tells nothing"),
         Column(
             "receiver_kernel", pl.String, "Release of the receiver's kernel", "the receiver tells nothing"
         ),
@@ -290,14 +306,26 @@ VALIDITY = Table(
         Column(
             "clock_offset_error_s", pl.Float64, "How far off that may be, either way", "there is one clock"
         ),
-        Column("busy_s", pl.Float64, "Time with data to send or to be acknowledged"),
-        Column("receiver_limited_s", pl.Float64, "Of that, limited by the receive window"),
-        Column("sender_limited_s", pl.Float64, "Of that, limited by what the application had written"),
+        Column("busy_s", pl.Float64, "Time with data to send or to be acknowledged", "the host was lost"),
         Column(
-            "cpu_share", pl.Float64, "Part of the CPU time of the sender's host in use, by whatever, 0 to 1"
+            "receiver_limited_s", pl.Float64, "Of that, limited by the receive window", "the host was lost"
         ),
-        Column("timer_slip_p99_ms", pl.Float64, "99 % of the timers there were late by less"),
-        Column("timer_slip_max_ms", pl.Float64, "How late the latest timer there was"),
+        Column(
+            "sender_limited_s",
+            pl.Float64,
+            "Of that, limited by what the application had written",
+            "the host was lost",
+        ),
+        Column(
+            "cpu_share",
+            pl.Float64,
+            "Part of the CPU time of the sender's host in use, niced processes not counted, 0 to 1",
+            "the host was lost",
+        ),
+        Column(
+            "timer_slip_p99_ms", pl.Float64, "99 % of the timers there were late by less", "the host was lost"
+        ),
+        Column("timer_slip_max_ms", pl.Float64, "How late the latest timer there was", "the host was lost"),
         Column("kept_up", pl.Boolean, "Whether both hosts kept up with what they had to do"),
         Column("shortfall", pl.String, "In what one of them did not", "they kept up"),
     ),

@@ -25,6 +25,14 @@ class Engine(Protocol):
         """Name of the engine, that of its file."""
         ...
 
+    @property
+    def at_once(self) -> int | None:
+        """How many runs may be executed at a time; `None`: any number.
+
+        An engine in real time executes one: others beside it would make it late.
+        """
+        ...
+
     def about(self) -> Mapping[str, str]:
         """Name and version, and whatever else decides the results."""
         ...
@@ -40,6 +48,10 @@ class Engine(Protocol):
         the user's own may have the table `COSTS`.
         Raises TussleError when the engine cannot honour any part of `run`.
         """
+        ...
+
+    def close(self) -> None:
+        """Let go of what was opened for runs; it can execute more of them all the same."""
         ...
 
 

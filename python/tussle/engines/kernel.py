@@ -11,10 +11,9 @@ import polars as pl
 
 import tussle
 from tussle.dataset import ENGINE_TABLES
-from tussle.errors import TussleError
+from tussle.engines._sockets import refuse_own
 from tussle.kernel import Kernel, qdiscs
 from tussle.kernel.guest import NETWORKS, UserMode, boot_words
-from tussle.own_algorithms import is_own
 
 _MS = 1_000_000
 _S = 1000 * _MS
@@ -45,6 +44,7 @@ class KernelEngine:
     """What packets cross, one of NETWORKS."""
 
     name = "kernel"
+    at_once = None
 
     def about(self) -> Mapping[str, str]:
         """Name and version, what packets cross, the kernel with its digests, and the programs beside it."""
@@ -57,12 +57,7 @@ class KernelEngine:
 
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when Linux cannot honour any part of `run`, or there is no kernel."""
-        for index, flow in enumerate(run["flows"]):
-            if is_own(flow["algorithm"]):
-                raise TussleError(
-                    f"flows.{index}.algorithm: {flow['algorithm']} is written in Python, for the simulator; "
-                    "give an algorithm of the kernel"
-                )
+        refuse_own(run)
         self.machine.check()
         boot_words(run, self.network)
 
@@ -71,6 +66,9 @@ class KernelEngine:
         with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
             self.machine.execute(run, boot_words(run, self.network), Path(folder))
             return {name: pl.read_ipc_stream(Path(folder) / f"{name}.arrow") for name in ENGINE_TABLES}
+
+    def close(self) -> None:
+        """Nothing is open between runs."""
 
 
 def check_kernel(kernel: Kernel) -> dict[str, str]:

@@ -21,6 +21,7 @@ class SimEngine:
     """The packet-level simulator (crates/tussle-core)."""
 
     name = "sim"
+    at_once = None
 
     def about(self) -> Mapping[str, str]:
         """Name, version and build; the build tells apart what developers change between versions."""
@@ -39,6 +40,9 @@ class SimEngine:
         Also when an algorithm of the user's own fails; what those cost is the table `costs`.
         """
         return _tables(run, _core.execute)
+
+    def close(self) -> None:
+        """Nothing is open between runs."""
 
     def capture(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Simulate a run, and note every packet at its hosts: the tables of `execute`, and `packets`.

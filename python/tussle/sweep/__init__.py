@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,11 +16,12 @@ from tussle.provenance import Origin, provenance
 from tussle.scenario import PlannedRun, Scenario
 from tussle.sweep.dispatch import Dispatch, which
 from tussle.sweep.merge import Stored, merged
+from tussle.sweep.order import ORDERS, Order, ordered
 from tussle.sweep.partial import Partial, open_partial
 from tussle.sweep.pool import Inline, available_cores, processes
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
 
-__all__ = ["ProgressBar", "SweepProgress", "SweepSettings", "sweep"]
+__all__ = ["ORDERS", "Order", "ProgressBar", "SweepProgress", "SweepSettings", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,15 @@ class SweepSettings:
     """How a sweep is executed; nothing here changes its results."""
 
     workers: int | None = None
-    """Runs executed at a time; `None`: one for each core that this process may use."""
+    """Runs executed at a time; `None`: as many as the engine may, or one for each core of this process."""
     engine: Engine = field(default_factory=lambda: engine("sim"))
     """What executes a run."""
     executor: Executor | None = None
     """Where runs are executed instead of in processes of this host, such as a Dask cluster's executor."""
     progress: SweepProgress = field(default_factory=Silent)
     """Who is told how far the sweep is."""
+    order: Order = "points"
+    """In which order runs are executed: in real time, what is around them changes with the hour."""
 
 
 def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None = None) -> Dataset:
@@ -47,12 +50,13 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
     """
     folder, settings = Path(folder), settings or SweepSettings()
     refuse_existing(folder)
+    _refuse_crowd(settings)
     plan = scenario.runs()
     own_algorithms = _own_algorithms(plan)
     origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about(), own_algorithms)
-    with open_partial(folder, _identity(origin)) as partial:
+    with closing(settings.engine), open_partial(folder, _identity(origin)) as partial:
         finished = partial.finished()
-        pending = [planned for planned in plan if planned.index not in finished]
+        pending = [planned for planned in ordered(plan, settings.order) if planned.index not in finished]
         _check(settings.engine, pending)
         settings.progress.begin(len(plan), len(plan) - len(pending))
         with _saying_what_is_kept(partial):
@@ -97,6 +101,16 @@ def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
             raise TussleError(f"{which(planned)}: {error}", error.details) from error
 
 
+def _refuse_crowd(settings: SweepSettings) -> None:
+    """Raise TussleError when more runs are asked for at a time than the engine may execute."""
+    most = settings.engine.at_once
+    if most is not None and (settings.workers or most) > most:
+        raise TussleError(
+            f"--workers {settings.workers}: the engine {settings.engine.name} executes {most} run at a time, "
+            "since others would make it late; leave the option out"
+        )
+
+
 def _execute(pending: Sequence[PlannedRun], partial: Partial, settings: SweepSettings) -> None:
     """Execute and store the pending runs; raises TussleError with the first problem, after the others."""
     with _dispatch(len(pending), settings) as dispatch:
@@ -110,7 +124,7 @@ def _execute(pending: Sequence[PlannedRun], partial: Partial, settings: SweepSet
 
 @contextmanager
 def _dispatch(runs: int, settings: SweepSettings) -> Iterator[Dispatch]:
-    workers = min(settings.workers or available_cores(), runs)
+    workers = min(settings.workers or settings.engine.at_once or available_cores(), runs)
     # Twice as many runs as workers, so that none waits for this process.
     if settings.executor is not None:
         yield Dispatch(settings.executor, settings.engine, 2 * workers)

@@ -25,6 +25,11 @@ impl Clock {
         Ok(Clock { zero_ns: (monotonic_ns()? / SECOND_NS + 1) * SECOND_NS })
     }
 
+    /// A clock that starts at that reading of `CLOCK_MONOTONIC`, in ns.
+    pub(crate) fn starting_at(monotonic_ns: u64) -> Clock {
+        Clock { zero_ns: monotonic_ns }
+    }
+
     /// A clock that starts at a tick of the kernel whose number is a multiple of [`COARSEST_TICKS`], the next one
     /// but for a while to get ready: the coarse timers of TCP fall alike in every script.
     pub(crate) fn from_coarse_tick() -> anyhow::Result<Clock> {
@@ -69,7 +74,8 @@ impl Clock {
     }
 }
 
-fn monotonic_ns() -> nix::Result<u64> {
+/// The reading of `CLOCK_MONOTONIC`, in ns.
+pub(crate) fn monotonic_ns() -> nix::Result<u64> {
     nanoseconds(ClockId::CLOCK_MONOTONIC)
 }
 

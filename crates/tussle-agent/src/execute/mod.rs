@@ -18,9 +18,45 @@ mod tunnels;
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
+use nix::sys::prctl;
 use tussle_core::Table;
+
+use crate::sys;
+use crate::validity::Watch;
+use clock::Clock;
+
+/// Whose kernel a run is executed on.
+#[derive(Clone, Debug)]
+pub(crate) enum Ground {
+    /// A guest's: all of it is ours, and its time stands still while anything works.
+    Guest,
+    /// A host's, in real time: nothing of it is changed that others see, and how it fares is watched.
+    Host(Arc<Mutex<Watch>>),
+}
+
+impl Ground {
+    /// This thread wakes up when it is to, as far as a host allows; in a guest it does.
+    pub(crate) fn be_punctual(&self) -> nix::Result<()> {
+        if let Ground::Host(_) = self {
+            sys::run_first();
+            // Without that, a timer may fire 50 µs late.
+            prctl::set_timerslack(1)?;
+        }
+        Ok(())
+    }
+
+    /// Something was to be done then, in ns of the run, and is begun now.
+    pub(crate) fn note_slip(&self, due_ns: u64, clock: Clock) -> nix::Result<()> {
+        if let Ground::Host(watch) = self {
+            let late_ns = clock.now_ns()?.saturating_sub(due_ns);
+            watch.lock().expect("nobody panics with it").slip(late_ns);
+        }
+        Ok(())
+    }
+}
 
 /// Writes a table into a folder, as the Arrow stream `NAME.arrow`.
 pub(crate) fn write(table: Table, folder: &Path) -> anyhow::Result<()> {

@@ -15,6 +15,7 @@ use netlink_packet_route::link::{
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{self, MsgFlags, SockFlag, SockProtocol, SockType};
@@ -50,6 +51,13 @@ impl Netlink {
         (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
         message.attributes = settings.to_vec();
         self.tell(RouteNetlinkMessage::SetLink(message), 0).with_context(|| format!("turning {device} on"))
+    }
+
+    /// Whether it has queue disciplines of that kind: it says so before it looks at what they lack.
+    pub(crate) fn has_discipline(&self, kind: &str) -> anyhow::Result<bool> {
+        let answer = self.say(discipline("lo", kind)?, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)?;
+        let NetlinkPayload::Error(told) = answer else { bail!("the kernel said {answer:?}") };
+        Ok(told.code.is_none_or(|code| code.get() != -libc::ENOENT))
     }
 
     /// The number of the device that packets to an address leave by.
@@ -160,6 +168,19 @@ pub(crate) fn address(address: Ipv4Addr, device: &str) -> anyhow::Result<RouteNe
     message.attributes =
         vec![AddressAttribute::Local(address.into()), AddressAttribute::Address(address.into())];
     Ok(RouteNetlinkMessage::NewAddress(message))
+}
+
+/// A discipline that drops what is sent by a device, and counts it.
+pub(crate) fn blackhole(device: &str) -> anyhow::Result<RouteNetlinkMessage> {
+    discipline(device, "blackhole")
+}
+
+/// A discipline at a device, with its usual settings.
+pub(crate) fn discipline(device: &str, kind: &str) -> anyhow::Result<RouteNetlinkMessage> {
+    let mut message = TcMessage::with_index(i32::try_from(index(device)?)?);
+    message.header.parent = TcHandle::ROOT;
+    message.attributes = vec![TcAttribute::Kind(kind.to_owned())];
+    Ok(RouteNetlinkMessage::NewQueueDiscipline(message))
 }
 
 /// Where packets to an address go on, or all those that no other route is for.

@@ -8,6 +8,7 @@ use tussle_core::run::{Sampling, Switch};
 use tussle_core::table::{Table, Values};
 use tussle_core::{Histogram, Run};
 
+use super::Ground;
 use super::clock::Clock;
 use super::counters::{HostDevice, TcpCounts};
 use super::links::{Link, is_queue, links};
@@ -19,6 +20,7 @@ use super::trace::{Probe, Record, Trace, Traced};
 use super::traffic::Flow;
 use super::tunnels::Tunnels;
 use crate::network::Network;
+use crate::validity;
 
 /// How long the network is given, after the end, to let out what is in it.
 const DRAIN_NS: u64 = 10_000_000;
@@ -43,7 +45,9 @@ pub(crate) struct Observer<'a> {
     tunnels: Tunnels,
     hosts: Hosts,
     devices: Vec<HostDevice>,
-    trace: Trace,
+    /// `None`: of a host's kernel it is looked at what sockets tell, for tracing is a setting that others see.
+    trace: Option<Trace>,
+    ground: Ground,
     samples: Samples,
     link_rows: Links,
     events: Events,
@@ -55,6 +59,8 @@ struct Watched {
     probe: Option<Probe>,
     /// The latest RTT measured, in µs.
     rtt_us: Option<u32>,
+    /// The state of the sender at the last look (`enum tcp_ca_state`).
+    state: u8,
     /// RTTs in the steady interval, in µs.
     rtts: Histogram,
     /// Indices of events whose window just after is not known yet.
@@ -93,6 +99,7 @@ impl<'a> Observer<'a> {
     pub(crate) fn new(
         (run, network, clock): (&'a Run, &'a Network, Clock),
         (hosts, flows, tunnels): (Hosts, &[Arc<Flow>], Tunnels),
+        ground: &Ground,
     ) -> anyhow::Result<Observer<'a>> {
         let home = File::open("/proc/self/ns/net").context("this namespace")?;
         let mut queues = Vec::new();
@@ -125,7 +132,8 @@ impl<'a> Observer<'a> {
             tunnels,
             hosts,
             devices,
-            trace: Trace::start()?,
+            trace: if let Ground::Guest = ground { Some(Trace::start()?) } else { None },
+            ground: ground.clone(),
             samples: Samples::default(),
             link_rows: Links::default(),
             events: Events::default(),
@@ -141,6 +149,7 @@ impl<'a> Observer<'a> {
         if is_edge || is_sampled || now_ns.is_multiple_of(TRACE_NS) {
             self.read_trace()?;
         }
+        self.listen(now_ns)?;
         self.look_at_links(now_ns)?;
         if is_edge || is_sampled {
             for link in &mut self.links {
@@ -159,7 +168,7 @@ impl<'a> Observer<'a> {
     }
 
     fn read_trace(&mut self) -> anyhow::Result<()> {
-        let Observer { run, clock, flows, events, trace, .. } = self;
+        let Observer { run, clock, flows, events, trace: Some(trace), .. } = self else { return Ok(()) };
         trace.read(&mut |Traced { monotonic_ns, flow, record }| {
             let Some(watched) = flows.get_mut(flow) else { return };
             let time_ns = clock.of_monotonic(monotonic_ns);
@@ -168,6 +177,18 @@ impl<'a> Observer<'a> {
                 Record::State(state) => watched.state(state, (time_ns, flow, run), events),
             }
         })
+    }
+
+    /// Takes from the sockets, as often as there is a look, what a trace would tell of each packet.
+    fn listen(&mut self, now_ns: u64) -> anyhow::Result<()> {
+        if self.trace.is_some() {
+            return Ok(());
+        }
+        for (index, watched) in self.flows.iter_mut().enumerate() {
+            let info = watched.flow.sender_info()?;
+            watched.listen(&info, (now_ns, index, self.run), &mut self.events);
+        }
+        Ok(())
     }
 
     fn look_at_links(&mut self, now_ns: u64) -> anyhow::Result<()> {
@@ -185,6 +206,7 @@ impl<'a> Observer<'a> {
     /// Checks that every packet is accounted for, and returns the tables.
     pub(crate) fn finish(mut self) -> anyhow::Result<Vec<Table>> {
         self.check_acknowledged()?;
+        let validity = self.validity()?;
         self.drain()?;
         let ways = self.ways()?;
         for watched in &self.flows {
@@ -195,7 +217,23 @@ impl<'a> Observer<'a> {
         if run.record.events == Switch::Off {
             events = Events::default();
         }
-        Ok(vec![flows, samples.table(), link_rows.table(), events.table()])
+        let tables = [flows, samples.table(), link_rows.table(), events.table()];
+        Ok(tables.into_iter().chain(validity).collect())
+    }
+
+    /// The `validity` table, where there is something to tell.
+    fn validity(&self) -> anyhow::Result<Option<Table>> {
+        let Ground::Host(watch) = &self.ground else { return Ok(None) };
+        let pace = watch.lock().expect("nobody panics with it").pace()?;
+        let home = File::open("/proc/self/ns/net").context("this namespace")?;
+        let mut rows = Vec::new();
+        for (index, (watched, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
+            enter(namespace)?;
+            let told = watched.flow.validity(pace)?;
+            rows.push((index, told.clone(), Some(told)));
+        }
+        enter(&home)?;
+        Ok(Some(validity::table(&rows)))
     }
 
     /// What was acknowledged was received: no byte is there twice.
@@ -215,7 +253,7 @@ impl<'a> Observer<'a> {
 
     /// Cuts the senders off, lets the network run empty, and checks that every packet is accounted for.
     fn drain(&mut self) -> anyhow::Result<()> {
-        silence(self.network)?;
+        silence(self.network, &self.ground)?;
         let mut now_ns = self.run.duration_ns;
         let mut looks = 0;
         loop {
@@ -227,6 +265,12 @@ impl<'a> Observer<'a> {
             }
             // On a machine whose clock goes on while the counters are read, an ACK may pass between two of them.
             looks += u32::from(waiting == 0);
+            ensure!(
+                matches!(self.ground, Ground::Guest) || looks < MAX_LOOKS,
+                "{} packets were lost on this host, but not in the network of the run: it is too slow for it; \
+                 give lower rates",
+                sent.abs_diff(received + dropped)
+            );
             ensure!(
                 looks < MAX_LOOKS && now_ns < self.run.duration_ns + MAX_DRAIN_NS,
                 "invariant violated: packets conserved: hosts sent {sent} packets, but received {received}, and \
@@ -288,6 +332,7 @@ impl Watched {
             flow,
             probe: None,
             rtt_us: None,
+            state: 0,
             rtts: Histogram::default(),
             unsettled: Vec::new(),
             from: Seen::default(),
@@ -302,12 +347,11 @@ impl Watched {
     }
 
     fn sample(&self, seen: &Seen) -> Sample {
-        let paces = self.flow.spec.pacing == Switch::On || self.flow.algorithm.starts_with("bbr");
         Sample {
             sender: seen.sender,
             delivered_bytes: seen.receiver.bytes_received(),
             rtt_us: self.rtt_us,
-            paces: if paces { Paces::Yes } else { Paces::No },
+            paces: Paces::of(&self.flow.spec),
         }
     }
 
@@ -339,6 +383,21 @@ impl Watched {
             self.rtt_us = Some(measured);
             if (run.steady.from_ns..run.steady.to_ns).contains(&now_ns) {
                 self.rtts.add(measured);
+            }
+        }
+    }
+
+    /// What the socket tells now: the smoothed RTT stands for those measured since the last look.
+    fn listen(&mut self, info: &TcpInfo, (now_ns, flow, run): (u64, usize, &Run), events: &mut Events) {
+        self.unsettled.drain(..).for_each(|event| events.settle(event, (info.cwnd, info.ssthresh)));
+        if self.state != info.ca_state {
+            self.state = info.ca_state;
+            self.state(info.ca_state, (now_ns, flow, run), events);
+        }
+        if info.rtt_us > 0 {
+            self.rtt_us = Some(info.rtt_us);
+            if info.unacked > 0 && (run.steady.from_ns..run.steady.to_ns).contains(&now_ns) {
+                self.rtts.add(info.rtt_us);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The tables that a run fills, row by row.
 
+use tussle_core::run::{FlowSpec, Switch};
 use tussle_core::table::{Column, Labels, Table, Values};
 
 use super::qdiscs::QdiscCounts;
@@ -56,6 +57,13 @@ pub(crate) struct Sample {
 pub(crate) enum Paces {
     Yes,
     No,
+}
+
+impl Paces {
+    /// Whether a flow does that is asked for and has that algorithm.
+    pub(crate) fn of(spec: &FlowSpec) -> Paces {
+        if spec.pacing == Switch::On || spec.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No }
+    }
 }
 
 impl Samples {

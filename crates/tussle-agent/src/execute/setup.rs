@@ -15,7 +15,7 @@ use tussle_core::run::Switch;
 use super::netlink::Netlink;
 use super::tun::{BURST_PACKETS, Tun};
 use super::tunnels::Ends;
-use super::{classifier, netlink};
+use super::{Ground, classifier, netlink};
 use crate::network::{Handling, Hop, Losses, Namespace, Network, Tunnel, largest_packet_bytes};
 
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
@@ -35,9 +35,11 @@ pub(crate) struct Hosts {
 }
 
 /// Makes the network.
-pub(crate) fn build(run: &Run, network: &Network) -> anyhow::Result<Hosts> {
-    set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
-    set("net/ipv4/tcp_mem", "100000000 100000000 100000000")?;
+pub(crate) fn build(run: &Run, network: &Network, ground: &Ground) -> anyhow::Result<Hosts> {
+    if let Ground::Guest = ground {
+        set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
+        set("net/ipv4/tcp_mem", "100000000 100000000 100000000")?;
+    }
     fs::create_dir_all("/run/netns").context("the folder of namespaces")?;
     let home = File::open("/proc/self/ns/net").context("this namespace")?;
     for namespace in network.namespaces() {
@@ -87,11 +89,18 @@ pub(crate) fn enter(namespace: &File) -> anyhow::Result<()> {
 }
 
 /// Cuts every sender off: what it sends from now on is lost in its own device, which counts it.
-pub(crate) fn silence(network: &Network) -> anyhow::Result<()> {
-    network
-        .senders
-        .iter()
-        .try_for_each(|sender| classifier::attach(&open(&sender.name)?, "net", &Losses::of_all()))
+pub(crate) fn silence(network: &Network, ground: &Ground) -> anyhow::Result<()> {
+    network.senders.iter().try_for_each(|sender| {
+        let namespace = open(&sender.name)?;
+        match ground {
+            Ground::Guest => classifier::attach(&namespace, "net", &Losses::of_all()),
+            // Every kernel has this discipline; the one for classifiers may be missing.
+            Ground::Host(_) => {
+                enter(&namespace)?;
+                Netlink::open()?.add(netlink::blackhole("net")?).context("cutting a sender off")
+            }
+        }
+    })
 }
 
 /// Changes a queue discipline while the run goes on.
@@ -203,10 +212,16 @@ pub(crate) fn set(name: &str, value: &str) -> anyhow::Result<()> {
     fs::write(format!("/proc/sys/{name}"), value).with_context(|| format!("cannot set {name} to {value}"))
 }
 
+/// Where a program is: guests have all in one folder, and hosts some where only administrators look.
+fn program(name: &str) -> String {
+    let places = ["/bin", "/sbin", "/usr/sbin", "/usr/bin"].map(|folder| format!("{folder}/{name}"));
+    places.iter().find(|place| Path::new(place).exists()).unwrap_or(&places[0]).clone()
+}
+
 /// Calls `ip` or `tc` with lines.
 pub(crate) fn command(name: &str, namespace: Option<&str>, lines: &str) -> anyhow::Result<()> {
     let place = namespace.map_or_else(Vec::new, |namespace| vec!["-n", namespace]);
-    let mut child = Command::new(format!("/bin/{name}"))
+    let mut child = Command::new(program(name))
         .args(place)
         .args(["-batch", "-"])
         .stdin(Stdio::piped())

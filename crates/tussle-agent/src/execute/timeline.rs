@@ -6,6 +6,7 @@ use anyhow::{anyhow, bail};
 use tussle_core::run::Sampling;
 use tussle_core::{Run, Table};
 
+use super::Ground;
 use super::clock::Clock;
 use super::observer::Observer;
 use super::setup::{self, Hosts};
@@ -17,15 +18,21 @@ use crate::network::Network;
 const LOOK_NS: u64 = 10_000_000;
 
 /// Executes the run over a network that was built for it.
-pub(crate) fn run(run: &Run, network: &Network, mut hosts: Hosts) -> anyhow::Result<Vec<Table>> {
+pub(crate) fn run(
+    run: &Run,
+    network: &Network,
+    (mut hosts, ground): (Hosts, &Ground),
+) -> anyhow::Result<Vec<Table>> {
     let flows = traffic::prepare(run, network, &hosts)?;
     let clock = Clock::from_next_second()?;
-    let tunnels = Tunnels::start(run, network, (std::mem::take(&mut hosts.tunnels), clock))?;
-    let mut observer = Observer::new((run, network, clock), (hosts, &flows, tunnels.clone()))?;
+    let tunnels = Tunnels::start(run, network, (std::mem::take(&mut hosts.tunnels), clock, ground))?;
+    let mut observer = Observer::new((run, network, clock), (hosts, &flows, tunnels.clone()), ground)?;
     traffic::start(&flows, clock);
+    ground.be_punctual()?;
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
     for at_ns in Instants::of(run, changes.keys().copied()) {
         clock.sleep_until(at_ns)?;
+        ground.note_slip(at_ns, clock)?;
         for flow in flows.iter().filter(|flow| flow.spec.stop_ns == Some(at_ns)) {
             flow.stop()?;
         }
@@ -51,7 +58,7 @@ fn fail_with(flows: &[Arc<Flow>], tunnels: &Tunnels) -> anyhow::Result<()> {
 }
 
 /// The instants of a run, in ns, at which something is done, ascending.
-struct Instants {
+pub(crate) struct Instants {
     /// Those that have a reason of their own, ascending.
     fixed: Vec<u64>,
     /// Those that come again and again.
@@ -61,7 +68,8 @@ struct Instants {
 }
 
 impl Instants {
-    fn of(run: &Run, changes: impl Iterator<Item = u64>) -> Instants {
+    /// Those of a run, and of what else changes.
+    pub(crate) fn of(run: &Run, changes: impl Iterator<Item = u64>) -> Instants {
         let stops = run.flows.iter().filter_map(|flow| flow.stop_ns);
         let mut fixed: Vec<_> =
             stops.chain(changes).chain([run.steady.from_ns, run.steady.to_ns, run.duration_ns]).collect();

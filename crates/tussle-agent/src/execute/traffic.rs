@@ -3,14 +3,17 @@
 
 use std::fs::File;
 use std::io::IoSlice;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, bail};
 use nix::errno::Errno;
 use nix::sys::socket::{
-    self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, sockopt,
+    self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, SockaddrIn6,
+    SockaddrStorage, sockopt,
 };
+use nix::sys::time::TimeVal;
 use tussle_core::Run;
 use tussle_core::application::{Next, Schedule};
 use tussle_core::packet::HEADER_BYTES;
@@ -20,8 +23,10 @@ use super::clock::Clock;
 use super::counters::Netstat;
 use super::setup::{Hosts, enter};
 use super::tcp_info::TcpInfo;
+use crate::algorithms;
 use crate::network::{Network, PORT, receiver_address, room, sender_address};
 use crate::sys;
+use crate::validity::{Pace, Validity};
 
 /// The sender's own port; its address is its own, too.
 const SENDER_PORT: u16 = 40_000;
@@ -37,6 +42,8 @@ static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
 const CHUNKS: usize = 1024;
 /// Bytes not yet sent below which a writer is woken: some packets beyond what one ACK can free at once.
 const UNSENT_BYTES: i32 = 256 * 1024;
+/// Who may wait to be let in, strangers too.
+const BACKLOG: i32 = 16;
 /// Bytes that wait for the reader before it is woken.
 const READ_BYTES: i32 = 1 << 20;
 
@@ -49,61 +56,245 @@ pub(crate) struct Flow {
     pub(crate) algorithm: String,
     /// Counters of the sender's namespace.
     pub(crate) netstat: Netstat,
+    sender: Arc<Sender>,
+    receiver: Arc<Receiver>,
+    notes: Arc<Notes>,
+}
+
+/// What the first bytes of a connection must be, so that strangers are no part of a flow.
+pub(crate) type Token = [u8; TOKEN_BYTES];
+pub(crate) const TOKEN_BYTES: usize = 16;
+/// How long who connects may take to show it.
+const TOKEN_S: i64 = 2;
+
+/// The side of a flow that writes.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    spec: FlowSpec,
     /// When its application writes; `None`: all that is taken.
     schedule: Option<Schedule>,
-    sender: OwnedFd,
+    socket: OwnedFd,
+    token: Option<Token>,
+    notes: Arc<Notes>,
+}
+
+/// The side of a flow that reads.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    spec: FlowSpec,
+    /// Where messages end: every so many bytes.
+    message_bytes: Option<u64>,
     listener: OwnedFd,
+    token: Option<Token>,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
+    notes: Arc<Notes>,
+}
+
+/// What the threads of a flow tell others.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
     messages: Mutex<Vec<(u64, &'static str)>>,
     problem: Mutex<Option<String>>,
+}
+
+impl Notes {
+    /// When chunks were written (`request`) or had arrived (`response`), in ns of the run.
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.messages.lock().expect("nobody panics with it").clone()
+    }
+
+    /// What went wrong in one of them.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.problem.lock().expect("nobody panics with it").clone()
+    }
+
+    fn message(&self, at_ns: u64, kind: &'static str) {
+        self.messages.lock().expect("nobody panics with it").push((at_ns, kind));
+    }
+
+    fn outcome(&self, outcome: anyhow::Result<()>) {
+        if let Err(problem) = outcome {
+            *self.problem.lock().expect("nobody panics with it") = Some(format!("{problem:#}"));
+        }
+    }
 }
 
 impl Flow {
     /// What the kernel tells of the sender.
     pub(crate) fn sender_info(&self) -> anyhow::Result<TcpInfo> {
-        TcpInfo::of(&self.sender).context("TCP_INFO of a sender")
+        self.sender.info()
     }
 
     /// What the kernel tells of the receiver; zeros until it is connected.
     pub(crate) fn receiver_info(&self) -> anyhow::Result<TcpInfo> {
+        self.receiver.info()
+    }
+
+    /// What is known of the sender's host, from whose namespace it is asked.
+    pub(crate) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
+        self.sender.validity(pace)
+    }
+
+    /// When the last byte reached the receiving application, in ns of the run.
+    pub(crate) fn completed_ns(&self) -> Option<u64> {
+        self.receiver.completed_ns()
+    }
+
+    /// When chunks were written (`request`) and had arrived (`response`), in ns of the run.
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.notes.messages()
+    }
+
+    /// The application stops writing; what is written is still sent.
+    pub(crate) fn stop(&self) -> anyhow::Result<()> {
+        self.sender.stop()
+    }
+
+    /// What went wrong in one of its threads.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.notes.problem()
+    }
+}
+
+impl Sender {
+    fn new((spec, seed): (&FlowSpec, u64), socket: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Sender> {
+        let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
+        Ok(Sender { spec: spec.clone(), schedule, socket, token: None, notes })
+    }
+
+    /// Opens a socket for a flow over a network that is there, for addresses of that kind.
+    pub(crate) fn open(
+        (spec, seed): (&FlowSpec, u64),
+        kind: SocketAddr,
+        token: Token,
+    ) -> anyhow::Result<Sender> {
+        let socket = socket_for(kind)?;
+        set_algorithm(&socket, &spec.algorithm)?;
+        set_sender_options(&socket, spec)?;
+        let made = Sender::new((spec, seed), socket, Arc::default())?;
+        Ok(Sender { token: Some(token), ..made })
+    }
+
+    /// What went wrong in its thread.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.notes.problem()
+    }
+
+    /// Its messages, as [`Flow::messages`].
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.notes.messages()
+    }
+
+    /// What the kernel tells of it.
+    pub(crate) fn info(&self) -> anyhow::Result<TcpInfo> {
+        TcpInfo::of(&self.socket).context("TCP_INFO of a sender")
+    }
+
+    /// What is known of its host.
+    pub(crate) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
+        Validity::of(&self.socket, pace)
+    }
+
+    /// The application stops writing; what is written is still sent.
+    pub(crate) fn stop(&self) -> anyhow::Result<()> {
+        match socket::shutdown(self.socket.as_raw_fd(), Shutdown::Write) {
+            // It has not connected yet, or is done.
+            Ok(()) | Err(Errno::ENOTCONN) => Ok(()),
+            Err(problem) => Err(problem).context("stopping a sender"),
+        }
+    }
+}
+
+impl Receiver {
+    fn new((spec, seed): (&FlowSpec, u64), listener: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Receiver> {
+        let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
+        Ok(Receiver {
+            spec: spec.clone(),
+            message_bytes: schedule.and_then(|schedule| schedule.message_bytes()),
+            listener,
+            token: None,
+            accepted: OnceLock::new(),
+            completed_ns: OnceLock::new(),
+            notes,
+        })
+    }
+
+    /// Opens a socket for a flow over a network that is there, and listens at that address.
+    pub(crate) fn listen(
+        (spec, seed): (&FlowSpec, u64),
+        at: SocketAddr,
+        token: Token,
+    ) -> anyhow::Result<Receiver> {
+        let socket = socket_for(at)?;
+        // For DCTCP, whose receiver has a part in it.
+        if algorithms::usable(&spec.algorithm).is_ok() {
+            set_algorithm(&socket, &spec.algorithm)?;
+        }
+        if let Some(bytes) = spec.receive_window_bytes {
+            let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+            sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), bytes)
+                .context("the receive window")?;
+        }
+        socket::setsockopt(&socket, sockopt::ReuseAddr, &true)?;
+        socket::bind(socket.as_raw_fd(), &SockaddrStorage::from(at))?;
+        socket::listen(&socket, Backlog::new(BACKLOG)?)?;
+        let made = Receiver::new((spec, seed), socket, Arc::default())?;
+        Ok(Receiver { token: Some(token), ..made })
+    }
+
+    /// The port that it listens at.
+    pub(crate) fn port(&self) -> anyhow::Result<u16> {
+        let address: SockaddrStorage = socket::getsockname(self.listener.as_raw_fd())?;
+        let v4 = address.as_sockaddr_in().map(SockaddrIn::port);
+        v4.or_else(|| address.as_sockaddr_in6().map(SockaddrIn6::port)).context("a socket without a port")
+    }
+
+    /// What went wrong in its thread.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.notes.problem()
+    }
+
+    /// Its messages, as [`Flow::messages`].
+    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
+        self.notes.messages()
+    }
+
+    /// Ends its thread.
+    pub(crate) fn close(&self) {
+        for socket in std::iter::once(&self.listener).chain(self.accepted.get()) {
+            // Who is not connected any more is closed already.
+            let _ = socket::shutdown(socket.as_raw_fd(), Shutdown::Both);
+        }
+    }
+
+    /// Who connected first and knows the token, if there is one; `None` when it was closed.
+    fn accept(&self) -> anyhow::Result<Option<OwnedFd>> {
+        loop {
+            let socket = match accept(&self.listener) {
+                Ok(socket) => socket,
+                Err(Errno::EINVAL) => return Ok(None),
+                Err(Errno::ECONNABORTED | Errno::EINTR) => continue,
+                Err(problem) => return Err(problem).context("accepting"),
+            };
+            let Some(token) = self.token else { return Ok(Some(socket)) };
+            if shows(&socket, token)? {
+                return Ok(Some(socket));
+            }
+        }
+    }
+
+    /// What the kernel tells of it; zeros until it is connected.
+    pub(crate) fn info(&self) -> anyhow::Result<TcpInfo> {
         self.accepted.get().map_or_else(
             || Ok(TcpInfo::default()),
             |socket| TcpInfo::of(socket).context("TCP_INFO of a receiver"),
         )
     }
 
-    /// When the last byte reached the receiving application, in ns of the run.
+    /// When the last byte reached the application, in ns of the run.
     pub(crate) fn completed_ns(&self) -> Option<u64> {
         self.completed_ns.get().copied()
-    }
-
-    /// When chunks were written (`request`) and had arrived (`response`), in ns of the run.
-    pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.messages.lock().expect("nobody panics with it").clone()
-    }
-
-    fn note_message(&self, at_ns: u64, kind: &'static str) {
-        self.messages.lock().expect("nobody panics with it").push((at_ns, kind));
-    }
-
-    /// Where messages end: every so many bytes.
-    fn message_bytes(&self) -> Option<u64> {
-        self.schedule.as_ref()?.message_bytes()
-    }
-
-    /// The application stops writing; what is written is still sent.
-    pub(crate) fn stop(&self) -> anyhow::Result<()> {
-        match socket::shutdown(self.sender.as_raw_fd(), Shutdown::Write) {
-            // It has not connected yet, or is done.
-            Ok(()) | Err(Errno::ENOTCONN) => Ok(()),
-            Err(problem) => Err(problem).context("stopping a sender"),
-        }
-    }
-
-    /// What went wrong in one of its threads.
-    pub(crate) fn problem(&self) -> Option<String> {
-        self.problem.lock().expect("nobody panics with it").clone()
     }
 }
 
@@ -120,23 +311,18 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                 .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
             let sender = sender(index, spec).with_context(|| format!("the sender of {}", spec.name))?;
-            let algorithm =
-                socket::getsockopt(&sender, sockopt::TcpCongestion).context("reading the algorithm back")?;
-            let algorithm = algorithm.to_string_lossy().trim_end_matches('\0').to_owned();
+            let algorithm = algorithm_of(&sender)?;
             if algorithm != spec.algorithm {
                 bail!("flow {} runs {algorithm} although {} was asked for", spec.name, spec.algorithm);
             }
+            let notes = Arc::<Notes>::default();
             Ok(Arc::new(Flow {
                 spec: spec.clone(),
                 algorithm,
                 netstat: Netstat::open()?,
-                schedule: Schedule::new(spec, run.seed).map_err(anyhow::Error::msg)?,
-                sender,
-                listener,
-                accepted: OnceLock::new(),
-                completed_ns: OnceLock::new(),
-                messages: Mutex::default(),
-                problem: Mutex::new(None),
+                sender: Arc::new(Sender::new((spec, run.seed), sender, Arc::clone(&notes))?),
+                receiver: Arc::new(Receiver::new((spec, run.seed), listener, Arc::clone(&notes))?),
+                notes,
             }))
         })
         .collect();
@@ -144,21 +330,29 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
     flows
 }
 
+/// The algorithm that a socket really has.
+pub(crate) fn algorithm_of(socket: impl AsFd) -> anyhow::Result<String> {
+    let read = socket::getsockopt(&socket, sockopt::TcpCongestion).context("reading the algorithm back")?;
+    Ok(read.to_string_lossy().trim_end_matches('\0').to_owned())
+}
+
 /// Starts the threads of every flow; they end with the process.
 pub(crate) fn start(flows: &[Arc<Flow>], clock: Clock) {
     for (index, flow) in flows.iter().enumerate() {
-        spawn(flow, move |flow| receive(flow, clock));
-        spawn(flow, move |flow| send(index, flow, clock));
+        start_receiver(Arc::clone(&flow.receiver), clock);
+        let to = SocketAddrV4::new(receiver_address(index), PORT).into();
+        start_sender(Arc::clone(&flow.sender), to, clock);
     }
 }
 
-fn spawn(flow: &Arc<Flow>, work: impl FnOnce(&Flow) -> anyhow::Result<()> + Send + 'static) {
-    let flow = Arc::clone(flow);
-    std::thread::spawn(move || {
-        if let Err(problem) = work(&flow) {
-            *flow.problem.lock().expect("nobody panics with it") = Some(format!("{problem:#}"));
-        }
-    });
+/// Starts the thread that reads.
+pub(crate) fn start_receiver(receiver: Arc<Receiver>, clock: Clock) {
+    std::thread::spawn(move || receiver.notes.outcome(receive(&receiver, clock)));
+}
+
+/// Starts the thread that connects to an address, and writes.
+pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock) {
+    std::thread::spawn(move || sender.notes.outcome(send(&sender, to, clock)));
 }
 
 fn listener(
@@ -174,31 +368,47 @@ fn listener(
     let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
     sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), window_bytes)
         .context("the receive window")?;
-    socket::bind(
-        socket.as_raw_fd(),
-        &SockaddrIn::from(std::net::SocketAddrV4::new(receiver_address(index), PORT)),
-    )?;
+    socket::bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(receiver_address(index), PORT)))?;
     socket::listen(&socket, Backlog::new(1)?)?;
     Ok(socket)
+}
+
+/// Whether the first bytes that come are these, and come soon.
+fn shows(socket: &OwnedFd, token: Token) -> anyhow::Result<bool> {
+    socket::setsockopt(socket, sockopt::ReceiveTimeout, &TimeVal::new(TOKEN_S, 0))?;
+    let mut shown = Token::default();
+    let read = socket::recv(socket.as_raw_fd(), &mut shown, MsgFlags::MSG_WAITALL);
+    socket::setsockopt(socket, sockopt::ReceiveTimeout, &TimeVal::new(0, 0))?;
+    Ok(read == Ok(TOKEN_BYTES) && shown == token)
+}
+
+fn socket_for(kind: SocketAddr) -> anyhow::Result<OwnedFd> {
+    let family = if kind.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    socket::socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).context("a socket")
 }
 
 fn sender(index: usize, spec: &FlowSpec) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
     set_algorithm(&socket, &spec.algorithm)?;
     socket::setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER_BYTES).context("the send buffer")?;
-    sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), UNSENT_BYTES)?;
+    set_sender_options(&socket, spec)?;
+    let address = SocketAddrV4::new(sender_address(index), SENDER_PORT);
+    socket::bind(socket.as_raw_fd(), &SockaddrIn::from(address))?;
+    Ok(socket)
+}
+
+fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec) -> anyhow::Result<()> {
+    sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), UNSENT_BYTES)?;
     if spec.mss_bytes != USUAL_MSS_BYTES {
         let bytes = i32::try_from(spec.mss_bytes + TIMESTAMPS_BYTES).context("the segment size")?;
-        sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), bytes).context("the segment size")?;
+        sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), bytes).context("the segment size")?;
     }
     if spec.pacing == Switch::On {
         // Any limit but "none" switches pacing on; this one is never reached.
-        sys::set_option(&socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
+        sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
             .context("pacing")?;
     }
-    let address = std::net::SocketAddrV4::new(sender_address(index), SENDER_PORT);
-    socket::bind(socket.as_raw_fd(), &SockaddrIn::from(address))?;
-    Ok(socket)
+    Ok(())
 }
 
 pub(crate) fn tcp_socket() -> anyhow::Result<OwnedFd> {
@@ -217,13 +427,15 @@ pub(crate) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()>
     }
 }
 
-fn send(index: usize, flow: &Flow, clock: Clock) -> anyhow::Result<()> {
+fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
     clock.sleep_until(flow.spec.start_ns)?;
-    let receiver = std::net::SocketAddrV4::new(receiver_address(index), PORT);
-    match socket::connect(flow.sender.as_raw_fd(), &SockaddrIn::from(receiver)) {
+    match socket::connect(flow.socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         // Nothing came through: a flow that gets nothing is a result.
         Err(Errno::ETIMEDOUT) => return Ok(()),
         other => other.context("connecting")?,
+    }
+    if let Some(token) = flow.token {
+        socket::send(flow.socket.as_raw_fd(), &token, MsgFlags::MSG_NOSIGNAL).context("showing the token")?;
     }
     let written = match &flow.schedule {
         None => write(flow, flow.spec.bytes.unwrap_or(u64::MAX))?,
@@ -236,7 +448,7 @@ fn send(index: usize, flow: &Flow, clock: Clock) -> anyhow::Result<()> {
 }
 
 /// Writes what a schedule says, when it says so, or as soon after as the socket takes it.
-fn write_by(mut schedule: Schedule, flow: &Flow, clock: Clock) -> anyhow::Result<Written> {
+fn write_by(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<Written> {
     loop {
         match schedule.proceed() {
             Next::Write { at, .. } if flow.spec.stop_ns.is_some_and(|stop_ns| stop_ns <= at.ns()) => {
@@ -245,7 +457,7 @@ fn write_by(mut schedule: Schedule, flow: &Flow, clock: Clock) -> anyhow::Result
             Next::Write { at, bytes, .. } => {
                 clock.sleep_until(at.ns())?;
                 if schedule.message_bytes().is_some() {
-                    flow.note_message(at.ns(), "request");
+                    flow.notes.message(at.ns(), "request");
                 }
                 if write(flow, bytes)? == Written::Gone {
                     return Ok(Written::Gone);
@@ -266,11 +478,11 @@ enum Written {
     Gone,
 }
 
-fn write(flow: &Flow, mut left: u64) -> anyhow::Result<Written> {
+fn write(flow: &Sender, mut left: u64) -> anyhow::Result<Written> {
     while left > 0 {
         let slices: Vec<IoSlice> = slices(&CHUNK, left).collect();
         let none: Option<&SockaddrIn> = None;
-        match socket::sendmsg(flow.sender.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, none) {
+        match socket::sendmsg(flow.socket.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, none) {
             Ok(sent) => left -= sent as u64,
             Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(Written::Gone),
             Err(problem) => return Err(problem).context("sending"),
@@ -294,15 +506,15 @@ pub(crate) fn accept(listener: &OwnedFd) -> nix::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-fn receive(flow: &Flow, clock: Clock) -> anyhow::Result<()> {
-    let socket = accept(&flow.listener).context("accepting")?;
+fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
+    let Some(socket) = flow.accept()? else { return Ok(()) };
     let socket = flow.accepted.get_or_init(|| socket);
     let expected = flow.spec.bytes.unwrap_or(u64::MAX);
     // What waits to be read takes from the window, which only a limited one feels.
     let patience = if flow.spec.receive_window_bytes.is_some() { 1 } else { READ_BYTES };
     let mut room = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
-    let mut message_end = flow.message_bytes().map_or(expected, |bytes| bytes.min(expected));
+    let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
     let mut told = None;
     while received < expected {
         let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
@@ -315,16 +527,16 @@ fn receive(flow: &Flow, clock: Clock) -> anyhow::Result<()> {
             Ok(bytes) => received += bytes as u64,
             Err(problem) => return Err(problem).context("receiving"),
         }
-        if let Some(bytes) = flow.message_bytes() {
+        if let Some(bytes) = flow.message_bytes {
             while message_end <= received && message_end < expected {
-                flow.note_message(clock.now_ns()?, "response");
+                flow.notes.message(clock.now_ns()?, "response");
                 message_end = (message_end + bytes).min(expected);
             }
         }
     }
     let now_ns = clock.now_ns()?;
-    if flow.message_bytes().is_some() {
-        flow.note_message(now_ns, "response");
+    if flow.message_bytes.is_some() {
+        flow.notes.message(now_ns, "response");
     }
     flow.completed_ns.get_or_init(|| now_ns);
     Ok(())

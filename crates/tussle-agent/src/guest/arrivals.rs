@@ -19,6 +19,7 @@ use tussle_core::packet::{DATAGRAM_HEADER_BYTES, Ecn, Kind, Packet};
 use tussle_core::run::Switch;
 use tussle_core::time::Time;
 
+use crate::execute::Ground;
 use crate::execute::clock::Clock;
 use crate::execute::setup::{self, command, enter};
 use crate::execute::tun::{BURST_PACKETS, Tun};
@@ -86,7 +87,7 @@ impl Link {
         // Without that, a timer may fire 50 µs late.
         prctl::set_timerslack(1).context("exact timers")?;
         let network = Network::plan(run, Means::Disciplines)?;
-        setup::build(run, &network)?;
+        setup::build(run, &network, &Ground::Guest)?;
         let wires: Vec<_> = network.wires.iter().filter(|wire| wire.element() == Some(0)).collect();
         let (first, last) = wires.first().zip(wires.last()).context("the first element has no wires")?;
         let device = |namespace: &str, name: &str, more: &str| {

@@ -12,7 +12,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use tussle_core::Run;
 
-use crate::execute::{setup, timeline, write};
+use crate::execute::{Ground, setup, timeline, write};
 use crate::network::{Means, Network};
 use crate::sys;
 
@@ -77,8 +77,8 @@ fn execute() -> anyhow::Result<()> {
     // The kernel hands on what it does not know itself.
     let means = std::env::var("network").context("the kernel was told no network")?;
     let network = Network::plan(&run, Means::named(&means).map_err(anyhow::Error::msg)?)?;
-    let hosts = setup::build(&run, &network)?;
-    for table in timeline::run(&run, &network, hosts)? {
+    let hosts = setup::build(&run, &network, &Ground::Guest)?;
+    for table in timeline::run(&run, &network, (hosts, &Ground::Guest))? {
         write(table, Path::new(SHARE))?;
     }
     finish()

@@ -26,6 +26,14 @@ pub(crate) enum Handling {
 }
 
 impl Handling {
+    /// The kinds of queue disciplines that it takes.
+    pub(crate) fn kinds(&self) -> Vec<&str> {
+        match self {
+            Handling::Discipline(qdisc) => qdisc.kinds().collect(),
+            Handling::Classifier(_) => vec!["clsact"],
+        }
+    }
+
     /// What `tc` is told to add it to a device, or to change it there.
     pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
         match self {

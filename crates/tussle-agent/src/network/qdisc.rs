@@ -29,6 +29,14 @@ pub(crate) struct Qdisc {
 }
 
 impl Qdisc {
+    /// The kinds of the disciplines in it, from the outside in.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &str> {
+        let (_, root) = self.root.rsplit_once("linklayer ethernet ").unwrap_or(("", &self.root));
+        std::iter::once(root)
+            .chain(self.inner.iter().map(String::as_str))
+            .filter_map(|words| words.split_whitespace().next())
+    }
+
     /// What `tc` is told to add it to a device, or to change it there.
     pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
         let root = format!("qdisc {verb} dev {device} root handle 1: {}", self.root);

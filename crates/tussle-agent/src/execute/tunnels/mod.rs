@@ -19,6 +19,7 @@ use tussle_core::Run;
 use tussle_core::path::LinkView;
 use tussle_core::time::Time;
 
+use super::Ground;
 use super::clock::Clock;
 use super::tun::Tun;
 use crate::network::Network;
@@ -48,12 +49,12 @@ impl Tunnels {
     pub(crate) fn start(
         run: &Run,
         network: &Network,
-        (ends, clock): (Vec<Ends>, Clock),
+        (ends, clock, ground): (Vec<Ends>, Clock, &Ground),
     ) -> anyhow::Result<Tunnels> {
         let elements = Elements::new(run, network).map_err(anyhow::Error::msg)?;
         let tunnels = Tunnels { elements: Arc::new(Mutex::new(elements)), problem: Arc::default() };
         if !ends.is_empty() {
-            let carrier = Carrier::new((ends, clock), tunnels.clone())?;
+            let carrier = Carrier::new((ends, clock), tunnels.clone(), ground.clone())?;
             std::thread::spawn(move || carrier.carry());
         }
         Ok(tunnels)
@@ -89,20 +90,22 @@ struct Carrier {
     tunnels: Tunnels,
     ends: Vec<Ends>,
     clock: Clock,
+    ground: Ground,
     timer: TimerFd,
     /// When the timer fires.
     due: Time,
 }
 
 impl Carrier {
-    fn new((ends, clock): (Vec<Ends>, Clock), tunnels: Tunnels) -> anyhow::Result<Carrier> {
+    fn new((ends, clock): (Vec<Ends>, Clock), tunnels: Tunnels, ground: Ground) -> anyhow::Result<Carrier> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
-        Ok(Carrier { tunnels, ends, clock, timer, due: Time::NEVER })
+        Ok(Carrier { tunnels, ends, clock, ground, timer, due: Time::NEVER })
     }
 
     fn carry(mut self) {
         // Without that, a timer may fire 50 µs late.
-        let mut outcome = prctl::set_timerslack(1).context("exact timers");
+        let mut outcome =
+            prctl::set_timerslack(1).and_then(|()| self.ground.be_punctual()).context("exact timers");
         while outcome.is_ok() {
             outcome = self.turn();
         }
@@ -113,6 +116,9 @@ impl Carrier {
     /// Waits until packets enter or are to leave, and sees to them.
     fn turn(&mut self) -> anyhow::Result<()> {
         let (entered, is_due) = self.wait()?;
+        if is_due {
+            self.ground.note_slip(self.due.ns(), self.clock)?;
+        }
         // The timer's own time is known without asking for it, and that costs a system call.
         let now = if is_due && entered.is_empty() { self.due } else { Time::from_ns(self.clock.now_ns()?) };
         let mut elements = self.tunnels.elements.lock().expect("nobody panics with it");

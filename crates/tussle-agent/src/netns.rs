@@ -1,0 +1,129 @@
+//! A run on this host's own kernel, in real time: over namespaces that nobody else sees, and that go with this process.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use anyhow::Context;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use tussle_core::Run;
+use tussle_core::run::FlowSpec;
+
+use crate::algorithms;
+use crate::check::honoured_by_sockets;
+use crate::execute::netlink::Netlink;
+use crate::execute::{Ground, setup, timeline, write};
+use crate::network::{Means, Network, Refusal};
+use crate::validity::Watch;
+
+/// Reads a run from stdin. Prints over which network this host can execute it: that one, or `tun` where `auto` finds
+/// no queue disciplines; or the first part of the run that it cannot honour.
+pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
+    let means = Means::named(network).map_err(anyhow::Error::msg)?;
+    let run: Run = serde_json::from_reader(std::io::stdin().lock()).context("the run on stdin")?;
+    honoured_by_sockets(&run)?;
+    has_algorithms(&run.flows)?;
+    println!("{}", if has_disciplines(&run, means)? { network } else { "tun" });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Executes the run of this folder, and leaves its tables here; until it ends, or until stdin closes.
+pub(crate) fn execute(network: &str) -> anyhow::Result<ExitCode> {
+    let run: Run = serde_json::from_reader(File::open("run.json")?).context("run.json")?;
+    // Stdin is a pipe that the owner holds open, so it closes whatever becomes of the owner.
+    std::thread::spawn(|| {
+        let mut rest = Vec::new();
+        let _ = std::io::stdin().lock().read_to_end(&mut rest);
+        std::process::exit(1);
+    });
+    let means = Means::named(network).map_err(anyhow::Error::msg)?;
+    let network = Network::plan(&run, means)?;
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).context("making namespaces of our own")?;
+    // What is mounted from here on is seen by this process alone, and so are the names of namespaces.
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
+        .context("keeping mounts to ourselves")?;
+    mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>)
+        .context("a folder for the names of namespaces")?;
+    let ground = Ground::Host(Arc::new(Mutex::new(Watch::start()?)));
+    let hosts = setup::build(&run, &network, &ground)?;
+    for table in timeline::run(&run, &network, (hosts, &ground))? {
+        write(table, Path::new("."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether every algorithm can be used.
+fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
+    flows.iter().enumerate().try_for_each(|(index, flow)| {
+        let at = |field: &str| format!("flows.{index}.{field}");
+        let name = flow.algorithm.as_str();
+        algorithms::usable(name).map_err(|problem| Refusal::new(at("algorithm"), problem))?;
+        if !flow.parameters.is_empty() {
+            let problem = format!(
+                "on a host, those of {name} are its module's, for everyone; give none, or the kernel engine"
+            );
+            return Err(Refusal::new(at("parameters"), problem).into());
+        }
+        Ok(())
+    })
+}
+
+/// Whether this host has the queue disciplines of a run's network; if not, all of it is to cross the simulator's
+/// elements.
+fn has_disciplines(run: &Run, means: Means) -> anyhow::Result<bool> {
+    let network = Network::plan(run, means)?;
+    for hop in network.wires.iter().filter_map(|wire| wire.hop.as_ref()) {
+        for kind in hop.handling.kinds() {
+            if has_discipline(kind)? {
+                continue;
+            }
+            if means == Means::Auto {
+                Network::plan(run, Means::Tunnels)?;
+                return Ok(false);
+            }
+            let problem = format!(
+                "this kernel has no queue discipline {kind}; if it has the module, `modprobe sch_{kind}` loads it, \
+                 and --network tun does without"
+            );
+            return Err(Refusal::new(format!("elements.{}", hop.element), problem).into());
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the kernel has a discipline, tried where nobody is.
+fn has_discipline(kind: &str) -> anyhow::Result<bool> {
+    unshare(CloneFlags::CLONE_NEWNET).context("making a namespace to try a queue discipline in")?;
+    Netlink::open()?.has_discipline(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(algorithm: &str, parameters: &serde_json::Value) -> FlowSpec {
+        serde_json::from_value(serde_json::json!({
+            "name": "a", "algorithm": algorithm, "parameters": parameters, "start_ns": 0, "mss_bytes": 1448,
+            "forward": [], "reverse": [],
+        }))
+        .unwrap()
+    }
+
+    fn refusal(flow: FlowSpec) -> String {
+        has_algorithms(&[flow]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn algorithms_that_are_not_loaded_and_parameters_are_refused() {
+        let none = serde_json::json!({});
+        assert!(has_algorithms(&[flow("reno", &none)]).is_ok());
+        let said = refusal(flow("nosuch", &none));
+        assert!(
+            said.starts_with("flows.0.algorithm: this kernel has ") && said.contains("modprobe tcp_nosuch")
+        );
+        assert!(refusal(flow("reno", &serde_json::json!({"x": 1}))).starts_with("flows.0.parameters: "));
+    }
+}

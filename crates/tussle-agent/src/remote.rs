@@ -1,0 +1,413 @@
+//! A host's part in a run over real machines: what whoever started this asks for in lines of JSON, and is answered.
+//!
+//! Nothing listens but the sockets of the run's own flows, and those only talk to who knows the flow's token.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write as _};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver as Channel, channel};
+use std::sync::{Arc, Mutex};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use tussle_core::run::Sampling;
+use tussle_core::{Histogram, Run};
+
+use crate::algorithms;
+use crate::execute::clock::{Clock, monotonic_ns};
+use crate::execute::rows::{Event, Events, Paces, Sample, Samples};
+use crate::execute::tcp_info::{TcpInfo, state_name};
+use crate::execute::timeline::Instants;
+use crate::execute::traffic::{self, Receiver, Sender, TOKEN_BYTES, Token};
+use crate::execute::{Ground, stream};
+use crate::validity::{Pace, Validity, Watch};
+
+/// How often it is looked whether what was sent has arrived, and for how long.
+const DRAIN_NS: u64 = 50_000_000;
+const MAX_DRAIN_NS: u64 = 5_000_000_000;
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Request {
+    /// The reading of the clock.
+    Clock,
+    /// Which of these algorithms cannot be used here, and why.
+    Usable(Vec<String>),
+    /// Sockets for a run.
+    Prepare(Box<Part>),
+    /// The run, to begin at that reading of the clock.
+    Start { at_ns: u64, to: BTreeMap<usize, SocketAddr> },
+    /// What the receivers counted.
+    Finish,
+}
+
+/// A host's part: of which flows the senders are here, of which the receivers, and what each flow's token is.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    run: Run,
+    senders: Vec<usize>,
+    receivers: Vec<usize>,
+    tokens: BTreeMap<usize, Token>,
+    /// Where receivers listen: the first port, which the first flow has, or 0 for any; and on all addresses of the
+    /// same kind.
+    listen: SocketAddr,
+}
+
+/// What is answered.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Hello { host: String, kernel: String },
+    Clock { monotonic_ns: u64 },
+    Unusable { problems: BTreeMap<String, String> },
+    Prepared { ports: BTreeMap<usize, u16> },
+    Sent { senders: BTreeMap<usize, Sent>, samples_bytes: usize, events_bytes: usize },
+    Received { receivers: BTreeMap<usize, Received>, shortfall: Option<String> },
+    Problem { sentence: String },
+}
+
+/// What came of a sender.
+#[derive(Debug, Serialize)]
+struct Sent {
+    from: Counts,
+    to: Counts,
+    end: Counts,
+    rtt_us: Option<Rtts>,
+    /// Data packets sent in all, once none was under way any more.
+    drained_packets: Option<u32>,
+    /// When chunks were written.
+    messages_ns: Vec<u64>,
+    problem: Option<String>,
+    validity: Validity,
+    shortfall: Option<String>,
+}
+
+/// What a sender counted until an instant.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Counts {
+    sent_packets: u32,
+    retransmitted_packets: u32,
+    timeouts: u32,
+    recoveries: u32,
+    acked_bytes: u64,
+}
+
+/// RTTs in the steady interval, smoothed: the least, the mean, and quantiles by their percents.
+#[derive(Debug, Serialize)]
+struct Rtts {
+    min: f64,
+    mean: f64,
+    quantiles: BTreeMap<u64, f64>,
+}
+
+/// What came of a receiver.
+#[derive(Debug, Serialize)]
+struct Received {
+    /// Bytes in order, by the instants in ns.
+    delivered_bytes: Vec<(u64, u64)>,
+    packets: u32,
+    completed_ns: Option<u64>,
+    /// When chunks had arrived.
+    messages_ns: Vec<u64>,
+    problem: Option<String>,
+}
+
+/// Answers until stdin closes. The program removes itself at once, so that nothing is left behind.
+pub(crate) fn serve() -> anyhow::Result<ExitCode> {
+    std::fs::remove_file(std::env::current_exe()?).context("removing this program's file")?;
+    let here = Validity::here()?;
+    answer(&Answer::Hello { host: here.0, kernel: here.1 }, &[])?;
+    let requests = requests();
+    let mut ready: Option<Ready> = None;
+    while let Ok(line) = requests.recv() {
+        let outcome = serde_json::from_str(&line).context("a request").and_then(|request| match request {
+            Request::Clock => answer(&Answer::Clock { monotonic_ns: monotonic_ns()? }, &[]),
+            Request::Usable(names) => {
+                let problem = |name: String| Some((algorithms::usable(&name).err()?, name));
+                let problems = names.into_iter().filter_map(problem).map(|(why, name)| (name, why)).collect();
+                answer(&Answer::Unusable { problems }, &[])
+            }
+            Request::Prepare(part) => {
+                let (made, ports) = Ready::new(*part)?;
+                ready = Some(made);
+                answer(&Answer::Prepared { ports }, &[])
+            }
+            Request::Start { at_ns, to } => {
+                ready.as_mut().context("nothing is prepared")?.run(Clock::starting_at(at_ns), &to)
+            }
+            Request::Finish => ready.take().context("nothing was run")?.finish(),
+        });
+        if let Err(problem) = outcome {
+            answer(&Answer::Problem { sentence: format!("{problem:#}") }, &[])?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lines as they come. When there are no more, this process ends whatever it does: its owner is gone.
+fn requests() -> Channel<String> {
+    let (sender, requests) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+        std::process::exit(0);
+    });
+    requests
+}
+
+fn answer(answer: &Answer, rest: &[u8]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, answer)?;
+    out.write_all(b"\n")?;
+    out.write_all(rest)?;
+    Ok(out.flush()?)
+}
+
+/// Sockets that are ready for a run.
+struct Ready {
+    run: Run,
+    senders: Vec<Watched>,
+    receivers: Vec<Heard>,
+    pace: Option<Pace>,
+}
+
+/// A receiver, and what had reached it, in bytes by the instants in ns.
+struct Heard {
+    flow: usize,
+    receiver: Arc<Receiver>,
+    delivered_bytes: Vec<(u64, u64)>,
+}
+
+/// A sender, and what is known of it.
+struct Watched {
+    flow: usize,
+    sender: Arc<Sender>,
+    /// The state at the last look (`enum tcp_ca_state`).
+    state: u8,
+    counts: Counts,
+    from: Counts,
+    to: Counts,
+    end: Counts,
+    rtts: Histogram,
+}
+
+impl Ready {
+    fn new(part: Part) -> anyhow::Result<(Ready, BTreeMap<usize, u16>)> {
+        let Part { run, senders, receivers, tokens, listen } = part;
+        run.check()?;
+        let token = |flow: usize| tokens.get(&flow).copied().context("a flow has no token");
+        let spec = |flow: usize| run.flows.get(flow).context("there is no such flow");
+        let mut ports = BTreeMap::new();
+        let mut made = Ready { senders: Vec::new(), receivers: Vec::new(), run: run.clone(), pace: None };
+        for flow in receivers {
+            let mut at = listen;
+            if at.port() > 0 {
+                at.set_port(at.port() + u16::try_from(flow).context("too many flows for the ports")?);
+            }
+            let receiver = Receiver::listen((spec(flow)?, run.seed), at, token(flow)?)
+                .with_context(|| format!("the receiver of {}, at {at}", run.flows[flow].name))?;
+            ports.insert(flow, receiver.port()?);
+            made.receivers.push(Heard { flow, receiver: Arc::new(receiver), delivered_bytes: Vec::new() });
+        }
+        for flow in senders {
+            let spec = spec(flow)?;
+            algorithms::usable(&spec.algorithm).map_err(anyhow::Error::msg)?;
+            let sender = Sender::open((spec, run.seed), listen, token(flow)?)
+                .with_context(|| format!("the sender of {}", spec.name))?;
+            made.senders.push(Watched::new(flow, sender));
+        }
+        Ok((made, ports))
+    }
+
+    /// Sends and receives until the run is over, and tells of the senders.
+    fn run(&mut self, clock: Clock, to: &BTreeMap<usize, SocketAddr>) -> anyhow::Result<()> {
+        let watch = Arc::new(Mutex::new(Watch::start()?));
+        let ground = Ground::Host(Arc::clone(&watch));
+        for heard in &self.receivers {
+            traffic::start_receiver(Arc::clone(&heard.receiver), clock);
+        }
+        for watched in &self.senders {
+            let to = *to.get(&watched.flow).context("a flow has no receiver")?;
+            traffic::start_sender(Arc::clone(&watched.sender), to, clock);
+        }
+        ground.be_punctual()?;
+        let (mut samples, mut events) = (Samples::default(), Events::default());
+        for at_ns in Instants::of(&self.run, std::iter::empty()) {
+            clock.sleep_until(at_ns)?;
+            ground.note_slip(at_ns, clock)?;
+            self.look(at_ns, (&mut samples, &mut events))?;
+        }
+        let pace = watch.lock().expect("nobody panics with it").pace()?;
+        self.pace = Some(pace);
+        let told = |watched: &Watched| watched.sender.validity(pace);
+        let validities = self.senders.iter().map(told).collect::<anyhow::Result<Vec<_>>>()?;
+        let drained = self.drain(clock)?;
+        let mut senders = BTreeMap::new();
+        for ((watched, validity), drained) in self.senders.iter().zip(validities).zip(drained) {
+            senders.insert(watched.flow, watched.told(validity, drained));
+        }
+        let (samples, events) = (stream(samples.table())?, stream(events.table())?);
+        let told = Answer::Sent { senders, samples_bytes: samples.len(), events_bytes: events.len() };
+        answer(&told, &[samples, events].concat())
+    }
+
+    fn look(&mut self, at_ns: u64, (samples, events): (&mut Samples, &mut Events)) -> anyhow::Result<()> {
+        let run = &self.run;
+        let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&at_ns);
+        let is_sampled = is_edge
+            || matches!(run.record.sampling, Sampling::EveryNs(every_ns) if at_ns.is_multiple_of(every_ns));
+        for watched in &mut self.senders {
+            let spec = &run.flows[watched.flow];
+            if spec.stop_ns == Some(at_ns) {
+                watched.sender.stop()?;
+            }
+            let info = watched.sender.info()?;
+            watched.look(&info, (at_ns, run), events);
+            if is_sampled {
+                samples.add(u32::try_from(watched.flow)?, at_ns, &watched.sample(&info, run));
+            }
+        }
+        if is_sampled {
+            for heard in &mut self.receivers {
+                heard.delivered_bytes.push((at_ns, payload_bytes(&heard.receiver.info()?)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops the senders, and waits until nothing is under way, but not for ever: their data packets then.
+    fn drain(&self, clock: Clock) -> anyhow::Result<Vec<Option<u32>>> {
+        self.senders.iter().try_for_each(|watched| watched.sender.stop())?;
+        let end_ns = self.run.duration_ns;
+        let mut now_ns = end_ns;
+        loop {
+            let infos = self
+                .senders
+                .iter()
+                .map(|watched| watched.sender.info())
+                .collect::<anyhow::Result<Vec<_>>>()?;
+            let is_late = now_ns >= end_ns + MAX_DRAIN_NS;
+            if is_late || infos.iter().all(|info| info.unacked == 0) {
+                return Ok(infos
+                    .iter()
+                    .map(|info| (info.unacked == 0).then_some(info.data_segs_out))
+                    .collect());
+            }
+            now_ns += DRAIN_NS;
+            clock.sleep_until(now_ns)?;
+        }
+    }
+
+    /// Tells of the receivers, and closes them.
+    fn finish(self) -> anyhow::Result<()> {
+        let mut receivers = BTreeMap::new();
+        for Heard { flow, receiver, delivered_bytes } in self.receivers {
+            let told = Received {
+                delivered_bytes,
+                packets: receiver.info()?.data_segs_in,
+                completed_ns: receiver.completed_ns().filter(|at_ns| *at_ns <= self.run.duration_ns),
+                messages_ns: receiver.messages().into_iter().map(|(at_ns, _)| at_ns).collect(),
+                problem: receiver.problem(),
+            };
+            receiver.close();
+            receivers.insert(flow, told);
+        }
+        answer(
+            &Answer::Received { receivers, shortfall: self.pace.context("nothing was run")?.shortfall() },
+            &[],
+        )
+    }
+}
+
+/// Bytes of a flow that reached its receiver in order: without the token.
+fn payload_bytes(info: &TcpInfo) -> u64 {
+    info.bytes_received().saturating_sub(TOKEN_BYTES as u64)
+}
+
+impl Watched {
+    fn new(flow: usize, sender: Sender) -> Watched {
+        Watched {
+            flow,
+            sender: Arc::new(sender),
+            state: 0,
+            counts: Counts::default(),
+            from: Counts::default(),
+            to: Counts::default(),
+            end: Counts::default(),
+            rtts: Histogram::default(),
+        }
+    }
+
+    fn sample(&self, info: &TcpInfo, run: &Run) -> Sample {
+        let spec = &run.flows[self.flow];
+        Sample {
+            sender: *info,
+            // The receiver tells more exactly.
+            delivered_bytes: info.bytes_acked.saturating_sub(TOKEN_BYTES as u64),
+            rtt_us: (info.rtt_us > 0).then_some(info.rtt_us),
+            paces: Paces::of(spec),
+        }
+    }
+
+    fn look(&mut self, info: &TcpInfo, (at_ns, run): (u64, &Run), events: &mut Events) {
+        if self.state != info.ca_state {
+            self.state = info.ca_state;
+            let kind = match state_name(info.ca_state) {
+                "recovery" => Some("recovery"),
+                "loss" => Some("timeout"),
+                "cwr" => Some("reduction"),
+                _ => None,
+            };
+            self.counts.recoveries += u32::from(kind == Some("recovery"));
+            self.counts.timeouts += u32::from(kind == Some("timeout"));
+            if let Some(kind) = kind {
+                let after = Some((info.cwnd, info.ssthresh));
+                events.add(Event { time_ns: at_ns, kind, flow: self.flow, after });
+            }
+        }
+        self.counts.sent_packets = info.data_segs_out;
+        self.counts.retransmitted_packets = info.total_retrans;
+        self.counts.acked_bytes = info.bytes_acked.saturating_sub(TOKEN_BYTES as u64);
+        for (edge_ns, place) in [
+            (run.steady.from_ns, &mut self.from),
+            (run.steady.to_ns, &mut self.to),
+            (run.duration_ns, &mut self.end),
+        ] {
+            if edge_ns == at_ns {
+                *place = self.counts;
+            }
+        }
+        if info.rtt_us > 0 && info.unacked > 0 && (run.steady.from_ns..run.steady.to_ns).contains(&at_ns) {
+            self.rtts.add(info.rtt_us);
+        }
+    }
+
+    fn told(&self, validity: Validity, drained_packets: Option<u32>) -> Sent {
+        let rtts = &self.rtts;
+        let rtt_us = rtts.min().zip(rtts.mean()).map(|(min, mean)| Rtts {
+            min: f64::from(min),
+            mean,
+            quantiles: [5, 25, 50, 75, 95, 99]
+                .into_iter()
+                .filter_map(|percent| Some((percent, rtts.quantile(percent)?)))
+                .collect(),
+        });
+        Sent {
+            from: self.from,
+            to: self.to,
+            end: self.end,
+            rtt_us,
+            drained_packets,
+            problem: self.sender.problem(),
+            messages_ns: self.sender.messages().into_iter().map(|(at_ns, _)| at_ns).collect(),
+            shortfall: validity.shortfall(),
+            validity,
+        }
+    }
+}

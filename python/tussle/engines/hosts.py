@@ -1,0 +1,117 @@
+"""Real machines over a real network, by the system's `ssh`."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import tussle
+from tussle.engines._sockets import refuse_own
+from tussle.errors import TussleError
+from tussle.hosts import Hosts, read_hosts
+from tussle.hosts.connection import HostLost
+from tussle.hosts.fleet import Fleet
+from tussle.hosts.tables import tables_of
+from tussle.kernel.guest import agent
+
+_THE_PATH = "the real one, which the scenario's path only describes"
+
+
+class HostsEngine:
+    """The kernels of other machines, in real time, over the network that is between them."""
+
+    name = "hosts"
+    at_once = 1
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._fleet: Fleet | None = None
+        self._path: list[dict[str, Any]] | None = None
+
+    def about(self) -> Mapping[str, str]:
+        """Name and version, whose path it is, and digests of hosts.toml and of the agent."""
+        file = self._hosts().file
+        return {
+            "name": self.name,
+            "version": tussle.__version__,
+            "path": _THE_PATH,
+            "hosts": str(file),
+            "hosts_sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+            "agent_sha256": hashlib.sha256(agent().read_bytes()).hexdigest(),
+        }
+
+    def check(self, run: Mapping[str, Any]) -> None:
+        """Raise TussleError when a machine is not there, or cannot honour any part of `run`."""
+        refuse_own(run)
+        self._refuse_paths(run["elements"])
+        senders = self._hosts().sender_of([flow["name"] for flow in run["flows"]])
+        fleet = self._connected()
+        if lost := fleet.connect():
+            raise TussleError("; ".join(lost.values()))
+        for index, (flow, host) in enumerate(zip(run["flows"], senders, strict=True)):
+            where = f"flows.{index}"
+            if flow["algorithm"] == "udp":
+                raise TussleError(
+                    f"{where}.algorithm: the engine hosts sends no datagrams; give an algorithm"
+                )
+            if flow.get("parameters"):
+                raise TussleError(
+                    f"{where}.parameters: on a host they are a module's, for everyone; give none"
+                )
+            if flow.get("application", {}).get("kind") == "requests":
+                raise TussleError(
+                    f"{where}.application: the engine hosts does not wait for acknowledgements; give rate, "
+                    "on_off or chunks"
+                )
+            try:
+                if problem := fleet.unusable(host, [flow["algorithm"]]).get(flow["algorithm"]):
+                    raise TussleError(f"{where}.algorithm: host {host.name}: {problem}")
+            except HostLost as error:
+                raise TussleError(str(error)) from error
+
+    def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+        """Execute the run, which takes as long as it lasts; a machine that is lost costs its own flows.
+
+        Raises TussleError when nothing can be measured any more.
+        """
+        return tables_of(run, self._connected().execute(run))
+
+    def close(self) -> None:
+        """End what was started on the machines; it ends with this process, too."""
+        if self._fleet is not None:
+            self._fleet.close()
+            self._fleet = None
+
+    def _hosts(self) -> Hosts:
+        if self._fleet is not None:
+            return self._fleet.hosts
+        if self._file is None:
+            raise TussleError("the engine hosts needs to know the machines: give --hosts hosts.toml")
+        return read_hosts(self._file)
+
+    def _connected(self) -> Fleet:
+        if self._fleet is None:
+            self._fleet = Fleet(self._hosts())
+        return self._fleet
+
+    def _refuse_paths(self, elements: list[dict[str, Any]]) -> None:
+        """Raise TussleError for what a scenario asks of its path that no engine can make of a real one."""
+        for index, element in enumerate(elements):
+            if element["kind"] not in {"link", "delay"} or element.get("changes"):
+                what = "changes" if element.get("changes") else element["kind"]
+                raise TussleError(
+                    f"elements.{index}: {what}: the engine hosts measures over the path that is there; leave "
+                    "out of the scenario what that path does by itself"
+                )
+        if self._path is None:
+            self._path = elements
+        elif self._path != elements:
+            raise TussleError(
+                "path: it differs between runs, and the engine hosts measures over the one that is there; "
+                "vary something else"
+            )
+
+
+ENGINE = HostsEngine()

@@ -1,0 +1,86 @@
+"""Linux itself in real time: the kernel of this host, over network namespaces that nobody else sees."""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import tussle
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
+from tussle.engines._sockets import refuse_own
+from tussle.errors import TussleError
+from tussle.kernel.guest import NETWORKS, agent, boot
+
+_PATIENCE_S = 60.0
+"""For setting a network up, and for letting it run empty."""
+_ROOT = 0
+
+
+@dataclass(frozen=True)
+class NamespacesEngine:
+    """This host's kernel in real time, over namespaces, veth, tbf, netem and TUN (crates/tussle-agent)."""
+
+    network: str = NETWORKS[0]
+    """What packets cross, one of NETWORKS."""
+
+    name = "netns"
+    at_once = 1
+
+    def about(self) -> Mapping[str, str]:
+        """Name and version, what packets cross, the host, its kernel and CPUs, and the agent's digest."""
+        return {
+            "name": self.name,
+            "version": tussle.__version__,
+            "network": self.network,
+            "host": platform.node(),
+            "host_kernel": platform.release(),
+            "cpus": str(os.cpu_count()),
+            "agent_sha256": hashlib.sha256(agent().read_bytes()).hexdigest(),
+        }
+
+    def check(self, run: Mapping[str, Any]) -> None:
+        """Raise TussleError when this host cannot honour any part of `run`, or there is no root."""
+        refuse_own(run)
+        if os.geteuid() != _ROOT:
+            raise TussleError(
+                "the engine netns makes network namespaces, for which one must be root: sudo tussle …; the "
+                "engine kernel needs no root"
+            )
+        self._network(run)
+
+    def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+        """Execute the run, which takes as long as it lasts; raises TussleError when it cannot or fails."""
+        network = self._network(run)
+        with tempfile.TemporaryDirectory(prefix="tussle-") as name:
+            folder = Path(name)
+            (folder / "run.json").write_text(json.dumps(run), "utf-8")
+            patience_s = run["duration_ns"] / 1e9 + _PATIENCE_S
+            status = boot([str(agent()), "netns", network], folder / "output", patience_s)
+            if status != 0:
+                said = (folder / "output").read_text("utf-8", errors="replace").strip()
+                ended = "did not come to an end" if status is None else f"ended with status {status}"
+                raise TussleError(said or f"the agent {ended}, and said nothing")
+            tables = ENGINE_TABLES | OPTIONAL_TABLES
+            return {table: pl.read_ipc_stream(folder / f"{table}.arrow") for table in tables}
+
+    def close(self) -> None:
+        """Nothing is open between runs."""
+
+    def _network(self, run: Mapping[str, Any]) -> str:
+        """Return over what this host can execute the run; raises TussleError with what it cannot honour."""
+        command = [agent(), "netns", "check", self.network]
+        checked = subprocess.run(command, input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
+        if checked.returncode:
+            raise TussleError(checked.stderr.strip())
+        return checked.stdout.strip()
+
+
+ENGINE = NamespacesEngine()

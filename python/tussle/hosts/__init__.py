@@ -1,0 +1,148 @@
+"""Real machines for the engine `hosts`: which there are (hosts.toml), and how flows are given to them."""
+
+import ipaddress
+import socket
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tussle.errors import TussleError, shown, unknown
+
+_ROLES = ("sender", "receiver")
+_KEYS = {"ssh": str, "role": str, "address": str, "port": int, "flows": list, "ssh_config": str}
+_MOST_PORT = 65_000
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine, as hosts.toml has it."""
+
+    name: str
+    ssh: str
+    """Destination, as the command `ssh` takes it."""
+    role: str
+    """`sender` or `receiver`."""
+    address: str | None = None
+    """Of a receiver: where senders connect to, an IP address."""
+    port: int = 0
+    """Of a receiver: where the first flow's connection goes; those of the others follow. 0: any free ones."""
+    flows: tuple[str, ...] = ()
+    """Of a sender: names of the flows that it sends; none: those that nobody names, in turn with others."""
+    ssh_config: Path | None = None
+    """A configuration for `ssh` in place of the user's."""
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The machines of a file."""
+
+    file: Path
+    senders: tuple[Host, ...]
+    receiver: Host
+
+    @property
+    def all(self) -> tuple[Host, ...]:
+        """Every machine, the receiver first."""
+        return (self.receiver, *self.senders)
+
+    def sender_of(self, flows: list[str]) -> list[Host]:
+        """Return the sender of each flow, by the flows' names; raises TussleError for one that has none."""
+        named = {flow: host for host in self.senders for flow in host.flows}
+        if strange := sorted(set(named) - set(flows)):
+            raise TussleError(
+                f"{self.file}: hosts.{named[strange[0]].name}.flows: {unknown('flow', strange[0], flows)}"
+            )
+        free = [host for host in self.senders if not host.flows]
+        rest = [flow for flow in flows if flow not in named]
+        if rest and not free:
+            raise TussleError(
+                f"{self.file}: no sender is for flow {rest[0]}; name it in the `flows` of one, or leave out "
+                "the `flows` of one"
+            )
+        turns = {flow: free[turn % len(free)] for turn, flow in enumerate(rest)}
+        return [named.get(flow) or turns[flow] for flow in flows]
+
+
+def read_hosts(file: Path) -> Hosts:
+    """Read hosts.toml; raises TussleError with what is wrong in it, and where."""
+    try:
+        told = tomllib.loads(file.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TussleError(f"{file} is not TOML: {error}") from error
+    except OSError as error:
+        raise TussleError(f"cannot read {file}: {error.strerror}; give another file to --hosts") from error
+    for key in told:
+        if key != "hosts":
+            raise TussleError(f"{file}: {unknown('table', key, ['hosts'])}")
+    tables = told.get("hosts", {})
+    if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
+        raise TussleError(f"{file}: write a table for each machine, like [hosts.laptop]")
+    hosts = [_host(file, name, table) for name, table in tables.items()]
+    receivers = [host for host in hosts if host.role == "receiver"]
+    senders = tuple(host for host in hosts if host.role == "sender")
+    if len(receivers) != 1:
+        raise TussleError(f'{file} has {len(receivers)} machines with role = "receiver"; there must be one')
+    if not senders:
+        raise TussleError(f'{file} has no machine with role = "sender"; there must be one at least')
+    return Hosts(file, senders, receivers[0])
+
+
+def _host(file: Path, name: str, table: Mapping[str, Any]) -> Host:
+    def wrong(key: str, problem: str) -> TussleError:
+        return TussleError(f"{file}: hosts.{name}.{key}: {problem}")
+
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise wrong(key, unknown("key", key, _KEYS))
+        if type(value) is not _KEYS[key]:
+            raise wrong(key, f"{shown(value)} is no {_WORDS[_KEYS[key]]}")
+    for key in ("ssh", "role"):
+        if key not in table:
+            raise TussleError(f"{file}: hosts.{name} has no {key}; {_EXAMPLES[key]}")
+    role, ssh = table["role"], table["ssh"]
+    if role not in _ROLES:
+        raise wrong("role", unknown("role", role, _ROLES))
+    if not ssh or ssh.startswith("-"):
+        raise wrong("ssh", f"{shown(ssh)} is no destination; {_EXAMPLES['ssh']}")
+    ours = {"sender": "flows", "receiver": "address"}[role]
+    for key in {"address", "port", "flows"} - {ours, "port" if role == "receiver" else ours}:
+        if key in table:
+            raise wrong(key, f"a {role} has none")
+    if role == "receiver" and "address" not in table:
+        raise TussleError(f"{file}: hosts.{name} has no address; {_EXAMPLES['address']}")
+    if not 0 <= table.get("port", 0) <= _MOST_PORT:
+        raise wrong("port", f"{table['port']} is not between 0 and {_MOST_PORT}")
+    if not all(isinstance(flow, str) for flow in table.get("flows", [])):
+        raise wrong("flows", "write names of flows, as the scenario has them")
+    config = table.get("ssh_config")
+    return Host(
+        name=name,
+        ssh=ssh,
+        role=role,
+        address=_resolved(table["address"], wrong) if "address" in table else None,
+        port=table.get("port", 0),
+        flows=tuple(table.get("flows", [])),
+        ssh_config=file.parent.absolute() / config if config else None,
+    )
+
+
+_WORDS = {str: "text", int: "whole number", list: "list"}
+_EXAMPLES = {
+    "ssh": 'write what you type after `ssh`, like ssh = "me@laptop"',
+    "role": 'write role = "sender" or role = "receiver"',
+    "address": 'write where senders connect to, like address = "192.0.2.7"',
+}
+
+
+def _resolved(address: str, wrong: Any) -> str:
+    """Return the IP address of a name; senders are told the same one."""
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        pass
+    try:
+        return str(socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError:
+        raise wrong("address", f"{shown(address)} is no IP address, and no name that is known here") from None
