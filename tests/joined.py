@@ -1,9 +1,10 @@
-"""Machines of a test: network namespaces with a shaped link between clients and a server, and the command in them."""
+"""Machines of a test: namespaces with a shaped link between clients and a server, and the command in them."""
 
 import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from tussle.serving import (
     write_dataset,
 )
 
+IP = shutil.which("ip") or "/usr/sbin/ip"
 TUSSLE = str(Path(sys.executable).parent / "tussle")
 RATE_BIT_PER_S = 20_000_000
 _PATIENCE_S = 60.0
@@ -47,7 +49,20 @@ class Network:
             ip("netns", "add", name)
             ip("-n", name, "link", "set", "lo", "up")
         for index, name in enumerate(hosts):
-            ip("-n", name, "link", "add", "net", "type", "veth", "peer", "name", f"to{index}", "netns", self.router)
+            ip(
+                "-n",
+                name,
+                "link",
+                "add",
+                "net",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                f"to{index}",
+                "netns",
+                self.router,
+            )
             for where, device, host in ((name, "net", 1), (self.router, f"to{index}", 2)):
                 ip("-n", where, "address", "add", f"10.77.{index}.{host}/24", "dev", device)
                 ip("-n", where, "link", "set", device, "up")
@@ -62,7 +77,7 @@ class Network:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for name in (self.router, self.server, *self.clients):
-            subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
+            subprocess.run([IP, "netns", "delete", name], check=False, capture_output=True)
 
     def cable(self, client: int, state: str) -> None:
         """Cut the cable of a client ("down"), or join it again ("up")."""
@@ -70,7 +85,7 @@ class Network:
 
 
 def ip(*words: str) -> None:
-    done = subprocess.run(["ip", *words], check=False, capture_output=True, text=True)
+    done = subprocess.run([IP, *words], check=False, capture_output=True, text=True)
     assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
 
 
@@ -110,7 +125,7 @@ class Server:
 
 def in_namespace(namespace: str, *command: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        ["ip", "netns", "exec", namespace, *command],
+        [IP, "netns", "exec", namespace, *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -129,7 +144,7 @@ def told(process: subprocess.Popen[str], settings: dict[str, Any]) -> subprocess
 @contextlib.contextmanager
 def commanded(namespace: str, folder: Path, *options: str) -> Iterator[Server]:
     """The command as people use it."""
-    words = ["serve", "--listen", "0.0.0.0", "--port", "0", "-o", str(folder)]
+    words = ["serve", "--listen", "10.77.0.1", "--port", "0", "-o", str(folder)]
     process = in_namespace(namespace, TUSSLE, *words, *options)
     with gone_in_the_end(process):
         assert process.stdout
@@ -144,7 +159,7 @@ def serving(namespace: str, folder: Path, **others: Any) -> Iterator[Server]:
     """The agent alone."""
     partial_folder(folder).mkdir()
     settings = ServeSettings(
-        listen="0.0.0.0:0",
+        listen="10.77.0.1:0",
         code=new_code(),
         folder=str(partial_folder(folder)),
         for_ns=None,

@@ -1,4 +1,4 @@
-"""A flood: connections of many kinds, none of which has the code. Called as a program, with an address and a port."""
+"""A flood: connections of many kinds, none of which has the code. A program: an address and a port."""
 
 import contextlib
 import itertools

@@ -59,7 +59,11 @@ class LiveLine:
 
     def show(self, live: Mapping[str, Any]) -> None:
         """Show how it fares."""
-        words = [f"{live['time_s']:.0f} s", rate_in_words(live["rate_bit_per_s"]), size_in_words(live["total_bytes"])]
+        words = [
+            f"{live['time_s']:.0f} s",
+            rate_in_words(live["rate_bit_per_s"]),
+            size_in_words(live["total_bytes"]),
+        ]
         if live["rtt_ms"] is not None:
             words += [f"RTT {live['rtt_ms']:.3g} ms", f"{live['retransmitted_packets']} sent again"]
         if live["probe_ms"] is not None:
@@ -77,7 +81,7 @@ def _table(live: Mapping[str, Any]) -> Table | Text:
     ]
     table = Table("client", "from", "algo-\nrithm", "way", *numbers, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for each in live["clients"]:
-        way = each["direction"] if each["flows"] == 1 else f"{each['direction']} ×{each['flows']}"
+        way = each["direction"] if each["flows"] == 1 else f"{each['direction']}, {each['flows']}"
         rate = rate_in_words(each["rate_bit_per_s"]) if each["state"] == "flows" else each["state"]
         table.add_row(
             str(each["client"]),

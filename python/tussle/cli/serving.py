@@ -44,8 +44,8 @@ def serve(  # noqa: PLR0913 (typer makes an option of each parameter)
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Where to listen: an address of this machine, 0.0.0.0 for all of IPv4, :: for all. By default "
-            "only this machine itself can join.",
+            help="Where to listen: an address of this machine, 0.0.0.0 for all of IPv4, :: for all. By "
+            "default only this machine itself can join.",
         ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = PORT,
@@ -74,7 +74,7 @@ def serve(  # noqa: PLR0913 (typer makes an option of each parameter)
         ),
     ] = False,
 ) -> None:
-    """Measure who gets what: machines join with `tussle send`, and what they did is a dataset with its report.
+    """Measure who gets what: machines join with `tussle send`; what they did is a dataset with its report.
 
     Ctrl-C ends it in order.
     """
@@ -246,8 +246,8 @@ def _refuse_unfinished(partial: Path, folder: Path) -> None:
     if not partial.exists():
         return
     raise TussleError(
-        f"{partial} holds what a server that was killed had written down; `tussle serve --finish -o {folder}` "
-        "makes its dataset, or give another output folder (-o)"
+        f"{partial} holds what a server that was killed had written down; "
+        f"`tussle serve --finish -o {folder}` makes its dataset, or give another output folder (-o)"
     )
 
 
@@ -261,7 +261,9 @@ def _is_address(host: str) -> bool:
 
 def _address(listen: str) -> str:
     if not _is_address(listen):
-        raise TussleError(f"--listen: {shown(listen)} is no address; give one of this machine, or 0.0.0.0 for all")
+        raise TussleError(
+            f"--listen: {shown(listen)} is no address; give one of this machine, or 0.0.0.0 for all"
+        )
     return listen
 
 

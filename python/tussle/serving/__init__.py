@@ -1,4 +1,4 @@
-"""A measurement that clients join, over real networks: the server, the client, and the dataset that remains."""
+"""A measurement that clients join, over real networks: server, client, and the dataset that remains."""
 
 from tussle.serving._agent import Agent
 from tussle.serving._dataset import partial_folder, write_dataset

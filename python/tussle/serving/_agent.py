@@ -1,10 +1,11 @@
 """The program that has the sockets: `tussle-agent serve` or `tussle-agent send`, as a process of ours."""
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self, cast
 
 from tussle.errors import TussleError
 from tussle.kernel.guest import agent
@@ -21,7 +22,7 @@ class Agent:
         self._settings = settings
 
     def __enter__(self) -> Self:
-        # In a session of its own, so that a terminal's Ctrl-C reaches this process alone, which ends it in order.
+        # In a session of its own: a terminal's Ctrl-C reaches this process alone, which ends it in order.
         self._process = subprocess.Popen(  # noqa: S603 (the program is ours)
             self._command,
             stdin=subprocess.PIPE,
@@ -30,12 +31,14 @@ class Agent:
             text=True,
             start_new_session=True,
         )
-        assert self._process.stdin
-        try:
-            self._process.stdin.write(json.dumps(self._settings) + "\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it says why
+        self._input, self._output, self._problems = cast(
+            "tuple[IO[str], IO[str], IO[str]]",
+            (self._process.stdin, self._process.stdout, self._process.stderr),
+        )
+        # One that has ended already says why.
+        with contextlib.suppress(BrokenPipeError):
+            self._input.write(json.dumps(self._settings) + "\n")
+            self._input.flush()
         return self
 
     def __exit__(
@@ -47,26 +50,20 @@ class Agent:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe:
-                pipe.close()
+        for pipe in (self._output, self._problems):
+            pipe.close()
 
     def end(self) -> None:
         """Tell it to end; it still says how it ended."""
-        try:
-            if self._process.stdin and not self._process.stdin.closed:
-                self._process.stdin.close()
-        except BrokenPipeError:
-            pass  # it has ended
+        with contextlib.suppress(BrokenPipeError):
+            self._input.close()
 
     def says(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the kind of each thing that it says, and what it says; raises TussleError when it fails."""
-        assert self._process.stdout
-        assert self._process.stderr
-        for line in self._process.stdout:
+        for line in self._output:
             [(kind, what)] = json.loads(line).items()
             yield kind, what
         status = self._process.wait()
         if status != 0:
-            said = self._process.stderr.read().strip()
+            said = self._problems.read().strip()
             raise TussleError(said or f"tussle-agent was ended by signal {-status}")

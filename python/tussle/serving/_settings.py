@@ -80,7 +80,9 @@ def usual_algorithm(known: Iterable[str]) -> str:
     except OSError:
         raise TussleError("tussle send needs Linux: it asks the kernel what its TCP does") from None
     if name not in known:
-        raise TussleError(f"this machine's usual algorithm is {name}, which Tussle does not know; give --algorithm")
+        raise TussleError(
+            f"this machine's usual algorithm is {name}, which Tussle does not know; give --algorithm"
+        )
     return name
 
 
