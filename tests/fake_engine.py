@@ -161,3 +161,10 @@ class MeasuringEngine(FakeEngine):
         rows = [VALIDITY_ROW | fared | {"flow": flow} for flow in range(len(run["flows"]))]
         schema = {name: dtype for name, dtype in VALIDITY.schema().items() if name != "run"}
         return super().execute(run) | {"validity": pl.DataFrame(rows, schema=schema)}
+
+
+@dataclass(frozen=True)
+class AloneEngine(FakeEngine):
+    """Is in real time, if one believes it."""
+
+    at_once = 1

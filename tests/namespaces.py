@@ -84,7 +84,10 @@ def wire(left: End, right: End) -> None:
 
 
 def ssh_config(folder: Path, hosts: dict[str, Namespace]) -> Path:
-    """Write a configuration for `ssh` in which each name is an sshd in its namespace, with its own keys."""
+    """Write a configuration for `ssh` in which each name is an sshd in its namespace, with its own keys.
+
+    Temporary files of who logs in are in the same folder.
+    """
     for key in ("host", "user"):
         subprocess.run(
             [_which("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True
@@ -95,7 +98,8 @@ def ssh_config(folder: Path, hosts: dict[str, Namespace]) -> Path:
     server = folder / "sshd_config"
     server.write_text(
         f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nPidFile none\nUsePAM no\n"
-        "PermitRootLogin prohibit-password\nPasswordAuthentication no\nStrictModes no\n",
+        "PermitRootLogin prohibit-password\nPasswordAuthentication no\nStrictModes no\n"
+        f"SetEnv TMPDIR={folder}\n",
         "utf-8",
     )
     # Where sshd keeps the privileges of strangers; packages of distributions make it at boot.

@@ -43,6 +43,7 @@ class PlausibleDataset:
     samples: pl.LazyFrame
     links: pl.LazyFrame
     events: pl.LazyFrame
+    validity: pl.LazyFrame | None = None
     solo: Tables | None = None
     scenario: Scenario = field(default_factory=_scenario)
     provenance: dict[str, Any] = field(

@@ -16,7 +16,7 @@ def test_every_engine_says_its_version() -> None:
         assert {"name", "version"} <= set(engine(name).about())
 
 
-@pytest.mark.parametrize("name", ["simm", "os", "../sim", "__init__", ""])
+@pytest.mark.parametrize("name", ["simm", "json", "../sim", "__init__", ""])
 def test_an_unknown_engine_is_refused_with_the_ones_there_are(name: str) -> None:
     with pytest.raises(TussleError, match=r"unknown engine .*sim"):
         engine(name)

@@ -291,3 +291,13 @@ def test_real_results_become_a_page_whose_numbers_obey_physics(tmp_path: Path):
     text = write(data, tmp_path / "report.html").read_text()
     assert re.search(r'href="#pair-vegas-reno" aria-label="vegas first [\d.]+, reno second', text)
     assert text.count('id="charts-') == 4
+
+
+def test_runs_whose_hosts_did_not_keep_up_are_marked(tmp_path: Path) -> None:
+    data = matrix(["reno", "vegas"])
+    fared = pl.LazyFrame(
+        {"run": [0, 1, 1], "kept_up": [True, False, True], "shortfall": [None, "too late", None]}
+    )
+    text = write(replace(data, validity=fared), tmp_path / "late.html").read_text()
+    assert "one did not keep up in 1 of 4 runs (such as: too late)" in text
+    assert "did not keep up" not in write(data, tmp_path / "sim.html").read_text()

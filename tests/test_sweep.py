@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from fake_engine import (
+    AloneEngine,
     FakeEngine,
     executed,
     fails_on_20_mbit_per_s,
@@ -27,7 +28,7 @@ from fake_engine import (
 from tussle.dataset import TABLES, Dataset
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
-from tussle.sweep import SweepSettings, sweep
+from tussle.sweep import Order, SweepSettings, sweep
 from tussle.sweep.costs import Cost
 
 SCENARIO = Scenario.from_dict(
@@ -428,3 +429,31 @@ def test_a_relative_folder_stands_in_the_working_directory(
     dataset = sweep(SCENARIO, "out", INLINE)
     assert dataset.provenance["command"] == "tussle run out/scenario.toml --engine fake -o out-again"
     assert pl.read_parquet(tmp_path / "out" / "runs.parquet").height == RUNS
+
+
+def test_runs_come_in_the_order_that_is_asked_for_and_the_dataset_is_the_same(
+    reference: Dataset, tmp_path: Path
+) -> None:
+    def order(name: Order) -> list[str]:
+        diary = tmp_path / f"diary-{name}"
+        asked = SweepSettings(workers=1, engine=FakeEngine(diary=diary), order=name)
+        dataset = sweep(SCENARIO, tmp_path / name, asked)
+        assert dataset.provenance["digest"] == reference.provenance["digest"]
+        return diary.read_text().splitlines()
+
+    points = order("points")
+    seeds = list(dict.fromkeys(line.rpartition(" ")[2] for line in points))
+    turns = [[line for line in points if line.endswith(seed)] for seed in seeds]
+    # Six points, two repetitions.
+    assert [len(turn) for turn in turns] == [6, 6]
+    assert order("round-robin") == [line for turn in turns for line in turn]
+    shuffled = order("random")
+    assert [sorted(shuffled[:6]), sorted(shuffled[6:])] == [sorted(turn) for turn in turns]
+    assert shuffled[:6] != turns[0]
+
+
+def test_an_engine_in_real_time_executes_one_run_at_a_time(tmp_path: Path) -> None:
+    with pytest.raises(TussleError, match="--workers 3: the engine fake executes 1 run at a time"):
+        sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=3, engine=AloneEngine()))
+    alone = sweep(SCENARIO, tmp_path / "out", SweepSettings(engine=AloneEngine()))
+    assert alone.runs.collect().height == RUNS

@@ -39,8 +39,8 @@ usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over
                                                say what this host cannot honour in namespaces of its own, and over
                                                which network it can
        tussle-agent netns NETWORK              execute the run.json of this folder there; ends with its stdin
-       tussle-agent host                       do this host's part in runs over real machines, as stdin asks;
-                                               removes its own file at once
+       tussle-agent host FILE                  do this host's part in runs over real machines, as stdin asks;
+                                               removes FILE, in which it came, at once
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         ["send"] => join::send(),
         ["netns", "check", network] => netns::check(network),
         ["netns", network] => netns::execute(network),
-        ["host"] => remote::serve(),
+        ["host", file] => remote::serve(file),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

@@ -115,9 +115,9 @@ struct Received {
     problem: Option<String>,
 }
 
-/// Answers until stdin closes. The program removes itself at once, so that nothing is left behind.
-pub(crate) fn serve() -> anyhow::Result<ExitCode> {
-    std::fs::remove_file(std::env::current_exe()?).context("removing this program's file")?;
+/// Answers until stdin closes. The file that this program came in is removed at once, so that nothing is left behind.
+pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
+    std::fs::remove_file(file).context("removing this program's file")?;
     let here = Validity::here()?;
     answer(&Answer::Hello { host: here.0, kernel: here.1 }, &[])?;
     let requests = requests();

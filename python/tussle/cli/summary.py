@@ -7,6 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
 from tussle.dataset import Dataset
+from tussle.dataset.validity import late_runs
 from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
 from tussle.statistics import repeated_in_vain
 
@@ -49,15 +50,7 @@ def note_on_repetitions(dataset: Dataset) -> str:
 
 def note_on_hosts(dataset: Dataset) -> str:
     """Say which runs are not to be trusted, since a host did not keep up; nothing if all did."""
-    if dataset.validity is None:
-        return ""
-    late = (
-        dataset.validity.filter(~pl.col("kept_up"))
-        .group_by("run")
-        .agg(pl.col("shortfall").first())
-        .sort("run")
-        .collect()
-    )
+    late = late_runs(dataset.validity)
     lines = [f"  run {run}: {shortfall}" for run, shortfall in late.head(_MOST_ROWS).iter_rows()]
     runs = dataset.runs.select(pl.len()).collect().item()
     told = f"in {late.height} of {runs} runs a host did not keep up; table validity tells of each flow:"

@@ -31,16 +31,18 @@ class HostsEngine:
         self._path: list[dict[str, Any]] | None = None
 
     def about(self) -> Mapping[str, str]:
-        """Name and version, whose path it is, and digests of hosts.toml and of the agent."""
-        file = self._hosts().file
-        return {
+        """Name and version, whose path it is, the agent's digest; hosts.toml with its own, if it is given."""
+        facts = {
             "name": self.name,
             "version": tussle.__version__,
             "path": _THE_PATH,
-            "hosts": str(file),
-            "hosts_sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
             "agent_sha256": hashlib.sha256(agent().read_bytes()).hexdigest(),
         }
+        if self._file is not None:
+            file = self._hosts().file
+            facts["hosts"] = str(file)
+            facts["hosts_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        return facts
 
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when a machine is not there, or cannot honour any part of `run`."""

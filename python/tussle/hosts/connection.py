@@ -35,7 +35,7 @@ _OPTIONS = (
 
 _INSTALL = (
     'f=$(mktemp "${{TMPDIR:-/tmp}}/tussle-XXXXXX") || exit 1; head -c {size} > "$f"; '
-    '[ "$(wc -c < "$f")" -eq {size} ] && chmod 700 "$f" && "$f" host; rm -f "$f"'
+    '[ "$(wc -c < "$f")" -eq {size} ] && chmod 700 "$f" && "$f" host "$f"; rm -f "$f"'
 )
 """The agent removes its own file at once; the shell does where the agent could not start."""
 

@@ -139,7 +139,7 @@ class Fleet:
         """Wait until all is over, and take what they tell."""
         over_s = time.monotonic() + (_SOON_NS + run["duration_ns"]) / _NS + _DRAIN_S + _GRACE_S
         for host in dict.fromkeys(outcome.senders):
-            told = self._with(host, outcome, lambda each: each.result("sent", over_s - time.monotonic()))
+            told = self._with(host, outcome, lambda each: each.result("sent", _left_s(over_s)))
             if told:
                 sent, arrow = told
                 outcome.sent |= {int(flow): each for flow, each in sent["senders"].items()}
@@ -148,7 +148,7 @@ class Fleet:
         receiver = self.hosts.receiver
 
         def finished(connection: Connection) -> dict[str, Any]:
-            connection.result("sent", over_s - time.monotonic())
+            connection.result("sent", _left_s(over_s))
             return connection.ask("finish")["received"]
 
         if received := self._with(receiver, outcome, finished):
@@ -174,3 +174,8 @@ class Fleet:
     def _drop(self, name: str) -> None:
         if connection := self._open.pop(name, None):
             connection.close()
+
+
+def _left_s(until_s: float) -> float:
+    """Return how long to wait: a moment at least, for what has come already."""
+    return max(0.1, until_s - time.monotonic())

@@ -14,6 +14,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.dataset.files import write_whole
+from tussle.dataset.validity import late_runs
 from tussle.errors import TussleError
 from tussle.figures import (
     CONFIG,
@@ -41,6 +42,8 @@ class Results(Tables, Protocol):
     def scenario(self) -> Scenario: ...
     @property
     def provenance(self) -> Mapping[str, Any]: ...
+    @property
+    def validity(self) -> pl.LazyFrame | None: ...
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,10 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
     facts.append(("Runs", _extent(runs) + ("; all came out the same" if repeated_in_vain(dataset) else "")))
+    late = late_runs(dataset.validity)
+    if len(late):
+        reason = late["shortfall"][0]
+        facts.append(("Hosts", f"one did not keep up in {len(late)} of {len(runs)} runs (such as: {reason})"))
     return facts
 
 

@@ -104,6 +104,10 @@ def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
 def _refuse_crowd(settings: SweepSettings) -> None:
     """Raise TussleError when more runs are asked for at a time than the engine may execute."""
     most = settings.engine.at_once
+    if most is not None and settings.executor is not None:
+        raise TussleError(
+            f"the engine {settings.engine.name} works for this process alone; leave the executor out"
+        )
     if most is not None and (settings.workers or most) > most:
         raise TussleError(
             f"--workers {settings.workers}: the engine {settings.engine.name} executes {most} run at a time, "

@@ -541,3 +541,38 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     flow.completed_ns.get_or_init(|| now_ns);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{Ipv4Addr, TcpStream};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A stranger comes first, with as many bytes as the flow has; then the sender.
+    #[test]
+    fn who_does_not_know_the_token_is_no_part_of_a_flow() {
+        let spec: FlowSpec = serde_json::from_value(serde_json::json!({
+            "name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "bytes": 100_000,
+            "forward": [], "reverse": [],
+        }))
+        .unwrap();
+        let clock = Clock::from_next_second().unwrap();
+        let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let receiver = Arc::new(Receiver::listen((&spec, 1), anywhere, [7; TOKEN_BYTES]).unwrap());
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, receiver.port().unwrap()));
+        let mut stranger = TcpStream::connect(to).unwrap();
+        stranger.write_all(&vec![0; 100_000]).unwrap();
+        start_receiver(Arc::clone(&receiver), clock);
+        let sender = Arc::new(Sender::open((&spec, 1), anywhere, [7; TOKEN_BYTES]).unwrap());
+        start_sender(Arc::clone(&sender), to, clock);
+        while receiver.completed_ns().is_none() {
+            assert_eq!((receiver.problem(), sender.problem()), (None, None));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let arrived = receiver.info().unwrap().bytes_received();
+        assert_eq!(arrived, 100_000 + TOKEN_BYTES as u64);
+        receiver.close();
+    }
+}
