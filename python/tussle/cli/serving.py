@@ -19,6 +19,7 @@ from tussle.serving import (
     ServeSettings,
     addresses,
     checked_algorithm,
+    holding,
     known_algorithms,
     new_code,
     own_address,
@@ -78,42 +79,36 @@ def serve(  # noqa: PLR0913 (typer makes an option of each parameter)
 
     Ctrl-C ends it in order.
     """
-    from tussle.dataset.files import explained, refuse_existing
+    from tussle.dataset.files import refuse_existing
 
     folder = output or RESULTS / "serve"
-    partial = partial_folder(folder)
     refuse_existing(folder)
-    if finish:
-        _conclude(folder, {})
-        return
     settings = ServeSettings(
         listen=str(Place(_address(listen), port)),
         code=new_code(),
-        folder=str(partial.absolute()),
+        folder=str(partial_folder(folder).absolute()),
         for_ns=_time("--for", lasts),
         clients=clients,
         until_idle_ns=_time("--until-idle", until_idle),
         patience_ns=_at_least(_LEAST_PATIENCE, "--patience", patience),
         algorithms=known_algorithms(),
     )
-    _refuse_unfinished(partial, folder)
-    with explained(partial):
-        partial.mkdir(parents=True)
     try:
-        ended = _serve(settings, listen)
-    except TussleError:
-        if not any(partial.iterdir()):
-            partial.rmdir()
-        raise
-    for sentence in _account(ended):
-        typer.echo(sentence)
-    if (partial / "flows.arrow").exists():
-        _conclude(folder, {"served": ended})
-        return
-    for file in partial.iterdir():
-        file.unlink()
-    partial.rmdir()
-    typer.echo("nobody sent anything, so that there is no dataset")
+        with holding(folder) as partial:
+            if finish:
+                _conclude(folder, {})
+                return
+            _refuse_unfinished(partial, folder)
+            ended = _serve(settings, listen)
+            for sentence in _account(ended):
+                typer.echo(sentence)
+            if _was_sent(partial):
+                _conclude(folder, {"served": ended})
+            else:
+                typer.echo("nobody sent anything, so that there is no dataset")
+    except KeyboardInterrupt:
+        complain(f"interrupted; `tussle serve --finish -o {folder}` makes the dataset")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def send(  # noqa: PLR0913 (typer makes an option of each parameter)
@@ -242,13 +237,17 @@ def _conclude(folder: Path, facts: dict[str, Any]) -> None:
     typer.echo(f"report: {page}")
 
 
+def _was_sent(partial: Path) -> bool:
+    """Say whether a server has written down anything there."""
+    return (partial / "flows.arrow").exists()
+
+
 def _refuse_unfinished(partial: Path, folder: Path) -> None:
-    if not partial.exists():
-        return
-    raise TussleError(
-        f"{partial} holds what a server that was killed had written down; "
-        f"`tussle serve --finish -o {folder}` makes its dataset, or give another output folder (-o)"
-    )
+    if _was_sent(partial):
+        raise TussleError(
+            f"{partial} holds what a server that was killed had written down; "
+            f"`tussle serve --finish -o {folder}` makes its dataset, or give another output folder (-o)"
+        )
 
 
 def _is_address(host: str) -> bool:

@@ -1,7 +1,7 @@
 """A measurement that clients join, over real networks: server, client, and the dataset that remains."""
 
 from tussle.serving._agent import Agent
-from tussle.serving._dataset import partial_folder, write_dataset
+from tussle.serving._dataset import holding, partial_folder, write_dataset
 from tussle.serving._places import PORT, Place, addresses, own_address, place
 from tussle.serving._settings import (
     PATIENCE,
@@ -22,6 +22,7 @@ __all__ = [
     "ServeSettings",
     "addresses",
     "checked_algorithm",
+    "holding",
     "known_algorithms",
     "new_code",
     "own_address",

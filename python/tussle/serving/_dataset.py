@@ -1,15 +1,19 @@
 """From what a server wrote down to a dataset like any other."""
 
 import math
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from filelock import FileLock, Timeout
 
 import tussle
 from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Contents, Dataset, save
+from tussle.dataset.files import explained
 from tussle.errors import TussleError
 from tussle.provenance import Origin, provenance
 from tussle.scenario import Scenario
@@ -21,6 +25,7 @@ _LEAST_RATE_BIT_PER_S = 1000
 _LEAST_RTT_MS = 0.01
 _TURN = "turn"
 """The axis of a dataset with several turns."""
+_LOCK = "lock"
 _QUESTION = "What did each of those get who joined?"
 _RTTS = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
 
@@ -38,6 +43,29 @@ def partial_folder(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.partial")
 
 
+@contextmanager
+def holding(folder: Path) -> Iterator[Path]:
+    """Keep the partial folder, made if it is missing, for this process alone.
+
+    It goes with the last file in it. Raises TussleError when another process has it.
+    """
+    partial = partial_folder(folder)
+    with explained(partial):
+        partial.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = FileLock(partial / _LOCK).acquire(timeout=0)
+        except Timeout:
+            raise TussleError(
+                f"another process is writing {partial}; wait for it, or give another output folder (-o)"
+            ) from None
+    with lock:
+        try:
+            yield partial
+        finally:
+            if partial.is_dir() and {other.name for other in partial.iterdir()} <= {_LOCK}:
+                shutil.rmtree(partial, ignore_errors=True)
+
+
 def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Dataset:
     """Make the dataset `folder` of what a server left in its partial folder, which is removed then.
 
@@ -50,7 +78,10 @@ def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Dataset:
     turns = [_Turn(index, each) for index, each in enumerate(_turns(written))]
     engine = {"name": "serve", "version": tussle.__version__}
     origin = Origin(scenario.to_toml(), scenario.seed, engine)
-    about = provenance(origin, folder) | {"command": f"tussle serve -o {folder}", **facts}
+    about = provenance(origin, folder) | {
+        "command": shlex.join(["tussle", "serve", "-o", str(folder)]),
+        **facts,
+    }
     tables = {name: table.lazy() for name, table in _tables(turns, validity).items()}
     save(folder, Contents(origin.scenario_toml, about, tables))
     shutil.rmtree(partial, ignore_errors=True)

@@ -73,30 +73,32 @@ impl Listener {
     }
 
     /// Takes in those who wait at the port.
-    pub(super) fn accept(&mut self, now_ns: u64, reactor: &Reactor) -> anyhow::Result<()> {
+    pub(super) fn accept(&mut self, now_ns: u64, reactor: &Reactor) {
         for _ in 0..MOST_AT_ONCE {
             let (socket, address) = match self.socket.accept() {
                 Ok(accepted) => accepted,
                 Err(problem) if is_out_of_room(&problem) => {
                     self.drop_oldest();
-                    return Ok(());
+                    return;
                 }
                 // The one who came is gone already, or there is none.
-                Err(_) => return Ok(()),
+                Err(_) => return,
             };
             if socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_err() {
                 continue;
             }
             let (number, address) = (self.next_number, address.ip());
             self.next_number += 1;
-            reactor.add(&socket, number, Wish::Read)?;
+            if reactor.add(&socket, number, Wish::Read).is_err() {
+                self.drop_oldest();
+                return;
+            }
             let stage = Stage::Opens(socket, Vec::with_capacity(OPENING_BYTES));
             self.strangers.insert(number, Stranger { address, stage });
             if let Some(crowded_out) = self.door.come(number, address, now_ns) {
                 self.strangers.remove(&crowded_out);
             }
         }
-        Ok(())
     }
 
     fn drop_oldest(&mut self) {

@@ -227,7 +227,10 @@ impl Server {
                 }
                 Ok(())
             }
-            PORT => self.listener.accept(self.now_ns, &self.reactor),
+            PORT => {
+                self.listener.accept(self.now_ns, &self.reactor);
+                Ok(())
+            }
             _ if self.running.contains_key(&number) => self.proceed(number),
             _ if self.talks.contains_key(&number) => self.hear_client(self.talks[&number]),
             _ if self.probes.contains_key(&number) => {
@@ -268,8 +271,8 @@ impl Server {
             self.tickets.insert(*ticket, (client, Purpose::Flow(flow)));
         }
         self.tickets.insert(grant.probe, (client, Purpose::Probe));
-        give_up_after(&talk.socket, self.settings.patience_ns)?;
-        let said = talk.say(&FromServer::Granted(grant), &self.reactor);
+        let said = give_up_after(&talk.socket, self.settings.patience_ns)
+            .and_then(|()| talk.say(&FromServer::Granted(grant), &self.reactor));
         let (granted_ns, heard_ns) = (self.now_ns, self.now_ns);
         let (flows, early, recent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let joined =
@@ -317,7 +320,7 @@ impl Server {
     /// A connection has shown a ticket.
     fn redeem(&mut self, (number, socket): (u64, TcpStream), ticket: Ticket) -> anyhow::Result<()> {
         let found = self.tickets.remove(&ticket);
-        let Some((client, purpose)) = found.filter(|(client, _)| self.may_enter(*client, &socket)) else {
+        let Some((client, purpose)) = found else {
             self.listener.refuse(Refusal::WrongTicket);
             return Ok(());
         };
@@ -329,12 +332,6 @@ impl Server {
             // It may have been reset since.
             Purpose::Flow(flow) => self.start((number, socket), (client, flow)).or(Ok(())),
         }
-    }
-
-    /// Only from where the client joined: what is sent to it goes nowhere else.
-    fn may_enter(&self, client: u32, socket: &TcpStream) -> bool {
-        let from = socket.peer_addr().map(|address| address.ip()).ok();
-        self.clients.get(&client).is_some_and(|client| Some(client.address) == from)
     }
 
     fn start(
@@ -583,7 +580,6 @@ impl Server {
         }
         self.record.settle(self.instant())?;
         self.record.write()?;
-        std::fs::write(self.settings.folder.join("done"), "").context("writing the results")?;
         let refused = Refusal::ALL
             .into_iter()
             .map(|(refusal, words)| (words, self.listener.refused().count(refusal)))
