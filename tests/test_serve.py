@@ -26,6 +26,7 @@ from joined import (
     serving,
     until_written,
 )
+from tussle.serving import holding
 
 GOODPUT_BIT_PER_S = RATE_BIT_PER_S * 1448 / 1514
 """What arrives of the link's rate: tbf counts the headers, and those of Ethernet."""
@@ -164,6 +165,16 @@ def ended(client: subprocess.Popen[str]) -> None:
     assert finished(client)["how"] == "interrupted"
 
 
+def test_an_interrupted_download_ends(network, tmp_path):
+    with serving(network.server, tmp_path / "out", clients=1) as server:
+        client = sending(network.clients[0], server, direction="down", flows=2)
+        server.until_sends(1)
+        ended(client)
+        dataset = server.dataset()
+    assert dataset.events.filter(kind="disconnect").collect().is_empty()
+    assert (dataset.flows.collect()["delivered_bytes"] > 0).all()
+
+
 def test_another_code_does_not_let_in(network, tmp_path):
     with serving(network.server, tmp_path / "out") as server:
         client = sending(network.clients[0], server, code="0000-0000-0000-0000-0000")
@@ -242,6 +253,16 @@ def test_an_algorithm_that_others_may_not_use_is_not_a_riddle():
     assert done.returncode == 2
     allowed = " ".join(sorted(names["allowed"]))
     assert f'sudo sysctl net.ipv4.tcp_allowed_congestion_control="{allowed} {restricted[0]}"' in done.stderr
+
+
+def test_what_a_server_writes_is_its_own(tussle_, tmp_path):
+    with holding(tmp_path / "out"):
+        for words in (("serve",), ("serve", "--finish")):
+            sentence = refused(tussle_(*words, "-o", tmp_path / "out"))
+            assert sentence.startswith(f"another process is writing {tmp_path / 'out.partial'}; wait for it")
+    assert list(tmp_path.iterdir()) == []
+    assert "no flow that anybody sent" in refused(tussle_("serve", "--finish", "-o", tmp_path / "out"))
+    assert list(tmp_path.iterdir()) == []
 
 
 SEND = ("send", "localhost", "--code", "12", "--algorithm")

@@ -268,7 +268,10 @@ impl Client {
         let at_ns = self.at_ns(*next);
         for number in self.reactor.wait_until(at_ns)? {
             match number {
-                INPUT if input_has_ended() => self.stop("interrupted"),
+                INPUT if input_has_ended() => {
+                    self.reactor.forget(std::io::stdin());
+                    self.stop("interrupted");
+                }
                 INPUT => {}
                 TALK => self.hear()?,
                 PROBE => {

@@ -87,7 +87,13 @@ impl Flow {
     /// Writes, or reads, what there is room for in one turn.
     pub(super) fn proceed(&mut self, room: &mut Room) -> Left {
         match self.role {
-            Role::Sends(bytes) if self.stopped == Stopped::NotYet => self.write(bytes, &room.chunk),
+            Role::Sends(bytes) if self.stopped == Stopped::NotYet => {
+                match self.write(bytes, &room.chunk) {
+                    // A receiver that closes has had enough.
+                    Left::More => self.read(&mut room.never_written),
+                    other => other,
+                }
+            }
             Role::Sends(_) | Role::Receives => self.read(&mut room.never_written),
         }
     }
@@ -142,6 +148,7 @@ impl Flow {
     /// Ends it, whatever is on the way.
     pub(super) fn cut(&mut self) {
         self.stop();
+        _ = self.socket.shutdown(Shutdown::Both);
         _ = socket::setsockopt(&self.socket, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
     }
 

@@ -223,6 +223,7 @@ impl Server {
         match number {
             INPUT => {
                 if input_has_ended() {
+                    self.reactor.forget(std::io::stdin());
                     self.end();
                 }
                 Ok(())
