@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -26,7 +27,8 @@ from joined import (
     serving,
     until_written,
 )
-from tussle.serving import holding
+from tussle.errors import TussleError
+from tussle.serving import holding, place
 
 GOODPUT_BIT_PER_S = RATE_BIT_PER_S * 1448 / 1514
 """What arrives of the link's rate: tbf counts the headers, and those of Ethernet."""
@@ -263,6 +265,25 @@ def test_what_a_server_writes_is_its_own(tussle_, tmp_path):
     assert list(tmp_path.iterdir()) == []
     assert "no flow that anybody sent" in refused(tussle_("serve", "--finish", "-o", tmp_path / "out"))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("laptop", "laptop:5210"),
+        ("192.0.2.7:99", "192.0.2.7:99"),
+        ("2001:db8::7", "[2001:db8::7]:5210"),
+        ("[2001:db8::7]:99", "[2001:db8::7]:99"),
+    ],
+)
+def test_a_server_is_written_as_hosts_and_ports_are(written, meant):
+    assert str(place(written)) == meant
+
+
+@pytest.mark.parametrize("written", ["", ":99", "laptop:", "laptop:65536", "[2001:db8::7", "[2001:db8::7]99"])
+def test_what_is_no_host_and_port_is_refused(written):
+    with pytest.raises(TussleError, match=re.escape(json.dumps(written))):
+        place(written)
 
 
 SEND = ("send", "localhost", "--code", "12", "--algorithm")

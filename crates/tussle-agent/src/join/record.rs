@@ -328,3 +328,88 @@ impl Fresh {
         table
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow() -> FlowRecord {
+        FlowRecord::new("client-1".to_owned(), "reno".to_owned(), Direction::ToServer)
+    }
+
+    fn sent(instant: u32, packets: u32) -> Row {
+        let sender = Sender { data_segs_out: packets, ..Sender::default() };
+        Row { instant, flow: 0, seen: Seen::Sender(Box::new(sender)) }
+    }
+
+    fn received(instant: u32, bytes: u64) -> Row {
+        Row { instant, flow: 0, seen: Seen::Receiver { bytes, packets: 1 } }
+    }
+
+    /// Instants and bytes of the rows that are whole.
+    fn rows(flow: &mut FlowRecord) -> Vec<(u32, u64)> {
+        std::iter::from_fn(|| flow.next_row())
+            .map(|(instant, sample, _)| (instant, sample.delivered_bytes))
+            .collect()
+    }
+
+    #[test]
+    fn a_row_is_what_both_ends_saw_at_one_instant() {
+        let mut flow = flow();
+        for (row, now) in
+            [(received(1, 10), 1), (received(2, 20), 2), (sent(1, 1), 3), (sent(2, 2), 3), (sent(3, 3), 3)]
+        {
+            flow.see(row, now);
+        }
+        assert_eq!(rows(&mut flow), [(1, 10), (2, 20)]);
+        flow.see(received(3, 30), 4);
+        assert_eq!(rows(&mut flow), [(3, 30)]);
+    }
+
+    #[test]
+    fn what_is_told_too_late_counts_but_is_no_row() {
+        let mut flow = flow();
+        for row in [received(5, 50), sent(5, 5), received(6, 60)] {
+            flow.see(row, 6);
+        }
+        assert_eq!(rows(&mut flow), [(5, 50)]);
+        flow.see(sent(4, 7), 6);
+        assert_eq!(rows(&mut flow), []);
+        assert_eq!(flow.sender.data_segs_out, 7);
+    }
+
+    #[test]
+    fn at_the_end_the_senders_last_row_has_all_that_arrived() {
+        let mut flow = flow();
+        for row in [sent(1, 1), received(2, 20), sent(3, 3)] {
+            flow.see(row, 3);
+        }
+        assert_eq!(rows(&mut flow), []);
+        flow.close(How::Stopped, None);
+        assert_eq!(rows(&mut flow), [(3, 20)]);
+    }
+
+    #[test]
+    fn a_client_that_tells_of_the_future_or_of_too_much_fills_no_memory() {
+        let mut flow = flow();
+        flow.see(sent(u32::MAX, 1), 0);
+        assert!(flow.pending.is_empty());
+        (0..10_000).for_each(|instant| flow.see(sent(instant, 1), 10_000));
+        assert_eq!(flow.pending.len(), MOST_PENDING);
+    }
+
+    #[test]
+    fn a_flow_of_a_lost_client_is_lost_unless_all_of_it_was_there() {
+        let ended = |how, bytes| {
+            let mut flow = flow();
+            flow.see(received(1, 100), 1);
+            flow.end = Some(End { at_ns: 1, how: How::Stopped });
+            flow.close(how, bytes);
+            flow.end.map(|end| end.how)
+        };
+        assert_eq!(ended(How::Lost, None), Some(How::Lost));
+        assert_eq!(ended(How::Lost, Some(101)), Some(How::Lost));
+        assert_eq!(ended(How::Lost, Some(100)), Some(How::Complete));
+        assert_eq!(ended(How::Stopped, Some(101)), Some(How::Stopped));
+    }
+}
