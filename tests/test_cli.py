@@ -14,8 +14,11 @@ import pytest
 
 import tussle
 from commandline import refused
+from fake_engine import MeasuringEngine
 from tussle.catalog import groups
+from tussle.cli.summary import note_on_hosts
 from tussle.scenario import Scenario, ready_scenarios
+from tussle.sweep import SweepSettings, sweep
 
 QUICK = """
 question = "Does it work?"
@@ -304,3 +307,15 @@ def test_two_datasets_are_laid_over_each_other(tussle_, quick: Path, tmp_path: P
 def test_results_that_do_not_exist_are_refused(tussle_, command: Sequence[str]):
     more = ["window"] if command == ("plot",) else []
     assert refused(tussle_(*command, "nowhere", *more)).startswith("nowhere does not exist")
+
+
+def test_runs_whose_hosts_did_not_keep_up_are_told_of(tmp_path: Path) -> None:
+    path = {"rate": ["10 Mbit/s", "20 Mbit/s"], "rtt": "20 ms"}
+    asked = Scenario.from_dict({"duration": "10 s", "path": path, "flows": [{"algorithm": "reno"}]})
+    dataset = sweep(asked, tmp_path / "out", SweepSettings(workers=1, engine=MeasuringEngine()))
+    note = note_on_hosts(dataset)
+    assert note.startswith("in 1 of 2 runs a host did not keep up; ")
+    assert note.endswith("\n  run 1: too late")
+    asked = asked.with_settings({"path.rate": "10 Mbit/s"})
+    others = sweep(asked, tmp_path / "others", SweepSettings(workers=1, engine=MeasuringEngine()))
+    assert note_on_hosts(others) == ""

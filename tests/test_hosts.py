@@ -6,13 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
 
-import tussle
 from commandline import refused
 from namespaces import PROGRAMS, Namespace, namespace, require_root_and, ssh_config, wire
 from tussle.dataset import Dataset
@@ -160,15 +160,12 @@ def test_ctrl_c_ends_everything_everywhere(network: Network):
 
 
 def test_a_machine_that_dies_costs_its_own_flow_only(network: Network, tmp_path: Path):
-    command = command_line(network, scenario("4 s"))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        wait_until(lambda: sent_bytes(network.left) > 500_000)
+    with ThreadPoolExecutor(1) as thread:
+        going_on = thread.submit(measured, network, tmp_path / "out", scenario("4 s"))
+        wait_until(lambda: sent_bytes(network.left) > 500_000 or going_on.done())
         for process in network.left.processes():
             os.kill(process, signal.SIGKILL)
-        said, _ = run.communicate()
-    assert run.returncode == 0
-    assert "a host did not keep up" in said
-    dataset = tussle.open(tmp_path / "out")
+        dataset = going_on.result()
     died, lived = dataset.flows.collect().to_dicts()
     # The receiver has counted what came of it.
     assert 400_000 < died["delivered_bytes"] < lived["delivered_bytes"]

@@ -91,6 +91,7 @@ def test_bytes_and_parallel_and_reverse(network, tmp_path):
     assert flows["completion_s"].null_count() == 0
     assert set(flows["algorithm"]) == {"reno"}
     assert {flow.direction for flow in dataset.scenario.flows} == {"reverse"}
+    assert dataset.table("validity").collect()["clock_offset_s"].null_count() == 0
     assert dataset.events.filter(kind="complete").collect().height == 4
 
 

@@ -15,7 +15,7 @@ use tussle_core::run::Sampling;
 use tussle_core::{Histogram, Run};
 
 use crate::algorithms;
-use crate::execute::clock::{Clock, monotonic_ns};
+use crate::execute::clock::{Clock, monotonic_ns, realtime_ns};
 use crate::execute::rows::{Event, Events, Paces, Sample, Samples};
 use crate::execute::tcp_info::{TcpInfo, state_name};
 use crate::execute::timeline::Instants;
@@ -31,7 +31,7 @@ const MAX_DRAIN_NS: u64 = 5_000_000_000;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Request {
-    /// The reading of the clock.
+    /// The readings of the clocks.
     Clock,
     /// Which of these algorithms cannot be used here, and why.
     Usable(Vec<String>),
@@ -61,7 +61,7 @@ struct Part {
 #[serde(rename_all = "snake_case")]
 enum Answer {
     Hello { host: String, kernel: String },
-    Clock { monotonic_ns: u64 },
+    Clock { monotonic_ns: u64, realtime_ns: u64 },
     Unusable { problems: BTreeMap<String, String> },
     Prepared { ports: BTreeMap<usize, u16> },
     Sent { senders: BTreeMap<usize, Sent>, samples_bytes: usize, events_bytes: usize },
@@ -124,7 +124,10 @@ pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
     let mut ready: Option<Ready> = None;
     while let Ok(line) = requests.recv() {
         let outcome = serde_json::from_str(&line).context("a request").and_then(|request| match request {
-            Request::Clock => answer(&Answer::Clock { monotonic_ns: monotonic_ns()? }, &[]),
+            Request::Clock => {
+                let (monotonic_ns, realtime_ns) = (monotonic_ns()?, realtime_ns()?);
+                answer(&Answer::Clock { monotonic_ns, realtime_ns }, &[])
+            }
             Request::Usable(names) => {
                 let problem = |name: String| Some((algorithms::usable(&name).err()?, name));
                 let problems = names.into_iter().filter_map(problem).map(|(why, name)| (name, why)).collect();

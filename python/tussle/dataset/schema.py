@@ -302,7 +302,7 @@ VALIDITY = Table(
         Column(
             "clock_offset_s",
             pl.Float64,
-            "How far the clock of the sender's host was ahead of the measuring one",
+            "How far the time of day of the sender's host was ahead of the receiver's",
             "there is one clock",
         ),
         Column(

@@ -46,11 +46,13 @@ class HostLost(Exception):  # noqa: N818 (it says what happened)
 
 @dataclass(frozen=True)
 class Offset:
-    """How far a machine's clock is ahead of this one's, both counting nanoseconds since some instant."""
+    """How far a machine's clocks are ahead of this one's."""
 
     ahead_ns: int
+    """Of the clock that counts since some instant, which nobody sets: runs go by it."""
+    time_of_day_ahead_ns: int
     error_ns: int
-    """The truth is at most so far from it: half of the shortest time that an answer took."""
+    """The truth is at most so far from either: half of the shortest time that an answer took."""
 
 
 class Connection:
@@ -105,16 +107,18 @@ class Connection:
         return self._answer(kind, patience_s)
 
     def offset(self) -> Offset:
-        """Estimate how far its clock is ahead, from the answer that took least; raises HostLost."""
+        """Estimate how far its clocks are ahead, from the answer that took least; raises HostLost."""
         best: Offset | None = None
+        since_1970_ns = time.time_ns() - time.monotonic_ns()
         for _ in range(_PINGS):
             asked_ns = time.monotonic_ns()
             self.tell("clock")
             arrived_ns, answer, _ = self._any_answer(_ANSWER_S)
             error_ns = (arrived_ns - asked_ns + 1) // 2
             if best is None or error_ns < best.error_ns:
-                theirs_ns = answer["clock"]["monotonic_ns"]
-                best = Offset(theirs_ns - (asked_ns + arrived_ns) // 2, error_ns)
+                middle_ns, theirs = (asked_ns + arrived_ns) // 2, answer["clock"]
+                time_of_day_ahead_ns = theirs["realtime_ns"] - middle_ns - since_1970_ns
+                best = Offset(theirs["monotonic_ns"] - middle_ns, time_of_day_ahead_ns, error_ns)
         assert best is not None  # noqa: S101 (there are some pings)
         return best
 

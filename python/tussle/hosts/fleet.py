@@ -36,7 +36,7 @@ class Outcome:
     hello: dict[str, dict[str, str]] = field(default_factory=dict)
     """Name and kernel of each machine, by its name in hosts.toml."""
     offsets_s: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """How far each clock was ahead of the receiver's, and how far off that may be."""
+    """How far each time of day was ahead of the receiver's, and how far off that may be."""
     receiver_shortfall: str | None = None
     lost: dict[str, str] = field(default_factory=dict)
     """Why machines are missing."""
@@ -132,7 +132,7 @@ class Fleet:
         base = offsets.get(self.hosts.receiver.name)
         for name, offset in offsets.items():
             if base is not None:
-                ahead_s = (offset.ahead_ns - base.ahead_ns) / _NS
+                ahead_s = (offset.time_of_day_ahead_ns - base.time_of_day_ahead_ns) / _NS
                 outcome.offsets_s[name] = (ahead_s, (offset.error_ns + base.error_ns) / _NS)
 
     def _collect(self, run: Mapping[str, Any], outcome: Outcome) -> None:

@@ -79,6 +79,11 @@ pub(crate) fn monotonic_ns() -> nix::Result<u64> {
     nanoseconds(ClockId::CLOCK_MONOTONIC)
 }
 
+/// The time of day, in ns since 1970.
+pub(crate) fn realtime_ns() -> nix::Result<u64> {
+    nanoseconds(ClockId::CLOCK_REALTIME)
+}
+
 fn nanoseconds(clock: ClockId) -> nix::Result<u64> {
     let now = clock_gettime(clock)?;
     let part = |value: i64| u64::try_from(value).expect("the clock is past its origin");

@@ -12,7 +12,7 @@ use tussle_join::{Direction, GRID_NS, Row, Seen, Sender};
 use super::flow::info;
 use crate::execute::rows::{Paces, Sample, Samples, column, seconds};
 use crate::execute::stream;
-use crate::validity::{self, Validity};
+use crate::validity::{self, ClockOffset, Validity};
 
 /// Rows of samples on the disk: about a gigabyte, and 139 hours of one flow.
 const MOST_ROWS: usize = 5_000_000;
@@ -311,7 +311,12 @@ impl Record {
         let rows: Vec<validity::Row> = (0..)
             .zip(&self.flows)
             .filter_map(|(index, flow)| {
-                Some((index, flow.sender_validity.clone()?, flow.receiver_validity.clone()))
+                let (mut sender, receiver) = (flow.sender_validity.clone()?, flow.receiver_validity.clone());
+                // It is the client that has compared the clocks, from its own side.
+                let told = receiver.as_ref().and_then(|receiver| receiver.clock);
+                let ahead = |clock: ClockOffset| ClockOffset { offset_s: -clock.offset_s, ..clock };
+                sender.clock = sender.clock.or(told.map(ahead));
+                Some((index, sender, receiver))
             })
             .collect();
         validity::table(&rows)
