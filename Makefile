@@ -113,12 +113,13 @@ FUZZ := cargo +nightly fuzz run --sanitizer none
 FUZZ_LIMITS = -- -max_total_time=$(FUZZ_SECONDS) -max_len=8192
 
 .PHONY: fuzz
-fuzz:  ## Feed mangled input to the simulator, FUZZ_SECONDS=60 a target (needs cargo-fuzz and nightly Rust)
+fuzz:  ## Feed mangled input to simulator and protocol, FUZZ_SECONDS=60 a target (needs cargo-fuzz and nightly Rust)
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || { echo "make fuzz: cargo-fuzz or nightly Rust is missing; \
 	rustup toolchain install nightly && cargo install cargo-fuzz" >&2; exit 2; }
-	mkdir -p fuzz/corpus/run fuzz/corpus/script
+	mkdir -p fuzz/corpus/run fuzz/corpus/script fuzz/corpus/join
 	$(FUZZ) run fuzz/corpus/run fuzz/seeds/run $(FUZZ_LIMITS)
 	$(FUZZ) script fuzz/corpus/script crates/tussle-core/tests/scripts $(FUZZ_LIMITS)
+	$(FUZZ) join fuzz/corpus/join fuzz/seeds/join $(FUZZ_LIMITS)
 
 .PHONY: clean
 clean:  ## Remove all that was built; results stay

@@ -439,6 +439,15 @@ def test_a_phase_is_of_the_time_in_which_both_flows_run():
     assert shown["time_s"].is_sorted()
 
 
+def test_a_phase_over_a_link_that_nobody_knows_does_not_show_it_full():
+    untold = PAIRS.runs.with_columns(link_rate_bit_per_s=pl.lit(None, pl.Float64))
+    for data, guides in ((PAIRS, 2), (replace(PAIRS, runs=untold), 1)):
+        chart = draw("phase", data, View(point=1))
+        shown = [table for table in tables_in(chart.to_dict()) if "guide_x" in table.columns]
+        assert len(shown) == guides
+        assert ("the link is full" in chart.to_json()) == (guides == 2)
+
+
 def test_fairness_is_one_until_the_second_flow_starts_and_at_least_a_half_then():
     """It starts at 10 s; the index is the metric's own, and 1/n is what the guide line tells."""
     shown = next(

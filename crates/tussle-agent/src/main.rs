@@ -12,6 +12,8 @@ mod execute;
 #[cfg(target_os = "linux")]
 mod guest;
 #[cfg(target_os = "linux")]
+mod join;
+#[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
 mod netns;
@@ -31,6 +33,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over such a network (auto, qdisc or tun),
                                                and the kernel's parameters if it can
+       tussle-agent serve < SETTINGS.json      take part in the flows of clients, and write them down
+       tussle-agent send < SETTINGS.json       be such a client
        tussle-agent netns check NETWORK < RUN.json
                                                say what this host cannot honour in namespaces of its own, and over
                                                which network it can
@@ -54,6 +58,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["check", network] => check::check(network),
+        ["serve"] => join::serve(),
+        ["send"] => join::send(),
         ["netns", "check", network] => netns::check(network),
         ["netns", network] => netns::execute(network),
         ["host", file] => remote::serve(file),

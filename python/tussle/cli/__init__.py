@@ -18,6 +18,7 @@ from tussle.cli import (
     results,
     scenarios,
     scripts,
+    serving,
 )
 from tussle.cli.terminal import complain
 from tussle.errors import TussleError
@@ -35,6 +36,8 @@ app = typer.Typer(
 )
 app.command("run")(experiments.run)
 app.command("matrix")(experiments.matrix)
+app.command("serve")(serving.serve)
+app.command("send")(serving.send)
 app.command("report")(results.report)
 app.command("plot")(results.plot)
 app.command("compare")(comparing.compare)

@@ -220,7 +220,9 @@ SAMPLES = Table(
         Column("cwnd_packets", pl.UInt32, "Congestion window"),
         Column("ssthresh_packets", pl.UInt32, "Slow-start threshold", "infinite"),
         Column("srtt_ms", pl.Float64, "Smoothed RTT", "no RTT measured yet"),
-        Column("rtt_ms", pl.Float64, "Latest RTT measured", "no RTT measured yet"),
+        Column(
+            "rtt_ms", pl.Float64, "Latest RTT measured", "no RTT measured yet, or the engine does not tell"
+        ),
         Column("in_flight_packets", pl.UInt32, "Packets that the sender takes to be in the network"),
         Column("delivered_bytes", pl.UInt64, "Bytes in order at the receiving application so far"),
         Column("retransmitted_packets", pl.UInt64, "Data packets sent again so far"),

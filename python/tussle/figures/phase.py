@@ -23,7 +23,9 @@ def draw(tables: Tables, view: View) -> Chart:
     counts = tables.flows.group_by("run").len().collect()["len"].unique().to_list()
     if counts != [_PAIR]:
         raise TussleError("a phase plot needs runs of two flows each.")
-    remark = "each dot an interval, dark: late; dashed: both get the same; dotted: the link is full"
+    remark = "each dot an interval, dark: late; dashed: both get the same"
+    if not tables.runs.filter(pl.col("link_rate_bit_per_s").is_not_null()).collect().is_empty():
+        remark += "; dotted: the link is full"
     return each_point(tables, view, Panels("Phase of two flows", remark, _panel))
 
 
@@ -31,7 +33,8 @@ def _panel(tables: Tables, view: View) -> Chart:
     first, second = lines(tables)
     shown = _rates(tables, view)
     rate = tables.runs.select("link_rate_bit_per_s").collect().item()
-    most = rate / 1e6 if rate else shown.select(pl.max_horizontal(pl.col("first", "second").max())).item()
+    rates = pl.col("first_mbit_per_s", "second_mbit_per_s")
+    most = rate / 1e6 if rate else shown.select(pl.max_horizontal(rates.max())).item()
     scale = {"domain": [0, most or 1], "nice": False}
     base = alt.Chart(inline(shown)).encode(
         alt.X("first_mbit_per_s", type="quantitative", title=f"{first.label} (Mbit/s)", scale=scale),
@@ -55,7 +58,8 @@ def _panel(tables: Tables, view: View) -> Chart:
     )
     dots = base.mark_circle(size=22, opacity=1, clip=True).encode(colour)
     side = min(view.width_px, _MOST_PX)
-    return layered(*_guides(most or 1), trail, dots).properties(width=side, height=side)
+    guides = _guides(most or 1)[: _PAIR if rate else 1]
+    return layered(*guides, trail, dots).properties(width=side, height=side)
 
 
 def _rates(tables: Tables, view: View) -> pl.DataFrame:

@@ -7,7 +7,7 @@ use crate::sys;
 /// What the kernel tells of a socket; fields that a kernel does not have are 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {
-    tcp_state: u8,
+    pub(crate) tcp_state: u8,
     pub(crate) ca_state: u8,
     pub(crate) rto_us: u32,
     pub(crate) unacked: u32,
@@ -20,7 +20,7 @@ pub(crate) struct TcpInfo {
     pub(crate) total_retrans: u32,
     pub(crate) pacing_bytes_per_s: u64,
     pub(crate) bytes_acked: u64,
-    sequence_received: u64,
+    pub(crate) sequence_received: u64,
     pub(crate) min_rtt_us: u32,
     pub(crate) data_segs_in: u32,
     pub(crate) data_segs_out: u32,

@@ -1,0 +1,636 @@
+//! The server: who takes part, and what is asked of it when.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use tussle_join::{
+    Broken, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, MOST_ALGORITHM_BYTES, Refusal,
+    Row, TICKET_BYTES, Ticket,
+};
+
+use super::flow::{Flow, Left, Role, Room};
+use super::listener::{Arrival, Listener};
+use super::outlet::{Outlet, input_has_ended};
+use super::probe::Echo;
+use super::reactor::{Reactor, Wish, now_ns, wall_ns};
+use super::record::{End, FlowRecord, How, Record};
+use super::socket::{choose, give_up_after, try_algorithm};
+use super::talk::{Arrived, Talk};
+use crate::validity::{Validity, Watch};
+
+/// Clients at a time.
+const MOST_CLIENTS: usize = 64;
+/// Flows at a time, of all clients and of one.
+const MOST_FLOWS: usize = 256;
+const MOST_FLOWS_EACH: u16 = 32;
+/// Flows in a dataset.
+const MOST_RECORDED: usize = 10_000;
+/// The longest that a client may ask for.
+const LONGEST_NS: u64 = 7 * 24 * 3600 * SECOND_NS;
+/// How long clients have, once it is over, to tell the rest.
+const LAST_WORDS_NS: u64 = 3 * SECOND_NS;
+/// What a client may take beyond its time, besides the patience: for its probe, and for what is on the way.
+const BEYOND_NS: u64 = 30 * SECOND_NS;
+/// Instants between two lines that say how it goes, and between two signs of life.
+const LIVE: u32 = 5;
+const ALIVE: u32 = 20;
+const SECOND_NS: u64 = 1_000_000_000;
+/// Numbers of what is not a connection; those of connections follow.
+const INPUT: u64 = 0;
+const PORT: u64 = 1;
+const FIRST_CONNECTION: u64 = 2;
+
+/// What the server is told.
+#[derive(Debug, Deserialize)]
+pub(super) struct Settings {
+    listen: SocketAddr,
+    code: String,
+    /// Where tables are written; empty.
+    folder: PathBuf,
+    /// For how long it serves; `None`: until it is told to end.
+    for_ns: Option<u64>,
+    /// After how many clients it ends.
+    clients: Option<u32>,
+    /// After how long without a client it ends.
+    until_idle_ns: Option<u64>,
+    /// For how long a client may be silent.
+    patience_ns: u64,
+    /// Algorithms that a dataset can name.
+    algorithms: Vec<String>,
+}
+
+/// What the server says.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Line<'a> {
+    Listening { port: u16 },
+    Live { time_s: f64, clients: Vec<Live>, refused: u64 },
+    Note { text: &'a str },
+    End { clients: u32, refused: BTreeMap<&'static str, u64>, full: bool },
+}
+
+/// How a client fares.
+#[derive(Debug, Serialize)]
+struct Live {
+    client: u32,
+    address: String,
+    algorithm: String,
+    direction: &'static str,
+    flows: usize,
+    state: &'static str,
+    rate_bit_per_s: f64,
+    total_bytes: u64,
+    rtt_ms: Option<f64>,
+    retransmitted_packets: u64,
+    probe_ms: Option<f64>,
+}
+
+/// A client that has the code.
+#[derive(Debug)]
+struct Client {
+    talk: Talk,
+    address: IpAddr,
+    hello: Hello,
+    granted_ns: u64,
+    heard_ns: u64,
+    /// Its flows, by their numbers, as they stand in the record.
+    flows: BTreeMap<u16, usize>,
+    /// Shortest round trip of its probe before its flows began.
+    idle_us: Option<u32>,
+    /// What it told of flows whose connections were on the way.
+    early: BTreeMap<u16, Validity>,
+    /// Bytes received until some instants, the latest last: for the rate.
+    recent: Vec<(u32, u64)>,
+}
+
+/// How a client leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaves {
+    /// It has told everything.
+    Finished,
+    /// It is gone without a word.
+    Lost,
+}
+
+/// The server's end of a flow.
+#[derive(Debug)]
+struct Running {
+    flow: Flow,
+    /// Its place in the record, its client, and its number there.
+    recorded: usize,
+    client: u32,
+    number: u16,
+    /// Until when it writes.
+    until_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Purpose {
+    Flow(u16),
+    Probe,
+}
+
+/// All of it.
+#[derive(Debug)]
+pub(super) struct Server {
+    settings: Settings,
+    reactor: Reactor,
+    listener: Listener,
+    outlet: Outlet,
+    room: Room,
+    record: Record,
+    watch: Watch,
+    began_ns: u64,
+    now_ns: u64,
+    clients: BTreeMap<u32, Client>,
+    /// Of clients, by the numbers of their connections.
+    talks: HashMap<u64, u32>,
+    running: HashMap<u64, Running>,
+    probes: HashMap<u64, (u32, Echo)>,
+    tickets: HashMap<Ticket, (u32, Purpose)>,
+    /// Clients so far, and since when there is none.
+    joined: u32,
+    idle_since_ns: u64,
+    /// Until when clients may tell the rest, once it is over.
+    over_ns: Option<u64>,
+}
+
+impl Server {
+    pub(super) fn open(settings: Settings) -> anyhow::Result<Server> {
+        let began_ns = now_ns();
+        let code = settings.code.parse().map_err(|problem| anyhow::anyhow!("the code {problem}"))?;
+        let reactor = Reactor::new()?;
+        let listener = Listener::open(settings.listen, (code, FIRST_CONNECTION, began_ns))?;
+        reactor.add(listener.socket(), PORT, Wish::Read)?;
+        reactor.add(std::io::stdin(), INPUT, Wish::Read)?;
+        Ok(Server {
+            record: Record::new(settings.folder.clone()),
+            settings,
+            reactor,
+            listener,
+            outlet: Outlet::open(),
+            room: Room::new(),
+            watch: Watch::start()?,
+            began_ns,
+            now_ns: began_ns,
+            clients: BTreeMap::new(),
+            talks: HashMap::new(),
+            running: HashMap::new(),
+            probes: HashMap::new(),
+            tickets: HashMap::new(),
+            joined: 0,
+            idle_since_ns: began_ns,
+            over_ns: None,
+        })
+    }
+
+    /// Time since it began, in ns.
+    fn since_ns(&self) -> u64 {
+        self.now_ns - self.began_ns
+    }
+
+    fn instant(&self) -> u32 {
+        u32::try_from(self.since_ns() / GRID_NS).unwrap_or(u32::MAX)
+    }
+
+    /// Serves until it is over.
+    pub(super) fn run(mut self) -> anyhow::Result<()> {
+        let port = self.listener.socket().local_addr().context("the port")?.port();
+        self.outlet.say(&Line::Listening { port })?;
+        let mut next = 1;
+        loop {
+            let at_ns = self.began_ns + u64::from(next) * GRID_NS;
+            for number in self.reactor.wait_until(at_ns)? {
+                self.now_ns = now_ns();
+                self.hear(number)?;
+            }
+            self.now_ns = now_ns();
+            if self.now_ns >= at_ns {
+                self.watch.slip(self.now_ns - at_ns);
+                self.tick(self.instant())?;
+                next = self.instant() + 1;
+            }
+            if self.is_done() {
+                return self.finish();
+            }
+        }
+    }
+
+    fn hear(&mut self, number: u64) -> anyhow::Result<()> {
+        match number {
+            INPUT => {
+                if input_has_ended() {
+                    self.reactor.forget(std::io::stdin());
+                    self.end();
+                }
+                Ok(())
+            }
+            PORT => {
+                self.listener.accept(self.now_ns, &self.reactor);
+                Ok(())
+            }
+            _ if self.running.contains_key(&number) => self.proceed(number),
+            _ if self.talks.contains_key(&number) => self.hear_client(self.talks[&number]),
+            _ if self.probes.contains_key(&number) => {
+                let since_ns = self.since_ns();
+                let (_, echo) = self.probes.get_mut(&number).expect("it was looked for");
+                if echo.answer((since_ns, wall_ns())).is_err() {
+                    self.probes.remove(&number);
+                }
+                Ok(())
+            }
+            _ => match self.listener.hear(number, (self.now_ns, &self.reactor)) {
+                Some(Arrival::Client(talk, address, hello)) => self.admit((number, talk), address, hello),
+                Some(Arrival::Ticket(socket, ticket)) => self.redeem((number, socket), ticket),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// A client that has the code asks to take part.
+    fn admit(
+        &mut self,
+        (number, mut talk): (u64, Talk),
+        address: IpAddr,
+        hello: Hello,
+    ) -> anyhow::Result<()> {
+        let grant = match self.grant(&hello) {
+            Ok(grant) => grant,
+            Err(reason) => {
+                self.listener.refuse(Refusal::Full);
+                // It may be gone already.
+                _ = talk.say(&FromServer::Refused(reason), &self.reactor);
+                return Ok(());
+            }
+        };
+        let client = grant.client;
+        self.joined = client;
+        for (flow, ticket) in (0..).zip(&grant.flows) {
+            self.tickets.insert(*ticket, (client, Purpose::Flow(flow)));
+        }
+        self.tickets.insert(grant.probe, (client, Purpose::Probe));
+        let said = give_up_after(&talk.socket, self.settings.patience_ns)
+            .and_then(|()| talk.say(&FromServer::Granted(grant), &self.reactor));
+        let (granted_ns, heard_ns) = (self.now_ns, self.now_ns);
+        let (flows, early, recent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let joined =
+            Client { talk, address, hello, granted_ns, heard_ns, flows, idle_us: None, early, recent };
+        self.talks.insert(number, client);
+        self.clients.insert(client, joined);
+        if said.is_err() {
+            self.leave(client, Leaves::Lost);
+        }
+        // It may have said more than its request at once.
+        self.hear_said(client)
+    }
+
+    fn grant(&self, hello: &Hello) -> Result<Grant, String> {
+        hello.check(&Limits {
+            flows: MOST_FLOWS_EACH,
+            for_ns: LONGEST_NS,
+            algorithms: self.settings.algorithms.clone(),
+        })?;
+        if self.over_ns.is_some() {
+            return Err("the server is about to end".to_owned());
+        }
+        let granted: usize = self.clients.values().map(|client| usize::from(client.hello.flows)).sum();
+        if self.clients.len() >= MOST_CLIENTS || granted + usize::from(hello.flows) > MOST_FLOWS {
+            return Err(
+                "the server has as many clients as it takes; try again when some have left".to_owned()
+            );
+        }
+        if self.record.flows.len() + granted + usize::from(hello.flows) > MOST_RECORDED
+            || self.record.is_full()
+        {
+            return Err("the server's dataset is full; end it and start another".to_owned());
+        }
+        if hello.direction == Direction::ToClient {
+            try_algorithm(&hello.algorithm).map_err(|problem| format!("at the server, {problem:#}"))?;
+        }
+        let tickets = u32::from(hello.flows) + 1;
+        let mut random = (0..tickets).map(|_| random_ticket()).collect::<anyhow::Result<Vec<_>>>();
+        let flows = random.as_mut().map_err(|_| "the server has no random numbers".to_owned())?;
+        let probe = flows.pop().expect("there is one more than flows");
+        let flows = std::mem::take(flows);
+        Ok(Grant { client: self.joined + 1, flows, probe, patience_ns: self.settings.patience_ns })
+    }
+
+    /// A connection has shown a ticket.
+    fn redeem(&mut self, (number, socket): (u64, TcpStream), ticket: Ticket) -> anyhow::Result<()> {
+        let found = self.tickets.remove(&ticket);
+        let Some((client, purpose)) = found else {
+            self.listener.refuse(Refusal::WrongTicket);
+            return Ok(());
+        };
+        match purpose {
+            Purpose::Probe => {
+                self.probes.insert(number, (client, Echo::over(socket)));
+                Ok(())
+            }
+            // It may have been reset since.
+            Purpose::Flow(flow) => self.start((number, socket), (client, flow)).or(Ok(())),
+        }
+    }
+
+    fn start(
+        &mut self,
+        (number, socket): (u64, TcpStream),
+        (client, flow): (u32, u16),
+    ) -> anyhow::Result<()> {
+        let since_ns = self.since_ns();
+        let of = self.clients.get_mut(&client).context("it was there")?;
+        let Hello { algorithm, flows, direction, for_ns, bytes, .. } = of.hello.clone();
+        let role = match direction {
+            Direction::ToServer => Role::Receives,
+            Direction::ToClient => Role::Sends(bytes.unwrap_or(u64::MAX)),
+        };
+        if let Role::Sends(_) = role {
+            choose(&socket, &algorithm)?;
+        }
+        give_up_after(&socket, self.settings.patience_ns)?;
+        let opened = Flow::over(socket, role)?;
+        let name =
+            if flows == 1 { format!("client-{client}") } else { format!("client-{client}.{}", flow + 1) };
+        let algorithm =
+            if direction == Direction::ToClient { opened.algorithm().to_owned() } else { algorithm };
+        let mut record = FlowRecord::new(name, algorithm, direction);
+        record.start_ns = since_ns;
+        record.idle_us = of.idle_us;
+        record.stop_ns = bytes.is_none().then_some(since_ns + for_ns);
+        if let Some(told) = of.early.remove(&flow) {
+            record.keep_validity(told);
+        }
+        let recorded = self.record.flows.len();
+        of.flows.insert(flow, recorded);
+        self.record.flows.push(record);
+        if let Role::Sends(_) = role {
+            self.reactor.change(&opened.socket, number, Wish::Both)?;
+        }
+        let until_ns = self.now_ns + for_ns;
+        self.running.insert(number, Running { flow: opened, recorded, client, number: flow, until_ns });
+        Ok(())
+    }
+
+    /// A flow has something to read, or room to write.
+    fn proceed(&mut self, number: u64) -> anyhow::Result<()> {
+        let running = self.running.get_mut(&number).expect("it was looked for");
+        match running.flow.proceed(&mut self.room) {
+            Left::More => Ok(()),
+            Left::Rest => self.reactor.change(&running.flow.socket, number, Wish::Read),
+            Left::Nothing => self.end_flow(number, How::Stopped),
+        }
+    }
+
+    /// A flow is over, as far as this end is concerned.
+    fn end_flow(&mut self, number: u64, how: How) -> anyhow::Result<()> {
+        let Some(running) = self.running.remove(&number) else { return Ok(()) };
+        let (at_ns, instant) = (self.since_ns(), self.instant());
+        let pace = self.watch.pace()?;
+        let record = &mut self.record.flows[running.recorded];
+        // What the kernel told last counts if it tells nothing more.
+        if let Ok(seen) = running.flow.look() {
+            record.see(Row { instant: instant + 1, flow: running.number, seen }, instant);
+        }
+        let own = running.flow.validity(pace).ok();
+        match running.flow.role {
+            Role::Sends(_) => record.sender_validity = own,
+            Role::Receives => record.receiver_validity = own,
+        }
+        record.end = Some(End { at_ns, how });
+        Ok(())
+    }
+
+    /// A client says something, or is gone.
+    fn hear_client(&mut self, client: u32) -> anyhow::Result<()> {
+        let Some(of) = self.clients.get_mut(&client) else { return Ok(()) };
+        let arrived = of.talk.read().and_then(|arrived| of.talk.flush(&self.reactor).map(|()| arrived));
+        self.hear_said(client)?;
+        if !matches!(arrived, Ok(Arrived::Some | Arrived::Nothing)) {
+            self.leave(client, Leaves::Lost);
+        }
+        Ok(())
+    }
+
+    /// What a client has said.
+    fn hear_said(&mut self, client: u32) -> anyhow::Result<()> {
+        loop {
+            let Some(of) = self.clients.get_mut(&client) else { return Ok(()) };
+            match of.talk.hear::<FromClient>() {
+                Ok(None) => return Ok(()),
+                Ok(Some(message)) if message.is_bounded() => {
+                    of.heard_ns = self.now_ns;
+                    if self.understand(client, message).is_err() {
+                        self.leave(client, Leaves::Lost);
+                    }
+                }
+                Ok(Some(_)) | Err(Broken::WrongCode | Broken::Size(_) | Broken::Message) => {
+                    self.leave(client, Leaves::Lost);
+                }
+            }
+        }
+    }
+
+    /// Does what a client's message asks for.
+    ///
+    /// # Errors
+    /// It is none that clients send.
+    fn understand(&mut self, client: u32, message: FromClient) -> anyhow::Result<()> {
+        let instant = self.instant();
+        let of = self.clients.get_mut(&client).context("it was there")?;
+        match message {
+            FromClient::Hello(_) => anyhow::bail!("a second greeting"),
+            FromClient::Idle(rtt_us) => {
+                of.idle_us = Some(rtt_us);
+                for recorded in of.flows.values() {
+                    self.record.flows[*recorded].idle_us = Some(rtt_us);
+                }
+            }
+            FromClient::Rows(rows) => {
+                for row in rows {
+                    anyhow::ensure!(row.flow < of.hello.flows, "a flow that it has not");
+                    // Its connection may be on the way.
+                    if let Some(recorded) = of.flows.get(&row.flow) {
+                        self.record.flows[*recorded].see(row, instant);
+                    }
+                }
+            }
+            FromClient::Validity { flow, json } => {
+                anyhow::ensure!(flow < of.hello.flows, "a flow that it has not");
+                let told: Validity = serde_json::from_str(&json).context("its validity")?;
+                anyhow::ensure!(told.algorithm.len() <= MOST_ALGORITHM_BYTES, "no algorithm");
+                match of.flows.get(&flow) {
+                    Some(recorded) => self.record.flows[*recorded].keep_validity(told),
+                    // Its connection is on the way.
+                    None => drop(of.early.insert(flow, told)),
+                }
+            }
+            FromClient::Finished => {
+                _ = of.talk.say(&FromServer::Thanks, &self.reactor);
+                self.leave(client, Leaves::Finished);
+            }
+        }
+        Ok(())
+    }
+
+    /// A client goes, and its flows with it.
+    fn leave(&mut self, client: u32, leaves: Leaves) {
+        let Some(of) = self.clients.remove(&client) else { return };
+        self.talks.retain(|_, one| *one != client);
+        self.tickets.retain(|_, (one, _)| *one != client);
+        self.probes.retain(|_, (one, _)| *one != client);
+        let ended = if leaves == Leaves::Lost { How::Lost } else { How::Stopped };
+        let flows: Vec<u64> =
+            self.running.iter().filter(|(_, one)| one.client == client).map(|(number, _)| *number).collect();
+        for number in flows {
+            if let Some(running) = self.running.get_mut(&number) {
+                running.flow.cut();
+            }
+            // What cannot be told of it any more is left out.
+            _ = self.end_flow(number, ended);
+        }
+        for recorded in of.flows.values() {
+            self.record.flows[*recorded].close(ended, of.hello.bytes);
+        }
+        self.idle_since_ns = self.now_ns;
+        let text = match leaves {
+            Leaves::Lost => format!("client {client} ({}) is gone", of.address),
+            Leaves::Finished => format!("client {client} ({}) has finished", of.address),
+        };
+        _ = self.outlet.say(&Line::Note { text: &text });
+    }
+
+    /// What is done at each instant.
+    fn tick(&mut self, instant: u32) -> anyhow::Result<()> {
+        for running in self.running.values_mut() {
+            if let Ok(seen) = running.flow.look() {
+                self.record.flows[running.recorded].see(Row { instant, flow: running.number, seen }, instant);
+            }
+            let is_over = self.now_ns >= running.until_ns || self.over_ns.is_some();
+            if matches!(running.flow.role, Role::Sends(_)) && is_over && !running.flow.has_stopped() {
+                running.flow.stop();
+            }
+        }
+        self.record.settle(instant)?;
+        self.listener.refuse_overdue(self.now_ns);
+        self.give_up_silent();
+        for client in self.clients.values_mut() {
+            let bytes = client.flows.values().map(|flow| self.record.flows[*flow].received_bytes).sum();
+            client.recent.push((instant, bytes));
+            let first = client.recent.len().saturating_sub(RATE_INSTANTS + 1);
+            client.recent.drain(..first);
+            if instant.is_multiple_of(ALIVE) {
+                _ = client.talk.say(&FromServer::Alive, &self.reactor);
+            }
+        }
+        if instant.is_multiple_of(LIVE) {
+            self.outlet.say(&self.live())?;
+        }
+        self.end_when_due();
+        Ok(())
+    }
+
+    /// Clients that said nothing for too long, or take longer than they asked for.
+    fn give_up_silent(&mut self) {
+        let patience_ns = self.settings.patience_ns;
+        let is_lost = |client: &Client| {
+            let silent_ns = self.now_ns.saturating_sub(client.heard_ns);
+            let there_ns = self.now_ns.saturating_sub(client.granted_ns);
+            silent_ns > patience_ns || there_ns > client.hello.for_ns + patience_ns + BEYOND_NS
+        };
+        let lost: Vec<u32> =
+            self.clients.iter().filter(|(_, client)| is_lost(client)).map(|(number, _)| *number).collect();
+        for client in lost {
+            self.leave(client, Leaves::Lost);
+        }
+    }
+
+    fn end_when_due(&mut self) {
+        let Settings { for_ns, clients, until_idle_ns, .. } = &self.settings;
+        let is_empty = self.clients.is_empty();
+        let idle_ns = self.now_ns - self.idle_since_ns;
+        if for_ns.is_some_and(|for_ns| self.since_ns() >= for_ns)
+            || (is_empty && clients.is_some_and(|clients| self.joined >= clients))
+            || (is_empty && until_idle_ns.is_some_and(|until_idle_ns| idle_ns >= until_idle_ns))
+            || self.record.is_full()
+        {
+            self.end();
+        }
+    }
+
+    /// It is over: clients stop, and tell the rest.
+    fn end(&mut self) {
+        if self.over_ns.is_none() {
+            self.over_ns = Some(self.now_ns + LAST_WORDS_NS);
+            for client in self.clients.values_mut() {
+                _ = client.talk.say(&FromServer::Over, &self.reactor);
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.over_ns.is_some_and(|until_ns| self.clients.is_empty() || self.now_ns >= until_ns)
+    }
+
+    fn finish(mut self) -> anyhow::Result<()> {
+        let left: Vec<u32> = self.clients.keys().copied().collect();
+        for client in left {
+            self.leave(client, Leaves::Lost);
+        }
+        self.record.settle(self.instant())?;
+        self.record.write()?;
+        let refused = Refusal::ALL
+            .into_iter()
+            .map(|(refusal, words)| (words, self.listener.refused().count(refusal)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let full = self.record.is_full();
+        self.outlet.close(&Line::End { clients: self.joined, refused, full })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "bytes of a measurement are far below 2^53")]
+    fn live(&self) -> Line<'static> {
+        let clients = self.clients.iter().map(|(number, client)| {
+            let flows = || client.flows.values().map(|flow| &self.record.flows[*flow]);
+            let open = self.running.values().filter(|running| running.client == *number).count();
+            let (from, to) = (client.recent.first(), client.recent.last());
+            let rate = from.zip(to).map_or(0.0, |(from, to)| {
+                let span_s = f64::from((to.0 - from.0).max(1)) * GRID_NS as f64 / 1e9;
+                (to.1 - from.1) as f64 * 8.0 / span_s
+            });
+            let rtts: Vec<u32> = flows().map(|flow| flow.sender.rtt_us).filter(|us| *us > 0).collect();
+            let rtt_us = rtts.iter().map(|us| f64::from(*us)).sum::<f64>() / rtts.len() as f64;
+            let state = match (client.flows.is_empty(), open) {
+                (true, _) => "joins",
+                (false, 0) => "ends",
+                _ => "flows",
+            };
+            Live {
+                client: *number,
+                address: client.address.to_canonical().to_string(),
+                algorithm: client.hello.algorithm.clone(),
+                direction: if client.hello.direction == Direction::ToServer { "up" } else { "down" },
+                flows: usize::from(client.hello.flows),
+                state,
+                rate_bit_per_s: rate,
+                total_bytes: flows().map(|flow| flow.received_bytes).sum(),
+                rtt_ms: (!rtts.is_empty()).then_some(rtt_us / 1e3),
+                retransmitted_packets: flows().map(|flow| u64::from(flow.sender.total_retrans)).sum(),
+                probe_ms: flows().find_map(|flow| flow.probe_us).map(|us| f64::from(us) / 1e3),
+            }
+        });
+        let refused = Refusal::ALL.iter().map(|(refusal, _)| self.listener.refused().count(*refusal)).sum();
+        Line::Live { time_s: self.since_ns() as f64 / 1e9, clients: clients.collect(), refused }
+    }
+}
+
+/// Instants over which the rate is that is shown: one second.
+const RATE_INSTANTS: usize = 10;
+
+fn random_ticket() -> anyhow::Result<Ticket> {
+    let mut ticket = [0; TICKET_BYTES];
+    getrandom::fill(&mut ticket).map_err(|problem| anyhow::anyhow!("random numbers: {problem}"))?;
+    Ok(ticket)
+}

@@ -1,0 +1,106 @@
+//! The one-time code: what a server prints and a client is told by whoever may join.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Crockford's base 32, in which no two letters look alike.
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// Five bits each: 100 in all, too many to be guessed by whoever has recorded a handshake.
+const LETTERS: usize = 20;
+/// Letters between two hyphens.
+const GROUP: usize = 4;
+
+/// A code of 20 letters in groups of four, such as `8Z2K-QT6N-04HW-7XRC-M5PD`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Code([u8; LETTERS]);
+
+/// Why a text is no code, in words that follow "the code".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotACode {
+    /// Too few or too many letters.
+    #[error("has {0} letters and digits; a code has {LETTERS}, in groups of four")]
+    Length(usize),
+    /// A character that codes do not have.
+    #[error("has {0:?}, which is in no code")]
+    Character(char),
+}
+
+impl Code {
+    /// The secret that both ends mix into their handshake; its last bytes are zeros.
+    pub(crate) fn key(&self) -> [u8; 32] {
+        let mut key = [0; 32];
+        key[..LETTERS].copy_from_slice(&self.0);
+        key
+    }
+}
+
+impl FromStr for Code {
+    type Err = NotACode;
+
+    /// Reads what a person typed: small letters, any hyphens or spaces, and O for 0 or I and L for 1.
+    fn from_str(text: &str) -> Result<Code, NotACode> {
+        let mut letters = Vec::with_capacity(LETTERS);
+        let typed = text.chars().filter(|letter| *letter != '-' && !letter.is_whitespace());
+        let mut count = 0;
+        for letter in typed {
+            count += 1;
+            let read = match letter.to_ascii_uppercase() {
+                'O' => '0',
+                'I' | 'L' => '1',
+                other => other,
+            };
+            let known = ALPHABET.iter().find(|known| char::from(**known) == read);
+            letters.extend(
+                known.ok_or(NotACode::Character(letter)).map(|known| (count <= LETTERS).then_some(*known))?,
+            );
+        }
+        letters.try_into().ok().filter(|_| count == LETTERS).map(Code).ok_or(NotACode::Length(count))
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        for (index, letter) in self.0.iter().enumerate() {
+            if index > 0 && index % GROUP == 0 {
+                write!(out, "-")?;
+            }
+            write!(out, "{}", char::from(*letter))?;
+        }
+        Ok(())
+    }
+}
+
+/// A code is a secret: what is printed for developers does not have it.
+impl fmt::Debug for Code {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "Code(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_as_people_type_it() {
+        let code: Code = "8Z2K-QT6N-04HW-7XRC-M5P1".parse().unwrap();
+        for typed in ["8z2kqt6n04hw7xrcm5p1", " 8Z2K QT6N O4HW 7XRC M5PL\n", "8Z2K-QT6N-o4hw-7xrc-m5pi"] {
+            assert_eq!(typed.parse(), Ok(code.clone()), "{typed}");
+        }
+        assert_eq!(code.to_string(), "8Z2K-QT6N-04HW-7XRC-M5P1");
+    }
+
+    #[test]
+    fn what_is_no_code_is_refused_with_the_reason() {
+        assert_eq!("8Z2K".parse::<Code>(), Err(NotACode::Length(4)));
+        assert_eq!("8Z2K-QT6N-04HW-7XRC-M5P1-7".parse::<Code>(), Err(NotACode::Length(21)));
+        assert_eq!("8Z2K-QT6N-04HW-7XRC-M5Pü".parse::<Code>(), Err(NotACode::Character('ü')));
+        assert_eq!("".parse::<Code>(), Err(NotACode::Length(0)));
+    }
+
+    #[test]
+    fn a_code_is_not_printed_by_accident() {
+        let code: Code = "8Z2K-QT6N-04HW-7XRC-M5P1".parse().unwrap();
+        assert_eq!(format!("{code:?}"), "Code(…)");
+    }
+}

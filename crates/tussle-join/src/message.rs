@@ -1,0 +1,274 @@
+//! What clients and the server tell each other once a client has shown that it has the code.
+
+use serde::{Deserialize, Serialize};
+
+use crate::opening::Ticket;
+
+/// Version of these messages; both ends must have the same.
+pub const VERSION: u16 = 1;
+/// Both ends look at their flows at multiples of that, on the server's clock.
+pub const GRID_NS: u64 = 100_000_000;
+/// Rows in one message.
+pub const MOST_ROWS: usize = 40;
+/// Text in one message.
+pub const MOST_TEXT_BYTES: usize = 2048;
+/// The name of an algorithm is shorter (`TCP_CA_NAME_MAX` of Linux).
+pub const MOST_ALGORITHM_BYTES: usize = 15;
+
+/// What a client says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FromClient {
+    /// First: who it is and what it wants.
+    Hello(Hello),
+    /// The shortest round trip of its probe before its flows began, in µs.
+    Idle(u32),
+    /// What it saw of its flows since it last told.
+    Rows(Vec<Row>),
+    /// What its machine did for one of its flows.
+    Validity {
+        /// Which, from 0.
+        flow: u16,
+        /// As JSON, for whoever writes datasets.
+        json: String,
+    },
+    /// All its flows are over, and all was told.
+    Finished,
+}
+
+/// What the server says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FromServer {
+    /// It may begin.
+    Granted(Grant),
+    /// It may not, for that reason.
+    Refused(String),
+    /// The server is still there.
+    Alive,
+    /// The measurement is over.
+    Over,
+    /// All was understood; the client may go.
+    Thanks,
+}
+
+/// Who a client is and what it wants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its [`VERSION`].
+    pub version: u16,
+    /// Congestion control of its flows.
+    pub algorithm: String,
+    /// How many flows at once.
+    pub flows: u16,
+    /// Which way data go.
+    pub direction: Direction,
+    /// For how long it writes, in ns.
+    pub for_ns: u64,
+    /// How much each flow writes; `None`: what is taken.
+    pub bytes: Option<u64>,
+}
+
+/// Which way data go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Direction {
+    /// The client sends.
+    ToServer,
+    /// The server sends.
+    ToClient,
+}
+
+/// What a client needs to begin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grant {
+    /// Number of the client, from 1.
+    pub client: u32,
+    /// One for each flow.
+    pub flows: Vec<Ticket>,
+    /// For the probe.
+    pub probe: Ticket,
+    /// After so long without a word, either end takes the other for lost.
+    pub patience_ns: u64,
+}
+
+/// Something that one end saw of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// When, in [`GRID_NS`] on the server's clock.
+    pub instant: u32,
+    /// Which of the client's flows, from 0.
+    pub flow: u16,
+    /// What.
+    pub seen: Seen,
+}
+
+/// What can be seen of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Seen {
+    /// At its sender.
+    Sender(Box<Sender>),
+    /// At its receiver.
+    Receiver {
+        /// Bytes that reached the application.
+        bytes: u64,
+        /// Data packets that arrived.
+        packets: u32,
+    },
+    /// Beside it: the latest round trip of the client's probe, in µs.
+    Probe(u32),
+}
+
+/// What the kernel tells of a sender: the fields of `struct tcp_info` that are in every dataset.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are the kernel's, with units")]
+pub struct Sender {
+    pub ca_state: u8,
+    pub unacked: u32,
+    pub sacked: u32,
+    pub lost: u32,
+    pub retrans: u32,
+    pub rtt_us: u32,
+    pub ssthresh: u32,
+    pub cwnd: u32,
+    pub total_retrans: u32,
+    pub pacing_bytes_per_s: u64,
+    pub bytes_acked: u64,
+    pub min_rtt_us: u32,
+    pub data_segs_out: u32,
+    pub delivery_bytes_per_s: u64,
+    pub busy_us: u64,
+    pub rwnd_limited_us: u64,
+    pub sndbuf_limited_us: u64,
+    pub delivered: u32,
+    pub delivered_ce: u32,
+    pub dsack_dups: u32,
+    pub reordering_seen: u32,
+    /// Since Linux 6.7.
+    pub total_rto: Option<u16>,
+}
+
+/// What a client may ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Flows of one client.
+    pub flows: u16,
+    /// How long, in ns.
+    pub for_ns: u64,
+    /// Algorithms.
+    pub algorithms: Vec<String>,
+}
+
+impl Hello {
+    /// Whether a client may have what it asks for.
+    ///
+    /// # Errors
+    /// A sentence for its user.
+    pub fn check(&self, limits: &Limits) -> Result<(), String> {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        if self.version != VERSION {
+            return Err("the server is of another version of Tussle; install the same on both".to_owned());
+        }
+        if !(1..=limits.flows).contains(&self.flows) {
+            return Err(format!("--parallel {}: the server takes 1 to {}", self.flows, limits.flows));
+        }
+        if !(1..=limits.for_ns).contains(&self.for_ns) {
+            return Err(format!("--for: the server takes up to {} hours", limits.for_ns / HOUR_NS));
+        }
+        if self.bytes == Some(0) {
+            return Err("--bytes: give at least 1 B".to_owned());
+        }
+        if !limits.algorithms.contains(&self.algorithm) {
+            return Err(format!("--algorithm: the server knows {}", limits.algorithms.join(", ")));
+        }
+        Ok(())
+    }
+}
+
+impl FromClient {
+    /// Whether all lengths are such as clients send.
+    pub fn is_bounded(&self) -> bool {
+        match self {
+            FromClient::Hello(hello) => hello.algorithm.len() <= MOST_ALGORITHM_BYTES,
+            FromClient::Rows(rows) => rows.len() <= MOST_ROWS,
+            FromClient::Validity { json, .. } => json.len() <= MOST_TEXT_BYTES,
+            FromClient::Idle(_) | FromClient::Finished => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::MOST_PLAIN_BYTES;
+
+    fn hello() -> Hello {
+        Hello {
+            version: VERSION,
+            algorithm: "vegas".to_owned(),
+            flows: 4,
+            direction: Direction::ToServer,
+            for_ns: 30_000_000_000,
+            bytes: None,
+        }
+    }
+
+    fn limits() -> Limits {
+        Limits {
+            flows: 8,
+            for_ns: 3_600_000_000_000,
+            algorithms: vec!["reno".to_owned(), "vegas".to_owned()],
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_is_held_against_the_limits() {
+        assert_eq!(hello().check(&limits()), Ok(()));
+        let of = |change: fn(&mut Hello)| {
+            let mut asked = hello();
+            change(&mut asked);
+            asked.check(&limits()).unwrap_err()
+        };
+        assert_eq!(of(|hello| hello.flows = 9), "--parallel 9: the server takes 1 to 8");
+        assert_eq!(of(|hello| hello.flows = 0), "--parallel 0: the server takes 1 to 8");
+        assert_eq!(of(|hello| hello.for_ns = u64::MAX), "--for: the server takes up to 1 hours");
+        assert_eq!(of(|hello| hello.bytes = Some(0)), "--bytes: give at least 1 B");
+        assert_eq!(
+            of(|hello| hello.algorithm = "cubic".to_owned()),
+            "--algorithm: the server knows reno, vegas"
+        );
+        assert!(of(|hello| hello.version = 2).contains("another version"));
+    }
+
+    /// Each number takes at most 10 bytes, and a row has 24 of them.
+    #[test]
+    fn the_longest_messages_fit_a_frame() {
+        let sender = Sender {
+            ca_state: u8::MAX,
+            unacked: u32::MAX,
+            sacked: u32::MAX,
+            lost: u32::MAX,
+            retrans: u32::MAX,
+            rtt_us: u32::MAX,
+            ssthresh: u32::MAX,
+            cwnd: u32::MAX,
+            total_retrans: u32::MAX,
+            pacing_bytes_per_s: u64::MAX,
+            bytes_acked: u64::MAX,
+            min_rtt_us: u32::MAX,
+            data_segs_out: u32::MAX,
+            delivery_bytes_per_s: u64::MAX,
+            busy_us: u64::MAX,
+            rwnd_limited_us: u64::MAX,
+            sndbuf_limited_us: u64::MAX,
+            delivered: u32::MAX,
+            delivered_ce: u32::MAX,
+            dsack_dups: u32::MAX,
+            reordering_seen: u32::MAX,
+            total_rto: Some(u16::MAX),
+        };
+        let row = Row { instant: u32::MAX, flow: u16::MAX, seen: Seen::Sender(Box::new(sender)) };
+        let validity = FromClient::Validity { flow: u16::MAX, json: "x".repeat(MOST_TEXT_BYTES) };
+        for message in [FromClient::Rows(vec![row; MOST_ROWS]), validity] {
+            assert!(message.is_bounded());
+            assert!(postcard::to_allocvec(&message).unwrap().len() <= MOST_PLAIN_BYTES);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Bytes of anybody: refused, or understood as what a client says, and never more than that.
+
+use std::net::IpAddr;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde::ser::SerializeTuple;
+use serde::{Serialize, Serializer};
+use tussle_join::{
+    Broken, Channel, Code, Direction, Door, FromClient, FromServer, Grant, Hello, Limits, Opening, Row, Seen,
+    VERSION,
+};
+
+/// Bytes that stand in a message as they are.
+struct Plain<'a>(&'a [u8]);
+
+impl Serialize for Plain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = serializer.serialize_tuple(self.0.len())?;
+        self.0.iter().try_for_each(|byte| bytes.serialize_element(byte))?;
+        bytes.end()
+    }
+}
+
+fn code() -> Code {
+    "8Z2K-QT6N-04HW-7XRC-M5PD".parse().expect("a code")
+}
+
+/// Both ends, once they have greeted each other.
+fn greeted() -> (Channel, Channel) {
+    let (mut client, mut server) = (Channel::ask(&code()), Channel::answer(&code()));
+    server.arrive(&std::mem::take(client.leaving()));
+    assert_eq!(server.hear::<FromClient>(), Ok(None));
+    client.arrive(&std::mem::take(server.leaving()));
+    assert_eq!(client.hear::<FromServer>(), Ok(None));
+    (client, server)
+}
+
+fn messages() -> impl Strategy<Value = FromClient> {
+    let hello = ("[a-z]{1,15}", any::<u16>(), any::<u64>(), any::<Option<u64>>()).prop_map(
+        |(algorithm, flows, for_ns, bytes)| {
+            let direction = Direction::ToServer;
+            FromClient::Hello(Hello { version: VERSION, algorithm, flows, direction, for_ns, bytes })
+        },
+    );
+    let rows = vec((any::<u32>(), any::<u16>(), any::<u64>(), any::<u32>()), 0..40).prop_map(|rows| {
+        let row =
+            |(instant, flow, bytes, packets)| Row { instant, flow, seen: Seen::Receiver { bytes, packets } };
+        FromClient::Rows(rows.into_iter().map(row).collect())
+    });
+    prop_oneof![hello, rows, any::<u32>().prop_map(FromClient::Idle), Just(FromClient::Finished)]
+}
+
+proptest! {
+    #[test]
+    fn a_stranger_never_gets_through(bytes in vec(any::<u8>(), 0..300), cut in 0usize..300) {
+        let mut server = Channel::answer(&code());
+        let (first, rest) = bytes.split_at(cut.min(bytes.len()));
+        for part in [first, rest] {
+            server.arrive(part);
+            prop_assert!(!matches!(server.hear::<FromClient>(), Ok(Some(_))));
+        }
+        prop_assert!(!server.is_open());
+        prop_assert!(server.leaving().is_empty());
+    }
+
+    #[test]
+    fn an_opening_is_what_was_written_or_none(bytes in vec(any::<u8>(), 0..40)) {
+        if let Ok(Some((opening, length))) = Opening::read(&bytes) {
+            prop_assert_eq!(opening.bytes(), &bytes[..length]);
+        }
+    }
+
+    #[test]
+    fn a_message_changed_on_the_way_is_noticed(
+        message in messages(), at in any::<prop::sample::Index>(), bit in 0..8,
+    ) {
+        let (mut client, mut server) = greeted();
+        client.say(&message);
+        let mut bytes = std::mem::take(client.leaving());
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1u8 << bit;
+        server.arrive(&bytes);
+        // Of a longer length, more is waited for.
+        prop_assert!(!matches!(server.hear::<FromClient>(), Ok(Some(_))));
+    }
+
+    #[test]
+    fn a_message_arrives_as_it_was_said(message in messages()) {
+        let (mut client, mut server) = greeted();
+        client.say(&message);
+        server.arrive(&std::mem::take(client.leaving()));
+        prop_assert_eq!(server.hear(), Ok(Some(message)));
+    }
+
+    /// A greeting is refused for a reason unless it is within the limits; 1 ns, of Reno, nearly none is.
+    #[test]
+    fn whatever_a_client_says_is_a_message_or_ends_it(plain in vec(any::<u8>(), 0..600)) {
+        let (mut client, mut server) = greeted();
+        client.say(&Plain(&plain));
+        server.arrive(&std::mem::take(client.leaving()));
+        match server.hear::<FromClient>() {
+            Ok(Some(FromClient::Hello(hello))) => {
+                let limits = Limits { flows: 8, for_ns: 1, algorithms: vec!["reno".to_owned()] };
+                let is_within = hello.algorithm == "reno" && hello.for_ns == 1 && (1..=8).contains(&hello.flows);
+                prop_assert!(hello.check(&limits).is_err() || is_within);
+            }
+            Ok(Some(FromClient::Rows(rows))) => prop_assert!(rows.len() <= plain.len()),
+            Ok(Some(_)) => {}
+            other => prop_assert_eq!(other, Err(Broken::Message)),
+        }
+    }
+
+    #[test]
+    fn whatever_a_server_says_is_a_message_or_ends_it(plain in vec(any::<u8>(), 0..600)) {
+        let (mut client, mut server) = greeted();
+        server.say(&Plain(&plain));
+        client.arrive(&std::mem::take(server.leaving()));
+        match client.hear::<FromServer>() {
+            Ok(Some(FromServer::Granted(Grant { flows, .. }))) => prop_assert!(flows.len() <= plain.len()),
+            Ok(Some(_)) => {}
+            other => prop_assert_eq!(other, Err(Broken::Message)),
+        }
+    }
+
+    /// Who comes is refused or still waits; and no more than 128 wait.
+    #[test]
+    fn everybody_at_the_door_is_accounted_for(
+        visits in vec((any::<u8>(), 0u64..100_000_000), 0..400),
+    ) {
+        let mut door = Door::new(0);
+        let mut now_ns = 0;
+        let mut waiting = Vec::new();
+        for (number, (address, pause_ns)) in (0..).zip(visits) {
+            now_ns += pause_ns;
+            for gone in door.overdue(now_ns) {
+                waiting.retain(|one| *one != gone);
+            }
+            waiting.push(number);
+            if let Some(gone) = door.come(number, IpAddr::from([192, 0, 2, address % 8]), now_ns) {
+                prop_assert!(waiting.contains(&gone));
+                waiting.retain(|one| *one != gone);
+            }
+            prop_assert!(waiting.len() <= 128);
+        }
+        let mut left = door.overdue(u64::MAX);
+        left.sort_unstable();
+        prop_assert_eq!(left, waiting);
+    }
+}

@@ -1,0 +1,69 @@
+"""The program that has the sockets: `tussle-agent serve` or `tussle-agent send`, as a process of ours."""
+
+import contextlib
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import IO, Any, Self, cast
+
+from tussle.errors import TussleError
+from tussle.kernel.guest import agent
+
+_PATIENCE_S = 10.0
+"""For an agent that was told to end by the end of its input."""
+
+
+class Agent:
+    """One of its commands under way. A context manager: the program is gone when it is left."""
+
+    def __init__(self, command: str, settings: Mapping[str, Any]) -> None:
+        self._command = [agent(), command]
+        self._settings = settings
+
+    def __enter__(self) -> Self:
+        # In a session of its own: a terminal's Ctrl-C reaches this process alone, which ends it in order.
+        self._process = subprocess.Popen(  # noqa: S603 (the program is ours)
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._input, self._output, self._problems = cast(
+            "tuple[IO[str], IO[str], IO[str]]",
+            (self._process.stdin, self._process.stdout, self._process.stderr),
+        )
+        # One that has ended already says why.
+        with contextlib.suppress(BrokenPipeError):
+            self._input.write(json.dumps(self._settings) + "\n")
+            self._input.flush()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+        try:
+            self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._output, self._problems):
+            pipe.close()
+
+    def end(self) -> None:
+        """Tell it to end; it still says how it ended."""
+        with contextlib.suppress(BrokenPipeError):
+            self._input.close()
+
+    def says(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the kind of each thing that it says, and what it says; raises TussleError when it fails."""
+        for line in self._output:
+            [(kind, what)] = json.loads(line).items()
+            yield kind, what
+        status = self._process.wait()
+        if status != 0:
+            said = self._problems.read().strip()
+            raise TussleError(said or f"tussle-agent was ended by signal {-status}")

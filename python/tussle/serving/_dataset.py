@@ -1,0 +1,339 @@
+"""From what a server wrote down to a dataset like any other."""
+
+import math
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from filelock import FileLock, Timeout
+
+import tussle
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Contents, Dataset, save
+from tussle.dataset.files import explained
+from tussle.errors import TussleError
+from tussle.provenance import Origin, provenance
+from tussle.scenario import Scenario
+
+_NS = 1_000_000_000
+_GRID_S = 0.1
+"""Between two rows of a flow."""
+_LEAST_RATE_BIT_PER_S = 1000
+_LEAST_RTT_MS = 0.01
+_TURN = "turn"
+"""The axis of a dataset with several turns."""
+_LOCK = "lock"
+_QUESTION = "What did each of those get who joined?"
+_RTTS = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
+
+
+class _Written(NamedTuple):
+    """Flows and their samples; times are since the first of these flows began."""
+
+    flows: pl.DataFrame
+    samples: pl.DataFrame
+    end_s: float
+
+
+def partial_folder(folder: Path) -> Path:
+    """Return where the server writes down what it sees, until `folder` is whole."""
+    return folder.with_name(f"{folder.name}.partial")
+
+
+@contextmanager
+def holding(folder: Path) -> Iterator[Path]:
+    """Keep the partial folder, made if it is missing, for this process alone.
+
+    It goes with the last file in it. Raises TussleError when another process has it.
+    """
+    partial = partial_folder(folder)
+    with explained(partial):
+        partial.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = FileLock(partial / _LOCK).acquire(timeout=0)
+        except Timeout:
+            raise TussleError(
+                f"another process is writing {partial}; wait for it, or give another output folder (-o)"
+            ) from None
+    with lock:
+        try:
+            yield partial
+        finally:
+            if partial.is_dir() and {other.name for other in partial.iterdir()} <= {_LOCK}:
+                shutil.rmtree(partial, ignore_errors=True)
+
+
+def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Dataset:
+    """Make the dataset `folder` of what a server left in its partial folder, which is removed then.
+
+    `facts` go into the provenance. Raises TussleError when there is nothing to make it of, or it cannot be
+    written.
+    """
+    partial = partial_folder(folder)
+    written, validity = _read(partial)
+    scenario = _scenario(written)
+    turns = [_Turn(index, each) for index, each in enumerate(_turns(written))]
+    engine = {"name": "serve", "version": tussle.__version__}
+    origin = Origin(scenario.to_toml(), scenario.seed, engine)
+    about = provenance(origin, folder) | {
+        "command": shlex.join(["tussle", "serve", "-o", str(folder)]),
+        **facts,
+    }
+    tables = {name: table.lazy() for name, table in _tables(turns, validity).items()}
+    save(folder, Contents(origin.scenario_toml, about, tables))
+    shutil.rmtree(partial, ignore_errors=True)
+    return Dataset.open(folder)
+
+
+class _Turn:
+    """Flows that share some time, directly or through others: one run of the dataset."""
+
+    def __init__(self, index: int, written: _Written) -> None:
+        run = _scenario(written).points()[0].resolve(seed=0)
+        self.written = written
+        self.index = index
+        # From row to row, so that what was delivered in between is known.
+        from_s = round(run["steady"]["from_ns"] / _NS, 1)
+        self.steady_s = (from_s, max(round(run["steady"]["to_ns"] / _NS, 1), round(from_s + _GRID_S, 1)))
+        self.duration_s = max(run["duration_ns"] / _NS, self.steady_s[1])
+
+    def row(self) -> dict[str, Any]:
+        """Return its row of `runs`."""
+        return {
+            "run": self.index,
+            "point": self.index,
+            "repetition": 0,
+            "seed": 0,
+            "duration_s": self.duration_s,
+            "steady_from_s": self.steady_s[0],
+            "steady_to_s": self.steady_s[1],
+            # The network is what is measured: nobody knows its rate, its delay or its queue.
+            "link_rate_bit_per_s": None,
+            "base_rtt_ms": None,
+            "buffer_packets": None,
+            _TURN: str(self.index + 1),
+        }
+
+
+def _turns(written: _Written) -> Iterator[_Written]:
+    """Tell apart flows between which nobody sent: what one turn gets says nothing of another."""
+    flows = written.flows.with_columns(until_s=pl.col("end_s").fill_null(written.end_s)).sort(
+        "start_s", "flow"
+    )
+    before = pl.col("until_s").cum_max().shift(1)
+    numbered = flows.with_columns(turn=(pl.col("start_s") >= before).fill_null(value=False).cum_sum())
+    for turn in numbered.partition_by("turn", maintain_order=True):
+        began_s = _on_grid(turn["start_s"])
+        chosen = turn.drop("turn", "until_s").sort("flow")
+        samples = written.samples.filter(pl.col("flow").is_in(chosen["flow"].to_list()))
+        ends = [turn["until_s"].max(), samples["time_s"].max()]
+        yield _since(began_s, _Written(chosen, samples, max(_told(ends))))
+
+
+def _since(began_s: float, written: _Written) -> _Written:
+    """Count times from then on."""
+    times = [pl.col(name) - began_s for name in ("start_s", "stop_s", "end_s", "complete_s")]
+    samples = written.samples.with_columns((pl.col("time_s") - began_s).round(1))
+    return _Written(written.flows.with_columns(times), samples, written.end_s - began_s)
+
+
+def _on_grid(starts: pl.Series) -> float:
+    """Return the tenth before the first start, so that rows stay on whole tenths."""
+    return math.floor(min(starts) / _GRID_S) * _GRID_S
+
+
+def _told(times: Iterable[Any]) -> list[float]:
+    return [time for time in times if time is not None]
+
+
+def _read(partial: Path) -> tuple[_Written, pl.DataFrame]:
+    """Return the flows, and what is known of their validity."""
+    file = partial / "flows.arrow"
+    if not file.is_file():
+        raise TussleError(
+            f"{partial} holds no flow that anybody sent, so that there is no dataset to be made"
+        )
+    try:
+        flows, validity = (pl.read_ipc_stream(partial / f"{name}.arrow") for name in ("flows", "validity"))
+        chunks = [pl.read_ipc_stream(chunk) for chunk in sorted(partial.glob("samples-*.arrow"))]
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise TussleError(f"{partial} is damaged ({error}); remove it") from error
+    # Each file has names of its own for the states.
+    chunks = [chunk.with_columns(pl.col("state").cast(pl.String)) for chunk in chunks]
+    samples = pl.concat(chunks or [_no_samples()]).sort("time_s", "flow")
+    ends = [flows["end_s"].max(), samples["time_s"].max(), flows["start_s"].max()]
+    written = _Written(flows, samples, max(_told(ends)))
+    return _since(_on_grid(flows["start_s"]), written), validity
+
+
+def _no_samples() -> pl.DataFrame:
+    table = ENGINE_TABLES["samples"]
+    own = ("tcp_info.sent_packets", "tcp_info.timeouts", "probe.rtt_ms", "probe.idle_rtt_ms")
+    return pl.DataFrame(schema=table.schema(own)).drop("run")
+
+
+def _scenario(written: _Written) -> Scenario:
+    """Describe what was measured, so that the simulator can try the same.
+
+    The path is as fast as all flows together ever were in a second, and as long as the shortest round trip.
+    """
+    duration_s = max(written.end_s, 2 * _GRID_S)
+    rate = max(_highest_rate(written.samples), _LEAST_RATE_BIT_PER_S)
+    rtts = written.samples.select(pl.col("srtt_ms").min(), pl.col("probe.rtt_ms").min()).row(0)
+    rtt_ms = max(min([rtt for rtt in rtts if rtt is not None], default=_LEAST_RTT_MS), _LEAST_RTT_MS)
+    flows = []
+    for row in written.flows.iter_rows(named=True):
+        flow = {"name": row["name"], "algorithm": row["algorithm"], "start": _time(row["start_s"])}
+        if row["direction"] == "reverse":
+            flow["direction"] = "reverse"
+        ended_s = row["end_s"]
+        if ended_s is not None and row["start_s"] < ended_s < duration_s:
+            flow["stop"] = _time(ended_s)
+        flows.append(flow)
+    return Scenario.from_dict(
+        {
+            "question": _QUESTION,
+            "duration": _time(duration_s),
+            "path": {"rate": f"{rate:.0f} bit/s", "rtt": f"{rtt_ms:.3f} ms"},
+            "flows": flows,
+        }
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.6f} s"
+
+
+def _highest_rate(samples: pl.DataFrame) -> float:
+    """Bits a second of all flows together in their best second."""
+    second = pl.col("time_s").floor().cast(pl.Int64).alias("second")
+    until = pl.col("delivered_bytes").max().cast(pl.Int64).alias("until")
+    delivered = samples.group_by("flow", second).agg(until).sort("flow", "second")
+    gained = (pl.col("until") - pl.col("until").shift(1).over("flow").fill_null(0)).alias("gained")
+    together = delivered.with_columns(gained).group_by("second").agg(pl.col("gained").sum())
+    return 8.0 * max(together["gained"], default=0)
+
+
+def _tables(turns: Sequence[_Turn], validity: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    runs = TABLES["runs"]
+    axes = [_TURN] if len(turns) > 1 else []
+    rows = pl.DataFrame([turn.row() for turn in turns], schema=runs.schema(axes))
+    found: dict[str, list[pl.DataFrame]] = {}
+    for turn in turns:
+        for name, frame in _tables_of(turn, validity).items():
+            found.setdefault(name, []).append(frame)
+    return {"runs": rows} | {name: pl.concat(frames) for name, frames in found.items()}
+
+
+def _tables_of(turn: _Turn, validity: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return a turn's part of each table, its flows counted from 0."""
+    flows = turn.written.flows["flow"]
+    own = {
+        "flows": _flows(turn.written, turn.steady_s),
+        "samples": turn.written.samples,
+        "events": _events(turn.written),
+        "validity": validity.filter(pl.col("flow").is_in(flows.to_list())).with_columns(
+            pl.col("kept_up") == 1
+        ),
+    }
+    numbers = pl.DataFrame({"flow": flows, "number": pl.arange(flows.len(), dtype=pl.UInt32, eager=True)})
+    counted = {
+        name: frame.join(numbers, on="flow", maintain_order="left").drop("flow").rename({"number": "flow"})
+        for name, frame in own.items()
+    }
+    counted["links"] = pl.DataFrame(schema=ENGINE_TABLES["links"].schema()).drop("run")
+    tables = ENGINE_TABLES | OPTIONAL_TABLES
+    run = pl.lit(turn.index, pl.UInt32).alias("run")
+    return {name: tables[name].conform(frame.select(run, pl.all())) for name, frame in counted.items()}
+
+
+def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
+    """Complete the table of flows with what they did in the steady interval, from their samples."""
+    samples, (from_s, to_s) = written.samples, steady
+    counted = {
+        "steady_delivered_bytes": pl.col("delivered_bytes").cast(pl.Int64),
+        "steady_sent_packets": pl.col("tcp_info.sent_packets").cast(pl.Int64),
+        "steady_retransmitted_packets": pl.col("retransmitted_packets").cast(pl.Int64),
+        "steady_timeouts": pl.col("tcp_info.timeouts").cast(pl.Int64),
+    }
+    # Half a row more, since times on the grid are sums of tenths.
+    until = [
+        samples.filter(pl.col("time_s") <= at_s + _GRID_S / 2)
+        .group_by("flow")
+        .agg([value.last().alias(name) for name, value in counted.items()])
+        for at_s in steady
+    ]
+    gained = (
+        until[1]
+        .join(until[0], on="flow", how="left", suffix="_before")
+        .select(
+            "flow",
+            *(
+                pl.when(pl.col(name).is_not_null())
+                .then((pl.col(name) - pl.col(f"{name}_before").fill_null(0)).clip(lower_bound=0))
+                .alias(name)
+                for name in counted
+            ),
+        )
+    )
+    # The kernel tells smoothed round-trip times: what it measured of single packets, it does not tell.
+    rtt = pl.col("srtt_ms")
+    rtts = (
+        samples.filter(pl.col("time_s").is_between(from_s - _GRID_S / 2, to_s - _GRID_S / 2, closed="left"))
+        .group_by("flow")
+        .agg(
+            rtt.min().alias("rtt_min_ms"),
+            rtt.mean().alias("rtt_mean_ms"),
+            *(rtt.quantile(part, "linear").alias(f"rtt_{name}_ms") for name, part in _RTTS.items()),
+        )
+    )
+    known = [name for name in counted if name != "steady_timeouts"]
+    return (
+        written.flows.join(gained, on="flow", how="left")
+        .join(rtts, on="flow", how="left")
+        .with_columns(pl.col(name).fill_null(0) for name in known)
+        .with_columns(
+            pl.lit("network").alias("path"),
+            (pl.col("complete_s") - pl.col("start_s")).alias("completion_s"),
+            (pl.col("sent_packets").cast(pl.Int64) - pl.col("arrived_packets").cast(pl.Int64))
+            .clip(lower_bound=0)
+            .alias("dropped_packets"),
+            (8.0 * pl.col("steady_delivered_bytes") / (to_s - from_s)).alias("goodput_bit_per_s"),
+            *(
+                pl.lit(None, pl.UInt64).alias(name)
+                for name in (
+                    "lost_packets",
+                    "spurious_timeouts",
+                    "recoveries",
+                    "undone_recoveries",
+                    "ecn_echoes",
+                )
+            ),
+        )
+        .select(column.name for column in ENGINE_TABLES["flows"].columns if column.name != "run")
+    )
+
+
+def _events(written: _Written) -> pl.DataFrame:
+    flows = written.flows
+    found = pl.concat(
+        [
+            flows.select(time_s="start_s", kind=pl.lit("start"), flow="flow"),
+            flows.filter(pl.col("complete_s").is_not_null()).select(
+                time_s="complete_s", kind=pl.lit("complete"), flow="flow"
+            ),
+            flows.filter(pl.col("ended").cast(pl.String) == "lost").select(
+                time_s="end_s", kind=pl.lit("disconnect"), flow="flow"
+            ),
+        ]
+    ).sort("time_s", "flow")
+    nothing = {
+        "link": pl.String,
+        "packet": pl.UInt32,
+        "cwnd_packets": pl.UInt32,
+        "ssthresh_packets": pl.UInt32,
+    }
+    return found.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nothing.items())

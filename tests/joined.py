@@ -1,0 +1,234 @@
+"""Machines of a test: namespaces with a shaped link between clients and a server, and the command in them."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from conftest import skip_or_fail
+from tussle.dataset import Dataset
+from tussle.kernel.guest import agent as agent_program
+from tussle.serving import (
+    SendSettings,
+    ServeSettings,
+    known_algorithms,
+    new_code,
+    partial_folder,
+    write_dataset,
+)
+
+IP = shutil.which("ip") or "/usr/sbin/ip"
+TUSSLE = str(Path(sys.executable).parent / "tussle")
+RATE_BIT_PER_S = 20_000_000
+_PATIENCE_S = 60.0
+"""For a line that must come; how long it took is nobody's business."""
+
+
+class Network:
+    """A server and clients around a router, whose link to the server is shaped. A context manager."""
+
+    def __init__(self, clients: int) -> None:
+        self._prefix = f"tussle{os.getpid()}"
+        self.clients = [f"{self._prefix}-c{index}" for index in range(clients)]
+        self.server, self.router = f"{self._prefix}-s", f"{self._prefix}-r"
+
+    def __enter__(self) -> Self:
+        if sys.platform != "linux" or os.geteuid() != 0:
+            skip_or_fail("network namespaces need Linux and root")
+        hosts = [self.server, *self.clients]
+        for name in (self.router, *hosts):
+            ip("netns", "add", name)
+            ip("-n", name, "link", "set", "lo", "up")
+        for index, name in enumerate(hosts):
+            ip(
+                "-n",
+                name,
+                "link",
+                "add",
+                "net",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                f"to{index}",
+                "netns",
+                self.router,
+            )
+            for where, device, host in ((name, "net", 1), (self.router, f"to{index}", 2)):
+                ip("-n", where, "address", "add", f"10.77.{index}.{host}/24", "dev", device)
+                ip("-n", where, "link", "set", device, "up")
+            ip("-n", name, "route", "add", "default", "via", f"10.77.{index}.2")
+        inside(self.router, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        shape = f"rate {RATE_BIT_PER_S}bit burst 15000 limit 100000".split()
+        for device in ("to0", "to1"):
+            inside(self.router, "tc", "qdisc", "add", "dev", device, "root", "tbf", *shape)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name in (self.router, self.server, *self.clients):
+            subprocess.run([IP, "netns", "delete", name], check=False, capture_output=True)
+
+    def cable(self, client: int, state: str) -> None:
+        """Cut the cable of a client ("down"), or join it again ("up")."""
+        ip("-n", self.router, "link", "set", f"to{client + 1}", state)
+
+
+def ip(*words: str) -> None:
+    done = subprocess.run([IP, *words], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
+
+
+def inside(namespace: str, *words: str) -> None:
+    ip("netns", "exec", namespace, *words)
+
+
+@dataclass
+class Server:
+    """`tussle serve` under way, or its agent alone, which spares the report."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    at: str
+    code: str
+
+    def wait(self) -> str:
+        """What it printed, once it has ended by itself."""
+        out, problems = self.process.communicate(timeout=_PATIENCE_S)
+        assert self.process.returncode == 0, problems
+        return out
+
+    def dataset(self) -> Dataset:
+        """What came of the agent's work, once it has ended by itself."""
+        *_, last = self.wait().splitlines()
+        return write_dataset(self.folder, {"served": json.loads(last)["end"]})
+
+    def until_sends(self, client: int) -> None:
+        """Wait until something of a client has arrived; what the agent says until then is read."""
+        assert self.process.stdout
+        for line in self.process.stdout:
+            there = json.loads(line).get("live", {"clients": []})["clients"]
+            if any(each["client"] == client and each["total_bytes"] > 0 for each in there):
+                return
+        raise AssertionError("the server ended")
+
+
+def in_namespace(namespace: str, *command: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [IP, "netns", "exec", namespace, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def told(process: subprocess.Popen[str], settings: dict[str, Any]) -> subprocess.Popen[str]:
+    """Tell an agent its settings; its input stays open."""
+    assert process.stdin
+    process.stdin.write(json.dumps(settings) + "\n")
+    process.stdin.flush()
+    return process
+
+
+@contextlib.contextmanager
+def commanded(namespace: str, folder: Path, *options: str) -> Iterator[Server]:
+    """The command as people use it."""
+    words = ["serve", "--listen", "10.77.0.1", "--port", "0", "-o", str(folder)]
+    process = in_namespace(namespace, TUSSLE, *words, *options)
+    with gone_in_the_end(process):
+        assert process.stdout
+        said = process.stdout.readline() + process.stdout.readline()
+        found = re.search(r"tussle send (\S+) --code (\S+)", said)
+        assert found, said
+        yield Server(process, folder, found[1], found[2])
+
+
+@contextlib.contextmanager
+def serving(namespace: str, folder: Path, **others: Any) -> Iterator[Server]:
+    """The agent alone."""
+    partial_folder(folder).mkdir()
+    settings = ServeSettings(
+        listen="10.77.0.1:0",
+        code=new_code(),
+        folder=str(partial_folder(folder)),
+        for_ns=None,
+        clients=others.get("clients"),
+        until_idle_ns=None,
+        patience_ns=others.get("patience_s", 60) * 10**9,
+        algorithms=known_algorithms(),
+    )
+    process = told(in_namespace(namespace, str(agent_program()), "serve"), settings.as_dict())
+    with gone_in_the_end(process):
+        assert process.stdout
+        port = json.loads(process.stdout.readline())["listening"]["port"]
+        yield Server(process, folder, f"10.77.0.1:{port}", settings.code)
+
+
+@contextlib.contextmanager
+def gone_in_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def sending(namespace: str, server: Server, **others: Any) -> subprocess.Popen[str]:
+    """A client's agent."""
+    settings = SendSettings(
+        to=(server.at,),
+        code=others.get("code", server.code),
+        algorithm=others.get("algorithm", "reno"),
+        flows=others.get("flows", 1),
+        direction=others.get("direction", "up"),
+        for_ns=int(others.get("for_s", 60) * 10**9),
+        bytes=others.get("bytes"),
+    )
+    return told(in_namespace(namespace, str(agent_program()), "send"), settings.as_dict())
+
+
+def finished(client: subprocess.Popen[str]) -> dict[str, Any]:
+    """How a client's agent says that it ended."""
+    said, problems = _ended(client)
+    assert client.returncode == 0, problems
+    return json.loads(said.splitlines()[-1])["end"]
+
+
+def failed(client: subprocess.Popen[str]) -> str:
+    """Why a client's agent says that it failed."""
+    _, problems = _ended(client)
+    assert client.returncode == 2
+    return problems
+
+
+def _ended(client: subprocess.Popen[str]) -> tuple[str, str]:
+    # Not `communicate`: the end of its input would end it.
+    assert client.stdin
+    assert client.stdout
+    assert client.stderr
+    with client.stdout, client.stderr:
+        said, problems = client.stdout.read(), client.stderr.read()
+        client.wait(_PATIENCE_S)
+    # It may have been closed before, or have lost its reader.
+    with contextlib.suppress(BrokenPipeError):
+        client.stdin.close()
+    return said, problems
+
+
+def until_written(path: Path) -> None:
+    """Wait until a file is there."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} was never written"
+        time.sleep(0.05)

@@ -1,0 +1,43 @@
+"""A flood: connections of many kinds, none of which has the code. A program: an address and a port."""
+
+import contextlib
+import itertools
+import os
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+AT_ONCE = 8
+HALF_OPEN = 150
+ROUNDS = 400
+OPENING = b"tussle1"
+KINDS = (
+    b"GET / HTTP/1.1\r\n\r\n",
+    os.urandom(10_000),
+    OPENING + b"T" + os.urandom(16),
+    OPENING + b"J" + b"\xff\xff" + os.urandom(10_000),
+    OPENING + b"J" + b"\x00\x30" + os.urandom(48),
+    b"",
+)
+
+
+def main(address: str, port: int) -> None:
+    """Keep many half-open, and be refused with all the others."""
+    with contextlib.ExitStack() as held, ThreadPoolExecutor(AT_ONCE) as several:
+        for _ in range(HALF_OPEN):
+            held.enter_context(socket.create_connection((address, port))).send(OPENING[:3])
+        kinds = itertools.islice(itertools.cycle(KINDS), ROUNDS)
+        list(several.map(lambda kind: be_refused((address, port), kind), kinds))
+
+
+def be_refused(server: tuple[str, int], kind: bytes) -> None:
+    # The other end may close at any byte.
+    with contextlib.suppress(OSError), socket.create_connection(server, timeout=10) as one:
+        one.sendall(kind)
+        one.shutdown(socket.SHUT_WR)
+        while one.recv(4096):
+            pass
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
