@@ -214,7 +214,8 @@ impl<'a> Observer<'a> {
         }
         self.tunnels.take_losses().iter().for_each(|loss| self.events.add_loss(loss));
         for (index, element) in self.run.elements.iter().enumerate() {
-            let changes = element.effect.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
+            let changes =
+                element.effect.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
             changes.for_each(|change| self.events.add_path_change(change.at_ns, index));
         }
         let flows = flows_table(self.run, &self.flows, &ways)?;

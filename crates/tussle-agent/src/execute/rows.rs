@@ -227,8 +227,8 @@ impl Events {
 
     /// Adds that an element has another rate or delay from now on.
     pub(crate) fn add_path_change(&mut self, time_ns: u64, element: usize) {
-        let nothing = Row { time_ns, kind: "path_change", flow: None, element: None, packet: None, after: None };
-        self.rows.push(Row { element: Some(element), ..nothing });
+        let (kind, element) = ("path_change", Some(element));
+        self.rows.push(Row { time_ns, kind, flow: None, element, packet: None, after: None });
     }
 
     /// What is known of the flow just after the event of that index.
