@@ -203,3 +203,21 @@ def test_disciplines_alone_are_refused_what_they_lack():
     run = a_run({"kind": "periodic", **ELEMENTS["periodic"]})
     with pytest.raises(TussleError, match=r"^elements\.0: Linux has no periodic; it has link, "):
         KernelEngine(network="qdisc").check(run)
+
+
+PATH_EVENTS = ["drop", "corrupt", "path_change"]
+
+
+def path_events(tables: dict[str, pl.DataFrame]) -> list[tuple[Any, ...]]:
+    happened = tables["events"].filter(pl.col("kind").is_in(PATH_EVENTS), pl.col("time_s") < 4.9)
+    return happened.select("kind", "flow", pl.col("link").cast(pl.String), "packet").rows()
+
+
+@pytest.mark.parametrize("kind", ["link", "loss", "gilbert_elliott", "list", "corrupt"])
+def test_what_the_path_does_to_packets_is_told_as_by_the_simulator(kind: str):
+    """Which packet was dropped and where, which was damaged, and when the path became another."""
+    run = a_run({**ELEMENTS[kind], "kind": kind})
+    run["record"]["events"] = "on"
+    simulated = path_events(engine("sim").execute(run))
+    assert simulated
+    assert path_events(over("tun", run)) == simulated
