@@ -5,17 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from tussle.errors import TussleError, unknown
 from tussle.papers._study import Part, Study
 from tussle.scenario import PlannedRun, Scenario
 
 _PACKET_BITS = 1500 * 8
-_PACKETS_PER_S = {"sim": 4_000_000, "kernel": 120_000}
-"""About what a core carries; it is for an estimate."""
-_START_S = {"sim": 0.005, "kernel": 0.6}
-"""What a run costs beside its packets."""
+
+
+class _Cost(NamedTuple):
+    """About what a run takes of a core, for an estimate."""
+
+    packets_per_s: float
+    start_s: float
+    simulated_s: float
+    """For each second that is simulated, with or without packets: looks at queues and flows."""
+
+
+_COSTS = {"sim": _Cost(4_000_000, 0.005, 0.0), "kernel": _Cost(250_000, 0.6, 0.015)}
 
 
 Size = Literal["full", "quick"]
@@ -56,8 +64,12 @@ def planned(study: Study, part: str, setting: Setting) -> Scenario:
 
 def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
     """Estimate the time of one core for these runs: as if the bottleneck were never idle."""
+    cost = _COSTS[engine]
     return sum(
-        _START_S.get(engine, 1.0) + _packets(each.run) / _PACKETS_PER_S.get(engine, 100_000) for each in runs
+        cost.start_s
+        + each.run["duration_ns"] / 1e9 * cost.simulated_s
+        + _packets(each.run) / cost.packets_per_s
+        for each in runs
     )
 
 
