@@ -41,7 +41,8 @@ def table_of(rows: pl.DataFrame) -> Table:
         if row["low"] is not None:
             interval = f"{_number(row['low'] * scale)} to {_number(row['high'] * scale)}"
         verdict = f"[red]{row['verdict']}[/]" if row["verdict"] == REAL else row["verdict"]
-        runs = f"{row['runs']} {'pairs' if row['paired'] else 'each'}"
+        pairs = "pair" if row["runs"] == 1 else "pairs"
+        runs = f"{row['runs']} {pairs if row['paired'] else 'each'}"
         difference = f"{_number(row['difference'] * scale)}{part}"
         of = escape(row["point"]), row["flow"] or "", value
         table.add_row(*of, *numbers, difference, interval, runs, verdict)
