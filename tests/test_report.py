@@ -185,7 +185,7 @@ def test_the_charts_of_a_pair_unpack_to_its_figures(page: Path):
     packed = re.search(r'id="charts-1">([^<]+)<', page.read_text())
     assert packed
     charts = json.loads(gzip.decompress(base64.b64decode(packed[1])))
-    assert list(charts) == ["throughput", "window", "fairness", "phase"]
+    assert list(charts) == ["throughput", "window", "rtt", "fairness", "phase"]
     assert charts["throughput"]["description"] == "Goodput against time: reno and vegas"
     assert len(charts["window"]["vconcat"]) == 2
     assert charts["phase"]["description"] == "Phase of two flows: reno and vegas"

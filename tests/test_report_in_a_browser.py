@@ -94,7 +94,7 @@ def downloaded(page: Page, button: str) -> pl.DataFrame:
 
 def test_it_draws_the_pair_that_the_address_names(page: Page, file: Path):
     opened(page, file, "#pair-reno-vegas")
-    page.wait_for_function("document.querySelectorAll('.detail.shown .chart svg.marks').length === 4")
+    page.wait_for_function("document.querySelectorAll('.detail.shown .chart svg.marks').length === 5")
     assert shown(page) == ["pair-reno-vegas"]
     assert "vegas (second)" in page.inner_text(".detail.shown .chart")
     assert page.locator(".matrix a").count() == 9
@@ -274,7 +274,7 @@ def test_on_paper_a_dark_page_is_dark_on_white_and_without_downloads(page: Page,
 
 def test_charts_are_narrower_while_they_are_printed(page: Page, file: Path):
     """Of the 700 px that paper has, 520 are the plot's; the letters keep their size."""
-    opened(page, file).wait_for_function("document.querySelectorAll('.detail.shown svg.marks').length === 4")
+    opened(page, file).wait_for_function("document.querySelectorAll('.detail.shown svg.marks').length === 5")
     widths = "charts => charts.map(chart => chart.width.baseVal.value)"
     on_screen = page.eval_on_selector_all(".detail.shown svg.marks", widths)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -241,6 +241,8 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
 
     chosen = engine(name)
     given = {option: value for option, value in choice._asdict().items() if value is not None}
+    if not given and name == "hosts":
+        raise TussleError("the engine hosts needs to know the machines: give --hosts hosts.toml")
     if not given:
         return chosen
     from tussle.engines.kernel import KernelEngine
