@@ -1,16 +1,21 @@
 //! The event list: for each component, when its next event is; and of all, which is first.
 //!
-//! A tournament: every component plays its neighbour, the winners play each other, and so on. A change
+//! A tournament: four components play each other, the winners of four games play each other, and so on. A change
 //! replays the games on the way to the root, one for each level. Ties go to the lower index, always.
 
 use crate::time::Time;
 
+/// How many play in a game: their entries fill a line of a processor's cache.
+const PLAYERS: usize = 4;
+
 /// The next event of each component.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// A binary tree in an array, the root at 1, the components from `leaves` on.
-    winners: Vec<Entry>,
+    /// A tree in an array: the players of game `g` at place `p` won game `PLAYERS * g + 1 + p`. Components play in the
+    /// games from `leaves` on.
+    games: Vec<[Entry; PLAYERS]>,
     leaves: usize,
+    first: Entry,
 }
 
 /// A time and the component whose it is, in one number, so that one comparison decides a game.
@@ -36,46 +41,69 @@ impl Entry {
 impl Calendar {
     /// With no events for `components` components.
     pub(crate) fn new(components: usize) -> Calendar {
-        let leaves = components.next_power_of_two();
-        let mut winners = vec![Entry::new(Time::NEVER, 0); 2 * leaves];
-        for (index, leaf) in (0..).zip(&mut winners[leaves..]) {
+        let (mut leaves, mut width) = (0, 1);
+        while width * PLAYERS < components {
+            leaves += width;
+            width *= PLAYERS;
+        }
+        let mut games = vec![[Entry::new(Time::NEVER, u32::MAX); PLAYERS]; leaves + width];
+        for (index, leaf) in (0..).zip(games[leaves..].as_flattened_mut()) {
             *leaf = Entry::new(Time::NEVER, index);
         }
-        for node in (1..leaves).rev() {
-            winners[node] = winners[2 * node].min(winners[2 * node + 1]);
+        for game in (1..games.len()).rev() {
+            let (above, place) = above(game);
+            games[above][place] = winner(&games[game]);
         }
-        Calendar { winners, leaves }
+        let first = winner(&games[0]);
+        Calendar { games, leaves, first }
     }
 
     /// The first event: when, and whose.
     #[inline]
     pub(crate) fn first(&self) -> (Time, u32) {
-        let first = self.winners[1];
-        (first.at(), first.component())
+        (self.first.at(), self.first.component())
     }
 
     /// The next event of a component.
     #[inline]
     pub(crate) fn get(&self, component: u32) -> Time {
-        self.winners[self.leaves + component as usize].at()
+        let component = component as usize;
+        self.games[self.leaves + component / PLAYERS][component % PLAYERS].at()
     }
 
     /// Sets the next event of a component.
     #[inline]
     pub(crate) fn set(&mut self, component: u32, at: Time) {
-        let mut node = self.leaves + component as usize;
-        let mut winner = Entry::new(at, component);
-        self.winners[node] = winner;
-        while node > 1 {
-            winner = winner.min(self.winners[node ^ 1]);
-            node /= 2;
-            // A game that ends as before changes none above it.
-            if self.winners[node] == winner {
+        let mut entry = Entry::new(at, component);
+        let component = component as usize;
+        let (mut game, mut place) = (self.leaves + component / PLAYERS, component % PLAYERS);
+        loop {
+            let players = &mut self.games[game];
+            players[place] = entry;
+            let won = winner(players);
+            if game == 0 {
+                self.first = won;
                 return;
             }
-            self.winners[node] = winner;
+            (game, place) = above(game);
+            // A game that ends as before changes none above it.
+            if self.games[game][place] == won {
+                return;
+            }
+            entry = won;
         }
     }
+}
+
+/// The game that the winner of a game plays in, and its place there.
+#[inline]
+fn above(game: usize) -> (usize, usize) {
+    ((game - 1) / PLAYERS, (game - 1) % PLAYERS)
+}
+
+#[inline]
+fn winner(&[a, b, c, d]: &[Entry; PLAYERS]) -> Entry {
+    a.min(b).min(c.min(d))
 }
 
 #[cfg(test)]

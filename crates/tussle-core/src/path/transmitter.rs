@@ -94,6 +94,12 @@ impl<T: Transmitter> Link<T> {
         let gone = dropped.len();
         let next = self.queue.dequeue(start, dropped);
         self.note_dropped(dropped.len() - gone);
+        self.begin(next, start);
+    }
+
+    /// Begins to transmit a packet that the queue let go, or to be idle.
+    #[inline]
+    fn begin(&mut self, next: Option<Packet>, start: Time) {
         let Some(mut packet) = next else {
             self.transmitting = None;
             return;
@@ -127,12 +133,15 @@ impl<T: Transmitter> Element for Link<T> {
         self.view.arrived_packets += 1;
         self.view.backlog_packets += 1;
         let gone = dropped.len();
-        self.queue.enqueue(packet, now, dropped);
-        self.note_dropped(dropped.len() - gone);
-        if self.transmitting.is_none() {
+        if self.transmitting.is_some() {
+            self.queue.enqueue(packet, now, dropped);
+            self.note_dropped(dropped.len() - gone);
+        } else {
             // An idle link has an empty queue: this is the packet that is transmitted next.
             self.transmitter.after_idle();
-            self.transmit_next(now, dropped);
+            let next = self.queue.pass(packet, now, dropped);
+            self.note_dropped(dropped.len() - gone);
+            self.begin(next, now);
         }
         self.view.max_backlog_packets = self.view.max_backlog_packets.max(self.view.backlog_packets);
         None

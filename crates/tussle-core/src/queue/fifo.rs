@@ -50,6 +50,14 @@ impl Queue for Fifo {
         self.waiting.pop()
     }
 
+    fn pass(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        if self.limit.has_room_for(packet.size_bytes, Backlog::default()) {
+            return Some(packet);
+        }
+        dropped.push(packet);
+        None
+    }
+
     fn backlog(&self) -> Backlog {
         self.waiting.backlog()
     }
