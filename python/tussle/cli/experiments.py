@@ -241,18 +241,18 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
 
     chosen = engine(name)
     given = {option: value for option, value in choice._asdict().items() if value is not None}
-    if not given and name == "hosts":
-        raise TussleError("the engine hosts needs to know the machines: give --hosts hosts.toml")
+    if name == "hosts" and given.keys() <= {"hosts"}:
+        from tussle.engines.hosts import HostsEngine
+
+        machines = HostsEngine(choice.hosts)
+        machines.hosts()
+        return machines
     if not given:
         return chosen
     from tussle.engines.kernel import KernelEngine
     from tussle.engines.netns import NamespacesEngine
     from tussle.kernel.guest import UserMode
 
-    if name == "hosts" and list(given) == ["hosts"]:
-        from tussle.engines.hosts import HostsEngine
-
-        return HostsEngine(choice.hosts)
     if choice.hosts:
         raise TussleError(
             "--hosts: it is for the engine hosts; add --engine hosts, and no option of a kernel"

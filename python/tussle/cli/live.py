@@ -17,8 +17,8 @@ _A_SECOND = 4
 """How often the terminal is drawn."""
 
 
-class LiveTable:
-    """Every client's rate. A context manager; nothing is shown where nobody looks."""
+class _Moving:
+    """A context manager; nothing is shown where nobody looks."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -33,6 +33,10 @@ class LiveTable:
     ) -> None:
         self._live.stop()
 
+
+class LiveTable(_Moving):
+    """Every client's rate."""
+
     def show(self, live: Mapping[str, Any]) -> None:
         """Show how everybody fares."""
         self._live.update(_table(live))
@@ -42,20 +46,8 @@ class LiveTable:
         self._console.print(text, highlight=False)
 
 
-class LiveLine:
-    """How a client fares. A context manager; nothing is shown where nobody looks."""
-
-    def __init__(self, console: Console) -> None:
-        self._live = Live(console=console, refresh_per_second=_A_SECOND, transient=True)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
+class LiveLine(_Moving):
+    """How a client fares."""
 
     def show(self, live: Mapping[str, Any]) -> None:
         """Show how it fares."""

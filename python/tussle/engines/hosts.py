@@ -39,7 +39,7 @@ class HostsEngine:
             "agent_sha256": hashlib.sha256(agent().read_bytes()).hexdigest(),
         }
         if self._file is not None:
-            file = self._hosts().file
+            file = self.hosts().file
             facts["hosts"] = str(file)
             facts["hosts_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
         return facts
@@ -48,7 +48,7 @@ class HostsEngine:
         """Raise TussleError when a machine is not there, or cannot honour any part of `run`."""
         refuse_own(run)
         self._refuse_paths(run["elements"])
-        senders = self._hosts().sender_of([flow["name"] for flow in run["flows"]])
+        senders = self.hosts().sender_of([flow["name"] for flow in run["flows"]])
         fleet = self._connected()
         if lost := fleet.connect():
             raise TussleError("; ".join(lost.values()))
@@ -86,7 +86,8 @@ class HostsEngine:
             self._fleet.close()
             self._fleet = None
 
-    def _hosts(self) -> Hosts:
+    def hosts(self) -> Hosts:
+        """Return the machines; raises TussleError when none are named, or their file is wrong."""
         if self._fleet is not None:
             return self._fleet.hosts
         if self._file is None:
@@ -95,7 +96,7 @@ class HostsEngine:
 
     def _connected(self) -> Fleet:
         if self._fleet is None:
-            self._fleet = Fleet(self._hosts())
+            self._fleet = Fleet(self.hosts())
         return self._fleet
 
     def _refuse_paths(self, elements: list[dict[str, Any]]) -> None:

@@ -14,8 +14,8 @@ from tussle.figures._palette import algorithm_colour
 from tussle.figures._quantity import medians, quantity
 from tussle.figures._series import inline
 from tussle.figures._style import Y_AXIS_PX, layered, levels, sized, stacked
-from tussle.figures._words import dashes, together
-from tussle.metrics import Tables, axis_columns
+from tussle.figures._words import dashes, sets_of_flows
+from tussle.metrics import Tables
 
 _MOST_LINES = 8
 """More are neither told apart nor named in a legend."""
@@ -110,22 +110,8 @@ def _curves(values: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 def _lines(tables: Tables, over: Over) -> pl.DataFrame:
     """Give `point, line, algorithm, x`: which line a point is on, and where."""
-    others = [axis for axis in axis_columns(tables) if not axis.endswith((".algorithm", over.key))]
-    named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in others]
-    flows = tables.flows.join(tables.runs.select("run", "point", *others), on="run").sort("run", "flow")
-    by_point = (
-        flows.group_by("point", "run", maintain_order=True)
-        .agg("algorithm", *(pl.col(axis).first() for axis in others))
-        .unique("point", keep="first", maintain_order=True)
-        .collect()
-    )
-    words = pl.col("algorithm").map_elements(together, pl.String)
-    line = pl.concat_str(words, *named, separator=", ")
-    return (
-        by_point.select("point", line.alias("line"), pl.col("algorithm").list.first())
-        .join(over.values(tables).drop_nulls("x"), on="point")
-        .sort("point")
-    )
+    lines = sets_of_flows(tables, (".algorithm", over.key)).rename({"set": "line"})
+    return lines.join(over.values(tables).drop_nulls("x"), on="point").sort("point")
 
 
 def _values(tables: Tables, metric: str, shown: pl.DataFrame) -> pl.DataFrame:

@@ -59,7 +59,23 @@ def dashes(algorithms: Sequence[str]) -> list[tuple[int, ...]]:
     return found
 
 
-def together(names: pl.Series) -> str:
+def sets_of_flows(tables: Tables, unsaid: tuple[str, ...]) -> pl.DataFrame:
+    """Give `point, set, algorithm`: its flows and axes in words, and the first flow's algorithm.
+
+    Axes whose keys end in one of `unsaid` are left out.
+    """
+    axes = [axis for axis in axis_columns(tables) if not axis.endswith(unsaid)]
+    named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in axes]
+    flows = tables.flows.join(tables.runs.select("run", "point", *axes), on="run").sort("run", "flow")
+    by_run = flows.group_by("point", "run", maintain_order=True).agg(
+        "algorithm", *(pl.col(axis).first() for axis in axes)
+    )
+    points = by_run.unique("point", keep="first", maintain_order=True).sort("point").collect()
+    words = pl.concat_str(pl.col("algorithm").map_elements(_together, pl.String), *named, separator=", ")
+    return points.select("point", words.alias("set"), pl.col("algorithm").list.first())
+
+
+def _together(names: pl.Series) -> str:
     """Say which algorithms flows have: "reno and cubic", "10 reno", "2 bic and reno"."""
     counts = {name: int((names == name).sum()) for name in names}
     if len(names) == _PAIR and len(counts) == _PAIR:

@@ -10,8 +10,8 @@ from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._series import inline
 from tussle.figures._style import layered, levels
-from tussle.figures._words import together
-from tussle.metrics import REGISTRY, Tables, axis_columns, summarise
+from tussle.figures._words import sets_of_flows
+from tussle.metrics import REGISTRY, Tables, summarise
 
 _BAR_PX = 13
 _GAP_PX = 16
@@ -23,7 +23,7 @@ _LIGHTEST = 0.25
 
 def draw(tables: Tables, view: View) -> Chart:
     """Draw a bar for each decade of time, a group of them for each set of flows."""
-    groups = _groups(tables)
+    groups = sets_of_flows(tables, (".algorithm", ".count")).rename({"set": "group"})
     if view.point is not None:
         groups = groups.filter(pl.col("point") == view.point)
     if groups.height > _MOST_GROUPS:
@@ -74,20 +74,6 @@ def _bars(shown: pl.DataFrame) -> list[alt.Chart]:
     base = alt.Chart(inline(shown.drop("from_s"))).encode(x, offset, y)
     # White ones behind, so that the grid does not show through the light ones.
     return [base.mark_bar(fill="white"), base.mark_bar().encode(colour, opacity)]
-
-
-def _groups(tables: Tables) -> pl.DataFrame:
-    """`point, group, algorithm`: the flows of each point in words, and the first one's algorithm."""
-    axes = [axis for axis in axis_columns(tables) if not axis.endswith((".algorithm", ".count"))]
-    named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in axes]
-    flows = tables.flows.join(tables.runs.select("run", "point", *axes), on="run").sort("run", "flow")
-    by_run = flows.group_by("point", "run", maintain_order=True).agg(
-        "algorithm", *(pl.col(axis).first() for axis in axes)
-    )
-    points = by_run.unique("point", keep="first", maintain_order=True).sort("point").collect()
-    words = pl.col("algorithm").map_elements(together, pl.String)
-    group = pl.concat_str(words, *named, separator=", ").alias("group")
-    return points.select("point", group, pl.col("algorithm").list.first())
 
 
 def _short(column: str) -> pl.Expr:
