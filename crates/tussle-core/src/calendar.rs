@@ -1,41 +1,24 @@
 //! The event list: for each component, when its next event is; and of all, which is first.
 //!
-//! A tournament: four components play each other, the winners of four games play each other, and so on. A change
+//! A tournament: eight components play each other, the winners of eight games play each other, and so on. A change
 //! replays the games on the way to the root, one for each level. Ties go to the lower index, always.
 
 use crate::time::Time;
 
 /// How many play in a game: their entries fill a line of a processor's cache.
-const PLAYERS: usize = 4;
+const PLAYERS: usize = 8;
 
 /// The next event of each component.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
     /// A tree in an array: the players of game `g` at place `p` won game `PLAYERS * g + 1 + p`. Components play in the
-    /// games from `leaves` on.
-    games: Vec<[Entry; PLAYERS]>,
+    /// games from `leaves` on. An entry is a time and the component whose it is, in one number, so that one comparison
+    /// decides between two.
+    games: Vec<[u64; PLAYERS]>,
     leaves: usize,
-    first: Entry,
-}
-
-/// A time and the component whose it is, in one number, so that one comparison decides a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry(u128);
-
-impl Entry {
-    fn new(at: Time, component: u32) -> Entry {
-        Entry(u128::from(at.ns()) << 32 | u128::from(component))
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the upper 64 of 96 bits")]
-    fn at(self) -> Time {
-        Time::from_ns((self.0 >> 32) as u64)
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the lower 32 bits are wanted")]
-    fn component(self) -> u32 {
-        self.0 as u32
-    }
+    first: u64,
+    /// How many bits of an entry are the component; the others are the time in ns, all ones for never.
+    component_bits: u32,
 }
 
 impl Calendar {
@@ -46,36 +29,36 @@ impl Calendar {
             leaves += width;
             width *= PLAYERS;
         }
-        let mut games = vec![[Entry::new(Time::NEVER, u32::MAX); PLAYERS]; leaves + width];
-        for (index, leaf) in (0..).zip(games[leaves..].as_flattened_mut()) {
-            *leaf = Entry::new(Time::NEVER, index);
+        let component_bits = component_bits(components);
+        let never = u64::MAX << component_bits;
+        let mut games = vec![[u64::MAX; PLAYERS]; leaves + width];
+        for (component, leaf) in (0..components as u64).zip(games[leaves..].as_flattened_mut()) {
+            *leaf = never | component;
         }
         for game in (1..games.len()).rev() {
             let (above, place) = above(game);
             games[above][place] = winner(&games[game]);
         }
         let first = winner(&games[0]);
-        Calendar { games, leaves, first }
+        Calendar { games, leaves, first, component_bits }
+    }
+
+    /// The latest time that is told from never, among so many components.
+    pub(crate) fn last_time(components: usize) -> Time {
+        Time::from_ns((u64::MAX >> component_bits(components)) - 1)
     }
 
     /// The first event: when, and whose.
     #[inline]
-    pub(crate) fn first(&self) -> (Time, u32) {
-        (self.first.at(), self.first.component())
+    pub(crate) fn first(&self) -> (Time, usize) {
+        (self.time(self.first), (self.first & !(u64::MAX << self.component_bits)) as usize)
     }
 
-    /// The next event of a component.
+    /// Sets the next event of a component; one later than [`Calendar::last_time`] never comes.
     #[inline]
-    pub(crate) fn get(&self, component: u32) -> Time {
-        let component = component as usize;
-        self.games[self.leaves + component / PLAYERS][component % PLAYERS].at()
-    }
-
-    /// Sets the next event of a component.
-    #[inline]
-    pub(crate) fn set(&mut self, component: u32, at: Time) {
-        let mut entry = Entry::new(at, component);
-        let component = component as usize;
+    pub(crate) fn set(&mut self, component: usize, at: Time) {
+        let never = u64::MAX >> self.component_bits;
+        let mut entry = at.ns().min(never) << self.component_bits | component as u64;
         let (mut game, mut place) = (self.leaves + component / PLAYERS, component % PLAYERS);
         loop {
             let players = &mut self.games[game];
@@ -93,6 +76,17 @@ impl Calendar {
             entry = won;
         }
     }
+
+    #[inline]
+    fn time(&self, entry: u64) -> Time {
+        let never = u64::MAX >> self.component_bits;
+        let ns = entry >> self.component_bits;
+        if ns == never { Time::NEVER } else { Time::from_ns(ns) }
+    }
+}
+
+fn component_bits(components: usize) -> u32 {
+    usize::BITS - components.leading_zeros()
 }
 
 /// The game that the winner of a game plays in, and its place there.
@@ -102,8 +96,9 @@ fn above(game: usize) -> (usize, usize) {
 }
 
 #[inline]
-fn winner(&[a, b, c, d]: &[Entry; PLAYERS]) -> Entry {
-    a.min(b).min(c.min(d))
+fn winner(players: &[u64; PLAYERS]) -> u64 {
+    let &[a, b, c, d, e, f, g, h] = players;
+    (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
 }
 
 #[cfg(test)]
@@ -114,20 +109,30 @@ mod tests {
     proptest! {
         #[test]
         fn the_first_event_is_the_earliest_and_of_equals_the_lowest(
-            components in 1usize..40,
-            changes in prop::collection::vec((0usize..40, 0u64..20), 0..200),
+            components in 1usize..600,
+            changes in prop::collection::vec((0usize..600, 0u64..20), 0..400),
         ) {
             let mut calendar = Calendar::new(components);
             let mut times = vec![Time::NEVER; components];
             for (component, at) in changes {
                 let component = component % components;
                 times[component] = Time::from_ns(at);
-                let index = u32::try_from(component).unwrap();
-                calendar.set(index, times[component]);
-                prop_assert_eq!(calendar.get(index), times[component]);
+                calendar.set(component, times[component]);
                 let first = (0..).zip(&times).map(|(i, at)| (*at, i)).min().unwrap();
                 prop_assert_eq!(calendar.first(), first);
             }
         }
+    }
+
+    /// 3 components take 2 bits: 62 are left, of which the highest number means never.
+    #[test]
+    fn what_comes_too_late_to_be_told_from_never_does_not_come() {
+        let last = Calendar::last_time(3);
+        assert_eq!(last, Time::from_ns((1 << 62) - 2));
+        let mut calendar = Calendar::new(3);
+        calendar.set(2, last);
+        assert_eq!(calendar.first(), (last, 2));
+        calendar.set(2, last + Time::from_ns(1));
+        assert_eq!(calendar.first(), (Time::NEVER, 0));
     }
 }

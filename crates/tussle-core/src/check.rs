@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::application::{ApplicationSpec, Schedule};
+use crate::calendar::Calendar;
 use crate::cc::{self, CongestionControl};
 use crate::datagrams;
 use crate::packet::HEADER_BYTES;
@@ -50,6 +51,15 @@ impl Run {
         if self.duration_ns == 0 || self.duration_ns > MAX_DURATION_NS {
             return fail("duration_ns", format!("{} ns; give 1 ns to 30 days", self.duration_ns));
         }
+        let last = Calendar::last_time(self.components());
+        if self.duration_ns > last.ns() {
+            let (flows, elements) = (self.flows.len(), self.elements.len());
+            let problem = format!(
+                "{} ns; with {flows} flows over {elements} elements give at most {last}",
+                self.duration_ns
+            );
+            return fail("duration_ns", problem);
+        }
         if self.steady.from_ns >= self.steady.to_ns || self.steady.to_ns > self.duration_ns {
             return fail("steady", "begins after it ends, or ends after the run".to_owned());
         }
@@ -73,6 +83,12 @@ impl Run {
             self.check_flow(flow, &elements).map_err(|error| error.of_flow(i))?;
         }
         Ok(())
+    }
+
+    /// Most components that the simulation of the run has: its elements, two taps that capture packets, both ends of
+    /// each flow, and the recorder.
+    fn components(&self) -> usize {
+        self.elements.len() + 2 + 2 * self.flows.len() + 1
     }
 
     fn check_rows(&self, every_ns: u64) -> Result<(), RunError> {
@@ -252,6 +268,32 @@ mod tests {
             assert!(found.starts_with(expected), "{pointer}: {found}");
         }
         assert_eq!(said("/seed", serde_json::json!(9)), "fine");
+    }
+
+    /// 2048 flows and an element are 4100 components of 13 bits, which leave 51 bits for ns: 26 days.
+    #[test]
+    fn many_flows_shorten_the_longest_run() {
+        let mut run = valid();
+        let flow = run["flows"][0].clone();
+        let flows: Vec<_> = (0..2048)
+            .map(|number| {
+                let mut flow = flow.clone();
+                flow["name"] = format!("flow-{number}").into();
+                flow
+            })
+            .collect();
+        run["flows"] = flows.into();
+        run["record"]["sampling"] = "off".into();
+        let said_for = |days: u64| {
+            let duration_ns = days * 24 * 3_600 * 1_000_000_000;
+            let run = Run { duration_ns, ..serde_json::from_value(run.clone()).unwrap() };
+            run.check().map_or_else(|problem| problem.to_string(), |()| "fine".to_owned())
+        };
+        assert_eq!(said_for(26), "fine");
+        assert_eq!(
+            said_for(27),
+            "duration_ns: 2332800000000000 ns; with 2048 flows over 1 elements give at most 2251799.813685246 s"
+        );
     }
 
     #[test]

@@ -38,6 +38,6 @@ pub(crate) fn send(packets: u32, (sender, spec): (&mut Sender, &FlowSpec), out: 
         packet.number = number;
         packet.size_bytes = DATAGRAM_HEADER_BYTES + spec.mss_bytes;
         sender.counts.sent_packets += 1;
-        out.packets.push(packet);
+        out.send(packet);
     }
 }

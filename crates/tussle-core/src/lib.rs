@@ -10,6 +10,7 @@ pub mod cc;
 mod check;
 mod datagrams;
 pub mod dice;
+mod line;
 pub mod packet;
 pub mod path;
 pub mod queue;

@@ -14,7 +14,7 @@ use crate::check::RunError;
 use crate::datagrams;
 use crate::dice::named_seed;
 use crate::packet::{Flags, Packet};
-use crate::path::Element;
+use crate::path::Placed;
 use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table, recorded_changes};
 use crate::room::receive_window_bytes;
 use crate::run::{FlowSpec, ProfileName, Run, Sampling, Switch};
@@ -70,6 +70,9 @@ struct FlowEnds {
     /// Places in the table of hops where its packets start.
     forward: u32,
     reverse: u32,
+    /// The times of its ends in the calendar.
+    sender_scheduled: Time,
+    receiver_scheduled: Time,
     completed: bool,
 }
 
@@ -106,7 +109,7 @@ pub struct Simulation {
     run: Run,
     now: Time,
     calendar: Calendar,
-    elements: Vec<Box<dyn Element>>,
+    elements: Vec<Placed>,
     flows: Vec<FlowEnds>,
     /// The components on the way of each flow's packets, one after another.
     hops: Vec<u32>,
@@ -160,7 +163,8 @@ impl Simulation {
         let algorithms = algorithms.collect::<Result<Vec<_>, _>>()?;
         let elements = run.elements.iter().enumerate().map(|(i, element)| {
             let seed = named_seed(run.seed, &element.name);
-            element.effect.build(seed).map_err(|problem| RunError::new(format!("elements.{i}"), problem))
+            Placed::new(&element.effect, seed)
+                .map_err(|problem| RunError::new(format!("elements.{i}"), problem))
         });
         let mut elements = elements.collect::<Result<Vec<_>, _>>()?;
         let component = |index: usize| u32::try_from(index).expect("there are fewer than 2^32 components");
@@ -173,7 +177,7 @@ impl Simulation {
         let ProfileName::Linux6_1 = run.profile;
         let near = capture.map(|_| component(elements.len()));
         let far = near.map(|near| near + 1);
-        elements.extend(capture.into_iter().flat_map(Capture::taps));
+        elements.extend(capture.into_iter().flat_map(Capture::taps).map(Placed::from));
         let mut hops = Vec::new();
         let mut flows = Vec::new();
         for (i, (spec, algorithm)) in run.flows.iter().zip(algorithms).enumerate() {
@@ -218,22 +222,23 @@ impl Simulation {
             run: run.clone(),
         };
         for (flow, spec) in (0..).zip(&run.flows) {
-            simulation.calendar.set(simulation.sender_component(flow), Time::from_ns(spec.start_ns));
+            let start = Time::from_ns(spec.start_ns);
+            simulation.flows[flow].sender_scheduled = start;
+            simulation.calendar.set(simulation.sender_component(flow), start);
         }
         simulation.calendar.set(simulation.recorder_component(), Time::ZERO);
         Ok(simulation)
     }
 
-    fn sender_component(&self, flow: usize) -> u32 {
-        u32::try_from(self.elements.len() + flow).expect("there are fewer than 2^32 components")
+    fn sender_component(&self, flow: usize) -> usize {
+        self.elements.len() + flow
     }
 
-    fn receiver_component(&self, flow: usize) -> u32 {
-        u32::try_from(self.elements.len() + self.flows.len() + flow)
-            .expect("there are fewer than 2^32 components")
+    fn receiver_component(&self, flow: usize) -> usize {
+        self.elements.len() + self.flows.len() + flow
     }
 
-    fn recorder_component(&self) -> u32 {
+    fn recorder_component(&self) -> usize {
         self.receiver_component(self.flows.len())
     }
 
@@ -248,7 +253,6 @@ impl Simulation {
             }
             let (at, component) = self.calendar.first();
             self.now = at;
-            let component = component as usize;
             if component < self.elements.len() {
                 self.release(component);
             } else if component < self.elements.len() + self.flows.len() {
@@ -308,10 +312,11 @@ impl Simulation {
 
     #[inline]
     fn reschedule_element(&mut self, element: usize) {
-        let next = self.elements[element].next();
-        let component = u32::try_from(element).expect("there are fewer than 2^32 components");
-        if self.calendar.get(component) != next {
-            self.calendar.set(component, next);
+        let placed = &mut self.elements[element];
+        let next = placed.next();
+        if placed.scheduled != next {
+            placed.scheduled = next;
+            self.calendar.set(element, next);
         }
     }
 
@@ -321,10 +326,10 @@ impl Simulation {
         loop {
             let component = self.hops[packet.hop as usize] as usize;
             packet.hop += 1;
-            if component >= self.elements.len() {
+            let Some(element) = self.elements.get_mut(component) else {
                 return self.arrive(component - self.elements.len(), &packet);
-            }
-            let passed = self.elements[component].accept(packet, self.now, &mut self.dropped);
+            };
+            let passed = element.accept(packet, self.now, &mut self.dropped);
             if !self.dropped.is_empty() {
                 self.note_dropped(component);
             }
@@ -339,32 +344,38 @@ impl Simulation {
     #[inline]
     fn arrive(&mut self, host: usize, packet: &Packet) {
         if packet.flags.has(Flags::CORRUPT) {
-            return self.note_corrupt(packet);
-        }
-        let before = self.outbox.packets.len();
-        if host < self.flows.len() {
-            let flow = &mut self.flows[host];
-            flow.sender.on_packet(packet, self.now, &mut self.outbox);
-            if let Some(rtt_us) = flow.sender.take_rtt_us()
-                && self.steady.0 <= self.now
-                && self.now < self.steady.1
-            {
-                flow.measures.rtt.add(rtt_us);
-            }
-            let hop = flow.forward;
-            self.outbox.packets[before..].iter_mut().for_each(|packet| packet.hop = hop);
-            self.after_sender(host);
+            self.note_corrupt(packet);
+        } else if host < self.flows.len() {
+            self.arrive_at_sender(host, packet);
         } else {
-            let index = host - self.flows.len();
-            let flow = &mut self.flows[index];
-            flow.receiver.on_packet(packet, self.now, &mut self.outbox);
-            let hop = flow.reverse;
-            self.outbox.packets[before..].iter_mut().for_each(|packet| packet.hop = hop);
-            if flow.receiver.next() >= flow.message_end {
-                self.note_messages(index);
-            }
-            self.reschedule_receiver(index);
+            self.arrive_at_receiver(host - self.flows.len(), packet);
         }
+    }
+
+    // Apart, so that a packet which only passes through elements pays nothing for what hosts do.
+    #[inline(never)]
+    fn arrive_at_sender(&mut self, index: usize, packet: &Packet) {
+        let flow = &mut self.flows[index];
+        self.outbox.hop = flow.forward;
+        flow.sender.on_packet(packet, self.now, &mut self.outbox);
+        if let Some(rtt_us) = flow.sender.take_rtt_us()
+            && self.steady.0 <= self.now
+            && self.now < self.steady.1
+        {
+            flow.measures.rtt.add(rtt_us);
+        }
+        self.after_sender(index);
+    }
+
+    #[inline(never)]
+    fn arrive_at_receiver(&mut self, index: usize, packet: &Packet) {
+        let flow = &mut self.flows[index];
+        self.outbox.hop = flow.reverse;
+        flow.receiver.on_packet(packet, self.now, &mut self.outbox);
+        if flow.receiver.next() >= flow.message_end {
+            self.note_messages(index);
+        }
+        self.reschedule_receiver(index);
     }
 
     /// Sends what hosts want sent, and what that makes others send at this instant.
@@ -381,6 +392,7 @@ impl Simulation {
     fn wake_sender(&mut self, index: usize) {
         let spec = &self.run.flows[index];
         let flow = &mut self.flows[index];
+        self.outbox.hop = flow.forward;
         if flow.application.at() <= self.now {
             match flow.application {
                 Application::Open { .. } => {
@@ -411,8 +423,6 @@ impl Simulation {
         if flow.sender.wake() <= self.now {
             flow.sender.on_timer(self.now, &mut self.outbox);
         }
-        let hop = flow.forward;
-        self.outbox.packets.iter_mut().for_each(|packet| packet.hop = hop);
         self.after_sender(index);
         self.send_outbox();
     }
@@ -472,9 +482,8 @@ impl Simulation {
 
     fn wake_receiver(&mut self, index: usize) {
         let flow = &mut self.flows[index];
+        self.outbox.hop = flow.reverse;
         flow.receiver.on_timer(self.now, &mut self.outbox);
-        let hop = flow.reverse;
-        self.outbox.packets.iter_mut().for_each(|packet| packet.hop = hop);
         self.reschedule_receiver(index);
         self.send_outbox();
     }
@@ -503,22 +512,20 @@ impl Simulation {
         if self.run.record.sampling == Sampling::Change {
             self.record_change(index);
         }
-        self.postpone(self.sender_component(index), wake);
+        let flow = &mut self.flows[index];
+        if is_to_move(flow.sender_scheduled, wake, self.now) {
+            flow.sender_scheduled = wake;
+            self.calendar.set(self.sender_component(index), wake);
+        }
     }
 
     #[inline]
     fn reschedule_receiver(&mut self, index: usize) {
-        let wake = self.flows[index].receiver.wake();
-        self.postpone(self.receiver_component(index), wake);
-    }
-
-    /// Sets a host's next event. One that moves away is left where it is: the host is woken for nothing
-    /// once, which is cheaper than moving its timer with every packet.
-    #[inline]
-    fn postpone(&mut self, component: u32, wake: Time) {
-        let set = self.calendar.get(component);
-        if wake < set || set <= self.now {
-            self.calendar.set(component, wake);
+        let flow = &mut self.flows[index];
+        let wake = flow.receiver.wake();
+        if is_to_move(flow.receiver_scheduled, wake, self.now) {
+            flow.receiver_scheduled = wake;
+            self.calendar.set(self.receiver_component(index), wake);
         }
     }
 
@@ -595,7 +602,7 @@ impl Simulation {
 
     fn record_links(&mut self) {
         for index in 0..self.elements.len() {
-            if let Some(view) = self.elements[index].observe(self.now, &mut self.dropped) {
+            if let Some(view) = self.elements[index].get_mut().observe(self.now, &mut self.dropped) {
                 self.links.add(self.now, (index, &self.run.elements[index].name), view);
             }
             // A queue may give up packets while it catches up.
@@ -621,12 +628,14 @@ impl Simulation {
         let mut held = vec![0u64; self.flows.len()];
         for element in &self.elements {
             element
+                .get()
                 .for_each(&mut |packet| held[packet.flow as usize] += u64::from(packet.kind.has_payload()));
         }
         for (flow, &held) in self.flows.iter().zip(&held) {
             let name = &self.run.flows[flow.sender.index() as usize].name;
             let sent = flow.sender.counts.sent_packets;
-            let copies: u64 = self.elements.iter().map(|element| element.copies(flow.sender.index())).sum();
+            let copies: u64 =
+                self.elements.iter().map(|element| element.get().copies(flow.sender.index())).sum();
             let (received, dropped) = (flow.receiver.received_packets(), flow.measures.dropped_packets);
             if sent + copies != received + dropped + held {
                 let found = format!(
@@ -666,6 +675,13 @@ fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {
     Finished { spec, sender: &flow.sender, receiver: &flow.receiver, measures: &flow.measures }
 }
 
+/// Whether the event of a host is to move in the calendar from `scheduled` to `wake`. One that moves away is left where
+/// it is: the host is woken for nothing once, which is cheaper than moving its timer with every packet.
+#[inline]
+fn is_to_move(scheduled: Time, wake: Time, now: Time) -> bool {
+    wake < scheduled || scheduled <= now
+}
+
 /// The application of a flow, if it does not write all that is taken.
 fn writer(spec: &FlowSpec, seed: u64) -> Result<Option<Box<Writer>>, RunError> {
     let schedule = Schedule::new(spec, seed).map_err(|problem| RunError::new("application", problem))?;
@@ -692,6 +708,8 @@ fn ends(
         message_end: u32::MAX,
         forward: 0,
         reverse: 0,
+        sender_scheduled: Time::NEVER,
+        receiver_scheduled: Time::NEVER,
         completed: false,
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::change::checked_changes;
+use super::fifo_link::FifoLink;
 use super::transmitter::{NS_BITS, Sent, Transmitter, link};
 use super::{Change, Element, Entry, checked_delay, checked_rate};
 use crate::packet::Packet;
@@ -28,18 +29,32 @@ pub struct Spec {
 
 impl Spec {
     pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        let rated = Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)?;
-        link(rated, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
+        link(self.transmitter()?, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
+    }
+
+    /// The link, if its queue is a FIFO.
+    pub(super) fn with_fifo(&self) -> Option<Result<FifoLink<Rated>, String>> {
+        let QueueSpec::Fifo(fifo) = &self.queue else { return None };
+        Some(self.transmitter().and_then(|rated| FifoLink::of_queue(rated, fifo)))
+    }
+
+    fn transmitter(&self) -> Result<Rated, String> {
+        Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)
     }
 }
 
 /// Transmits at a rate that may change.
 #[derive(Debug)]
-pub(super) struct Rated {
+pub(crate) struct Rated {
     pub(super) rate_bit_per_s: u64,
     pub(super) delay: Time,
-    /// What the last transmissions took beyond whole nanoseconds, so that the rate is exact.
+    /// What the last transmissions took beyond whole nanoseconds, in parts of `rate_bit_per_s`, so that the rate is
+    /// exact.
     remainder: u64,
+    /// The size of the last packet, and what it takes: most have the same.
+    size_bytes: u32,
+    whole_ns: u64,
+    parts: u64,
     /// Changes to come, the next one last.
     changes: Vec<Change>,
     next_change: Time,
@@ -49,9 +64,15 @@ impl Transmitter for Rated {
     #[inline]
     fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
         self.keep_up(start);
-        let work = u64::from(packet.size_bytes) * NS_BITS + self.remainder;
-        self.remainder = work % self.rate_bit_per_s;
-        let end = start + Time::from_ns(work / self.rate_bit_per_s);
+        if packet.size_bytes != self.size_bytes {
+            self.measure(packet.size_bytes);
+        }
+        let mut end = start + Time::from_ns(self.whole_ns);
+        self.remainder += self.parts;
+        if self.remainder >= self.rate_bit_per_s {
+            self.remainder -= self.rate_bit_per_s;
+            end += Time::from_ns(1);
+        }
         Sent { end, arrival: end + self.delay }
     }
 
@@ -69,6 +90,9 @@ impl Rated {
             rate_bit_per_s: checked_rate(rate_bit_per_s)?,
             delay: checked_delay(delay_ns)?,
             remainder: 0,
+            size_bytes: 0,
+            whole_ns: 0,
+            parts: 0,
             next_change: changes.last().map_or(Time::NEVER, Change::at),
             changes,
         })
@@ -82,12 +106,19 @@ impl Rated {
         }
     }
 
+    fn measure(&mut self, size_bytes: u32) {
+        let work = u64::from(size_bytes) * NS_BITS;
+        self.size_bytes = size_bytes;
+        (self.whole_ns, self.parts) = (work / self.rate_bit_per_s, work % self.rate_bit_per_s);
+    }
+
     #[cold]
     fn change(&mut self, now: Time) {
         while let Some(change) = self.changes.pop_if(|change| change.at() <= now) {
             if let Some(rate_bit_per_s) = change.rate_bit_per_s {
                 self.rate_bit_per_s = rate_bit_per_s;
                 self.remainder = 0;
+                self.measure(self.size_bytes);
             }
             if let Some(delay_ns) = change.delay_ns {
                 self.delay = Time::from_ns(delay_ns);

@@ -64,6 +64,8 @@ effects! {
 
 mod change;
 mod draws;
+mod fifo_link;
+mod placed;
 mod transmitter;
 mod wire;
 
@@ -83,6 +85,7 @@ pub use list::Spec as ListSpec;
 pub use loss::Spec as LossSpec;
 pub use outage::{Spec as OutageSpec, WhileDown};
 pub use periodic::Spec as PeriodicSpec;
+pub(crate) use placed::Placed;
 pub use policer::Spec as PolicerSpec;
 pub use ramp::Spec as RampSpec;
 pub use trace::Spec as TraceSpec;

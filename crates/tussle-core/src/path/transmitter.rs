@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
+use super::fifo_link::FifoLink;
 use super::{Element, LinkView};
 use crate::packet::{Flags, Packet};
 use crate::queue::{Place, Queue, QueueSpec};
@@ -41,15 +42,23 @@ pub(super) fn link(
     transmitter: impl Transmitter + 'static,
     (queue, place): (&QueueSpec, Place),
 ) -> Result<Box<dyn Element>, String> {
-    Ok(Box::new(Link {
+    match queue {
+        QueueSpec::Fifo(fifo) => Ok(Box::new(FifoLink::of_queue(transmitter, fifo)?)),
+        _ => Ok(simulated(transmitter, queue.build(place).map_err(|problem| format!("queue.{problem}"))?)),
+    }
+}
+
+/// A link that asks its queue which packet is next.
+pub(super) fn simulated(transmitter: impl Transmitter + 'static, queue: Box<dyn Queue>) -> Box<dyn Element> {
+    Box::new(Link {
         transmitter,
-        queue: queue.build(place).map_err(|problem| format!("queue.{problem}"))?,
+        queue,
         transmitting: None,
         wire: VecDeque::new(),
         last_arrival: Time::ZERO,
         view: LinkView::default(),
         at: Time::ZERO,
-    }))
+    })
 }
 
 #[derive(Clone, Copy, Debug)]

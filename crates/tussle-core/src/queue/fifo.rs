@@ -26,8 +26,12 @@ pub struct Spec {
 
 impl Spec {
     pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
-        let limit = Limit::new(self.limit_packets, self.limit_bytes)?;
-        Ok(Box::new(Fifo { waiting: Ring::default(), limit }))
+        Ok(Box::new(Fifo { waiting: Ring::default(), limit: self.limit()? }))
+    }
+
+    /// What may wait.
+    pub(crate) fn limit(&self) -> Result<Limit, String> {
+        Limit::new(self.limit_packets, self.limit_bytes)
     }
 }
 

@@ -123,7 +123,7 @@ pub struct Backlog {
 
 /// Most that may wait; the packet being transmitted does not count.
 #[derive(Clone, Copy, Debug)]
-struct Limit(Backlog);
+pub(crate) struct Limit(Backlog);
 
 impl Limit {
     /// In packets, in bytes, or whichever is reached first; `None`: no such limit.
@@ -150,7 +150,7 @@ impl Limit {
     }
 
     /// Whether one more packet may wait beside those that do.
-    fn has_room_for(self, size_bytes: u32, waiting: Backlog) -> bool {
+    pub(crate) fn has_room_for(self, size_bytes: u32, waiting: Backlog) -> bool {
         waiting.packets < self.0.packets && waiting.bytes + u64::from(size_bytes) <= self.0.bytes
     }
 }

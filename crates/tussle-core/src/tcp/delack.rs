@@ -25,6 +25,8 @@ pub(crate) struct DelayedAck {
     due: Option<u64>,
     fires: Time,
     ticks: Ticks,
+    /// The shortest wait.
+    shortest: u64,
 }
 
 /// What is known of the connection.
@@ -40,7 +42,9 @@ pub(crate) struct Path {
 
 impl DelayedAck {
     pub(crate) fn new(hz: u32) -> DelayedAck {
-        DelayedAck { quick: 0, wait: 0, last_data: 0, due: None, fires: Time::NEVER, ticks: Ticks::new(hz) }
+        let ticks = Ticks::new(hz);
+        let shortest = ticks.span(MIN_WAIT);
+        DelayedAck { quick: 0, wait: 0, last_data: 0, due: None, fires: Time::NEVER, ticks, shortest }
     }
 
     /// When the waiting ACK is due; [`Time::NEVER`] if none waits.
@@ -51,8 +55,7 @@ impl DelayedAck {
     /// A packet arrived in order.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Time, path: Path) {
-        let shortest = self.ticks.span(MIN_WAIT);
-        let rto = self.ticks.span(path.rto);
+        let shortest = self.shortest;
         let tick = self.ticks.at(now);
         if self.wait == 0 {
             self.be_quick(path.quick_acks);
@@ -62,8 +65,8 @@ impl DelayedAck {
             if gap <= shortest / 2 {
                 self.wait = self.wait / 2 + shortest / 2;
             } else if gap < self.wait {
-                self.wait = (self.wait / 2 + gap).min(rto);
-            } else if gap > rto {
+                self.wait = (self.wait / 2 + gap).min(self.ticks.span(path.rto));
+            } else if gap > self.ticks.span(path.rto) {
                 // The sender probably starts again.
                 self.be_quick(path.quick_acks);
             }
@@ -79,7 +82,7 @@ impl DelayedAck {
     /// Something is wrong: acknowledge the next `packets` at once.
     pub(crate) fn on_trouble(&mut self, packets: u32) {
         self.be_quick(packets);
-        self.wait = self.ticks.span(MIN_WAIT);
+        self.wait = self.shortest;
     }
 
     /// The window that is offered grows: the sender is told at once (Linux sets the lowest bit of its count).
@@ -97,7 +100,7 @@ impl DelayedAck {
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
-                self.wait = self.ticks.span(MIN_WAIT);
+                self.wait = self.shortest;
             }
         }
         self.due = None;
@@ -107,7 +110,7 @@ impl DelayedAck {
     /// Lets an ACK wait; `Now` if one that waits is almost due.
     #[inline]
     pub(crate) fn delay(&mut self, now: Time, path: Path) -> Decision {
-        let shortest = self.ticks.span(MIN_WAIT);
+        let shortest = self.shortest;
         let mut wait = self.wait;
         if wait > shortest {
             let longest =

@@ -15,6 +15,16 @@ pub struct Outbox {
     pub packets: Vec<Packet>,
     /// What happened.
     pub notices: Vec<Notice>,
+    /// The place in the table of hops where packets begin.
+    pub hop: u32,
+}
+
+impl Outbox {
+    /// Adds a packet behind the others.
+    #[inline]
+    pub(crate) fn send(&mut self, packet: Packet) {
+        self.packets.push(Packet { hop: self.hop, ..packet });
+    }
 }
 
 /// Something worth a row in the `events` table.
@@ -140,7 +150,7 @@ impl Sender {
         self.before_sending(packet.size_bytes);
         let sent = self.rate.on_send(&mut self.flow);
         self.board.push(&mut self.flow, sent);
-        out.packets.push(packet);
+        out.send(packet);
     }
 
     fn data_packet(&self, number: u32) -> Packet {
@@ -201,7 +211,7 @@ impl Sender {
         self.counts.retransmitted_packets += 1;
         let sent = self.rate.on_send(&mut self.flow);
         self.board.resend(number, sent);
-        out.packets.push(packet);
+        out.send(packet);
     }
 
     /// The probe timer fired: provoke an ACK, with a new packet or the last one again.

@@ -102,14 +102,16 @@ pub struct Receiver {
     marks: u64,
     /// Payload of the last packet, once it has arrived out of order.
     short_last: Option<(u32, u32)>,
-    /// Window that it offers now.
+    /// Window that it offers now, and how many full packets that are.
     window_bytes: u64,
+    window_packets: u32,
     finished: Option<Time>,
 }
 
 impl Receiver {
     /// A receiver that waits for a SYN.
     pub fn new(setup: ReceiverSetup) -> Receiver {
+        let window_bytes = setup.window_bytes.min(FIRST_WINDOW_BYTES);
         Receiver {
             setup,
             next: 0,
@@ -131,7 +133,8 @@ impl Receiver {
             received_packets: 0,
             marks: 0,
             short_last: None,
-            window_bytes: setup.window_bytes.min(FIRST_WINDOW_BYTES),
+            window_bytes,
+            window_packets: full_packets(window_bytes, setup.mss_bytes),
             finished: None,
         }
     }
@@ -200,11 +203,11 @@ impl Receiver {
         let mut syn_ack = Packet::new(Kind::SynAck, self.setup.flow);
         syn_ack.ts_val_ms = timestamp_ms(now);
         syn_ack.ts_echo_ms = syn.ts_val_ms;
-        syn_ack.window_packets = self.window_packets();
+        syn_ack.window_packets = self.window_packets;
         if self.ecn.negotiated {
             syn_ack.flags = Flags::ECE;
         }
-        out.packets.push(syn_ack);
+        out.send(syn_ack);
     }
 
     /// The third packet of the handshake arrived, or data that prove that it was sent.
@@ -221,7 +224,7 @@ impl Receiver {
             rto: self.rtt.rto(),
             srtt: Time::from_us(u64::from(self.rtt.srtt_us().unwrap_or(0))),
             // As many as half the window, but two at least.
-            quick_acks: (self.window_packets() / 2).clamp(2, QUICK_ACKS),
+            quick_acks: (self.window_packets / 2).clamp(2, QUICK_ACKS),
         }
     }
 
@@ -286,14 +289,9 @@ impl Receiver {
         if self.window_bytes < self.setup.window_bytes {
             let grown = self.window_bytes + 2 * u64::from(self.setup.mss_bytes);
             self.window_bytes = grown.min(self.setup.window_bytes);
+            self.window_packets = full_packets(self.window_bytes, self.setup.mss_bytes);
             self.delack.on_window_growth();
         }
-    }
-
-    /// The window that is offered now, in full packets.
-    fn window_packets(&self) -> u32 {
-        let packets = self.window_bytes / u64::from(self.setup.mss_bytes);
-        u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
     }
 
     fn bytes_of(&self, block: Block) -> u64 {
@@ -411,7 +409,7 @@ impl Receiver {
     fn send_ack(&mut self, now: Time, out: &mut Outbox) {
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.number = self.next;
-        ack.window_packets = self.window_packets();
+        ack.window_packets = self.window_packets;
         ack.ts_val_ms = timestamp_ms(now);
         ack.ts_echo_ms = self.ts_recent_ms;
         if self.ecn.echoing {
@@ -425,13 +423,19 @@ impl Receiver {
             self.sack_list.fill(&mut sacks);
         }
         ack.set_sacks(sacks);
-        out.packets.push(ack);
+        out.send(ack);
         self.acknowledged = self.next;
         self.ack_now = false;
         self.compressed = 0;
         self.compressed_until = Time::NEVER;
         self.delack.on_ack_sent();
     }
+}
+
+/// How many full packets a window is.
+fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
+    let packets = window_bytes / u64::from(mss_bytes);
+    u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
 }
 
 #[cfg(test)]

@@ -236,7 +236,7 @@ impl Sender {
         }
         self.timer.set(Alarm::Retransmit, now, self.flow.rtt.rto());
         self.flow.last_sent = now;
-        out.packets.push(syn);
+        out.send(syn);
     }
 
     fn on_syn_timeout(&mut self, retries: u32, out: &mut Outbox) {
@@ -288,7 +288,7 @@ impl Sender {
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.ts_val_ms = timestamp_ms(now);
         ack.ts_echo_ms = syn_ack.ts_val_ms;
-        out.packets.push(ack);
+        out.send(ack);
         self.transmit(out);
     }
 

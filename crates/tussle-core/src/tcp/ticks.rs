@@ -6,9 +6,12 @@
 use crate::time::Time;
 
 /// The timer ticks of a kernel (Linux: `jiffies`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ticks {
     tick_ns: u64,
+    /// The tick that was asked for last, and when it began: most questions are about the same one.
+    current: u64,
+    began_ns: u64,
     /// The first tick whose timers have not fired. While those of a tick fire, the wheel is one ahead of it.
     next: u64,
 }
@@ -16,21 +19,26 @@ pub(crate) struct Ticks {
 impl Ticks {
     /// Of a kernel with `hz` ticks a second.
     pub(crate) fn new(hz: u32) -> Ticks {
-        Ticks { tick_ns: 1_000_000_000 / u64::from(hz), next: 0 }
+        Ticks { tick_ns: 1_000_000_000 / u64::from(hz), current: 0, began_ns: 0, next: 0 }
     }
 
     /// The tick that `now` is in.
-    pub(crate) fn at(self, now: Time) -> u64 {
-        now.ns() / self.tick_ns
+    #[inline]
+    pub(crate) fn at(&mut self, now: Time) -> u64 {
+        if now.ns().wrapping_sub(self.began_ns) >= self.tick_ns {
+            self.current = now.ns() / self.tick_ns;
+            self.began_ns = self.current * self.tick_ns;
+        }
+        self.current
     }
 
     /// A span in ticks, rounded up.
-    pub(crate) fn span(self, span: Time) -> u64 {
+    pub(crate) fn span(&self, span: Time) -> u64 {
         span.ns().div_ceil(self.tick_ns)
     }
 
     /// The span of so many ticks.
-    pub(crate) fn time(self, ticks: u64) -> Time {
+    pub(crate) fn time(&self, ticks: u64) -> Time {
         Time::from_ns(ticks * self.tick_ns)
     }
 
@@ -40,7 +48,7 @@ impl Ticks {
     }
 
     /// When a timer set at `now` for tick number `expires` fires.
-    pub(crate) fn fires(self, now: Time, expires: u64) -> Time {
+    pub(crate) fn fires(&mut self, now: Time, expires: u64) -> Time {
         let ahead = expires.saturating_sub(self.at(now).max(self.next));
         let mut shift = 0;
         while ahead >= 63 << shift {
@@ -57,14 +65,14 @@ mod tests {
     /// 250 ticks a second, 4 ms each. At 10 ms (tick 2), 50 ticks ahead: tick 52, fired on 53: 212 ms.
     #[test]
     fn a_short_timer_fires_one_tick_late_at_most() {
-        let ticks = Ticks::new(250);
+        let mut ticks = Ticks::new(250);
         assert_eq!(ticks.fires(Time::from_ms(10), 52), Time::from_ms(212));
     }
 
     /// 75 ticks ahead is past 63: multiples of 8 ticks. Tick 77 becomes 80: 320 ms.
     #[test]
     fn a_longer_timer_fires_on_a_coarser_tick() {
-        let ticks = Ticks::new(250);
+        let mut ticks = Ticks::new(250);
         assert_eq!(ticks.fires(Time::from_ms(10), 77), Time::from_ms(320));
     }
 
@@ -81,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_timer_never_fires_early() {
-        let ticks = Ticks::new(250);
+        let mut ticks = Ticks::new(250);
         for ms in 0..2000 {
             for ahead in [1, 5, 62, 63, 64, 503, 504, 4031, 4032, 30_000] {
                 let now = Time::from_ms(ms);

@@ -55,7 +55,8 @@ impl Timer {
 
     pub(crate) fn set(&mut self, alarm: Alarm, now: Time, span: Time) {
         self.pending = Some(alarm);
-        self.at = self.ticks.fires(now, self.ticks.at(now) + self.ticks.span(span));
+        let expires = self.ticks.at(now) + self.ticks.span(span);
+        self.at = self.ticks.fires(now, expires);
     }
 
     /// Sets the retransmission timeout anew, or clears it if nothing is outstanding.
