@@ -50,6 +50,7 @@ impl Calendar {
 
     /// The first event: when, and whose.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a component is an index")]
     pub(crate) fn first(&self) -> (Time, usize) {
         (self.time(self.first), (self.first & !(u64::MAX << self.component_bits)) as usize)
     }
@@ -97,8 +98,9 @@ fn above(game: usize) -> (usize, usize) {
 
 #[inline]
 fn winner(players: &[u64; PLAYERS]) -> u64 {
-    let &[a, b, c, d, e, f, g, h] = players;
-    (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
+    // In pairs, which a processor compares at the same time.
+    let min = |places: [usize; 2]| players[places[0]].min(players[places[1]]);
+    min([0, 1]).min(min([2, 3])).min(min([4, 5]).min(min([6, 7])))
 }
 
 #[cfg(test)]

@@ -144,7 +144,7 @@ impl Flags {
 /// A packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its place in the table of hops: where it is going next.
+    /// Its place in the table of hops: where it is, or where it begins.
     pub hop: u32,
     /// Index of its flow.
     pub flow: u32,

@@ -4,9 +4,9 @@
 //! at one instant they act in that order. A packet carries its place in the table of hops, where the
 //! numbers of the components on its way stand in sequence, so that the loop knows no topology.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
-use crate::application::{Next, Schedule, Then};
+use crate::application::{Next, Then};
 use crate::calendar::Calendar;
 use crate::capture::Capture;
 use crate::cc::CongestionControl;
@@ -15,12 +15,16 @@ use crate::datagrams;
 use crate::dice::named_seed;
 use crate::packet::{Flags, Packet};
 use crate::path::Placed;
-use crate::record::{Events, Finished, FlowMeasures, Links, Samples, flows_table, recorded_changes};
+use crate::record::{Events, Finished, Links, Samples, flows_table, recorded_changes};
 use crate::room::receive_window_bytes;
 use crate::run::{FlowSpec, ProfileName, Run, Sampling, Switch};
 use crate::table::Table;
-use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
+use crate::tcp::Outbox;
 use crate::time::Time;
+
+mod ends;
+
+use ends::{Application, FlowEnds, Writer, is_to_move};
 
 /// A rule that the simulation broke: a defect of Tussle, never of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,53 +60,6 @@ pub struct Outcome {
     pub events: Table,
 }
 
-/// One flow: its ends, and when the application opens and stops.
-#[derive(Debug)]
-struct FlowEnds {
-    sender: Sender,
-    receiver: Receiver,
-    measures: FlowMeasures,
-    application: Application,
-    /// What the application writes, if not all that is taken.
-    writer: Option<Box<Writer>>,
-    /// The packet after the oldest message under way: with it as the next one missing, the message has arrived.
-    message_end: u32,
-    /// Places in the table of hops where its packets start.
-    forward: u32,
-    reverse: u32,
-    /// The times of its ends in the calendar.
-    sender_scheduled: Time,
-    receiver_scheduled: Time,
-    completed: bool,
-}
-
-/// An application that writes now and then.
-#[derive(Debug)]
-struct Writer {
-    schedule: Schedule,
-    next: Next,
-    /// Where the messages under way end, the oldest first.
-    message_ends: VecDeque<u32>,
-}
-
-/// What the application does next.
-#[derive(Clone, Copy, Debug)]
-enum Application {
-    Open { at: Time },
-    Write { at: Time },
-    Stop { at: Time },
-    Nothing,
-}
-
-impl Application {
-    fn at(self) -> Time {
-        match self {
-            Application::Open { at } | Application::Write { at } | Application::Stop { at } => at,
-            Application::Nothing => Time::NEVER,
-        }
-    }
-}
-
 /// A run being simulated.
 #[derive(Debug)]
 pub struct Simulation {
@@ -114,6 +71,8 @@ pub struct Simulation {
     /// The components on the way of each flow's packets, one after another.
     hops: Vec<u32>,
     outbox: Outbox,
+    /// Room for an outbox, while the packets of another leave; kept to avoid allocation.
+    leaving: Vec<Packet>,
     dropped: Vec<Packet>,
     samples: Samples,
     links: Links,
@@ -198,10 +157,10 @@ impl Simulation {
             hops.push(sender);
             flows.push(FlowEnds {
                 application: Application::Open { at: Time::from_ns(spec.start_ns) },
-                writer: writer(spec, run.seed).map_err(|error| error.of_flow(i))?,
+                writer: Writer::of(spec, run.seed).map_err(|error| error.of_flow(i))?,
                 forward,
                 reverse,
-                ..ends(component(i), window_bytes, (spec, algorithm))
+                ..FlowEnds::new(component(i), window_bytes, (spec, algorithm))
             });
         }
         let mut simulation = Simulation {
@@ -211,6 +170,7 @@ impl Simulation {
             flows,
             hops,
             outbox: Outbox::default(),
+            leaving: Vec::new(),
             dropped: Vec::new(),
             samples: Samples::default(),
             links: Links::default(),
@@ -304,8 +264,9 @@ impl Simulation {
             self.note_dropped(element);
         }
         self.reschedule_element(element);
-        if let Some(packet) = packet {
-            self.forward(packet);
+        if let Some(mut packet) = packet {
+            packet.hop += 1;
+            self.forward(&packet);
             self.send_outbox();
         }
     }
@@ -322,22 +283,37 @@ impl Simulation {
 
     /// Takes a packet as far as it gets now.
     #[inline]
-    fn forward(&mut self, mut packet: Packet) {
-        loop {
-            let component = self.hops[packet.hop as usize] as usize;
-            packet.hop += 1;
-            let Some(element) = self.elements.get_mut(component) else {
-                return self.arrive(component - self.elements.len(), &packet);
-            };
-            let passed = element.accept(packet, self.now, &mut self.dropped);
-            if !self.dropped.is_empty() {
-                self.note_dropped(component);
-            }
-            match passed {
-                Some(through) => packet = through,
-                None => return self.reschedule_element(component),
-            }
+    fn forward(&mut self, packet: &Packet) {
+        if let Some(through) = self.enter(packet) {
+            self.forward_through(through);
         }
+    }
+
+    /// Takes a packet on that an element let through.
+    fn forward_through(&mut self, packet: Packet) {
+        let mut through = Some(packet);
+        while let Some(packet) = &mut through {
+            packet.hop += 1;
+            through = self.enter(packet);
+        }
+    }
+
+    /// A packet reaches the next place on its way; returned if it goes on at once.
+    #[inline]
+    fn enter(&mut self, packet: &Packet) -> Option<Packet> {
+        let component = self.hops[packet.hop as usize] as usize;
+        let Some(element) = self.elements.get_mut(component) else {
+            self.arrive(component - self.elements.len(), packet);
+            return None;
+        };
+        let passed = element.accept(packet, self.now, &mut self.dropped);
+        if !self.dropped.is_empty() {
+            self.note_dropped(component);
+        }
+        if passed.is_none() {
+            self.reschedule_element(component);
+        }
+        passed
     }
 
     /// A packet reaches a host: the sender of a flow, or beyond all senders the receiver.
@@ -381,12 +357,15 @@ impl Simulation {
     /// Sends what hosts want sent, and what that makes others send at this instant.
     #[inline]
     fn send_outbox(&mut self) {
-        let mut sent = 0;
-        while let Some(&packet) = self.outbox.packets.get(sent) {
-            self.forward(packet);
-            sent += 1;
+        while !self.outbox.packets.is_empty() {
+            let room = std::mem::take(&mut self.leaving);
+            let mut leaving = std::mem::replace(&mut self.outbox.packets, room);
+            for packet in &leaving {
+                self.forward(packet);
+            }
+            leaving.clear();
+            self.leaving = leaving;
         }
-        self.outbox.packets.clear();
     }
 
     fn wake_sender(&mut self, index: usize) {
@@ -659,59 +638,8 @@ impl Simulation {
     }
 }
 
-impl FlowEnds {
-    /// What the application does next, if it stops at `stop_ns`.
-    fn next_action(&self, stop_ns: Option<u64>) -> Application {
-        let stop = stop_ns.map_or(Time::NEVER, Time::from_ns);
-        match self.writer.as_ref().map(|writer| writer.next) {
-            Some(Next::Write { at, .. }) if at < stop => Application::Write { at },
-            _ if stop < Time::NEVER => Application::Stop { at: stop },
-            _ => Application::Nothing,
-        }
-    }
-}
-
 fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {
     Finished { spec, sender: &flow.sender, receiver: &flow.receiver, measures: &flow.measures }
-}
-
-/// Whether the event of a host is to move in the calendar from `scheduled` to `wake`. One that moves away is left where
-/// it is: the host is woken for nothing once, which is cheaper than moving its timer with every packet.
-#[inline]
-fn is_to_move(scheduled: Time, wake: Time, now: Time) -> bool {
-    wake < scheduled || scheduled <= now
-}
-
-/// The application of a flow, if it does not write all that is taken.
-fn writer(spec: &FlowSpec, seed: u64) -> Result<Option<Box<Writer>>, RunError> {
-    let schedule = Schedule::new(spec, seed).map_err(|problem| RunError::new("application", problem))?;
-    let writer = |schedule| Writer { schedule, next: Next::Nothing, message_ends: VecDeque::new() };
-    Ok(schedule.map(writer).map(Box::new))
-}
-
-/// The ends of a flow, not yet joined to the network; its receiver's window grows to `window_bytes`.
-fn ends(
-    flow: u32,
-    window_bytes: u64,
-    (spec, algorithm): (&FlowSpec, Box<dyn CongestionControl>),
-) -> FlowEnds {
-    let hz = 250;
-    let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn.into(), pacing: spec.pacing };
-    let sender = Sender::new(setup, algorithm);
-    let receiver = ReceiverSetup { flow, hz, mss_bytes: spec.mss_bytes, window_bytes, ecn: sender.ecn() };
-    FlowEnds {
-        sender,
-        receiver: Receiver::new(receiver),
-        measures: FlowMeasures::default(),
-        application: Application::Nothing,
-        writer: None,
-        message_end: u32::MAX,
-        forward: 0,
-        reverse: 0,
-        sender_scheduled: Time::NEVER,
-        receiver_scheduled: Time::NEVER,
-        completed: false,
-    }
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::link::Rated;
-use super::transmitter::{NS_BITS, Sent, Transmitter, link};
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
 use super::{Change, Element, Entry, checked_chance, checked_delay};
 use crate::dice::{Chance, Dice};
-use crate::packet::{Flags, Packet};
 use crate::queue::{Place, QueueSpec};
 use crate::time::Time;
 
@@ -105,9 +104,10 @@ enum Block {
 impl Transmitter for Radio {
     const LOSES: bool = true;
 
-    fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
+    fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
         self.rated.keep_up(start);
-        let (mut left_bytes, mut sent_bytes, mut blocks, mut rounds) = (packet.size_bytes, 0, 0, 1);
+        let mut fate = Fate::Delivered;
+        let (mut left_bytes, mut sent_bytes, mut blocks, mut rounds) = (size_bytes, 0, 0, 1);
         while left_bytes > 0 {
             let block_bytes = left_bytes.min(self.block_bytes);
             left_bytes -= block_bytes;
@@ -116,14 +116,14 @@ impl Transmitter for Radio {
             blocks += u64::from(attempts);
             rounds = rounds.max(attempts);
             if block == Block::Damaged {
-                packet.flags = packet.flags.with(Flags::LOST);
+                fate = Fate::Dropped;
             }
         }
         let bits_ns = u128::from(sent_bytes) * u128::from(NS_BITS) / u128::from(self.rated.rate_bit_per_s);
         let bits = Time::from_ns(u64::try_from(bits_ns).unwrap_or(u64::MAX));
         let end = start + bits + Time::from_ns(blocks.saturating_mul(self.overhead.ns()));
         let repairs = Time::from_ns(u64::from(rounds - 1) * self.retry_delay.ns());
-        Sent { end, arrival: end + repairs + self.rated.delay }
+        Sent { end, arrival: end + repairs + self.rated.delay, fate }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::transmitter::{Sent, Transmitter};
 use super::{Element, LinkView};
 use crate::line::Line;
-use crate::packet::{Flags, Packet};
+use crate::packet::{Flags, Kind, Packet};
 use crate::queue::{Backlog, FifoSpec, Limit};
 use crate::time::Time;
 
@@ -54,7 +54,11 @@ impl<T> FifoLink<T> {
         Ok(FifoLink {
             transmitter,
             limit,
-            held: Line::default(),
+            held: Line::new(Held {
+                end: Time::ZERO,
+                arrival: Time::ZERO,
+                packet: Packet::new(Kind::Data, 0),
+            }),
             transmitted: 0,
             busy_until: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -62,47 +66,39 @@ impl<T> FifoLink<T> {
         })
     }
 
-    /// Notes every transmission that ended by `now`.
+    /// Notes every transmission that ended by `now`; what waits then.
     #[inline]
-    fn advance(&mut self, now: Time) {
+    fn advance(&mut self, now: Time) -> Backlog {
         while self.transmitted < self.held.came() {
-            let held = self.held.get(self.transmitted);
-            if held.end > now {
-                break;
+            let next = self.held.get(self.transmitted);
+            let (end, bytes) = (next.end, u64::from(next.packet.size_bytes));
+            if end > now {
+                return Backlog {
+                    packets: (self.held.came() - self.transmitted - 1) as u64,
+                    bytes: self.totals.taken_bytes - self.totals.transmitted_bytes - bytes,
+                };
             }
             self.transmitted += 1;
-            self.totals.transmitted_bytes += u64::from(held.packet.size_bytes);
+            self.totals.transmitted_bytes += bytes;
             if self.transmitted < self.held.came() {
-                self.totals.waited_ns += i128::from(held.end.ns());
+                self.totals.waited_ns += i128::from(end.ns());
             } else {
-                self.totals.busy_ns += i128::from(held.end.ns());
+                self.totals.busy_ns += i128::from(end.ns());
             }
         }
-    }
-
-    /// What waits, as of the last advance.
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        if self.transmitted == self.held.came() {
-            return Backlog::default();
-        }
-        let transmitting_bytes = u64::from(self.held.get(self.transmitted).packet.size_bytes);
-        Backlog {
-            packets: (self.held.came() - self.transmitted - 1) as u64,
-            bytes: self.totals.taken_bytes - self.totals.transmitted_bytes - transmitting_bytes,
-        }
+        Backlog::default()
     }
 }
 
-impl<T: Transmitter> Element for FifoLink<T> {
+impl<T: Transmitter> FifoLink<T> {
+    /// A packet comes in; by reference, because what a host has just written is not fast to copy.
     #[inline]
-    fn accept(&mut self, mut packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.advance(now);
-        let waiting = self.backlog();
+    pub(super) fn take(&mut self, packet: &Packet, now: Time, dropped: &mut Vec<Packet>) {
+        let waiting = self.advance(now);
         if !self.limit.has_room_for(packet.size_bytes, waiting) {
             self.totals.dropped_packets += 1;
-            dropped.push(packet);
-            return None;
+            dropped.push(*packet);
+            return;
         }
         self.totals.taken_bytes += u64::from(packet.size_bytes);
         let start = if self.transmitted < self.held.came() {
@@ -114,10 +110,17 @@ impl<T: Transmitter> Element for FifoLink<T> {
             self.transmitter.after_idle();
             now
         };
-        let Sent { end, arrival } = self.transmitter.transmit(start, &mut packet);
+        let Sent { end, arrival, fate } = self.transmitter.transmit(start, packet.size_bytes);
         self.busy_until = end;
         self.last_arrival = arrival.max(self.last_arrival);
+        let packet = if T::LOSES { Packet { flags: fate.mark(packet.flags), ..*packet } } else { *packet };
         self.held.push(Held { end, arrival: self.last_arrival, packet });
+    }
+}
+
+impl<T: Transmitter> Element for FifoLink<T> {
+    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.take(&packet, now, dropped);
         None
     }
 
@@ -145,8 +148,7 @@ impl<T: Transmitter> Element for FifoLink<T> {
     }
 
     fn observe(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {
-        self.advance(now);
-        let backlog = self.backlog();
+        let backlog = self.advance(now);
         let is_busy = self.transmitted < self.held.came();
         let totals = &mut self.totals;
         let now_ns = i128::from(now.ns());

@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::change::checked_changes;
 use super::fifo_link::FifoLink;
-use super::transmitter::{NS_BITS, Sent, Transmitter, link};
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
 use super::{Change, Element, Entry, checked_delay, checked_rate};
-use crate::packet::Packet;
 use crate::queue::{Place, QueueSpec};
 use crate::time::Time;
 
@@ -62,10 +61,10 @@ pub(crate) struct Rated {
 
 impl Transmitter for Rated {
     #[inline]
-    fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
+    fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
         self.keep_up(start);
-        if packet.size_bytes != self.size_bytes {
-            self.measure(packet.size_bytes);
+        if size_bytes != self.size_bytes {
+            self.measure(size_bytes);
         }
         let mut end = start + Time::from_ns(self.whole_ns);
         self.remainder += self.parts;
@@ -73,7 +72,7 @@ impl Transmitter for Rated {
             self.remainder -= self.rate_bit_per_s;
             end += Time::from_ns(1);
         }
-        Sent { end, arrival: end + self.delay }
+        Sent { end, arrival: end + self.delay, fate: Fate::Delivered }
     }
 
     #[inline]

@@ -16,6 +16,7 @@ pub(crate) struct Placed {
 
 /// The usual link is called directly: it does less than a call through a table costs.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "elements are few, and most are of the large variant")]
 enum Kind {
     /// A link with a FIFO.
     Fifo(FifoLink<Rated>),
@@ -39,10 +40,13 @@ impl Placed {
 
     /// See [`Element::accept`].
     #[inline]
-    pub(crate) fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+    pub(crate) fn accept(&mut self, packet: &Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         match &mut self.kind {
-            Kind::Fifo(link) => link.accept(packet, now, dropped),
-            Kind::Other(element) => element.accept(packet, now, dropped),
+            Kind::Fifo(link) => {
+                link.take(packet, now, dropped);
+                None
+            }
+            Kind::Other(element) => element.accept(*packet, now, dropped),
         }
     }
 

@@ -6,9 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::transmitter::{Sent, Transmitter, link};
+use super::transmitter::{Fate, Sent, Transmitter, link};
 use super::{Element, Entry, MAX_RATE_BIT_PER_S, checked_delay};
-use crate::packet::Packet;
 use crate::queue::{Place, QueueSpec};
 use crate::time::Time;
 
@@ -104,16 +103,16 @@ impl Recorded {
 }
 
 impl Transmitter for Recorded {
-    fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
+    fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
         self.skip(start);
-        let mut bytes = packet.size_bytes;
+        let mut bytes = size_bytes;
         while bytes > self.left_bytes {
             bytes -= self.left_bytes;
             self.step();
         }
         self.left_bytes -= bytes;
         let end = self.time(self.current);
-        Sent { end, arrival: end + self.delay }
+        Sent { end, arrival: end + self.delay, fate: Fate::Delivered }
     }
 }
 
@@ -121,6 +120,7 @@ impl Transmitter for Recorded {
 mod tests {
     use super::super::tests::{departures, packet, paced};
     use super::*;
+    use crate::packet::Packet;
     use crate::queue::FifoSpec;
 
     fn trace(opportunities_ms: &[u32]) -> Result<Box<dyn Element>, String> {

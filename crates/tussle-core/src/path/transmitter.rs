@@ -18,11 +18,11 @@ pub(super) const NS_BITS: u64 = 8 * 1_000_000_000;
 
 /// Says how long transmissions take.
 pub(super) trait Transmitter: Debug + Send {
-    /// Whether it may set [`Flags::LOST`] on a packet, which is then dropped at the end of the wire.
+    /// Whether packets may be lost on the wire.
     const LOSES: bool = false;
 
-    /// A packet is transmitted from `start` on, which is when the one before it was, or later.
-    fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent;
+    /// A packet of that size is transmitted from `start` on, which is when the one before it was, or later.
+    fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent;
 
     /// The next transmission begins a busy time.
     fn after_idle(&mut self) {}
@@ -35,6 +35,25 @@ pub(super) struct Sent {
     pub(super) end: Time,
     /// When the packet leaves the wire, unless an earlier one still has to.
     pub(super) arrival: Time,
+    /// What becomes of it there.
+    pub(super) fate: Fate,
+}
+
+/// What becomes of a packet at the end of the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Delivered,
+    Dropped,
+}
+
+impl Fate {
+    /// The flags of a packet with this fate.
+    pub(super) fn mark(self, flags: Flags) -> Flags {
+        match self {
+            Fate::Delivered => flags,
+            Fate::Dropped => flags.with(Flags::LOST),
+        }
+    }
 }
 
 /// A link with such a queue in front of its transmitter.
@@ -114,7 +133,8 @@ impl<T: Transmitter> Link<T> {
             return;
         };
         self.view.backlog_packets -= 1;
-        let Sent { end, arrival } = self.transmitter.transmit(start, &mut packet);
+        let Sent { end, arrival, fate } = self.transmitter.transmit(start, packet.size_bytes);
+        packet.flags = fate.mark(packet.flags);
         self.transmitting = Some(Transmission { start, end, bytes: u64::from(packet.size_bytes) });
         self.last_arrival = arrival.max(self.last_arrival);
         self.wire.push_back((self.last_arrival, packet));

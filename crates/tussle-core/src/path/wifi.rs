@@ -12,10 +12,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::draws::standard_normal;
-use super::transmitter::{NS_BITS, Sent, Transmitter, link};
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
 use super::{Element, Entry, checked_delay};
 use crate::dice::{Chance, Dice};
-use crate::packet::{Flags, Packet};
 use crate::queue::{Place, QueueSpec};
 use crate::time::Time;
 
@@ -195,23 +194,22 @@ fn others_time() -> Time {
 impl Transmitter for Station {
     const LOSES: bool = true;
 
-    fn transmit(&mut self, start: Time, packet: &mut Packet) -> Sent {
+    fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
         let mut end = start;
         let mut window = LEAST_WINDOW;
         for _ in 0..ATTEMPTS {
             self.fade(end);
             let (mbit, damage) = self.rate();
             end += self.back_off(window);
-            let own = frame_time(u64::from(packet.size_bytes), mbit);
+            let own = frame_time(u64::from(size_bytes), mbit);
             let collides = self.dice.happens(self.others);
             end += if collides { own.max(others_time()) } else { own };
             if !collides && !self.dice.happens(damage) {
-                return Sent { end, arrival: end + self.delay };
+                return Sent { end, arrival: end + self.delay, fate: Fate::Delivered };
             }
             window = (2 * window).min(MOST_WINDOW);
         }
-        packet.flags = packet.flags.with(Flags::LOST);
-        Sent { end, arrival: end + self.delay }
+        Sent { end, arrival: end + self.delay, fate: Fate::Dropped }
     }
 }
 

@@ -8,10 +8,15 @@ const STEPS: u32 = 128;
 const LINEAR_BITS: u32 = 8;
 const STEP_BITS: u32 = 7;
 
+/// Buckets that are added at once, so that a flow whose round-trip times are much alike takes little room.
+const ROOM: usize = 16;
+
 /// Counts of values in µs.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
+    /// Of the buckets from `first` on.
     counts: Vec<u32>,
+    first: usize,
     count: u64,
     sum: u64,
     min: Option<u32>,
@@ -21,14 +26,28 @@ impl Histogram {
     /// Takes a value.
     #[inline]
     pub fn add(&mut self, value: u32) {
-        let bucket = bucket(value);
-        if bucket >= self.counts.len() {
-            self.counts.resize(bucket + 1, 0);
+        let place = bucket(value).wrapping_sub(self.first);
+        match self.counts.get_mut(place) {
+            Some(count) => *count += 1,
+            None => self.extend_to(bucket(value)),
         }
-        self.counts[bucket] += 1;
         self.count += 1;
         self.sum += u64::from(value);
         self.min = Some(self.min.map_or(value, |min| min.min(value)));
+    }
+
+    /// Counts the first value of a bucket that is not there yet.
+    #[cold]
+    fn extend_to(&mut self, bucket: usize) {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        }
+        let first = if bucket < self.first { bucket.saturating_sub(ROOM) } else { self.first };
+        let end = (bucket + 1).max(self.first + self.counts.len()) + ROOM;
+        let mut counts = vec![0; end - first];
+        counts[self.first - first..][..self.counts.len()].copy_from_slice(&self.counts);
+        counts[bucket - first] += 1;
+        (self.counts, self.first) = (counts, first);
     }
 
     /// The smallest value, exactly.
@@ -50,7 +69,7 @@ impl Histogram {
             seen += u64::from(count);
             seen >= rank
         })?;
-        Some(middle(bucket))
+        Some(middle(self.first + bucket))
     }
 }
 
@@ -92,6 +111,27 @@ mod tests {
         }
         assert_eq!(histogram.mean(), Some(500.5));
         assert_eq!(histogram.min(), Some(1));
+    }
+
+    /// 1000 µs come first, then less and more: the median of 500, 1000 and 2000 is 1000, to 1/256.
+    #[test]
+    fn values_below_the_first_one_count() {
+        let mut histogram = Histogram::default();
+        for value in [1000, 500, 2000] {
+            histogram.add(value);
+        }
+        for (percent, expected) in [(33, 500.0), (50, 1000.0), (100, 2000.0)] {
+            let found = histogram.quantile(percent).unwrap();
+            assert!((found - expected).abs() <= expected / 256.0, "{percent}: {found}");
+        }
+    }
+
+    /// 128 buckets an octave of 4 bytes: from 100 to 200 ms, with room at both ends.
+    #[test]
+    fn round_trips_of_an_octave_take_little_room() {
+        let mut histogram = Histogram::default();
+        (100_000..200_000).for_each(|value| histogram.add(value));
+        assert!(histogram.counts.len() <= 128 + 3 * ROOM, "{} buckets", histogram.counts.len());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Source: draft-cheng-iccrg-delivery-rate-estimation-02, as Linux does it.
 
 use super::flow::{Flow, Limit, RateSample};
+use super::rack::age_us;
 use super::scoreboard::Sent;
 
 /// The estimator of one flow.
@@ -40,8 +41,8 @@ impl RateEstimator {
         }
         let sent = Sent {
             at_us,
-            delivered_at_us: flow.delivered_at_us,
-            flight_start_us: self.flight_start_us,
+            since_delivery_us: age_us(flow.delivered_at_us, at_us),
+            since_flight_start_us: age_us(self.flight_start_us, at_us),
             delivered: flow.delivered,
             lost: flow.lost,
             in_flight: flow.in_flight() + 1,
@@ -65,10 +66,10 @@ impl RateEstimator {
             self.newest = Some(Newest {
                 number,
                 prior_delivered: sent.delivered,
-                prior_delivered_at_us: sent.delivered_at_us,
+                prior_delivered_at_us: sent.at_us - u64::from(sent.since_delivery_us),
                 prior_lost: sent.lost,
                 tx_in_flight: sent.in_flight,
-                sending_us: sent.at_us.saturating_sub(sent.flight_start_us),
+                sending_us: u64::from(sent.since_flight_start_us),
                 limit: sent.limit(),
             });
         }
@@ -163,6 +164,6 @@ mod tests {
 
     #[test]
     fn what_is_kept_of_a_packet_is_small() {
-        assert!(size_of::<Sent>() <= 40, "{} bytes", size_of::<Sent>());
+        assert!(size_of::<Sent>() <= 32, "{} bytes", size_of::<Sent>());
     }
 }

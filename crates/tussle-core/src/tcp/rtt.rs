@@ -34,6 +34,8 @@ pub struct RttEstimator {
     min_us: Option<WindowedMax<Reverse<u32>>>,
     latest_us: Option<u32>,
     tick_us: u32,
+    /// The timeout of the last sample, in whole ticks, before it is bounded.
+    ticked_us: u32,
     rto: Time,
 }
 
@@ -49,6 +51,7 @@ impl RttEstimator {
             min_us: None,
             latest_us: None,
             tick_us: 1_000_000 / hz,
+            ticked_us: 0,
             rto: RTO_INITIAL,
         }
     }
@@ -125,8 +128,12 @@ impl RttEstimator {
     }
 
     fn set_rto(&mut self) {
-        let ticks = ((self.srtt_8us >> 3) + self.rttvar_us).div_ceil(self.tick_us);
-        self.rto = Time::from_us(u64::from(ticks) * u64::from(self.tick_us)).min(RTO_MAX);
+        let exact_us = (self.srtt_8us >> 3) + self.rttvar_us;
+        // Most samples leave it in the same tick.
+        if self.ticked_us.wrapping_sub(exact_us) >= self.tick_us {
+            self.ticked_us = exact_us.div_ceil(self.tick_us) * self.tick_us;
+        }
+        self.rto = Time::from_us(u64::from(self.ticked_us)).min(RTO_MAX);
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use super::flow::{Flow, Limit, Lost};
 use super::ranges::Ranges;
+use crate::line::Line;
 use crate::packet::Block;
 
 /// One packet that was sent.
@@ -15,10 +16,10 @@ use crate::packet::Block;
 pub(crate) struct Sent {
     /// When it was last sent, in µs.
     pub(crate) at_us: u64,
-    /// When the last delivery before that was, in µs.
-    pub(crate) delivered_at_us: u64,
-    /// When the flight that it belongs to began to be sent, in µs.
-    pub(crate) flight_start_us: u64,
+    /// How long before that the last delivery was, in µs: 71 minutes at most, which no sender waits for.
+    pub(crate) since_delivery_us: u32,
+    /// How long before that the flight that it belongs to began to be sent, in µs; as much at most.
+    pub(crate) since_flight_start_us: u32,
     /// How many packets had been delivered then.
     pub(crate) delivered: u32,
     /// How many had been judged lost then.
@@ -83,8 +84,7 @@ struct Retransmission {
 /// The packets from `una` to `nxt`.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
-    /// Indexed by packet number modulo its length, a power of two.
-    ring: Vec<Sent>,
+    packets: Line<Sent>,
     sacked: Ranges,
     /// No packet below this awaits retransmission.
     retransmit_from: u32,
@@ -101,7 +101,7 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     pub(crate) fn new() -> Scoreboard {
         Scoreboard {
-            ring: vec![Sent::default(); 64],
+            packets: Line::new(Sent::default()),
             sacked: Ranges::default(),
             retransmit_from: 0,
             first_unjudged: 0,
@@ -112,44 +112,26 @@ impl Scoreboard {
     }
 
     #[inline]
-    fn index(&self, number: u32) -> usize {
-        number as usize & (self.ring.len() - 1)
-    }
-
-    #[inline]
     pub(crate) fn get(&self, number: u32) -> Sent {
-        self.ring[self.index(number)]
+        *self.packets.get(number as usize)
     }
 
     #[inline]
     fn get_mut(&mut self, number: u32) -> &mut Sent {
-        let index = self.index(number);
-        &mut self.ring[index]
+        self.packets.get_mut(number as usize)
     }
 
     /// Adds packet `flow.nxt`.
     #[inline]
     pub(crate) fn push(&mut self, flow: &mut Flow, sent: Sent) {
-        if flow.packets_out() as usize == self.ring.len() {
-            self.grow(flow);
-        }
-        *self.get_mut(flow.nxt) = sent;
+        self.packets.push(sent);
         flow.nxt = flow.nxt.checked_add(1).expect("a flow sends fewer than 2^32 packets");
-    }
-
-    fn grow(&mut self, flow: &Flow) {
-        let mut larger = vec![Sent::default(); self.ring.len() * 2];
-        let mask = larger.len() - 1;
-        for number in flow.una..flow.nxt {
-            larger[number as usize & mask] = self.get(number);
-        }
-        self.ring = larger;
     }
 
     /// Removes packet `flow.una`, now acknowledged cumulatively, and returns what was known of it.
     #[inline]
     pub(crate) fn pop(&mut self, flow: &mut Flow) -> Sent {
-        let sent = self.get(flow.una);
+        let sent = self.packets.pop().expect("what is acknowledged was sent");
         // One test for the usual packet, of which nothing is known.
         if sent.tags & (SACKED | LOST | RETRANSMISSION_OUT) != 0 {
             flow.sacked_out -= u32::from(sent.is_sacked());
