@@ -12,6 +12,7 @@ mod datagrams;
 pub mod dice;
 mod line;
 pub mod packet;
+mod packets;
 pub mod path;
 pub mod queue;
 mod random;

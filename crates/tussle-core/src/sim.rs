@@ -259,14 +259,14 @@ impl Simulation {
     /// The head of an element leaves it.
     #[inline]
     fn release(&mut self, element: usize) {
-        let packet = self.elements[element].release(self.now, &mut self.dropped);
+        let mut released = self.elements[element].release(self.now, &mut self.dropped);
         if !self.dropped.is_empty() {
             self.note_dropped(element);
         }
         self.reschedule_element(element);
-        if let Some(mut packet) = packet {
+        if let Some(packet) = &mut released {
             packet.hop += 1;
-            self.forward(&packet);
+            self.forward(packet);
             self.send_outbox();
         }
     }

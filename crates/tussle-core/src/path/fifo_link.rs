@@ -3,8 +3,8 @@
 
 use super::transmitter::{Sent, Transmitter};
 use super::{Element, LinkView};
-use crate::line::Line;
-use crate::packet::{Flags, Kind, Packet};
+use crate::packet::{Flags, Packet};
+use crate::packets::Packets;
 use crate::queue::{Backlog, FifoSpec, Limit};
 use crate::time::Time;
 
@@ -15,7 +15,7 @@ pub(crate) struct FifoLink<T> {
     transmitter: T,
     limit: Limit,
     /// Packets that wait, are transmitted or are on the wire.
-    held: Line<Held>,
+    held: Packets<Times>,
     /// How many of all that were taken are transmitted; the next one is under way.
     transmitted: usize,
     /// When the last transmission ends.
@@ -26,12 +26,11 @@ pub(crate) struct FifoLink<T> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct Times {
     /// When its transmission ends.
     end: Time,
     /// When it leaves the wire.
     arrival: Time,
-    packet: Packet,
 }
 
 /// Sums over what came, from which a view of some instant is made.
@@ -54,11 +53,7 @@ impl<T> FifoLink<T> {
         Ok(FifoLink {
             transmitter,
             limit,
-            held: Line::new(Held {
-                end: Time::ZERO,
-                arrival: Time::ZERO,
-                packet: Packet::new(Kind::Data, 0),
-            }),
+            held: Packets::new(Times { end: Time::ZERO, arrival: Time::ZERO }),
             transmitted: 0,
             busy_until: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -71,7 +66,7 @@ impl<T> FifoLink<T> {
     fn advance(&mut self, now: Time) -> Backlog {
         while self.transmitted < self.held.came() {
             let next = self.held.get(self.transmitted);
-            let (end, bytes) = (next.end, u64::from(next.packet.size_bytes));
+            let (end, bytes) = (next.note.end, u64::from(next.size_bytes));
             if end > now {
                 return Backlog {
                     packets: (self.held.came() - self.transmitted - 1) as u64,
@@ -113,8 +108,12 @@ impl<T: Transmitter> FifoLink<T> {
         let Sent { end, arrival, fate } = self.transmitter.transmit(start, packet.size_bytes);
         self.busy_until = end;
         self.last_arrival = arrival.max(self.last_arrival);
-        let packet = if T::LOSES { Packet { flags: fate.mark(packet.flags), ..*packet } } else { *packet };
-        self.held.push(Held { end, arrival: self.last_arrival, packet });
+        let times = Times { end, arrival: self.last_arrival };
+        if T::LOSES {
+            self.held.push(&Packet { flags: fate.mark(packet.flags), ..*packet }, times);
+        } else {
+            self.held.push(packet, times);
+        }
     }
 }
 
@@ -126,7 +125,7 @@ impl<T: Transmitter> Element for FifoLink<T> {
 
     #[inline]
     fn next(&self) -> Time {
-        self.held.first().map_or(Time::NEVER, |held| held.arrival)
+        self.held.first().map_or(Time::NEVER, |held| held.note.arrival)
     }
 
     #[inline]
@@ -135,7 +134,7 @@ impl<T: Transmitter> Element for FifoLink<T> {
         if self.transmitted == self.held.left() {
             self.advance(now);
         }
-        let Held { packet, .. } = self.held.pop()?;
+        let packet = self.held.pop()?;
         if T::LOSES && packet.flags.has(Flags::LOST) {
             dropped.push(packet);
             return None;
@@ -144,7 +143,7 @@ impl<T: Transmitter> Element for FifoLink<T> {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.held.iter().for_each(|held| visit(&held.packet));
+        self.held.for_each(visit);
     }
 
     fn observe(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {

@@ -1,38 +1,47 @@
 //! What elements hold: packets by when they leave, in the order in which they came.
 
-use std::collections::VecDeque;
-
 use crate::packet::Packet;
+use crate::packets::Packets;
 use crate::time::Time;
 
 /// Packets on their way, none of which overtakes another.
-#[derive(Debug, Default)]
-pub(super) struct Wire(VecDeque<(Time, Packet)>);
+#[derive(Debug)]
+pub(super) struct Wire {
+    packets: Packets<Time>,
+    /// When the last one leaves.
+    last: Time,
+}
+
+impl Default for Wire {
+    fn default() -> Wire {
+        Wire { packets: Packets::new(Time::ZERO), last: Time::ZERO }
+    }
+}
 
 impl Wire {
     /// A packet is to leave at `at`, or with the one before it if that leaves later.
     pub(super) fn push(&mut self, packet: Packet, at: Time) {
-        let at = self.0.back().map_or(at, |(before, _)| at.max(*before));
-        self.0.push_back((at, packet));
+        self.last = at.max(self.last);
+        self.packets.push(&packet, self.last);
     }
 
     /// When the first packet leaves.
     pub(super) fn next(&self) -> Time {
-        self.0.front().map_or(Time::NEVER, |(at, _)| *at)
+        self.packets.first().map_or(Time::NEVER, |held| held.note)
     }
 
     /// The first packet.
     pub(super) fn pop(&mut self) -> Option<Packet> {
-        self.0.pop_front().map(|(_, packet)| packet)
+        self.packets.pop()
     }
 
     /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.packets.first().is_none()
     }
 
     /// Shows `visit` every packet.
     pub(super) fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.0.iter().for_each(|(_, packet)| visit(packet));
+        self.packets.for_each(visit);
     }
 }
