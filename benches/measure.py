@@ -26,6 +26,8 @@ class Measurement:
     retransmitted_packets: int
     cpu_s: float
     wall_s: float
+    measured_packets: int = 0
+    """Data packets delivered after the start, where a program has one."""
 
     @property
     def packets_per_cpu_s(self) -> float:
@@ -60,10 +62,11 @@ def measure(job: Job) -> Measurement:
         raise FailedError(f"exit code {child.returncode}: {_last_line(said)}")
     result = _result(said)
     return Measurement(
-        delivered_packets=int(result["delivered_packets"]),
-        retransmitted_packets=int(result["retransmitted_packets"]),
+        delivered_packets=int(result.get("delivered_packets", 0)),
+        retransmitted_packets=int(result.get("retransmitted_packets", 0)),
         cpu_s=result.get("cpu_s", usage.ru_utime + usage.ru_stime),
         wall_s=result.get("wall_s", wall_s),
+        measured_packets=int(result.get("measured_packets", 0)),
     )
 
 

@@ -1,0 +1,82 @@
+//! What moving packets costs, and nothing else: the least that a simulator of packets can do for the same path.
+//!
+//! Reads the number of packets under way and of data packets to move, as arguments, and prints as JSON how many it moved.
+//! Each is written to and read from a queue and a wire, each second one is answered by a packet on the wire back, and
+//! after each the earliest of both wires is asked for. Nobody looks into a packet but for its number.
+
+use std::collections::VecDeque;
+use std::error::Error;
+
+use tussle_core::Time;
+use tussle_core::packet::{Kind, Packet};
+
+/// The link carries a packet a microsecond.
+const TRANSMISSION: Time = Time::from_us(1);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u32>());
+    let mut argument = |name| arguments.next().ok_or_else(|| format!("give the number of packets {name}"));
+    let (under_way, to_move) = (argument("under way")??, argument("to move")??);
+    // A quarter is on the way there, a quarter was there and is being answered, and half of them wait.
+    let delay = Time::from_ns(TRANSMISSION.ns() * u64::from(under_way / 4));
+    let mut path = Path { delay, ..Path::default() };
+    (0..under_way).for_each(|_| path.send());
+    println!("{}", serde_json::json!({ "measured_packets": measured(&mut path, to_move) }));
+    Ok(())
+}
+
+#[derive(Default)]
+struct Path {
+    now: Time,
+    delay: Time,
+    /// When the last transmission ends.
+    idle_at: Time,
+    queue: VecDeque<Packet>,
+    wire: VecDeque<(Time, Packet)>,
+    back: VecDeque<(Time, Packet)>,
+    next: u32,
+}
+
+impl Path {
+    fn send(&mut self) {
+        self.queue.push_back(Packet { number: self.next, ..Packet::new(Kind::Data, 0) });
+        self.next += 1;
+    }
+
+    /// Catches up with transmissions that ended; a wire that is empty gets the next one.
+    fn transmit(&mut self) {
+        while (self.idle_at <= self.now || self.wire.is_empty())
+            && let Some(packet) = self.queue.pop_front()
+        {
+            self.idle_at = self.idle_at.max(self.now) + TRANSMISSION;
+            self.wire.push_back((self.idle_at + self.delay, packet));
+        }
+    }
+
+    /// When the first packet on a wire arrives.
+    fn first(wire: &VecDeque<(Time, Packet)>) -> Time {
+        wire.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+}
+
+/// Moves so many data packets; gives how many.
+#[inline(never)]
+fn measured(path: &mut Path, packets: u32) -> u32 {
+    let mut moved = 0;
+    while moved < packets {
+        path.transmit();
+        let (there, back) = (Path::first(&path.wire), Path::first(&path.back));
+        path.now = there.min(back);
+        if back < there {
+            path.back.pop_front();
+            (0..2).for_each(|_| path.send());
+        } else if let Some((at, data)) = path.wire.pop_front() {
+            moved += 1;
+            if data.number % 2 == 1 {
+                let ack = Packet { number: data.number, ..Packet::new(Kind::Ack, 0) };
+                path.back.push_back((at + path.delay, ack));
+            }
+        }
+    }
+    moved
+}
