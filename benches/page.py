@@ -119,12 +119,12 @@ def _memory(found: list[dict[str, Any]]) -> str:
 
 def _sweeps(found: dict[str, Any]) -> str:
     rows = [
-        (f"{found['runs']} runs, one worker", f"{found['one_worker_s']:.1f} s"),
-        (f"{found['runs']} runs, two workers", f"{found['two_workers_s']:.1f} s"),
-        ("efficiency on two cores", f"{found['efficiency_percent']:.0f} %"),
-        ("an algorithm in Python, each ACK", f"{found['python_ack_us']:.2f} µs"),
+        (f"{found['runs']} runs", *(f"{wall_s:.1f} s" for wall_s in found["wall_s"])),
+        ("their processor time", *(f"{cpu_s:.1f} s" for cpu_s in found["cpu_s"])),
+        ("efficiency on two cores", "", f"{found['efficiency_percent']:.0f} %"),
+        ("an algorithm in Python, each ACK", f"{found['python_ack_us']:.2f} µs", ""),
     ]
-    return _markdown(("", ""), rows)
+    return _markdown(("", "one worker", "two workers"), rows)
 
 
 def _markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

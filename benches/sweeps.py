@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
+import resource
 import tempfile
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from tussle.cli.experiments import algorithms_of
 from tussle.engines import engine
@@ -22,15 +22,15 @@ TUTORIAL = ROOT / "docs" / "tutorial" / "your-own-algorithm.md"
 
 def rows(rounds: int) -> dict[str, Any]:
     """Sweep the matrix with one worker and with two in turn; give the medians, and the cost of an ACK."""
-    wall_s: dict[int, list[float]] = {1: [], 2: []}
+    one, two = [], []
     for _ in range(rounds):
-        for workers, times_s in wall_s.items():
-            times_s.append(_sweep_s(_matrix(), workers))
-    efficiencies = [one / (2 * two) for one, two in zip(wall_s[1], wall_s[2], strict=True)]
+        one.append(_swept(_matrix(), 1))
+        two.append(_swept(_matrix(), 2))
+    efficiencies = [alone.wall_s / (2 * both.wall_s) for alone, both in zip(one, two, strict=True)]
     return {
         "runs": len(_matrix().runs()),
-        "one_worker_s": median(wall_s[1]),
-        "two_workers_s": median(wall_s[2]),
+        "wall_s": [median(each.wall_s for each in swept) for swept in (one, two)],
+        "cpu_s": [median(each.cpu_s for each in swept) for swept in (one, two)],
         "efficiency_percent": 100 * median(efficiencies),
         "python_ack_us": median(_python_ack_us() for _ in range(rounds)),
     }
@@ -51,11 +51,22 @@ def _matrix() -> Scenario:
     )
 
 
-def _sweep_s(scenario: Scenario, workers: int) -> float:
+class _Swept(NamedTuple):
+    wall_s: float
+    cpu_s: float
+
+
+def _swept(scenario: Scenario, workers: int) -> _Swept:
     with tempfile.TemporaryDirectory() as folder:
-        begun = time.perf_counter()
+        begun_s, used_s = time.perf_counter(), _cpu_s()
         sweep(scenario, Path(folder) / "swept", SweepSettings(workers=workers))
-        return time.perf_counter() - begun
+        return _Swept(time.perf_counter() - begun_s, _cpu_s() - used_s)
+
+
+def _cpu_s() -> float:
+    """Processor time of this process and of its workers that ended."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _python_ack_us() -> float:
@@ -71,13 +82,3 @@ def _python_ack_us() -> float:
         planned = Scenario.from_dict(told).runs()[0]
         [cost] = costs_of(engine("sim").execute(planned.run))
         return 1e6 * cost.in_hooks_s / cost.acks
-
-
-def main() -> None:
-    """Print it."""
-    for name, value in rows(3).items():
-        sys.stdout.write(f"{name}: {value:.3g}\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -15,7 +15,7 @@ from instructions import count, counted_job
 from measure import Job, measure
 
 PARTS = {
-    "the loop": r"/src/sim\.rs",
+    "the loop": r"/src/sim(\.rs|/)",
     "calendar": r"/src/calendar\.rs",
     "links and their queues": r"/src/((path|queue)/|line\.rs)",
     "receiver": r"/src/tcp/(receiver|delack|sack_list)\.rs",

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 import instructions
+import page
+from bench import PARTS
 from cases import COUNTED
 from conftest import skip_or_fail
 from instructions import Counted, compiler, complaint, count, write_bounds
+from where import parts
 
 CASE = COUNTED[0]
 
@@ -67,3 +70,49 @@ def test_another_compiler_has_more_room_and_is_named(bounds):
 def test_a_case_without_a_bound_is_told():
     complained = complaint(replace(counted(1000), case=replace(CASE, name="another")))
     assert complained.startswith("another: has no bound in bounds.toml; write it: ")
+
+
+def test_the_page_shows_every_part_that_is_measured():
+    assert sorted(page.names(page.PAGE.read_text("utf-8"))) == sorted(PARTS)
+
+
+def test_what_was_measured_replaces_a_table_and_nothing_else():
+    found = {"memory": {"machine": "a machine", "rounds": 2, "found": [{"what": "a flow", "bytes": 3210}]}}
+    text = "before\n<!-- measured: {} -->\n{}\n<!-- end -->\nafter\n"
+    both = text.format("memory", "old") + text.format("sweeps", "kept")
+    table = "\n| | bytes |\n| --- | --- |\n| a flow | 3,210 |\n\n*a machine; 2 rounds.*\n"
+    expected = text.format("memory", table) + text.format("sweeps", "kept")
+    once = page.filled(both, found)
+    assert once == expected.replace("| | bytes", "|  | bytes")
+    assert page.filled(once, found) == once
+
+
+def test_a_profile_is_shared_out_by_the_source_that_instructions_come_from(tmp_path):
+    profile = tmp_path / "callgrind.out"
+    profile.write_text(PROFILE)
+    assert parts(profile) == {"the loop": 100 + 7, "sender": 30, "all else": 11}
+
+
+PROFILE = """\
+version: 1
+events: Ir
+
+fl=(1) /crates/tussle-core/src/sim.rs
+fn=(1) tussle_core::sim::Simulation::advance
+12 100
+fi=(2) /crates/tussle-core/src/tcp/input.rs
++3 30
+fi=(3) /library/core/src/cmp.rs
+* 7
+fe=(1)
+cfi=(4) /somewhere/malloc.c
+cfn=(2) malloc
+calls=2 40
+-2 11
+
+fl=(4)
+fn=(2)
+40 11
+
+totals: 148
+"""
