@@ -41,12 +41,11 @@ def main() -> None:
         _hint(f"{name} ...\n")
         machine = f"{_processor()}, load {os.getloadavg()[0]:.1f}"
         try:
-            found[name] = {"machine": machine, "rounds": arguments.repetitions}
-            found[name]["found"] = PARTS[name](arguments.repetitions)
+            measured = PARTS[name](arguments.repetitions)
         except (MissingError, FailedError) as reason:
             _say(f"{name}: {reason}\n")
-            del found[name]
             continue
+        found[name] = {"machine": machine, "rounds": arguments.repetitions, "found": measured}
         if name != "cases":
             _say(page.table(name, found[name]) + "\n")
         RESULTS.parent.mkdir(exist_ok=True)

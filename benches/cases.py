@@ -28,6 +28,8 @@ class Case:
     start_packets: int = 0
     """Data packets delivered before instructions are counted."""
     algorithm: str = "cubic"
+    receive_window_packets: int | None = None
+    """The window that receivers offer; `None`: so large that it does not limit."""
     hops: int = 1
     """Links in a row there, of the same rate: the first one is the bottleneck."""
     losses: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -96,11 +98,13 @@ class Case:
         }
 
     def _flow(self, index: int, forward: list[str]) -> dict[str, object]:
+        window = self.receive_window_packets
         return {
             "name": f"flow-{index}",
             "algorithm": self.algorithm,
             "start_ns": round(index * self.stagger_s * NS),
             "mss_bytes": MSS_BYTES,
+            "receive_window_bytes": window and window * MSS_BYTES,
             "forward": forward,
             "reverse": ["bottleneck-reverse"],
         }

@@ -9,7 +9,7 @@ from typing import Any
 
 from cases import CASES, COUNTED, NS, Case
 from engines import PYTHON, TUSSLE, MissingError
-from instructions import count
+from instructions import counts_of
 from measure import Job, measure
 
 Variant = Callable[[Case], Case]
@@ -63,11 +63,15 @@ def _from_python(case: Case) -> dict[str, Job]:
 
 
 def _instructions(case: Case) -> dict[str, float]:
-    plain = count(case).instructions
-    more = {what: _more_percent(count(vary(case)).instructions, plain) for what, vary in VARIANTS.items()}
+    varied = {what: replace(vary(case), name=f"{case.name}, {what}") for what, vary in VARIANTS.items()}
     # An interval that ends just before the run does is one edge more, at which the same is checked again.
-    edge = count(replace(case, steady_to_s=case.duration_s - 1 / NS)).instructions - plain
-    return more | {"checks of all invariants": 100 * EDGES_OF_A_RUN * edge / plain}
+    edge = replace(case, name=f"{case.name}, one edge more", steady_to_s=case.duration_s - 1 / NS)
+    counts = {name: each.instructions for name, each in counts_of([case, *varied.values(), edge]).items()}
+    if not counts:
+        return {}
+    plain = counts[case.name]
+    more = {what: _more_percent(counts[each.name], plain) for what, each in varied.items()}
+    return more | {"checks of all invariants": 100 * EDGES_OF_A_RUN * (counts[edge.name] - plain) / plain}
 
 
 def _more_percent(value: float, reference: float) -> float:

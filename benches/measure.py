@@ -71,11 +71,12 @@ def measure(job: Job) -> Measurement:
 
 
 def _result(said: str) -> dict[str, float]:
-    """Return the line of JSON among what a program printed (ns-2 also prints its commands)."""
+    """Return the JSON that a program printed; ns-2 prints its commands before, even on the same line."""
     for line in said.splitlines():
-        if line.startswith("{"):
+        _, brace, result = line.partition("{")
+        if brace:
             try:
-                return json.loads(line)
+                return json.loads(brace + result)
             except json.JSONDecodeError as error:
                 raise FailedError(f"unreadable result: {error}") from error
     raise FailedError(f"no result: {_last_line(said)}")

@@ -91,14 +91,19 @@ def _scaling(found: list[dict[str, Any]]) -> str:
         (
             row["about"] if row is firsts[row["about"]] else "",
             row["size"],
-            f"{row['instructions']:,.0f}",
-            f"{row['instructions'] / firsts[row['about']]['instructions']:.2f}",
+            *_counted(row["instructions"], firsts[row["about"]]["instructions"]),
             f"{row['time_ns']:.0f} ns",
             row["cost"],
         )
         for row in found
     ]
     return _markdown(("", "", "instructions", "of the first", "time", "of"), rows)
+
+
+def _counted(instructions: float | None, first: float | None) -> tuple[str, str]:
+    return (
+        ("", "") if not instructions or not first else (f"{instructions:,.0f}", f"{instructions / first:.2f}")
+    )
 
 
 def _extras(found: list[dict[str, Any]]) -> str:

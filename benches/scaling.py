@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from statistics import median
 
 from cases import ONE_IN_A_HUNDRED, PACKET_BYTES, Case
 from engines import TUSSLE
-from instructions import count
+from instructions import counts_of
 from measure import Job, measure
 
 COUNTED_PACKETS = 100_000
@@ -32,7 +30,7 @@ class Series:
 
     def of(self, costs: dict[int, float]) -> dict[int, float]:
         """Return costs of packets as costs of what the series asks for."""
-        if self.cost == "a packet":
+        if self.cost == "a packet" or not costs:
             return costs
         [(first, first_cost), *others] = costs.items()
         return {size: (cost - first_cost) / (size - first) for size, cost in others}
@@ -58,25 +56,26 @@ def rows(rounds: int) -> list[dict[str, object]]:
     """Measure every case: instructions once, time in each round; medians."""
     every = series()
     cases = [case for each in every for case in each.cases.values()]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        instructions = {each.case.name: each.per_packet for each in pool.map(count, cases)}
+    counts = counts_of(cases)
     times_ns: dict[str, list[float]] = {case.name: [] for case in cases}
     for _ in range(rounds):
         for case in cases:
             times_ns[case.name].append(_time_ns(case))
     found: list[dict[str, object]] = []
     for each in every:
-        counted = each.of({size: instructions[case.name] for size, case in each.cases.items()})
+        counted = each.of(
+            {size: counts[case.name].per_packet for size, case in each.cases.items() if case.name in counts}
+        )
         timed_ns = each.of({size: median(times_ns[case.name]) for size, case in each.cases.items()})
         found.extend(
             {
                 "about": each.about,
                 "size": f"{size:,} {each.unit}",
                 "cost": each.cost,
-                "instructions": counted[size],
+                "instructions": counted.get(size),
                 "time_ns": timed_ns[size],
             }
-            for size in counted
+            for size in timed_ns
         )
     return found
 
@@ -94,22 +93,23 @@ def _hops(hops: int) -> Case:
 
 
 def _flows(flows: int) -> Case:
-    """All flows start within half a second, and the count begins three seconds later."""
-    start_packets = max(50_000, 3_000 * flows)
+    """All flows start within half a second, and the count begins about a second later."""
+    start_packets = max(50_000, 1_000 * flows)
     case = Case(f"{flows} flows", flows, flows * 10 * MBIT, RTT_S, 0, 0.5 / flows, start_packets)
     return _counted(case)
 
 
 def _window(packets: int) -> Case:
-    """BBR, which holds its window through losses."""
+    """A window that the receiver limits to what the path holds: nothing waits, nothing is lost."""
     rate_bit_per_s = round(packets * PACKET_BYTES * 8 / RTT_S)
-    start = START_RTTS * packets
-    case = Case(f"window of {packets}", 1, rate_bit_per_s, RTT_S, 0, start_packets=start, algorithm="bbr")
-    return _counted(case)
+    case = Case(f"window of {packets}", 1, rate_bit_per_s, RTT_S, 0, start_packets=START_RTTS * packets)
+    return _counted(replace(case, algorithm="reno", receive_window_packets=packets))
 
 
 def _lossy(packets: int) -> Case:
-    return replace(_window(packets), name=f"window of {packets}, 1 % lost", losses=ONE_IN_A_HUNDRED)
+    """BBR, which holds its window through losses."""
+    case = replace(_window(packets), name=f"window of {packets}, 1 % lost", losses=ONE_IN_A_HUNDRED)
+    return replace(case, algorithm="bbr", receive_window_packets=None)
 
 
 def _burst(packets: int) -> Case:
@@ -121,6 +121,7 @@ def _burst(packets: int) -> Case:
         _window(packets),
         name=f"window of {packets}, burst",
         algorithm="cubic",
+        receive_window_packets=None,
         duration_s=(START_RTTS + 5) * RTT_S + slow_start_s,
         losses={"kind": "list", "packets": lost},
     )
