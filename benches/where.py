@@ -98,7 +98,7 @@ def _resolved(names: dict[tuple[str, str], str], key: tuple[str, str], name: str
 
 
 def _part(function: str, files: tuple[str, str]) -> str:
-    if re.search(r"mem(cpy|move)", function):
+    if re.search(r"memcpy|memmove", function):
         return COPIES
     fitting = (part for file in files for part, pattern in PARTS.items() if re.search(pattern, file))
     return next(fitting, OTHER)

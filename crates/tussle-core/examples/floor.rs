@@ -1,8 +1,9 @@
 //! What moving packets costs, and nothing else: the least that a simulator of packets can do for the same path.
 //!
 //! Reads the number of packets under way and of data packets to move, as arguments, and prints as JSON how many it moved.
-//! Each is written to and read from a queue and a wire, each second one is answered by a packet on the wire back, and
-//! after each the earliest of both wires is asked for. Nobody looks into a packet but for its number.
+//! Each packet is written to and read from the ring of a link, with the time at which it leaves; each second one is
+//! answered by a packet in the ring of a link back; the earlier of both heads is the next event. Nobody looks into a
+//! packet but for its number.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -31,32 +32,23 @@ struct Path {
     delay: Time,
     /// When the last transmission ends.
     idle_at: Time,
-    queue: VecDeque<Packet>,
-    wire: VecDeque<(Time, Packet)>,
+    there: VecDeque<(Time, Packet)>,
     back: VecDeque<(Time, Packet)>,
     next: u32,
 }
 
 impl Path {
     fn send(&mut self) {
-        self.queue.push_back(Packet { number: self.next, ..Packet::new(Kind::Data, 0) });
+        self.idle_at = self.idle_at.max(self.now) + TRANSMISSION;
+        let packet = Packet { number: self.next, ..Packet::new(Kind::Data, 0) };
+        self.there.push_back((self.idle_at + self.delay, packet));
         self.next += 1;
     }
+}
 
-    /// Catches up with transmissions that ended; a wire that is empty gets the next one.
-    fn transmit(&mut self) {
-        while (self.idle_at <= self.now || self.wire.is_empty())
-            && let Some(packet) = self.queue.pop_front()
-        {
-            self.idle_at = self.idle_at.max(self.now) + TRANSMISSION;
-            self.wire.push_back((self.idle_at + self.delay, packet));
-        }
-    }
-
-    /// When the first packet on a wire arrives.
-    fn first(wire: &VecDeque<(Time, Packet)>) -> Time {
-        wire.front().map_or(Time::NEVER, |(at, _)| *at)
-    }
+/// When the first packet leaves.
+fn first(ring: &VecDeque<(Time, Packet)>) -> Time {
+    ring.front().map_or(Time::NEVER, |(at, _)| *at)
 }
 
 /// Moves so many data packets; gives how many.
@@ -64,13 +56,12 @@ impl Path {
 fn measured(path: &mut Path, packets: u32) -> u32 {
     let mut moved = 0;
     while moved < packets {
-        path.transmit();
-        let (there, back) = (Path::first(&path.wire), Path::first(&path.back));
+        let (there, back) = (first(&path.there), first(&path.back));
         path.now = there.min(back);
         if back < there {
             path.back.pop_front();
             (0..2).for_each(|_| path.send());
-        } else if let Some((at, data)) = path.wire.pop_front() {
+        } else if let Some((at, data)) = path.there.pop_front() {
             moved += 1;
             if data.number % 2 == 1 {
                 let ack = Packet { number: data.number, ..Packet::new(Kind::Ack, 0) };
