@@ -17,9 +17,9 @@ from measure import Job, measure
 PARTS = {
     "the loop": r"/src/sim(\.rs|/)",
     "calendar": r"/src/calendar\.rs",
-    "links and their queues": r"/src/((path|queue)/|line\.rs)",
+    "links and their queues": r"/src/((path|queue)/|(line|packets)\.rs)",
     "receiver": r"/src/tcp/(receiver|delack|sack_list)\.rs",
-    "sender": r"/src/tcp/",
+    "sender": r"/src/(tcp/|windowed\.rs)",
     "algorithm": r"/src/cc/",
     "what is recorded": r"/src/record/",
 }
