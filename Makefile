@@ -105,9 +105,13 @@ papers: setup  ## Run the published studies again on the simulator (an hour), an
 	done
 
 .PHONY: bench
-bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed
+bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed, and what it is made of
 	$(BIN)/python benches/bench.py
 	$(BIN)/python benches/virtual_time.py
+
+.PHONY: speed
+speed: bench  ## Measure speed, and write the tables of docs/explanation/speed.md
+	$(BIN)/python benches/page.py
 
 FUZZ := cargo +nightly fuzz run --sanitizer none
 FUZZ_LIMITS = -- -max_total_time=$(FUZZ_SECONDS) -max_len=8192

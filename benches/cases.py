@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 PACKET_BYTES = 1500
 MSS_BYTES = 1448
@@ -12,9 +13,10 @@ NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Case:
-    """CUBIC flows from one host to another over one bottleneck with a buffer of 1 BDP.
+    """Flows from one host to another over one bottleneck with a buffer of 1 BDP.
 
-    Times are in seconds, `base_rtt_s` without queueing. Flows start `stagger_s` after each other.
+    Times are in seconds, `base_rtt_s` without queueing. Flows start `stagger_s` after each other. What
+    stands below `stagger_s` is Tussle's alone: peers are given CUBIC over one link.
     """
 
     name: str
@@ -23,6 +25,19 @@ class Case:
     base_rtt_s: float
     duration_s: float
     stagger_s: float = 0.1
+    start_packets: int = 0
+    """Data packets delivered before instructions are counted."""
+    algorithm: str = "cubic"
+    receive_window_packets: int | None = None
+    """The window that receivers offer; `None`: so large that it does not limit."""
+    hops: int = 1
+    """Links in a row there, of the same rate: the first one is the bottleneck."""
+    losses: dict[str, Any] = field(default_factory=dict[str, Any])
+    """An element behind the bottleneck that drops packets; none if empty."""
+    sampling: str | dict[str, int] = "off"
+    events: str = "off"
+    steady_to_s: float | None = None
+    """When the interval ends that is measured; `None`: with the run."""
 
     @property
     def buffer_packets(self) -> int:
@@ -49,40 +64,48 @@ class Case:
         ]
 
     def run_json(self) -> str:
-        """Return the case as Tussle's engines take it: nothing sampled, no events."""
+        """Return the case as Tussle's engines take it."""
         duration_ns = round(self.duration_s * NS)
+        steady_to_ns = duration_ns if self.steady_to_s is None else round(self.steady_to_s * NS)
+        limited = {"kind": "fifo", "limit_packets": self.buffer_packets}
+        there = [("bottleneck", limited), *((f"hop-{hop}", limited) for hop in range(1, self.hops))]
+        links = [
+            self._link(name, queue) for name, queue in [*there, ("bottleneck-reverse", {"kind": "fifo"})]
+        ]
+        losses = [{"name": "losses", **self.losses}] if self.losses else []
+        forward = [name for name, _ in there] + ["losses" for _ in losses]
         return json.dumps(
             {
                 "format": 1,
                 "profile": "linux-6.1",
                 "seed": 1,
                 "duration_ns": duration_ns,
-                "steady": {"from_ns": 0, "to_ns": duration_ns},
-                "record": {"sampling": "off", "events": "off"},
-                "elements": [
-                    self._link("bottleneck", {"kind": "fifo", "limit_packets": self.buffer_packets}),
-                    self._link("bottleneck-reverse", {"kind": "fifo"}),
-                ],
-                "flows": [self._flow(index) for index in range(self.flows)],
+                "steady": {"from_ns": 0, "to_ns": steady_to_ns},
+                "record": {"sampling": self.sampling, "events": self.events},
+                "elements": [*links, *losses],
+                "flows": [self._flow(index, forward) for index in range(self.flows)],
             }
         )
 
     def _link(self, name: str, queue: dict[str, object]) -> dict[str, object]:
+        delay_s = self.base_rtt_s / 2 if name == "bottleneck-reverse" else self.base_rtt_s / 2 / self.hops
         return {
             "name": name,
             "kind": "link",
             "rate_bit_per_s": self.rate_bit_per_s,
-            "delay_ns": round(self.base_rtt_s * NS / 2),
+            "delay_ns": round(delay_s * NS),
             "queue": queue,
         }
 
-    def _flow(self, index: int) -> dict[str, object]:
+    def _flow(self, index: int, forward: list[str]) -> dict[str, object]:
+        window = self.receive_window_packets
         return {
             "name": f"flow-{index}",
-            "algorithm": "cubic",
+            "algorithm": self.algorithm,
             "start_ns": round(index * self.stagger_s * NS),
             "mss_bytes": MSS_BYTES,
-            "forward": ["bottleneck"],
+            "receive_window_bytes": window and window * MSS_BYTES,
+            "forward": forward,
             "reverse": ["bottleneck-reverse"],
         }
 
@@ -90,4 +113,27 @@ class Case:
 CASES = (
     Case("one flow, 200 Mbit/s, 100 ms, 1 BDP", 1, 200_000_000, 0.1, 500.0),
     Case("ten flows, 1 Gbit/s, 100 ms, 1 BDP", 10, 1_000_000_000, 0.1, 100.0),
+    Case("fifty flows, 1 Gbit/s, 100 ms, 1 BDP", 50, 1_000_000_000, 0.1, 100.0),
+    Case("a thousand flows, 10 Gbit/s, 100 ms, 1 BDP", 1000, 10_000_000_000, 0.1, 20.0, 0.001),
 )
+"""Told to every engine."""
+
+ONE_IN_A_HUNDRED: dict[str, Any] = {"kind": "loss", "probability": 0.01}
+
+COUNTED = (
+    Case("one flow", 1, 200_000_000, 0.1, 20.0, start_packets=150_000),
+    Case("ten flows", 10, 1_000_000_000, 0.1, 5.0, start_packets=200_000),
+    Case("fifty flows", 50, 1_000_000_000, 0.1, 5.0, 0.02, start_packets=200_000),
+    Case("a thousand flows", 1000, 10_000_000_000, 0.1, 1.8, 0.0005, start_packets=900_000),
+    Case(
+        "ten thousand packets in flight, 1 % lost",
+        1,
+        1_200_000_000,
+        0.1,
+        6.0,
+        start_packets=300_000,
+        algorithm="bbr",
+        losses=ONE_IN_A_HUNDRED,
+    ),
+)
+"""The same, and recovery with a large window, with a start and some 150 thousand data packets after it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import shutil
@@ -37,20 +38,28 @@ class Engine:
     find: Callable[[], list[str]]
     job: Callable[[list[str], Case], Job]
     duration_s: Callable[[Case], float] = lambda case: case.duration_s
+    most_flows: int = 1000
+    """With more, a run takes so long that nobody would wait for it."""
 
 
 def find_core() -> list[str]:
     """Build the release example that calls the simulator, and return its path."""
+    return [build_example("bench")]
+
+
+@functools.cache
+def build_example(name: str) -> str:
+    """Build one of the simulator's examples with `--release`, unless that is done, and return its path."""
     if shutil.which("cargo") is None:
         raise MissingError("not built: needs Rust, https://rustup.rs")
-    command = ["cargo", "build", "--quiet", "--release", "--package", "tussle-core", "--example", "bench"]
+    command = ["cargo", "build", "--quiet", "--release", "--package", "tussle-core", "--example", name]
     built = subprocess.run(  # noqa: S603 - the command is ours
         [*command, "--message-format=json"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if built.returncode != 0:
         raise MissingError(f"does not build: {' '.join(command)}")
     messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
-    return [next(m["executable"] for m in reversed(messages) if m.get("executable"))]
+    return next(m["executable"] for m in reversed(messages) if m.get("executable"))
 
 
 def find_python() -> list[str]:
@@ -102,9 +111,10 @@ def _ns3_duration_s(case: Case) -> float:
 
 
 TUSSLE = Engine("tussle", find_core, _job_from_stdin)
+PYTHON = Engine("tussle, from Python", find_python, _job_from_stdin)
 ENGINES = (
     TUSSLE,
-    Engine("tussle, from Python", find_python, _job_from_stdin),
+    PYTHON,
     Engine("ns-2 TCP/Linux", find_ns2, _job_from_arguments),
-    Engine("ns-3", find_ns3, _job_from_arguments, _ns3_duration_s),
+    Engine("ns-3", find_ns3, _job_from_arguments, _ns3_duration_s, most_flows=50),
 )

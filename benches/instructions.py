@@ -2,34 +2,121 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
 import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 
 from cases import Case
 from engines import BUILD, ROOT, TUSSLE, MissingError
 from measure import FailedError, Job, measure
 
-COUNTED_PACKETS = 1_000_000
-"""Roughly how many data packets to count over: callgrind is some fifty times slower than the processor."""
+BOUNDS = Path(__file__).parent / "bounds.toml"
+WRITE = "benches/bench.py --instructions --write-bounds"
+SLACK = 0.03
+"""How far a count may be from its bound. Two runs differ by less than a millionth."""
+OTHER_COMPILER_SLACK = 0.15
+"""The same where another compiler built the simulator than when the bounds were written."""
 
 
-def report(case: Case) -> str:
-    """One line for one case: the count, or why there is none."""
+@dataclass(frozen=True)
+class Counted:
+    """What `packets` data packets took, after the start of a case."""
+
+    case: Case
+    instructions: int
+    packets: int
+    profile: Path
+
+    @property
+    def per_packet(self) -> float:
+        """Instructions for each data packet."""
+        return self.instructions / self.packets
+
+    def line(self) -> str:
+        """Say it, and where to look further."""
+        return (
+            f"{self.case.name}: {self.per_packet:,.1f} instructions for each of {self.packets:,} data packets"
+            f"; where: callgrind_annotate {self.profile.relative_to(ROOT)}"
+        )
+
+
+def counts_of(cases: Iterable[Case]) -> dict[str, Counted]:
+    """Count cases on all cores; give what was found by their names, or nothing without valgrind."""
+    if shutil.which("valgrind") is None:
+        return {}
+    TUSSLE.find()  # once, rather than in each thread
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return {counted.case.name: counted for counted in pool.map(count, cases)}
+
+
+def count(case: Case) -> Counted:
+    """Count a case; raises `MissingError` without valgrind or compiler, `FailedError` if the run fails."""
+    return counted_job(case, Job([*TUSSLE.find(), str(case.start_packets)], case.run_json()))
+
+
+def counted_job(case: Case, job: Job) -> Counted:
+    """Count the instructions of the function `measured` of a program."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        return f"{case.name}: valgrind is not installed: apt-get install valgrind"
-    seconds = COUNTED_PACKETS * 1500 * 8 // case.rate_bit_per_s
-    counted = case.lasting(float(seconds))
+        raise MissingError("valgrind is not installed: apt-get install valgrind")
     BUILD.mkdir(parents=True, exist_ok=True)
-    profile = BUILD / f"callgrind.{case.flows}.out"
-    try:
-        command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={profile}", *TUSSLE.find()]
-        packets = measure(Job(command, counted.run_json())).delivered_packets
-    except (MissingError, FailedError) as reason:
-        return f"{case.name}: {reason}"
-    instructions = _total(profile.read_text())
+    profile = BUILD / f"callgrind.{re.sub(r'[^a-z0-9]+', '-', case.name)}.out"
+    options = [
+        "--quiet",
+        "--tool=callgrind",
+        "--toggle-collect=*::measured*",
+        f"--callgrind-out-file={profile}",
+    ]
+    packets = measure(Job([valgrind, *options, *job.command], job.stdin)).measured_packets
+    return Counted(case, _total(profile.read_text()), packets, profile)
+
+
+def compiler() -> str:
+    """Return who builds the simulator, and for which processor."""
+    said = subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
+    return f"{said.stdout.split()[1]} {platform.machine()}"
+
+
+def write_bounds(counts: list[Counted]) -> None:
+    """Let these counts be what later ones are held against."""
+    lines = [
+        "# Instructions for each data packet, as callgrind counts them. `make test` fails where a count is",
+        f"# more than {SLACK:.0%} away, up or down. Written by `.venv/bin/python {WRITE}`.",
+        "",
+        f'compiler = "{compiler()}"',
+        "",
+        "[instructions]",
+        *(f'"{each.case.name}" = {each.per_packet:.1f}' for each in counts),
+    ]
+    BOUNDS.write_text("\n".join(lines) + "\n")
+
+
+def complaint(counted: Counted) -> str:
+    """Say how a count is away from its bound, and what to do about it; empty if it is not."""
+    stored = tomllib.loads(BOUNDS.read_text())
+    bound = stored["instructions"].get(counted.case.name)
+    if bound is None:
+        return f"{counted.case.name}: has no bound in {BOUNDS.name}; write it: {WRITE}"
+    change = counted.per_packet / bound - 1
+    is_known = stored["compiler"] == compiler()
+    if abs(change) <= (SLACK if is_known else OTHER_COMPILER_SLACK):
+        return ""
+    built = "" if is_known else f" (by {compiler()}; the bound is of {stored['compiler']})"
+    advice = (
+        f"if that is worth it, say why in the commit that stores it: {WRITE}"
+        if change > 0
+        else f"store it, so that it stays: {WRITE}"
+    )
     return (
-        f"{case.name}: {instructions / packets:,.0f} instructions for each of {packets:,} data packets"
-        f" ({counted.duration_s:g} s simulated); where: callgrind_annotate {profile.relative_to(ROOT)}"
+        f"{counted.case.name}: {counted.per_packet:,.1f} instructions a data packet{built}, "
+        f"{abs(change):.1%} {'more' if change > 0 else 'fewer'} than {bound:,.1f} in {BOUNDS.name}; {advice}"
     )
 
 

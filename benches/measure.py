@@ -26,6 +26,8 @@ class Measurement:
     retransmitted_packets: int
     cpu_s: float
     wall_s: float
+    measured_packets: int = 0
+    """Data packets delivered after the start, where a program has one."""
 
     @property
     def packets_per_cpu_s(self) -> float:
@@ -60,19 +62,21 @@ def measure(job: Job) -> Measurement:
         raise FailedError(f"exit code {child.returncode}: {_last_line(said)}")
     result = _result(said)
     return Measurement(
-        delivered_packets=int(result["delivered_packets"]),
-        retransmitted_packets=int(result["retransmitted_packets"]),
+        delivered_packets=int(result.get("delivered_packets", 0)),
+        retransmitted_packets=int(result.get("retransmitted_packets", 0)),
         cpu_s=result.get("cpu_s", usage.ru_utime + usage.ru_stime),
         wall_s=result.get("wall_s", wall_s),
+        measured_packets=int(result.get("measured_packets", 0)),
     )
 
 
 def _result(said: str) -> dict[str, float]:
-    """Return the line of JSON among what a program printed (ns-2 also prints its commands)."""
+    """Return the JSON that a program printed; ns-2 prints its commands before, even on the same line."""
     for line in said.splitlines():
-        if line.startswith("{"):
+        _, brace, result = line.partition("{")
+        if brace:
             try:
-                return json.loads(line)
+                return json.loads(brace + result)
             except json.JSONDecodeError as error:
                 raise FailedError(f"unreadable result: {error}") from error
     raise FailedError(f"no result: {_last_line(said)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Any
 
 from cases import Case
 from measure import Measurement
@@ -74,13 +75,28 @@ def _cells(row: Row, reference: Row) -> tuple[str, ...]:
     )
 
 
+def record(row: Row, reference: Row) -> dict[str, Any]:
+    """Return a row as numbers, or why there are none."""
+    if not row.measurements:
+        return {"engine": row.engine, "missing": row.missing}
+    return {
+        "engine": row.engine,
+        "packets_per_s": row.typical(lambda m: m.packets_per_cpu_s),
+        "times_slower": _times_slower(row, reference),
+        "utilisation": row.case.utilisation(round(row.typical(lambda m: m.delivered_packets))),
+    }
+
+
 def _ratio(row: Row, reference: Row) -> str:
-    """Return the median of the ratios within a round, where both ran under the same load."""
     if row is reference or not reference.measurements:
         return ""
+    return f"{_times_slower(row, reference):.1f} x as fast"
+
+
+def _times_slower(row: Row, reference: Row) -> float:
+    """Return the median of the ratios within a round, where both ran under the same load."""
     pairs = zip(reference.measurements, row.measurements, strict=False)
-    ratio = median(ours.packets_per_cpu_s / theirs.packets_per_cpu_s for ours, theirs in pairs)
-    return f"{ratio:.1f} x as fast"
+    return median(ours.packets_per_cpu_s / theirs.packets_per_cpu_s for ours, theirs in pairs)
 
 
 def _rate(packets_per_s: float) -> str:

@@ -1,0 +1,118 @@
+"""The simulator does not become dearer unseen: instructions a packet, and their bounds."""
+
+import platform
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import instructions
+import page
+from bench import PARTS
+from cases import COUNTED
+from conftest import skip_or_fail
+from instructions import Counted, compiler, complaint, count, write_bounds
+from where import parts
+
+CASE = COUNTED[0]
+
+
+@pytest.mark.parametrize("case", COUNTED, ids=lambda case: case.name)
+def test_a_packet_takes_the_instructions_that_it_took(case):
+    if platform.machine() != "x86_64":
+        pytest.skip("the bounds are those of x86_64: another processor has other instructions")
+    if shutil.which("valgrind") is None:
+        skip_or_fail("there is no valgrind; `apt-get install valgrind` installs it")
+    assert complaint(count(case)) == ""
+
+
+def counted(per_packet: int) -> Counted:
+    return Counted(CASE, 1000 * per_packet, 1000, Path("profile"))
+
+
+@pytest.fixture
+def bounds(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(instructions, "BOUNDS", tmp_path / "bounds.toml")
+    write_bounds([counted(1000)])
+    return instructions.BOUNDS
+
+
+@pytest.mark.parametrize(
+    ("per_packet", "said"),
+    [
+        (971, ""),
+        (1029, ""),
+        (
+            1031,
+            "1,031.0 instructions a data packet, 3.1% more than 1,000.0 in bounds.toml; if that is worth it",
+        ),
+        (
+            969,
+            "969.0 instructions a data packet, 3.1% fewer than 1,000.0 in bounds.toml; store it, so that it",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("bounds")
+def test_a_count_beyond_its_bound_is_told_up_and_down(per_packet, said):
+    complained = complaint(counted(per_packet))
+    assert said in complained
+    assert bool(said) == ("--write-bounds" in complained)
+
+
+def test_another_compiler_has_more_room_and_is_named(bounds):
+    bounds.write_text(bounds.read_text().replace(compiler(), "1.0.0 x86_64"))
+    assert complaint(counted(1149)) == ""
+    assert f"(by {compiler()}; the bound is of 1.0.0 x86_64)" in complaint(counted(1151))
+
+
+@pytest.mark.usefixtures("bounds")
+def test_a_case_without_a_bound_is_told():
+    complained = complaint(replace(counted(1000), case=replace(CASE, name="another")))
+    assert complained.startswith("another: has no bound in bounds.toml; write it: ")
+
+
+def test_the_page_shows_every_part_that_is_measured():
+    assert sorted(page.names(page.PAGE.read_text("utf-8"))) == sorted(PARTS)
+
+
+def test_what_was_measured_replaces_a_table_and_nothing_else():
+    found = {"memory": {"machine": "a machine", "rounds": 2, "found": [{"what": "a flow", "bytes": 3210}]}}
+    text = "before\n<!-- measured: {} -->\n{}\n<!-- end -->\nafter\n"
+    both = text.format("memory", "old") + text.format("sweeps", "kept")
+    table = "\n| | bytes |\n| --- | --- |\n| a flow | 3,210 |\n\n*a machine; 2 rounds.*\n"
+    expected = text.format("memory", table) + text.format("sweeps", "kept")
+    once = page.filled(both, found)
+    assert once == expected.replace("| | bytes", "|  | bytes")
+    assert page.filled(once, found) == once
+
+
+def test_a_profile_is_shared_out_by_the_source_that_instructions_come_from(tmp_path):
+    profile = tmp_path / "callgrind.out"
+    profile.write_text(PROFILE)
+    assert parts(profile) == {"the loop": 100 + 7, "sender": 30, "all else": 11}
+
+
+PROFILE = """\
+version: 1
+events: Ir
+
+fl=(1) /crates/tussle-core/src/sim.rs
+fn=(1) tussle_core::sim::Simulation::advance
+12 100
+fi=(2) /crates/tussle-core/src/tcp/input.rs
++3 30
+fi=(3) /library/core/src/cmp.rs
+* 7
+fe=(1)
+cfi=(4) /somewhere/malloc.c
+cfn=(2) malloc
+calls=2 40
+-2 11
+
+fl=(4)
+fn=(2)
+40 11
+
+totals: 148
+"""
