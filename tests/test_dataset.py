@@ -81,7 +81,7 @@ def test_what_hosts_tell_of_themselves_is_a_table_where_an_engine_fills_it(
 def test_provenance_says_how_to_repeat_it(written: Path) -> None:
     facts = Dataset.open(written).provenance
     assert facts["command"] == f"tussle run {written}/scenario.toml --engine fake -o {written}-again"
-    assert facts["format"] == FORMAT
+    assert facts["format"] == 1  # one file a table
     assert facts["engine"] == {"name": "fake", "version": "1"}
     assert set(facts["results_sha256"]) == set(TABLES)
     assert set(facts["host"]) == {"platform", "machine", "python", "polars"}

@@ -30,6 +30,7 @@ from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.sweep import Order, SweepSettings, sweep
 from tussle.sweep.costs import Cost
+from tussle.sweep.partial import Partial
 
 SCENARIO = Scenario.from_dict(
     {
@@ -58,7 +59,7 @@ def partial_of(folder: Path) -> Path:
 
 
 def stored(folder: Path) -> int:
-    return len(list(partial_of(folder).glob("runs/*/*.zip")))
+    return len(Partial(partial_of(folder)).finished())
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,14 @@
 """Handing runs to an executor, and taking their results as they come."""
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field
-from itertools import islice
 
 from tussle.engines import Engine
 from tussle.errors import TussleError
 from tussle.scenario import PlannedRun
-from tussle.sweep.task import Failure, Finished, Task, execute
+from tussle.sweep.task import TASK_S, Failure, Outcome, Task, execute
 
 _WORKER_LOST = (
     "a worker process ended unexpectedly: it was killed, perhaps for lack of memory (fewer workers need "
@@ -19,54 +19,113 @@ _GLANCE_S = 0.2
 """How long Ctrl-C may wait to be seen."""
 
 
+class TaskLostError(Exception):
+    """Every worker that was given a task ended, and the executor gives it up; others it can still do."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is handed to an executor."""
+
+    tasks: Callable[[], int]
+    """Most tasks handed out and not yet returned; it may change, as workers join and leave."""
+    runs_a_task: int
+    """Most runs in a task: many short ones, since a task costs something, too."""
+
+
 @dataclass
 class Dispatch:
     """Hands runs to an executor, a few at a time."""
 
     executor: Executor
     engine: Engine
-    window: int
-    """Most runs handed out and not yet returned."""
+    limits: Limits
     problems: dict[int, TussleError] = field(default_factory=dict)
     """Why runs came to nothing, by index."""
+    _runs_a_task: int = 1
+    _alone: set[int] = field(default_factory=set)
+    """Indices of runs that are tried one by one, since a task of several was lost."""
 
-    def results(self, pending: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Finished]]:
-        """Yield runs with what came of them as they finish.
+    def results(self, pending: Sequence[PlannedRun]) -> Iterator[tuple[Sequence[PlannedRun], Outcome]]:
+        """Yield runs that were executed, one or more that follow each other, with what came of them.
 
         After the first problem no more runs are handed out; those under way still come.
         """
-        queue = iter(pending)
-        under_way: dict[Future[Finished | Failure], PlannedRun] = {}
+        queue = deque(pending)
+        under_way: dict[Future[Outcome], list[PlannedRun]] = {}
         while True:
-            room = 0 if self.problems else self.window - len(under_way)
-            for planned in islice(queue, room):
-                under_way[self._hand_out(planned)] = planned
+            while queue and not self.problems and len(under_way) < self.limits.tasks():
+                task = self._next(queue)
+                under_way[self._hand_out(task)] = task
             if not under_way:
                 return
             # Not for ever: polars lets the system restart a wait that Ctrl-C interrupts, unseen by Python.
             for future in wait(under_way, _GLANCE_S, return_when=FIRST_COMPLETED).done:
-                planned = under_way.pop(future)
-                try:
-                    result = future.result()
-                except BrokenExecutor:
-                    self.problems[planned.index] = TussleError(_WORKER_LOST)
-                    continue
-                except Exception as error:
-                    # Executors of users raise what they like.
-                    result = Failure(f"{type(error).__name__}: {error} (raised by the executor)")
-                if isinstance(result, Failure):
-                    sentence = f"{which(planned)} failed: {result.sentence}"
-                    self.problems[planned.index] = TussleError(sentence, result.details)
-                else:
-                    yield planned, result
+                task = under_way.pop(future)
+                outcome = self._outcome(future, task)
+                queue.extendleft(reversed(task[outcome.finished :]))
+                if outcome.finished:
+                    self._adapt(outcome)
+                    yield task[: outcome.finished], outcome
 
-    def _hand_out(self, planned: PlannedRun) -> Future[Finished | Failure]:
+    def _next(self, queue: deque[PlannedRun]) -> list[PlannedRun]:
+        """Take runs for a task: indices that follow each other, for they are stored as one piece."""
+        task = [queue.popleft()]
+        while queue and len(task) < self._runs_a_task and self._may_follow(task[-1], queue[0]):
+            task.append(queue.popleft())
+        return task
+
+    def _may_follow(self, one: PlannedRun, next_one: PlannedRun) -> bool:
+        return next_one.index == one.index + 1 and self._alone.isdisjoint({one.index, next_one.index})
+
+    def _adapt(self, outcome: Outcome) -> None:
+        """Let tasks last as long as they should, if runs go on to be like these."""
+        in_time = int(TASK_S * outcome.finished / max(outcome.took_s, 1e-9))
+        self._runs_a_task = max(1, min(in_time, 2 * self._runs_a_task, self.limits.runs_a_task))
+
+    def _outcome(self, future: Future[Outcome], task: list[PlannedRun]) -> Outcome:
+        """Return what came of a task, and note the problem if there is one."""
+        nothing = Outcome(0, b"", (), None, 0.0)
         try:
-            return self.executor.submit(execute, Task(planned.index, self.engine, planned.run))
+            outcome = future.result()
+        except TaskLostError as error:
+            if len(task) > 1:
+                self._alone.update(planned.index for planned in task)
+                return nothing
+            outcome = _failed(str(error))
         except BrokenExecutor as error:
-            broken: Future[Finished | Failure] = Future()
+            # Nothing more comes of this executor, whichever run it was.
+            self.problems[task[0].index] = TussleError(
+                str(error) if isinstance(error, ExecutorLostError) else _WORKER_LOST
+            )
+            return nothing
+        except TussleError as error:
+            outcome = _failed(str(error))
+        except Exception as error:
+            # Executors of users raise what they like.
+            outcome = _failed(f"{type(error).__name__}: {error} (raised by the executor)")
+        if outcome.failure:
+            planned = task[outcome.finished]
+            sentence = f"{which(planned)} failed: {outcome.failure.sentence}"
+            self.problems[planned.index] = TussleError(sentence, outcome.failure.details)
+        return outcome
+
+    def _hand_out(self, task: list[PlannedRun]) -> Future[Outcome]:
+        runs = [planned.run for planned in task]
+        try:
+            return self.executor.submit(execute, Task(task[0].index, self.engine, runs))
+        except BrokenExecutor as error:
+            broken: Future[Outcome] = Future()
             broken.set_exception(error)
             return broken
+
+
+class ExecutorLostError(BrokenExecutor):
+    """An executor that is gone; says in a sentence why."""
+
+
+def _failed(sentence: str) -> Outcome:
+    return Outcome(0, b"", (), Failure(sentence), 0.0)
 
 
 def which(planned: PlannedRun) -> str:

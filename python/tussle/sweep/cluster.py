@@ -1,0 +1,195 @@
+"""A Dask cluster as an executor: other machines, whose results are checked to be the same bytes."""
+
+import logging
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import tussle
+from tussle.engines import Engine
+from tussle.errors import TussleError
+from tussle.own_algorithms import files_sha256
+from tussle.sweep.dispatch import ExecutorLostError, TaskLostError
+
+_PATIENCE_S = 10
+"""For a scheduler that does not answer, and for the first worker."""
+_COUNT_S = 1.0
+"""How long a count of the workers holds: it is a question to the scheduler."""
+_SHOWN_CHARACTERS = 16
+_TALKATIVE = ("distributed", "distributed.client")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What decides results, and must be the same on all machines."""
+
+    engine: Engine
+    algorithms: tuple[str, ...]
+    """Of users' own, as flows name them."""
+
+    def facts(self) -> dict[str, str]:
+        """Return that as it is on the machine that is asked."""
+        python = ".".join(platform.python_version_tuple()[:2])
+        engine = {f"engine ({name})": value for name, value in self.engine.about().items()}
+        return {"Python": python, "Tussle": tussle.__version__, **engine, **files_sha256(self.algorithms)}
+
+
+class Cluster(Executor):
+    """Hands tasks to the workers of a Dask scheduler; made by `connected`."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        """Use a `distributed.Client` of the scheduler at that address."""
+        self._client = client
+        self._address = address
+        self._executor = client.get_executor(pure=False)
+        self._needs: Needs | None = None
+        self._expected: Mapping[str, str] = {}
+        self._counted = (0, -_COUNT_S)
+
+    def require(self, needs: Needs) -> None:
+        """Raise TussleError when a worker has other facts than this machine; later ones refuse their tasks."""
+        self._needs, self._expected = needs, needs.facts()
+        for worker, found in self._client.run(needs.facts, on_error="return").items():
+            if isinstance(found, Exception):
+                reason = f"{type(found).__name__}: {found}"
+                raise TussleError(f"--cluster {self._address}: worker {worker} cannot run Tussle ({reason})")
+            if sentence := _difference(self._expected, found):
+                raise TussleError(f"--cluster {self._address}: worker {worker} {sentence}")
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Let a worker call `fn`, another one if that is lost.
+
+        The future raises TussleError when the worker has other facts, TaskLostError when several were lost
+        with this task, and ExecutorLostError when the scheduler is.
+        """
+        future: Future[Any] = Future()
+        asked = partial(_if_the_same, self._expected, self._needs)
+        self._executor.submit(asked, fn, *args, **kwargs).add_done_callback(partial(self._hand_over, future))
+        return future
+
+    def threads(self) -> int:
+        """How many tasks the workers can execute at a time now."""
+        count, when = self._counted
+        if time.monotonic() - when >= _COUNT_S:
+            count = sum(self._client.nthreads().values())
+            self._counted = count, time.monotonic()
+        return count
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 (as in Executor)
+        """Cancel what is not executed yet, if asked to, or wait for it."""
+        self._executor.shutdown(wait=wait and not cancel_futures)
+
+    def _hand_over(self, future: Future[Any], dask: Future[Any]) -> None:
+        """Give a future of ours what came of Dask's, in words of ours."""
+        from distributed import KilledWorker
+
+        error = None if dask.cancelled() else dask.exception()
+        if dask.cancelled():
+            future.set_exception(
+                ExecutorLostError(f"--cluster {self._address}: the connection to the scheduler was lost")
+            )
+        elif isinstance(error, KilledWorker):
+            future.set_exception(
+                TaskLostError(
+                    f"{error.allowed_failures + 1} workers ended while they had it, perhaps for lack of memory; "
+                    f"the log of the last one, {error.last_worker.address}, may say more"
+                )
+            )
+        elif error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(dask.result())
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """The cluster whose scheduler has that address, or wrote that file (`….json`), while the block lasts.
+
+    What is pending at the end is cancelled. Raises TussleError when Dask is not installed, nobody answers, or
+    there is no worker.
+    """
+    with _quiet():
+        client = _client(address)
+        try:
+            _wait_for_a_worker(client, address)
+            cluster = Cluster(client, address)
+            try:
+                yield cluster
+            finally:
+                cluster.shutdown(cancel_futures=True)
+        finally:
+            client.close()
+
+
+def _client(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise TussleError(
+            "--cluster: Dask is not installed; pip install 'tussle[cluster]', here and where the workers are"
+        ) from error
+    is_file = address.endswith(".json")
+    if is_file and not Path(address).is_file():
+        raise TussleError(f"--cluster {address}: there is no such file; the scheduler writes it when it starts")
+    where = {"scheduler_file": address} if is_file else {"address": address}
+    try:
+        return Client(**where, timeout=_PATIENCE_S, set_as_default=False)
+    except Exception as error:
+        # What it raises differs from one kind of address to another.
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise TussleError(
+            f"--cluster {address}: no scheduler answers there within {_PATIENCE_S} s ({reason}); give its "
+            "address as it prints it, like tcp://host:8786, or the file of its --scheduler-file"
+        ) from error
+
+
+def _wait_for_a_worker(client: Any, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE_S)
+    except TimeoutError as error:
+        raise TussleError(
+            f"--cluster {address}: the scheduler has no workers, and none came within {_PATIENCE_S} s; start "
+            f"some, on any machine: dask worker {client.scheduler.address}"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from logging what is said in a sentence of ours."""
+    loggers = [logging.getLogger(name) for name in _TALKATIVE]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def _if_the_same(
+    expected: Mapping[str, str], needs: Needs | None, fn: Callable[..., Any], *args: Any
+) -> object:
+    """Call `fn` on a worker that has the facts of the machine that asks: workers may join in the middle."""
+    if needs is not None and (sentence := _difference(expected, needs.facts())):
+        raise TussleError(f"worker {platform.node()} {sentence}")
+    return fn(*args)
+
+
+def _difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
+    """Word the first fact in which a worker differs; empty if there is none."""
+    for name in dict.fromkeys([*expected, *found]):
+        here, there = expected.get(name, "none"), found.get(name, "none")
+        if here != there:
+            here, there = here[:_SHOWN_CHARACTERS], there[:_SHOWN_CHARACTERS]
+            return (
+                f"has another {name}: {there} where this machine has {here}; results would differ, install the "
+                "same there"
+            )
+    return ""
