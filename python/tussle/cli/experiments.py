@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from tussle.catalog import algorithm_names, without_groups
+from tussle.cli.folders import folder as folder_of
 from tussle.cli.terminal import complain, progress_console, show_whole
-from tussle.dataset.places import place
 from tussle.errors import TussleError, shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.scenario import Scenario, ready_scenario, value_of_text
@@ -32,7 +32,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="DIR",
-        parser=place,
+        parser=folder_of,
         help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet.",
     ),
 ]
@@ -132,9 +132,9 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
             "--output",
             "-o",
             metavar="DIR",
-            parser=place,
-            help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet. Of several "
-            "scenarios: what theirs are in.",
+            parser=folder_of,
+            help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet. Of "
+            "several scenarios: what theirs are in.",
             show_default="results/SCENARIO",
         ),
     ] = None,

@@ -154,7 +154,8 @@ def _estimate(todo: Sequence[_Work], means: SweepMeans) -> str:
     from tussle.sweep.pool import available_cores
 
     plans = {each.part: each.scenario.runs() for each in todo}
-    workers = means.workers or available_cores()
+    # How large a cluster is changes while it works.
+    workers = 1 if means.cluster else means.workers or available_cores()
     took_s = sum(estimate_s(plan, means.engine.name) for plan in plans.values()) / workers
     runs = ", ".join(f"{part} {len(plan)}" for part, plan in plans.items())
     words = f"{took_s / _MINUTE_S:.0f} min" if took_s > 2 * _MINUTE_S else f"{took_s:.0f} s"

@@ -43,8 +43,8 @@ class Contents:
 def save(folder: Path, contents: Contents, staging: Path | None = None) -> None:
     """Write a dataset: the folder appears complete, or not at all.
 
-    It is built in `staging`, a path on the same file system (default: a hidden sibling of `folder`), and copied
-    from there if `folder` is elsewhere: provenance.json comes last, and nothing is a dataset without it.
+    It is built in `staging`, a path on the same file system (default: a hidden sibling of `folder`), and
+    copied from there if `folder` is elsewhere: provenance.json last, since nothing is a dataset without it.
     Raises TussleError when the folder exists or cannot be written.
     """
     refuse_existing(folder)

@@ -68,7 +68,7 @@ def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
 
 
 def _scan_files(files: Sequence[Path]) -> pl.LazyFrame:
-    """Read files that polars cannot reach by itself: one whole file at a time, when its rows are asked for."""
+    """Read files that polars cannot reach: one whole file at a time, when its rows are asked for."""
 
     def batches(
         columns: list[str] | None, rows: pl.Expr | None, most: int | None, _at_a_time: int | None
@@ -106,4 +106,6 @@ def explained_elsewhere(folder: Path, what: str) -> Iterator[None]:
         if not is_remote(folder):
             raise
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise TussleError(f"cannot {what} {folder} ({reason}); check its name and your rights there") from error
+        raise TussleError(
+            f"cannot {what} {folder} ({reason}); check its name and your rights there"
+        ) from error

@@ -11,7 +11,7 @@ from tussle.errors import TussleError
 FORMAT = 2
 """Version of the dataset's layout; goes up when an older Tussle could no longer read it.
 
-1: one file a table. 2: of more than `RUNS_A_PART` runs, one file for each part of a table; others are still 1.
+1: one file a table. 2: one for each part of a table; only datasets of more than `RUNS_A_PART` runs are that.
 """
 
 RUNS_A_PART = 10_000

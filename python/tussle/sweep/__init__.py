@@ -49,16 +49,19 @@ class SweepSettings:
 def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None = None) -> Dataset:
     """Execute every run of a scenario and write the dataset `folder`, a path or an address like `s3://b/f`.
 
-    Finished runs are kept in `<folder>.partial` until all are, on this machine wherever the folder is: a sweep
-    that was stopped, even killed, goes on from there when it is called again, and ends with the same bytes.
-    Raises TussleError when a run fails or
-    something cannot be written; KeyboardInterrupt, with a sentence, when interrupted. A script calls it under
-    `if __name__ == "__main__":`, because workers import the script.
+    Finished runs are kept in `<folder>.partial` until all are (in `results` if the folder is elsewhere): a
+    sweep that was stopped, even killed, goes on from there when it is called again, and ends with the same
+    bytes. Raises TussleError when a run fails or something cannot be written; KeyboardInterrupt, with a
+    sentence, when interrupted. A script calls it under `if __name__ == "__main__":`, because workers import
+    the script.
     """
     folder, settings = place(folder), settings or SweepSettings()
     refuse_existing(folder)
     _refuse_crowd(settings)
-    with closing(settings.engine), connected(settings.cluster) if settings.cluster else nullcontext() as cluster:
+    with (
+        closing(settings.engine),
+        connected(settings.cluster) if settings.cluster else nullcontext() as cluster,
+    ):
         return _swept(scenario, folder, _Means(settings, cluster))
 
 
@@ -139,8 +142,8 @@ def _refuse_crowd(settings: SweepSettings) -> None:
         raise TussleError("--workers: a cluster's own workers say how many runs it executes; leave it out")
     if most is not None and settings.cluster is not None:
         raise TussleError(
-            f"--cluster: the engine {settings.engine.name} executes runs in real time, from this machine; leave "
-            "the option out"
+            f"--cluster: the engine {settings.engine.name} executes runs in real time, from this machine; "
+            "leave the option out"
         )
     if most is not None and settings.executor is not None:
         raise TussleError(

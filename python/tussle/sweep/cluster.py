@@ -1,10 +1,14 @@
 """A Dask cluster as an executor: other machines, whose results are checked to be the same bytes."""
 
+import asyncio
+import json
 import logging
+import pickle
 import platform
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -53,12 +57,15 @@ class Cluster(Executor):
         self._counted = (0, -_COUNT_S)
 
     def require(self, needs: Needs) -> None:
-        """Raise TussleError when a worker has other facts than this machine; later ones refuse their tasks."""
+        """Raise TussleError when a worker has other facts than this machine; later ones refuse tasks."""
         self._needs, self._expected = needs, needs.facts()
         for worker, found in self._client.run(needs.facts, on_error="return").items():
             if isinstance(found, Exception):
                 reason = f"{type(found).__name__}: {found}"
-                raise TussleError(f"--cluster {self._address}: worker {worker} cannot run Tussle ({reason})")
+                raise TussleError(
+                    f"--cluster {self._address}: worker {worker} cannot execute these runs ({reason}); install "
+                    "there what is here, and start it in a folder with the same files"
+                )
             if sentence := _difference(self._expected, found):
                 raise TussleError(f"--cluster {self._address}: worker {worker} {sentence}")
 
@@ -69,8 +76,9 @@ class Cluster(Executor):
         with this task, and ExecutorLostError when the scheduler is.
         """
         future: Future[Any] = Future()
-        asked = partial(_if_the_same, self._expected, self._needs)
-        self._executor.submit(asked, fn, *args, **kwargs).add_done_callback(partial(self._hand_over, future))
+        # Runs of a task have nearly all in common, and the scheduler would look at each part of them.
+        packed = zlib.compress(pickle.dumps((self._expected, self._needs, partial(fn, *args, **kwargs))), 1)
+        self._executor.submit(_call_if_the_same, packed).add_done_callback(partial(self._hand_over, future))
         return future
 
     def threads(self) -> int:
@@ -97,8 +105,8 @@ class Cluster(Executor):
         elif isinstance(error, KilledWorker):
             future.set_exception(
                 TaskLostError(
-                    f"{error.allowed_failures + 1} workers ended while they had it, perhaps for lack of memory; "
-                    f"the log of the last one, {error.last_worker.address}, may say more"
+                    f"{error.allowed_failures + 1} workers ended while they had it, perhaps for lack of "
+                    f"memory; the log of the last one, {error.last_worker.address}, may say more"
                 )
             )
         elif error is not None:
@@ -134,19 +142,34 @@ def _client(address: str) -> Any:
         raise TussleError(
             "--cluster: Dask is not installed; pip install 'tussle[cluster]', here and where the workers are"
         ) from error
-    is_file = address.endswith(".json")
-    if is_file and not Path(address).is_file():
-        raise TussleError(f"--cluster {address}: there is no such file; the scheduler writes it when it starts")
-    where = {"scheduler_file": address} if is_file else {"address": address}
     try:
-        return Client(**where, timeout=_PATIENCE_S, set_as_default=False)
+        found = _in_file(Path(address)) if address.endswith(".json") else address
+        # A client that cannot connect is hard to get rid of: its end waits for an answer, too. In a thread,
+        # since notebooks have a loop of their own.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _knock(found)).result()
+        return Client(found, timeout=_PATIENCE_S, set_as_default=False)
     except Exception as error:
         # What it raises differs from one kind of address to another.
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise TussleError(
-            f"--cluster {address}: no scheduler answers there within {_PATIENCE_S} s ({reason}); give its "
-            "address as it prints it, like tcp://host:8786, or the file of its --scheduler-file"
+            f"--cluster {address}: no scheduler answers there ({reason}); give its address as it prints it, "
+            "like tcp://host:8786, or the file of its --scheduler-file"
         ) from error
+
+
+def _in_file(file: Path) -> str:
+    """Return the address that a scheduler wrote into its file."""
+    return json.loads(file.read_text("utf-8"))["address"]
+
+
+async def _knock(address: str) -> None:
+    """Raise what is wrong if nobody answers there."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    comm = await connect(address, timeout=_PATIENCE_S, **Security().get_connection_args("client"))
+    comm.abort()
 
 
 def _wait_for_a_worker(client: Any, address: str) -> None:
@@ -173,13 +196,12 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _if_the_same(
-    expected: Mapping[str, str], needs: Needs | None, fn: Callable[..., Any], *args: Any
-) -> object:
-    """Call `fn` on a worker that has the facts of the machine that asks: workers may join in the middle."""
+def _call_if_the_same(packed: bytes) -> object:
+    """Call what `Cluster.submit` packed, on a worker with the right facts: some may join in the middle."""
+    expected, needs, call = pickle.loads(zlib.decompress(packed))  # noqa: S301 (as Dask itself does)
     if needs is not None and (sentence := _difference(expected, needs.facts())):
         raise TussleError(f"worker {platform.node()} {sentence}")
-    return fn(*args)
+    return call()
 
 
 def _difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
@@ -189,7 +211,7 @@ def _difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
         if here != there:
             here, there = here[:_SHOWN_CHARACTERS], there[:_SHOWN_CHARACTERS]
             return (
-                f"has another {name}: {there} where this machine has {here}; results would differ, install the "
-                "same there"
+                f"has another {name}: {there} where this machine has {here}; results would differ, install "
+                "the same there"
             )
     return ""
