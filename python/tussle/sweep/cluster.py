@@ -23,6 +23,7 @@ from tussle.sweep.dispatch import ExecutorLostError, TaskLostError
 
 _PATIENCE_S = 10
 """For a scheduler that does not answer, and for the first worker."""
+_GLANCE_S = 0.1
 _COUNT_S = 1.0
 """How long a count of the workers holds: it is a question to the scheduler."""
 _SHOWN_CHARACTERS = 16
@@ -63,8 +64,8 @@ class Cluster(Executor):
             if isinstance(found, Exception):
                 reason = f"{type(found).__name__}: {found}"
                 raise TussleError(
-                    f"--cluster {self._address}: worker {worker} cannot execute these runs ({reason}); install "
-                    "there what is here, and start it in a folder with the same files"
+                    f"--cluster {self._address}: worker {worker} cannot execute these runs ({reason}); "
+                    "install there what is here, and start it in a folder with the same files"
                 )
             if sentence := _difference(self._expected, found):
                 raise TussleError(f"--cluster {self._address}: worker {worker} {sentence}")
@@ -159,7 +160,10 @@ def _client(address: str) -> Any:
 
 
 def _in_file(file: Path) -> str:
-    """Return the address that a scheduler wrote into its file."""
+    """Return the address that a scheduler writes into its file when it starts."""
+    give_up = time.monotonic() + _PATIENCE_S
+    while not file.exists() and time.monotonic() < give_up:
+        time.sleep(_GLANCE_S)
     return json.loads(file.read_text("utf-8"))["address"]
 
 
