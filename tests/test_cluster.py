@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import dask
 import pytest
+from dask.config import set as configured
 from distributed import Client, LocalCluster
 
 from commandline import refused
@@ -42,10 +42,10 @@ QUICK = {
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[LocalCluster]:
+def local() -> Iterator[Any]:
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started,
+        configured({"distributed.scheduler.allowed-failures": 1}),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
     ):
         yield started
 

@@ -185,8 +185,9 @@ def test_saving_over_something_is_refused(written: Path, copy: Path) -> None:
 
 
 def test_a_dataset_that_cannot_be_completed_leaves_nothing(written: Path, tmp_path: Path) -> None:
-    contents = contents_of(Dataset.open(written))
-    broken = {**contents.tables, "events": contents.tables["events"].drop("kind")}
+    dataset = Dataset.open(written)
+    contents = contents_of(dataset)
+    broken = {**contents.tables, "events": dataset.events.drop("kind")}
     with pytest.raises(TussleError, match="table events is not as declared: column kind is missing"):
         save(tmp_path / "out", Contents(contents.scenario_toml, {}, broken))
     assert not list(tmp_path.iterdir())

@@ -63,7 +63,7 @@ def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
     protocol = getattr(files[0], "protocol", "")
     if protocol and protocol not in _READ_BY_POLARS:
         return _scan_files(files)
-    sources = [str(file) if protocol else file.absolute() for file in files]
+    sources = [str(file if protocol else file.absolute()) for file in files]
     return pl.scan_parquet(sources, glob=False, hive_partitioning=False)
 
 

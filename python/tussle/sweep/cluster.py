@@ -170,7 +170,7 @@ def _in_file(file: Path) -> str:
 async def _knock(address: str) -> None:
     """Raise what is wrong if nobody answers there."""
     from distributed import Security
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     comm = await connect(address, timeout=_PATIENCE_S, **Security().get_connection_args("client"))
     comm.abort()
