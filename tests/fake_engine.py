@@ -178,6 +178,16 @@ class MeasuringEngine(FakeEngine):
 
 
 @dataclass(frozen=True)
+class MisfitEngine(FakeEngine):
+    """Forgets a column of the table `samples` over 20 Mbit/s."""
+
+    def execute(self, run: Run) -> dict[str, pl.DataFrame]:
+        tables = super().execute(run)
+        forgotten = ["srtt_ms"] if _rate(run) == 20_000_000 else []
+        return tables | {"samples": tables["samples"].drop(forgotten)}
+
+
+@dataclass(frozen=True)
 class AloneEngine(FakeEngine):
     """Is in real time, if one believes it."""
 

@@ -96,6 +96,13 @@ def test_a_worker_that_is_killed_costs_its_own_task_and_no_byte(
     assert max(executions.values()) <= 2
 
 
+def test_a_sweep_waits_for_workers_and_leaves_no_run_out(
+    reference: Dataset, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster.Cluster, "threads", lambda _: 0)
+    assert same_files(reference.folder, sweep(SCENARIO, tmp_path / "out", on(address)).folder)
+
+
 def test_a_run_that_ends_every_worker_is_named(reference: Dataset, address: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     sentence = refusal(on(address, FakeEngine(is_killed_on_20_mbit_per_s)), folder)

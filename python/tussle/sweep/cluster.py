@@ -9,7 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ _GLANCE_S = 0.1
 _COUNT_S = 1.0
 """How long a count of the workers holds: it is a question to the scheduler."""
 _SHOWN_CHARACTERS = 16
+_LOST = "the connection to the scheduler was lost"
 _TALKATIVE = ("distributed", "distributed.client")
 
 
@@ -60,7 +61,11 @@ class Cluster(Executor):
     def require(self, needs: Needs) -> None:
         """Raise TussleError when a worker has other facts than this machine; later ones refuse tasks."""
         self._needs, self._expected = needs, needs.facts()
-        for worker, found in self._client.run(needs.facts, on_error="return").items():
+        try:
+            answers = self._client.run(needs.facts, on_error="return")
+        except Exception as error:
+            raise TussleError(f"--cluster {self._address}: {_LOST}") from error
+        for worker, found in answers.items():
             if isinstance(found, Exception):
                 reason = f"{type(found).__name__}: {found}"
                 raise TussleError(
@@ -86,13 +91,15 @@ class Cluster(Executor):
         """How many tasks the workers can execute at a time now."""
         count, when = self._counted
         if time.monotonic() - when >= _COUNT_S:
-            count = sum(self._client.nthreads().values())
+            # A scheduler that is lost says so by the tasks.
+            with suppress(Exception):
+                count = sum(self._client.nthreads().values())
             self._counted = count, time.monotonic()
         return count
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 (as in Executor)
-        """Cancel what is not executed yet, if asked to, or wait for it."""
-        self._executor.shutdown(wait=wait and not cancel_futures)
+    def cancel(self) -> None:
+        """Cancel all that is not executed yet."""
+        self._executor.shutdown(wait=False)
 
     def _hand_over(self, future: Future[Any], dask: Future[Any]) -> None:
         """Give a future of ours what came of Dask's, in words of ours."""
@@ -100,9 +107,7 @@ class Cluster(Executor):
 
         error = None if dask.cancelled() else dask.exception()
         if dask.cancelled():
-            future.set_exception(
-                ExecutorLostError(f"--cluster {self._address}: the connection to the scheduler was lost")
-            )
+            future.set_exception(ExecutorLostError(f"--cluster {self._address}: {_LOST}"))
         elif isinstance(error, KilledWorker):
             future.set_exception(
                 TaskLostError(
@@ -131,7 +136,7 @@ def connected(address: str) -> Iterator[Cluster]:
             try:
                 yield cluster
             finally:
-                cluster.shutdown(cancel_futures=True)
+                cluster.cancel()
         finally:
             client.close()
 

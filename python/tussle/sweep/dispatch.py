@@ -54,7 +54,8 @@ class Dispatch:
         queue = deque(pending)
         under_way: dict[Future[Outcome], list[PlannedRun]] = {}
         while True:
-            while queue and not self.problems and len(under_way) < self.limits.tasks():
+            # At least one, though there may be no worker just now: runs left in the queue would be missing.
+            while queue and not self.problems and len(under_way) < max(1, self.limits.tasks()):
                 task = self._next(queue)
                 under_way[self._hand_out(task)] = task
             if not under_way:
