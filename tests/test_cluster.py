@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dask.config import set as configured
 from distributed import Client, LocalCluster
 
 from commandline import refused
 from fake_engine import (
     AloneEngine,
     FakeEngine,
+    KillsItsWorker,
     KillsItsWorkerOnce,
+    executed,
     fails_on_20_mbit_per_s,
     is_killed_on_20_mbit_per_s,
     takes_a_moment,
@@ -43,18 +44,12 @@ QUICK = {
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Any]:
-    with (
-        configured({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
-    ):
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started:
         yield started
 
 
 @pytest.fixture
 def address(local: LocalCluster) -> str:
-    """The cluster with its workers; those that a test killed are started again."""
-    with Client(local) as client:
-        client.wait_for_workers(2, timeout=60)
     return local.scheduler_address
 
 
@@ -82,34 +77,11 @@ def test_a_cluster_writes_the_same_bytes_as_processes_of_one_machine(address: st
     assert here.provenance["digest"] == there.provenance["digest"]
 
 
-def test_a_worker_that_is_killed_costs_its_own_task_and_no_byte(
-    reference: Dataset, address: str, tmp_path: Path
-) -> None:
-    diary = tmp_path / "diary"
-    engine = FakeEngine(KillsItsWorkerOnce(tmp_path / "killed"), diary)
-    dataset = sweep(SCENARIO, tmp_path / "out", on(address, engine))
-    assert (tmp_path / "killed").exists()
-    assert same_files(reference.folder, dataset.folder)
-    # Which other runs a worker had done in that task depends on how fast it is.
-    executions = Counter(diary.read_text().splitlines())
-    assert len(executions) == RUNS
-    assert max(executions.values()) <= 2
-
-
 def test_a_sweep_waits_for_workers_and_leaves_no_run_out(
     reference: Dataset, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster.Cluster, "threads", lambda _: 0)
     assert same_files(reference.folder, sweep(SCENARIO, tmp_path / "out", on(address)).folder)
-
-
-def test_a_run_that_ends_every_worker_is_named(reference: Dataset, address: str, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    sentence = refusal(on(address, FakeEngine(is_killed_on_20_mbit_per_s)), folder)
-    assert "path.rate = 20 Mbit/s" in sentence
-    assert "2 workers ended while they had it, perhaps for lack of memory" in sentence
-    assert f"finished runs: {stored(folder)}, kept in" in sentence
-    assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
 
 
 def test_a_run_that_fails_on_a_cluster_is_named_as_on_one_machine(address: str, tmp_path: Path) -> None:
@@ -145,6 +117,51 @@ def started(folder: Path, *workers: list[str]) -> Iterator[tuple[str, subprocess
 
 
 WORKER = ["-m", "dask", "worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
+
+
+def test_a_worker_that_is_killed_costs_its_own_task_and_no_byte(reference: Dataset, tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    engine = FakeEngine(KillsItsWorkerOnce(tmp_path / "killed"), diary)
+    with started(tmp_path, WORKER, WORKER) as (file, _):
+        wait_for(2, file)
+        dataset = sweep(SCENARIO, tmp_path / "out", on(file, engine))
+    assert (tmp_path / "killed").exists()
+    assert same_files(reference.folder, dataset.folder)
+    # Which other runs a worker had done in that task depends on how fast it is.
+    executions = Counter(diary.read_text().splitlines())
+    assert len(executions) == RUNS
+    assert max(executions.values()) <= 2
+
+
+def test_a_run_that_ends_every_worker_is_named_and_no_other(
+    reference: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
+    folder, planned = tmp_path / "out", SCENARIO.runs()[7]
+    # The first one it kills has another task, which is not to blame.
+    with started(tmp_path, WORKER, WORKER, WORKER) as (file, _):
+        wait_for(3, file)
+        sentence = refusal(on(file, FakeEngine(KillsItsWorker(executed(planned.run)))), folder)
+    assert sentence.startswith("run 7 (point 3, path.rate = 20 Mbit/s, flows.0.algorithm = cubic, seed ")
+    assert "workers ended while they had it (1 of them), perhaps for lack of memory" in sentence
+    assert f"finished runs: {stored(folder)}, kept in" in sentence
+    assert stored(folder) >= RUNS // 2
+    assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
+
+
+def test_a_cluster_whose_workers_are_all_lost_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_WITHOUT_WORKERS_S", 2)
+    with started(tmp_path, WORKER) as (file, _):
+        wait_for(1, file)
+        sentence = refusal(on(file, FakeEngine(is_killed_on_20_mbit_per_s)), tmp_path / "out")
+    assert sentence.startswith(f"--cluster {file}: all workers were lost, and none came for 2 s; ")
+
+
+def wait_for(workers: int, file: str) -> None:
+    with Client(scheduler_file=file) as client:
+        client.wait_for_workers(workers, timeout=60)
 
 
 def test_without_its_scheduler_a_sweep_ends_and_can_go_on(reference: Dataset, tmp_path: Path) -> None:
@@ -290,8 +307,7 @@ def test_a_worker_whose_results_would_differ_is_refused_before_anything_runs(
     diary = tmp_path / "diary"
     other = ["-c", OTHER.format(what=what), *WORKER[2:]]
     with started(tmp_path, WORKER, other) as (file, _):
-        with Client(scheduler_file=file) as client:
-            client.wait_for_workers(2, timeout=60)
+        wait_for(2, file)
         sentence = refusal(on(file, FakeEngine(diary=diary)), tmp_path / "out")
     assert f"--cluster {file}: worker tcp://" in sentence
     assert differs in sentence

@@ -24,11 +24,13 @@ from tussle.sweep.dispatch import ExecutorLostError, TaskLostError
 _PATIENCE_S = 10
 """For a scheduler that does not answer, and for the first worker."""
 _GLANCE_S = 0.1
+_WITHOUT_WORKERS_S = 600
+"""For the next worker when all were lost: batch systems start jobs again."""
 _COUNT_S = 1.0
 """How long a count of the workers holds: it is a question to the scheduler."""
 _SHOWN_CHARACTERS = 16
 _LOST = "the connection to the scheduler was lost"
-_TALKATIVE = ("distributed", "distributed.client")
+_TALKATIVE = ("distributed", "distributed.client", "tornado.application")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ class Cluster(Executor):
         self._executor = client.get_executor(pure=False)
         self._needs: Needs | None = None
         self._expected: Mapping[str, str] = {}
-        self._counted = (0, -_COUNT_S)
+        self._threads = 0
+        self._counted_at = -_COUNT_S
+        self._seen_at = time.monotonic()
 
     def require(self, needs: Needs) -> None:
         """Raise TussleError when a worker has other facts than this machine; later ones refuse tasks."""
@@ -88,14 +92,23 @@ class Cluster(Executor):
         return future
 
     def threads(self) -> int:
-        """How many tasks the workers can execute at a time now."""
-        count, when = self._counted
-        if time.monotonic() - when >= _COUNT_S:
+        """How many tasks the workers can execute at a time now.
+
+        Raises ExecutorLostError when there has been none for long.
+        """
+        now = time.monotonic()
+        if now - self._counted_at >= _COUNT_S:
             # A scheduler that is lost says so by the tasks.
             with suppress(Exception):
-                count = sum(self._client.nthreads().values())
-            self._counted = count, time.monotonic()
-        return count
+                self._threads = sum(self._client.nthreads().values())
+            self._counted_at = now
+            if self._threads:
+                self._seen_at = now
+        if now - self._seen_at > _WITHOUT_WORKERS_S:
+            raise ExecutorLostError(
+                f"--cluster {self._address}: all workers were lost, and none came for {_WITHOUT_WORKERS_S} s"
+            )
+        return self._threads
 
     def cancel(self) -> None:
         """Cancel all that is not executed yet."""
@@ -111,8 +124,8 @@ class Cluster(Executor):
         elif isinstance(error, KilledWorker):
             future.set_exception(
                 TaskLostError(
-                    f"{error.allowed_failures + 1} workers ended while they had it, perhaps for lack of "
-                    f"memory; the log of the last one, {error.last_worker.address}, may say more"
+                    f"workers ended while they had it ({error.allowed_failures + 1} of them), perhaps for "
+                    f"lack of memory; the log of the last one, {error.last_worker.address}, may say more"
                 )
             )
         elif error is not None:

@@ -43,8 +43,10 @@ class Dispatch:
     problems: dict[int, TussleError] = field(default_factory=dict)
     """Why runs came to nothing, by index."""
     _runs_a_task: int = 1
-    _alone: set[int] = field(default_factory=set)
-    """Indices of runs that are tried one by one, since a task of several was lost."""
+    _suspects: deque[PlannedRun] = field(default_factory=deque)
+    """Runs whose tasks were lost with their workers: one of them is to blame, or one that was there, too."""
+    _tried_alone: int | None = None
+    """Index of a suspect while no other run is under way, so that it is known what ends workers."""
 
     def results(self, pending: Sequence[PlannedRun]) -> Iterator[tuple[Sequence[PlannedRun], Outcome]]:
         """Yield runs that were executed, one or more that follow each other, with what came of them.
@@ -54,52 +56,64 @@ class Dispatch:
         queue = deque(pending)
         under_way: dict[Future[Outcome], list[PlannedRun]] = {}
         while True:
+            try:
+                room = self.limits.tasks() - len(under_way)
+            except ExecutorLostError as error:
+                self.problems[-1] = TussleError(str(error))
+                return
             # At least one, though there may be no worker just now: runs left in the queue would be missing.
-            while queue and not self.problems and len(under_way) < max(1, self.limits.tasks()):
-                task = self._next(queue)
+            for task in self._next(queue, room if under_way else max(room, 1)):
                 under_way[self._hand_out(task)] = task
+            if not under_way and self._suspects and not self.problems:
+                suspect = self._suspects.popleft()
+                self._tried_alone = suspect.index
+                under_way[self._hand_out([suspect])] = [suspect]
             if not under_way:
                 return
             # Not for ever: polars lets the system restart a wait that Ctrl-C interrupts, unseen by Python.
             for future in wait(under_way, _GLANCE_S, return_when=FIRST_COMPLETED).done:
                 task = under_way.pop(future)
                 outcome = self._outcome(future, task)
+                if outcome is None:
+                    continue
                 queue.extendleft(reversed(task[outcome.finished :]))
                 if outcome.finished:
                     self._adapt(outcome)
                     yield task[: outcome.finished], outcome
 
-    def _next(self, queue: deque[PlannedRun]) -> list[PlannedRun]:
-        """Take runs for a task: indices that follow each other, for they are stored as one piece."""
-        task = [queue.popleft()]
-        while queue and len(task) < self._runs_a_task and self._may_follow(task[-1], queue[0]):
-            task.append(queue.popleft())
-        return task
-
-    def _may_follow(self, one: PlannedRun, next_one: PlannedRun) -> bool:
-        return next_one.index == one.index + 1 and self._alone.isdisjoint({one.index, next_one.index})
+    def _next(self, queue: deque[PlannedRun], room: int) -> Iterator[list[PlannedRun]]:
+        """Take runs for so many tasks, unless there is a problem."""
+        if self.problems:
+            return
+        for _ in range(room):
+            if not queue:
+                break
+            # Indices that follow each other, for they are stored as one piece.
+            task = [queue.popleft()]
+            while queue and len(task) < self._runs_a_task and queue[0].index == task[-1].index + 1:
+                task.append(queue.popleft())
+            yield task
 
     def _adapt(self, outcome: Outcome) -> None:
         """Let tasks last as long as they should, if runs go on to be like these."""
         in_time = int(TASK_S * outcome.finished / max(outcome.took_s, 1e-9))
         self._runs_a_task = max(1, min(in_time, 2 * self._runs_a_task, self.limits.runs_a_task))
 
-    def _outcome(self, future: Future[Outcome], task: list[PlannedRun]) -> Outcome:
-        """Return what came of a task, and note the problem if there is one."""
-        nothing = Outcome(0, b"", (), None, 0.0)
+    def _outcome(self, future: Future[Outcome], task: list[PlannedRun]) -> Outcome | None:
+        """Return what came of a task, if anything, and note the problem if there is one."""
         try:
             outcome = future.result()
         except TaskLostError as error:
-            if len(task) > 1:
-                self._alone.update(planned.index for planned in task)
-                return nothing
+            if task[0].index != self._tried_alone:
+                self._suspects.extend(task)
+                return None
             outcome = _failed(str(error))
         except BrokenExecutor as error:
             # Nothing more comes of this executor, whichever run it was.
             self.problems[task[0].index] = TussleError(
                 str(error) if isinstance(error, ExecutorLostError) else _WORKER_LOST
             )
-            return nothing
+            return None
         except TussleError as error:
             outcome = _failed(str(error))
         except Exception as error:
