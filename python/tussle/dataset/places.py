@@ -70,9 +70,8 @@ def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
 def _scan_files(files: Sequence[Path]) -> pl.LazyFrame:
     """Read files that polars cannot reach: one whole file at a time, when its rows are asked for."""
 
-    def batches(
-        columns: list[str] | None, rows: pl.Expr | None, most: int | None, _at_a_time: int | None
-    ) -> Iterator[pl.DataFrame]:
+    def batches(*asked_for: Any) -> Iterator[pl.DataFrame]:
+        columns, rows, most, _at_a_time = asked_for
         for file in files:
             with file.open("rb") as opened:
                 frame = pl.read_parquet(opened, columns=columns, n_rows=most)
