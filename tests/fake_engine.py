@@ -14,6 +14,8 @@ from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
 from tussle.errors import TussleError
 
 Run = Mapping[str, Any]
+OTHERWISE: dict[str, str] = {}
+"""What a process of another build would say of its engine."""
 VALIDITY = OPTIONAL_TABLES["validity"]
 
 
@@ -45,6 +47,29 @@ def is_interrupted_on_20_mbit_per_s(run: Run) -> None:
 
 
 @dataclass(frozen=True)
+class KillsItsWorker:
+    """On one run, by what `executed` says of it."""
+
+    line: str
+
+    def __call__(self, run: Run) -> None:
+        if executed(run) == self.line:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class KillsItsWorkerOnce:
+    """On the first run over 20 Mbit/s; `marker` is the file that remembers it."""
+
+    marker: Path
+
+    def __call__(self, run: Run) -> None:
+        if _rate(run) == 20_000_000 and not self.marker.exists():
+            self.marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
 class FakeEngine:
     """Writes a line in `diary` for each run that it executed, if it has one."""
 
@@ -57,7 +82,7 @@ class FakeEngine:
     at_once = None
 
     def about(self) -> Mapping[str, str]:
-        return {"name": self.name, "version": self.version}
+        return {"name": self.name, "version": self.version, **OTHERWISE}
 
     def check(self, run: Run) -> None:
         if self.refuses in {flow["algorithm"] for flow in run["flows"]}:
@@ -161,6 +186,16 @@ class MeasuringEngine(FakeEngine):
         rows = [VALIDITY_ROW | fared | {"flow": flow} for flow in range(len(run["flows"]))]
         schema = {name: dtype for name, dtype in VALIDITY.schema().items() if name != "run"}
         return super().execute(run) | {"validity": pl.DataFrame(rows, schema=schema)}
+
+
+@dataclass(frozen=True)
+class MisfitEngine(FakeEngine):
+    """Forgets a column of the table `samples` over 20 Mbit/s."""
+
+    def execute(self, run: Run) -> dict[str, pl.DataFrame]:
+        tables = super().execute(run)
+        forgotten = ["srtt_ms"] if _rate(run) == 20_000_000 else []
+        return tables | {"samples": tables["samples"].drop(forgotten)}
 
 
 @dataclass(frozen=True)

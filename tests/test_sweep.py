@@ -18,6 +18,7 @@ import pytest
 from fake_engine import (
     AloneEngine,
     FakeEngine,
+    MisfitEngine,
     executed,
     fails_on_20_mbit_per_s,
     has_a_mistake,
@@ -30,6 +31,7 @@ from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.sweep import Order, SweepSettings, sweep
 from tussle.sweep.costs import Cost
+from tussle.sweep.partial import Partial
 
 SCENARIO = Scenario.from_dict(
     {
@@ -58,7 +60,7 @@ def partial_of(folder: Path) -> Path:
 
 
 def stored(folder: Path) -> int:
-    return len(list(partial_of(folder).glob("runs/*/*.zip")))
+    return len(Partial(partial_of(folder)).finished())
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,48 @@ def test_an_executor_that_fails_is_quoted_and_finished_runs_are_kept(tmp_path: P
     with pytest.raises(TussleError, match=r"run 2 .*ConnectionError: the cluster is gone .*, kept in"):
         sweep(SCENARIO, folder, SweepSettings(executor=Forgetful(), engine=FakeEngine()))
     assert stored(folder) >= 2
+
+
+class Counted(ThreadPoolExecutor):
+    """Counts its tasks."""
+
+    tasks = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.tasks += 1
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_short_runs_travel_together(tmp_path: Path) -> None:
+    many = SCENARIO.set("repetitions", 20)
+    with Counted(1) as executor:
+        dataset = sweep(many, tmp_path / "out", SweepSettings(executor=executor, engine=FakeEngine()))
+    assert dataset.runs.collect().height == 120
+    # The first tasks have one run, since nobody knows yet how long one takes.
+    assert 1 < executor.tasks < 120
+    one_by_one = sweep(many, tmp_path / "one", INLINE)
+    assert same_files(dataset.folder, one_by_one.folder)
+
+
+def test_a_run_that_fails_among_others_of_its_task_is_named_and_those_before_are_kept(tmp_path: Path) -> None:
+    # Runs 0 to 39 are over 10 Mbit/s.
+    many, folder = SCENARIO.set("repetitions", 20), tmp_path / "out"
+    with Counted(1) as executor:
+        failing = SweepSettings(executor=executor, engine=FakeEngine(fails_on_20_mbit_per_s))
+        with pytest.raises(TussleError, match=r"^run 40 .* 20 Mbit/s is too much"):
+            sweep(many, folder, failing)
+    assert Partial(partial_of(folder)).finished() >= set(range(40))
+
+
+def test_a_run_whose_tables_do_not_fit_is_named_and_those_before_are_kept(tmp_path: Path) -> None:
+    many, folder = SCENARIO.set("repetitions", 20), tmp_path / "out"
+    with ThreadPoolExecutor(1) as executor:
+        misfit = SweepSettings(executor=executor, engine=MisfitEngine())
+        with pytest.raises(
+            TussleError, match=r"^run 40 .* table samples does not fit: column srtt_ms is missing"
+        ):
+            sweep(many, folder, misfit)
+    assert Partial(partial_of(folder)).finished() >= set(range(40))
 
 
 def test_another_seed_gives_another_digest(reference: Dataset, tmp_path: Path) -> None:

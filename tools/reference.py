@@ -18,7 +18,7 @@ import rust_types
 from tussle import _core, algorithm, units
 from tussle.catalog import catalog
 from tussle.cli import app
-from tussle.dataset import FORMAT, OPTIONAL_TABLES, TABLES
+from tussle.dataset import FORMAT, OPTIONAL_TABLES, RUNS_A_PART, TABLES
 from tussle.figures import REGISTRY as FIGURES
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
@@ -340,10 +340,12 @@ def _dataset() -> str:
         blocks += [f"## {table.name}", f"`{table.file_name}`: {table.rows}.", columns]
     return _page(
         "Datasets",
-        f"The folder that `tussle run` and `tussle matrix` write (format {FORMAT}): five Parquet tables, "
-        "and `validity` where real hosts were measured, "
+        f"The folder that `tussle run` and `tussle matrix` write (format {FORMAT}; 1 if no table is in "
+        "parts): five Parquet tables, and `validity` where real hosts were measured, "
         "`scenario.toml` as it was run, and `provenance.json`: versions, seed, engine, host, digests of the "
         "tables, and the command that repeats them. Units stand in the columns' names.",
+        f"Of more than {RUNS_A_PART} runs each table is in parts of as many, files in a folder of its name: "
+        "`flows/part-00000.parquet` and so on. Its digest is the same as that of one file.",
         *blocks,
     )
 

@@ -20,6 +20,6 @@ def open(folder: str | os.PathLike[str]) -> Dataset:  # noqa: A001 (`tussle.open
     """
     from tussle.dataset import Dataset
 
-    dataset = Dataset.open(os.fspath(folder))
+    dataset = Dataset.open(folder)
     dataset.verify()
     return dataset

@@ -13,6 +13,7 @@ from tussle.catalog import groups
 from tussle.cli.experiments import (
     INTERRUPTED,
     RESULTS,
+    ClusterAddress,
     KernelChoice,
     KernelName,
     SweepMeans,
@@ -65,6 +66,7 @@ def agree(  # noqa: PLR0913 (typer makes an option of each parameter)
         ),
     ] = None,
     workers: Workers = None,
+    cluster: ClusterAddress = None,
     kernel: KernelName = None,
     reuse: Annotated[
         str | None,
@@ -95,7 +97,7 @@ def agree(  # noqa: PLR0913 (typer makes an option of each parameter)
     results: dict[str, Mapping[str, Dataset]] = {}
     try:
         for engine in _ENGINES:
-            means = SweepMeans(engine_of(engine, choices[engine]), workers)
+            means = SweepMeans(engine_of(engine, choices[engine]), workers, cluster)
             results[engine] = _results(chosen, folder / engine, _How(means, engine == reuse))
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
@@ -127,7 +129,7 @@ def _options(algorithms: str, grid: str, changed: Mapping[str, int]) -> list[str
 def _results(scenarios: Mapping[str, Scenario], folder: Path, how: _How) -> "Mapping[str, Dataset]":
     """Sweep what has no dataset yet; raises TussleError where there is one of something else."""
     from tussle.dataset import Dataset
-    from tussle.sweep import ProgressBar, SweepSettings, sweep
+    from tussle.sweep import ProgressBar, sweep
 
     found: dict[str, Dataset] = {}
     with ProgressBar(progress_console()) as bar:
@@ -138,8 +140,7 @@ def _results(scenarios: Mapping[str, Scenario], folder: Path, how: _How) -> "Map
                 _refuse_others(found[name], scenario, how)
                 continue
             folder.mkdir(parents=True, exist_ok=True)
-            settings = SweepSettings(workers=how.means.workers, engine=how.means.engine, progress=bar)
-            found[name] = sweep(scenario, place, settings)
+            found[name] = sweep(scenario, place, how.means.settings(bar))
     return found
 
 

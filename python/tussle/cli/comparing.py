@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import tussle
+from tussle.cli.folders import folder as folder_of
 from tussle.cli.terminal import complain, show_whole
 
 _DIFFERENT = 1
@@ -14,9 +15,12 @@ _DIFFERENT = 1
 
 def compare(  # noqa: PLR0913 (typer makes an option of each parameter)
     first: Annotated[
-        Path, typer.Argument(metavar="A", help="A dataset: the folder that `tussle run` wrote.")
+        Path,
+        typer.Argument(metavar="A", parser=folder_of, help="A dataset: the folder that `tussle run` wrote."),
     ],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The dataset to compare with it.")],
+    second: Annotated[
+        Path, typer.Argument(metavar="B", parser=folder_of, help="The dataset to compare with it.")
+    ],
     *,
     metric: Annotated[
         list[str] | None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from tussle.catalog import algorithm_names, without_groups
+from tussle.cli.folders import folder as folder_of
 from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, shown, unknown
 from tussle.own_algorithms import is_own
@@ -13,7 +14,7 @@ from tussle.scenario import Scenario, ready_scenario, value_of_text
 
 if TYPE_CHECKING:
     from tussle.engines import Engine
-    from tussle.sweep import Order
+    from tussle.sweep import Order, SweepProgress, SweepSettings
 
 INTERRUPTED = 130
 """Exit status: 128 + SIGINT, as shells have it."""
@@ -27,10 +28,25 @@ Settings = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="DIR", help="Folder of the results; it must not exist yet."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        parser=folder_of,
+        help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet.",
+    ),
 ]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Runs at a time; never changes results.", show_default="one a core")
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Execute the runs on a Dask cluster: its scheduler's address, like tcp://host:8786, or the file "
+        "of its --scheduler-file. Never changes results.",
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Decides every random draw.", show_default="the scenario's")]
 Repetitions = Annotated[
@@ -116,11 +132,14 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder of the results; it must not exist yet. Of several scenarios: what theirs are in.",
+            parser=folder_of,
+            help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet. Of "
+            "several scenarios: what theirs are in.",
             show_default="results/SCENARIO",
         ),
     ] = None,
     workers: Workers = None,
+    cluster: ClusterAddress = None,
     seed: Seed = None,
     repetitions: Repetitions = None,
     engine: EngineName = "sim",
@@ -145,9 +164,8 @@ def run(  # noqa: PLR0913 (typer makes an option of each parameter)
     given = _given({"seed": seed, "repetitions": repetitions}) | parse_settings(settings)
     loaded = [Scenario.load(file) for file in files]
     chosen = [each.with_settings(_everywhere(algorithm, each) | given) for each in loaded]
-    means = SweepMeans(
-        engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts)), workers, order
-    )
+    chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
+    means = SweepMeans(chosen_engine, workers, cluster, order)
     if len(files) > 1:
         _refuse_taken(folders)
     for folder, each in zip(folders, chosen, strict=True):
@@ -187,6 +205,7 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     settings: Settings = None,
     output: Output = None,
     workers: Workers = None,
+    cluster: ClusterAddress = None,
     seed: Seed = None,
     repetitions: RepetitionsOfPairs = 1,
     engine: EngineName = "sim",
@@ -211,18 +230,32 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
         }
     )
     chosen = pairs.with_settings(_given({"seed": seed}) | parse_settings(settings))
-    means = SweepMeans(
-        engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts)), workers, order
-    )
+    chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
+    means = SweepMeans(chosen_engine, workers, cluster, order)
     _carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
 
 
 class SweepMeans(NamedTuple):
-    """What executes a sweep, how many runs at a time, and which first."""
+    """What executes a sweep, how many runs at a time or on which cluster, and which first."""
 
     engine: "Engine"
     workers: int | None
+    cluster: str | None = None
     order: str = "points"
+
+    def settings(self, progress: "SweepProgress") -> "SweepSettings":
+        """Return that as a sweep takes it; raises TussleError when there is no such order."""
+        from tussle.sweep import ORDERS, SweepSettings
+
+        if self.order not in ORDERS:
+            raise TussleError(f"--order: {unknown('order', self.order, ORDERS)}")
+        return SweepSettings(
+            workers=self.workers,
+            engine=self.engine,
+            cluster=self.cluster,
+            progress=progress,
+            order=cast("Order", self.order),
+        )
 
 
 class KernelChoice(NamedTuple):
@@ -327,15 +360,10 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     try:
         from tussle.cli.summary import note_on_hosts, note_on_repetitions, summary
         from tussle.report import write
-        from tussle.sweep import ORDERS, ProgressBar, SweepSettings, sweep
+        from tussle.sweep import ProgressBar, sweep
 
-        if means.order not in ORDERS:
-            raise TussleError(f"--order: {unknown('order', means.order, ORDERS)}")
         with ProgressBar(progress_console()) as bar:
-            settings = SweepSettings(
-                workers=means.workers, order=cast("Order", means.order), engine=means.engine, progress=bar
-            )
-            dataset = sweep(scenario, folder, settings)
+            dataset = sweep(scenario, folder, means.settings(bar))
         page = write(dataset, folder / "report.html")
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or _how_to_go_on(folder))

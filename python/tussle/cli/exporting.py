@@ -8,6 +8,7 @@ import typer
 
 import tussle
 from tussle.cli.capturing import run_packets
+from tussle.cli.folders import folder as folder_of
 from tussle.errors import TussleError
 
 _FLOW = "flow"
@@ -20,7 +21,8 @@ _USUAL = {_FLOW: Path("flow.flent.gz"), _PACKETS: Path("packets.pcapng")}
 
 def export(  # noqa: PLR0913 (typer makes an option of each parameter)
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `tussle run` or `tussle matrix` wrote.")
+        Path,
+        typer.Argument(metavar="DIR", parser=folder_of, help="What `tussle run` or `tussle matrix` wrote."),
     ],
     what: Annotated[
         str,

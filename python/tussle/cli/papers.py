@@ -12,6 +12,7 @@ import tussle
 from tussle.cli.experiments import (
     INTERRUPTED,
     RESULTS,
+    ClusterAddress,
     KernelChoice,
     KernelName,
     SweepMeans,
@@ -73,6 +74,7 @@ def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
         ),
     ] = None,
     workers: Workers = None,
+    cluster: ClusterAddress = None,
     kernel: KernelName = None,
 ) -> None:
     """Run a published study again, and write a page with its numbers beside ours.
@@ -89,7 +91,7 @@ def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
     setting = Setting("quick" if quick else "full", names, profile)
     parts = chosen_parts(chosen, [name.strip() for name in part.split(",") if name.strip()])
     folder = output or RESULTS / "-".join(["paper", study, *_changes(setting)])
-    means = SweepMeans(engine_of(engine, KernelChoice(None, kernel, None)), workers)
+    means = SweepMeans(engine_of(engine, KernelChoice(None, kernel, None)), workers, cluster)
     work = [_Work(name, planned(chosen, name, setting), folder / engine / name) for name in parts]
     _refuse_what_cannot_run(work, means)
     try:
@@ -132,7 +134,7 @@ def _refuse_what_cannot_run(work: Sequence[_Work], means: SweepMeans) -> None:
 def _carry_out(work: Sequence[_Work], means: SweepMeans) -> None:
     """Sweep what has no dataset yet; raises TussleError where there is one of something else."""
     from tussle.dataset import Dataset
-    from tussle.sweep import ProgressBar, SweepSettings, sweep
+    from tussle.sweep import ProgressBar, sweep
 
     for each in work:
         if each.place.exists() and Dataset.open(each.place).scenario != each.scenario:
@@ -143,7 +145,7 @@ def _carry_out(work: Sequence[_Work], means: SweepMeans) -> None:
     for part, scenario, place in todo:
         place.parent.mkdir(parents=True, exist_ok=True)
         with ProgressBar(progress_console()) as bar:
-            sweep(scenario, place, SweepSettings(means.workers, means.engine, progress=bar))
+            sweep(scenario, place, means.settings(bar))
         typer.echo(f"{part}: done")
 
 
@@ -152,7 +154,8 @@ def _estimate(todo: Sequence[_Work], means: SweepMeans) -> str:
     from tussle.sweep.pool import available_cores
 
     plans = {each.part: each.scenario.runs() for each in todo}
-    workers = means.workers or available_cores()
+    # How large a cluster is changes while it works.
+    workers = 1 if means.cluster else means.workers or available_cores()
     took_s = sum(estimate_s(plan, means.engine.name) for plan in plans.values()) / workers
     runs = ", ".join(f"{part} {len(plan)}" for part, plan in plans.items())
     words = f"{took_s / _MINUTE_S:.0f} min" if took_s > 2 * _MINUTE_S else f"{took_s:.0f} s"

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tussle import units
+from tussle.cli.folders import folder as folder_of
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
     from tussle.dataset import Dataset
     from tussle.figures import Beside
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="What `tussle run` or `tussle matrix` wrote.")]
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", parser=folder_of, help="What `tussle run` or `tussle matrix` wrote."),
+]
 
 
 def report(
@@ -68,7 +72,9 @@ def plot(  # noqa: PLR0913 (typer makes an option of each parameter)
     ] = None,
     beside: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The other dataset of an overlay.", show_default="none"),
+        typer.Option(
+            metavar="DIR", parser=folder_of, help="The other dataset of an overlay.", show_default="none"
+        ),
     ] = None,
 ) -> None:
     """Draw a figure of a dataset into a file."""

@@ -1,6 +1,8 @@
 """What happened, as tables: a folder that every engine writes and that metrics, figures and reports read."""
 
 import json
+import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -8,15 +10,18 @@ from typing import Any, Self
 import polars as pl
 
 from tussle.dataset.digest import file_digest
-from tussle.dataset.files import PROVENANCE, SCENARIO, UNREADABLE, Contents, save, scan
+from tussle.dataset.files import PROVENANCE, SCENARIO, UNREADABLE, Contents, save
+from tussle.dataset.places import explained_elsewhere, is_remote, place, scan_parquet
 from tussle.dataset.schema import (
     ENGINE_TABLES,
     FORMAT,
     OPTIONAL_TABLES,
+    RUNS_A_PART,
     TABLES,
     Column,
     MoreColumns,
     Table,
+    parts_of,
 )
 from tussle.errors import TussleError, shown
 from tussle.scenario import SOLO, Scenario
@@ -25,6 +30,7 @@ __all__ = [
     "ENGINE_TABLES",
     "FORMAT",
     "OPTIONAL_TABLES",
+    "RUNS_A_PART",
     "TABLES",
     "Column",
     "Contents",
@@ -32,6 +38,7 @@ __all__ = [
     "MoreColumns",
     "SoloRuns",
     "Table",
+    "parts_of",
     "save",
 ]
 
@@ -68,16 +75,20 @@ class Dataset:
     solo: SoloRuns | None = None
 
     @classmethod
-    def open(cls, folder: Path | str) -> Self:
-        """Open a dataset's folder.
+    def open(cls, folder: str | os.PathLike[str]) -> Self:
+        """Open a dataset's folder: a local one, or an address such as `s3://bucket/folder`.
 
         Raises TussleError when it is missing, cut short, or from a newer version of Tussle.
         """
-        folder = Path(folder)
-        provenance = _provenance(folder)
-        scenario = Scenario.load(_present(folder / SCENARIO))
-        tables = {name: _table(folder, table) for name, table in _present_tables(provenance).items()}
-        together, solo = _apart(folder, tables)
+        folder = place(folder)
+        with explained_elsewhere(folder, "read"):
+            provenance = _provenance(folder)
+            scenario = _scenario(_present(folder / SCENARIO))
+            tables = {
+                name: _table(_files(folder, table, provenance), table)
+                for name, table in _present_tables(provenance).items()
+            }
+            together, solo = _apart(folder, tables)
         return cls(folder=folder, scenario=scenario, provenance=provenance, solo=solo, **together)
 
     def table(self, name: str) -> pl.LazyFrame:
@@ -100,14 +111,17 @@ class Dataset:
 
     def verify(self) -> None:
         """Read all files of tables; raises TussleError when one is not what was written."""
+        written = self.provenance["files_sha256"]
         for table in _present_tables(self.provenance).values():
-            path = self.folder / table.file_name
-            # Bytes first, and only they: some wrong bytes make polars end the process.
-            if file_digest(path) != self.provenance["files_sha256"].get(table.file_name):
-                raise TussleError(
-                    f"{path} is not the file that was written (its digest is not the one in {PROVENANCE}); "
-                    f"repeat it with: {self.provenance['command']}"
-                )
+            for path in _files(self.folder, table, self.provenance):
+                # Bytes first, and only they: some wrong bytes make polars end the process.
+                with explained_elsewhere(path, "read"):
+                    found = file_digest(path)
+                if found != written.get(path.relative_to(self.folder).as_posix()):
+                    raise TussleError(
+                        f"{path} is not the file that was written (its digest is not the one in "
+                        f"{PROVENANCE}); repeat it with: {self.provenance['command']}"
+                    )
 
 
 def _provenance(folder: Path) -> dict[str, Any]:
@@ -139,15 +153,37 @@ def _present_tables(provenance: dict[str, Any]) -> dict[str, Table]:
     return TABLES | optional
 
 
-def _table(folder: Path, table: Table) -> pl.LazyFrame:
-    path = _present(folder / table.file_name)
+def _scenario(path: Path) -> Scenario:
+    if not is_remote(path):
+        return Scenario.load(path)
+    with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
+        copy = Path(folder) / SCENARIO
+        copy.write_bytes(path.read_bytes())
+        return Scenario.load(copy)
+
+
+def _files(folder: Path, table: Table, provenance: dict[str, Any]) -> list[Path]:
+    """Return the table's file, or those of its parts; raises TussleError when one is missing."""
+    parts = sum(name.startswith(f"{table.name}/") for name in provenance["files_sha256"])
+    if not parts:
+        return [_present(folder / table.file_name)]
+    files = [folder / name for name in table.file_names(parts)]
+    # Elsewhere to list them is one question, and to ask for each is many.
+    listed = {path.name for path in files[0].parent.iterdir()} if files[0].parent.is_dir() else set()
+    for file in files:
+        if file.name not in listed:
+            raise _incomplete(folder, file.relative_to(folder).as_posix())
+    return files
+
+
+def _table(files: list[Path], table: Table) -> pl.LazyFrame:
     try:
-        frame = scan(path)
+        frame = scan_parquet(files)
         schema = frame.collect_schema()
     except UNREADABLE as error:
-        raise _damaged(path, error) from error
+        raise _damaged(files[0], error) from error
     if faults := table.faults(schema):
-        raise _damaged(path, "; ".join(faults))
+        raise _damaged(files[0], "; ".join(faults))
     return frame
 
 
@@ -167,8 +203,12 @@ def _apart(folder: Path, tables: dict[str, pl.LazyFrame]) -> tuple[dict[str, pl.
 
 def _present(path: Path) -> Path:
     if not path.is_file():
-        raise TussleError(f"{path.parent} is not a complete dataset: {path.name} is missing; run it again")
+        raise _incomplete(path.parent, path.name)
     return path
+
+
+def _incomplete(folder: Path, missing: str) -> TussleError:
+    return TussleError(f"{folder} is not a complete dataset: {missing} is missing; run it again")
 
 
 def _damaged(path: Path, reason: object) -> TussleError:

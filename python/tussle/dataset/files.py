@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from tussle.dataset.digest import digest, file_digest, table_digest
+from tussle.dataset.places import explained_elsewhere, here, is_remote, scan_parquet, upload
 from tussle.dataset.schema import FORMAT, OPTIONAL_TABLES, TABLES
 from tussle.errors import TussleError
 
@@ -32,35 +33,47 @@ class Contents:
     scenario_toml: str
     provenance: Mapping[str, Any]
     """Facts from `tussle.provenance`; the digests are added when the tables have been written."""
-    tables: Mapping[str, pl.LazyFrame]
-    """Every table of `TABLES`, and the `OPTIONAL_TABLES` that there are, by name and as declared."""
+    tables: Mapping[str, pl.LazyFrame | Sequence[pl.LazyFrame]]
+    """Every table of `TABLES`, and the `OPTIONAL_TABLES` that there are, by name and as declared.
+
+    In several parts if there are more than `RUNS_A_PART` runs; each part is a file.
+    """
 
 
 def save(folder: Path, contents: Contents, staging: Path | None = None) -> None:
     """Write a dataset: the folder appears complete, or not at all.
 
-    It is built in `staging`, a path on the same file system (default: a hidden sibling of `folder`).
+    It is built in `staging`, a path on the same file system (default: a hidden sibling of `folder`), and
+    copied from there if `folder` is elsewhere: provenance.json last, since nothing is a dataset without it.
     Raises TussleError when the folder exists or cannot be written.
     """
     refuse_existing(folder)
-    staging = staging or folder.with_name(f".{folder.name}.new")
+    staging = staging or here(folder).with_name(f".{folder.name}.new")
     with explained(folder):
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
         try:
             _fill(staging, contents)
             refuse_existing(folder)
-            staging.rename(folder)
+            _publish(staging, folder)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
             raise
+
+
+def _publish(staging: Path, folder: Path) -> None:
+    if is_remote(folder):
+        upload(staging, folder, PROVENANCE)
+        shutil.rmtree(staging)
+    else:
+        staging.rename(folder)
         _flush(folder.parent)
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Let the file `path` hold this, or stay as it was; raises OSError."""
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)  # a device or a pipe, which nothing may replace
+    if is_remote(path) or (path.exists() and not path.is_file()):
+        path.write_bytes(content)  # a device or a pipe, which nothing may replace, or written whole by itself
         return
     staging = path.with_name(f".{path.name}.new")
     try:
@@ -72,7 +85,9 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def refuse_existing(folder: Path) -> None:
     """Raise TussleError when something already has that name."""
-    if os.path.lexists(folder):
+    with explained_elsewhere(folder, "read"):
+        exists = (folder / PROVENANCE).exists() if is_remote(folder) else os.path.lexists(folder)
+    if exists:
         raise TussleError(f"{folder} exists already; give another output folder (-o), or remove it first")
 
 
@@ -80,7 +95,8 @@ def refuse_existing(folder: Path) -> None:
 def explained(path: Path) -> Iterator[None]:
     """Turn failures to write under `path` into a TussleError that says what, where and what next."""
     try:
-        yield
+        with explained_elsewhere(path, "write"):
+            yield
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         next_step = "make room there, or give another output folder (-o)"
@@ -92,23 +108,21 @@ def _fill(staging: Path, contents: Contents) -> None:
     results, files = {}, {}
     optional = {name: each for name, each in OPTIONAL_TABLES.items() if name in contents.tables}
     for name, table in (TABLES | optional).items():
-        path = staging / table.file_name
-        frame = contents.tables[name]
-        if faults := table.faults(frame.collect_schema()):
-            raise TussleError(f"table {name} is not as declared: {'; '.join(faults)}")
-        frame.sink_parquet(path.absolute(), compression="zstd", row_group_size=_ROWS_A_GROUP)
-        results[name] = table_digest(scan(path))
-        files[table.file_name] = file_digest(path)
+        given = contents.tables[name]
+        parts = [given] if isinstance(given, pl.LazyFrame) else given
+        written = {file: staging / file for file in table.file_names(len(parts))}
+        for path, part in zip(written.values(), parts, strict=True):
+            if faults := table.faults(part.collect_schema()):
+                raise TussleError(f"table {name} is not as declared: {'; '.join(faults)}")
+            path.parent.mkdir(exist_ok=True)
+            part.sink_parquet(path.absolute(), compression="zstd", row_group_size=_ROWS_A_GROUP)
+        results[name] = table_digest(scan_parquet(list(written.values())))
+        files |= {file: file_digest(path) for file, path in written.items()}
     digests = {"digest": digest(results), "results_sha256": results, "files_sha256": files}
-    facts = {"format": FORMAT, **contents.provenance, **digests}
+    facts = {"format": FORMAT if len(files) > len(results) else 1, **contents.provenance, **digests}
     (staging / PROVENANCE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    for path in [*staging.iterdir(), staging]:
+    for path in [*staging.rglob("*"), staging]:
         _flush(path)
-
-
-def scan(path: Path) -> pl.LazyFrame:
-    """Read one Parquet file lazily; the name is taken as it is, whatever characters it has."""
-    return pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
 
 
 def _flush(path: Path) -> None:

@@ -8,8 +8,20 @@ import polars as pl
 
 from tussle.errors import TussleError
 
-FORMAT = 1
-"""Version of the dataset's layout; goes up when an older Tussle could no longer read it."""
+FORMAT = 2
+"""Version of the dataset's layout; goes up when an older Tussle could no longer read it.
+
+1: one file a table. 2: one for each part of a table; only datasets of more than `RUNS_A_PART` runs are that.
+"""
+
+RUNS_A_PART = 10_000
+"""Runs in each part of a table, but for the last: a constant, so that equal results are equal files."""
+
+
+def parts_of(runs: int) -> list[range]:
+    """Return the runs in each part of a dataset of so many runs; there is one part, or more."""
+    starts = range(0, max(runs, 1), RUNS_A_PART)
+    return [range(start, min(start + RUNS_A_PART, runs)) for start in starts]
 
 
 @dataclass(frozen=True)
@@ -42,8 +54,14 @@ class Table:
 
     @property
     def file_name(self) -> str:
-        """Name of the table's file in the dataset's folder."""
+        """Name of the table's file in the dataset's folder, if it has one part."""
         return f"{self.name}.parquet"
+
+    def file_names(self, parts: int) -> list[str]:
+        """Names of the table's files: one, or one for each part in a folder of the table's name."""
+        if parts == 1:
+            return [self.file_name]
+        return [f"{self.name}/part-{part:05}.parquet" for part in range(parts)]
 
     def schema(self, more: Iterable[str] = ()) -> dict[str, pl.DataType]:
         """Types of the declared columns, then of those named in `more`."""

@@ -14,6 +14,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.dataset.files import write_whole
+from tussle.dataset.places import place
 from tussle.dataset.validity import late_runs
 from tussle.errors import TussleError
 from tussle.figures import (
@@ -64,7 +65,7 @@ def write(dataset: Results, path: Path | str) -> Path:
 
     Raises TussleError when the file cannot be written.
     """
-    path = Path(path)
+    path = place(path)
     page = _render(dataset)
     try:
         write_whole(path, page.encode())

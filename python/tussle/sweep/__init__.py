@@ -2,26 +2,30 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tussle
 from tussle.dataset import FORMAT, Contents, Dataset, save
 from tussle.dataset.files import refuse_existing
+from tussle.dataset.places import here, is_remote, place
 from tussle.engines import Engine, engine
 from tussle.errors import TussleError
-from tussle.own_algorithms import files_sha256
+from tussle.own_algorithms import files_sha256, is_own
 from tussle.provenance import Origin, provenance
 from tussle.scenario import PlannedRun, Scenario
-from tussle.sweep.dispatch import Dispatch, which
-from tussle.sweep.merge import Stored, merged
+from tussle.sweep.cluster import Cluster, Needs, connected
+from tussle.sweep.dispatch import Dispatch, Limits, which
+from tussle.sweep.merge import merged
 from tussle.sweep.order import ORDERS, Order, ordered
 from tussle.sweep.partial import Partial, open_partial
 from tussle.sweep.pool import Inline, available_cores, processes
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
 
 __all__ = ["ORDERS", "Order", "ProgressBar", "SweepProgress", "SweepSettings", "sweep"]
+
+_MOST_RUNS_A_TASK = 1000
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,10 @@ class SweepSettings:
     """Runs executed at a time; `None`: as many as the engine may, or one for each core of this process."""
     engine: Engine = field(default_factory=lambda: engine("sim"))
     """What executes a run."""
+    cluster: str | None = None
+    """The Dask cluster whose workers execute the runs: its scheduler's address, or the file that it wrote."""
     executor: Executor | None = None
-    """Where runs are executed instead of in processes of this host, such as a Dask cluster's executor."""
+    """What executes the runs instead, if it is neither a cluster nor processes of this host."""
     progress: SweepProgress = field(default_factory=Silent)
     """Who is told how far the sweep is."""
     order: Order = "points"
@@ -41,30 +47,52 @@ class SweepSettings:
 
 
 def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None = None) -> Dataset:
-    """Execute every run of a scenario and write the dataset `folder`.
+    """Execute every run of a scenario and write the dataset `folder`, a path or an address like `s3://b/f`.
 
-    Finished runs are kept in `<folder>.partial` until all are: a sweep that was stopped, even killed, goes on
-    from there when it is called again, and ends with the same bytes. Raises TussleError when a run fails or
-    something cannot be written; KeyboardInterrupt, with a sentence, when interrupted. A script calls it under
-    `if __name__ == "__main__":`, because workers import the script.
+    Finished runs are kept in `<folder>.partial` until all are (in `results` if the folder is elsewhere): a
+    sweep that was stopped, even killed, goes on from there when it is called again, and ends with the same
+    bytes. Raises TussleError when a run fails or something cannot be written; KeyboardInterrupt, with a
+    sentence, when interrupted. A script calls it under `if __name__ == "__main__":`, because workers import
+    the script.
     """
-    folder, settings = Path(folder), settings or SweepSettings()
+    folder, settings = place(folder), settings or SweepSettings()
     refuse_existing(folder)
     _refuse_crowd(settings)
+    with (
+        closing(settings.engine),
+        connected(settings.cluster) if settings.cluster else nullcontext() as cluster,
+    ):
+        return _swept(scenario, folder, _Means(settings, cluster))
+
+
+@dataclass(frozen=True)
+class _Means:
+    """The settings, and the cluster that they name."""
+
+    settings: SweepSettings
+    cluster: Cluster | None
+
+
+def _swept(scenario: Scenario, folder: Path, means: _Means) -> Dataset:
+    settings = means.settings
     plan = scenario.runs()
     own_algorithms = _own_algorithms(plan)
     origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about(), own_algorithms)
-    with closing(settings.engine), open_partial(folder, _identity(origin)) as partial:
+    with open_partial(here(folder), _identity(origin)) as partial:
         finished = partial.finished()
         pending = [planned for planned in ordered(plan, settings.order) if planned.index not in finished]
         _check(settings.engine, pending)
+        if means.cluster is not None:
+            means.cluster.require(Needs(settings.engine, tuple(_own(plan))))
         settings.progress.begin(len(plan), len(plan) - len(pending))
         with _saying_what_is_kept(partial):
-            _execute(pending, partial, settings)
+            _execute(pending, partial, means)
             _refuse_changed(own_algorithms, _own_algorithms(plan))
             settings.progress.merge()
-            tables = merged(Stored(partial, plan))
-            contents = Contents(origin.scenario_toml, provenance(origin, folder), tables)
+            tables = merged(partial.pieces(), plan)
+            # From elsewhere it is repeated where it was downloaded.
+            named = Path(folder.name) if is_remote(folder) else folder
+            contents = Contents(origin.scenario_toml, provenance(origin, named), tables)
             save(folder, contents, staging=partial.folder / "dataset")
         partial.remove()
     return Dataset.open(folder)
@@ -82,7 +110,13 @@ def _identity(origin: Origin) -> Mapping[str, object]:
 
 def _own_algorithms(plan: Iterable[PlannedRun]) -> dict[str, str]:
     """Return the digests of the Python files that algorithms of the runs are in."""
-    return files_sha256({flow["algorithm"] for planned in plan for flow in planned.run["flows"]})
+    return files_sha256(_own(plan))
+
+
+def _own(plan: Iterable[PlannedRun]) -> list[str]:
+    """Return the algorithms of users' own, as flows name them."""
+    named = {flow["algorithm"] for planned in plan for flow in planned.run["flows"]}
+    return sorted(filter(is_own, named))
 
 
 def _refuse_changed(before: Mapping[str, str], after: Mapping[str, str]) -> None:
@@ -104,6 +138,13 @@ def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
 def _refuse_crowd(settings: SweepSettings) -> None:
     """Raise TussleError when more runs are asked for at a time than the engine may execute."""
     most = settings.engine.at_once
+    if settings.cluster is not None and settings.workers is not None:
+        raise TussleError("--workers: a cluster's own workers say how many runs it executes; leave it out")
+    if most is not None and settings.cluster is not None:
+        raise TussleError(
+            f"--cluster: the engine {settings.engine.name} executes runs in real time, from this machine; "
+            "leave the option out"
+        )
     if most is not None and settings.executor is not None:
         raise TussleError(
             f"the engine {settings.engine.name} works for this process alone; leave the executor out"
@@ -115,28 +156,34 @@ def _refuse_crowd(settings: SweepSettings) -> None:
         )
 
 
-def _execute(pending: Sequence[PlannedRun], partial: Partial, settings: SweepSettings) -> None:
+def _execute(pending: Sequence[PlannedRun], partial: Partial, means: _Means) -> None:
     """Execute and store the pending runs; raises TussleError with the first problem, after the others."""
-    with _dispatch(len(pending), settings) as dispatch:
-        for planned, finished in dispatch.results(pending):
-            partial.store(planned.index, finished.packed)
-            settings.progress.advance()
-            settings.progress.spend(finished.costs)
+    progress = means.settings.progress
+    with _dispatch(len(pending), means) as dispatch:
+        for runs, outcome in dispatch.results(pending):
+            partial.store(range(runs[0].index, runs[-1].index + 1), outcome.packed)
+            for _ in runs:
+                progress.advance()
+            progress.spend(outcome.costs)
     if dispatch.problems:
         raise dispatch.problems[min(dispatch.problems)]
 
 
 @contextmanager
-def _dispatch(runs: int, settings: SweepSettings) -> Iterator[Dispatch]:
+def _dispatch(runs: int, means: _Means) -> Iterator[Dispatch]:
+    settings, cluster = means.settings, means.cluster
     workers = min(settings.workers or settings.engine.at_once or available_cores(), runs)
-    # Twice as many runs as workers, so that none waits for this process.
-    if settings.executor is not None:
-        yield Dispatch(settings.executor, settings.engine, 2 * workers)
+    # Twice as many tasks as workers, so that none waits for this process.
+    limits = Limits(lambda: 2 * workers, _MOST_RUNS_A_TASK)
+    if cluster is not None:
+        yield Dispatch(cluster, settings.engine, Limits(lambda: 2 * cluster.threads(), _MOST_RUNS_A_TASK))
+    elif settings.executor is not None:
+        yield Dispatch(settings.executor, settings.engine, limits)
     elif workers > 1:
         with processes(workers) as executor:
-            yield Dispatch(executor, settings.engine, 2 * workers)
+            yield Dispatch(executor, settings.engine, limits)
     else:
-        yield Dispatch(Inline(), settings.engine, 1)
+        yield Dispatch(Inline(), settings.engine, Limits(lambda: 1, 1))
 
 
 @contextmanager

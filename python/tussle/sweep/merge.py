@@ -1,37 +1,40 @@
 """From the stored runs to the tables of a dataset, a batch at a time: the results need not fit in memory."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Table
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Table, parts_of
 from tussle.scenario import PlannedRun
-from tussle.sweep.partial import Partial
+from tussle.sweep.partial import Piece
 
 _ROWS_A_BATCH = 50_000
 _PACKET_BYTES = 1500
 _BOTTLENECK = "bottleneck"
 
 
-@dataclass(frozen=True)
-class Stored:
-    """The finished runs of a sweep, and the plan that they follow."""
+class _Rows(NamedTuple):
+    """Where the rows of a part of a table come from."""
 
-    partial: Partial
-    plan: Sequence[PlannedRun]
+    pieces: Sequence[Piece]
+    table: str
+    runs: range
 
 
-def merged(stored: Stored) -> dict[str, pl.LazyFrame]:
-    """Every table of the dataset, in the order of the plan."""
-    runs = runs_table(stored.plan).lazy()
+def merged(pieces: Sequence[Piece], plan: Sequence[PlannedRun]) -> dict[str, list[pl.LazyFrame]]:
+    """Every table of the dataset in its parts, in the order of the plan.
+
+    `pieces` are the runs of the plan, in its order.
+    """
     # One engine executed all runs: what it fills for one it fills for each.
-    filled = stored.partial.names(stored.plan[0].index)
+    filled = pieces[0].names()
     optional = {name: table for name, table in OPTIONAL_TABLES.items() if name in filled}
-    return {"runs": runs} | {
-        name: _merged(stored, table) for name, table in (ENGINE_TABLES | optional).items()
+    parts = parts_of(len(plan))
+    runs = runs_table(plan)
+    return {"runs": [runs[part.start : part.stop].lazy() for part in parts]} | {
+        name: _merged(pieces, table, parts) for name, table in (ENGINE_TABLES | optional).items()
     }
 
 
@@ -78,32 +81,40 @@ def _packets(size_bytes: int | None) -> int | None:
     return None if size_bytes is None else size_bytes // _PACKET_BYTES
 
 
-def _merged(stored: Stored, table: Table) -> pl.LazyFrame:
-    schema = table.schema(sorted(_more_names(stored, table)))
-
-    def batches(*_asked_for: object) -> Iterator[pl.DataFrame]:
-        # Whoever writes a file asks for all columns and all rows.
-        return _batches(stored, table.name, pl.DataFrame(schema=schema))
-
-    return register_io_source(batches, schema=schema)
+def _merged(pieces: Sequence[Piece], table: Table, parts: Sequence[range]) -> list[pl.LazyFrame]:
+    empty = pl.DataFrame(schema=table.schema(sorted(_more_names(pieces, table))))
+    return [_lazy(_Rows(_within(pieces, part), table.name, part), empty) for part in parts]
 
 
-def _more_names(stored: Stored, table: Table) -> set[str]:
+def _within(pieces: Sequence[Piece], part: range) -> list[Piece]:
+    return [piece for piece in pieces if piece.runs.start < part.stop and piece.runs.stop > part.start]
+
+
+def _more_names(pieces: Sequence[Piece], table: Table) -> set[str]:
     """Undeclared columns of the table over all runs: runs of other algorithms have other ones."""
     if table.more is None:
         return set()
-    found = (stored.partial.read(planned.index, table.name).columns for planned in stored.plan)
-    return set().union(*(table.more_names(columns) for columns in found))
+    return set().union(*(table.more_names(piece.read(table.name).columns) for piece in pieces))
 
 
-def _batches(stored: Stored, name: str, empty: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _lazy(rows: _Rows, empty: pl.DataFrame) -> pl.LazyFrame:
+    def batches(*_asked_for: object) -> Iterator[pl.DataFrame]:
+        # Whoever writes a file asks for all columns and all rows.
+        return _batches(rows, empty)
+
+    return register_io_source(batches, schema=empty.schema)
+
+
+def _batches(rows: _Rows, empty: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The runs' tables, with all the columns of `empty`, joined to batches of some size."""
-    frames, rows = [empty], 0
-    for planned in stored.plan:
-        frame = stored.partial.read(planned.index, name)
+    frames, height = [empty], 0
+    for piece in rows.pieces:
+        frame = piece.read(rows.table)
+        if piece.runs.start < rows.runs.start or piece.runs.stop > rows.runs.stop:
+            frame = frame.filter(pl.col("run").is_between(rows.runs.start, rows.runs.stop, closed="left"))
         frames.append(frame)
-        rows += frame.height
-        if rows >= _ROWS_A_BATCH:
+        height += frame.height
+        if height >= _ROWS_A_BATCH:
             yield pl.concat(frames, how="diagonal")
-            frames, rows = [empty], 0
+            frames, height = [empty], 0
     yield pl.concat(frames, how="diagonal")

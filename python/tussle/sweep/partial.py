@@ -1,7 +1,8 @@
 """Finished runs of an unfinished sweep, kept so that a killed sweep goes on where it stopped.
 
-They stand in `<folder>.partial`, one file a run, each written under another name and then renamed: a file
-that has its name is whole, whenever the sweep is killed.
+They stand in `<folder>.partial`, one file for each piece that came back from a worker: a run, or short ones
+that follow each other. Each is written under another name and then renamed: a file that has its name is
+whole, whenever the sweep is killed.
 """
 
 import io
@@ -12,6 +13,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 from filelock import FileLock, Timeout
@@ -24,7 +26,30 @@ _RUNS_A_FOLDER = 1000
 _IDENTITY = "sweep.json"
 _LOCK = "lock"
 _RUNS = "runs"
-_RUN_FILE = re.compile(r"([0-9]+)\.zip")
+_PIECE_FILE = re.compile(r"([0-9]+)(?:-([0-9]+))?\.zip")
+
+
+class Piece(NamedTuple):
+    """Runs that follow each other, stored in one file."""
+
+    runs: range
+    path: Path
+
+    def read(self, table: str) -> pl.DataFrame:
+        """Return one table of the runs; raises TussleError when the file is damaged."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                return pl.read_ipc_stream(io.BytesIO(archive.read(table)))
+        except (OSError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
+            raise _damaged(self.path, error) from error
+
+    def names(self) -> set[str]:
+        """Names of the tables of the runs; raises TussleError when the file is damaged."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                return set(archive.namelist())
+        except (OSError, EOFError, zipfile.BadZipFile) as error:
+            raise _damaged(self.path, error) from error
 
 
 class Partial:
@@ -36,12 +61,19 @@ class Partial:
 
     def finished(self) -> set[int]:
         """Indices of the runs that are stored."""
-        found = (_RUN_FILE.fullmatch(path.name) for path in self._runs.glob("*/*.zip"))
-        return {int(match[1]) for match in found if match}
+        return {run for piece in self.pieces() for run in piece.runs}
 
-    def store(self, run: int, packed: bytes) -> None:
-        """Store what a worker returned for a run."""
-        path = self._path(run)
+    def pieces(self) -> list[Piece]:
+        """What is stored, in the order of runs."""
+        found = ((_PIECE_FILE.fullmatch(path.name), path) for path in self._runs.glob("*/*.zip"))
+        pieces = [
+            Piece(range(int(match[1]), int(match[2] or match[1]) + 1), path) for match, path in found if match
+        ]
+        return sorted(pieces, key=lambda piece: piece.runs.start)
+
+    def store(self, runs: range, packed: bytes) -> None:
+        """Store what a worker returned for runs that follow each other."""
+        path = self._path(runs)
         with explained(self.folder):
             path.parent.mkdir(parents=True, exist_ok=True)
             unfinished = path.with_suffix(".part")
@@ -52,30 +84,13 @@ class Partial:
                 unfinished.unlink(missing_ok=True)
                 raise
 
-    def read(self, run: int, table: str) -> pl.DataFrame:
-        """Return one table of a run; raises TussleError when the file is damaged."""
-        path = self._path(run)
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return pl.read_ipc_stream(io.BytesIO(archive.read(table)))
-        except (OSError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
-            raise _damaged(path, error) from error
-
-    def names(self, run: int) -> set[str]:
-        """Names of the tables of a run; raises TussleError when the file is damaged."""
-        path = self._path(run)
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return set(archive.namelist())
-        except (OSError, EOFError, zipfile.BadZipFile) as error:
-            raise _damaged(path, error) from error
-
     def remove(self) -> None:
         """Forget the stored runs; what cannot be removed is left behind."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _path(self, run: int) -> Path:
-        return self._runs / f"{run // _RUNS_A_FOLDER:04}" / f"{run:07}.zip"
+    def _path(self, runs: range) -> Path:
+        last = f"-{runs[-1]:07}" if len(runs) > 1 else ""
+        return self._runs / f"{runs[0] // _RUNS_A_FOLDER:04}" / f"{runs[0]:07}{last}.zip"
 
 
 def _damaged(path: Path, error: Exception) -> TussleError:

@@ -1,34 +1,40 @@
-"""One run, executed in a worker: what is handed to it, and what comes back."""
+"""Some runs, executed in a worker: what is handed to it, and what comes back."""
 
 import io
+import itertools
+import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 import polars as pl
 
-from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, Table
 from tussle.engines import Engine
 from tussle.errors import TussleError
-from tussle.sweep.costs import Cost, costs_of
+from tussle.sweep.costs import Cost, added, costs_of
+
+Tables: TypeAlias = Mapping[str, pl.DataFrame]
+"""Of one run, as an engine makes them."""
+Made = TypeVar("Made")
+
+TASK_S = 0.5
+"""A worker goes on to the next run of its task until so much time has passed.
+
+Longer tasks would lose more with a worker; shorter ones would cost more to hand out than to execute.
+"""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A run for an engine, as it travels to a worker."""
+    """Runs that follow each other, for an engine, as they travel to a worker."""
 
-    index: int
+    first: int
+    """Index of the first."""
     engine: Engine
-    run: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What came of a run: its tables packed, so that whoever stores them need not look inside."""
-
-    packed: bytes
-    costs: tuple[Cost, ...] = ()
+    runs: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -40,11 +46,64 @@ class Failure:
     """What stands above the sentence, as in `TussleError`."""
 
 
-def execute(task: Task) -> Finished | Failure:
-    """Execute a run."""
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task; the worker may have stopped before its end."""
+
+    finished: int
+    """How many of its runs, from the first, were executed."""
+    packed: bytes
+    """Their tables, so that whoever stores them need not look inside; see `pack`."""
+    costs: tuple[Cost, ...]
+    failure: Failure | None
+    """Why the run after those came to nothing, if it was tried."""
+    took_s: float
+    """By the wall clock of the worker: how many runs a task should have."""
+
+
+def execute(task: Task) -> Outcome:
+    """Execute the runs of a task, one after the other, for `TASK_S` or until one fails."""
+    began = time.perf_counter()
+    done: list[Tables] = []
+    failure = None
+    for run in task.runs:
+        made = _tried(lambda run=run: task.engine.execute(run))
+        if isinstance(made, Failure):
+            failure = made
+            break
+        done.append(made)
+        if time.perf_counter() - began >= TASK_S:
+            break
+    packed = _tried(lambda: pack(task.first, done))
+    if isinstance(packed, Failure):
+        # An engine's tables do not fit: which run's?
+        fit = list(itertools.takewhile(lambda each: isinstance(each, bytes), _packed_alone(task.first, done)))
+        packed, failure, done = pack(task.first, done[: len(fit)]), packed, done[: len(fit)]
+    costs = tuple(added(cost for tables in done for cost in costs_of(tables)))
+    return Outcome(len(done), packed, costs, failure, time.perf_counter() - began)
+
+
+def pack(first: int, runs: Sequence[Tables]) -> bytes:
+    """Tables of runs, from the index `first` on, as a ZIP file of Arrow streams; nothing for no runs.
+
+    Each has the column `run`, and is as it is declared. Raises TussleError where tables cannot be that.
+    """
+    if not runs:
+        return b""
+    packed = io.BytesIO()
+    # Most runs are short: what takes room is the names of the columns, and Arrow compresses values only.
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for table in _tables_of(runs):
+            arrow = io.BytesIO()
+            _together(table, first, runs).write_ipc_stream(arrow)
+            archive.writestr(table.name, arrow.getvalue())
+    return packed.getvalue()
+
+
+def _tried(step: Callable[[], Made]) -> Made | Failure:
+    """Return what came of a step, or why it failed."""
     try:
-        tables = task.engine.execute(task.run)
-        return Finished(pack(task.index, tables), costs_of(tables))
+        return step()
     except TussleError as error:
         return Failure(str(error), error.details)
     except (KeyboardInterrupt, SystemExit):
@@ -55,17 +114,37 @@ def execute(task: Task) -> Finished | Failure:
         return Failure(f"{kind}: {error} (a mistake in Tussle, not in the scenario: please report it)")
 
 
-def pack(index: int, tables: Mapping[str, pl.DataFrame]) -> bytes:
-    """Tables of the run of that index as a ZIP file of Arrow streams, checked against their declarations."""
-    packed = io.BytesIO()
-    # Most runs are short: what takes room is the names of the columns, and Arrow compresses values only.
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        optional = {name: each for name, each in OPTIONAL_TABLES.items() if name in tables}
-        for name, table in (ENGINE_TABLES | optional).items():
-            if name not in tables or "run" in tables[name].columns:
-                raise TussleError(f"the engine's tables must have {name}, without a column `run`")
-            frame = tables[name].with_columns(run=pl.lit(index, pl.UInt32))
-            arrow = io.BytesIO()
-            table.conform(frame).write_ipc_stream(arrow)
-            archive.writestr(name, arrow.getvalue())
-    return packed.getvalue()
+def _packed_alone(first: int, runs: Sequence[Tables]) -> Iterator[bytes | Failure]:
+    for index, tables in enumerate(runs, first):
+        yield _tried(lambda index=index, tables=tables: pack(index, [tables]))
+
+
+def _tables_of(runs: Sequence[Tables]) -> list[Table]:
+    """Return the tables that every run must have, and those that some have."""
+    filled = {name for tables in runs for name in tables}
+    return [*ENGINE_TABLES.values(), *(each for name, each in OPTIONAL_TABLES.items() if name in filled)]
+
+
+def _together(table: Table, first: int, runs: Sequence[Tables]) -> pl.DataFrame:
+    """Return one table of all runs, in their order."""
+    # Runs of other algorithms have other columns. Those that have the same are looked at together, which is
+    # quicker and finds the same faults.
+    alike: dict[tuple[str, ...], list[tuple[int, pl.DataFrame]]] = {}
+    for index, tables in enumerate(runs, first):
+        frame = tables.get(table.name)
+        columns = () if frame is None else tuple(frame.columns)
+        if frame is None or "run" in columns:
+            raise TussleError(f"the engine's tables must have {table.name}, without a column `run`")
+        alike.setdefault(columns, []).append((index, frame))
+    conforming = [table.conform(_with_run(each)) for each in alike.values()]
+    if len(conforming) == 1:
+        return conforming[0]
+    return pl.concat(conforming, how="diagonal").sort("run", maintain_order=True)
+
+
+def _with_run(frames: Sequence[tuple[int, pl.DataFrame]]) -> pl.DataFrame:
+    """Return frames below each other, each with its index in the column `run`."""
+    indices = np.array([index for index, _ in frames], dtype=np.uint32)
+    runs = np.repeat(indices, [frame.height for _, frame in frames])
+    whole = pl.concat([frame for _, frame in frames], how="vertical_relaxed")
+    return whole.with_columns(pl.Series("run", runs))

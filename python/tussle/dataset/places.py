@@ -1,0 +1,110 @@
+"""Where datasets stand: folders of this machine, and addresses of other places such as s3://bucket/folder."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from tussle.errors import TussleError
+
+_ADDRESS = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
+_READ_BY_POLARS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "http", "https"}
+"""Where polars reads what is asked for and no more of a file."""
+_LOCAL_STORES = Path("results")
+_NO_LIBRARY = (
+    "{written}: datasets elsewhere need a library for that place ({error}); "
+    "pip install 'tussle[storage]', and s3fs, gcsfs or adlfs for S3, Google or Azure"
+)
+
+
+def place(written: str | os.PathLike[str]) -> Path:
+    """Return a local path, or something with a path's methods for an address of another place (fsspec).
+
+    Raises TussleError when no library for that place is installed.
+    """
+    address = _ADDRESS.fullmatch(str(written)) if isinstance(written, str) else None
+    if not address:
+        return cast("Path", written) if is_remote(written) else Path(written)
+    if address["protocol"] == "file":
+        return Path(unquote(address["rest"]))
+    try:
+        from upath import UPath
+
+        elsewhere: Any = UPath(written)
+        elsewhere.fs  # noqa: B018 (only then its library is looked for)
+    except (ImportError, ValueError) as error:
+        raise TussleError(_NO_LIBRARY.format(written=written, error=error)) from error
+    return elsewhere
+
+
+def is_remote(folder: object) -> bool:
+    """Tell whether that is an address of another place."""
+    return bool(getattr(folder, "protocol", ""))
+
+
+def here(folder: Path) -> Path:
+    """Return a local path for what is kept beside a folder: the folder itself, or one in `results`."""
+    if not is_remote(folder):
+        return folder
+    return _LOCAL_STORES / re.sub(r"[^A-Za-z0-9._-]+", "-", str(folder)).strip("-")
+
+
+def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
+    """Read the Parquet files of a table lazily, in any of these places.
+
+    Names are taken as they are, whatever characters they have.
+    """
+    protocol = getattr(files[0], "protocol", "")
+    if protocol and protocol not in _READ_BY_POLARS:
+        return _scan_files(files)
+    sources = [str(file if protocol else file.absolute()) for file in files]
+    return pl.scan_parquet(sources, glob=False, hive_partitioning=False)
+
+
+def _scan_files(files: Sequence[Path]) -> pl.LazyFrame:
+    """Read files that polars cannot reach: one whole file at a time, when its rows are asked for."""
+
+    def batches(*asked_for: Any) -> Iterator[pl.DataFrame]:
+        columns, rows, most, _at_a_time = asked_for
+        for file in files:
+            with file.open("rb") as opened:
+                frame = pl.read_parquet(opened, columns=columns, n_rows=most)
+            yield frame if rows is None else frame.filter(rows)
+            most = most and most - frame.height
+            if most == 0:
+                return
+
+    with files[0].open("rb") as opened:
+        schema = pl.read_parquet_schema(opened)
+    return register_io_source(batches, schema=schema)
+
+
+def upload(local: Path, folder: Path, last: str) -> None:
+    """Copy the files of a local folder to another place, the one named `last` when all others are there."""
+    there: Any = folder
+    files = sorted(path for path in local.rglob("*") if path.is_file())
+    for file in sorted(files, key=lambda file: file.name == last):
+        target = there.joinpath(*file.relative_to(local).parts)
+        there.fs.put_file(str(file), target.path)
+
+
+@contextmanager
+def explained_elsewhere(folder: Path, what: str) -> Iterator[None]:
+    """Turn whatever libraries of other places raise into a TussleError; `what` could not be done."""
+    try:
+        yield
+    except TussleError:
+        raise
+    except Exception as error:
+        if not is_remote(folder):
+            raise
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise TussleError(
+            f"cannot {what} {folder} ({reason}); check its name and your rights there"
+        ) from error

@@ -1,0 +1,239 @@
+"""A Dask cluster as an executor: other machines, whose results are checked to be the same bytes."""
+
+import asyncio
+import json
+import logging
+import pickle
+import platform
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import tussle
+from tussle.engines import Engine
+from tussle.errors import TussleError
+from tussle.own_algorithms import files_sha256
+from tussle.sweep.dispatch import ExecutorLostError, TaskLostError
+
+_PATIENCE_S = 10
+"""For a scheduler that does not answer, and for the first worker."""
+_GLANCE_S = 0.1
+_WITHOUT_WORKERS_S = 600
+"""For the next worker when all were lost: batch systems start jobs again."""
+_COUNT_S = 1.0
+"""How long a count of the workers holds: it is a question to the scheduler."""
+_SHOWN_CHARACTERS = 16
+_LOST = "the connection to the scheduler was lost"
+_TALKATIVE = ("distributed", "distributed.client", "tornado.application")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What decides results, and must be the same on all machines."""
+
+    engine: Engine
+    algorithms: tuple[str, ...]
+    """Of users' own, as flows name them."""
+
+    def facts(self) -> dict[str, str]:
+        """Return that as it is on the machine that is asked."""
+        python = ".".join(platform.python_version_tuple()[:2])
+        engine = {f"engine ({name})": value for name, value in self.engine.about().items()}
+        return {"Python": python, "Tussle": tussle.__version__, **engine, **files_sha256(self.algorithms)}
+
+
+class Cluster(Executor):
+    """Hands tasks to the workers of a Dask scheduler; made by `connected`."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        """Use a `distributed.Client` of the scheduler at that address."""
+        self._client = client
+        self._address = address
+        self._executor = client.get_executor(pure=False)
+        self._needs: Needs | None = None
+        self._expected: Mapping[str, str] = {}
+        self._threads = 0
+        self._counted_at = -_COUNT_S
+        self._seen_at = time.monotonic()
+
+    def require(self, needs: Needs) -> None:
+        """Raise TussleError when a worker has other facts than this machine; later ones refuse tasks."""
+        self._needs, self._expected = needs, needs.facts()
+        try:
+            answers = self._client.run(needs.facts, on_error="return")
+        except Exception as error:
+            raise TussleError(f"--cluster {self._address}: {_LOST}") from error
+        for worker, found in answers.items():
+            if isinstance(found, Exception):
+                reason = f"{type(found).__name__}: {found}"
+                raise TussleError(
+                    f"--cluster {self._address}: worker {worker} cannot execute these runs ({reason}); "
+                    "install there what is here, and start it in a folder with the same files"
+                )
+            if sentence := _difference(self._expected, found):
+                raise TussleError(f"--cluster {self._address}: worker {worker} {sentence}")
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Let a worker call `fn`, another one if that is lost.
+
+        The future raises TussleError when the worker has other facts, TaskLostError when several were lost
+        with this task, and ExecutorLostError when the scheduler is.
+        """
+        future: Future[Any] = Future()
+        # Runs of a task have nearly all in common, and the scheduler would look at each part of them.
+        packed = zlib.compress(pickle.dumps((self._expected, self._needs, partial(fn, *args, **kwargs))), 1)
+        self._executor.submit(_call_if_the_same, packed).add_done_callback(partial(self._hand_over, future))
+        return future
+
+    def threads(self) -> int:
+        """How many tasks the workers can execute at a time now.
+
+        Raises ExecutorLostError when there has been none for long.
+        """
+        now = time.monotonic()
+        if now - self._counted_at >= _COUNT_S:
+            # A scheduler that is lost says so by the tasks.
+            with suppress(Exception):
+                self._threads = sum(self._client.nthreads().values())
+            self._counted_at = now
+            if self._threads:
+                self._seen_at = now
+        if now - self._seen_at > _WITHOUT_WORKERS_S:
+            raise ExecutorLostError(
+                f"--cluster {self._address}: all workers were lost, and none came for {_WITHOUT_WORKERS_S} s"
+            )
+        return self._threads
+
+    def cancel(self) -> None:
+        """Cancel all that is not executed yet."""
+        self._executor.shutdown(wait=False)
+
+    def _hand_over(self, future: Future[Any], dask: Future[Any]) -> None:
+        """Give a future of ours what came of Dask's, in words of ours."""
+        from distributed import KilledWorker
+
+        error = None if dask.cancelled() else dask.exception()
+        if dask.cancelled():
+            future.set_exception(ExecutorLostError(f"--cluster {self._address}: {_LOST}"))
+        elif isinstance(error, KilledWorker):
+            future.set_exception(
+                TaskLostError(
+                    f"workers ended while they had it ({error.allowed_failures + 1} of them), perhaps for "
+                    f"lack of memory; the log of the last one, {error.last_worker.address}, may say more"
+                )
+            )
+        elif error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(dask.result())
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """The cluster whose scheduler has that address, or wrote that file (`….json`), while the block lasts.
+
+    What is pending at the end is cancelled. Raises TussleError when Dask is not installed, nobody answers, or
+    there is no worker.
+    """
+    with _quiet():
+        client = _client(address)
+        try:
+            _wait_for_a_worker(client, address)
+            cluster = Cluster(client, address)
+            try:
+                yield cluster
+            finally:
+                cluster.cancel()
+        finally:
+            client.close()
+
+
+def _client(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise TussleError(
+            "--cluster: Dask is not installed; pip install 'tussle[cluster]', here and where the workers are"
+        ) from error
+    try:
+        found = _in_file(Path(address)) if address.endswith(".json") else address
+        # A client that cannot connect is hard to get rid of: its end waits for an answer, too. In a thread,
+        # since notebooks have a loop of their own.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _knock(found)).result()
+        return Client(found, timeout=_PATIENCE_S, set_as_default=False)
+    except Exception as error:
+        # What it raises differs from one kind of address to another.
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise TussleError(
+            f"--cluster {address}: no scheduler answers there ({reason}); give its address as it prints it, "
+            "like tcp://host:8786, or the file of its --scheduler-file"
+        ) from error
+
+
+def _in_file(file: Path) -> str:
+    """Return the address that a scheduler writes into its file when it starts."""
+    give_up = time.monotonic() + _PATIENCE_S
+    while not file.exists() and time.monotonic() < give_up:
+        time.sleep(_GLANCE_S)
+    return json.loads(file.read_text("utf-8"))["address"]
+
+
+async def _knock(address: str) -> None:
+    """Raise what is wrong if nobody answers there."""
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    comm = await connect(address, timeout=_PATIENCE_S, **Security().get_connection_args("client"))
+    comm.abort()
+
+
+def _wait_for_a_worker(client: Any, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE_S)
+    except TimeoutError as error:
+        raise TussleError(
+            f"--cluster {address}: the scheduler has no workers, and none came within {_PATIENCE_S} s; start "
+            f"some, on any machine: dask worker {client.scheduler.address}"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from logging what is said in a sentence of ours."""
+    loggers = [logging.getLogger(name) for name in _TALKATIVE]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def _call_if_the_same(packed: bytes) -> object:
+    """Call what `Cluster.submit` packed, on a worker with the right facts: some may join in the middle."""
+    expected, needs, call = pickle.loads(zlib.decompress(packed))  # noqa: S301 (as Dask itself does)
+    if needs is not None and (sentence := _difference(expected, needs.facts())):
+        raise TussleError(f"worker {platform.node()} {sentence}")
+    return call()
+
+
+def _difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
+    """Word the first fact in which a worker differs; empty if there is none."""
+    for name in dict.fromkeys([*expected, *found]):
+        here, there = expected.get(name, "none"), found.get(name, "none")
+        if here != there:
+            here, there = here[:_SHOWN_CHARACTERS], there[:_SHOWN_CHARACTERS]
+            return (
+                f"has another {name}: {there} where this machine has {here}; results would differ, install "
+                "the same there"
+            )
+    return ""
