@@ -68,7 +68,7 @@ class Stages:
     parties: dict[str, psutil.Process]
     used: dict[str, Usage] = field(default_factory=dict)
     runs: int = 0
-    before: Usage | None = None
+    before: Usage = field(init=False)
 
     def __post_init__(self) -> None:
         self.before = usage(self.parties)
@@ -80,7 +80,7 @@ class Stages:
         self.used[stage] = Usage(now.wall_s - self.before.wall_s, cpu_s)
         self.before = now
 
-    def begin(self, total: int, _finished: int) -> None:
+    def begin(self, total: int, finished: int) -> None:  # noqa: ARG002 (nothing is finished before)
         """All runs are planned and checked."""
         self.runs = total
         self.end("plan")
@@ -88,7 +88,7 @@ class Stages:
     def advance(self) -> None:
         """One run more is finished."""
 
-    def spend(self, _costs: Sequence[Cost]) -> None:
+    def spend(self, costs: Sequence[Cost]) -> None:
         """No algorithm is written in Python."""
 
     def merge(self) -> None:
