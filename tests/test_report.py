@@ -139,6 +139,15 @@ def test_one_pair_of_algorithms_in_many_networks_is_answered_by_its_shares(tmp_p
     assert "<strong>path.queue.limit = 4 bdp:</strong> reno and cubic cannot share the bottleneck" in text
 
 
+def test_a_network_that_delivers_nothing_is_named_beside_the_shares_in_the_others(tmp_path: Path):
+    said = answer(networks({"1 bdp": (48.0, 48.0), "4 bdp": (0.0, 0.0)}), tmp_path)
+    assert said == (
+        "Against cubic, reno gets between 50 % (path.queue.limit = 1 bdp) "
+        "and 50 % (path.queue.limit = 1 bdp) of what both deliver. "
+        "Nothing is delivered with path.queue.limit = 4 bdp."
+    )
+
+
 def test_many_pairs_in_many_networks_are_counted(tmp_path: Path):
     fair, unfair = (48.0, 48.0), (12.0, 84.0)
     said = answer(networks({"1 bdp": fair, "4 bdp": unfair}, ("reno", "cubic", "bic")), tmp_path)

@@ -61,14 +61,17 @@ def of_networks(cells: pl.DataFrame) -> str:
 
 
 def _moving_shares(shares: dict[str, Shares]) -> str:
-    """Say from where to where the share of one of two algorithms goes."""
-    one, other = next(iter(shares.values()))
-    means = {name: sum(found[one][other]) / len(found[one][other]) for name, found in shares.items()}
+    """Say from where to where the share of one of two algorithms goes, over networks that deliver any."""
+    delivering = {name: found for name, found in shares.items() if found}
+    one, other = next(iter(delivering.values()))
+    means = {name: sum(found[one][other]) / len(found[one][other]) for name, found in delivering.items()}
     low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
-    return (
+    silent = [name for name in shares if name not in delivering]
+    said = (
         f"Against {other}, {one} gets between {_percent(means[low])} ({low}) "
         f"and {_percent(means[high])} ({high}) of what both deliver."
     )
+    return f"{said} Nothing is delivered with {'; '.join(silent)}." if silent else said
 
 
 def of_pair(cell: Mapping[str, Any]) -> str:
