@@ -43,6 +43,8 @@ class Dispatch:
     problems: dict[int, TussleError] = field(default_factory=dict)
     """Why runs came to nothing, by index."""
     _runs_a_task: int = 1
+    """How many runs a task should have by the time that they take."""
+    _most_in_a_task: int = 1
     _suspects: deque[PlannedRun] = field(default_factory=deque)
     """Runs whose tasks were lost with their workers: one of them is to blame, or one that was there, too."""
     _tried_alone: int | None = None
@@ -57,11 +59,13 @@ class Dispatch:
         under_way: dict[Future[Outcome], list[PlannedRun]] = {}
         while True:
             try:
-                room = self.limits.tasks() - len(under_way)
+                tasks = self.limits.tasks()
             except ExecutorLostError as error:
                 self.problems[-1] = TussleError(str(error))
                 return
             # At least one, though there may be no worker just now: runs left in the queue would be missing.
+            room = tasks - len(under_way)
+            self._share(queue, tasks)
             for task in self._next(queue, room if under_way else max(room, 1)):
                 under_way[self._hand_out(task)] = task
             if not under_way and self._suspects and not self.problems:
@@ -90,9 +94,13 @@ class Dispatch:
                 break
             # Indices that follow each other, for they are stored as one piece.
             task = [queue.popleft()]
-            while queue and len(task) < self._runs_a_task and queue[0].index == task[-1].index + 1:
+            while queue and len(task) < self._most_in_a_task and queue[0].index == task[-1].index + 1:
                 task.append(queue.popleft())
             yield task
+
+    def _share(self, queue: deque[PlannedRun], tasks: int) -> None:
+        """Let tasks become smaller towards the end, so that no worker has much left when others are done."""
+        self._most_in_a_task = max(1, min(self._runs_a_task, len(queue) // max(2 * tasks, 1)))
 
     def _adapt(self, outcome: Outcome) -> None:
         """Let tasks last as long as they should, if runs go on to be like these."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
 import polars as pl
 
 from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, Table
@@ -144,7 +143,8 @@ def _together(table: Table, first: int, runs: Sequence[Tables]) -> pl.DataFrame:
 
 def _with_run(frames: Sequence[tuple[int, pl.DataFrame]]) -> pl.DataFrame:
     """Return frames below each other, each with its index in the column `run`."""
-    indices = np.array([index for index, _ in frames], dtype=np.uint32)
-    runs = np.repeat(indices, [frame.height for _, frame in frames])
+    rows = [(index, frame.height) for index, frame in frames if frame.height]
+    counts = pl.DataFrame(rows, schema={"run": pl.UInt32, "rows": pl.UInt32}, orient="row")
+    runs = counts.select(pl.col("run").repeat_by("rows").explode())["run"]
     whole = pl.concat([frame for _, frame in frames], how="vertical_relaxed")
-    return whole.with_columns(pl.Series("run", runs))
+    return whole.with_columns(runs)
