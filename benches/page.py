@@ -123,12 +123,14 @@ def _memory(found: list[dict[str, Any]]) -> str:
 
 
 def _sweeps(found: dict[str, Any]) -> str:
-    rows = [
-        (f"{found['runs']} runs", *(f"{wall_s:.1f} s" for wall_s in found["wall_s"])),
-        ("their processor time", *(f"{cpu_s:.1f} s" for cpu_s in found["cpu_s"])),
-        ("efficiency on two cores", "", f"{found['efficiency_percent']:.0f} %"),
-        ("an algorithm in Python, each ACK", f"{found['python_ack_us']:.2f} µs", ""),
-    ]
+    rows: list[tuple[str, ...]] = []
+    for swept in found["swept"]:
+        rows += [
+            (f"{swept['runs']} runs", *(f"{wall_s:.1f} s" for wall_s in swept["wall_s"])),
+            ("their processor time", *(f"{cpu_s:.1f} s" for cpu_s in swept["cpu_s"])),
+            ("efficiency on two cores", "", f"{swept['efficiency_percent']:.0f} %"),
+        ]
+    rows.append(("an algorithm in Python, each ACK", f"{found['python_ack_us']:.2f} µs", ""))
     return _markdown(("", "one worker", "two workers"), rows)
 
 
