@@ -8,7 +8,7 @@ import platform
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,8 @@ _WITHOUT_WORKERS_S = 600
 _COUNT_S = 1.0
 """How long a count of the workers holds: it is a question to the scheduler."""
 _SHOWN_CHARACTERS = 16
+_FETCHED_AT_A_TIME = 8
+"""Results; one whose worker is lost meanwhile is made again, and the others need not wait for it."""
 _LOST = "the connection to the scheduler was lost"
 _TALKATIVE = ("distributed", "distributed.client", "tornado.application")
 
@@ -55,7 +57,8 @@ class Cluster(Executor):
         """Use a `distributed.Client` of the scheduler at that address."""
         self._client = client
         self._address = address
-        self._executor = client.get_executor(pure=False)
+        self._handed_out: set[Any] = set()
+        self._fetching = ThreadPoolExecutor(_FETCHED_AT_A_TIME, "tussle-fetch")
         self._needs: Needs | None = None
         self._expected: Mapping[str, str] = {}
         self._threads = 0
@@ -88,7 +91,9 @@ class Cluster(Executor):
         future: Future[Any] = Future()
         # Runs of a task have nearly all in common, and the scheduler would look at each part of them.
         packed = zlib.compress(pickle.dumps((self._expected, self._needs, partial(fn, *args, **kwargs))), 1)
-        self._executor.submit(_call_if_the_same, packed).add_done_callback(partial(self._hand_over, future))
+        handed_out = self._client.submit(_call_if_the_same, packed, pure=False)
+        self._handed_out.add(handed_out)
+        handed_out.add_done_callback(partial(self._on_done, future))
         return future
 
     def threads(self) -> int:
@@ -112,26 +117,33 @@ class Cluster(Executor):
 
     def cancel(self) -> None:
         """Cancel all that is not executed yet."""
-        self._executor.shutdown(wait=False)
+        self._client.cancel(list(self._handed_out))
+        self._fetching.shutdown(wait=False)
 
-    def _hand_over(self, future: Future[Any], dask: Future[Any]) -> None:
+    def _on_done(self, future: Future[Any], done: Any) -> None:
+        # Nobody waits any more once all is cancelled.
+        with suppress(RuntimeError):
+            self._fetching.submit(self._fetch, future, done)
+
+    def _fetch(self, future: Future[Any], done: Any) -> None:
         """Give a future of ours what came of Dask's, in words of ours."""
         from distributed import KilledWorker
 
-        error = None if dask.cancelled() else dask.exception()
-        if dask.cancelled():
+        try:
+            future.set_result(done.result())
+        except CancelledError:
             future.set_exception(ExecutorLostError(f"--cluster {self._address}: {_LOST}"))
-        elif isinstance(error, KilledWorker):
+        except KilledWorker as error:
             future.set_exception(
                 TaskLostError(
                     f"workers ended while they had it ({error.allowed_failures + 1} of them), perhaps for "
                     f"lack of memory; the log of the last one, {error.last_worker.address}, may say more"
                 )
             )
-        elif error is not None:
+        except Exception as error:
             future.set_exception(error)
-        else:
-            future.set_result(dask.result())
+        finally:
+            self._handed_out.discard(done)
 
 
 @contextmanager
