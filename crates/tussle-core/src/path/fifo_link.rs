@@ -1,5 +1,6 @@
 //! A link with a FIFO in front, computed rather than simulated: which packets wait before one is known when it comes,
-//! so all its times are too. It goes to its place on the wire at once, and what waits is a list of times.
+//! so all its times are too. It takes its place in one line at once: first those on the wire, then the one that is
+//! transmitted, then those that wait.
 
 use super::transmitter::{Sent, Transmitter};
 use super::{Element, LinkView};

@@ -168,7 +168,8 @@ impl<T: Transmitter> Element for Link<T> {
         } else {
             // An idle link has an empty queue: this is the packet that is transmitted next.
             self.transmitter.after_idle();
-            let next = self.queue.pass(packet, now, dropped);
+            self.queue.enqueue(packet, now, dropped);
+            let next = self.queue.dequeue(now, dropped);
             self.note_dropped(dropped.len() - gone);
             self.begin(next, now);
         }

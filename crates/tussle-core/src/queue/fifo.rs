@@ -54,14 +54,6 @@ impl Queue for Fifo {
         self.waiting.pop()
     }
 
-    fn pass(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        if self.limit.has_room_for(packet.size_bytes, Backlog::default()) {
-            return Some(packet);
-        }
-        dropped.push(packet);
-        None
-    }
-
     fn backlog(&self) -> Backlog {
         self.waiting.backlog()
     }
@@ -99,18 +91,6 @@ mod tests {
     fn the_third_packet_finds_no_room_for_two() {
         let spec = Spec { limit_packets: Some(2), limit_bytes: None };
         assert_eq!(offer(&spec, &[1500, 1500, 1500]), (vec![0, 1], vec![2]));
-    }
-
-    #[test]
-    fn what_passes_an_empty_queue_is_what_would_have_waited() {
-        let spec = Spec { limit_packets: None, limit_bytes: Some(1400) };
-        let mut queue = spec.build(place()).unwrap();
-        let mut dropped = Vec::new();
-        assert_eq!(queue.pass(packet(0, 1400), Time::ZERO, &mut dropped), Some(packet(0, 1400)));
-        assert_eq!(queue.pass(packet(1, 1500), Time::ZERO, &mut dropped), None);
-        assert_eq!((queue.backlog(), dropped), (Backlog::default(), vec![packet(1, 1500)]));
-        assert_eq!(offer(&spec, &[1400]).0, [0]);
-        assert_eq!(offer(&spec, &[1500]).1, [0]);
     }
 
     /// 3000 bytes: two of 1500, or one and then two small ones after a large one was refused.

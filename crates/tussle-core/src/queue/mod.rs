@@ -94,12 +94,6 @@ pub trait Queue: Debug + Send {
     /// The packet to transmit next; those that the discipline gives up go to `dropped`.
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
 
-    /// A packet comes into an empty queue and is asked for at once.
-    fn pass(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.enqueue(packet, now, dropped);
-        self.dequeue(now, dropped)
-    }
-
     /// What waits.
     fn backlog(&self) -> Backlog;
 
