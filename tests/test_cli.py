@@ -163,6 +163,59 @@ def test_a_run_ends_with_a_short_table_and_a_report(tussle_, quick: Path, tmp_pa
     assert (tmp_path / "results/quick/report.html").stat().st_size > 0
 
 
+ARRIVING = """
+question = "What do many small flows see of a large one?"
+duration = "20 s"
+repetitions = 1
+
+[path]
+rate = "5 Mbit/s"
+rtt = "20 ms"
+
+[[flows]]
+name = "web"
+algorithm = "reno"
+start = "2 s"
+arrivals = "0.25 s"
+bytes = "3 kB"
+
+[[flows]]
+name = "download"
+algorithm = "cubic"
+"""
+
+
+def test_many_flows_that_arrive_share_a_row_that_says_how_long_they_took(tussle_, tmp_path: Path):
+    """From 2.25 to 19.75 s one comes each quarter of a second; 3 kB are three packets, so one window.
+
+    They need two round trips, with the handshake, of at least the empty path's 20 ms.
+    """
+    file = tmp_path / "arriving.toml"
+    file.write_text(ARRIVING, encoding="utf-8")
+    answer = tussle_("run", file, "--workers", 1)
+    assert answer.status == 0, answer.problems
+    row, download = (line.split() for line in answer.out.splitlines() if "web" in line or "download" in line)
+    number, _, who, algorithm, _, took_s, *_ = row
+    assert (number, who, algorithm) == ("71", "web", "reno")
+    completion_s = tussle.open("results/arriving").flows.collect()["completion_s"].drop_nulls()
+    assert float(took_s) == pytest.approx(completion_s.median(), abs=0.0005)
+    assert float(took_s) >= 0.04
+    assert download[:2] == ["download", "cubic"]
+    assert download[3] == "-", "it did not end"
+    assert "flows that differ by a number share a row of medians" in answer.out
+
+
+def test_two_flows_of_one_algorithm_never_share_a_row(tussle_, quick: Path):
+    rates = ", ".join(f'"{rate} Mbit/s"' for rate in range(2, 23))
+    answer = tussle_(
+        *("run", quick, "--workers", 1, "--set", "flows.0.algorithm=reno", "--set", "flows.0.count=2"),
+        *("--set", f"path.rate=[{rates}]", "--set", "duration=1 s"),
+    )
+    assert answer.status == 0, answer.problems
+    assert sum("flow-1" in line for line in answer.out.splitlines()) == 20
+    assert "and 2 rows more in the report" in answer.out
+
+
 @pytest.mark.parametrize(
     ("options", "note"),
     [

@@ -13,6 +13,8 @@ from tussle.statistics import repeated_in_vain
 
 _MOST_ROWS = 40
 """A terminal's worth; the rest is in the report."""
+_ALIKE_FROM = 4
+"""Fewer flows are never made one row: that two do not get the same is what a reader looks for."""
 _WHOLE_FROM = 999.5
 _LEAST_SHOWN = 0.001
 _APART = "do not"
@@ -89,6 +91,7 @@ def _cells(table: pl.DataFrame, value: str) -> Iterable[tuple[int, int, float]]:
 _FLOW_COLUMNS = {
     "goodput\nMbit/s": ("goodput", "goodput_bit_per_s", 1e-6),
     "share\n%": ("share", "share", 100),
+    "took\ns": ("completion", "completion_s", 1),
     "resent\n%": ("retransmitted", "retransmitted_fraction", 100),
     "time-\nouts": ("timeouts", "steady_timeouts", 1),
     "RTT\nms": ("rtt", "rtt_p50_ms", 1),
@@ -99,47 +102,83 @@ _RUN_COLUMNS = {
     "queue\nms": ("queue", "queue_mean_ms", 1),
 }
 """Title, short for terminals of 80 columns: metric, its column, factor."""
+_OF_TRANSFERS = {"completion"}
+_OF_GREEDY_FLOWS = {"share", "jain"}
+"""Metrics that say little where flows end when they have sent what they had."""
 
 
 def _rows(dataset: Dataset) -> Table:
     """Lay out the medians over the repetitions of each point."""
     axes = [axis for axis in axis_columns(dataset) if not axis.endswith(".algorithm")]  # it has its column
-    runs = dataset.runs.collect()
-    flows = (
-        dataset.flows.select("run", "flow", "name", "algorithm")
-        .collect()
-        .join(runs.select("run", "point", *axes), on="run")
-        .unique(["point", "flow"], keep="first", maintain_order=True)
-        .sort("point", "flow")
+    hidden = _OF_GREEDY_FLOWS if _has_transfers(dataset) else _OF_TRANSFERS
+    of_flows, of_runs = (
+        {title: column for title, column in columns.items() if column[0] not in hidden}
+        for columns in (_FLOW_COLUMNS, _RUN_COLUMNS)
     )
-    for metric, column, *_ in (*_FLOW_COLUMNS.values(), *_RUN_COLUMNS.values()):
+    rows = _medians_of_flows(dataset, of_flows.values())
+    for metric, column, _ in of_runs.values():
         values = summarise(REGISTRY[metric], dataset)
-        keys = [key for key in ("point", "flow") if key in values.columns]
-        flows = flows.join(values.select(*keys, column), on=keys, how="left")
-    numbers = [Column(title, justify="right") for title in (*_FLOW_COLUMNS, *_RUN_COLUMNS)]
+        rows = rows.join(values.select("point", column), on="point", how="left")
+    points = dataset.runs.select("point", *axes).unique("point").collect()
+    rows = rows.join(points, on="point", how="left").sort("point", "flow")
+    numbers = [Column(title, justify="right") for title in (*of_flows, *of_runs)]
     axis_titles = [axis.replace(".", ".\n") for axis in axes]
     table = Table(*axis_titles, "flow", "algo-\nrithm", *numbers, box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
-    for row in flows.head(_MOST_ROWS).iter_rows(named=True):
-        own = [_number(row[column], factor) for _, column, factor in _FLOW_COLUMNS.values()]
-        shared = [_number(row[column], factor) for _, column, factor in _RUN_COLUMNS.values()]
-        first = row["flow"] == 0
+    point = None
+    for row in rows.head(_MOST_ROWS).iter_rows(named=True):
+        own = [_number(row[column], factor) for _, column, factor in of_flows.values()]
+        shared = [_number(row[column], factor) for _, column, factor in of_runs.values()]
+        first = row["point"] != point
+        point = row["point"]
         table.add_row(
             *(row[axis] if first else "" for axis in axes),
-            row["name"],
+            row["who"] if row["flows"] == 1 else f"{row['flows']} x {row['who']}",
             row["algorithm"],
             *own,
             *(shared if first else [""] * len(shared)),
         )
-    if flows.height > _MOST_ROWS:
-        table.caption = f"and {flows.height - _MOST_ROWS} rows more in the report"
+    notes = []
+    if rows["flows"].max() != 1:
+        notes.append("flows that differ by a number share a row of medians")
+    if rows.height > _MOST_ROWS:
+        notes.append(f"and {rows.height - _MOST_ROWS} rows more in the report")
+    table.caption = "; ".join(notes)
     return table
 
 
+def _has_transfers(dataset: Dataset) -> bool:
+    return dataset.flows.select(pl.col("completion_s").is_not_null().any()).collect().item()
+
+
+def _medians_of_flows(dataset: Dataset, columns: Iterable[tuple[str, str, float]]) -> pl.DataFrame:
+    """Return a row for each flow of a point, or one for several that are alike if there are too many.
+
+    Columns: `point, who, algorithm, flow` (the first one's number), `flows` (how many) and the medians.
+    """
+    runs = dataset.runs.select("run", "point")
+    flows = dataset.flows.select("run", "flow", "name", "algorithm").join(runs, on="run").collect()
+    who = pl.col("name")
+    if flows.select("point", "flow").n_unique() > _MOST_ROWS:
+        kind = who.str.replace(r"-\d+$", "")
+        alike = who.n_unique().over("point", kind, "algorithm")
+        who = pl.when(alike >= _ALIKE_FROM).then(kind).otherwise(who)
+    flows = flows.with_columns(who.alias("who"))
+    keys = ["point", "who", "algorithm"]
+    medians = flows.group_by(keys).agg(pl.col("flow").min(), pl.col("name").n_unique().alias("flows"))
+    for metric, column, _ in columns:
+        values = REGISTRY[metric].compute(dataset).select("run", "flow", column)
+        of_flows = flows.join(values, on=["run", "flow"], how="left")
+        medians = medians.join(of_flows.group_by(keys).agg(pl.col(column).median()), on=keys)
+    return medians
+
+
 def _number(value: float | None, factor: float) -> str:
-    """Write three digits, or the whole number; less than a thousandth is said to be so."""
+    """Write three digits, of which no more than three decimals, or the whole number."""
     if value is None:
         return "-"
     number = value * factor
     if 0 < number < _LEAST_SHOWN:
         return f"<{_LEAST_SHOWN}"
-    return f"{number:.3g}" if abs(number) < _WHOLE_FROM else f"{number:.0f}"
+    if abs(number) >= _WHOLE_FROM:
+        return f"{number:.0f}"
+    return f"{round(number, 3):.3g}"
