@@ -123,6 +123,23 @@ def test_both_engines_lose_the_same_packets(lossy: dict[str, Any]):
     assert linux["sent_packets"][0] == pytest.approx(simulated["sent_packets"][0], rel=0.001)
 
 
+def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
+    """Of devices that are turned on at once Linux begins with a hundred or two, and goes on a second later.
+
+    Fifteen flows with access links at both ends are 124 wires, so 248 devices. 10 kB are seven packets, one window:
+    with the handshake one and a half round trips of 24 ms, and then what 15 times 10 kB take at 20 Mbit/s, 60 ms. A
+    SYN that is lost is sent again after 1 s.
+    """
+    far = {"rate": "1 Gbit/s", "delay": "1 ms"}
+    flow = {"algorithm": "reno", "count": 15, "bytes": "10 kB", "access": far, "receiver_access": far}
+    [run] = runs(flow, path={"queue": {"limit": "1000 packets"}}, duration="2 s", steady={"from": "0 s"})
+    linux, simulated = (engine(name).execute(run)["flows"] for name in ("kernel", "sim"))
+    took_s = linux["completion_s"]
+    assert took_s.null_count() == 0
+    assert 0.036 < number(took_s.min()) <= number(took_s.max()) < 0.15
+    assert took_s.sort().to_list() == pytest.approx(simulated["completion_s"].sort().to_list(), rel=0.05)
+
+
 def test_westwood_counts_acks_as_linux_while_the_receive_window_grows():
     """An ACK after a loss stands for what duplicates did not, unless its header was predicted."""
     path = {"rate": "8 Mbit/s", "rtt": "120 ms", "queue": {"limit": "0.1 bdp"}, "loss": "2 %"}

@@ -10,7 +10,7 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
@@ -53,6 +53,12 @@ impl Netlink {
         self.tell(RouteNetlinkMessage::SetLink(message), 0).with_context(|| format!("turning {device} on"))
     }
 
+    /// Whether a device works. One without a discipline drops what it is to send until then, and counts nothing.
+    pub(crate) fn is_up(&self, device: &str) -> anyhow::Result<bool> {
+        let told = self.link(index(device)?)?;
+        Ok(told.attributes.contains(&LinkAttribute::OperState(State::Up)))
+    }
+
     /// Whether it has queue disciplines of that kind: it says so before it looks at what they lack.
     pub(crate) fn has_discipline(&self, kind: &str) -> anyhow::Result<bool> {
         let answer = self.say(discipline("lo", kind)?, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)?;
@@ -80,14 +86,8 @@ impl Netlink {
 
     /// The name of a device, and its queue discipline.
     pub(crate) fn device(&self, index: u32) -> anyhow::Result<(String, Option<String>)> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        let device = match self.say(RouteNetlinkMessage::GetLink(message), 0)? {
-            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(device)) => device,
-            other => bail!("the kernel said {other:?}"),
-        };
         let (mut name, mut qdisc) = (None, None);
-        for attribute in device.attributes {
+        for attribute in self.link(index)?.attributes {
             match attribute {
                 LinkAttribute::IfName(told) => name = Some(told),
                 LinkAttribute::Qdisc(told) => qdisc = Some(told),
@@ -95,6 +95,15 @@ impl Netlink {
             }
         }
         Ok((name.context("a device without a name")?, qdisc))
+    }
+
+    fn link(&self, index: u32) -> anyhow::Result<LinkMessage> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        match self.say(RouteNetlinkMessage::GetLink(message), 0)? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link),
+            other => bail!("the kernel said {other:?}"),
+        }
     }
 
     fn tell(&self, body: RouteNetlinkMessage, flags: u16) -> anyhow::Result<()> {

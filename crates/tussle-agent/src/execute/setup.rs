@@ -5,8 +5,10 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use tussle_core::Run;
@@ -20,6 +22,10 @@ use crate::network::{Handling, Hop, Losses, Namespace, Network, Tunnel, largest_
 
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
+
+/// How long to wait between two looks at a device, and how often at least. Linux takes a second for a hundred devices.
+const LOOK: Duration = Duration::from_millis(20);
+const MAX_LOOKS: usize = 500;
 
 /// The namespaces where flows begin and end, open.
 #[derive(Debug)]
@@ -66,6 +72,7 @@ pub(crate) fn build(run: &Run, network: &Network, ground: &Ground) -> anyhow::Re
             classifier::attach(&open(&wire.near.0)?, &wire.near.1, losses)?;
         }
     }
+    wait_for_devices(network)?;
     enter(&home)?;
     let opened = |namespaces: &[Namespace]| -> anyhow::Result<Vec<File>> {
         namespaces.iter().map(|each| open(&each.name)).collect()
@@ -152,15 +159,11 @@ fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
 /// Turns the devices on of the namespace that this thread is in, and tells it of addresses and routes.
 fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
-    for (place, device) in network.tunnels.iter().flat_map(|tunnel| [&tunnel.near, &tunnel.far]) {
-        if *place == namespace.name {
-            kernel.turn_on(device, &netlink::tun(mtu_bytes, BURST_PACKETS))?;
-        }
+    for device in tunnel_ends(network, namespace) {
+        kernel.turn_on(device, &netlink::tun(mtu_bytes, BURST_PACKETS))?;
     }
-    for (place, device) in network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]) {
-        if *place == namespace.name {
-            kernel.turn_on(device, &[])?;
-        }
+    for device in wire_ends(network, namespace) {
+        kernel.turn_on(device, &[])?;
     }
     for &address in &namespace.addresses {
         kernel.add(netlink::address(address, "net")?).with_context(|| format!("address {address}"))?;
@@ -169,6 +172,37 @@ fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyh
         kernel.add(netlink::route(to, device)?).with_context(|| format!("a route by {device}"))?;
     }
     Ok(())
+}
+
+/// Waits until every device works: of many that are turned on at once, Linux puts most off to the next second and
+/// those that come after (`net/core/link_watch.c`).
+fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
+    let devices = 2 * (network.wires.len() + network.tunnels.len());
+    let mut looks = MAX_LOOKS + devices;
+    for namespace in network.namespaces() {
+        enter(&open(&namespace.name)?)?;
+        let kernel = Netlink::open()?;
+        for device in wire_ends(network, namespace).chain(tunnel_ends(network, namespace)) {
+            while !kernel.is_up(device)? {
+                ensure!(looks > 0, "device {device} of {} does not come up", namespace.name);
+                looks -= 1;
+                thread::sleep(LOOK);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The devices of wires that are in a namespace.
+fn wire_ends<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
+    let ends = network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]);
+    ends.filter(|(place, _)| *place == namespace.name).map(|(_, device)| device.as_str())
+}
+
+/// The devices of tunnels that are in a namespace.
+fn tunnel_ends<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
+    let ends = network.tunnels.iter().flat_map(|tunnel| [&tunnel.near, &tunnel.far]);
+    ends.filter(|(place, _)| *place == namespace.name).map(|(_, device)| device.as_str())
 }
 
 fn disciplines(network: &Network, namespace: &Namespace) -> String {
