@@ -140,6 +140,13 @@ def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
     assert took_s.sort().to_list() == pytest.approx(simulated["completion_s"].sort().to_list(), rel=0.05)
 
 
+def test_a_hundred_flows_run():
+    """They need more files than a process may open unless it asks for more: 1024."""
+    tables = executed({"algorithm": "reno", "count": 100, "start": "0 s"}, duration="1 s")
+    assert tables["flows"].height == 100
+    assert number(tables["flows"]["delivered_bytes"].min()) > 0
+
+
 def test_westwood_counts_acks_as_linux_while_the_receive_window_grows():
     """An ACK after a loss stands for what duplicates did not, unless its header was predicted."""
     path = {"rate": "8 Mbit/s", "rtt": "120 ms", "queue": {"limit": "0.1 bdp"}, "loss": "2 %"}

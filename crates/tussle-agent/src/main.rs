@@ -30,6 +30,9 @@ mod validity;
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+#[cfg(target_os = "linux")]
 const USAGE: &str = "\
 usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over such a network (auto, qdisc or tun),
                                                and the kernel's parameters if it can
@@ -49,8 +52,13 @@ fn main() {
     eprintln!("tussle-agent runs on Linux only");
 }
 
+/// Most files that a process may have open, unless its administrator says otherwise (`fs.nr_open`).
+#[cfg(target_os = "linux")]
+const MAX_FILES: u64 = 1 << 20;
+
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
+    allow_many_files();
     if std::process::id() == 1 {
         guest::init();
     }
@@ -70,4 +78,13 @@ fn main() -> ExitCode {
         eprintln!("{problem:#}");
         ExitCode::from(2)
     })
+}
+
+/// Lets this process have the sockets of as many flows as it may: by default a hundred flows are too many. Where even
+/// fewer are allowed, opening one says so.
+#[cfg(target_os = "linux")]
+fn allow_many_files() {
+    let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
+    let _ = setrlimit(Resource::RLIMIT_NOFILE, MAX_FILES, MAX_FILES)
+        .or_else(|_| setrlimit(Resource::RLIMIT_NOFILE, most, most));
 }

@@ -159,8 +159,10 @@ fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
 /// Turns the devices on of the namespace that this thread is in, and tells it of addresses and routes.
 fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
-    for device in tunnel_ends(network, namespace) {
-        kernel.turn_on(device, &netlink::tun(mtu_bytes, BURST_PACKETS))?;
+    for (place, device) in network.tunnels.iter().flat_map(|tunnel| [&tunnel.near, &tunnel.far]) {
+        if *place == namespace.name {
+            kernel.turn_on(device, &netlink::tun(mtu_bytes, BURST_PACKETS))?;
+        }
     }
     for device in wire_ends(network, namespace) {
         kernel.turn_on(device, &[])?;
@@ -174,15 +176,14 @@ fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyh
     Ok(())
 }
 
-/// Waits until every device works: of many that are turned on at once, Linux puts most off to the next second and
-/// those that come after (`net/core/link_watch.c`).
+/// Waits until the devices of every wire work: of many that are turned on at once, Linux puts most off to the seconds
+/// that follow (`net/core/link_watch.c`).
 fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
-    let devices = 2 * (network.wires.len() + network.tunnels.len());
-    let mut looks = MAX_LOOKS + devices;
+    let mut looks = MAX_LOOKS + 2 * network.wires.len();
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
         let kernel = Netlink::open()?;
-        for device in wire_ends(network, namespace).chain(tunnel_ends(network, namespace)) {
+        for device in wire_ends(network, namespace) {
             while !kernel.is_up(device)? {
                 ensure!(looks > 0, "device {device} of {} does not come up", namespace.name);
                 looks -= 1;
@@ -196,12 +197,6 @@ fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
 /// The devices of wires that are in a namespace.
 fn wire_ends<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
     let ends = network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]);
-    ends.filter(|(place, _)| *place == namespace.name).map(|(_, device)| device.as_str())
-}
-
-/// The devices of tunnels that are in a namespace.
-fn tunnel_ends<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
-    let ends = network.tunnels.iter().flat_map(|tunnel| [&tunnel.near, &tunnel.far]);
     ends.filter(|(place, _)| *place == namespace.name).map(|(_, device)| device.as_str())
 }
 
