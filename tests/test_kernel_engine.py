@@ -126,9 +126,9 @@ def test_both_engines_lose_the_same_packets(lossy: dict[str, Any]):
 def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
     """Of devices that are turned on at once Linux begins with a hundred or two, and goes on a second later.
 
-    Fifteen flows with access links at both ends are 124 wires, so 248 devices. 10 kB are seven packets, one window:
-    with the handshake one and a half round trips of 24 ms, and then what 15 times 10 kB take at 20 Mbit/s, 60 ms. A
-    SYN that is lost is sent again after 1 s.
+    Fifteen flows with access links at both ends are 124 wires, so 248 devices. 10 kB are seven packets, one
+    window: with the handshake one and a half round trips of 24 ms, and then what 15 times 10 kB take at
+    20 Mbit/s, 60 ms. A SYN that is lost is sent again after 1 s.
     """
     far = {"rate": "1 Gbit/s", "delay": "1 ms"}
     flow = {"algorithm": "reno", "count": 15, "bytes": "10 kB", "access": far, "receiver_access": far}
@@ -142,7 +142,8 @@ def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
 
 def test_a_hundred_flows_run():
     """They need more files than a process may open unless it asks for more: 1024."""
-    tables = executed({"algorithm": "reno", "count": 100, "start": "0 s"}, duration="1 s")
+    roomy = {"queue": {"limit": "2000 packets"}}
+    tables = executed({"algorithm": "reno", "count": 100}, path=roomy, duration="1 s", steady={"from": "0 s"})
     assert tables["flows"].height == 100
     assert number(tables["flows"]["delivered_bytes"].min()) > 0
 
