@@ -17,23 +17,17 @@ def thin(table: pl.DataFrame, value: str, most_rows: int) -> pl.DataFrame:
     The rows are cut into equal groups, of which the first and those with the smallest and the largest
     `value` stay, and the last row of all.
     """
-    if len(table) <= most_rows:
-        return table
-    groups = max(1, most_rows // 3)
-    place = pl.int_range(pl.len())
-    kept = (
-        table.with_columns(place.alias("_row"), (place * groups // pl.len()).alias("_group"))
-        .group_by("_group")
-        .agg(
-            pl.concat_list(
-                pl.col("_row").first(),
-                pl.col("_row").sort_by(value).first(),
-                pl.col("_row").sort_by(value).last(),
-            ).alias("_rows")
-        )["_rows"]
-        .explode()
-        .unique()
-        .sort()
-    )
-    last = pl.Series([len(table) - 1], dtype=kept.dtype)
-    return table[pl.concat([kept, last]).unique().sort()]
+    return thin_flows(table.with_columns(flow=0), value, most_rows).drop("flow")
+
+
+def thin_flows(table: pl.DataFrame, value: str, most_rows: int) -> pl.DataFrame:
+    """Do the same with the series of each `flow` of a table that is sorted by flow and time."""
+    place, rows = pl.int_range(pl.len()).over("flow"), pl.len().over("flow")
+    group = place * max(1, most_rows // 3) // rows
+    placed = table.lazy().with_columns(place.alias("_place"), rows.alias("_rows"), group.alias("_group"))
+    extremes = [pl.col(value).arg_min(), pl.col(value).arg_max()]
+    ends = [pl.col("_place").first(), *(pl.col("_place").get(extreme) for extreme in extremes)]
+    is_end = pl.any_horizontal(pl.col("_place") == end.over("flow", "_group") for end in ends)
+    is_last = pl.col("_place") == pl.col("_rows") - 1
+    kept = placed.filter((pl.col("_rows") <= most_rows) | is_end | is_last)
+    return kept.select(table.columns).collect()

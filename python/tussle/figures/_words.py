@@ -47,14 +47,12 @@ def dashes(algorithms: Sequence[str]) -> list[tuple[int, ...]]:
     Lines of one algorithm differ as long as there are other dashes; then those of all lines do.
     """
     used: Counter[tuple[str, int]] = Counter()
+    of_all: Counter[int] = Counter()
     found = []
     for algorithm in algorithms:
-        crowding = [
-            (used[algorithm, place], sum(used[each, place] for each in set(algorithms)), place)
-            for place in range(len(_DASHES))
-        ]
-        chosen = min(crowding)[-1]
+        chosen = min(range(len(_DASHES)), key=lambda place: (used[algorithm, place], of_all[place], place))
         used[algorithm, chosen] += 1
+        of_all[chosen] += 1
         found.append(_DASHES[chosen])
     return found
 

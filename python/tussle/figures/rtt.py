@@ -8,7 +8,7 @@ import polars as pl
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._panels import Panels, each_point
-from tussle.figures._series import inline, thin
+from tussle.figures._series import inline, thin_flows
 from tussle.figures._style import (
     Y_AXIS_PX,
     flow_columns,
@@ -47,8 +47,7 @@ def _panel(tables: Tables, view: View) -> Chart:
     if measurements.is_empty():
         raise TussleError("no RTT was measured in this run.")
     most_rows = min(view.most_rows, _MOST_ROWS // len(look))
-    thinned = [thin(series, "rtt_ms", most_rows) for series in measurements.partition_by("flow")]
-    shown = pl.concat(thinned).select(
+    shown = thin_flows(measurements, "rtt_ms", most_rows).select(
         *flow_columns(look), pl.col("time_s").round(4), pl.col("rtt_ms").round_sig_figs(4)
     )
     axis, scale = {"minExtent": Y_AXIS_PX}, {"domainMin": 0}

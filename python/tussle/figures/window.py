@@ -8,7 +8,7 @@ import polars as pl
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import QUEUE
 from tussle.figures._panels import Panels, each_point
-from tussle.figures._series import inline, thin
+from tussle.figures._series import inline, thin, thin_flows
 from tussle.figures._style import (
     Y_AXIS_PX,
     flow_columns,
@@ -56,8 +56,7 @@ def _windows(tables: Tables, view: View) -> alt.LayerChart:
     )
     refuse_nothing(started, view)
     most_rows = min(view.most_rows, _MOST_ROWS // len(look))
-    thinned = [thin(series, "cwnd_packets", most_rows) for series in started.partition_by("flow")]
-    shown = pl.concat([started.clear(), *thinned]).select(
+    shown = thin_flows(started, "cwnd_packets", most_rows).select(
         *flow_columns(look),
         pl.col("time_s").round(4),
         pl.col("cwnd_packets").alias("window_packets"),
