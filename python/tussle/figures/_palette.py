@@ -28,6 +28,7 @@ _ALGORITHMS = {
     "nv": "#0f8d81",
     "ledbat": "#7577e3",
     "copa": "#6b6e1f",
+    "vivace": "#2ba0bb",
 }
 """Chosen for the largest distances between neighbours in this list, for readers with full colour vision and
 with each kind of colour blindness, among colours that stand out from white and from near black (3 to 1)."""
