@@ -188,7 +188,8 @@ algorithm = "cubic"
 def test_many_flows_that_arrive_share_a_row_that_says_how_long_they_took(tussle_, tmp_path: Path):
     """From 2.25 to 19.75 s one comes each quarter of a second; 3 kB are three packets, so one window.
 
-    They need two round trips, with the handshake, of at least the empty path's 20 ms.
+    With the handshake they take one and a half round trips of at least 20 ms until they are there. SYN and
+    data wait behind the download besides, 5 ms each and more of the 20 ms that its queue may hold.
     """
     file = tmp_path / "arriving.toml"
     file.write_text(ARRIVING, encoding="utf-8")

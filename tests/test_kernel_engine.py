@@ -124,11 +124,12 @@ def test_both_engines_lose_the_same_packets(lossy: dict[str, Any]):
 
 
 def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
-    """Of devices that are turned on at once Linux begins with a hundred or two, and goes on a second later.
+    """Of devices that are turned on at once Linux begins with two hundred, and goes on a second later.
 
-    Fifteen flows with access links at both ends are 124 wires, so 248 devices. 10 kB are seven packets, one
-    window: with the handshake one and a half round trips of 24 ms, and then what 15 times 10 kB take at
-    20 Mbit/s, 60 ms. A SYN that is lost is sent again after 1 s.
+    Fifteen flows with access links at both ends are 154 wires, two for each of 62 links and one for each of
+    30 hosts, so 308 devices. 10 kB are seven packets, one window: with the handshake one and a half round
+    trips of 24 ms, and then what 15 times 10 kB take at 20 Mbit/s, 60 ms. A SYN that is lost is sent again
+    after 1 s.
     """
     far = {"rate": "1 Gbit/s", "delay": "1 ms"}
     flow = {"algorithm": "reno", "count": 15, "bytes": "10 kB", "access": far, "receiver_access": far}

@@ -14,7 +14,7 @@ from plausible import PlausibleDataset, matrix, sweep
 from tussle import figures
 from tussle.errors import TussleError
 from tussle.figures import REGISTRY, Beside, Figure, View, algorithm_colour, draw, save
-from tussle.figures._series import thin
+from tussle.figures._series import thin, thin_flows
 from tussle.figures._spread import beyond, boxes
 from tussle.figures._words import dashes
 from tussle.metrics import REGISTRY as METRICS
@@ -517,6 +517,25 @@ def test_thinned_series_keep_their_ends_and_extremes():
     assert len(kept) <= 301
     assert {0, 777, 4321, 9999} <= set(kept["time_s"])
     assert kept["time_s"].is_sorted()
+
+
+def test_flows_are_thinned_together_as_each_by_itself():
+    """The short one stays whole, and a gap is no extreme."""
+    series = {
+        0: [None if i == 50 else 90 if i == 41 else i % 5 for i in range(100)],
+        1: [7, None, 3],
+        2: [-9 if i == 777 else i % 7 for i in range(1000)],
+    }
+    each = [
+        pl.DataFrame({"flow": flow, "time_s": range(len(values)), "value": values})
+        for flow, values in series.items()
+    ]
+    together = thin_flows(pl.concat(each), "value", 12)
+    for flow, alone in enumerate(each):
+        shown = together.filter(pl.col("flow") == flow).drop("flow")
+        assert shown.equals(thin(alone.drop("flow"), "value", 12))
+    assert together.filter(pl.col("flow") == 1).equals(each[1])
+    assert {(0, 41), (2, 777), (2, 999)} <= set(together.select("flow", "time_s").rows())
 
 
 def test_short_series_are_left_alone():

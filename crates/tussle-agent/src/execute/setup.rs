@@ -23,9 +23,11 @@ use crate::network::{Handling, Hop, Losses, Namespace, Network, Tunnel, largest_
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
 
-/// How long to wait between two looks at a device, and how often at least. Linux takes a second for a hundred devices.
+/// How long to wait between two looks at a device.
 const LOOK: Duration = Duration::from_millis(20);
-const MAX_LOOKS: usize = 500;
+/// Looks before devices that do not come up are given up; one more for each device, since Linux takes a second for a
+/// hundred of them.
+const PATIENCE_LOOKS: usize = 500;
 
 /// The namespaces where flows begin and end, open.
 #[derive(Debug)]
@@ -176,10 +178,10 @@ fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyh
     Ok(())
 }
 
-/// Waits until the devices of every wire work: of many that are turned on at once, Linux puts most off to the seconds
-/// that follow (`net/core/link_watch.c`).
+/// Waits until the devices of every wire work: of those turned on at once, Linux begins with two hundred and puts
+/// the others off to the seconds that follow (`net/core/link_watch.c`).
 fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
-    let mut looks = MAX_LOOKS + 2 * network.wires.len();
+    let mut looks = PATIENCE_LOOKS + 2 * network.wires.len();
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
         let kernel = Netlink::open()?;
