@@ -190,11 +190,15 @@ def _client(address: str) -> Any:
 
 
 def _in_file(file: Path) -> str:
-    """Return the address that a scheduler writes into its file when it starts."""
+    """Return the address that a scheduler writes into its file when it starts, and not at one stroke."""
     give_up = time.monotonic() + _PATIENCE_S
-    while not file.exists() and time.monotonic() < give_up:
+    while True:
+        try:
+            return json.loads(file.read_text("utf-8"))["address"]
+        except (OSError, ValueError):
+            if time.monotonic() >= give_up:
+                raise
         time.sleep(_GLANCE_S)
-    return json.loads(file.read_text("utf-8"))["address"]
 
 
 async def _knock(address: str) -> None:
