@@ -42,6 +42,15 @@ def test_the_toml_and_the_python_form_are_equal(tmp_path: Path):
     assert Scenario.load(file) == in_python
 
 
+def test_a_byte_order_mark_as_windows_writes_it_is_no_part_of_the_text(tmp_path: Path):
+    file, trace = tmp_path / "reno.toml", tmp_path / "uplink.txt"
+    file.write_text(WRITTEN.replace('rate = "100 Mbit/s"', f'trace = "{trace}"'), encoding="utf-8-sig")
+    trace.write_text("10\n20\n", encoding="utf-8-sig")
+    assert file.read_bytes()[:3] == trace.read_bytes()[:3] == b"\xef\xbb\xbf"
+    (point,) = Scenario.load(file).points()
+    assert element(point.resolve(seed=1), "bottleneck")["opportunities_ms"] == (10, 20)
+
+
 def test_keywords_are_a_third_form():
     written = Scenario.from_dict(tomllib.loads(WRITTEN))
     path = {"rate": "100 Mbit/s", "rtt": "40 ms"}

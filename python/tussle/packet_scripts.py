@@ -46,7 +46,7 @@ def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[
 
 def _script(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TussleError(f"{file}: not TOML: {error}") from error
 

@@ -68,7 +68,7 @@ class Hosts:
 def read_hosts(file: Path) -> Hosts:
     """Read hosts.toml; raises TussleError with what is wrong in it, and where."""
     try:
-        told = tomllib.loads(file.read_text("utf-8"))
+        told = tomllib.loads(file.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TussleError(f"{file} is not TOML: {error}") from error
     except OSError as error:

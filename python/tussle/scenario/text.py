@@ -13,7 +13,7 @@ from tussle.own_algorithms import Reference
 def read_toml(file: Path, source: str) -> dict[str, Any]:
     """Return the file's tables; `source` names it in errors."""
     try:
-        text = file.read_bytes().decode()
+        text = file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise TussleError(
             f"{source}: there is no file {file}; `tussle list scenarios` shows the ready ones"

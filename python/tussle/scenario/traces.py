@@ -37,7 +37,7 @@ def read_trace(file: str) -> Trace:
 @lru_cache(maxsize=64)
 def _read(path: Path, _modified_ns: int) -> Trace:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").splitlines()
     except (OSError, ValueError):
         raise TraceError(f"{shown(str(path))} cannot be read as text") from None
     opportunities: list[int] = []
