@@ -311,6 +311,24 @@ def test_a_matrix_of_an_unknown_algorithm_is_refused(tussle_):
     assert refused(answer) == '--algorithms: unknown algorithm "cubik"; did you mean "cubic"?'
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        (
+            "--duration",
+            "5 s",
+            "--stagger: 10 s (and up to 20 ms of jitter) is not before the end of the run at 5 s",
+        ),
+        ("--duration", "long", '--duration: "long" is not a time; write one like "40 ms"'),
+        ("--stagger", "-1 s", '--stagger: -1 s is negative; give a time like "40 ms"'),
+        ("--profile", "lann", '--profile: unknown profile "lann"; did you mean "lan"?'),
+        ("--repetitions", "0", "--repetitions: 0; give 1 to 100000"),
+    ],
+)
+def test_what_is_wrong_with_a_matrix_is_said_of_its_options(tussle_, option: str, value: str, reason: str):
+    assert refused(tussle_("matrix", "--algorithms", "reno,cubic", option, value)) == reason
+
+
 def test_a_matrix_of_a_group_compares_its_algorithms_and_those_beside_it(tussle_, tmp_path: Path):
     answer = tussle_(
         *("matrix", "--algorithms", "dctcp,linux13,reno", "--duration", "100 ms", "--stagger", "10 ms"),

@@ -1,5 +1,7 @@
 """`tussle run` and `tussle matrix`: from a scenario to a dataset with its report."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
@@ -218,21 +220,40 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
 ) -> None:
     """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
     names = algorithms_of(algorithms)
-    pairs = Scenario.from_dict(
-        {
-            "question": f"Which of {', '.join(names)} can share a bottleneck, whoever comes first?",
-            "duration": duration,
-            # Flows on a drop-tail queue can lock in phase: repetitions shall differ a little.
-            "start_jitter": "20 ms",
-            "repetitions": repetitions,
-            "path": {"profile": profile},
-            "flows": [{"algorithm": names}, {"algorithm": names, "start": stagger}],
-        }
-    )
+    with _naming_options():
+        pairs = Scenario.from_dict(
+            {
+                "question": f"Which of {', '.join(names)} can share a bottleneck, whoever comes first?",
+                "duration": duration,
+                # Flows on a drop-tail queue can lock in phase: repetitions shall differ a little.
+                "start_jitter": "20 ms",
+                "repetitions": repetitions,
+                "path": {"profile": profile},
+                "flows": [{"algorithm": names}, {"algorithm": names, "start": stagger}],
+            }
+        )
     chosen = pairs.with_settings(_given({"seed": seed}) | parse_settings(settings))
     chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
     means = SweepMeans(chosen_engine, workers, cluster, order)
     _carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
+
+
+@contextmanager
+def _naming_options() -> Iterator[None]:
+    """Let errors name the options that settings came from: who gives those has written no scenario."""
+    options = {
+        "duration": "--duration",
+        "repetitions": "--repetitions",
+        "path.profile": "--profile",
+        "flows.1.start": "--stagger",
+    }
+    try:
+        yield
+    except TussleError as error:
+        sentences = str(error)
+        for key, option in options.items():
+            sentences = sentences.replace(f"scenario, {key}: ", f"{option}: ")
+        raise TussleError(sentences, error.details) from error
 
 
 class SweepMeans(NamedTuple):
