@@ -110,6 +110,10 @@ def test_results_that_are_there_are_not_made_again(tussle_, tmp_path):
         (("lan-pairs", "--engine", "hosts"), '--engine: unknown engine "hosts"; there are sim, kernel'),
         (("lan-pairs", "--algorithms", "cubik"), '--algorithms: unknown algorithm "cubik"'),
         (("lan-pairs", "--profile", "fibre"), 'did you mean "fiber"?'),
+        (
+            ("hsdpa", "--profile", "lte", "--part", "outages"),
+            "--profile: outages sweeps path.effects.0.down of the study's path; leave the option or the part",
+        ),
     ],
 )
 def test_a_wrong_argument_is_answered_with_what_there_is(tussle_, arguments, sentence):

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tussle.papers import Setting, Study, planned, studies
+from tussle.papers import Setting, Study, chosen_parts, planned, studies
 from tussle.scenario import Scenario
 
 ROOT = Path(__file__).parent.parent.parent
@@ -36,6 +36,13 @@ def test_other_algorithms_stand_in_every_place_of_the_studys(study: Study, part:
     points = planned(study, part, Setting("quick", ("bbr", "prague"))).points()
     for key in study.parts[part].algorithms:
         assert {point.axes[key] for point in points} == {"bbr", "prague"}
+
+
+def test_parts_that_sweep_the_studys_path_are_left_out_on_another():
+    study = Study.load("hsdpa")
+    everything = chosen_parts(study, [], Setting("quick"))
+    assert everything == ["downlink", "uplink", "files", "outages", "buffer"]
+    assert chosen_parts(study, [], Setting("quick", (), "lte")) == ["downlink", "uplink", "files"]
 
 
 @pytest.mark.parametrize(("study", "part"), PARTS, ids=name_of)

@@ -60,7 +60,9 @@ def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
     profile: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Another path, from `tussle list profiles`.", show_default="the study's"
+            metavar="NAME",
+            help="Another path, from `tussle list profiles`; parts that sweep the study's are left out.",
+            show_default="the study's",
         ),
     ] = None,
     output: Annotated[
@@ -89,7 +91,7 @@ def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
         raise TussleError(f"--engine: {unknown('engine', engine, _ENGINES)}")
     names = tuple(algorithms_of(algorithms)) if algorithms else ()
     setting = Setting("quick" if quick else "full", names, profile)
-    parts = chosen_parts(chosen, [name.strip() for name in part.split(",") if name.strip()])
+    parts = chosen_parts(chosen, [name.strip() for name in part.split(",") if name.strip()], setting)
     folder = output or RESULTS / "-".join(["paper", study, *_changes(setting)])
     means = SweepMeans(engine_of(engine, KernelChoice(None, kernel, None)), workers, cluster)
     work = [_Work(name, planned(chosen, name, setting), folder / engine / name) for name in parts]
@@ -104,7 +106,8 @@ def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
 
 def _changes(setting: "Setting") -> list[str]:
     quick = [setting.size] if setting.size == "quick" else []
-    return [*quick, *([setting.profile] if setting.profile else []), *setting.algorithms]
+    algorithms = [Path(name).name for name in setting.algorithms]
+    return [*quick, *([setting.profile] if setting.profile else []), *algorithms]
 
 
 def _options(part: str, engine: str, setting: "Setting") -> list[str]:

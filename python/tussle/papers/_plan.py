@@ -44,12 +44,26 @@ class Setting:
     """Instead of the study's paths."""
 
 
-def chosen_parts(study: Study, names: Sequence[str]) -> list[str]:
-    """Return the parts named, or all of them; raises TussleError with the nearest name for an unknown one."""
+def chosen_parts(study: Study, names: Sequence[str], setting: Setting) -> list[str]:
+    """Return the parts named, or all of them; raises TussleError with the nearest name for an unknown one.
+
+    With a profile those that sweep a setting of the path, which it replaces, are not among them: raises
+    TussleError if they are named.
+    """
     for name in names:
         if name not in study.parts:
             raise TussleError(f"--part: {unknown(f'part of {study.name}', name, study.parts)}")
-    return list(dict.fromkeys(names)) or list(study.parts)
+        if setting.profile and _sweeps_the_path(study.parts[name]):
+            raise TussleError(
+                f"--profile: {name} sweeps {study.parts[name].sweeps} of the study's path; leave the option "
+                "or the part out"
+            )
+    parts = [name for name, part in study.parts.items() if not (setting.profile and _sweeps_the_path(part))]
+    return list(dict.fromkeys(names)) or parts
+
+
+def _sweeps_the_path(part: Part) -> bool:
+    return part.sweeps is not None and part.sweeps.startswith("path.")
 
 
 def planned(study: Study, part: str, setting: Setting) -> Scenario:
