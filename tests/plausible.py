@@ -36,7 +36,7 @@ def _scenario() -> Scenario:
     return Scenario.from_dict({"question": QUESTION, "duration": "60 s", "path": path, "flows": flows})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlausibleDataset:
     runs: pl.LazyFrame
     flows: pl.LazyFrame

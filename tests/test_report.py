@@ -3,7 +3,9 @@
 import base64
 import gzip
 import json
+import os
 import re
+import signal
 from dataclasses import replace
 from io import StringIO
 from itertools import product
@@ -15,10 +17,11 @@ import pytest
 from plausible import PlausibleDataset, by_hand, flow_row, matrix, run_row, sweep
 from tussle.errors import TussleError
 from tussle.metrics import REGISTRY
-from tussle.report import write
+from tussle.report import Drawing, write
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings
 from tussle.sweep import sweep as simulate
+from tussle.sweep.pool import processes
 
 FOUR = ["reno", "cubic", "bic", "vegas"]
 MEGABYTE = 1_000_000
@@ -203,6 +206,25 @@ def test_the_charts_of_a_pair_unpack_to_its_figures(page: Path):
 def test_the_same_dataset_gives_the_same_page(page: Path, tmp_path: Path):
     again = write(matrix(["reno", "vegas"], 3), tmp_path / "again.html")
     assert again.read_bytes() == page.read_bytes()
+
+
+def test_a_page_is_the_same_whoever_draws_it_and_whoever_is_killed_meanwhile(tmp_path: Path):
+    data, told = matrix([*FOUR, "yeah"]), []
+    write(data, tmp_path / "alone.html")
+    with processes(2) as executor:
+        write(data, tmp_path / "together.html", Drawing(executor, 4, lambda *done: told.append(done)))
+    assert told == [(done, 25) for done in range(26)]
+    with processes(1) as executor:
+        executor.submit(kill_this_process)
+        write(data, tmp_path / "lost.html", Drawing(executor, 4))
+    alone, together, lost = (
+        (tmp_path / f"{name}.html").read_bytes() for name in ("alone", "together", "lost")
+    )
+    assert alone == together == lost
+
+
+def kill_this_process() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_page_of_four_algorithms_is_light(tmp_path: Path):

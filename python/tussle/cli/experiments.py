@@ -9,6 +9,7 @@ import typer
 
 from tussle.catalog import algorithm_names, without_groups
 from tussle.cli.folders import folder as folder_of
+from tussle.cli.pages import write_report
 from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, shown, unknown
 from tussle.own_algorithms import is_own
@@ -380,12 +381,11 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
         from tussle.cli.summary import note_on_hosts, note_on_repetitions, summary
-        from tussle.report import write
         from tussle.sweep import ProgressBar, sweep
 
         with ProgressBar(progress_console()) as bar:
             dataset = sweep(scenario, folder, means.settings(bar))
-        page = write(dataset, folder / "report.html")
+        page = write_report(dataset, folder / "report.html", means.workers)
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or _how_to_go_on(folder))
         raise typer.Exit(INTERRUPTED) from None

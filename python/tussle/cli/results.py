@@ -9,6 +9,7 @@ import typer
 
 from tussle import units
 from tussle.cli.folders import folder as folder_of
+from tussle.cli.pages import write_report
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
@@ -29,9 +30,8 @@ def report(
 ) -> None:
     """Write the report of a dataset: one HTML file that works offline."""
     from tussle.dataset import Dataset
-    from tussle.report import write
 
-    page = write(Dataset.open(folder), output or folder / "report.html")
+    page = write_report(Dataset.open(folder), output or folder / "report.html")
     typer.echo(f"report: {page}")
 
 

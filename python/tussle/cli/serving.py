@@ -8,6 +8,7 @@ import typer
 
 from tussle.cli.experiments import INTERRUPTED, RESULTS, Output
 from tussle.cli.live import LiveLine, LiveTable, rate_in_words, size_in_words
+from tussle.cli.pages import write_report
 from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, shown
 from tussle.serving import (
@@ -228,10 +229,9 @@ def _account(ended: dict[str, Any]) -> list[str]:
 def _conclude(folder: Path, facts: dict[str, Any]) -> None:
     """Write the dataset and its report, and say in short what came out."""
     from tussle.cli.summary import summary
-    from tussle.report import write
 
     dataset = write_dataset(folder, facts)
-    page = write(dataset, folder / "report.html")
+    page = write_report(dataset, folder / "report.html")
     for table in summary(dataset):
         show_whole(table)
     typer.echo(f"report: {page}")

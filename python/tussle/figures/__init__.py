@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pkgutil
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib import import_module
 
 import polars as pl
@@ -102,6 +103,7 @@ def is_drawable(name: str, tables: Tables) -> bool:
     return all(_is_sampled(tables, table) for table in REGISTRY[name].needs)
 
 
+@lru_cache(maxsize=2)
 def _is_sampled(tables: Tables, table: str) -> bool:
     frame: pl.LazyFrame = getattr(tables, table)
     if "time_s" not in frame.collect_schema():

@@ -10,7 +10,7 @@ import polars as pl
 
 
 class Tables(Protocol):
-    """The tables of a dataset, or of a part of one."""
+    """The tables of a dataset, or of a part of one; two are the same only if they are one object."""
 
     @property
     def runs(self) -> pl.LazyFrame: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import polars as pl
 
@@ -22,6 +23,8 @@ _ROWS_WITHOUT_SAMPLING = 3
 _NS = 1_000_000_000
 
 
+# Several figures of a run ask for the same.
+@lru_cache(maxsize=1)
 def goodputs(tables: Tables, least_ns: int = 0) -> pl.DataFrame:
     """`run, flow, time_s, interval_s, goodput_bit_per_s`: `time_s` is the middle of each interval.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -11,27 +10,50 @@ from tussle.metrics._metric import Tables
 from tussle.metrics._solo import solo_tables
 
 
-@dataclass(frozen=True)
 class _Selection:
-    runs: pl.LazyFrame
-    flows: pl.LazyFrame
-    samples: pl.LazyFrame
-    links: pl.LazyFrame
-    events: pl.LazyFrame
-    solo: Tables | None = None
+    """Reads a table when somebody asks for it, once: time series are long, and not all need them."""
+
+    def __init__(self, tables: Tables, runs: Sequence[int]) -> None:
+        self._tables = tables
+        self._chosen = pl.col("run").is_in(list(runs))
+        self._read: dict[str, pl.LazyFrame] = {}
+
+    @property
+    def runs(self) -> pl.LazyFrame:
+        return self._table("runs")
+
+    @property
+    def flows(self) -> pl.LazyFrame:
+        return self._table("flows")
+
+    @property
+    def samples(self) -> pl.LazyFrame:
+        return self._table("samples")
+
+    @property
+    def links(self) -> pl.LazyFrame:
+        return self._table("links")
+
+    @property
+    def events(self) -> pl.LazyFrame:
+        return self._tables.events.filter(self._chosen)
+
+    @property
+    def solo(self) -> Tables | None:
+        return solo_tables(self._tables)
+
+    def _table(self, name: str) -> pl.LazyFrame:
+        if name not in self._read:
+            self._read[name] = getattr(self._tables, name).filter(self._chosen).collect().lazy()
+        return self._read[name]
 
 
 def select_runs(tables: Tables, runs: Sequence[int]) -> Tables:
-    """Keep these runs and no others, read into memory but for their events; solo runs stay beside them."""
-    chosen = pl.col("run").is_in(list(runs))
-    return _Selection(
-        runs=tables.runs.filter(chosen).collect().lazy(),
-        flows=tables.flows.filter(chosen).collect().lazy(),
-        samples=tables.samples.filter(chosen).collect().lazy(),
-        links=tables.links.filter(chosen).collect().lazy(),
-        events=tables.events.filter(chosen),
-        solo=solo_tables(tables),
-    )
+    """Keep these runs and no others; but for events, a table is in memory once it was asked for.
+
+    Solo runs stay beside them.
+    """
+    return _Selection(tables, runs)
 
 
 def representative_runs(tables: Tables) -> pl.DataFrame:

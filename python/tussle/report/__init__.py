@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tussle.report._drawing import Drawing
 from tussle.report._page import Results, write
 
-__all__ = ["Results", "write"]
+__all__ = ["Drawing", "Results", "write"]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+from altair.utils import schemapi
 
 from tussle.errors import TussleError
 from tussle.figures import REGISTRY, Figure, View, draw, is_drawable
 from tussle.metrics import Tables, representative_runs, select_runs
+from tussle.report._drawing import Drawing
 from tussle.report._packed import packed
 
 _MOST_ROWS = 1000
@@ -48,18 +52,27 @@ def captions(charts: Charts) -> list[tuple[str, str]]:
     return [(name, REGISTRY[name].shows) for name in charts.names]
 
 
-def charts(tables: Tables) -> Charts:
+def charts(tables: Tables, drawing: Drawing | None = None) -> Charts:
     """Draw the time series of every point that can be drawn from the tables."""
+    drawing = drawing or Drawing()
     names = [each.name for each in _figures("point") if is_drawable(each.name, tables)]
-    view = View(most_rows=min(_MOST_ROWS, max(_LEAST_ROWS, _ALL_ROWS // _points(tables))))
+    chosen = representative_runs(tables).rows() if names else []
+    view = View(most_rows=min(_MOST_ROWS, max(_LEAST_ROWS, _ALL_ROWS // max(1, len(chosen)))))
+    jobs = (partial(_of_run, select_runs(tables, [run]), names, view) for _, run in chosen)
     drawn: set[str] = set()
     found = {}
-    for point, run in representative_runs(tables).iter_rows() if names else ():
-        one = select_runs(tables, [run])
-        specs = {name: spec for name in names if (spec := _spec(name, one, view))}
-        drawn |= specs.keys()
-        found[point] = packed(_json(specs))
+    for (point, _), (of_point, content) in zip(chosen, drawing.done(jobs, len(chosen)), strict=True):
+        drawn.update(of_point)
+        found[point] = content
     return Charts([name for name in names if name in drawn], found)
+
+
+def _of_run(run: Tables, names: list[str], view: View) -> tuple[list[str], str]:
+    """Draw the figures of these names: of those that the run has, the names, and all of them packed."""
+    # What each kind of figure consists of is the same for all points, and Altair would check it for each.
+    with schemapi.debug_mode(arg=False):
+        specs = {name: spec for name in names if (spec := _spec(name, run, view))}
+    return list(specs), packed(_json(specs))
 
 
 def overviews(tables: Tables) -> list[Overview]:
@@ -96,10 +109,6 @@ def _overview(figure: Figure, tables: Tables) -> Overview | None:
     remark = remarks if isinstance(remarks, str) else "; ".join(remarks)
     caption = f"{figure.shows} {remark[:1].upper()}{remark[1:]}." if remark else figure.shows
     return Overview(figure.name, title["text"], caption, packed(_json({figure.name: spec})))
-
-
-def _points(tables: Tables) -> int:
-    return max(1, tables.runs.select("point").unique().collect().height)
 
 
 def _json(content: object) -> str:

@@ -30,6 +30,7 @@ from tussle.metrics.coexistence import THRESHOLD
 from tussle.report import _answer
 from tussle.report._charts import Charts, captions, charts, overviews
 from tussle.report._downloads import files
+from tussle.report._drawing import Drawing
 from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.scenario import Scenario
@@ -60,13 +61,13 @@ class Detail:
     packed: str
 
 
-def write(dataset: Results, path: Path | str) -> Path:
+def write(dataset: Results, path: Path | str, drawing: Drawing | None = None) -> Path:
     """Write the report of a dataset as one HTML file that needs no network.
 
     Raises TussleError when the file cannot be written.
     """
     path = place(path)
-    page = _render(dataset)
+    page = _render(dataset, drawing)
     try:
         write_whole(path, page.encode())
     except OSError as error:
@@ -74,11 +75,11 @@ def write(dataset: Results, path: Path | str) -> Path:
     return path
 
 
-def _render(dataset: Results) -> str:
+def _render(dataset: Results, drawing: Drawing | None) -> str:
     cells = cell_table(dataset)
     points = sorted(dataset.runs.select("point").unique().collect()["point"])
     anchors = {point: f"point-{point}" for point in points} | anchors_of_pairs(cells)
-    drawn = charts(dataset)
+    drawn = charts(dataset, drawing)
     shown = quantities(dataset, cells) if _compares(cells) else []
     found = matrices(cells, anchors, shown[0]) if shown else []
     overview = overviews(dataset)

@@ -1,0 +1,33 @@
+"""Reports, written with all cores and with a bar in the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tussle.cli.terminal import progress_console
+
+if TYPE_CHECKING:
+    from tussle.report import Results
+
+
+def write_report(dataset: Results, path: Path, workers: int | None = None) -> Path:
+    """Write the report of a dataset; `None`: with a worker for each core of this process."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from tussle.report import Drawing, write
+    from tussle.sweep.pool import available_cores, processes
+
+    columns = (TextColumn("report"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    workers = workers or available_cores()
+    with (
+        Progress(*columns, console=progress_console(), transient=True) as bar,
+        processes(workers) as executor,
+    ):
+        task = bar.add_task("points", total=None)
+        drawing = Drawing(
+            executor if workers > 1 else None,
+            at_once=2 * workers,
+            tell=lambda done, count: bar.update(task, completed=done, total=count),
+        )
+        return write(dataset, path, drawing)

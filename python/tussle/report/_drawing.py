@@ -1,0 +1,66 @@
+"""Who draws the time series of a page: this process, or others beside it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Made = TypeVar("Made")
+
+_WORTH_WORKERS = 24
+"""Points, fewer of which are drawn before a worker process has started."""
+
+
+def _tell_nobody(_done: int, _all: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How the time series of a page are drawn; nothing here changes the page."""
+
+    executor: Executor | None = None
+    """Draws those of many points; `None`: this process draws."""
+    at_once: int = 1
+    """Points that are in the making at a time: twice the executor's workers keep them all busy."""
+    tell: Callable[[int, int], None] = _tell_nobody
+    """Is told how many points are drawn, of how many."""
+
+    def done(self, jobs: Iterable[Callable[[], Made]], count: int) -> Iterator[Made]:
+        """Yield what comes of each of so many jobs, in their order."""
+        executor = self.executor if count >= _WORTH_WORKERS else None
+        ordered = _ahead(executor, self.at_once, jobs) if executor else (job() for job in jobs)
+        self.tell(0, count)
+        for number, made in enumerate(ordered, start=1):
+            self.tell(number, count)
+            yield made
+
+
+@dataclass(frozen=True)
+class _UnderWay(Generic[Made]):
+    job: Callable[[], Made]
+    future: Future[Made] | None
+
+    def made(self) -> Made:
+        try:
+            return self.future.result() if self.future else self.job()
+        except BrokenExecutor:
+            # A worker was killed: the page is to be had all the same.
+            return self.job()
+
+
+def _ahead(executor: Executor, at_once: int, jobs: Iterable[Callable[[], Made]]) -> Iterator[Made]:
+    """Yield what comes of jobs, of which so many are handed out at a time, for each holds a run's tables."""
+    under_way: deque[_UnderWay[Made]] = deque()
+    for job in jobs:
+        if len(under_way) >= at_once:
+            yield under_way.popleft().made()
+        try:
+            under_way.append(_UnderWay(job, executor.submit(job)))
+        except BrokenExecutor:
+            under_way.append(_UnderWay(job, None))
+    while under_way:
+        yield under_way.popleft().made()
