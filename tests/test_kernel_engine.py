@@ -123,6 +123,32 @@ def test_both_engines_lose_the_same_packets(lossy: dict[str, Any]):
     assert linux["sent_packets"][0] == pytest.approx(simulated["sent_packets"][0], rel=0.001)
 
 
+@pytest.mark.parametrize(
+    ("path", "flows"),
+    [
+        pytest.param(
+            {"rate": "50 Mbit/s", "rtt": "40 ms"},
+            [{"algorithm": "cubic", "count": 5}],
+            id="at one instant, in their order",
+        ),
+        pytest.param(
+            {"rate": "10 Mbit/s"},
+            [{"algorithm": "cubic", "start": "12.3456 ms"}, {"algorithm": "reno", "start": "1.0479 s"}],
+            id="between ticks of the kernel",
+        ),
+    ],
+)
+def test_flows_start_when_they_are_to_and_share_as_in_the_simulator(
+    path: dict[str, Any], flows: list[dict[str, Any]]
+):
+    """Which packets a full queue drops, and so who gets what, hangs on microseconds at the start."""
+    [run] = runs(*flows, path=path, duration="10 s", steady={"from": "2 s"})
+    linux, simulated = (engine(name).execute(run)["flows"] for name in ("kernel", "sim"))
+    theirs, ours = (each["goodput_bit_per_s"].to_list() for each in (linux, simulated))
+    assert theirs == pytest.approx(ours, rel=0.005)
+    assert max(ours) > 1.2 * min(ours)
+
+
 def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
     """Of devices that are turned on at once Linux begins with two hundred, and goes on a second later.
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, bail};
 use nix::errno::Errno;
+use nix::sys::prctl;
 use nix::sys::socket::{
     self, AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, SockaddrIn6,
     SockaddrStorage, sockopt,
@@ -34,6 +35,9 @@ const SENDER_PORT: u16 = 40_000;
 const USUAL_MSS_BYTES: u32 = 1448;
 /// The option of timestamps, which the socket option for the segment size counts and a run does not.
 const TIMESTAMPS_BYTES: u32 = HEADER_BYTES - 40;
+/// Between the starts of flows of one instant: threads that wake up together go on in an order of the kernel's, and a
+/// guest's timers are up to half of this late.
+const APART_NS: u64 = 1_000;
 /// More than is ever on the way; the kernel doubles it, and keeps it in 31 bits.
 const SEND_BUFFER_BYTES: usize = 1 << 29;
 /// What is written from, again and again.
@@ -73,6 +77,8 @@ pub(crate) struct Sender {
     spec: FlowSpec,
     /// When its application writes; `None`: all that is taken.
     schedule: Option<Schedule>,
+    /// When it connects, in ns of the run.
+    opens_ns: u64,
     socket: OwnedFd,
     token: Option<Token>,
     notes: Arc<Notes>,
@@ -160,7 +166,7 @@ impl Flow {
 impl Sender {
     fn new((spec, seed): (&FlowSpec, u64), socket: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Sender> {
         let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
-        Ok(Sender { spec: spec.clone(), schedule, socket, token: None, notes })
+        Ok(Sender { spec: spec.clone(), schedule, opens_ns: spec.start_ns, socket, token: None, notes })
     }
 
     /// Opens a socket for a flow over a network that is there, for addresses of that kind.
@@ -320,7 +326,10 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
                 spec: spec.clone(),
                 algorithm,
                 netstat: Netstat::open()?,
-                sender: Arc::new(Sender::new((spec, run.seed), sender, Arc::clone(&notes))?),
+                sender: Arc::new(Sender {
+                    opens_ns: opens_ns(&run.flows, index),
+                    ..Sender::new((spec, run.seed), sender, Arc::clone(&notes))?
+                }),
                 receiver: Arc::new(Receiver::new((spec, run.seed), listener, Arc::clone(&notes))?),
                 notes,
             }))
@@ -328,6 +337,13 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
         .collect();
     enter(&home)?;
     flows
+}
+
+/// When a flow of a run connects: of several that start at one instant, each after those before it.
+fn opens_ns(flows: &[FlowSpec], index: usize) -> u64 {
+    let start_ns = flows[index].start_ns;
+    let before = flows[..index].iter().filter(|flow| flow.start_ns == start_ns).count();
+    start_ns + APART_NS * before as u64
 }
 
 /// The algorithm that a socket really has.
@@ -428,7 +444,9 @@ pub(crate) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()>
 }
 
 fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
-    clock.sleep_until(flow.spec.start_ns)?;
+    // Without that, a timer may fire 50 µs late.
+    prctl::set_timerslack(1).context("exact timers")?;
+    clock.sleep_until(flow.opens_ns)?;
     match socket::connect(flow.socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         // Nothing came through: a flow that gets nothing is a result.
         Err(Errno::ETIMEDOUT) => return Ok(()),
@@ -549,6 +567,20 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn flows_of_one_instant_open_one_after_the_other() {
+        let flow = |start_ns: u64| {
+            let flow = serde_json::json!({
+                "name": "a", "algorithm": "reno", "start_ns": start_ns, "mss_bytes": 1448,
+                "forward": [], "reverse": [],
+            });
+            serde_json::from_value::<FlowSpec>(flow).unwrap()
+        };
+        let flows = [0, 5_000, 0, 0, 5_000].map(flow);
+        let opens_ns: Vec<_> = (0..flows.len()).map(|index| opens_ns(&flows, index)).collect();
+        assert_eq!(opens_ns, [0, 5_000, 1_000, 2_000, 6_000]);
+    }
 
     /// A stranger comes first, with as many bytes as the flow has; then the sender.
     #[test]

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use anyhow::Context;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use tussle_core::Run;
@@ -110,9 +109,7 @@ impl Carrier {
     }
 
     fn carry(mut self) {
-        // Without that, a timer may fire 50 µs late.
-        let mut outcome =
-            prctl::set_timerslack(1).and_then(|()| self.ground.be_punctual()).context("exact timers");
+        let mut outcome = self.ground.be_punctual().context("exact timers");
         while outcome.is_ok() {
             outcome = self.turn();
         }
