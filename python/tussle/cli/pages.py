@@ -10,16 +10,20 @@ from tussle.cli.terminal import progress_console
 if TYPE_CHECKING:
     from tussle.report import Results
 
+_POINTS_A_WORKER = 12
+"""Fewer are drawn before one worker more has started."""
+
 
 def write_report(dataset: Results, path: Path, workers: int | None = None) -> Path:
-    """Write the report of a dataset; `None`: with a worker for each core of this process."""
+    """Write the report of a dataset; `workers` is how many may draw it, one for each core unless said."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from tussle.report import Drawing, write
     from tussle.sweep.pool import available_cores, processes
 
     columns = (TextColumn("report"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    workers = workers or available_cores()
+    points = dataset.runs.select("point").unique().collect().height
+    workers = max(1, min(workers or available_cores(), points // _POINTS_A_WORKER))
     with (
         Progress(*columns, console=progress_console(), transient=True) as bar,
         processes(workers) as executor,

@@ -10,9 +10,6 @@ from typing import Generic, TypeVar
 
 Made = TypeVar("Made")
 
-_WORTH_WORKERS = 24
-"""Points, fewer of which are drawn before a worker process has started."""
-
 
 def _tell_nobody(_done: int, _all: int) -> None:
     pass
@@ -23,7 +20,7 @@ class Drawing:
     """How the time series of a page are drawn; nothing here changes the page."""
 
     executor: Executor | None = None
-    """Draws those of many points; `None`: this process draws."""
+    """Draws them; `None`: this process does."""
     at_once: int = 1
     """Points that are in the making at a time: twice the executor's workers keep them all busy."""
     tell: Callable[[int, int], None] = _tell_nobody
@@ -31,8 +28,7 @@ class Drawing:
 
     def done(self, jobs: Iterable[Callable[[], Made]], count: int) -> Iterator[Made]:
         """Yield what comes of each of so many jobs, in their order."""
-        executor = self.executor if count >= _WORTH_WORKERS else None
-        ordered = _ahead(executor, self.at_once, jobs) if executor else (job() for job in jobs)
+        ordered = _ahead(self.executor, self.at_once, jobs) if self.executor else (job() for job in jobs)
         self.tell(0, count)
         for number, made in enumerate(ordered, start=1):
             self.tell(number, count)
@@ -53,7 +49,7 @@ class _UnderWay(Generic[Made]):
 
 
 def _ahead(executor: Executor, at_once: int, jobs: Iterable[Callable[[], Made]]) -> Iterator[Made]:
-    """Yield what comes of jobs, of which so many are handed out at a time, for each holds a run's tables."""
+    """Yield what comes of jobs, of which so many are handed out at a time: what is done waits in memory."""
     under_way: deque[_UnderWay[Made]] = deque()
     for job in jobs:
         if len(under_way) >= at_once:
