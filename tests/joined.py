@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from conftest import skip_or_fail
 from tussle.dataset import Dataset
-from tussle.kernel.guest import agent as agent_program
+from tussle.kernel.agent import agent as agent_program
 from tussle.serving import (
     SendSettings,
     ServeSettings,

@@ -18,7 +18,7 @@ from tussle.cli import main
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, built_kernel, cache_folder, kernel_names, remove_kernel
 from tussle.kernel.build import Outcome, Request, made
-from tussle.kernel.debian import debian_source
+from tussle.kernel.debian import debian_source, offered_packages
 from tussle.kernel.progress import Silent
 from tussle.kernel.source import Folder, SourceFile, given_source
 from tussle.kernel.tree import Tree
@@ -82,7 +82,7 @@ def build(source: Path, name: str | None = None, **changes: int) -> Outcome:
     return made(Request(source, name, **changes), Silent())
 
 
-def refusal(source: Path | None, name: str | None = None) -> str:
+def refusal(source: Path, name: str | None = None) -> str:
     with pytest.raises(TussleError) as refused:
         made(Request(source, name), Silent())
     return str(refused.value)
@@ -388,14 +388,13 @@ def test_other_machines_are_refused(linux, monkeypatch, system, machine):
 
 def test_the_package_is_fetched_once_where_it_is_not_installed(linux, tmp_path, monkeypatch):
     tarball = packed(linux, tmp_path / "linux-source-6.1.tar.xz")
-    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", Path("/usr/src/missing/linux-source-6.1.tar.xz"))
+    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path / "missing")
     stub(tmp_path / "tools/apt-get", "echo fetched >> ../count; touch linux-source-6.1_6.1.5-1_all.deb")
     stub(
         tmp_path / "tools/dpkg-deb",
-        f'if [ $1 = --field ]; then echo 6.1.5-1; else mkdir -p "$3/usr/src/missing"; '
-        f'cp {tarball} "$3/usr/src/missing"; fi',
+        f'if [ $1 = --field ]; then echo 6.1.5-1; else mkdir -p "$3/usr/src"; cp {tarball} "$3/usr/src"; fi',
     )
-    first, second = debian_source(tmp_path / "downloads"), debian_source(tmp_path / "downloads")
+    first, second = (debian_source("linux-source-6.1", tmp_path / "downloads") for _ in range(2))
     assert first.name == second.name == "linux-source-6.1 6.1.5-1"
     assert first.path.read_bytes() == tarball.read_bytes()
     assert (tmp_path / "downloads/count").read_text("utf-8") == "fetched\n"
@@ -403,10 +402,26 @@ def test_the_package_is_fetched_once_where_it_is_not_installed(linux, tmp_path, 
 
 
 def test_where_the_package_cannot_be_had_the_other_way_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path / "none.tar.xz")
+    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path / "none")
     stub(tmp_path / "tools/apt-get", "echo E: Unable to locate package >&2; exit 100")
-    assert "E: Unable to locate package; `apt-get update" in refusal(None)
-    assert "--source linux-6.1.tar.xz" in refusal(None)
+    said = refusal(Path("linux-source-6.12"))
+    assert "E: Unable to locate package; `apt-get update && apt-get install linux-source-6.12`" in said
+    assert "--source linux-6.12.tar.xz" in said
+
+
+def test_packages_are_offered_by_the_folder_of_sources_and_by_apt_oldest_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path)
+    (tmp_path / "linux-source-6.1.tar.xz").touch()
+    (tmp_path / "linux-source-6.9.patch").touch()
+    names = "linux-source-7.3 linux-source-6.12 linux-source-6.1 linux-source-6.12-dbgsym linux-source"
+    stub(tmp_path / "tools/apt-cache", f"printf '%s\\n' {names}")
+    assert offered_packages() == ["linux-source-6.1", "linux-source-6.12", "linux-source-7.3"]
+
+
+def test_a_folder_goes_before_a_package_of_its_name(linux, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    linux.rename(tmp_path / "linux-source-6.12")
+    assert build(Path("linux-source-6.12")).kernel.facts["source"] == str(tmp_path / "linux-source-6.12")
 
 
 def stub(file: Path, script: str) -> None:
@@ -432,6 +447,28 @@ def test_the_command_tells_what_was_built_and_what_it_lacks(linux, monkeypatch, 
     assert kernel_names() == []
 
 
+def test_all_kernels_of_which_there_are_packages_are_built(linux, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path)
+    stub(tmp_path / "tools/apt-cache", "exit 0")
+    stub(tmp_path / "tools/dpkg-query", "echo 1-1")
+    for release in ("6.1", "6.12"):
+        packed(linux, tmp_path / f"linux-source-{release}.tar.xz")
+    built = said(monkeypatch, capsys, "kernel", "build", "--all")
+    assert [line for line in built if line.startswith("linux")] == [
+        f"linux-{release} is built: Linux 6.1.5, 250 Hz, from linux-source-{release} 1-1"
+        for release in ("6.1", "6.12")
+    ]
+
+
+def test_where_there_are_no_packages_the_list_of_them_is_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path)
+    stub(tmp_path / "tools/apt-cache", "exit 0")
+    assert said(monkeypatch, capsys, "kernel", "build", "--all", stream="err") == [
+        "tussle: --all: there is no package linux-source-… here, and apt offers none; `apt-get update` "
+        "fetches the lists on Debian and its derivatives, elsewhere give --source"
+    ]
+
+
 def test_check_shows_what_the_engine_finds_out(linux, monkeypatch, capsys):
     class Engine:
         @staticmethod
@@ -446,11 +483,11 @@ def test_check_shows_what_the_engine_finds_out(linux, monkeypatch, capsys):
     ]
 
 
-def said(monkeypatch, capsys, *arguments: object) -> list[str]:
+def said(monkeypatch, capsys, *arguments: object, stream: str = "out") -> list[str]:
     monkeypatch.setattr(sys, "argv", ["tussle", *map(str, arguments)])
     with contextlib.suppress(SystemExit):
         main()
-    return capsys.readouterr().out.splitlines()
+    return getattr(capsys.readouterr(), stream).splitlines()
 
 
 # --- the real one ---

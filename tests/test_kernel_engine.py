@@ -22,6 +22,7 @@ from tussle.engines.kernel import KernelEngine, check_kernel
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, guest
 from tussle.kernel.distribution import DistributionKernel
+from tussle.kernel.host import host_state_bytes, refuse_host
 from tussle.kernel.qemu import Emulated
 from tussle.scenario import Scenario
 
@@ -403,6 +404,41 @@ def test_a_guest_that_panics_shows_its_console(monkeypatch: pytest.MonkeyPatch):
     assert "Kernel panic" in raised.value.details
 
 
+def executed_with_state_of(size: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, pl.DataFrame]:
+    monkeypatch.setattr(guest, "_BOOT", [*guest._BOOT, f"xstate={size}"])
+    return executed({"algorithm": "cubic"}, duration="2 s")
+
+
+def test_a_guest_that_saves_what_a_host_with_amx_has_gives_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A host with less moves as many of the 11 008 bytes as it has."""
+    usual = executed({"algorithm": "cubic"}, duration="2 s")
+    as_with_amx = executed_with_state_of("11008", monkeypatch)
+    assert {name: table.equals(usual[name]) for name, table in as_with_amx.items()} == dict.fromkeys(
+        usual, True
+    )
+
+
+def test_a_guest_that_saves_less_state_than_the_host_ends_with_one_sentence(monkeypatch: pytest.MonkeyPatch):
+    """The legacy area and the header, 576 bytes, are less than any host with AVX has."""
+    with pytest.raises(TussleError, match=r"less floating-point state than the [0-9]+ bytes") as raised:
+        executed_with_state_of("576", monkeypatch)
+    assert raised.value.details == ""
+
+
+def test_a_kernel_without_the_patch_is_refused_where_the_host_has_amx(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+):
+    unpatched = {fact: value for fact, value in kernel.facts.items() if "patch" not in fact}
+    monkeypatch.setattr("tussle.kernel.host.host_state_bytes", lambda: 11_008)
+    refuse_host(Kernel(kernel.image, unpatched | {"release": "6.13.0"}))
+    refuse_host(kernel)
+    expected = r"saves 2696 bytes .* where this host has 11008 \(AMX\); `tussle kernel build`"
+    with pytest.raises(TussleError, match=expected):
+        refuse_host(Kernel(kernel.image, unpatched | {"release": "6.12.95"}))
+
+
 def test_a_guest_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, temporary: Path):
     monkeypatch.setattr(guest, "_PATIENCE_S", 0.0)
     monkeypatch.setattr(guest, "_PACKETS_PER_S", 1e9)
@@ -509,6 +545,8 @@ def test_kernel_check_tells_what_there_is(kernel: Kernel):
     assert {"reno", "cubic", "bbr"} <= set(told["algorithms"].split())
     assert {"pfifo", "tbf", "netem", "fq_codel", "cake"} <= set(told["queues"].split())
     assert told["goodput"].startswith("9")
+    here = host_state_bytes()
+    assert told["floating-point state"] == f"{here} bytes on this host; the guest saves {here} bytes"
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ use seccompiler::{SeccompAction, SeccompFilter};
 /// Runs a user-mode kernel until it ends, or until stdin closes: then it and its helper processes are killed.
 /// Stdin is a pipe that the owner holds open, so it closes whatever becomes of the owner.
 pub(crate) fn launch(kernel: &str, arguments: &[&str]) -> anyhow::Result<ExitCode> {
-    let filter = without_host_randomness()?;
+    let filter = host_randomness_filter()?;
     let mut command = Command::new(kernel);
     // The kernel's helper processes stay in its group, by which they are found.
     command.args(arguments).stdin(Stdio::null()).process_group(0);
@@ -32,21 +32,33 @@ pub(crate) fn launch(kernel: &str, arguments: &[&str]) -> anyhow::Result<ExitCod
     Ok(exit_code(status))
 }
 
-/// Shuts the leaks by which one run would differ from the next: addresses and the host's dice.
+/// Shuts the leaks by which one run would differ from the next: addresses and the host's random numbers.
 #[expect(unsafe_code, reason = "what runs between fork and exec must be async-signal-safe, and is")]
 fn prepare(command: &mut Command, filter: Vec<seccompiler::sock_filter>) {
     let start = move || {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
-        let kept = personality::get()?;
-        personality::set(kept | Persona::ADDR_NO_RANDOMIZE)?;
-        seccompiler::apply_filter(&filter).map_err(|_| std::io::Error::from_raw_os_error(libc::EPERM))
+        fix_addresses()?;
+        hide_host_randomness(&filter)
     };
     // SAFETY: the closure makes system calls only, and allocates nothing.
     unsafe { command.pre_exec(start) };
 }
 
-/// A filter that answers `getrandom` as a host without it would: the guest then has no dice but its own.
-fn without_host_randomness() -> anyhow::Result<Vec<seccompiler::sock_filter>> {
+/// Turns address-space randomisation off for this process and what it executes.
+pub(crate) fn fix_addresses() -> std::io::Result<()> {
+    let kept = personality::get()?;
+    personality::set(kept | Persona::ADDR_NO_RANDOMIZE)?;
+    Ok(())
+}
+
+/// Applies the filter to this process and what it executes.
+pub(crate) fn hide_host_randomness(filter: &[seccompiler::sock_filter]) -> std::io::Result<()> {
+    seccompiler::apply_filter(filter).map_err(|_| std::io::Error::from_raw_os_error(libc::EPERM))
+}
+
+/// A filter of system calls that answers `getrandom` as a host without it would: a guest then has no random numbers
+/// but its own.
+pub(crate) fn host_randomness_filter() -> anyhow::Result<Vec<seccompiler::sock_filter>> {
     let rules = [(libc::SYS_getrandom, Vec::new())].into();
     let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
     let architecture = std::env::consts::ARCH.try_into().context("no seccomp on this machine")?;

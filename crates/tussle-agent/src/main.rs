@@ -20,6 +20,8 @@ mod netns;
 #[cfg(target_os = "linux")]
 mod network;
 #[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
 mod remote;
 #[cfg(target_os = "linux")]
 mod sys;
@@ -44,6 +46,8 @@ usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over
        tussle-agent netns NETWORK              execute the run.json of this folder there; ends with its stdin
        tussle-agent host FILE                  do this host's part in runs over real machines, as stdin asks;
                                                removes FILE, in which it came, at once
+       tussle-agent probe                      say how much floating-point state this host saves for a process, or
+                                               why no guest can run here
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         ["netns", "check", network] => netns::check(network),
         ["netns", network] => netns::execute(network),
         ["host", file] => remote::serve(file),
+        ["probe"] => probe::probe(),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

@@ -3,6 +3,8 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
+use nix::unistd::Pid;
+
 use crate::network::MEMORY_WORDS;
 
 /// Room for `struct tcp_info` of kernels to come.
@@ -36,6 +38,37 @@ pub(crate) fn run_first() {
     let least = libc::sched_param { sched_priority: 1 };
     // SAFETY: the kernel reads one `sched_param`.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const least) };
+}
+
+/// Room for the floating-point state of a process on processors to come; with AMX it takes 11 008 bytes.
+pub(crate) const STATE_ROOM: usize = 1 << 16;
+
+/// Register set with all of a process's floating-point state on x86 (`NT_X86_XSTATE` of `linux/elf.h`).
+const XSTATE: libc::c_int = 0x202;
+
+/// Saves the floating-point state of a stopped child into `state`, and returns its size in bytes.
+///
+/// # Errors
+/// That of `PTRACE_GETREGSET`.
+pub(crate) fn extended_state(child: Pid, state: &mut [u8]) -> nix::Result<usize> {
+    register_set(libc::PTRACE_GETREGSET, child, state)
+}
+
+/// Restores the floating-point state of a stopped child.
+///
+/// # Errors
+/// That of `PTRACE_SETREGSET`: EFAULT if `state` is shorter than what the host saves.
+pub(crate) fn set_extended_state(child: Pid, state: &mut [u8]) -> nix::Result<()> {
+    register_set(libc::PTRACE_SETREGSET, child, state).map(drop)
+}
+
+/// Moves a register set between a child and `state`; returns how many bytes were moved.
+#[expect(unsafe_code, reason = "nix knows register sets of a fixed size only")]
+fn register_set(request: libc::c_uint, child: Pid, state: &mut [u8]) -> nix::Result<usize> {
+    let mut room = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
+    // SAFETY: the kernel reads or writes at most `iov_len` bytes of `state`, and sets `iov_len` to their number.
+    nix::errno::Errno::result(unsafe { libc::ptrace(request, child.as_raw(), XSTATE, &raw mut room) })?;
+    Ok(room.iov_len)
 }
 
 /// Words of entropy that fill the kernel's pool.

@@ -2,12 +2,16 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tussle.cli.terminal import complain, progress_console
+from tussle.errors import TussleError
 from tussle.kernel import USUAL_HZ, built_kernel, remove_kernel
+
+if TYPE_CHECKING:
+    from tussle.kernel.build import Request
 
 _INTERRUPTED = 130
 """Exit status: 128 + SIGINT, as shells have it."""
@@ -16,14 +20,15 @@ app = typer.Typer(help="The Linux kernels that `--engine kernel` runs.", no_args
 
 
 @app.command()
-def build(
+def build(  # noqa: PLR0913 (typer makes an option of each parameter)
     *,
     source: Annotated[
         Path | None,
         typer.Option(
-            metavar="PATH",
-            help="A folder with Linux's source, such as one with your patch, or a tarball; it is only read.",
-            show_default="Debian's package linux-source-6.1",
+            metavar="SOURCE",
+            help="Linux's source: a Debian package such as linux-source-6.12, a folder such as one with your "
+            "patch, or a tarball. The source is only read.",
+            show_default="linux-source-6.1",
         ),
     ] = None,
     name: Annotated[
@@ -33,21 +38,51 @@ def build(
         ),
     ] = None,
     hz: Annotated[int, typer.Option(min=100, max=1000, help="Timer ticks a second.")] = USUAL_HZ,
+    offered: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Build every kernel of which this machine has, or apt offers, a package linux-source-….",
+        ),
+    ] = False,
 ) -> None:
     """Build a user-mode kernel into the cache: about 3 minutes the first time, 1.7 GB of disk.
 
     The cache is $TUSSLE_CACHE, else the user's. Sources and objects stay there, so that a changed source
     takes seconds. A second call does nothing.
     """
-    try:
-        from tussle.kernel.build import Request, made
-        from tussle.kernel.progress import BuildBar
+    from tussle.kernel.build import Request
 
-        with BuildBar(progress_console()) as bar:
-            outcome = made(Request(source, name, hz), bar)
+    requests = [Request(name=name, hz=hz) if source is None else Request(source, name, hz)]
+    if offered:
+        if source or name:
+            raise TussleError("--all builds the packages that there are; leave out --source and --name")
+        requests = [Request(Path(package), hz=hz) for package in _offered()]
+    try:
+        for request in requests:
+            _build(request)
     except KeyboardInterrupt:
         complain("interrupted; the same command goes on where this one stopped")
         raise typer.Exit(_INTERRUPTED) from None
+
+
+def _offered() -> list[str]:
+    from tussle.kernel.debian import offered_packages
+
+    if packages := offered_packages():
+        return packages
+    raise TussleError(
+        "--all: there is no package linux-source-… here, and apt offers none; `apt-get update` fetches the "
+        "lists on Debian and its derivatives, elsewhere give --source"
+    )
+
+
+def _build(request: "Request") -> None:
+    from tussle.kernel.build import made
+    from tussle.kernel.progress import BuildBar
+
+    with BuildBar(progress_console()) as bar:
+        outcome = made(request, bar)
     kernel = outcome.kernel
     state = "was built already" if outcome.was_there else "is built"
     typer.echo(f"{kernel.name} {state}: {kernel.about}")

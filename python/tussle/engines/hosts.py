@@ -14,7 +14,7 @@ from tussle.hosts import Hosts, read_hosts
 from tussle.hosts.connection import HostLost
 from tussle.hosts.fleet import Fleet
 from tussle.hosts.tables import tables_of
-from tussle.kernel.guest import agent
+from tussle.kernel.agent import agent
 
 _THE_PATH = "the real one, which the scenario's path only describes"
 

@@ -14,6 +14,7 @@ from tussle.dataset import ENGINE_TABLES
 from tussle.engines._sockets import refuse_own
 from tussle.kernel import Kernel, qdiscs
 from tussle.kernel.guest import NETWORKS, UserMode, boot_words
+from tussle.kernel.host import state_sizes
 
 _MS = 1_000_000
 _S = 1000 * _MS
@@ -80,12 +81,14 @@ def check_kernel(kernel: Kernel) -> dict[str, str]:
         took_s = time.perf_counter() - began
         [goodput] = pl.read_ipc_stream(Path(share) / "flows.arrow")["goodput_bit_per_s"]
         told = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}
+        state = state_sizes(kernel, (Path(share) / "output").read_text("utf-8", errors="replace"))
     return {
         "release": told["release"],
         "ticks a second": kernel.facts["hz"],
         "algorithms": " ".join(sorted(told["algorithms"].split())),
         "queues": " ".join(qdiscs(kernel)),
         "goodput": f"{goodput / 1e6:.1f} Mbit/s of 100 Mbit/s, reno, in the second half of a second",
+        "floating-point state": state,
         "speed": f"{run['duration_ns'] / _S / took_s:.1f} times real time, with the boot",
     }
 

@@ -17,7 +17,8 @@ import tussle
 from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
 from tussle.engines._sockets import refuse_own
 from tussle.errors import TussleError
-from tussle.kernel.guest import NETWORKS, agent, boot
+from tussle.kernel.agent import agent
+from tussle.kernel.guest import NETWORKS, boot
 
 _PATIENCE_S = 60.0
 """For setting a network up, and for letting it run empty."""

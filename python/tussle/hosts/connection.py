@@ -13,7 +13,7 @@ from typing import Any
 
 from tussle.errors import TussleError
 from tussle.hosts import Host
-from tussle.kernel.guest import agent
+from tussle.kernel.agent import agent
 
 _CONNECT_S = 60.0
 """For logging in, and for sending the agent over a slow network."""

@@ -16,7 +16,6 @@ from tussle.kernel import (
     FACTS,
     IMAGE,
     USUAL_HZ,
-    USUAL_NAME,
     Kernel,
     built_kernel,
     cache_folder,
@@ -24,10 +23,11 @@ from tussle.kernel import (
     kernel_names,
 )
 from tussle.kernel.configuration import Recipe
-from tussle.kernel.debian import debian_source
+from tussle.kernel.debian import USUAL_PACKAGE, debian_source, is_package
 from tussle.kernel.make import Make, refuse_missing_tools
+from tussle.kernel.patches import PatchedSource, patches
 from tussle.kernel.progress import BuildProgress
-from tussle.kernel.source import Source, given_source
+from tussle.kernel.source import Source, given_source, kernel_name
 from tussle.kernel.tree import Tree
 
 _NAME = re.compile(r"[\w.][\w.+-]*")
@@ -39,8 +39,8 @@ _NEEDED_BYTES = 2_000_000_000
 class Request:
     """A kernel that somebody wants."""
 
-    source: Path | None = None
-    """A folder or a tarball; None is Debian's package."""
+    source: Path = Path(USUAL_PACKAGE)
+    """A folder, a tarball, or the name of a Debian package: `linux-source-6.12`."""
     name: str | None = None
     hz: int = USUAL_HZ
 
@@ -58,8 +58,9 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
 
     Stopped at any time, it goes on from there the next time. One build works at a time, others wait for it.
     """
-    source = given_source(request.source) if request.source else None
-    name = request.name or (source.short_name if source else USUAL_NAME)
+    package = str(request.source)
+    source = None if is_package(package) and not request.source.exists() else given_source(request.source)
+    name = request.name or (source.short_name if source else kernel_name(package))
     if not _NAME.fullmatch(name):
         raise TussleError(f"a kernel cannot be named {shown(name)}; give letters and digits: --name patched")
     if name not in kernel_names():
@@ -68,7 +69,7 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
     progress.begin("waiting for another build")
     with FileLock(cache / "lock"):
         progress.begin("source")
-        source = source or debian_source(cache / "downloads")
+        source = source or debian_source(package, cache / "downloads")
         recipe = Recipe(request.hz)
         origin = {
             "source": source.name,
@@ -78,8 +79,8 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
         }
         there = _built_from(name, origin)
         if not there:
-            tree, lacks = _compiled(source, recipe, progress)
-            _keep(tree, folder_of(name), origin | {"lacks": " ".join(lacks)})
+            tree, found = _compiled(source, recipe, progress)
+            _keep(tree, folder_of(name), origin | found)
     return Outcome(there or built_kernel(name), was_there=there is not None)
 
 
@@ -104,8 +105,8 @@ def _built_from(name: str, origin: Mapping[str, str]) -> Kernel | None:
     return kernel if same else None
 
 
-def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[Path, list[str]]:
-    """Return the tree with the kernel in it, and what it lacks of the wanted options."""
+def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[Path, dict[str, str]]:
+    """Return the tree with the kernel in it, and the facts of how it took the recipe."""
     refuse_missing_tools()
     tree = Tree(cache_folder() / "tree")
     free = shutil.disk_usage(cache_folder()).free
@@ -115,7 +116,9 @@ def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[
             f"{free / 1e9:.1f} GB are free; make room there, or set TUSSLE_CACHE to another folder"
         )
     progress.begin("source")
-    tree.become(source, progress.reach)
+    patched = PatchedSource(source, patches())
+    tree.become(patched, progress.reach)
+    applied = {f"{patch.name}_patch_sha256": patch.digest for patch in patched.applied()}
     recipe.write(tree.folder)
     log = cache_folder() / "build.log"
     log.unlink(missing_ok=True)
@@ -125,7 +128,7 @@ def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[
     lacks = recipe.lacks(tree.folder)
     progress.begin("kernel")
     make.compile()
-    return tree.folder, lacks
+    return tree.folder, applied | {"lacks": " ".join(lacks)}
 
 
 def _keep(tree: Path, folder: Path, origin: Mapping[str, str]) -> None:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tussle.errors import TussleError
+from tussle.kernel.patches import patches
 
 _RECIPE = Path(__file__).parent / "recipe"
 _NEEDED = _RECIPE / "config"
 _WANTED = _RECIPE / "config-wanted"
+_OLDER = _RECIPE / "config-older"
 
 _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 _EXTENSIONS = [("net/ipv4/Kconfig", "TCP_CONG_"), ("net/sched/Kconfig", "NET_SCH_")]
@@ -26,14 +28,16 @@ class Recipe:
     hz: int
 
     def digest(self) -> str:
-        """SHA-256, in hexadecimal."""
-        text = f"{self.hz}\n{_NEEDED.read_text('utf-8')}{_WANTED.read_text('utf-8')}"
+        """SHA-256, in hexadecimal, of the ticks, the options and the patches."""
+        digests = "".join(f"{patch.digest}\n" for patch in patches())
+        options = "".join(_text(file) for file in (_NEEDED, _WANTED, _OLDER))
+        text = f"{self.hz}\n{options}{digests}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def write(self, tree: Path) -> None:
         """Write `PRESETS` and `KCONFIG` into a tree, for `make allnoconfig`."""
-        needed, wanted = _options(_NEEDED), _options(_WANTED)
-        presets = dict.fromkeys(_extensions(tree), "y") | wanted | needed
+        extensions = dict.fromkeys(_extensions(tree), "y")
+        presets = extensions | _options(_WANTED) | _options(_OLDER) | _options(_NEEDED)
         lines = [f"CONFIG_{name}={value}\n" for name, value in presets.items()]
         (tree / PRESETS).write_text("".join(lines), "utf-8")
         # User-mode Linux asks nobody for its ticks a second; an option's first default holds.

@@ -1,56 +1,85 @@
-"""Debian's kernel source: the installed package, else the package fetched without being installed."""
+"""Debian's kernel sources: an installed package, else the package fetched without being installed."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 from tussle.errors import TussleError
-from tussle.kernel.source import Tarball
+from tussle.kernel.source import Tarball, kernel_name
 
-PACKAGE = "linux-source-6.1"
+USUAL_PACKAGE = "linux-source-6.1"
+"""The package that is built unless another source is named."""
 
-_INSTALLED = Path("/usr/src") / f"{PACKAGE}.tar.xz"
-_NEXT_STEP = (
-    f"`apt-get update && apt-get install {PACKAGE}` on Debian 12; elsewhere take a kernel from "
-    "https://kernel.org and give it: `tussle kernel build --source linux-6.1.tar.xz`"
-)
+_PACKAGE = re.compile(r"linux-source-\d+\.\d+")
+_INSTALLED = Path("/usr/src")
+_PACKING = ".tar.xz"
 
 
-def debian_source(downloads: Path) -> Tarball:
+def is_package(name: str) -> bool:
+    """Tell whether a source is named as Debian's packages are: `linux-source-6.12`."""
+    return _PACKAGE.fullmatch(name) is not None
+
+
+def offered_packages() -> list[str]:
+    """Return the packages with Linux's source that are installed or that apt offers, oldest release first."""
+    installed = [file.name.removesuffix(_PACKING) for file in _INSTALLED.glob(f"linux-source-*{_PACKING}")]
+    offered: list[str] = []
+    if shutil.which("apt-cache"):
+        known = subprocess.run(["apt-cache", "pkgnames", "linux-source-"], capture_output=True, text=True)  # noqa: PLW1510, S607 (without lists there are none)
+        offered = known.stdout.split()
+    return sorted({name for name in [*installed, *offered] if is_package(name)}, key=_release)
+
+
+def debian_source(package: str, downloads: Path) -> Tarball:
     """Return the installed package, else one fetched into `downloads`; raises TussleError without either."""
-    if _INSTALLED.exists():
-        version = _said_by("dpkg-query", "--show", "--showformat=${Version}", PACKAGE)
-        return Tarball(_INSTALLED, f"{PACKAGE} {version}")
-    fetched = downloads / _INSTALLED.name
+    installed = _INSTALLED / f"{package}{_PACKING}"
+    if installed.exists():
+        version = _said_by(package, "dpkg-query", "--show", "--showformat=${Version}", package)
+        return Tarball(installed, f"{package} {version}")
+    fetched = downloads / installed.name
     version = fetched.with_suffix(".version")
     if not version.exists():
-        _fetch(fetched, version)
-    return Tarball(fetched, f"{PACKAGE} {version.read_text('utf-8')}")
+        _fetch(package, fetched, version)
+    return Tarball(fetched, f"{package} {version.read_text('utf-8')}")
 
 
-def _fetch(tarball: Path, version: Path) -> None:
+def _fetch(package: str, tarball: Path, version: Path) -> None:
     """Download the package and take the tarball out of it; `version` is written last."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise TussleError(f"there is no {_INSTALLED}, and no apt-get that could fetch it: {_NEXT_STEP}")
+        missing = _INSTALLED / tarball.name
+        raise TussleError(f"there is no {missing}, and no apt-get that could fetch it: {_next_step(package)}")
     work = tarball.with_suffix(".part")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     try:
-        _said_by("apt-get", "download", PACKAGE, folder=work)
-        [package] = work.glob("*.deb")
-        _said_by("dpkg-deb", "--extract", str(package), str(work))
-        (work / _INSTALLED.relative_to("/")).replace(tarball)
-        version.write_text(_said_by("dpkg-deb", "--field", str(package), "Version"), "utf-8")
+        _said_by(package, "apt-get", "download", package, folder=work)
+        [archive] = work.glob("*.deb")
+        _said_by(package, "dpkg-deb", "--extract", str(archive), str(work))
+        (work / "usr" / "src" / tarball.name).replace(tarball)
+        version.write_text(_said_by(package, "dpkg-deb", "--field", str(archive), "Version"), "utf-8")
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _said_by(*command: str, folder: Path | None = None) -> str:
+def _said_by(package: str, *command: str, folder: Path | None = None) -> str:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", None) or str(error)
         raise TussleError(
-            f"`{' '.join(command)}` failed: {said.strip().splitlines()[-1]}; {_NEXT_STEP}"
+            f"`{' '.join(command)}` failed: {said.strip().splitlines()[-1]}; {_next_step(package)}"
         ) from error
     return done.stdout.strip()
+
+
+def _next_step(package: str) -> str:
+    tarball = f"{kernel_name(package)}{_PACKING}"
+    return (
+        f"`apt-get update && apt-get install {package}` on a Debian that has it; elsewhere take a kernel "
+        f"from https://kernel.org and give it: `tussle kernel build --source {tarball}`"
+    )
+
+
+def _release(package: str) -> list[int]:
+    return [int(number) for number in package.rpartition("-")[2].split(".")]

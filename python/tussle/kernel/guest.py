@@ -16,9 +16,8 @@ from filelock import FileLock
 
 from tussle.errors import TussleError
 from tussle.kernel import built_kernel, cache_folder
-
-AGENT = Path(__file__).parent.parent / "_agent"
-"""The program `tussle-agent` (crates/tussle-agent), which the package brings along."""
+from tussle.kernel.agent import agent
+from tussle.kernel.host import refuse_host, refuse_lost_state
 
 NETWORKS = ("auto", "qdisc", "tun")
 """What packets cross in a guest: Linux's queue disciplines where it has them and the simulator's elements,
@@ -34,9 +33,9 @@ _ROOT = "root"
 """In the folder of a run, the link to the guest's programs."""
 
 _BOOT = (
-    # The kernel mixes its command line into its dice, so no folder's name stands there: the guest sees the
-    # folder that it is started in.
-    "hostfs=.",
+    # The kernel's random numbers begin from its command line, so no folder's name stands there: the guest
+    # sees the folder that it is started in. Linux after 6.12 takes absolute paths only.
+    "hostfs=/proc/self/cwd",
     f"rootflags={_ROOT}",
     "share=.",
     "uml_dir=.",
@@ -74,8 +73,8 @@ class UserMode:
     """Name of the kernel; `None`: $TUSSLE_KERNEL, else the usual one."""
 
     def check(self) -> None:
-        """Raise TussleError when no such kernel is built, or a program is missing."""
-        built_kernel(self.name)
+        """Raise TussleError when no such kernel is built, it cannot run here, or a program is missing."""
+        refuse_host(built_kernel(self.name))
         _root()
 
     def facts(self) -> dict[str, str]:
@@ -102,10 +101,11 @@ class UserMode:
             return json.loads((Path(folder) / "verdicts.json").read_text("utf-8"))
 
     def _carry_out(self, task: "_Task", folder: Path) -> None:
+        kernel = built_kernel(self.name)
+        refuse_host(kernel)
         task.prepare(folder)
         memory = f"TMPDIR={_place_of_memory(folder, task.words)}"
-        image = str(built_kernel(self.name).image)
-        command = ["env", memory, str(agent()), "launch", image, *_BOOT, *task.words]
+        command = ["env", memory, str(agent()), "launch", str(kernel.image), *_BOOT, *task.words]
         status = boot([*command, _SILENT], folder / "output", task.patience_s)
         if not (folder / "done").exists() and not (folder / "error").exists():
             # It repeats to the byte, so that the console can be had afterwards.
@@ -158,6 +158,7 @@ def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
     ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
     files = [folder / name for name in ("console", "output") if (folder / name).exists()]
     said = [file.read_text("utf-8", errors="replace") for file in files]
+    refuse_lost_state("".join(said))
     raise TussleError(
         f"the guest {ended} before its results were complete; its last console lines are above",
         _last_lines(next((text for text in said if text.strip()), "")),
@@ -219,15 +220,6 @@ def packets(run: Mapping[str, Any]) -> float:
         if "rate_bit_per_s" in element
     ]
     return sum(rates) * run["duration_ns"] / 1e9 / _PACKET_BITS
-
-
-def agent() -> Path:
-    """Return the program `tussle-agent`; raises TussleError when this installation lacks it."""
-    if not AGENT.exists():
-        raise TussleError(
-            f"there is no {AGENT}: this Tussle was installed without its agent; `make setup` builds it"
-        )
-    return AGENT
 
 
 def which(program: str) -> str | None:

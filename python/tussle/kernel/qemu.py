@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from tussle.errors import TussleError
+from tussle.kernel.agent import agent
 from tussle.kernel.distribution import DistributionKernel
-from tussle.kernel.guest import agent, boot, guest_facts, packets, refuse_failed, tools, which
+from tussle.kernel.guest import boot, guest_facts, packets, refuse_failed, tools, which
 
 _QEMU = "qemu-system-x86_64"
 _PACKAGES = {_QEMU: "qemu-system-x86", "cpio": "cpio", "ip": "iproute2", "tc": "iproute2"}

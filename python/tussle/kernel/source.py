@@ -54,13 +54,22 @@ class Source(Protocol):
         ...
 
 
+def kernel_name(package: str) -> str:
+    """Return what the kernel of a Debian package is called.
+
+    >>> kernel_name("linux-source-6.12")
+    'linux-6.12'
+    """
+    return package.replace("linux-source-", "linux-")
+
+
 class Tarball:
     """A packed kernel tree, as Debian and kernel.org publish it."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
         self.name = name
-        self.short_name = re.sub(r"\.(tar(\..*)?|t[gx]z)$", "", path.name).replace("linux-source-", "linux-")
+        self.short_name = kernel_name(re.sub(r"\.(tar(\..*)?|t[gx]z)$", "", path.name))
 
     def digest(self) -> str:
         """SHA-256 of the tarball."""
@@ -173,7 +182,10 @@ def given_source(path: Path) -> Source:
     if path.is_dir():
         return Folder(path)
     if not path.exists():
-        raise TussleError(f"--source {path} does not exist; give a folder with Linux's source, or a tarball")
+        raise TussleError(
+            f"--source {path} does not exist; give a folder with Linux's source, a tarball, or the name of a "
+            "Debian package such as linux-source-6.12"
+        )
     if not tarfile.is_tarfile(path):
         raise TussleError(f"--source {path} is neither a folder nor a tarball; give Linux's source")
     return Tarball(path.resolve(), path.name)

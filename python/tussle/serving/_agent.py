@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import IO, Any, Self, cast
 
 from tussle.errors import TussleError
-from tussle.kernel.guest import agent
+from tussle.kernel.agent import agent
 
 _PATIENCE_S = 10.0
 """For an agent that was told to end by the end of its input."""

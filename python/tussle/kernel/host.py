@@ -1,0 +1,68 @@
+"""Whether guests can run on this host, and the floating-point state that it saves for their processes."""
+
+import re
+import subprocess
+from functools import cache
+
+from tussle.errors import TussleError
+from tussle.kernel import Kernel
+from tussle.kernel.agent import agent
+
+_UNPATCHED_STATE_BYTES = 2696
+"""Room for the floating-point state of a process in user-mode Linux before 6.13: enough without AMX."""
+_ASKS_THE_HOST_SINCE = [6, 13]
+_REBUILD = "`tussle kernel build` builds it anew, with a patch that asks the host for the size"
+
+_STATE_REFUSED = "ptrace set fp regs failed"
+"""What every release of user-mode Linux prints when PTRACE_SETREGSET fails, before its init is killed."""
+
+_GUEST_STATE = re.compile(r"(?m)^xstate: (\d+) bytes$")
+"""What the patch kernel/patches/xstate.toml writes when a guest starts."""
+
+
+@cache
+def host_state_bytes() -> int:
+    """Return how many bytes of floating-point state this host saves for a process: 11 008 with AMX.
+
+    Raises TussleError, with cause and remedy, when no guest can run here.
+    """
+    probed = subprocess.run([agent(), "probe"], capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
+    if probed.returncode:
+        raise TussleError(probed.stderr.strip() or "this host ended the probe that guests begin with")
+    return int(probed.stdout)
+
+
+def refuse_host(kernel: Kernel) -> None:
+    """Raise TussleError, with cause and remedy, when guests of that kernel cannot run on this host."""
+    bytes_here = host_state_bytes()
+    if bytes_here > _UNPATCHED_STATE_BYTES and not _asks_the_host(kernel):
+        raise TussleError(
+            f"kernel {kernel.name} cannot run on this processor: it saves {_UNPATCHED_STATE_BYTES} bytes of "
+            f"floating-point state, where this host has {bytes_here} (AMX); {_REBUILD}"
+        )
+
+
+def refuse_lost_state(console: str) -> None:
+    """Raise TussleError when a guest's `console` says that it could not restore the state of a process."""
+    if _STATE_REFUSED in console:
+        raise TussleError(
+            f"the guest ended because it saves less floating-point state than the {host_state_bytes()} bytes "
+            f"of a process on this host; {_REBUILD}"
+        )
+
+
+def state_sizes(kernel: Kernel, output: str) -> str:
+    """Word the size on this host and the one in a guest of that kernel, whose `output` may tell it."""
+    told = _GUEST_STATE.search(output)
+    if told:
+        in_guest = f"{told[1]} bytes"
+    elif _asks_the_host(kernel):
+        in_guest = "what the host says when it starts"
+    else:
+        in_guest = f"{_UNPATCHED_STATE_BYTES} bytes"
+    return f"{host_state_bytes()} bytes on this host; the guest saves {in_guest}"
+
+
+def _asks_the_host(kernel: Kernel) -> bool:
+    release = [int(number) for number in re.findall(r"\d+", kernel.facts["release"])[:2]]
+    return release >= _ASKS_THE_HOST_SINCE or "xstate_patch_sha256" in kernel.facts

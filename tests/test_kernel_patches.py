@@ -1,0 +1,67 @@
+"""Patches of ours are applied to a source whole or not at all."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tussle.errors import TussleError
+from tussle.kernel.patches import Edit, Patch, PatchedSource, patches
+from tussle.kernel.source import SourceFile
+
+TWO_EDITS = Patch("room", (Edit("a.c", "size = 1;", "size = 2;", times=2), Edit("b.h", "old", "new")), "")
+
+
+@dataclass
+class Lines:
+    """A source whose files are given as texts."""
+
+    texts: dict[str, str]
+    name: str = "linux-6.1"
+    short_name: str = "linux-6.1"
+
+    def digest(self) -> str:
+        return hashlib.sha256(repr(self.texts).encode()).hexdigest()
+
+    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
+        tell(1.0)
+        yield from (SourceFile(path, 0o100644, text.encode()) for path, text in self.texts.items())
+
+
+def patched(**texts: str) -> tuple[dict[str, str], list[str]]:
+    source = PatchedSource(Lines({path.replace("_", "."): text for path, text in texts.items()}), [TWO_EDITS])
+    given = {file.path: file.content.decode() for file in source.files(lambda _: None)}
+    return given, [patch.name for patch in source.applied()]
+
+
+def test_every_place_is_edited_and_other_files_stay():
+    given, applied = patched(a_c="size = 1; size = 1;", b_h="old", c_h="old")
+    assert given == {"a.c": "size = 2; size = 2;", "b.h": "new", "c.h": "old"}
+    assert applied == ["room"]
+
+
+def test_a_source_without_the_texts_stays_as_it_is():
+    given, applied = patched(a_c="size = host();", b_h="")
+    assert given == {"a.c": "size = host();", "b.h": ""}
+    assert applied == []
+
+
+@pytest.mark.parametrize("a_c", ["size = 1;", "size = 1; size = 1; size = 1;"])
+def test_a_source_that_takes_a_part_is_refused(a_c: str):
+    with pytest.raises(
+        TussleError, match=r"linux-6.1 takes only a part .*a\.c does not hold 'size = 1;' 2 times"
+    ):
+        patched(a_c=a_c, b_h="old")
+
+
+def test_the_digest_is_that_of_the_source_alone():
+    lines = Lines({"a.c": "size = 1; size = 1;", "b.h": "old"})
+    assert PatchedSource(lines, [TWO_EDITS]).digest() == lines.digest()
+
+
+def test_each_patch_of_ours_has_edits_and_the_digest_of_its_file():
+    assert [patch.name for patch in patches()] == ["xstate"]
+    for patch in patches():
+        assert patch.edits
+        assert len(bytes.fromhex(patch.digest)) == 32
