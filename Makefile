@@ -46,13 +46,39 @@ demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and 
 kernel: setup  ## Build the Linux of the kernel engine into the user's cache (3 minutes; nothing the second time)
 	$(BIN)/tussle kernel build
 
-# Without a kernel the tests that boot one are skipped, unless TUSSLE_REQUIRE_KERNEL=1 says that none may be.
+.PHONY: kernels
+kernels: setup  ## Build every Linux of which this machine has, or apt offers, a package
+	$(BIN)/tussle kernel build --all
+
+# The kernel that the tests run on, and the one that they boot beside it if its source is installed. Without them the
+# tests that boot one are skipped, unless TUSSLE_REQUIRE_KERNEL=1 says that none may be.
+SECOND_SOURCE := linux-source-6.12
+KERNEL_OR_SKIP := { [ "$$TUSSLE_REQUIRE_KERNEL" != 1 ] && echo "make test: tests that boot this kernel will be skipped"; }
+
 .PHONY: test
-test: lint  ## Lint, build the kernel, then run all tests
-	$(BIN)/tussle kernel build || { [ "$$TUSSLE_REQUIRE_KERNEL" != 1 ] && \
-	echo "make test: without a kernel, the tests that boot one will be skipped"; }
+test: lint  ## Set up, lint, build kernels, run all tests, and say at the end what was skipped
+	$(BIN)/tussle kernel build || $(KERNEL_OR_SKIP)
+	if [ -e /usr/src/$(SECOND_SOURCE).tar.xz ]; then $(BIN)/tussle kernel build --source $(SECOND_SOURCE); else false; fi || \
+	$(KERNEL_OR_SKIP)
 	cargo test --workspace --locked --quiet
 	$(BIN)/pytest -n auto
+	@$(SAY_SKIPPED_WASM)
+
+.PHONY: check
+check: setup  ## The short form of `make test`, in three minutes: format, lints, the simulator's tests, quick Python tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/lint-imports
+	$(BIN)/typos
+	cargo test -p tussle-core --locked --quiet
+	$(BIN)/pytest -n auto --quiet -m "not slow"
+
+# The simulator is to compile for a browser; nothing can be installed for that where rustup is not.
+WASM := wasm32-unknown-unknown
+HAS_WASM := $(wildcard $(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/$(WASM))
+SAY_SKIPPED_WASM := $(if $(HAS_WASM),:,echo "skipped: the simulator on $(WASM); rustup target add $(WASM)")
 
 .PHONY: lint
 lint: setup  ## Check format, lints, types, layers, spelling, and that reference and pages are up to date
@@ -66,6 +92,7 @@ lint: setup  ## Check format, lints, types, layers, spelling, and that reference
 	$(BIN)/typos
 	$(BIN)/python tools/reference.py --check
 	$(BIN)/python tools/algorithm_pages.py --check
+	$(if $(HAS_WASM),cargo check -p tussle-core --target $(WASM) --locked --quiet,@$(SAY_SKIPPED_WASM))
 
 .PHONY: fmt
 fmt: setup  ## Format Rust and Python

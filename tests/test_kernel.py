@@ -17,6 +17,7 @@ import pytest
 from tussle.cli import main
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, built_kernel, cache_folder, kernel_names, remove_kernel
+from tussle.kernel.agent import agent
 from tussle.kernel.build import Outcome, Request, made
 from tussle.kernel.debian import debian_source, offered_packages
 from tussle.kernel.progress import Silent
@@ -381,6 +382,15 @@ def test_other_machines_are_refused(linux, monkeypatch, system, machine):
     monkeypatch.setattr("platform.system", lambda: system)
     monkeypatch.setattr("platform.machine", lambda: machine)
     assert f"this is {system} on {machine}" in refusal(linux)
+
+
+def test_what_needs_linux_says_so_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr("tussle.kernel.agent.AGENT", tmp_path / "none")
+    with pytest.raises(TussleError, match="installed without its agent; `make setup` builds it"):
+        agent()
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    with pytest.raises(TussleError, match=r"work on Linux only; this is Darwin: use the simulator"):
+        agent()
 
 
 # --- Debian's package ---

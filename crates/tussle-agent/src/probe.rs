@@ -70,7 +70,7 @@ fn trace_from_start(command: &mut Command) {
     unsafe { command.pre_exec(|| ptrace::traceme().map_err(Into::into)) };
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
 

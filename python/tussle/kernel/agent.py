@@ -1,5 +1,6 @@
-"""The program `tussle-agent` (crates/tussle-agent), which the package brings along."""
+"""The program `tussle-agent` (crates/tussle-agent), which the package brings along on Linux."""
 
+import platform
 from pathlib import Path
 
 from tussle.errors import TussleError
@@ -9,8 +10,13 @@ AGENT = Path(__file__).parent.parent / "_agent"
 
 def agent() -> Path:
     """Return the program `tussle-agent`; raises TussleError when this installation lacks it."""
-    if not AGENT.exists():
+    if AGENT.exists():
+        return AGENT
+    if platform.system() != "Linux":
         raise TussleError(
-            f"there is no {AGENT}: this Tussle was installed without its agent; `make setup` builds it"
+            "the engines kernel, netns and hosts, and `tussle serve` and `tussle send`, work on Linux only; "
+            f"this is {platform.system()}: use the simulator here (--engine sim)"
         )
-    return AGENT
+    raise TussleError(
+        f"there is no {AGENT}: this Tussle was installed without its agent; `make setup` builds it"
+    )
