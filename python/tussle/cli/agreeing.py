@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from tussle.catalog import groups
+from tussle.cli.engines import KernelChoice, KernelName, engine_of
 from tussle.cli.experiments import (
     INTERRUPTED,
     RESULTS,
     ClusterAddress,
-    KernelChoice,
-    KernelName,
     SweepMeans,
     Workers,
     algorithms_of,
-    engine_of,
 )
 from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, unknown
