@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fake_engine import FakeEngine, Run, fails_on_20_mbit_per_s, takes_a_moment, tables_of
+from fake_engine import FakeEngine, Run, fails_on_20_mbit_per_s, tables_of, takes_a_moment
 from tussle.dataset import KERNEL_AXIS, TABLES, Dataset
 from tussle.engines import Variants
 from tussle.errors import TussleError
@@ -15,7 +15,6 @@ from tussle.provenance import command
 from tussle.scenario import Scenario
 from tussle.scenario.axes import MOST_RUNS
 from tussle.sweep import SweepSettings, sweep
-from tussle.sweep.partial import Partial
 from tussle.sweep.plan import runs_of
 
 SCENARIO = Scenario.from_dict(

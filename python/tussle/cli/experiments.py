@@ -280,7 +280,7 @@ def _how_to_go_on(folder: Path) -> str:
 def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
-        from tussle.cli.summary import note_on_hosts, note_on_repetitions, summary
+        from tussle.cli.summary import note_on_hosts, note_on_kernels, note_on_repetitions, summary
         from tussle.sweep import ProgressBar, sweep
 
         with ProgressBar(progress_console()) as bar:
@@ -291,8 +291,9 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
         raise typer.Exit(INTERRUPTED) from None
     for table in summary(dataset):
         show_whole(table)
-    for note in filter(None, [note_on_repetitions(dataset), note_on_hosts(dataset)]):
-        typer.echo(note)
+    for note in (note_on_repetitions, note_on_hosts, note_on_kernels):
+        if said := note(dataset):
+            typer.echo(said)
     for cost in bar.costs:
         typer.echo(cost.sentence())
     typer.echo(f"report: {page}")
