@@ -118,7 +118,17 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
     return KernelEngine(emulated, network)
 
 
-def kernels_of(written: str | None) -> list[str | None]:
+def engines_of(name: str, choice: KernelChoice) -> "dict[str, Engine]":
+    """Return the engine by its name; if there are several kernels, one engine for each by `kernel-NAME`."""
+    from tussle.engines import Variants
+
+    chosen = engine_of(name, choice)
+    if not isinstance(chosen, Variants):
+        return {name: chosen}
+    return {f"{name}-{value}": each for value, each in chosen.engines.items()}
+
+
+def _kernels(written: str | None) -> list[str | None]:
     """Return the kernels that `--kernel` names; `None` stands for the usual one.
 
     Raises TussleError, if there are several, when one is named twice or is not built.
@@ -147,7 +157,7 @@ def _user_mode(written: str | None, network: str) -> "Engine":
     from tussle.engines.kernel import KernelEngine
     from tussle.kernel.guest import UserMode
 
-    engines = {name: KernelEngine(UserMode(name), network) for name in kernels_of(written)}
+    engines = {name: KernelEngine(UserMode(name), network) for name in _kernels(written)}
     if len(engines) == 1:
         return next(iter(engines.values()))
     return Variants(KERNEL_AXIS, {str(name): engine for name, engine in engines.items()})

@@ -71,8 +71,9 @@ def answer(rows: pl.DataFrame) -> str:
         runs = rows["runs"].min()
         return (
             f"{all_of_them}, {counts[_TOO_FEW]} differ and {counts['the same'] or 'none'} are the same. "
-            f"Whether the differences are more than noise cannot be told: {LEAST} runs of a point or more are "
-            f"needed (--repetitions), and there {'is 1' if runs == 1 else f'are {runs}'}."
+            "Whether the differences are more than noise cannot be told: "
+            f"{LEAST} runs of a point or more are needed (--repetitions), and there "
+            f"{'is 1' if runs == 1 else f'are {runs}'}."
         )
     parts = [
         f"{counts['changed'] or 'none'} changed beyond noise",
