@@ -183,6 +183,7 @@ def test_a_report_of_pairs_compares_jain_indices_too(tmp_path: Path):
     [change] = changes(told)
     # Two pairs, of two goodputs and one index each.
     assert change.answer == "All 6 results are the same."
+    assert [row[1].text for row in change.table.rows[::2]] == ["reno", "cubic", "reno"]
     assert "Under each of 2 kernels, " in write(told, tmp_path / "report.html").read_text("utf-8")
 
 

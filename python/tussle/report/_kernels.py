@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ _MOST_FLOWS = 40
 """Results of each flow are compared up to this many flows in a run; of more, what all have together."""
 _TOO_FEW = "too few runs"
 _WORDS = {REAL: "changed", NOT_SHOWN: "no change shown", WITHIN: "the same"}
+_ALGORITHM = re.compile(r"flows\.\d+\.algorithm = ")
+"""What the name of a point says before each algorithm: a column of pairs is narrow enough without it."""
 _QUANTITIES = {
     "goodput_bit_per_s": ("goodput, Mbit/s", 1e-6),
     "total_goodput_bit_per_s": ("goodput of all flows, Mbit/s", 1e-6),
@@ -103,7 +106,7 @@ def _table(comparison: Comparison, kernels: Sequence[str]) -> Table:
         *(Heading(kernel) for kernel in kernels),
         Heading("Difference"),
         Heading("Change", "%"),
-        Heading("95 % interval of the difference", is_text=True),
+        Heading("95 % interval", is_text=True),
     ]
     rank = pl.col("verdict").replace_strict({REAL: 0, NOT_SHOWN: 1, WITHIN: 2}, return_dtype=pl.Int8)
     part = (pl.col("difference") / pl.col("first")).abs()
@@ -113,7 +116,8 @@ def _table(comparison: Comparison, kernels: Sequence[str]) -> Table:
 
 def _row(row: Mapping[str, Any]) -> list[Cell]:
     words, scale = _QUANTITIES[row["column"]]
-    texts = [_verdict(row), row["point"], row["flow"] or "all", words]
+    point = _ALGORITHM.sub("", row["point"])
+    texts = [_verdict(row), point, row["flow"] or "all", words]
     numbers = [row[column] * scale for column in ("first", "second", "difference")]
     change = 100 * row["difference"] / abs(row["first"]) if row["first"] else None
     interval = "none"
