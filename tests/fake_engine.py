@@ -207,3 +207,28 @@ class AloneEngine(FakeEngine):
     """Is in real time, if one believes it."""
 
     at_once = 1
+
+
+@dataclass(frozen=True)
+class Gives(FakeEngine):
+    """An engine whose goodput is a function of the run's seed."""
+
+    goodput: Callable[[int], float] = float
+
+    def execute(self, run: Run) -> dict[str, pl.DataFrame]:
+        tables = super().execute(run)
+        flows = tables["flows"].with_columns(goodput_bit_per_s=pl.lit(self.goodput(run["seed"])))
+        return {**tables, "flows": flows}
+
+
+def noise(seed: int) -> float:
+    """Something between 0 and 1 that a seed decides."""
+    return seed % 1009 / 1009
+
+
+def base(seed: int) -> float:
+    return 50e6 + 20e6 * noise(seed)
+
+
+def five_percent_more(seed: int) -> float:
+    return 1.05 * (50e6 + 20e6 * noise(seed))

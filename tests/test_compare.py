@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +9,10 @@ import polars as pl
 import pytest
 
 from commandline import refused
-from fake_engine import FakeEngine, tables_of
+from fake_engine import Gives, base, five_percent_more, noise
 from tussle.dataset import Dataset
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
-
-
-@dataclass(frozen=True)
-class Gives(FakeEngine):
-    """An engine whose goodput is a function of the run's seed."""
-
-    goodput: Callable[[int], float] = float
-
-    def execute(self, run: Any) -> dict[str, pl.DataFrame]:
-        tables = tables_of(run)
-        flows = tables["flows"].with_columns(goodput_bit_per_s=pl.lit(self.goodput(run["seed"])))
-        return {**tables, "flows": flows}
-
-
-def noise(seed: int) -> float:
-    """Something between 0 and 1 that a seed decides."""
-    return seed % 1009 / 1009
 
 
 def dataset(folder: Path, goodput: Callable[[int], float], **settings: Any) -> Dataset:
@@ -43,14 +25,6 @@ def dataset(folder: Path, goodput: Callable[[int], float], **settings: Any) -> D
     }
     scenario = Scenario.from_dict(written).with_settings(settings)
     return sweep(scenario, folder, SweepSettings(workers=1, engine=engine))
-
-
-def five_percent_more(seed: int) -> float:
-    return 1.05 * (50e6 + 20e6 * noise(seed))
-
-
-def base(seed: int) -> float:
-    return 50e6 + 20e6 * noise(seed)
 
 
 def test_equal_datasets_do_not_differ(tussle_, tmp_path: Path):

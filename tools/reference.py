@@ -77,7 +77,7 @@ def _commands(name: str, command: Any) -> Iterator[list[str]]:
     arguments = [param for param in command.params if param.param_type_name == "argument"]
     options = [param for param in command.params if param.param_type_name == "option"]
     subcommands = getattr(command, "commands", {})
-    words = [name, *(["COMMAND"] if subcommands else [_metavar(param) for param in arguments])]
+    words = [name, *(["COMMAND"] if subcommands else [_usage(param) for param in arguments])]
     usage = " ".join([*words, *(["[OPTIONS]"] if options else [])])
     rows = [
         *((f"`{_metavar(param)}`", param.help or "", "") for param in arguments),
@@ -87,6 +87,10 @@ def _commands(name: str, command: Any) -> Iterator[list[str]]:
     yield [f"## {name}", f"```\n{usage}\n```", command.help or "", *table]
     for each in subcommands:
         yield from _commands(f"{name} {each}", subcommands[each])
+
+
+def _usage(param: Any) -> str:
+    return _metavar(param) if param.required else f"[{_metavar(param)}]"
 
 
 def _metavar(param: Any) -> str:

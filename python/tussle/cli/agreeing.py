@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from tussle.catalog import groups
+from tussle.cli.engines import KernelChoice, KernelName, engines_of
 from tussle.cli.experiments import (
     INTERRUPTED,
     RESULTS,
     ClusterAddress,
-    KernelChoice,
-    KernelName,
     SweepMeans,
     Workers,
     algorithms_of,
-    engine_of,
 )
 from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, unknown
@@ -32,7 +30,8 @@ if TYPE_CHECKING:
 _BROKEN = 1
 """Exit status: a bound does not hold."""
 _ENGINES = ("sim", "kernel")
-_CALLED = ("simulator", "Linux")
+_SIMULATOR = "simulator"
+_LINUX = "Linux"
 
 
 class _How(NamedTuple):
@@ -80,7 +79,8 @@ def agree(  # noqa: PLR0913 (typer makes an option of each parameter)
     """Run the same cells on the simulator and on Linux, and show how far their results are apart.
 
     Cells are drawn over rate, round-trip time, buffer, loss, flows and algorithms. The exit status is 1 when
-    a bound on the differences is broken by more than the dice of the runs may make.
+    a bound on the differences is broken by more than the dice of the runs may make. The simulator is compared
+    with each kernel, if there are several, whose datasets and pages are in a folder for each.
     """
     from tussle.agreement import GRIDS, About, Pair, compare, scenarios, write
 
@@ -92,23 +92,32 @@ def agree(  # noqa: PLR0913 (typer makes an option of each parameter)
     drawn = replace(GRIDS[grid], **changed)
     names = _of_linux(algorithms)
     folder = output or RESULTS / "-".join(["agree", grid, *(f"{key}-{changed[key]}" for key in changed)])
-    choices = {"sim": KernelChoice(), "kernel": KernelChoice(kernel=kernel)}
+    linux = engines_of("kernel", KernelChoice(kernel=kernel))
     chosen = scenarios(drawn, names)
     results: dict[str, Mapping[str, Dataset]] = {}
     try:
-        for engine in _ENGINES:
-            means = SweepMeans(engine_of(engine, choices[engine]), workers, cluster)
-            results[engine] = _results(chosen, folder / engine, _How(means, engine == reuse))
+        for name, engine in {**engines_of("sim", KernelChoice()), **linux}.items():
+            means = SweepMeans(engine, workers, cluster)
+            results[name] = _results(chosen, folder / name, _How(means, engine.name == reuse))
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
         raise typer.Exit(INTERRUPTED) from None
-    agreement = compare({name: Pair(results["sim"][name], results["kernel"][name]) for name in chosen})
-    command = shlex.join(["tussle", "agree", *_options(algorithms, grid, changed)])
-    page = write(agreement, folder, About(command, datetime.now(UTC).date().isoformat(), _CALLED))
-    _show(agreement)
-    typer.echo(f"pages: {page}")
-    if agreement.is_broken:
+    command = shlex.join(["tussle", "agree", *_options(algorithms, grid, changed | _given(kernel))])
+    is_broken = False
+    for name in linux:
+        called = (_SIMULATOR, name.removeprefix("kernel-") if len(linux) > 1 else _LINUX)
+        agreement = compare({cell: Pair(results["sim"][cell], results[name][cell]) for cell in chosen})
+        about = About(command, datetime.now(UTC).date().isoformat(), called)
+        page = write(agreement, folder / name if len(linux) > 1 else folder, about)
+        _show(agreement, called)
+        typer.echo(f"pages: {page}")
+        is_broken = is_broken or agreement.is_broken
+    if is_broken:
         raise typer.Exit(_BROKEN)
+
+
+def _given(kernel: str | None) -> dict[str, str]:
+    return {"kernel": kernel} if kernel else {}
 
 
 def _of_linux(written: str) -> list[str]:
@@ -120,7 +129,7 @@ def _of_linux(written: str) -> list[str]:
     return names
 
 
-def _options(algorithms: str, grid: str, changed: Mapping[str, int]) -> list[str]:
+def _options(algorithms: str, grid: str, changed: Mapping[str, object]) -> list[str]:
     chosen = [] if algorithms == "linux" else ["--algorithms", algorithms]
     more = [word for key, value in changed.items() for word in (f"--{key}", str(value))]
     return [*chosen, "--grid", grid, *more]
@@ -157,20 +166,22 @@ def _refuse_others(dataset: "Dataset", scenario: Scenario, how: _How) -> None:
         )
 
 
-def _show(agreement: "Agreement") -> None:
-    """Print the bounds, and every cell outside them."""
+def _show(agreement: "Agreement", called: tuple[str, str]) -> None:
+    """Print the bounds, and every cell outside them; `called` are the names of the two engines."""
     from rich.table import Table
 
     from tussle.agreement import amount, number, signed
 
-    bounds = Table("difference", "cells", "median", "at most", "95th percentile", "at most", "holds")
+    title = None if called[1] == _LINUX else " and ".join(called)
+    columns = ("difference", "cells", "median", "at most", "95th percentile", "at most", "holds")
+    bounds = Table(*columns, title=title)
     for verdict in agreement.verdicts:
         bound = verdict.bound
         sizes = (verdict.found.median, bound.median, verdict.found.p95, bound.p95)
         told = [amount(bound.quantity, size) for size in sizes]
         bounds.add_row(bound.words, str(verdict.cells), *told, verdict.answer)
     show_whole(bounds)
-    columns = ("algorithm", "flows", "rate", "rtt", "buffer", "loss", *_CALLED, "its spread", "difference")
+    columns = ("algorithm", "flows", "rate", "rtt", "buffer", "loss", *called, "its spread", "difference")
     cells = Table("outside", *columns, title="Cells outside the bounds")
     for row in agreement.outside.iter_rows(named=True):
         where = (row[key] for key in ("algorithm", "arrangement", "rate", "rtt", "buffer", "loss"))

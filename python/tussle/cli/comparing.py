@@ -1,13 +1,21 @@
-"""`tussle compare`: which differences between two datasets are real."""
+"""`tussle compare`: which differences between two datasets, or along an axis of one, are real."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 import tussle
 from tussle.cli.folders import folder as folder_of
 from tussle.cli.terminal import complain, show_whole
+from tussle.errors import TussleError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tussle.compare import Comparison, Question
+    from tussle.dataset import Dataset
 
 _DIFFERENT = 1
 """Exit status: something differs for real, beyond its threshold."""
@@ -19,9 +27,24 @@ def compare(  # noqa: PLR0913 (typer makes an option of each parameter)
         typer.Argument(metavar="A", parser=folder_of, help="A dataset: the folder that `tussle run` wrote."),
     ],
     second: Annotated[
-        Path, typer.Argument(metavar="B", parser=folder_of, help="The dataset to compare with it.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="B",
+            parser=folder_of,
+            help="The dataset to compare with it. Without it, the values of an axis of A are compared.",
+            show_default="none",
+        ),
+    ] = None,
     *,
+    along: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AXIS",
+            help="Without B: compare each further value of this axis with the first, such as kernel or "
+            "path.queue.kind.",
+            show_default="kernel",
+        ),
+    ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -41,28 +64,89 @@ def compare(  # noqa: PLR0913 (typer makes an option of each parameter)
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Every row as CSV, too.")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Every row as JSON, too.")] = None,
 ) -> None:
-    """Compare two datasets point by point, and say which differences are real.
+    """Compare two datasets, or the values of an axis of one, and say which differences are real.
+
+    Two datasets are compared point by point. In one dataset, each further value of an axis is compared with
+    the first, point by point over the other axes.
 
     The exit status is 1 when something differs for real beyond its threshold, else 0, so that it can be a
     gate; 2 when that cannot be told.
     """
-    from tussle.cli.differences import refuse_too_few, table_of
     from tussle.compare import Question
-    from tussle.compare import compare as compared
     from tussle.compare import threshold as threshold_of
-    from tussle.exports import TABLE_FORMATS, whole_file
 
+    if second is not None and along is not None:
+        raise TussleError("--along compares the values of an axis of one dataset; leave out B, or the option")
     limits = dict(threshold_of(text) for text in threshold or [])
     question = Question([*(metric or ["goodput"]), *limits], limits)
-    comparison = compared(tussle.open(first), tussle.open(second), question)
-    for format_name, file in {"csv": csv, "json": json}.items():
+    dataset = tussle.open(first)
+    if second is None:
+        found = _along(dataset, along, question)
+    else:
+        found = _compared(dataset, tussle.open(second), question)
+    _write(found.rows, {"csv": csv, "json": json})
+    _show(found)
+
+
+class _Found(NamedTuple):
+    """What came out."""
+
+    rows: "pl.DataFrame"
+    """Every row, as files have it."""
+    comparisons: "Mapping[str, Comparison]"
+    """By the title of the table, which is empty if there is one."""
+    again: str
+    """What is to be run again for a verdict: both of two datasets, or the one."""
+
+
+def _compared(first: "Dataset", second: "Dataset", question: "Question") -> _Found:
+    from tussle.compare import compare as compared
+
+    comparison = compared(first, second, question)
+    return _Found(comparison.rows, {"": comparison}, "both")
+
+
+def _along(dataset: "Dataset", named: str | None, question: "Question") -> _Found:
+    """Compare along the axis that is named, else the kernels; raises TussleError when there are none."""
+    from tussle.compare import along
+    from tussle.dataset import KERNEL_AXIS
+    from tussle.metrics import axis_columns
+
+    axes = axis_columns(dataset)
+    if named is None and KERNEL_AXIS not in axes:
+        one_of = f", or --along with one of its axes: {', '.join(axes)}" if axes else ""
+        raise TussleError(
+            f"{dataset.folder} has one kernel; give the dataset to compare it with as well{one_of}"
+        )
+    try:
+        found = along(dataset, named or KERNEL_AXIS, question)
+    except TussleError as error:
+        raise TussleError(f"{dataset.folder}: {error}") from error
+    titles = {f"{found.axis}: A is {found.first}, B is {value}": each for value, each in found.others.items()}
+    return _Found(found.rows, titles, "it")
+
+
+def _write(rows: "pl.DataFrame", files: "Mapping[str, Path | None]") -> None:
+    """Write the rows into each file that is given, by its format."""
+    from tussle.exports import TABLE_FORMATS, whole_file
+
+    for format_name, file in files.items():
         if file is not None:
             written = TABLE_FORMATS[format_name]
-            whole_file(file, lambda path, written=written: written.write(comparison.rows.lazy(), path))
-    show_whole(table_of(comparison.rows))
-    for note in comparison.notes:
+            whole_file(file, lambda path, written=written: written.write(rows.lazy(), path))
+
+
+def _show(found: _Found) -> None:
+    """Print the tables and the notes; raises typer.Exit when a difference is real."""
+    from tussle.cli.differences import refuse_too_few, table_of
+
+    for title, comparison in found.comparisons.items():
+        table = table_of(comparison.rows)
+        table.title = title or None
+        show_whole(table)
+    for note in dict.fromkeys(note for each in found.comparisons.values() for note in each.notes):
         complain(note)
-    if comparison.has_real_difference:
+    if any(comparison.has_real_difference for comparison in found.comparisons.values()):
         raise typer.Exit(_DIFFERENT)
-    if comparison.undecided:
-        refuse_too_few(comparison.rows)
+    if any(comparison.undecided for comparison in found.comparisons.values()):
+        refuse_too_few(found.rows, found.again)

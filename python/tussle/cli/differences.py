@@ -16,12 +16,15 @@ _BIT_PER_S = "_bit_per_s"
 _WHOLE_FROM = 9999.5
 
 
-def refuse_too_few(rows: pl.DataFrame) -> None:
-    """Say that a gate with too few runs is none: what passes there may be any difference."""
+def refuse_too_few(rows: pl.DataFrame, again: str) -> None:
+    """Say that a gate with too few runs is none: what passes there may be any difference.
+
+    `again` is what is to be run again, in a word.
+    """
     undecided = rows.filter(pl.col("low").is_null(), pl.col("verdict") == NOT_SHOWN)
     raise TussleError(
         f"{undecided.height} of these differences may be real or chance, and {undecided['runs'].min()} runs "
-        f"of a point cannot tell; run both again with --repetitions {LEAST} or more (and start_jitter, if "
+        f"of a point cannot tell; run {again} again with --repetitions {LEAST} or more (and start_jitter, if "
         "nothing else is random), or give a --threshold"
     )
 
@@ -30,7 +33,7 @@ def table_of(rows: pl.DataFrame) -> Table:
     """Lay out what differs first, then what may, then what does not."""
     titles = ("A", "B", "B - A", "95 % interval", "runs")
     columns = ["point", "flow", "value", *(Column(title, justify="right") for title in titles), "verdict"]
-    table = Table(*columns, box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    table = Table(*columns, box=SIMPLE_HEAD, padding=(0, 0, 0, 1), title_justify="left")
     rank = pl.col("verdict").replace_strict({REAL: 0, NOT_SHOWN: 1, WITHIN: 2})
     for row in rows.sort(rank, maintain_order=True).head(_MOST_ROWS).iter_rows(named=True):
         scale = 1e-6 if row["column"].endswith(_BIT_PER_S) else 1.0

@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from tussle.catalog import algorithm_names, without_groups
+from tussle.cli.engines import (
+    EngineName,
+    HostsFile,
+    KernelChoice,
+    KernelName,
+    MachineName,
+    Modules,
+    NetworkName,
+    engine_of,
+)
 from tussle.cli.folders import folder as folder_of
 from tussle.cli.pages import write_report
 from tussle.cli.terminal import complain, progress_console, show_whole
@@ -65,50 +75,6 @@ RepetitionsOfPairs = Annotated[
         help="Runs of each pair, with different draws; from 6 on with intervals.", show_default=True
     ),
 ]
-EngineName = Annotated[
-    str,
-    typer.Option(
-        "--engine",
-        help="What executes the runs: sim; kernel, which is Linux in virtual time; netns, this host's "
-        "kernel in real time, for root; or hosts, other machines.",
-    ),
-]
-KernelName = Annotated[
-    str | None,
-    typer.Option(
-        "--kernel",
-        metavar="NAME",
-        help="The kernel, from `tussle list kernels`; with --machine qemu, an image such as /boot/vmlinuz-….",
-        show_default="$TUSSLE_KERNEL, else linux-6.1",
-    ),
-]
-MachineName = Annotated[
-    str | None,
-    typer.Option(
-        "--machine",
-        metavar="uml|qemu",
-        help="What the kernel runs on: uml for those that Tussle built, qemu for those of a distribution.",
-        show_default="uml",
-    ),
-]
-NetworkName = Annotated[
-    str | None,
-    typer.Option(
-        "--network",
-        metavar="auto|qdisc|tun",
-        help="What packets cross beside the kernel's TCP: its queue disciplines (qdisc), the simulator's "
-        "elements between TUN devices (tun), or these where Linux has no discipline (auto).",
-        show_default="auto",
-    ),
-]
-HostsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--hosts",
-        metavar="FILE",
-        help="The machines of the engine hosts, and which of them send: a TOML file.",
-    ),
-]
 RunOrder = Annotated[
     str,
     typer.Option(
@@ -116,9 +82,6 @@ RunOrder = Annotated[
         metavar="points|round-robin|random",
         help="Which runs come first: all repetitions of a point, each point in turn, or so but shuffled.",
     ),
-]
-Modules = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The image's modules, such as /lib/modules/RELEASE.")
 ]
 
 
@@ -280,69 +243,6 @@ class SweepMeans(NamedTuple):
         )
 
 
-class KernelChoice(NamedTuple):
-    """What the options say of the kernel engine."""
-
-    machine: str | None = None
-    kernel: str | None = None
-    modules: Path | None = None
-    network: str | None = None
-    hosts: Path | None = None
-
-
-def engine_of(name: str, choice: KernelChoice) -> "Engine":
-    """Return the engine of that name, with that kernel."""
-    from tussle.engines import engine
-
-    chosen = engine(name)
-    given = {option: value for option, value in choice._asdict().items() if value is not None}
-    if name == "hosts" and given.keys() <= {"hosts"}:
-        from tussle.engines.hosts import HostsEngine
-
-        machines = HostsEngine(choice.hosts)
-        machines.hosts()
-        return machines
-    if not given:
-        return chosen
-    from tussle.engines.kernel import KernelEngine
-    from tussle.engines.netns import NamespacesEngine
-    from tussle.kernel.guest import UserMode
-
-    if choice.hosts:
-        raise TussleError(
-            "--hosts: it is for the engine hosts; add --engine hosts, and no option of a kernel"
-        )
-    if name == NamespacesEngine.name and list(given) == ["network"]:
-        return NamespacesEngine(_network(choice))
-    if name != KernelEngine.name:
-        raise TussleError(f"--{next(iter(given))}: the engine {name} has no kernel; add --engine kernel")
-    if choice.machine not in (None, "uml", "qemu"):
-        raise TussleError(f"--machine: {unknown('machine', choice.machine, ['uml', 'qemu'])}")
-    network = _network(choice)
-    if choice.machine != "qemu":
-        if choice.modules:
-            raise TussleError("--modules: kernels that Tussle built have none; add --machine qemu")
-        return KernelEngine(UserMode(choice.kernel), network)
-    if not choice.kernel or not choice.modules:
-        raise TussleError(
-            "--machine qemu: give --kernel IMAGE and --modules DIR, like /boot/vmlinuz-… and /lib/modules/…"
-        )
-    from tussle.kernel.distribution import DistributionKernel
-    from tussle.kernel.qemu import Emulated
-
-    emulated = Emulated(DistributionKernel(Path(choice.kernel).absolute(), choice.modules.absolute()))
-    return KernelEngine(emulated, network)
-
-
-def _network(choice: KernelChoice) -> str:
-    from tussle.kernel.guest import NETWORKS
-
-    network = choice.network or NETWORKS[0]
-    if network not in NETWORKS:
-        raise TussleError(f"--network: {unknown('network', network, NETWORKS)}")
-    return network
-
-
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
     """Return the values of `KEY=VALUE` texts by their keys."""
     parsed: dict[str, Any] = {}
@@ -380,7 +280,7 @@ def _how_to_go_on(folder: Path) -> str:
 def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
-        from tussle.cli.summary import note_on_hosts, note_on_repetitions, summary
+        from tussle.cli.summary import note_on_hosts, note_on_kernels, note_on_repetitions, summary
         from tussle.sweep import ProgressBar, sweep
 
         with ProgressBar(progress_console()) as bar:
@@ -391,8 +291,9 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
         raise typer.Exit(INTERRUPTED) from None
     for table in summary(dataset):
         show_whole(table)
-    for note in filter(None, [note_on_repetitions(dataset), note_on_hosts(dataset)]):
-        typer.echo(note)
+    for note in (note_on_repetitions, note_on_hosts, note_on_kernels):
+        if said := note(dataset):
+            typer.echo(said)
     for cost in bar.costs:
         typer.echo(cost.sentence())
     typer.echo(f"report: {page}")

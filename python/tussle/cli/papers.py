@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import tussle
+from tussle.cli.engines import KernelChoice, KernelName, engines_of
 from tussle.cli.experiments import (
     INTERRUPTED,
     RESULTS,
     ClusterAddress,
-    KernelChoice,
-    KernelName,
     SweepMeans,
     Workers,
     algorithms_of,
-    engine_of,
 )
 from tussle.cli.terminal import complain, progress_console, show_whole
 from tussle.errors import TussleError, unknown
@@ -38,6 +36,7 @@ class _Work(NamedTuple):
     part: str
     scenario: Scenario
     place: Path
+    means: SweepMeans
 
 
 def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
@@ -82,7 +81,7 @@ def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
     """Run a published study again, and write a page with its numbers beside ours.
 
     The page compares cell by cell, checks the study's conclusions, and shows what agreement depends on. It
-    has the results of both engines that are in its folder.
+    has the results of both engines that are in its folder; if several kernels ran, of each kernel.
     """
     from tussle.papers import Setting, Study, chosen_parts, planned
 
@@ -93,15 +92,20 @@ def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
     setting = Setting("quick" if quick else "full", names, profile)
     parts = chosen_parts(chosen, [name.strip() for name in part.split(",") if name.strip()], setting)
     folder = output or RESULTS / "-".join(["paper", study, *_changes(setting)])
-    means = SweepMeans(engine_of(engine, KernelChoice(None, kernel, None)), workers, cluster)
-    work = [_Work(name, planned(chosen, name, setting), folder / engine / name) for name in parts]
-    _refuse_what_cannot_run(work, means)
+    work = [
+        _Work(name, planned(chosen, name, setting), folder / label / name, SweepMeans(each, workers, cluster))
+        for label, each in engines_of(engine, KernelChoice(kernel=kernel)).items()
+        for name in parts
+    ]
+    _refuse_what_cannot_run(work)
     try:
-        _carry_out(work, means)
+        _carry_out(work)
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or f"interrupted; repeat the same command to go on in {folder}")
         raise typer.Exit(INTERRUPTED) from None
-    _publish(chosen, folder, shlex.join(["tussle", "paper", study, *_options(part, engine, setting)]))
+    _publish(
+        chosen, folder, shlex.join(["tussle", "paper", study, *_options(part, (engine, kernel), setting)])
+    )
 
 
 def _changes(setting: "Setting") -> list[str]:
@@ -110,17 +114,18 @@ def _changes(setting: "Setting") -> list[str]:
     return [*quick, *([setting.profile] if setting.profile else []), *algorithms]
 
 
-def _options(part: str, engine: str, setting: "Setting") -> list[str]:
+def _options(part: str, engine: tuple[str, str | None], setting: "Setting") -> list[str]:
+    """Return the options that make these results; `engine` is its name and what `--kernel` says."""
     given = {"part": part, "algorithms": ",".join(setting.algorithms), "profile": setting.profile}
-    given["engine"] = engine if engine != "sim" else ""
+    given |= {"engine": engine[0] if engine[0] != "sim" else "", "kernel": engine[1]}
     size = ["--quick"] if setting.size == "quick" else []
     return [*size, *(word for key, value in given.items() if value for word in (f"--{key}", value))]
 
 
-def _refuse_what_cannot_run(work: Sequence[_Work], means: SweepMeans) -> None:
+def _refuse_what_cannot_run(work: Sequence[_Work]) -> None:
     """Raise TussleError, before anything runs, when the engine cannot honour a part; says which it can."""
     reasons: dict[str, str] = {}
-    for part, scenario, _ in work:
+    for part, scenario, _, means in work:
         try:
             for run in {planned.point: planned.run for planned in scenario.runs()}.values():
                 means.engine.check(run)
@@ -128,35 +133,53 @@ def _refuse_what_cannot_run(work: Sequence[_Work], means: SweepMeans) -> None:
             reasons[part] = str(error)
     if reasons:
         name, reason = next(iter(reasons.items()))
-        able = [each.part for each in work if each.part not in reasons]
+        able = list(dict.fromkeys(each.part for each in work if each.part not in reasons))
         advice = f"give --part {','.join(able)}" if able else "give --engine sim"
-        which = ", ".join(reasons)
-        raise TussleError(f"--engine {means.engine.name} cannot run {which} ({name}: {reason}); {advice}")
+        which, engine = ", ".join(reasons), work[0].means.engine.name
+        raise TussleError(f"--engine {engine} cannot run {which} ({name}: {reason}); {advice}")
 
 
-def _carry_out(work: Sequence[_Work], means: SweepMeans) -> None:
+def _carry_out(work: Sequence[_Work]) -> None:
     """Sweep what has no dataset yet; raises TussleError where there is one of something else."""
-    from tussle.dataset import Dataset
     from tussle.sweep import ProgressBar, sweep
 
     for each in work:
-        if each.place.exists() and Dataset.open(each.place).scenario != each.scenario:
-            raise TussleError(f"{each.place} holds results of other settings; give another folder (-o)")
+        if each.place.exists():
+            _refuse_others(each)
     todo = [each for each in work if not each.place.exists()]
     if todo:
-        typer.echo(_estimate(todo, means))
-    for part, scenario, place in todo:
+        typer.echo(_estimate(todo))
+    for part, scenario, place, means in todo:
         place.parent.mkdir(parents=True, exist_ok=True)
         with ProgressBar(progress_console()) as bar:
             sweep(scenario, place, means.settings(bar))
-        typer.echo(f"{part}: done")
+        typer.echo(f"{_called(part, place)}: done")
 
 
-def _estimate(todo: Sequence[_Work], means: SweepMeans) -> str:
+def _refuse_others(work: _Work) -> None:
+    """Raise TussleError when the dataset that is there is of other settings, or of another kernel."""
+    from tussle.dataset import Dataset
+
+    found = Dataset.open(work.place)
+    if found.scenario != work.scenario:
+        raise TussleError(f"{work.place} holds results of other settings; give another folder (-o)")
+    made, now = (engine.get("kernel") for engine in (found.provenance["engine"], work.means.engine.about()))
+    if made != now:
+        raise TussleError(f"{work.place} holds results of the kernel {made}; give another folder (-o)")
+
+
+def _called(part: str, place: Path) -> str:
+    """Name a part, and the kernel where there are several."""
+    engine = place.parent.name
+    return part if engine in _ENGINES else f"{part} on {engine.removeprefix('kernel-')}"
+
+
+def _estimate(todo: Sequence[_Work]) -> str:
     from tussle.papers import estimate_s
     from tussle.sweep.pool import available_cores
 
-    plans = {each.part: each.scenario.runs() for each in todo}
+    plans = {_called(each.part, each.place): each.scenario.runs() for each in todo}
+    means = todo[0].means
     # How large a cluster is changes while it works.
     workers = 1 if means.cluster else means.workers or available_cores()
     took_s = sum(estimate_s(plan, means.engine.name) for plan in plans.values()) / workers
@@ -179,13 +202,14 @@ def _publish(study: "Study", folder: Path, command: str) -> None:
 def _results(study: "Study", folder: Path) -> "Mapping[str, Mapping[str, Dataset]]":
     from tussle.dataset import Dataset
 
+    several = sorted(each.name for each in folder.glob("kernel-*") if each.is_dir())
     found = {
         engine: {
             part: Dataset.open(folder / engine / part)
             for part in study.parts
             if (folder / engine / part).exists()
         }
-        for engine in _ENGINES
+        for engine in (*_ENGINES, *several)
     }
     return {engine: datasets for engine, datasets in found.items() if datasets}
 

@@ -6,7 +6,7 @@ import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
-from tussle.dataset import Dataset
+from tussle.dataset import KERNEL_AXIS, Dataset
 from tussle.dataset.validity import late_runs
 from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
 from tussle.statistics import repeated_in_vain
@@ -48,6 +48,13 @@ def note_on_repetitions(dataset: Dataset) -> str:
     if once and thrown:
         return "each point ran once, though dice are thrown: --repetitions 10 says how sure the numbers are"
     return ""
+
+
+def note_on_kernels(dataset: Dataset) -> str:
+    """Say where to find what changed between the kernels; nothing where there is one."""
+    if KERNEL_AXIS not in axis_columns(dataset):
+        return ""
+    return f"what changed between the kernels: the report says it, and `tussle compare {dataset.folder}`"
 
 
 def note_on_hosts(dataset: Dataset) -> str:

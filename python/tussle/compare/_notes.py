@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tussle.compare._points import Side
 from tussle.dataset import Dataset
 from tussle.errors import TussleError
 from tussle.metrics import REGISTRY
@@ -15,27 +16,24 @@ _MISSING = "none"
 
 
 def notes(first: Dataset, second: Dataset) -> list[str]:
-    """Say in which engines, versions, own algorithms and settings they differ, and what is not steady."""
+    """Say in which engines, versions, own algorithms and settings two datasets differ."""
     facts = [_facts(dataset) for dataset in (first, second)]
     names = dict.fromkeys([*facts[0], *facts[1]])
     pairs = {name: [str(each.get(name, _MISSING)) for each in facts] for name in names}
-    unlike = [
-        f"not the same: {name}: {one} / {other}" for name, (one, other) in pairs.items() if one != other
-    ]
-    return unlike + [note for dataset in (first, second) for note in _unsteady(dataset)]
+    return [f"not the same: {name}: {one} / {other}" for name, (one, other) in pairs.items() if one != other]
 
 
-def _unsteady(dataset: Dataset) -> Iterator[str]:
-    """Say how many runs are not steady in the interval that is compared, where the dataset can tell."""
+def unsteady(side: Side) -> Iterator[str]:
+    """Say how many runs are not steady in the interval that is compared, where the tables can tell."""
     try:
-        drifts = REGISTRY["steadiness"].compute(dataset)
+        drifts = REGISTRY["steadiness"].compute(side.tables)
     except TussleError:
         return
     runs = drifts.group_by("run").agg(pl.col("is_steady").all())
     unsteady = runs.filter(~pl.col("is_steady")).height
     if unsteady:
         yield (
-            f"{unsteady} of {runs.height} runs of {dataset.folder} are not steady (the metric steadiness); "
+            f"{unsteady} of {runs.height} runs of {side.name} are not steady (the metric steadiness); "
             "a longer duration, or a later steady.from, would tell more"
         )
 

@@ -1,4 +1,4 @@
-"""Which points of two datasets are the same."""
+"""The two sides of a comparison, and which points of them are the same."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tussle.dataset import Dataset
-from tussle.errors import TussleError
-from tussle.metrics import axis_columns
+from tussle.errors import TussleError, unknown
+from tussle.metrics import Tables, axis_columns, select_runs
 
 _MOST_NAMED = 5
 _ONLY = "the only point"
@@ -15,42 +15,78 @@ _ONLY = "the only point"
 
 
 @dataclass(frozen=True)
-class Matched:
-    """Two datasets and the points that both have."""
+class Side:
+    """Tables that are compared with others: a dataset, or the runs of one that have a value on an axis."""
 
-    first: Dataset
-    second: Dataset
+    name: str
+    """What messages call it: a folder, or an axis with its value."""
+    tables: Tables
+    axes: tuple[str, ...]
+    """The axes that tell its points apart."""
+    value: str = ""
+    """Its value on the axis, if it is the runs that have one."""
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Side:
+        """Return a dataset as a side."""
+        return cls(str(dataset.folder), dataset, tuple(axis_columns(dataset)))
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Two sides and the points that both have."""
+
+    first: Side
+    second: Side
     points: dict[str, tuple[int, int]]
     """Its index in the first and in the second, by its axes in words."""
     notes: list[str]
     """The points that only one of them has."""
 
 
-def match(first: Dataset, second: Dataset) -> Matched:
+def sides_along(tables: Tables, axis: str) -> list[Side]:
+    """Return a side for each value of an axis, in the order of the points.
+
+    Raises TussleError when there is no such axis, or it has one value.
+    """
+    axes = axis_columns(tables)
+    if axis not in axes:
+        raise TussleError(unknown("axis", axis, axes) if axes else f"there is no axis {axis}, nor another")
+    runs = tables.runs.select("run", "point", axis).sort("point", "run").drop_nulls(axis).collect()
+    others = tuple(other for other in axes if other != axis)
+    sides = [
+        Side(f"{axis} = {value}", select_runs(tables, found["run"].to_list()), others, str(value))
+        for (value,), found in runs.group_by(axis, maintain_order=True)
+    ]
+    if len(sides) == 1:
+        raise TussleError(f"{sides[0].name} is the only value of that axis; two or more can be compared")
+    return sides
+
+
+def match(first: Side, second: Side) -> Matched:
     """Find the points whose axes have the same values; raises TussleError when there are none."""
     mine, theirs = _points(first), _points(second)
     common = {label: (point, theirs[label]) for label, point in mine.items() if label in theirs}
     if not common:
         raise TussleError(
-            f"{first.folder} and {second.folder} have no point in common: {_named(mine)} here, "
+            f"{first.name} and {second.name} have no point in common: {_named(mine)} here, "
             f"{_named(theirs)} there; compare datasets whose axes have the same values"
         )
     left_over = [
-        f"not the same: only {dataset.folder} has {_named(label for label in points if label not in common)}"
-        for dataset, points in ((first, mine), (second, theirs))
+        f"not the same: only {side.name} has {_named(label for label in points if label not in common)}"
+        for side, points in ((first, mine), (second, theirs))
         if points.keys() - common.keys()
     ]
     return Matched(first, second, common, left_over)
 
 
-def _points(dataset: Dataset) -> dict[str, int]:
+def _points(side: Side) -> dict[str, int]:
     """Return the points by their axes in words."""
-    axes = axis_columns(dataset)
-    rows = dataset.runs.select("point", *axes).unique().sort("point").collect()
+    rows = side.tables.runs.select("point", *side.axes).unique().sort("point").collect()
     if rows.is_empty():
-        raise TussleError(f"{dataset.folder} has no runs, so that there is nothing to compare")
+        raise TussleError(f"{side.name} has no runs, so that there is nothing to compare")
     return {
-        ", ".join(f"{axis} = {row[axis]}" for axis in axes) or _ONLY: row["point"]
+        ", ".join(f"{axis} = {row[axis]}" for axis in side.axes) or _ONLY: row["point"]
         for row in rows.iter_rows(named=True)
     }
 

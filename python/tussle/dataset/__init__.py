@@ -15,6 +15,7 @@ from tussle.dataset.places import explained_elsewhere, is_remote, place, scan_pa
 from tussle.dataset.schema import (
     ENGINE_TABLES,
     FORMAT,
+    KERNEL_AXIS,
     OPTIONAL_TABLES,
     RUNS_A_PART,
     TABLES,
@@ -29,6 +30,7 @@ from tussle.scenario import SOLO, Scenario
 __all__ = [
     "ENGINE_TABLES",
     "FORMAT",
+    "KERNEL_AXIS",
     "OPTIONAL_TABLES",
     "RUNS_A_PART",
     "TABLES",

@@ -17,6 +17,9 @@ FORMAT = 2
 RUNS_A_PART = 10_000
 """Runs in each part of a table, but for the last: a constant, so that equal results are equal files."""
 
+KERNEL_AXIS = "kernel"
+"""The column of `runs` that names the kernel of each run, where several kernels executed every point."""
+
 
 def parts_of(runs: int) -> list[range]:
     """Return the runs in each part of a dataset of so many runs; there is one part, or more."""
@@ -142,8 +145,9 @@ RUNS = Table(
     ),
     MoreColumns(
         pl.String,
-        "Value of an axis, as written; the column is named by its path in the scenario. Where the scenario "
-        "asks for solo runs, the last column is `solo`: the name of the flow that is alone",
+        "Value of an axis, as written; the column is named by its path in the scenario. Where several "
+        "kernels executed every point, the column `kernel` names the one of the run. Where the scenario asks "
+        "for solo runs, the last column is `solo`: the name of the flow that is alone",
     ),
 )
 

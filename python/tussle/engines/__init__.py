@@ -10,7 +10,10 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from tussle.engines._variants import Variants
 from tussle.errors import TussleError, unknown
+
+__all__ = ["COSTS", "Engine", "Variants", "engine", "names"]
 
 COSTS = "costs"
 """A table that no dataset has, because wall clocks wrote it: what users' own algorithms cost. One row a flow:

@@ -23,6 +23,8 @@ from tussle.papers._study import Statement, Study, Table
 
 _LINES_BEFORE_TAGS = re.compile(r"\s*\n\s*<")
 _CALLED = {"sim": "simulator", "kernel": "Linux"}
+_ONE_OF_KERNELS = "kernel-"
+"""How the engines begin that are one of several kernels; its name follows."""
 _LIMITS = {"most_apart": 20, "shown_at_once": 4, "opened_up_to": 16}
 """Rows that a page lists because they differ, figures of a part and rows of a table that need no click."""
 _APART = 0.1
@@ -30,7 +32,7 @@ _APART = 0.1
 
 
 Results = Mapping[str, Mapping[str, Dataset]]
-"""By engine, then by part."""
+"""By engine, then by part. Engines are `sim`, `kernel`, and `kernel-NAME` where several kernels ran."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,14 @@ def write(study: Study, results: Results, about: About) -> dict[str, str]:
     tables = [_table(study, table, results) for table in study.tables]
     statements = [_statement(each, results) for each in study.statements]
     engines = [engine for engine in _CALLED if engine in results]
+    engines += [engine for engine in results if engine not in _CALLED]
     page = _rendered(
         study.folder,
         study=study,
         about=about,
         engines=engines,
         commands=_commands(study, results, about),
-        called=_CALLED,
+        called={engine: called(engine) for engine in engines},
         statements=statements,
         answers={engine: _answers(statements, engine) for engine in engines},
         tables=[each for each in tables if any(each.scores[engine].cells for engine in engines)],
@@ -100,6 +103,15 @@ def write(study: Study, results: Results, about: About) -> dict[str, str]:
         provenance=[(engine, next(iter(results[engine].values())).provenance) for engine in engines],
     )
     return {"index.html": page, "comparison.csv": _csv(tables)}
+
+
+def called(engine: str) -> str:
+    """Name an engine for people.
+
+    >>> called("sim"), called("kernel"), called("kernel-linux-6.12")
+    ('simulator', 'Linux', 'linux-6.12')
+    """
+    return _CALLED.get(engine) or engine.removeprefix(_ONE_OF_KERNELS)
 
 
 def save(files: Mapping[str, str], folder: Path) -> Path:
@@ -211,7 +223,7 @@ def _made(study: Study, part: str, dataset: Dataset) -> Literal["full", "quick",
 def _commands(study: Study, results: Results, about: About) -> list[str]:
     """Give the commands that make these results again."""
     commands = []
-    for engine, datasets in results.items():
+    for options, datasets in _engines(results):
         made: dict[str, list[str]] = {}
         for part in datasets:
             made.setdefault(_made(study, part, datasets[part]), []).append(part)
@@ -220,10 +232,19 @@ def _commands(study: Study, results: Results, about: About) -> list[str]:
                 commands.append(about.command)
                 continue
             chosen = [] if len(parts) == len(study.parts) else ["--part", ",".join(parts)]
-            options = [*(["--quick"] if size == "quick" else []), *chosen]
-            options += [] if engine == "sim" else ["--engine", engine]
-            commands.append(shlex.join(["tussle", "paper", study.name, *options]))
+            quick = ["--quick"] if size == "quick" else []
+            commands.append(shlex.join(["tussle", "paper", study.name, *quick, *chosen, *options]))
     return list(dict.fromkeys(commands))
+
+
+def _engines(results: Results) -> Iterable[tuple[list[str], Mapping[str, Dataset]]]:
+    """Give the options that choose each engine, and its datasets; several kernels run together."""
+    kernels = [engine for engine in results if engine not in _CALLED]
+    for engine in results:
+        if engine in _CALLED:
+            yield [] if engine == "sim" else ["--engine", engine], results[engine]
+    if kernels:
+        yield ["--engine", "kernel", "--kernel", ",".join(map(called, kernels))], results[kernels[0]]
 
 
 def _csv(tables: list[_TableShown]) -> str:
@@ -273,6 +294,11 @@ def percent(part: float | None) -> str:
     return "-" if part is None else f"{100 * part:+.0f} %"
 
 
+def _opening(text: str) -> str:
+    """Return a text with a capital, to open a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def _rendered(folder: Path, **values: object) -> str:
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(folder), PackageLoader("tussle.papers")]),
@@ -281,6 +307,6 @@ def _rendered(folder: Path, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "percent": percent}
+    environment.filters |= {"number": number, "percent": percent, "opening": _opening}
     page = environment.get_template("page.html").render(**values, **_LIMITS)
     return _LINES_BEFORE_TAGS.sub("<", page)

@@ -38,8 +38,11 @@ def of_matrix(cells: pl.DataFrame) -> str:
     )
 
 
-def of_networks(cells: pl.DataFrame) -> str:
-    """Answer over all networks: how many pairs can share under each, or how one pair's shares move."""
+def of_networks(cells: pl.DataFrame, called: str) -> str:
+    """Answer over all networks: how many pairs can share under each, or how one pair's shares move.
+
+    `called` is what the networks are, in the plural: kernels, perhaps.
+    """
     parts = cells.partition_by("slice", maintain_order=True)
     mixed = [{pair: v for pair, v in _verdicts(part).items() if len(pair) > 1} for part in parts]
     names = [part["slice"][0] for part in parts]
@@ -47,15 +50,15 @@ def of_networks(cells: pl.DataFrame) -> str:
     if len(pairs) == 1:
         return _moving_shares(dict(zip(names, map(_shares, parts), strict=True)))
     if not pairs:
-        return f"{len(parts)} networks were tried; each has its answer below."
+        return f"{len(parts)} {called} were tried; each has its answer below."
     counts = [sum(verdict == COEXIST for verdict in verdicts.values()) for verdicts in mixed]
     least, most = counts.index(min(counts)), counts.index(max(counts))
     if counts[least] == counts[most]:
         return (
-            f"Under each of {len(parts)} networks, {counts[most] or 'none'} of {len(pairs)} pairs can share."
+            f"Under each of {len(parts)} {called}, {counts[most] or 'none'} of {len(pairs)} pairs can share."
         )
     return (
-        f"Over {len(parts)} networks, between {counts[least] or 'none'} ({names[least]}) and {counts[most]} "
+        f"Over {len(parts)} {called}, between {counts[least] or 'none'} ({names[least]}) and {counts[most]} "
         f"({names[most]}) of {len(pairs)} pairs of different algorithms can share the bottleneck."
     )
 

@@ -31,6 +31,7 @@ from tussle.report import _answer
 from tussle.report._charts import Charts, captions, charts, overviews
 from tussle.report._downloads import files
 from tussle.report._drawing import Drawing
+from tussle.report._kernels import changes, slices_in_words
 from tussle.report._matrix import VERDICTS, Matrix, anchors_of_pairs, matrices, quantities
 from tussle.report._tables import Table, flow_table, point_table
 from tussle.scenario import Scenario
@@ -98,6 +99,7 @@ def _render(dataset: Results, drawing: Drawing | None) -> str:
         files=files(dataset),
         answer=_sentences(dataset, cells, found),
         facts=_facts(dataset),
+        changes=changes(dataset),
         details=_details(dataset, cells, _Made(anchors, drawn)),
         shown=anchors[_most_telling(cells, points)],
         points=point_table(dataset, anchors),
@@ -130,7 +132,7 @@ def _compares(cells: pl.DataFrame) -> bool:
 def _sentences(dataset: Tables, cells: pl.DataFrame, found: list[Matrix]) -> str:
     if not found:
         return _answer.of_points(dataset)
-    return found[0].answer if len(found) == 1 else _answer.of_networks(cells)
+    return found[0].answer if len(found) == 1 else _answer.of_networks(cells, slices_in_words(dataset))
 
 
 def _question(cells: pl.DataFrame) -> str:

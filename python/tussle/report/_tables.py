@@ -143,15 +143,15 @@ def _cell(row: dict[str, float | None], quantity: Quantity) -> Cell:
     if value is None:
         return Cell("none", float("-inf"))
     low, high = row[f"{quantity.column}_q1"], row[f"{quantity.column}_q3"]
-    text, order = number(value * quantity.scale), _exact(value * quantity.scale)
+    text, order = number(value * quantity.scale), exact(value * quantity.scale)
     if low is None or high is None or (row["repetitions"] or 0) <= 1:
         return Cell(text, order)
     ends = number(low * quantity.scale), number(high * quantity.scale)
     spread = " to ".join(ends) if ends[0] != ends[1] else ""
-    return Cell(text, order, spread, (_exact(low * quantity.scale), _exact(high * quantity.scale)))
+    return Cell(text, order, spread, (exact(low * quantity.scale), exact(high * quantity.scale)))
 
 
-def _exact(value: float) -> float:
+def exact(value: float) -> float:
     """Keep the digits that count, without those that come from the binary system."""
     return float(f"{value:.9g}")
 

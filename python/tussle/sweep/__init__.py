@@ -20,6 +20,7 @@ from tussle.sweep.dispatch import Dispatch, Limits, which
 from tussle.sweep.merge import merged
 from tussle.sweep.order import ORDERS, Order, ordered
 from tussle.sweep.partial import Partial, open_partial
+from tussle.sweep.plan import runs_of
 from tussle.sweep.pool import Inline, available_cores, processes
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
 
@@ -35,7 +36,7 @@ class SweepSettings:
     workers: int | None = None
     """Runs executed at a time; `None`: as many as the engine may, or one for each core of this process."""
     engine: Engine = field(default_factory=lambda: engine("sim"))
-    """What executes a run."""
+    """What executes a run; each of its variants executes every run, if it is `Variants`."""
     cluster: str | None = None
     """The Dask cluster whose workers execute the runs: its scheduler's address, or the file that it wrote."""
     executor: Executor | None = None
@@ -75,7 +76,7 @@ class _Means:
 
 def _swept(scenario: Scenario, folder: Path, means: _Means) -> Dataset:
     settings = means.settings
-    plan = scenario.runs()
+    plan = runs_of(scenario, settings.engine)
     own_algorithms = _own_algorithms(plan)
     origin = Origin(scenario.to_toml(), scenario.seed, settings.engine.about(), own_algorithms)
     with open_partial(here(folder), _identity(origin)) as partial:

@@ -1,0 +1,81 @@
+"""Several engines of one kind as an axis of a dataset, such as one Linux beside another."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from tussle.engines import Engine
+
+_VARIANT = "variant"
+"""The key of a run that names its variant; no engine sees it."""
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Engines of one kind that all execute every point of a scenario.
+
+    The methods are those of `Engine`, for runs that `choosing` gave a variant.
+    """
+
+    axis: str
+    """Name of the axis: the column of the table `runs`, and the option of the command line."""
+    engines: "Mapping[str, Engine]"
+    """One or more, by the values of the axis."""
+
+    @property
+    def name(self) -> str:
+        """Name of the engines, which they share."""
+        return self._first.name
+
+    @property
+    def at_once(self) -> int | None:
+        """How many runs may be executed at a time."""
+        return self._first.at_once
+
+    def choosing(self, run: Mapping[str, Any], value: str) -> dict[str, Any]:
+        """Return a run that the variant of that name executes."""
+        return {**run, _VARIANT: value}
+
+    def about(self) -> Mapping[str, str]:
+        """Facts that all variants share, the names of the variants, and the facts in which they differ.
+
+        The key of a fact in which they differ begins with the variant's name: `linux-6.12 release`.
+        """
+        facts = {value: engine.about() for value, engine in self.engines.items()}
+        keys = dict.fromkeys(key for each in facts.values() for key in each if key != self.axis)
+        told = {key: [each.get(key) for each in facts.values()] for key in keys}
+        shared = {key: str(found[0]) for key, found in told.items() if len(set(found)) == 1}
+        own = {
+            f"{value} {key}": fact
+            for value, each in facts.items()
+            for key, fact in each.items()
+            if key in told and key not in shared
+        }
+        return {**shared, self.axis: ",".join(self.engines), **own}
+
+    def check(self, run: Mapping[str, Any]) -> None:
+        """Raise TussleError when the run's variant cannot honour any part of it."""
+        engine, bare = self._parted(run)
+        engine.check(bare)
+
+    def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+        """Let the run's variant execute it; raises TussleError when that cannot, or fails."""
+        engine, bare = self._parted(run)
+        return engine.execute(bare)
+
+    def close(self) -> None:
+        """Close the engine of each variant."""
+        for engine in self.engines.values():
+            engine.close()
+
+    @property
+    def _first(self) -> "Engine":
+        return next(iter(self.engines.values()))
+
+    def _parted(self, run: Mapping[str, Any]) -> "tuple[Engine, dict[str, Any]]":
+        """Return the engine of the run's variant, and the run as that engine takes it."""
+        bare = {key: value for key, value in run.items() if key != _VARIANT}
+        return self.engines[run[_VARIANT]], bare

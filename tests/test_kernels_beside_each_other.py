@@ -1,0 +1,117 @@
+"""`--kernel A,B`: several kernels as an axis, through the command."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commandline import refused
+from tussle.dataset import Dataset
+from tussle.kernel import Kernel, kernel_names
+
+TUSSLE = Path(sys.executable).with_name("tussle")
+TWO = 2
+PAIRS = ("--algorithms", "reno,lp", "--duration", "6 s", "--stagger", "1 s")
+
+
+@pytest.fixture
+def copies(kernel: Kernel, tmp_path: Path) -> dict[str, str]:
+    """An environment with one kernel under two names: whatever differs between them is a mistake."""
+    built = tmp_path / "cache" / "kernel" / "built"
+    for name in ("one", "other"):
+        shutil.copytree(kernel.image.parent, built / name)
+    return os.environ | {"TUSSLE_CACHE": str(tmp_path / "cache")}
+
+
+def call(folder: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [TUSSLE, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_equal_kernels_have_equal_results_under_both_names(tmp_path: Path, copies: dict[str, str]):
+    chosen = ("--engine", "kernel", "--kernel", "one,other")
+    made = call(tmp_path, copies, "matrix", *PAIRS, *chosen, "-o", "out")
+    assert made.returncode == 0, made.stderr
+    assert "kernel = one" in made.stdout
+    assert "kernel = other" in made.stdout
+    assert "`tussle compare out`" in made.stdout
+    dataset = Dataset.open(tmp_path / "out")
+    assert dataset.provenance["engine"]["kernel"] == "one,other"
+    assert "--kernel one,other" in dataset.provenance["command"]
+    assert "All 12 results are the same." in (tmp_path / "out" / "report.html").read_text("utf-8")
+    compared = call(tmp_path, copies, "compare", "out", "--metric", "jain")
+    assert (compared.returncode, "kernel: A is one, B is other" in compared.stdout) == (0, True)
+
+
+def test_the_page_of_a_study_shows_each_kernel(tmp_path: Path, copies: dict[str, str]):
+    study = ("paper", "lan-pairs", "--part", "matrix", "--quick", "--algorithms", "vegas")
+    made = call(tmp_path, copies, *study, "--engine", "kernel", "--kernel", "one,other", "-o", "lan")
+    assert made.returncode == 0, made.stderr
+    page = (tmp_path / "lan" / "index.html").read_text("utf-8")
+    assert 'id="kernel-one-matrix"' in page
+    assert 'id="kernel-other-matrix"' in page
+    assert "<th>one<th>difference<th>other<th>difference" in page
+    assert "--engine kernel --kernel one,other" in page
+    alone = (*study, "--engine", "kernel", "-o", "alone", "--kernel")
+    assert call(tmp_path, copies, *alone, "one").returncode == 0
+    assert "holds results of the kernel one" in call(tmp_path, copies, *alone, "other").stderr
+
+
+def test_the_simulator_is_held_against_each_kernel(tmp_path: Path, copies: dict[str, str]):
+    cells = ("agree", "--algorithms", "reno", "--cells", "1")
+    made = call(tmp_path, copies, *cells, "--kernel", "one,other", "-o", "agree")
+    assert made.returncode in (0, 1), made.stderr
+    titles = [line.strip() for line in made.stdout.splitlines() if line.strip().startswith("simulator and")]
+    assert titles == ["simulator and one", "simulator and other"]
+    for name in ("one", "other"):
+        page = (tmp_path / "agree" / f"kernel-{name}" / "index.html").read_text("utf-8")
+        assert f"Do simulator and {name} agree?" in page
+        assert "--kernel one,other" in page
+
+
+def test_two_kernels_repeat_to_the_byte(tmp_path: Path):
+    names = [name for name in ("linux-6.1", "linux-6.12") if name in kernel_names()]
+    if len(names) < TWO:
+        pytest.skip(f"linux-6.1 and linux-6.12 are needed, and there {names or 'is neither'}")
+    chosen = ("--engine", "kernel", "--kernel", ",".join(names), "--profile", "lan")
+    for folder in ("once", "again"):
+        made = call(tmp_path, dict(os.environ), "matrix", *PAIRS, *chosen, "-o", folder)
+        assert made.returncode == 0, made.stderr
+    once, again = (Dataset.open(tmp_path / folder).provenance for folder in ("once", "again"))
+    assert once["digest"] == again["digest"]
+    releases = [once["engine"][f"{name} release"] for name in names]
+    assert [release.rpartition(".")[0] for release in releases] == ["6.1", "6.12"]
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("command", [("matrix",), ("run", "who-can-share-a-lan"), ("paper", "lan-pairs")])
+@pytest.mark.parametrize(
+    ("kernels", "sentence"),
+    [
+        ("linux-6.1,linux-6.1", "--kernel: linux-6.1 is named twice; give each kernel once"),
+        ("linux-6.1, linux-6.x", '--kernel: unknown kernel "linux-6.x"; did you mean "linux-6.1'),
+        (",", "--kernel names none; `tussle list kernels` shows those that are built"),
+    ],
+)
+def test_names_that_do_not_choose_several_are_refused(
+    tussle_, command: tuple[str, ...], kernels: str, sentence: str
+):
+    assert refused(tussle_(*command, "--engine", "kernel", "--kernel", kernels)).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "--kernel: the engine sim has no kernel; add --engine kernel"),
+        (
+            ("--engine", "kernel", "--machine", "qemu", "--modules", "/"),
+            "--kernel a,b: --machine qemu runs one kernel; give one, or leave out --machine",
+        ),
+    ],
+)
+def test_where_several_cannot_run_they_are_refused(tussle_, arguments: tuple[str, ...], sentence: str):
+    assert refused(tussle_("matrix", "--kernel", "a,b", *arguments)) == sentence
