@@ -12,6 +12,28 @@ from tussle.cli import main
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, built_kernel
 
+SLOW = {
+    "test_cli",
+    "test_cluster",
+    "test_docs",
+    "test_hosts",
+    "test_netns",
+    "test_notebook",
+    "test_ready_scenarios",
+    "test_report_in_a_browser",
+    "test_serve",
+    "test_speed",
+    "test_strangers",
+}
+"""Files of tests that start other programs or simulate for long: `make check` leaves them out."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that take long: those in the files above, and those that boot a kernel."""
+    for item in items:
+        if item.path.stem in SLOW or "kernel" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
+
 
 @pytest.fixture(scope="session")
 def kernel() -> Kernel:

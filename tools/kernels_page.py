@@ -1,0 +1,165 @@
+"""Write docs/kernels/PROFILE.csv from datasets with several kernels, and from these the tables of the page on kernels.
+
+`python tools/kernels_page.py DIR…`: datasets named `kernels-PROFILE`, as `make kernel-changes` leaves them. Without a
+folder the tables are written from the CSV files that there are.
+"""
+
+import csv
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import tussle
+from tussle.compare import REAL, Question, along, threshold
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "kernels"
+PAGE = ROOT / "docs" / "explanation" / "kernels.md"
+MATTERS = "goodput=5%"
+"""Smaller changes of a median are not counted, be they real or not."""
+
+_MEASURED = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+_AXIS = re.compile(r"flows\.(?P<flow>\d)\.algorithm = (?P<algorithm>\w+)")
+_COLUMNS = (
+    "kernel",
+    "compared_with",
+    "first",
+    "joins",
+    "flow",
+    "goodput_before_mbit_per_s",
+    "goodput_mbit_per_s",
+    "difference_mbit_per_s",
+    "low_mbit_per_s",
+    "high_mbit_per_s",
+    "runs",
+    "verdict",
+)
+
+Row = Mapping[str, str]
+
+
+def rows_of(folder: Path) -> list[dict[str, str]]:
+    """Compare the kernels of a dataset of pairs: a row for each kernel after the first, pair and flow."""
+    metric, limit = threshold(MATTERS)
+    found = along(tussle.open(folder), "kernel", Question((metric,), {metric: limit}))
+    rows = []
+    for row in found.rows.iter_rows(named=True):
+        pair = dict(_AXIS.findall(row["point"]))
+        numbers = [row[column] / 1e6 for column in ("first", "second", "difference", "low", "high")]
+        flow = "joins" if row["flow"].endswith("2") else "first"
+        rows.append(
+            dict(
+                zip(
+                    _COLUMNS,
+                    (
+                        row["second_value"],
+                        row["first_value"],
+                        pair["0"],
+                        pair["1"],
+                        flow,
+                        *(f"{number:.4f}" for number in numbers),
+                        str(row["runs"]),
+                        row["verdict"],
+                    ),
+                    strict=True,
+                )
+            )
+        )
+    return rows
+
+
+def read(profile: str) -> list[Row]:
+    """Return the rows that are kept of a profile."""
+    with (RESULTS / f"{profile}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def profiles() -> list[str]:
+    """Names of the profiles that there are results of, sorted."""
+    return sorted(file.stem for file in RESULTS.glob("*.csv"))
+
+
+def overview() -> str:
+    """Tabulate how many results changed, by profile and kernel."""
+    lines = []
+    for profile in profiles():
+        rows = read(profile)
+        for kernel in dict.fromkeys(row["kernel"] for row in rows):
+            of_kernel = [row for row in rows if row["kernel"] == kernel]
+            changed = [row for row in of_kernel if row["verdict"] == REAL]
+            largest = max(changed, key=_part, default=None)
+            lines.append(
+                (
+                    profile,
+                    f"{of_kernel[0]['compared_with']} to {kernel}",
+                    len(of_kernel),
+                    len(changed),
+                    "-" if largest is None else f"{_flow(largest)}: {_part(largest):.0%}",
+                )
+            )
+    return _table(("profile", "kernels", "results", "changed", "the largest change"), lines)
+
+
+def changes(profile: str) -> str:
+    """Tabulate the results of a profile that changed, largest first."""
+    rows = sorted((row for row in read(profile) if row["verdict"] == REAL), key=_part, reverse=True)
+    lines = [
+        (
+            f"{row['compared_with']} to {row['kernel']}",
+            _flow(row),
+            _mbit(row["goodput_before_mbit_per_s"]),
+            _mbit(row["goodput_mbit_per_s"]),
+            f"{_mbit(row['low_mbit_per_s'])} to {_mbit(row['high_mbit_per_s'])}",
+        )
+        for row in rows
+    ]
+    if not lines:
+        return "No result changed."
+    return _table(("kernels", "flow", "before, Mbit/s", "after, Mbit/s", "95 % interval of the change"), lines)
+
+
+def filled(text: str) -> str:
+    """Return the page with the tables between its marks written anew."""
+    tables = {"overview": overview} | {name: lambda name=name: changes(name) for name in profiles()}
+
+    def replaced(block: re.Match[str]) -> str:
+        return f"<!-- measured: {block['name']} -->\n\n{tables[block['name']]()}\n\n<!-- end -->"
+
+    return _MEASURED.sub(replaced, text)
+
+
+def _part(row: Row) -> float:
+    """The change as a part of the larger goodput, so that a flow that starved counts as 1."""
+    before, after = float(row["goodput_before_mbit_per_s"]), float(row["goodput_mbit_per_s"])
+    return abs(after - before) / max(before, after)
+
+
+def _flow(row: Row) -> str:
+    other = row["joins"] if row["flow"] == "first" else row["first"]
+    return f"{row[row['flow']]} {'joined by' if row['flow'] == 'first' else 'joins'} {other}"
+
+
+def _mbit(number: str) -> str:
+    return f"{float(number):.3g}"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
+
+
+def main() -> None:
+    """Write the files and the page."""
+    for folder in map(Path, sys.argv[1:]):
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        profile = folder.name.removeprefix("kernels-")
+        with (RESULTS / f"{profile}.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows_of(folder))
+    PAGE.write_text(filled(PAGE.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
