@@ -3,7 +3,7 @@
 use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec, LossSpec};
 use tussle_core::queue::{FifoSpec, QueueSpec};
 use tussle_core::run::{
-    ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, Switch,
+    ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, Switch, Timestamps,
 };
 use tussle_core::{Outcome, Run, Simulation};
 
@@ -72,6 +72,11 @@ pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_n
         elements,
         flows,
     }
+}
+
+/// The run between hosts whose timestamps have no random offset: with one, LP is Reno.
+pub(crate) fn synchronised(run: Run) -> Run {
+    Run { hosts: Hosts { timestamps: Timestamps::Synchronised }, ..run }
 }
 
 /// A flow over `bottleneck` for the whole run.
