@@ -98,7 +98,7 @@ def test_lp_alone_gets_what_reno_gets_on_a_default_host():
 
 
 def test_offsets_of_timestamps_follow_from_the_seed():
-    """With an offset below 2^29, one of eight, the first delay halves LP's first window; (7/8)^60 is 0.03 %."""
+    """An offset below 2^29, one of eight, halves the first window at the first delay; (7/8)^60 is 0.03 %."""
     begun = set()
     for seed in range(60):
         [run] = runs({"algorithm": "lp"}, duration="500 ms", seed=seed)

@@ -76,8 +76,8 @@ def _index(measured: Mapping[str, Measured]) -> str:
 
 _NOTES = {
     "lp": (
-        'The scenarios have `hosts.timestamps = "synchronised"`. With random offsets of timestamps, which are '
-        "Linux's default, most flows of lp are Reno: see the departures above.",
+        'The scenarios have `hosts.timestamps = "synchronised"`. With random offsets of timestamps, as they '
+        "are by default in Linux, most flows of lp are Reno: see the departures above.",
     )
 }
 """What is to be known of the runs of some algorithms."""

@@ -229,7 +229,6 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         }
         return Ok(());
     }
-    set("net/ipv4/tcp_no_metrics_save", "1")?;
     let timestamps = match run.hosts.timestamps {
         Timestamps::Random => "1",
         Timestamps::Synchronised => "2",
@@ -238,13 +237,12 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
     if read(TIMESTAMPS)? != timestamps {
         set(TIMESTAMPS, timestamps)?;
     }
-    if let Some(flow) = network.senders.iter().position(|sender| sender == namespace) {
-        // 0: does not ask for ECN, but for algorithms that need it.
-        set("net/ipv4/tcp_ecn", if run.flows[flow].ecn == Switch::On { "1" } else { "0" })
-    } else {
-        // 2: agrees to ECN when asked.
-        set("net/ipv4/tcp_ecn", "2")
+    let sender = network.senders.iter().position(|sender| sender == namespace);
+    if sender.is_some_and(|flow| run.flows[flow].ecn == Switch::On) {
+        // Asks for ECN. Linux's own value, 2, agrees when asked.
+        set("net/ipv4/tcp_ecn", "1")?;
     }
+    Ok(())
 }
 
 /// Sets a sysctl of the network that this thread is in.
