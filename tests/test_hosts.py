@@ -209,6 +209,10 @@ def test_what_a_real_path_cannot_be_told_is_refused(network: Network):
             path=PATH | {"loss": "1 %"}
         )
         assert "it differs between runs" in refusal(path=PATH | {"rate": ["10 Mbit/s", "20 Mbit/s"]})
+        said = refusal(hosts={"timestamps": "synchronised"})
+        assert said.startswith(
+            "hosts.timestamps: the engine hosts leaves the settings of its machines as they"
+        )
         said = refusal(flows=[{"algorithm": "ledbat"}])
         assert said.startswith("flows.0.algorithm: host left: this kernel has")
         assert "modprobe tcp_ledbat" in said

@@ -83,6 +83,32 @@ def test_every_algorithm_of_linux_runs_and_is_read_back(algorithm: str):
     assert goodputs(tables)[0] > (0.1 if algorithm == "lp" else 10)
 
 
+@pytest.mark.parametrize(("timestamps", "sysctl"), [("random", "1"), ("synchronised", "2")])
+def test_timestamps_of_both_ends_are_those_of_a_default_host_or_synchronised(
+    timestamps: str, sysctl: str, tmp_path: Path
+):
+    [run] = runs({"algorithm": "reno"}, duration="1 s", hosts={"timestamps": timestamps})
+    guest.UserMode().execute(run, guest.boot_words(run, "auto"), tmp_path)
+    assert (tmp_path / "tcp_timestamps").read_text("utf-8") == f"{sysctl} {sysctl}"
+
+
+def test_lp_alone_gets_what_reno_gets_on_a_default_host():
+    """Seven of eight offsets of timestamps overflow its smoothed delay, and that of this seed does."""
+    [reno], [lp] = (goodputs(executed({"algorithm": each})) for each in ("reno", "lp"))
+    assert lp == pytest.approx(reno, rel=0.001)
+
+
+def test_offsets_of_timestamps_follow_from_the_seed():
+    """An offset below 2^29, one of eight, halves the first window at the first delay; (7/8)^60 is 0.03 %."""
+    begun = set()
+    for seed in range(60):
+        [run] = runs({"algorithm": "lp"}, duration="500 ms", seed=seed)
+        begun.add(engine("kernel").execute(run)["flows"]["delivered_bytes"][0])
+        if len(begun) > 1:
+            return
+    pytest.fail("LP begins alike with every seed")
+
+
 def test_two_reno_flows_share_fairly_and_fill_the_link():
     tables = executed({"algorithm": "reno"}, {"algorithm": "reno", "start": "500 ms"}, duration="60 s")
     # 1448 of each 1500 bytes are payload: 19.3 Mbit/s in all.

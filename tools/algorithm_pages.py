@@ -74,6 +74,15 @@ def _index(measured: Mapping[str, Measured]) -> str:
     )
 
 
+_NOTES = {
+    "lp": (
+        'The scenarios have `hosts.timestamps = "synchronised"`. With random offsets of timestamps, as they '
+        "are by default in Linux, most flows of lp are Reno: see the departures above.",
+    )
+}
+"""What is to be known of the runs of some algorithms."""
+
+
 def _page(name: str, measured: Measured) -> str:
     return _joined(
         f"# {name}",
@@ -81,6 +90,7 @@ def _page(name: str, measured: Measured) -> str:
         *_of_the_code(name),
         _MEASURED,
         "Shaded in the figures: the interval that is measured. Thin lines: the slow start threshold.",
+        *_NOTES.get(name, ()),
         "### Window and queue",
         _picture(name, "window", f"Window of one {name} flow and its queue against time, for two buffers"),
         f"One flow over 200 Mbit/s and 100 ms. With a buffer of 0.1 BDP it {_queueing(measured.small)}; with "

@@ -358,6 +358,7 @@ def _run() -> str:
     sources = ROOT / "crates" / "tussle-core" / "src"
     files = [
         sources / "run.rs",
+        *sorted(sources.glob("run/*.rs")),
         sources / "application.rs",
         *sorted(sources.glob("path/*.rs")),
         *sorted(sources.glob("queue/*.rs")),

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver as Channel, channel};
 use std::sync::{Arc, Mutex};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use tussle_core::run::Sampling;
 use tussle_core::{Histogram, Run};
@@ -20,7 +20,7 @@ use crate::execute::rows::{Event, Events, Paces, Sample, Samples};
 use crate::execute::tcp_info::{TcpInfo, state_name};
 use crate::execute::timeline::Instants;
 use crate::execute::traffic::{self, Receiver, Sender, TOKEN_BYTES, Token};
-use crate::execute::{Ground, stream};
+use crate::execute::{Ground, setup, stream};
 use crate::validity::{Pace, Validity, Watch};
 
 /// How often it is looked whether what was sent has arrived, and for how long.
@@ -150,6 +150,16 @@ pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether TCP's timestamps have a random offset here. Nothing of a host is changed, so that only this can be honoured.
+fn has_default_timestamps() -> anyhow::Result<()> {
+    let set = setup::read(setup::TIMESTAMPS)?;
+    ensure!(
+        set == "1",
+        "hosts.timestamps: random, but net.ipv4.tcp_timestamps is {set} here; `sysctl net.ipv4.tcp_timestamps=1` sets it"
+    );
+    Ok(())
+}
+
 /// Lines as they come. When there are no more, this process ends whatever it does: its owner is gone.
 fn requests() -> Channel<String> {
     let (sender, requests) = channel();
@@ -204,6 +214,7 @@ impl Ready {
     fn new(part: Part) -> anyhow::Result<(Ready, BTreeMap<usize, u16>)> {
         let Part { run, senders, receivers, tokens, listen } = part;
         run.check()?;
+        has_default_timestamps()?;
         let token = |flow: usize| tokens.get(&flow).copied().context("a flow has no token");
         let spec = |flow: usize| run.flows.get(flow).context("there is no such flow");
         let mut ports = BTreeMap::new();

@@ -3,12 +3,13 @@
 use std::fmt::Debug;
 
 use crate::check::RunError;
-use crate::run::Run;
+use crate::run::{Run, Switch, Timestamps};
 
 impl Run {
     /// Names of the elements, then of the flows, whose random draws can change what happens.
     ///
-    /// Nobody keeps a list of them: they are those that another seed makes otherwise.
+    /// Nobody keeps a list of them: they are those that another seed makes otherwise, and those that say that they
+    /// read the random offset of timestamps.
     ///
     /// # Errors
     /// The first element or flow that makes no sense.
@@ -25,7 +26,9 @@ impl Run {
         }
         for (i, flow) in self.flows.iter().enumerate() {
             let build = |seed| flow.registered_algorithm(seed).map_err(|error| error.of_flow(i));
-            if differ(&build(1)?, &build(2)?) {
+            let reads_offset = self.hosts.timestamps == Timestamps::Random
+                && build(1)?.needs().timestamp_offset == Switch::On;
+            if reads_offset || differ(&build(1)?, &build(2)?) {
                 found.push(flow.name.as_str());
             }
         }
@@ -42,6 +45,7 @@ fn differ(one: &impl Debug, other: &impl Debug) -> bool {
 mod tests {
     use super::*;
     use crate::cc;
+    use crate::run::Hosts;
     use serde_json::{Value, json};
 
     /// A run of one flow over a link with that queue, after an effect.
@@ -88,12 +92,20 @@ mod tests {
         assert_eq!(of(&jitter(json!({"constant_ns": 1000}))), "");
     }
 
-    /// BBR draws its first phase, CDG whether it backs off; the others compute.
+    /// BBR draws its first phase, CDG whether it backs off, and LP reads timestamps with a random offset; the others
+    /// compute.
     #[test]
     fn the_algorithms_that_draw_are_those_that_are_seeded() {
         let random = |name: &&str| run(name, &fifo(), &delay()).random_parts().unwrap() == ["a"];
         let names: Vec<&str> = cc::REGISTRY.iter().map(|entry| entry.name).filter(random).collect();
-        assert_eq!(names, ["bbr", "bbr3", "cdg", "nv"]);
+        assert_eq!(names, ["lp", "bbr", "bbr3", "cdg", "nv"]);
+    }
+
+    #[test]
+    fn lp_is_random_where_timestamps_are() {
+        let with = |timestamps| Run { hosts: Hosts { timestamps }, ..run("lp", &fifo(), &delay()) };
+        assert_eq!(with(Timestamps::Random).random_parts().unwrap(), ["a"]);
+        assert_eq!(with(Timestamps::Synchronised).random_parts().unwrap(), [""; 0]);
     }
 
     #[test]

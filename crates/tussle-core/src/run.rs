@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::application::ApplicationSpec;
 use crate::path::EffectSpec;
 
+mod hosts;
+
+pub use hosts::{Hosts, Timestamps};
+
 /// The version of this format.
 pub const FORMAT: u32 = 1;
 
@@ -36,6 +40,9 @@ pub struct Run {
     pub steady: Interval,
     /// What is written down beside the `flows` table.
     pub record: Record,
+    /// Settings of the hosts' TCP; without them: a default Linux host.
+    #[serde(default)]
+    pub hosts: Hosts,
     /// The parts of the network, in any order; flows name them.
     pub elements: Vec<ElementSpec>,
     /// The flows.

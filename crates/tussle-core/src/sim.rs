@@ -19,7 +19,7 @@ use crate::record::{Events, Finished, Links, Samples, flows_table, recorded_chan
 use crate::room::receive_window_bytes;
 use crate::run::{FlowSpec, ProfileName, Run, Sampling, Switch};
 use crate::table::Table;
-use crate::tcp::Outbox;
+use crate::tcp::{Outbox, TimestampOffsets};
 use crate::time::Time;
 
 mod ends;
@@ -145,6 +145,7 @@ impl Simulation {
             let path = spec.forward.iter().chain(&spec.reverse);
             let effects = path.map(|name| &run.elements[index_of[name.as_str()] as usize].effect);
             let window_bytes = receive_window_bytes(spec, effects);
+            let offsets = TimestampOffsets::of(run.hosts, run.seed, &spec.name);
             let forward = component(hops.len());
             hops.extend(near);
             hops.extend(spec.forward.iter().map(|name| index_of[name.as_str()]));
@@ -160,7 +161,7 @@ impl Simulation {
                 writer: Writer::of(spec, run.seed).map_err(|error| error.of_flow(i))?,
                 forward,
                 reverse,
-                ..FlowEnds::new(component(i), window_bytes, (spec, algorithm))
+                ..FlowEnds::new(component(i), (window_bytes, offsets), (spec, algorithm))
             });
         }
         let mut simulation = Simulation {

@@ -9,7 +9,7 @@ use tussle_core::path::{ArqSpec, DelaySpec, EffectSpec, LinkSpec};
 use tussle_core::run::{FlowSpec, Sampling, Switch};
 use tussle_core::{Outcome, Run};
 
-use common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
+use common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element, synchronised};
 use common::random::{clean_run, outcome, run};
 use common::tables::{counts, labels, maybe_quantities, quantities};
 
@@ -191,6 +191,13 @@ proptest! {
     #[test]
     fn the_same_run_gives_the_same_outcome(run in run()) {
         prop_assert_eq!(outcome(&run), outcome(&run));
+    }
+
+    #[test]
+    fn only_lp_does_something_else_for_the_random_offset_of_timestamps(run in run()) {
+        let has_lp = run.flows.iter().any(|flow| flow.algorithm == "lp");
+        prop_assume!(!has_lp);
+        prop_assert_eq!(outcome(&run), outcome(&synchronised(run)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the algorithms do, as tables for a reviewer: a change of behaviour is a diff of packets.
 //!
 //! The tables are in `tests/snapshots`; `cargo insta review` shows and takes changes. What must be right
-//! whatever they say is asserted beside them.
+//! whatever they say is asserted beside them. Clocks are synchronised, so that LP is not Reno.
 
 mod common;
 
@@ -12,7 +12,7 @@ use tussle_core::cc::REGISTRY;
 use tussle_core::packet::HEADER_BYTES;
 use tussle_core::run::FlowSpec;
 
-use common::network::{Dumbbell, MSS_BYTES, NS_PER_S, flow, simulate};
+use common::network::{Dumbbell, MSS_BYTES, NS_PER_S, flow, simulate, synchronised};
 use common::tables::{counts, quantities};
 
 const RATE_BIT_PER_S: u64 = 20_000_000;
@@ -93,7 +93,7 @@ fn a_flow_alone_by_algorithm_and_buffer() {
         let mut shallower = 0;
         for percent in [10, 50, 100, 200] {
             let path = Dumbbell::with_buffer_percent(RATE_BIT_PER_S, RTT_MS, percent);
-            let outcome = simulate(&path.run(vec![flow(entry.name)], STEADY_S));
+            let outcome = simulate(&synchronised(path.run(vec![flow(entry.name)], STEADY_S)));
             assert_the_link_could(path, &outcome);
             assert_packets_are_conserved(path, &outcome);
             let Row { delivered, retransmitted, timeouts } = rows(&outcome)[0];
@@ -127,7 +127,7 @@ fn each_pair_of_algorithms_on_one_bottleneck() {
     for first in REGISTRY {
         for second in [first.name, "reno", "cubic"] {
             let late = FlowSpec { start_ns: NS_PER_S, name: "late".to_owned(), ..flow(second) };
-            let outcome = simulate(&path.run(vec![flow(first.name), late], STEADY_S));
+            let outcome = simulate(&synchronised(path.run(vec![flow(first.name), late], STEADY_S)));
             assert_the_link_could(path, &outcome);
             assert_packets_are_conserved(path, &outcome);
             let rows = rows(&outcome);

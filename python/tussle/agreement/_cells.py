@@ -143,6 +143,8 @@ def _scenario(name: str, cases: Sequence[dict[str, Any]]) -> Scenario:
             "start_jitter": _START_JITTER,
             "record": {"samples": "100 ms", "events": "on"},
             "path": {},
+            # With random offsets of timestamps LP is Reno, which has cells of its own.
+            "hosts": {"timestamps": "synchronised"},
             "flows": _flows(arrangement),
             "cases": list(cases),
         }

@@ -47,6 +47,11 @@ class HostsEngine:
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise TussleError when a machine is not there, or cannot honour any part of `run`."""
         refuse_own(run)
+        if run.get("hosts", {}).get("timestamps", "random") != "random":
+            raise TussleError(
+                "hosts.timestamps: the engine hosts leaves the settings of its machines as they are, and "
+                "their clocks did not start together; give random"
+            )
         self._refuse_paths(run["elements"])
         senders = self.hosts().sender_of([flow["name"] for flow in run["flows"]])
         fleet = self._connected()

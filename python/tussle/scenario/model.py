@@ -13,6 +13,7 @@ from tussle.errors import TussleError
 from tussle.scenario.axes import MOST_RUNS, axes_of, combinations, combinations_count
 from tussle.scenario.cases import Case, case_axes, misplaced_keys
 from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Switch, Time
+from tussle.scenario.hosts import Hosts
 from tussle.scenario.problems import problems_of
 from tussle.scenario.randomness import REPETITIONS, random_parts
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
@@ -78,6 +79,8 @@ class Scenario(Table):
     """What is written down."""
     path: Path
     """The bottleneck."""
+    hosts: Hosts = Hosts()
+    """Settings of the hosts at both ends of every flow."""
     flows: Annotated[tuple[Flow, ...], Field(min_length=1)]
     """Who sends over it."""
     cases: tuple[Case, ...] = ()

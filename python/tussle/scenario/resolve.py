@@ -119,6 +119,7 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
         "duration_ns": units.time(scenario.duration),
         "steady": _steady(scenario)._asdict(),
         "record": {"sampling": _sampling(scenario.record.samples), "events": scenario.record.events},
+        "hosts": scenario.hosts.of_run(),
         "elements": elements,
         "flows": flows,
     }

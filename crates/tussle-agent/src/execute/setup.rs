@@ -12,13 +12,16 @@ use anyhow::{Context, bail, ensure};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use tussle_core::Run;
-use tussle_core::run::Switch;
+use tussle_core::run::{Switch, Timestamps};
 
 use super::netlink::Netlink;
 use super::tun::{BURST_PACKETS, Tun};
 use super::tunnels::Ends;
 use super::{Ground, classifier, netlink};
 use crate::network::{Handling, Hop, Losses, Namespace, Network, Tunnel, largest_packet_bytes};
+
+/// The sysctl of TCP's timestamps: 1, Linux's default, adds a random offset to those of each connection, 2 adds none.
+pub(crate) const TIMESTAMPS: &str = "net/ipv4/tcp_timestamps";
 
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
@@ -226,21 +229,32 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         }
         return Ok(());
     }
-    set("net/ipv4/tcp_no_metrics_save", "1")?;
-    // Without the random number that each connection adds by default: with it, LP does not work.
-    set("net/ipv4/tcp_timestamps", "2")?;
-    if let Some(flow) = network.senders.iter().position(|sender| sender == namespace) {
-        // 0: does not ask for ECN, but for algorithms that need it.
-        set("net/ipv4/tcp_ecn", if run.flows[flow].ecn == Switch::On { "1" } else { "0" })
-    } else {
-        // 2: agrees to ECN when asked.
-        set("net/ipv4/tcp_ecn", "2")
+    let timestamps = match run.hosts.timestamps {
+        Timestamps::Random => "1",
+        Timestamps::Synchronised => "2",
+    };
+    // The first is Linux's own, so that a default host is left as it is.
+    if read(TIMESTAMPS)? != timestamps {
+        set(TIMESTAMPS, timestamps)?;
     }
+    let sender = network.senders.iter().position(|sender| sender == namespace);
+    if sender.is_some_and(|flow| run.flows[flow].ecn == Switch::On) {
+        // Asks for ECN. Linux's own value, 2, agrees when asked.
+        set("net/ipv4/tcp_ecn", "1")?;
+    }
+    Ok(())
 }
 
 /// Sets a sysctl of the network that this thread is in.
 pub(crate) fn set(name: &str, value: &str) -> anyhow::Result<()> {
     fs::write(format!("/proc/sys/{name}"), value).with_context(|| format!("cannot set {name} to {value}"))
+}
+
+/// Reads a sysctl of the network that this thread is in.
+pub(crate) fn read(name: &str) -> anyhow::Result<String> {
+    let text =
+        fs::read_to_string(format!("/proc/sys/{name}")).with_context(|| format!("cannot read {name}"))?;
+    Ok(text.trim().to_owned())
 }
 
 /// Where a program is: guests have all in one folder, and hosts some where only administrators look.

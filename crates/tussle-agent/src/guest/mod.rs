@@ -78,6 +78,7 @@ fn execute() -> anyhow::Result<()> {
     let means = std::env::var("network").context("the kernel was told no network")?;
     let network = Network::plan(&run, Means::named(&means).map_err(anyhow::Error::msg)?)?;
     let hosts = setup::build(&run, &network, &Ground::Guest)?;
+    tell_hosts(&hosts)?;
     for table in timeline::run(&run, &network, (hosts, &Ground::Guest))? {
         write(table, Path::new(SHARE))?;
     }
@@ -87,6 +88,22 @@ fn execute() -> anyhow::Result<()> {
 fn finish() -> anyhow::Result<()> {
     // The last file: with it the host knows that the others are whole.
     fs::write(Path::new(SHARE).join("done"), "").context("writing the results")
+}
+
+/// Writes down a setting of each end of the first flow, as it is read back.
+fn tell_hosts(hosts: &setup::Hosts) -> anyhow::Result<()> {
+    let settings = std::thread::scope(|scope| {
+        let ends = hosts.senders.iter().take(1).chain(hosts.receivers.iter().take(1));
+        let read = ends.map(|end| {
+            // A thread goes to the end's namespace, and this one stays where it is.
+            scope
+                .spawn(|| setup::enter(end).and_then(|()| setup::read(setup::TIMESTAMPS)))
+                .join()
+                .expect("the thread does not panic")
+        });
+        read.collect::<anyhow::Result<Vec<_>>>()
+    })?;
+    fs::write(Path::new(SHARE).join("tcp_timestamps"), settings.join(" ")).context("writing about the hosts")
 }
 
 /// Writes down which kernel this is, and what it has.

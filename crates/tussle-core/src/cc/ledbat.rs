@@ -70,8 +70,10 @@ struct Ledbat {
     base_history: usize,
     current_filter: usize,
     allowed_increase: u32,
-    /// Smallest delay of each minute, the newest last. In ms, like all delays here, and off by the
-    /// difference of the two hosts' clocks, which the subtraction removes. (RFC: `base_delays`.)
+    /// The first delay measured, off by the unknown difference of the two hosts' clocks. All others count from it, so
+    /// that no comparison meets the end of the 32 bits.
+    origin_ms: Option<u32>,
+    /// Smallest delay of each minute, the newest last, in ms. (RFC: `base_delays`.)
     base_delays: VecDeque<i32>,
     /// When the newest minute began. (RFC: `last_rollover`.)
     last_rollover: Time,
@@ -89,6 +91,7 @@ impl Ledbat {
             base_history: count("base_history_min"),
             current_filter: count("current_filter"),
             allowed_increase: parameters.get_u32("allowed_increase"),
+            origin_ms: None,
             base_delays: VecDeque::new(),
             last_rollover: Time::ZERO,
             current_delays: VecDeque::new(),
@@ -132,7 +135,8 @@ impl CongestionControl for Ledbat {
 
     fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
         // Modulo 2^32, as the clocks count.
-        let delay_ms = ack.ts_val_ms.wrapping_sub(ack.ts_echo_ms).cast_signed();
+        let measured_ms = ack.ts_val_ms.wrapping_sub(ack.ts_echo_ms);
+        let delay_ms = measured_ms.wrapping_sub(*self.origin_ms.get_or_insert(measured_ms)).cast_signed();
         self.update_base_delay(delay_ms, flow.now);
         push_bounded(&mut self.current_delays, delay_ms, self.current_filter);
     }
@@ -238,27 +242,31 @@ mod tests {
         assert_eq!(ledbat.queuing_delay_ms(), Some(70));
     }
 
-    /// 20 ms in the first minute, 30 ms after: the ten minutes that count lose the first one in the eleventh.
+    /// 20 ms in the first minute, 30 ms after, which is 10 ms more than the first delay: the ten minutes that count lose the first one in the eleventh.
     #[test]
     fn the_smallest_delay_is_forgotten_after_ten_minutes() {
         let mut ledbat = ledbat();
         for minute in 0..=10 {
-            assert_eq!(ledbat.base_delays.iter().min(), (minute > 0).then_some(&20));
+            assert_eq!(ledbat.base_delays.iter().min(), (minute > 0).then_some(&0));
             sample(&mut ledbat, Time::from_secs(60 * minute), if minute == 0 { 20 } else { 30 });
         }
-        assert_eq!(ledbat.base_delays.iter().min(), Some(&30));
+        assert_eq!(ledbat.base_delays.iter().min(), Some(&10));
         assert_eq!(ledbat.base_delays.len(), 10);
     }
 
-    /// The receiver's clock is 1000 ms behind: the delays are -980 and -950 ms, the queue 30 ms.
+    /// The receiver's clock is 1000 ms behind: the delays are -980 and -950 ms, the queue 30 ms. It is 2^31 - 31 ms
+    /// ahead: 2^31 - 11 ms is the larger as a signed number, but 30 ms more changes the sign.
     #[test]
     fn the_difference_of_the_clocks_does_not_matter() {
-        let mut ledbat = ledbat();
-        for ts_val_ms in [4_020, 4_050] {
-            let ack = Ack { ts_val_ms, ts_echo_ms: 5_000, ..Ack::default() };
-            ledbat.current_delays.clear();
-            ledbat.on_sample(&ack, &Flow::new(1000, 1448), &mut Knobs::default());
+        for offset_ms in [-1000_i32, 0, i32::MAX - 30, i32::MIN] {
+            let mut ledbat = ledbat();
+            for delay_ms in [20, 50_u32] {
+                let ts_val_ms = 5_000_u32.wrapping_add(delay_ms).wrapping_add_signed(offset_ms);
+                let ack = Ack { ts_val_ms, ts_echo_ms: 5_000, ..Ack::default() };
+                ledbat.current_delays.clear();
+                ledbat.on_sample(&ack, &Flow::new(1000, 1448), &mut Knobs::default());
+            }
+            assert_eq!(ledbat.queuing_delay_ms(), Some(30), "offset of {offset_ms} ms");
         }
-        assert_eq!(ledbat.queuing_delay_ms(), Some(30));
     }
 }

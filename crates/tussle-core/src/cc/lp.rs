@@ -5,10 +5,17 @@
 //! lets the inference phase last for three of the RTTs that timestamps tell, and measures the smallest and the
 //! largest delay anew at each indication; the first delay is one. A window of one packet makes the receiver
 //! delay its ACKs, which looks like a queue that comes and goes: Linux's LP may stay there on an idle link.
+//!
+//! In Linux all that works only where timestamps have no random offset (`hosts.timestamps = "synchronised"`). The
+//! forward delay contains the receiver's offset, 32 bits, and the smoothed delay is kept in eighths of a millisecond
+//! in 32 bits. From 2^29 on, seven of eight offsets, the smoothed delay loses its upper bits and is below every
+//! threshold: the flow is Reno. Below 2^29 the first delay is an indication; after it the threshold is tens of
+//! thousands of seconds away for most offsets, and the flow is Reno with a halved first window.
 //! Departs: see docs/deviations/lp.toml (2 entries).
 
-use super::{CongestionControl, Entry, Knobs};
+use super::{CongestionControl, Entry, Knobs, Needs};
 use crate::packet::timestamp_ms;
+use crate::run::Switch;
 use crate::tcp::{Ack, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -92,7 +99,7 @@ fn truncated(value: u64) -> u32 {
     value as u32
 }
 
-/// Forward delays, in ms.
+/// Forward delays, in ms, with the receiver's offset. They wrap around where Linux's do.
 #[derive(Debug)]
 struct Delay {
     /// Average in eighths; zero: none measured. (Paper: `sd`, `γ` = 1/8.)
@@ -150,6 +157,10 @@ impl Delay {
 impl CongestionControl for Lp {
     fn name(&self) -> &'static str {
         ENTRY.name
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { timestamp_offset: Switch::On, ..Needs::default() }
     }
 
     fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
@@ -319,6 +330,49 @@ mod tests {
         assert_eq!(clock.hz, 1015);
         clock.update(&ack);
         assert_eq!(clock.hz, 1015, "no clock went on");
+    }
+
+    /// The smoothed delay is 8 × (2^29 + 10) modulo 2^32 = 80 eighths, 10 ms; the smallest is 2^29 + 10.
+    #[test]
+    fn an_offset_of_two_to_the_29_hides_every_queue() {
+        let mut delay = Delay::default();
+        for queue_ms in [10, 500, 1000, 5000] {
+            delay.take((1 << 29) + queue_ms);
+            assert!(!delay.indicates_congestion(), "queue of {queue_ms} ms");
+        }
+    }
+
+    /// The first delay, 400 000 010, is an indication. After it the largest is twice the smallest, and 15 of their
+    /// difference are 6 000 000 150 modulo 2^32 = 1 705 032 854: the threshold is 17 050 328 ms away, 4.7 hours.
+    #[test]
+    fn a_smaller_offset_hides_every_queue_after_the_first_indication() {
+        let mut delay = Delay::default();
+        delay.take(400_000_010);
+        assert!(delay.indicates_congestion());
+        delay.restart();
+        for queue_ms in [10, 500, 1000, 5000] {
+            delay.take(400_000_000 + queue_ms);
+            assert!(!delay.indicates_congestion(), "queue of {queue_ms} ms");
+        }
+        delay.smoothed_8ms = 8 * (400_000_010 + 17_050_328);
+        assert!(delay.indicates_congestion());
+    }
+
+    /// 64 packets delivered are a packet of growth; a queue that grows by a millisecond with each ACK changes nothing.
+    #[test]
+    fn with_an_offset_the_window_grows_as_reno_does() {
+        let (mut lp, mut flow, mut knobs) = (Lp::default(), Flow::new(1000, 1448), Knobs::new(64, 2));
+        flow.usage = WindowUse::limited();
+        for queue_ms in 0..300 {
+            flow.now = Time::from_ms(u64::from(1000 + 2 * queue_ms));
+            let now_ms = timestamp_ms(flow.now);
+            let (ts_val_ms, ts_echo_ms) = ((3 << 30) + now_ms - WAY_MS, now_ms - 2 * WAY_MS - queue_ms);
+            let ack = Ack { acked: 1, rtt_us: Some(20_000), ts_val_ms, ts_echo_ms, ..Ack::default() };
+            lp.on_sample(&ack, &flow, &mut knobs);
+            assert_eq!((knobs.cwnd, lp.phase), (64, Phase::Probe));
+        }
+        lp.on_ack(&Ack { delivered: 64, ..Ack::default() }, &flow, &mut knobs);
+        assert_eq!(knobs.cwnd, 65);
     }
 
     #[test]

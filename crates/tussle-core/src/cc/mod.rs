@@ -129,6 +129,9 @@ pub struct Needs {
     pub ecn: EcnMode,
     /// Whether it cannot do without pacing.
     pub pacing: Switch,
+    /// Whether it reads the receiver's timestamps as they are, so that their random offset changes what it does;
+    /// the others read differences of them at most.
+    pub timestamp_offset: Switch,
 }
 
 /// Who sets the window during recovery.

@@ -179,7 +179,7 @@ impl CongestionControl for Prague {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Own, ecn: EcnMode::L4s, pacing: Switch::On }
+        Needs { recovery: Recovery::Own, ecn: EcnMode::L4s, pacing: Switch::On, ..Needs::default() }
     }
 
     fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {

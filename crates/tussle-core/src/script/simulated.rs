@@ -45,8 +45,14 @@ impl SimulatedSender {
         let parameters = entry
             .parameters(&script.parameters)
             .map_err(|problem| ScriptError::Nonsense(problem.to_string()))?;
-        let setup =
-            Setup { flow: 0, hz: HZ, mss_bytes: MSS_BYTES, ecn: script.ecn.into(), pacing: script.pacing };
+        let setup = Setup {
+            flow: 0,
+            hz: HZ,
+            mss_bytes: MSS_BYTES,
+            ecn: script.ecn.into(),
+            pacing: script.pacing,
+            timestamp_offset_ms: 0,
+        };
         let mut sender = Sender::new(setup, (entry.build)(&parameters, 0));
         let mut out = Outbox::default();
         sender.open(Time::ZERO, &mut out);
@@ -143,7 +149,14 @@ impl SimulatedReceiver {
         .needs();
         let ecn = EcnMode::from(script.ecn).max(needs.ecn);
         let window_bytes = u64::from(script.window_packets) * u64::from(MSS_BYTES);
-        let setup = ReceiverSetup { flow: 0, hz: HZ, mss_bytes: MSS_BYTES, window_bytes, ecn };
+        let setup = ReceiverSetup {
+            flow: 0,
+            hz: HZ,
+            mss_bytes: MSS_BYTES,
+            window_bytes,
+            ecn,
+            timestamp_offset_ms: 0,
+        };
         let mut receiver = Receiver::new(setup);
         let mut out = Outbox::default();
         let mut syn = Packet::new(Kind::Syn, 0);

@@ -7,7 +7,7 @@ use crate::cc::CongestionControl;
 use crate::check::RunError;
 use crate::record::FlowMeasures;
 use crate::run::FlowSpec;
-use crate::tcp::{Receiver, ReceiverSetup, Sender, Setup};
+use crate::tcp::{Receiver, ReceiverSetup, Sender, Setup, TimestampOffsets};
 use crate::time::Time;
 
 /// One flow: its ends, and when the application opens and stops.
@@ -61,13 +61,28 @@ impl FlowEnds {
     /// The ends of a flow, not yet joined to the network; its receiver's window grows to `window_bytes`.
     pub(super) fn new(
         flow: u32,
-        window_bytes: u64,
+        (window_bytes, offsets): (u64, TimestampOffsets),
         (spec, algorithm): (&FlowSpec, Box<dyn CongestionControl>),
     ) -> FlowEnds {
         let hz = 250;
-        let setup = Setup { flow, hz, mss_bytes: spec.mss_bytes, ecn: spec.ecn.into(), pacing: spec.pacing };
+        let mss_bytes = spec.mss_bytes;
+        let setup = Setup {
+            flow,
+            hz,
+            mss_bytes,
+            ecn: spec.ecn.into(),
+            pacing: spec.pacing,
+            timestamp_offset_ms: offsets.sender_ms,
+        };
         let sender = Sender::new(setup, algorithm);
-        let receiver = ReceiverSetup { flow, hz, mss_bytes: spec.mss_bytes, window_bytes, ecn: sender.ecn() };
+        let receiver = ReceiverSetup {
+            flow,
+            hz,
+            mss_bytes,
+            window_bytes,
+            ecn: sender.ecn(),
+            timestamp_offset_ms: offsets.receiver_ms,
+        };
         FlowEnds {
             sender,
             receiver: Receiver::new(receiver),

@@ -186,9 +186,9 @@ pub struct Ack {
     pub rtt_us: Option<u32>,
     /// Packets delivered while the newest of them was in flight (Linux: `in_flight` of `ack_sample`).
     pub in_flight: u32,
-    /// The receiver's clock when it sent this ACK, in ms (RFC 7323: TSval).
+    /// The receiver's clock when it sent this ACK, in ms, with its random offset (RFC 7323: TSval).
     pub ts_val_ms: u32,
-    /// The sender's clock when it sent the packet that caused it, in ms (RFC 7323: TSecr).
+    /// The sender's clock when it sent the packet that caused it, in ms, without an offset (RFC 7323: TSecr).
     pub ts_echo_ms: u32,
     /// Whether the receiver echoed a congestion mark.
     pub echo: Echo,

@@ -84,7 +84,7 @@ impl Sender {
         let mut news = News {
             prior_una,
             prior_highest: self.board.highest_sacked_end(&self.flow),
-            echo_ms: packet.ts_echo_ms,
+            echo_ms: self.echoed_ms(packet),
             ..News::default()
         };
         let prior_delivered = self.flow.delivered;
@@ -128,7 +128,7 @@ impl Sender {
             echo: news.echo,
             header,
             ts_val_ms: packet.ts_val_ms,
-            ts_echo_ms: packet.ts_echo_ms,
+            ts_echo_ms: self.echoed_ms(packet),
             ..Ack::default()
         };
         self.cc.on_sample(&ack, &self.flow, &mut self.knobs);

@@ -17,6 +17,7 @@ mod scoreboard;
 mod sender;
 mod ticks;
 mod timer;
+mod timestamps;
 mod undo;
 mod usage;
 
@@ -26,5 +27,6 @@ pub(crate) use pacer::window_rate_bit_per_s;
 pub use receiver::{Receiver, ReceiverSetup};
 pub use rtt::RttEstimator;
 pub use sender::{Counts, Sender, Setup};
+pub(crate) use timestamps::TimestampOffsets;
 pub(crate) use usage::current_ssthresh;
 pub use usage::{INITIAL_WINDOW_PACKETS, WindowUse};

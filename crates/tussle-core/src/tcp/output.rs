@@ -157,7 +157,7 @@ impl Sender {
         let mut packet = Packet::new(Kind::Data, self.setup.flow);
         packet.number = number;
         packet.size_bytes = HEADER_BYTES + self.payload_bytes(number);
-        packet.ts_val_ms = timestamp_ms(self.flow.now);
+        packet.ts_val_ms = self.timestamp(self.flow.now);
         if self.application.closed && number + 1 == self.application.written {
             packet.flags = Flags::FIN;
         }

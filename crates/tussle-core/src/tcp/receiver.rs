@@ -40,6 +40,8 @@ pub struct ReceiverSetup {
     pub window_bytes: u64,
     /// What ECN feedback it gives.
     pub ecn: EcnMode,
+    /// Offset of its timestamps (Linux: `tsoffset`).
+    pub timestamp_offset_ms: u32,
 }
 
 /// ECN at the receiver. [RFC 3168, 6.1.3](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3)
@@ -201,13 +203,17 @@ impl Receiver {
         self.ts_recent_ms = syn.ts_val_ms;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn.flags.has(Flags::ECE.with(Flags::CWR));
         let mut syn_ack = Packet::new(Kind::SynAck, self.setup.flow);
-        syn_ack.ts_val_ms = timestamp_ms(now);
+        syn_ack.ts_val_ms = self.timestamp(now);
         syn_ack.ts_echo_ms = syn.ts_val_ms;
         syn_ack.window_packets = self.window_packets;
         if self.ecn.negotiated {
             syn_ack.flags = Flags::ECE;
         }
         out.send(syn_ack);
+    }
+
+    fn timestamp(&self, now: Time) -> u32 {
+        timestamp_ms(now).wrapping_add(self.setup.timestamp_offset_ms)
     }
 
     /// The third packet of the handshake arrived, or data that prove that it was sent.
@@ -410,7 +416,7 @@ impl Receiver {
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.number = self.next;
         ack.window_packets = self.window_packets;
-        ack.ts_val_ms = timestamp_ms(now);
+        ack.ts_val_ms = self.timestamp(now);
         ack.ts_echo_ms = self.ts_recent_ms;
         if self.ecn.echoing {
             ack.flags = Flags::ECE;
@@ -450,7 +456,14 @@ mod tests {
 
     impl Story {
         fn new(ecn: EcnMode) -> Story {
-            let setup = ReceiverSetup { flow: 0, hz: 250, mss_bytes: 1448, window_bytes: 65_535, ecn };
+            let setup = ReceiverSetup {
+                flow: 0,
+                hz: 250,
+                mss_bytes: 1448,
+                window_bytes: 65_535,
+                ecn,
+                timestamp_offset_ms: 0,
+            };
             let mut receiver = Receiver::new(setup);
             let mut out = Outbox::default();
             let mut syn = Packet::new(Kind::Syn, 0);
@@ -498,8 +511,14 @@ mod tests {
     /// Over a satellite the first SYN-ACK is still on its way when the SYN is sent again.
     #[test]
     fn the_handshake_is_timed_from_its_first_answer() {
-        let setup =
-            ReceiverSetup { flow: 0, hz: 250, mss_bytes: 1448, window_bytes: 65_535, ecn: EcnMode::Off };
+        let setup = ReceiverSetup {
+            flow: 0,
+            hz: 250,
+            mss_bytes: 1448,
+            window_bytes: 65_535,
+            ecn: EcnMode::Off,
+            timestamp_offset_ms: 0,
+        };
         let mut story = Story { receiver: Receiver::new(setup), out: Outbox::default() };
         let syn = Packet::new(Kind::Syn, 0);
         assert_eq!(story.packet(syn, 650.0).len(), 1);

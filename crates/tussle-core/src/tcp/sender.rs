@@ -28,6 +28,8 @@ pub struct Setup {
     pub ecn: EcnMode,
     /// Whether it paces.
     pub pacing: Switch,
+    /// Offset of its timestamps (Linux: `tsoffset`).
+    pub timestamp_offset_ms: u32,
 }
 
 /// Where the connection stands.
@@ -228,7 +230,7 @@ impl Sender {
     fn send_syn(&mut self, out: &mut Outbox) {
         let now = self.flow.now;
         let mut syn = Packet::new(Kind::Syn, self.setup.flow);
-        syn.ts_val_ms = timestamp_ms(now);
+        syn.ts_val_ms = self.timestamp(now);
         // A host that drops packets that ask for ECN gets a SYN without it the second time
         // (RFC 3168, 6.1.1.1).
         if self.setup.ecn > EcnMode::Off && self.phase == (Phase::Opening { retries: 0 }) {
@@ -265,7 +267,7 @@ impl Sender {
         let rtt_us = if retries == 0 {
             now.us() - self.flow.last_sent.us()
         } else {
-            u64::from((timestamp_ms(now) - syn_ack.ts_echo_ms).max(1)) * 1000
+            u64::from((timestamp_ms(now) - self.echoed_ms(syn_ack)).max(1)) * 1000
         };
         let rtt_us = u32::try_from(rtt_us).unwrap_or(u32::MAX);
         self.flow.rtt.update_min(rtt_us, now);
@@ -286,10 +288,22 @@ impl Sender {
         }
         self.cc.on_start(&self.flow, &mut self.knobs);
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
-        ack.ts_val_ms = timestamp_ms(now);
+        ack.ts_val_ms = self.timestamp(now);
         ack.ts_echo_ms = syn_ack.ts_val_ms;
         out.send(ack);
         self.transmit(out);
+    }
+
+    /// The timestamp of a packet sent at `now`.
+    #[inline]
+    pub(super) fn timestamp(&self, now: Time) -> u32 {
+        timestamp_ms(now).wrapping_add(self.setup.timestamp_offset_ms)
+    }
+
+    /// When the packet was sent that the receiver echoes, on this host's clock.
+    #[inline]
+    pub(super) fn echoed_ms(&self, packet: &Packet) -> u32 {
+        packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms)
     }
 
     /// The timer fired, or a paced packet may leave.

@@ -2,7 +2,9 @@
 
 use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec, LossSpec};
 use tussle_core::queue::{FifoSpec, QueueSpec};
-use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch};
+use tussle_core::run::{
+    ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, Switch, Timestamps,
+};
 use tussle_core::{Outcome, Run, Simulation};
 
 /// Payload of a full packet.
@@ -66,9 +68,15 @@ pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_n
         duration_ns: steady_ns.1,
         steady: Interval { from_ns: steady_ns.0, to_ns: steady_ns.1 },
         record: Record { sampling: Sampling::Off, events: Switch::Off },
+        hosts: Hosts::default(),
         elements,
         flows,
     }
+}
+
+/// The run between hosts whose timestamps have no random offset: with one, LP is Reno.
+pub(crate) fn synchronised(run: Run) -> Run {
+    Run { hosts: Hosts { timestamps: Timestamps::Synchronised }, ..run }
 }
 
 /// A flow over `bottleneck` for the whole run.

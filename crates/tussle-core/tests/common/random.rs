@@ -9,7 +9,9 @@ use tussle_core::path::{
     Pareto, PeriodicSpec, PolicerSpec, RampSpec, TraceSpec, Uniform, WhileDown, WifiSpec,
 };
 use tussle_core::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
-use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Interval, ProfileName, Record, Sampling, Switch, UDP};
+use tussle_core::run::{
+    ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, Switch, UDP,
+};
 use tussle_core::{Outcome, Progress, Run, Simulation};
 
 use super::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
@@ -312,6 +314,7 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
                 duration_ns,
                 steady: Interval { from_ns: edges.0.min(edges.1), to_ns: edges.0.max(edges.1) },
                 record: Record { sampling, events },
+                hosts: Hosts::default(),
                 flows: named_flows(flows, &effects),
                 elements: named_elements(effects),
             })

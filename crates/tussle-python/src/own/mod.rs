@@ -89,6 +89,8 @@ impl OwnAlgorithm {
                 &given.pacing,
                 &[("off", Switch::Off), ("on", Switch::On)],
             )?,
+            // Nobody knows what it does with timestamps.
+            timestamp_offset: Switch::On,
         };
         let ledger = Ledger::new(&given.name, flow);
         let ack = Py::new(py, AckView(Ack::default()))?;

@@ -57,14 +57,15 @@ impl AckView {
         self.0.in_flight
     }
 
-    /// The receiver's clock when it sent this ACK, in ms (the timestamp of RFC 7323).
+    /// The receiver's clock when it sent this ACK, in ms (the timestamp of RFC 7323), with the random offset of this
+    /// connection, unless the scenario says `hosts.timestamps = "synchronised"`.
     #[getter]
     fn ts_val_ms(&self) -> u32 {
         self.0.ts_val_ms
     }
 
-    /// The sender's clock when it sent the packet that caused the ACK, in ms: its delay on the way there is
-    /// `ts_val_ms - ts_echo_ms`.
+    /// The sender's clock when it sent the packet that caused the ACK, in ms. The packet's one-way delay is
+    /// `ts_val_ms - ts_echo_ms` modulo 2^32, plus the random offset: only differences of it have a meaning.
     #[getter]
     fn ts_echo_ms(&self) -> u32 {
         self.0.ts_echo_ms

@@ -1,0 +1,58 @@
+//! Offsets of timestamps: RFC 7323, 7.1, advises a random one for each connection, and Linux adds one.
+
+use crate::dice::Dice;
+use crate::run::{Hosts, Timestamps};
+
+/// The offsets of one connection, in ms. Each end adds its own to what it sends, and takes it away from what comes
+/// back, so that it sees the other's only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TimestampOffsets {
+    /// Offset of the sender.
+    pub(crate) sender_ms: u32,
+    /// Offset of the receiver.
+    pub(crate) receiver_ms: u32,
+}
+
+impl TimestampOffsets {
+    /// Draws the offsets of the flow called `name` in a run with that seed.
+    pub(crate) fn of(hosts: Hosts, seed: u64, name: &str) -> TimestampOffsets {
+        match hosts.timestamps {
+            Timestamps::Synchronised => TimestampOffsets::default(),
+            Timestamps::Random => {
+                let mut random = Dice::new(seed, &format!("{name} timestamps"));
+                TimestampOffsets { sender_ms: random.number(), receiver_ms: random.number() }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(seed: u64, name: &str) -> TimestampOffsets {
+        TimestampOffsets::of(Hosts { timestamps: Timestamps::Random }, seed, name)
+    }
+
+    #[test]
+    fn offsets_differ_between_ends_and_flows_and_seeds() {
+        let first = random(1, "a");
+        assert_ne!(first.sender_ms, first.receiver_ms);
+        assert_ne!(first, random(1, "b"));
+        assert_ne!(first, random(2, "a"));
+        assert_eq!(first, random(1, "a"));
+    }
+
+    #[test]
+    fn synchronised_clocks_have_no_offset() {
+        let hosts = Hosts { timestamps: Timestamps::Synchronised };
+        assert_eq!(TimestampOffsets::of(hosts, 1, "a"), TimestampOffsets { sender_ms: 0, receiver_ms: 0 });
+    }
+
+    /// 8000 offsets: an eighth of them, 1000, is below 2^29; deviation sqrt(8000 × 1/8 × 7/8) = 30, five of those.
+    #[test]
+    fn one_offset_in_eight_is_below_two_to_the_29() {
+        let small = (0..8000).filter(|&seed| random(seed, "a").receiver_ms < 1 << 29).count();
+        assert!((850..=1150).contains(&small), "{small} of 8000");
+    }
+}
