@@ -120,6 +120,17 @@ agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes),
 	$(BIN)/tussle $(AGREE) -o $(AGREED) || test $$? = 1
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
+KERNELS := linux-6.1,linux-6.12,linux-7.3
+KERNEL_PROFILES := dsl lan geo
+KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6
+
+.PHONY: kernel-changes
+kernel-changes: setup  ## Run pairs on the kernels of KERNELS (two hours), and write docs/kernels and its page's tables
+	set -e; for profile in $(KERNEL_PROFILES); do \
+	$(BIN)/tussle $(KERNEL_PAIRS) --kernel $(KERNELS) --profile $$profile -o results/kernels-$$profile; \
+	done
+	$(BIN)/python tools/kernels_page.py $(KERNEL_PROFILES:%=results/kernels-%)
+
 STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
 STUDY_SIZE := --full
 
