@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from commandline import Answer
 from tussle.cli import main
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, built_kernel
+
+# How fast a loaded machine makes examples says nothing about what is tested.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")
