@@ -118,7 +118,7 @@ def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[
     progress.begin("source")
     patched = PatchedSource(source, patches())
     tree.become(patched, progress.reach)
-    applied = {f"{patch.name}_patch_sha256": patch.digest for patch in patched.applied()}
+    applied = {f"{patch.name}_patch_sha256": patch.digest for patch in patched.applied}
     recipe.write(tree.folder)
     log = cache_folder() / "build.log"
     log.unlink(missing_ok=True)

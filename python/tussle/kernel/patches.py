@@ -2,7 +2,7 @@
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ class Patch:
 
     name: str
     edits: tuple[Edit, ...]
+    """A source that holds the text of the first one has to hold the others'."""
     digest: str
     """SHA-256, in hexadecimal, of the patch's file."""
 
@@ -49,8 +50,9 @@ class PatchedSource:
     """A source whose files are given with the patches applied that fit it."""
 
     source: Source
-    patches: Iterable[Patch]
-    _done: set[Edit] = field(default_factory=set)
+    patches: Sequence[Patch]
+    applied: list[Patch] = field(default_factory=list)
+    """The patches that were applied when `files` was read to its end."""
 
     @property
     def name(self) -> str:
@@ -67,33 +69,35 @@ class PatchedSource:
         return self.source.digest()
 
     def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
-        """Give every file, edited."""
-        self._done.clear()
-        edits = [edit for patch in self.patches for edit in patch.edits]
-        for file in self.source.files(tell):
-            of_file = [edit for edit in edits if edit.file == file.path]
-            yield self._edited(file, of_file) if of_file else file
+        """Give every file, those that patches name last.
 
-    def applied(self) -> list[Patch]:
-        """Return the patches that were applied while `files` was read.
-
-        Raises TussleError when a source took some edits of a patch and not the others.
+        Raises TussleError when a source holds what the first edit of a patch replaces, but not all the rest.
         """
-        for patch in self.patches:
-            missing = [edit for edit in patch.edits if edit not in self._done]
-            if 0 < len(missing) < len(patch.edits):
-                edit = missing[0]
-                raise TussleError(
-                    f"{self.name} takes only a part of kernel/patches/{patch.name}.toml: its {edit.file} "
-                    f"does not hold {edit.find.strip()!r} {edit.times} times; undo what was changed there"
-                )
-        return [patch for patch in self.patches if self._done.issuperset(patch.edits)]
+        named = {edit.file for patch in self.patches for edit in patch.edits}
+        held: dict[str, SourceFile] = {}
+        for file in self.source.files(tell):
+            if file.path in named:
+                held[file.path] = file
+            else:
+                yield file
+        self.applied = [patch for patch in self.patches if self._fits(patch, held)]
+        for patch in self.applied:
+            for edit in patch.edits:
+                file = held[edit.file]
+                content = file.content.replace(edit.find.encode(), edit.replace.encode())
+                held[edit.file] = replace(file, content=content)
+        yield from held.values()
 
-    def _edited(self, file: SourceFile, edits: Iterable[Edit]) -> SourceFile:
-        content = file.content
-        for edit in edits:
-            found = edit.find.encode()
-            if content.count(found) == edit.times:
-                content = content.replace(found, edit.replace.encode())
-                self._done.add(edit)
-        return replace(file, content=content)
+    def _fits(self, patch: Patch, files: Mapping[str, SourceFile]) -> bool:
+        def holds(edit: Edit) -> bool:
+            file = files.get(edit.file)
+            return file is not None and file.content.count(edit.find.encode()) == edit.times
+
+        missing = [edit for edit in patch.edits if not holds(edit)]
+        if missing and missing[0] != patch.edits[0]:
+            edit = missing[0]
+            raise TussleError(
+                f"{self.name} takes only a part of kernel/patches/{patch.name}.toml: its {edit.file} does "
+                f"not hold {edit.find.strip()!r} {edit.times} times; undo what was changed there"
+            )
+        return not missing
