@@ -207,6 +207,14 @@ def test_a_file_that_is_not_toml_is_refused_with_the_line(tmp_path: Path, conten
     assert str(refused.value) == sentence.format(file=file)
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without an end here")
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(
+        TussleError, match=r'scenario zero: "/dev/zero" cannot be read \(it has more than 4 MiB'
+    ):
+        Scenario.load("/dev/zero")
+
+
 def test_a_file_that_does_not_exist_is_refused():
     with pytest.raises(TussleError) as refused:
         Scenario.load("nowhere.toml")
