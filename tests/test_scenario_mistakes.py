@@ -65,7 +65,10 @@ def mistake(changes: dict[str, Any]) -> str:
             "scenario, path.queue.limit: 300 B does not hold one packet; give at least 1500 B",
         ),
         ({"path__loss": "100 %"}, "scenario, path.loss: 100 %; nothing would arrive; give less than 100 %"),
-        ({"path__loss": 0.01}, 'scenario, path.loss: 0.01 has no unit; write a fraction like "0.01 %" (%)'),
+        (
+            {"path__loss": 0.01},
+            'scenario, path.loss: 0.01 has no unit; write "1 %" for 0.01 of 1, or "0.01 %"',
+        ),
         (
             {"path__rate": "400 Gbit/s", "path__rtt": "200 s", "path__queue__limit": "1000 bdp"},
             "scenario, path.queue.limit: 1000 bdp is 6666666666667 packets; give at most 4000000000",

@@ -155,7 +155,11 @@ def _provenance(folder: Path) -> dict[str, Any]:
     path = _present(folder / PROVENANCE)
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise TussleError(
+            f"{path} cannot be read ({error.strerror}); check its rights and the disk"
+        ) from error
+    except (ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is not int or version < 1:
