@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from commandline import Answer
 from tussle.cli import main
@@ -33,6 +34,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem in SLOW or "kernel" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
+
+
+# How fast a loaded machine makes examples says nothing about what is tested.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+import tussle
+from commandline import Answer, refused
 from fake_engine import FakeEngine, MeasuringEngine, tables_of
 from tussle.dataset import ENGINE_TABLES, FORMAT, TABLES, Contents, Dataset, save
 from tussle.dataset.digest import digest, table_digest
@@ -42,7 +44,7 @@ def copy(written: Path, tmp_path: Path) -> Path:
 
 
 def contents_of(dataset: Dataset) -> Contents:
-    facts = {"command": "tussle run x"}
+    facts = {"command": "tussle run x", "engine": {"name": "fake"}, "scenario_sha256": ""}
     return Contents(dataset.scenario.to_toml(), facts, {name: dataset.table(name) for name in TABLES})
 
 
@@ -129,6 +131,27 @@ def test_a_changed_byte_is_found(written: Path, data: st.DataObject, name: str) 
     (copy / name).write_bytes(content)
     with pytest.raises(TussleError, match=name):
         Dataset.open(copy).verify()
+
+
+def test_a_scenario_that_was_changed_is_found_by_its_digest(copy: Path) -> None:
+    text = (copy / "scenario.toml").read_text()
+    (copy / "scenario.toml").write_text(f"# another\n{text}")
+    with pytest.raises(TussleError, match=r"scenario.toml is not the file that was written"):
+        tussle.open(copy)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["report"], ["plot", "goodput"], ["compare", "."], ["export", "flows"]],
+    ids=lambda words: words[0],
+)
+def test_every_command_refuses_a_table_of_another_dataset(
+    copy: Path, words: list[str], tussle_: Callable[..., Answer]
+) -> None:
+    path = copy / "flows.parquet"
+    pl.read_parquet(path).with_columns(pl.col("goodput_bit_per_s") * 3).write_parquet(path)
+    command, *more = words
+    assert "flows.parquet is not the file that was written" in refused(tussle_(command, copy, *more))
 
 
 def test_a_table_of_other_numbers_is_found_by_its_digest(copy: Path) -> None:

@@ -19,7 +19,7 @@ from commandline import refused
 from measured import measured
 from tussle.dataset import TABLES
 from tussle.errors import TussleError
-from tussle.exports import FORMATS, WHATS, flow_series, read_flent, read_iperf3, whole_file
+from tussle.exports import FORMATS, WHATS, flow_series, read_flent, read_iperf3, whole_file, without_formulas
 from tussle.metrics import REGISTRY
 
 IPERF3_LINES = {
@@ -154,6 +154,13 @@ def test_latex_has_rules_escapes_and_a_column_each(tussle_, folder: Path, tmp_pa
     assert (lines[2], lines[-2]) == (r"\toprule", r"\bottomrule")
     assert tussle_("export", folder, "goodput", "-o", "g.tex").status == 0
     assert r"goodput\_bit\_per\_s \\" in (tmp_path / "g.tex").read_text()
+
+
+def test_a_spreadsheet_is_not_told_to_execute_what_a_dataset_holds():
+    table = pl.LazyFrame({"name": ["=1+1", "+x", "-y", "@z", "plain", None], "ms": [-1, 2, 3, 4, 5, 6]})
+    guarded = without_formulas(table).collect()
+    assert guarded["name"].to_list() == ["'=1+1", "'+x", "'-y", "'@z", "plain", None]
+    assert guarded["ms"].to_list() == [-1, 2, 3, 4, 5, 6]
 
 
 def test_names_of_tables_and_metrics_and_flow_are_different():

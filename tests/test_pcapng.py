@@ -161,6 +161,37 @@ def test_a_dataset_that_comes_out_otherwise_is_refused(
     assert "comes out otherwise" in tussle_("export", lossy, "packets").problems
 
 
+OWN = """
+class Mine:
+    def on_start(self, flow, knobs):
+        open("executed", "w").close()
+"""
+
+
+def test_a_python_file_of_a_dataset_is_executed_only_when_that_is_asked_for_and_only_unchanged(
+    tussle_, tmp_path: Path
+) -> None:
+    file, executed = tmp_path / "mine.py", tmp_path / "executed"
+    file.write_text(OWN)
+    flows = [{"algorithm": f"{file}:Mine"}]
+    path = {"rate": "10 Mbit/s", "rtt": "20 ms"}
+    sweep(
+        Scenario.from_dict({"duration": "1 s", "repetitions": 1, "path": path, "flows": flows}),
+        tmp_path / "data",
+        SweepSettings(workers=1),
+    )
+    executed.unlink()
+    refused = tussle_("export", "data", "packets")
+    assert "add --execute-algorithms if you trust it" in refused.problems
+    file.write_text(f"{OWN}# changed")
+    refused = tussle_("export", "data", "packets", "--execute-algorithms")
+    assert "is not the file that the dataset was made with" in refused.problems
+    assert not executed.exists()
+    file.write_text(OWN)
+    assert tussle_("export", "data", "packets", "--execute-algorithms").status == 0
+    assert executed.exists()
+
+
 def test_more_packets_than_fit_are_refused(tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tussle.engines.sim.MOST_PACKETS", 100)
     answer = tussle_("export", lossy, "packets")

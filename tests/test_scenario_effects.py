@@ -178,6 +178,7 @@ def test_a_recording_wins_over_the_rate_of_a_profile(tmp_path: Path):
         ("3\n2\n", "line 2: 2 ms is before the line above it"),
         ("0\n", "lasts no time; its last line must be more than 0"),
         ("", "lasts no time; its last line must be more than 0"),
+        ("1\n" * 90_000 + "2\n", "has 540 Gbit/s on average; 400 Gbit/s is the most"),
     ],
 )
 def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str, what: str):

@@ -65,7 +65,10 @@ def mistake(changes: dict[str, Any]) -> str:
             "scenario, path.queue.limit: 300 B does not hold one packet; give at least 1500 B",
         ),
         ({"path__loss": "100 %"}, "scenario, path.loss: 100 %; nothing would arrive; give less than 100 %"),
-        ({"path__loss": 0.01}, 'scenario, path.loss: 0.01 has no unit; write a fraction like "0.01 %" (%)'),
+        (
+            {"path__loss": 0.01},
+            'scenario, path.loss: 0.01 has no unit; write "1 %" for 0.01 of 1, or "0.01 %"',
+        ),
         (
             {"path__rate": "400 Gbit/s", "path__rtt": "200 s", "path__queue__limit": "1000 bdp"},
             "scenario, path.queue.limit: 1000 bdp is 6666666666667 packets; give at most 4000000000",
@@ -205,6 +208,14 @@ def test_a_file_that_is_not_toml_is_refused_with_the_line(tmp_path: Path, conten
     with pytest.raises(TussleError) as refused:
         Scenario.load(file)
     assert str(refused.value) == sentence.format(file=file)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without an end here")
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(
+        TussleError, match=r'scenario zero: "/dev/zero" cannot be read \(it has more than 4 MiB'
+    ):
+        Scenario.load("/dev/zero")
 
 
 def test_a_file_that_does_not_exist_is_refused():

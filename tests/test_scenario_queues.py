@@ -194,7 +194,7 @@ def test_the_queue_back_is_as_there_or_another():
         ({"path__queue": RED | {"weight": 0}}, "scenario, path.queue.weight: 0; give more than 0"),
         (
             {"path__queue": RED | {"max_probability": 0.02}},
-            'scenario, path.queue.max_probability: 0.02 has no unit; write a fraction like "0.01 %" (%)',
+            'scenario, path.queue.max_probability: 0.02 has no unit; write "2 %" for 0.02 of 1, or "0.02 %"',
         ),
         (
             {"path__queue": CODEL | {"interval": "0 ms"}},

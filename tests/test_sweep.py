@@ -5,15 +5,20 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from fake_engine import (
     AloneEngine,
@@ -31,7 +36,9 @@ from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.sweep import Order, SweepSettings, sweep
 from tussle.sweep.costs import Cost
-from tussle.sweep.partial import Partial
+from tussle.sweep.partial import Partial, open_partial
+from tussle.sweep.progress import Silent
+from tussle.sweep.task import Task, execute
 
 SCENARIO = Scenario.from_dict(
     {
@@ -336,7 +343,8 @@ def interrupted_sweep(folder: Path, scenario: Scenario = SCENARIO) -> None:
 @pytest.mark.parametrize(
     ("scenario", "engine", "differs"),
     [
-        (SCENARIO.set("seed", 99), FakeEngine(), "scenario"),
+        (SCENARIO.set("seed", 99), FakeEngine(), "scenario: seed"),
+        (SCENARIO.set("path.rtt", "17 ms"), FakeEngine(), "scenario: path.rtt"),
         (SCENARIO, FakeEngine(version="2"), "engine"),
     ],
 )
@@ -379,18 +387,94 @@ def test_two_sweeps_cannot_share_an_output_folder(tmp_path: Path) -> None:
         process.kill()
 
 
+class Repeats(Silent):
+    """Notes how many finished runs are executed again."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    def repeat(self, runs: int) -> None:
+        self.runs += runs
+
+
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.99])
-def test_a_stored_run_that_was_cut_short_is_named(tmp_path: Path, keep: float) -> None:
+def test_a_stored_run_that_was_cut_short_is_executed_again(
+    reference: Dataset, tmp_path: Path, keep: float
+) -> None:
     folder = tmp_path / "out"
     interrupted_sweep(folder)
     victim = sorted(partial_of(folder).glob("runs/*/*.zip"))[1]
     data = victim.read_bytes()
     victim.write_bytes(data[: int(len(data) * keep)])
-    with pytest.raises(TussleError, match=f"{victim.name} is damaged .*remove it and repeat"):
-        sweep(SCENARIO, folder, INLINE)
-    assert not folder.exists()
-    victim.unlink()
-    assert sweep(SCENARIO, folder, INLINE).runs.collect().height == RUNS
+    repeats = Repeats()
+    again = sweep(SCENARIO, folder, replace(INLINE, progress=repeats))
+    assert same_files(reference.folder, again.folder)
+    assert repeats.runs == 1
+
+
+@given(data=st.data())
+@hypothesis_settings(max_examples=60, deadline=None)
+def test_any_changed_byte_of_a_stored_run_is_found(data: st.DataObject) -> None:
+    outcome = execute(Task(0, FakeEngine(), [SCENARIO.runs()[0].run]))
+    with tempfile.TemporaryDirectory() as name, open_partial(Path(name) / "out", {"sweep": 1}) as partial:
+        partial.store(range(1), outcome.packed)
+        [piece] = partial.pieces()
+        assert piece.is_whole()
+        content = bytearray(piece.path.read_bytes())
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+        piece.path.write_bytes(content)
+        partial.discard_damaged()
+        assert (partial.finished(), partial.discarded) == (set(), 1)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "\x00" * 100, "[" * 100_000])
+def test_runs_of_a_sweep_that_nothing_names_any_more_are_executed_again(
+    reference: Dataset, tmp_path: Path, text: str
+) -> None:
+    folder = tmp_path / "out"
+    interrupted_sweep(folder)
+    (partial_of(folder) / "sweep.json").write_text(text)
+    repeats = Repeats()
+    again = sweep(SCENARIO, folder, replace(INLINE, progress=repeats))
+    assert same_files(reference.folder, again.folder)
+    assert repeats.runs == 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the names of open files are in /proc")
+def test_what_gets_its_final_name_is_on_the_disk_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut loses what was not synced: the content of a file, and then the name in its folder."""
+    log: list[tuple[str, ...]] = []
+    synced, renamed = os.fsync, Path.replace
+
+    def fsync(descriptor: int) -> None:
+        log.append(("sync", os.readlink(f"/proc/self/fd/{descriptor}")))  # noqa: PTH115 (a descriptor has no path)
+        synced(descriptor)
+
+    def rename(path: Path, target: Path) -> Path:
+        log.append(("rename", str(path), str(target)))
+        return renamed(path, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", rename)
+    interrupted_sweep(tmp_path / "out")
+    renames = [index for index, (what, *_) in enumerate(log) if what == "rename"]
+    assert len(renames) == 1 + stored(tmp_path / "out")
+    for index in renames:
+        _, staging, final = log[index]
+        assert log[index - 1] == ("sync", staging)
+        assert log[index + 1] == ("sync", str(Path(final).parent))
+    first_run = next(index for index in renames if "/runs/" in log[index][2])
+    assert ("sync", str(partial_of(tmp_path / "out") / "runs")) in log[:first_run]
+
+
+def test_an_algorithm_that_calls_exit_is_an_error(tmp_path: Path) -> None:
+    def leave(_run: Mapping[str, Any]) -> None:
+        raise SystemExit(0)
+
+    with pytest.raises(TussleError, match=r"run 0 .* failed: something in it called exit\(\)"):
+        sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(leave)))
 
 
 def test_a_half_written_run_is_executed_again(reference: Dataset, tmp_path: Path) -> None:
@@ -442,6 +526,9 @@ class Counting:
 
     def begin(self, total: int, finished: int) -> None:
         self.began = (total, finished)
+
+    def repeat(self, runs: int) -> None:
+        self.calls["repeat"] += runs
 
     def advance(self) -> None:
         self.calls["advance"] += 1

@@ -22,6 +22,7 @@ from tussle.units import Buffer, UnitError
         ("1.5 Gbit/s", 1_500_000_000),
         ("1e3 kbit/s", 1_000_000),
         ("12 MB/s", 96_000_000),
+        ("12 Mbyte/s", 96_000_000),
         (" 7 bit/s ", 7),
     ],
 )

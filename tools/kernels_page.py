@@ -1,7 +1,7 @@
-"""Write docs/kernels/PROFILE.csv from datasets with several kernels, and from these the tables of the page on kernels.
+"""Write docs/kernels/PROFILE.csv from datasets with several kernels, and the tables of the page on kernels.
 
-`python tools/kernels_page.py DIR…`: datasets named `kernels-PROFILE`, as `make kernel-changes` leaves them. Without a
-folder the tables are written from the CSV files that there are.
+`python tools/kernels_page.py DIR…`: datasets named `kernels-PROFILE`, as `make kernel-changes` leaves them.
+Without a folder the tables are written from the CSV files that there are.
 """
 
 import csv
@@ -21,7 +21,7 @@ MATTERS = "goodput=5%"
 
 _MEASURED = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 _AXIS = re.compile(r"flows\.(?P<flow>\d)\.algorithm = (?P<algorithm>\w+)")
-_COLUMNS = (
+_COLUMNS: Sequence[str] = (
     "kernel",
     "compared_with",
     "first",
@@ -116,7 +116,8 @@ def changes(profile: str) -> str:
     ]
     if not lines:
         return "No result changed."
-    return _table(("kernels", "flow", "before, Mbit/s", "after, Mbit/s", "95 % interval of the change"), lines)
+    header = ("kernels", "flow", "before, Mbit/s", "after, Mbit/s", "95 % interval of the change")
+    return _table(header, lines)
 
 
 def filled(text: str) -> str:

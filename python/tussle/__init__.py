@@ -18,8 +18,7 @@ def open(folder: str | os.PathLike[str]) -> Dataset:  # noqa: A001 (`tussle.open
 
     Raises `tussle.errors.TussleError` when it is missing, cut short, changed, or from a newer version.
     """
-    from tussle.dataset import Dataset
+    from tussle.dataset import Dataset, verify
 
-    dataset = Dataset.open(folder)
-    dataset.verify()
-    return dataset
+    verify(folder)
+    return Dataset.open(folder)

@@ -54,7 +54,8 @@ def _rate_units() -> dict[str, Fraction]:
         units[prefix.lower() + "bit/s"] = units[prefix.lower() + "bit"] = units[prefix.lower() + "bps"] = (
             factor
         )
-        units[f"{prefix}B/s"] = 8 * factor
+        for spelling in ("B/s", "byte/s", "bytes/s", "Byte/s", "Bytes/s"):
+            units[prefix + spelling] = 8 * factor
     return units
 
 
@@ -275,6 +276,10 @@ def _split(text: object, dimension: Dimension) -> tuple[Fraction, str]:
 
 
 def _no_unit(text: object, dimension: Dimension) -> str:
+    if dimension is FRACTION and isinstance(text, (int, float)) and 0 < text <= 1:
+        # Who writes 0.01 means a hundredth, and "0.01 %" would be a hundredth of that.
+        percent = float(Fraction(str(text)) * 100)
+        return f'{shown(text)} has no unit; write "{percent:g} %" for {shown(text)} of 1, or "{text:g} %"'
     example = f'{dimension.name} like "{dimension.example}"'
     return f"{shown(text)} has no unit; write {example} ({dimension.advertised})"
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from io import StringIO
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -159,6 +160,31 @@ def test_a_figure_is_saved_by_its_suffix(suffix: str, tmp_path: Path):
 def test_html_loads_nothing_from_elsewhere(tmp_path: Path):
     page = save(draw("matrix", PAIRS), tmp_path / "figure.html").read_text()
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=.?https?:", page)
+
+
+class Named:
+    """A chart of one bar with a title."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"title": self.title, "data": {"values": [{"a": 1}]}, "mark": "bar"}
+
+
+def test_no_text_of_a_dataset_ends_the_script_of_a_figure(tmp_path: Path):
+    hostile = "x</script><img src=x onerror=alert(1)>.tr"
+    page = save(Named(hostile), tmp_path / "figure.html").read_text()  # pyright: ignore[reportArgumentType]
+    assert "<img" not in page.partition('id="chart"')[2].partition("</script>")[0]
+    assert page.count("</script>") == page.count("<script")
+    assert "default-src 'none'" in page
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x01", "\x1b", "\ud800", "\ufffe"])
+def test_a_control_character_is_refused_and_does_not_end_the_process(character: str, tmp_path: Path):
+    with pytest.raises(TussleError, match=r"holds a control character in .* which no picture can show"):
+        save(Named(f"a{character}b"), tmp_path / "figure.svg")  # pyright: ignore[reportArgumentType]
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_suffix_is_refused_by_name(tmp_path: Path):

@@ -96,7 +96,7 @@ impl Run {
         let shortest_ns = (self.duration_ns / (MAX_ROWS / rows_at_once).max(1)).max(1);
         if every_ns < shortest_ns {
             let problem =
-                format!("{every_ns} ns makes more than {MAX_ROWS} rows; give at least {shortest_ns}");
+                format!("{every_ns} ns makes more than {MAX_ROWS} rows; give at least {shortest_ns} ns");
             return Err(RunError::new("record.sampling.every_ns", problem));
         }
         Ok(())

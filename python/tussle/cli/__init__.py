@@ -1,7 +1,10 @@
 """The command `tussle`: it reads arguments, calls the other parts, and prints; nothing is computed here."""
 
 import os
+import signal
 import sys
+from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -66,8 +69,17 @@ def _main(
     pass
 
 
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command; what the user can put right ends it with a sentence and status 2."""
+    if sys.stdout is None:
+        # Closed by the shell (`>&-`): nobody wants to read it.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
+    # Whoever asks a command to end gets what Ctrl-C does: what is finished is kept, and workers end.
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         app()
     except TussleError as error:
@@ -78,5 +90,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        complain(f"{error.filename or 'a file'}: {error.strerror}; check the folder, its rights and the disk")
+        where = error.filename or "standard output, or a file"
+        complain(f"{where}: {error.strerror}; check the folder, its rights and the disk")
         sys.exit(MISTAKE_OF_THE_USER)

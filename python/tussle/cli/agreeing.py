@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+import tussle
 from tussle.catalog import groups
 from tussle.cli.engines import KernelChoice, KernelName, engines_of
 from tussle.cli.experiments import (
@@ -137,7 +138,6 @@ def _options(algorithms: str, grid: str, changed: Mapping[str, object]) -> list[
 
 def _results(scenarios: Mapping[str, Scenario], folder: Path, how: _How) -> "Mapping[str, Dataset]":
     """Sweep what has no dataset yet; raises TussleError where there is one of something else."""
-    from tussle.dataset import Dataset
     from tussle.sweep import ProgressBar, sweep
 
     found: dict[str, Dataset] = {}
@@ -145,7 +145,7 @@ def _results(scenarios: Mapping[str, Scenario], folder: Path, how: _How) -> "Map
         for name, scenario in scenarios.items():
             place = folder / name
             if place.exists():
-                found[name] = Dataset.open(place)
+                found[name] = tussle.open(place)
                 _refuse_others(found[name], scenario, how)
                 continue
             folder.mkdir(parents=True, exist_ok=True)

@@ -4,12 +4,15 @@ A table of packets would be a thousand times the others, and nobody looks at mor
 simulator repeats a run to the byte; that it did is checked here.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tussle.dataset import Dataset
 from tussle.errors import TussleError, unknown
+from tussle.own_algorithms import files_sha256, is_own
 
 if TYPE_CHECKING:
     from tussle.exports import RunPackets
@@ -17,12 +20,23 @@ if TYPE_CHECKING:
 _SIDES = ("sender", "receiver")
 
 
-def run_packets(dataset: Dataset, run: int, side: str) -> "RunPackets":
+@dataclass(frozen=True)
+class Capture:
+    """How a run is captured."""
+
+    side: str
+    """Whose hosts see the packets: `sender` or `receiver`."""
+    executes_files: bool = False
+    """Whether Python files of the run's algorithms may be executed: a dataset may come from a stranger."""
+
+
+def run_packets(dataset: Dataset, run: int, capture: Capture) -> "RunPackets":
     """Simulate a run of a dataset again, and return what the hosts of one side saw.
 
-    Raises TussleError when there is no such run or side, the run was not simulated, has too many packets, or
-    does not come out as in the dataset.
+    Raises TussleError when there is no such run or side, the run was not simulated, has too many packets,
+    has algorithms in Python files that may not be executed, or does not come out as in the dataset.
     """
+    side = capture.side
     from tussle.engines.sim import ENGINE
     from tussle.exports import RunPackets
 
@@ -37,6 +51,7 @@ def run_packets(dataset: Dataset, run: int, side: str) -> "RunPackets":
     planned = dataset.scenario.runs()
     if run >= len(planned):
         raise TussleError(f"{dataset.folder} has no run {run}; its runs are 0 to {len(planned) - 1} (--run)")
+    _refuse_files(dataset, planned[run].run, capture)
     try:
         tables = ENGINE.capture(planned[run].run)
     except TussleError as error:
@@ -49,6 +64,22 @@ def run_packets(dataset: Dataset, run: int, side: str) -> "RunPackets":
         segments_bytes=[flow["mss_bytes"] for flow in planned[run].run["flows"]],
         table=tables["packets"],
     )
+
+
+def _refuse_files(dataset: Dataset, run: Mapping[str, Any], capture: Capture) -> None:
+    """Raise TussleError unless the Python files of the run's algorithms may be executed, and are the same."""
+    own = [flow["algorithm"] for flow in run["flows"] if is_own(flow["algorithm"])]
+    if own and not capture.executes_files:
+        raise TussleError(
+            f"the run has the algorithm {own[0]}, a Python file that would be executed; read it, and add "
+            "--execute-algorithms if you trust it"
+        )
+    recorded = set(dataset.provenance.get("own_algorithms_sha256", {}).values())
+    for file, digest in files_sha256(own).items():
+        if digest not in recorded:
+            raise TussleError(
+                f"{file} is not the file that the dataset was made with; run the scenario again"
+            )
 
 
 def _check_same(dataset: Dataset, run: int, again: pl.DataFrame) -> None:

@@ -2,8 +2,8 @@
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
-from rich.markup import escape
 from rich.table import Column, Table
+from rich.text import Text
 
 from tussle.compare import NOT_SHOWN, REAL, WITHIN
 from tussle.errors import TussleError
@@ -43,11 +43,11 @@ def table_of(rows: pl.DataFrame) -> Table:
         interval = "-"
         if row["low"] is not None:
             interval = f"{_number(row['low'] * scale)} to {_number(row['high'] * scale)}"
-        verdict = f"[red]{row['verdict']}[/]" if row["verdict"] == REAL else row["verdict"]
+        verdict = Text(row["verdict"], style="red" if row["verdict"] == REAL else "")
         pairs = "pair" if row["runs"] == 1 else "pairs"
         runs = f"{row['runs']} {pairs if row['paired'] else 'each'}"
         difference = f"{_number(row['difference'] * scale)}{part}"
-        of = escape(row["point"]), row["flow"] or "", value
+        of = row["point"], row["flow"] or "", value
         table.add_row(*of, *numbers, difference, interval, runs, verdict)
     if rows.height > _MOST_ROWS:
         table.caption = f"and {rows.height - _MOST_ROWS} rows more, which --csv writes"

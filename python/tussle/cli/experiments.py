@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
+import tussle
 from tussle.catalog import algorithm_names, without_groups
 from tussle.cli.engines import (
     EngineName,
@@ -26,6 +27,7 @@ from tussle.own_algorithms import is_own
 from tussle.scenario import Scenario, ready_scenario, value_of_text
 
 if TYPE_CHECKING:
+    from tussle.dataset import Dataset
     from tussle.engines import Engine
     from tussle.sweep import Order, SweepProgress, SweepSettings
 
@@ -277,15 +279,32 @@ def _how_to_go_on(folder: Path) -> str:
     return "interrupted before anything was finished; repeat the same command"
 
 
+def _finished_before(scenario: Scenario, folder: Path, means: SweepMeans) -> "Dataset | None":
+    """Return the dataset of the same command that was killed after its last run and before its report."""
+    from tussle.dataset.files import PROVENANCE, REPORT
+    from tussle.dataset.places import is_remote
+
+    if is_remote(folder) or not (folder / PROVENANCE).is_file() or (folder / REPORT).exists():
+        return None
+    found = tussle.open(folder)
+    facts = (found.provenance["engine"], found.provenance.get("tussle"))
+    if found.scenario != scenario or facts != (dict(means.engine.about()), tussle.__version__):
+        return None
+    typer.echo(f"{folder} holds all runs of this command already; writing their report")
+    return found
+
+
 def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
         from tussle.cli.summary import note_on_hosts, note_on_kernels, note_on_repetitions, summary
+        from tussle.dataset.files import REPORT
         from tussle.sweep import ProgressBar, sweep
 
         with ProgressBar(progress_console()) as bar:
-            dataset = sweep(scenario, folder, means.settings(bar))
-        page = write_report(dataset, folder / "report.html", means.workers)
+            dataset = _finished_before(scenario, folder, means)
+            dataset = dataset or sweep(scenario, folder, means.settings(bar))
+        page = write_report(dataset, folder / REPORT, means.workers)
     except KeyboardInterrupt as interrupted:
         complain(str(interrupted) or _how_to_go_on(folder))
         raise typer.Exit(INTERRUPTED) from None

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli.capturing import run_packets
+from tussle.cli.capturing import Capture, run_packets
 from tussle.cli.folders import folder as folder_of
 from tussle.errors import TussleError
 
@@ -57,6 +57,14 @@ def export(  # noqa: PLR0913 (typer makes an option of each parameter)
     at: Annotated[
         str, typer.Option(metavar="sender|receiver", help="Of packets: whose hosts see them.")
     ] = "sender",
+    execute: Annotated[
+        bool,
+        typer.Option(
+            "--execute-algorithms",
+            help="Of packets: execute the Python files of the run's algorithms, if they are those that the "
+            "dataset was made with.",
+        ),
+    ] = False,
 ) -> None:
     """Export a table, a metric, a flow or the packets of a run of a dataset into a file."""
     from tussle.exports import (
@@ -84,7 +92,7 @@ def export(  # noqa: PLR0913 (typer makes an option of each parameter)
     if isinstance(chosen, FlowFormat):
         content = flow_series(dataset, run, flow)
     elif isinstance(chosen, PacketFormat):
-        content = run_packets(dataset, run, at)
+        content = run_packets(dataset, run, Capture(at, executes_files=execute))
     else:
         content = summary_table(dataset, what) if summary else exported_table(dataset, what)
     whole_file(file, functools.partial(chosen.write, content))

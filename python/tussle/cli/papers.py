@@ -158,9 +158,7 @@ def _carry_out(work: Sequence[_Work]) -> None:
 
 def _refuse_others(work: _Work) -> None:
     """Raise TussleError when the dataset that is there is of other settings, or of another kernel."""
-    from tussle.dataset import Dataset
-
-    found = Dataset.open(work.place)
+    found = tussle.open(work.place)
     if found.scenario != work.scenario:
         raise TussleError(f"{work.place} holds results of other settings; give another folder (-o)")
     made, now = (engine.get("kernel") for engine in (found.provenance["engine"], work.means.engine.about()))
@@ -200,12 +198,10 @@ def _publish(study: "Study", folder: Path, command: str) -> None:
 
 
 def _results(study: "Study", folder: Path) -> "Mapping[str, Mapping[str, Dataset]]":
-    from tussle.dataset import Dataset
-
     several = sorted(each.name for each in folder.glob("kernel-*") if each.is_dir())
     found = {
         engine: {
-            part: Dataset.open(folder / engine / part)
+            part: tussle.open(folder / engine / part)
             for part in study.parts
             if (folder / engine / part).exists()
         }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tussle
 from tussle import units
 from tussle.cli.folders import folder as folder_of
 from tussle.cli.pages import write_report
@@ -29,9 +30,7 @@ def report(
     ] = None,
 ) -> None:
     """Write the report of a dataset: one HTML file that works offline."""
-    from tussle.dataset import Dataset
-
-    page = write_report(Dataset.open(folder), output or folder / "report.html")
+    page = write_report(tussle.open(folder), output or folder / "report.html")
     typer.echo(f"report: {page}")
 
 
@@ -78,10 +77,9 @@ def plot(  # noqa: PLR0913 (typer makes an option of each parameter)
     ] = None,
 ) -> None:
     """Draw a figure of a dataset into a file."""
-    from tussle.dataset import Dataset
     from tussle.figures import View, draw, save
 
-    dataset = Dataset.open(folder)
+    dataset = tussle.open(folder)
     view = View(
         point=point,
         metric=metric,
@@ -115,10 +113,9 @@ def _seconds(option: str, written: str | None, default_s: float) -> float:
 
 def _beside(dataset: Dataset, folder: Path) -> Beside:
     """Open the other dataset; the two are named by what differs: engines, their versions, or folders."""
-    from tussle.dataset import Dataset
     from tussle.figures import Beside
 
-    other = Dataset.open(folder)
+    other = tussle.open(folder)
     both = [each.provenance.get("engine") or {} for each in (dataset, other)]
     names = [str(engine.get("name")) for engine in both]
     versions = [f"{engine.get('name')} {engine.get('version')}" for engine in both]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
+from rich.text import Text
 
 from tussle.dataset import KERNEL_AXIS, Dataset
 from tussle.dataset.validity import late_runs
@@ -85,7 +86,7 @@ def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
             verdicts.filter(pl.col("first") == first).select("point", "second", "verdict").iter_rows()
         ):
             goodputs = f"{mbit_per_s[point, 0]:.1f} / {mbit_per_s[point, 1]:.1f}"
-            row[second] = f"[red]{goodputs} *[/]" if verdict == _APART else f"{goodputs}  "
+            row[second] = Text(f"{goodputs} *", "red") if verdict == _APART else Text(f"{goodputs}  ")
         table.add_row(first, *(row.get(second, "") for second in seconds))
     table.caption = "* not shared: in the median run one gets much less than the other"
     return table

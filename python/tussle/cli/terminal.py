@@ -10,12 +10,12 @@ _WIDE_ENOUGH = 10_000
 
 def progress_console() -> Console:
     """Return where progress is shown: beside the results, and only to someone who looks."""
-    return Console(stderr=True, quiet=not sys.stderr.isatty())
+    return Console(stderr=True, markup=False, quiet=not sys.stderr.isatty())
 
 
 def show(content: RenderableType) -> None:
     """Print prose to the standard output: wrapped to fit a terminal, whole lines into a pipe."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     if console.is_terminal:
         console.print(content)
     else:
@@ -24,7 +24,8 @@ def show(content: RenderableType) -> None:
 
 def show_whole(content: RenderableType) -> None:
     """Print numbers to the standard output: none is cut, however narrow the terminal."""
-    console = Console(highlight=False, width=_WIDE_ENOUGH)
+    # Names from outside may look like markup.
+    console = Console(highlight=False, markup=False, width=_WIDE_ENOUGH)
     with console.capture() as captured:
         console.print(content)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

@@ -42,7 +42,20 @@ __all__ = [
     "Table",
     "parts_of",
     "save",
+    "verify",
 ]
+
+
+_FACTS = {
+    "command": str,
+    "digest": str,
+    "engine": dict,
+    "scenario_sha256": str,
+    "results_sha256": dict,
+    "files_sha256": dict,
+}
+"""What every provenance holds, and as what."""
+_TEXTS_BY_NAME = ("results_sha256", "files_sha256")
 
 
 @dataclass(frozen=True)
@@ -112,18 +125,27 @@ class Dataset:
         return table
 
     def verify(self) -> None:
-        """Read all files of tables; raises TussleError when one is not what was written."""
-        written = self.provenance["files_sha256"]
-        for table in _present_tables(self.provenance).values():
-            for path in _files(self.folder, table, self.provenance):
-                # Bytes first, and only they: some wrong bytes make polars end the process.
-                with explained_elsewhere(path, "read"):
-                    found = file_digest(path)
-                if found != written.get(path.relative_to(self.folder).as_posix()):
-                    raise TussleError(
-                        f"{path} is not the file that was written (its digest is not the one in "
-                        f"{PROVENANCE}); repeat it with: {self.provenance['command']}"
-                    )
+        """Check every file of the dataset, as `verify` does."""
+        verify(self.folder)
+
+
+def verify(folder: str | os.PathLike[str]) -> None:
+    """Read the bytes of a dataset's scenario and tables; raises TussleError when one is not what was written.
+
+    Nothing looks inside the files: some wrong bytes make a reader of Parquet end the process.
+    """
+    folder = place(folder)
+    with explained_elsewhere(folder, "read"):
+        provenance = _provenance(folder)
+        written = {SCENARIO: provenance["scenario_sha256"], **provenance["files_sha256"]}
+        tables = _present_tables(provenance).values()
+        files = [_present(folder / SCENARIO), *(f for t in tables for f in _files(folder, t, provenance))]
+        for path in files:
+            if file_digest(path) != written.get(path.relative_to(folder).as_posix()):
+                raise TussleError(
+                    f"{path} is not the file that was written (its digest is not the one in "
+                    f"{PROVENANCE}); repeat it with: {provenance['command']}"
+                )
 
 
 def _provenance(folder: Path) -> dict[str, Any]:
@@ -133,7 +155,11 @@ def _provenance(folder: Path) -> dict[str, Any]:
     path = _present(folder / PROVENANCE)
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise TussleError(
+            f"{path} cannot be read ({error.strerror}); check its rights and the disk"
+        ) from error
+    except (ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is not int or version < 1:
@@ -143,9 +169,11 @@ def _provenance(folder: Path) -> dict[str, Any]:
             f"{folder} was written by a newer Tussle ({facts.get('tussle')}: dataset format {version}; "
             f"this one reads up to {FORMAT}); update Tussle to read it"
         )
-    for key, kind in {"command": str, "digest": str, "results_sha256": dict, "files_sha256": dict}.items():
+    for key, kind in _FACTS.items():
         if not isinstance(facts.get(key), kind):
             raise _damaged(path, f"{key} is missing")
+    if not all(isinstance(value, str) for key in _TEXTS_BY_NAME for value in facts[key].values()):
+        raise _damaged(path, f"{' or '.join(_TEXTS_BY_NAME)} holds something that is no text")
     return facts
 
 

@@ -18,6 +18,8 @@ from tussle.errors import TussleError
 
 SCENARIO = "scenario.toml"
 PROVENANCE = "provenance.json"
+REPORT = "report.html"
+"""The last file of a command that makes runs, beside the dataset."""
 
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What polars raises on a file with wrong bytes; some make it panic."""
@@ -67,18 +69,21 @@ def _publish(staging: Path, folder: Path) -> None:
         shutil.rmtree(staging)
     else:
         staging.rename(folder)
-        _flush(folder.parent)
+        flush(folder.parent)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Let the file `path` hold this, or stay as it was; raises OSError."""
+    """Let the file `path` hold this, or stay as it was, even if the power fails; raises OSError."""
     if is_remote(path) or (path.exists() and not path.is_file()):
         path.write_bytes(content)  # a device or a pipe, which nothing may replace, or written whole by itself
         return
     staging = path.with_name(f".{path.name}.new")
     try:
         staging.write_bytes(content)
+        # Before the name is final: after a power cut a file system may have the name and not the content.
+        flush(staging)
         staging.replace(path)
+        flush(path.parent)
     finally:
         staging.unlink(missing_ok=True)
 
@@ -122,11 +127,11 @@ def _fill(staging: Path, contents: Contents) -> None:
     facts = {"format": FORMAT if len(files) > len(results) else 1, **contents.provenance, **digests}
     (staging / PROVENANCE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     for path in [*staging.rglob("*"), staging]:
-        _flush(path)
+        flush(path)
 
 
-def _flush(path: Path) -> None:
-    """Wait until a file or the names in a folder are on the disk."""
+def flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk; raises OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

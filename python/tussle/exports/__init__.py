@@ -3,6 +3,7 @@
 Each file is written whole or not at all.
 """
 
+from tussle.exports._csv import without_formulas
 from tussle.exports._files import whole_file
 from tussle.exports._flow import FlowSeries, flow_series
 from tussle.exports._formats import (
@@ -38,4 +39,5 @@ __all__ = [
     "read_iperf3",
     "summary_table",
     "whole_file",
+    "without_formulas",
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from tussle.errors import TussleError, unknown
+from tussle.exports._csv import without_formulas
 from tussle.exports._flow import FlowSeries
 from tussle.exports.flent import write_flent
 from tussle.exports.iperf3 import write_iperf3
@@ -44,7 +45,7 @@ class PacketFormat:
 
 
 def _write_csv(table: pl.LazyFrame, path: Path) -> None:
-    table.sink_csv(path, maintain_order=True)
+    without_formulas(table).sink_csv(path, maintain_order=True)
 
 
 def _write_parquet(table: pl.LazyFrame, path: Path) -> None:

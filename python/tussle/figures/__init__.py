@@ -16,7 +16,7 @@ from tussle.errors import TussleError
 from tussle.figures._cells import SHARE, Shades, cell_table, in_cell, shades
 from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
-from tussle.figures._save import save, svg
+from tussle.figures._save import library, save, svg
 from tussle.figures._style import CONFIG
 from tussle.figures._words import flows_in_words, network_in_words, other_axes_in_words, rate_in_words
 from tussle.metrics import Tables
@@ -39,6 +39,7 @@ __all__ = [
     "in_cell",
     "ink_on",
     "is_drawable",
+    "library",
     "network_in_words",
     "other_axes_in_words",
     "rate_in_words",

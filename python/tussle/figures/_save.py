@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.dataset.files import write_whole
-from tussle.errors import TussleError
+from tussle.errors import TussleError, shown
 from tussle.figures._figure import Chart
 
 _PIXELS_PER_POINT = 2
 """So that a PNG is sharp in print and on dense screens."""
+
+_NO_CHARACTER = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What is no character of XML 1.0 (section 2.2); the library that draws ends the process at one."""
+
+_EXPOSED = "window.vegaEmbed = vegaEmbed;"
+"""What the scripts of pages call."""
+
+
+@cache
+def library() -> str:
+    """Return Vega, Vega-Lite and their embedding as one script, for pages that need no network."""
+    return vl_convert.javascript_bundle(_EXPOSED)
 
 
 def _png(spec: dict[str, Any]) -> bytes:
@@ -29,7 +44,12 @@ def _pdf(spec: dict[str, Any]) -> bytes:
 
 
 def _html(spec: dict[str, Any]) -> bytes:
-    return vl_convert.vegalite_to_html(spec, bundle=True).encode()
+    # The template's JSON cannot end the script that holds it, which that of `vegalite_to_html` can.
+    environment = Environment(
+        loader=PackageLoader("tussle.figures"), autoescape=True, undefined=StrictUndefined
+    )
+    page = environment.get_template("figure.html")
+    return page.render(title="Tussle: a figure", chart=spec, library=library()).encode()
 
 
 _WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
@@ -41,22 +61,51 @@ _WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
 
 
 def svg(chart: Chart) -> str:
-    """Return a chart as the text of an SVG file."""
-    return _svg(chart.to_dict()).decode()
+    """Return a chart as the text of an SVG file.
+
+    Raises TussleError when a text in it holds what is no character.
+    """
+    return _svg(_drawable(chart)).decode()
 
 
 def save(chart: Chart, path: Path | str) -> Path:
     """Write a chart as PNG, SVG, PDF or self-contained HTML, by the suffix of `path`.
 
-    Raises TussleError for another suffix, and when the file cannot be written.
+    Raises TussleError for another suffix, when a text in it holds what is no character, and when the file
+    cannot be written.
     """
     path = Path(path)
     if path.suffix.lower() not in _WRITERS:
         known = ", ".join(_WRITERS)
         raise TussleError(f"cannot write a figure as {path.name}: give a name that ends in one of {known}.")
-    content = _WRITERS[path.suffix.lower()](chart.to_dict())
+    content = _WRITERS[path.suffix.lower()](_drawable(chart))
     try:
         write_whole(path, content)
     except OSError as error:
         raise TussleError(f"cannot write {path}: {error.strerror}; give another path.") from error
     return path
+
+
+def _drawable(chart: Chart) -> dict[str, Any]:
+    """Return the chart's specification; raises TussleError when a text in it cannot be drawn."""
+    spec = chart.to_dict()
+    for text in _texts(spec):
+        if found := _NO_CHARACTER.search(text):
+            start = max(0, found.start() - 20)
+            raise TussleError(
+                f"the dataset holds a control character in {shown(text[start : found.end() + 20])}, which no "
+                "picture can show; give what is named there another name"
+            )
+    return spec
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Give every text in a specification."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from (str(name), *_texts(each))
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)

@@ -8,6 +8,7 @@ import polars as pl
 from polars import selectors
 
 from tussle.errors import TussleError
+from tussle.exports import without_formulas
 from tussle.metrics import REGISTRY, Metric, Tables
 from tussle.report._packed import packed
 
@@ -44,4 +45,4 @@ def _of(metric: Metric, tables: Tables) -> File | None:
 
 
 def _csv(table: pl.DataFrame) -> str:
-    return packed(table.select(~selectors.nested()).write_csv())
+    return packed(without_formulas(table.select(~selectors.nested()).lazy()).collect().write_csv())

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tussle.dataset.files import write_whole
@@ -21,6 +19,7 @@ from tussle.figures import (
     CONFIG,
     cell_table,
     flows_in_words,
+    library,
     network_in_words,
     other_axes_in_words,
     rate_in_words,
@@ -109,7 +108,7 @@ def _render(dataset: Results, drawing: Drawing | None) -> str:
         captions=captions(drawn),
         config=CONFIG,
         verdicts=VERDICTS,
-        library=_library() if drawn.packed or overview else "",
+        library=library() if drawn.packed or overview else "",
         metrics=REGISTRY.values(),
         origin=[
             fact for key in _ORIGIN for fact in _flat({key: dataset.provenance.get(key, "not recorded")})
@@ -221,11 +220,3 @@ def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
 
 _ORIGIN = ("tussle", "engine", "seed", "digest")
 """What of the provenance stands on the page at once; the rest unfolds."""
-_EXPOSED = "window.vegaEmbed = vegaEmbed;"
-"""What the page's own script calls."""
-
-
-@cache
-def _library() -> str:
-    """Vega, Vega-Lite and their embedding as one script."""
-    return vl_convert.javascript_bundle(_EXPOSED)

@@ -94,6 +94,10 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
     return list(dict.fromkeys(problem for point in points for problem in _problems(point)))
 
 
+_IN_THE_SCENARIO = {"record.sampling.every_ns": "record.samples"}
+"""Keys of a run that a scenario writes otherwise."""
+
+
 def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
     """Return the run of a scenario that has no axes; `seed` decides its random draws."""
     path = complete_path(scenario.path)
@@ -133,7 +137,7 @@ def _problems(scenario: Scenario) -> list[Problem]:
             _core.check(json.dumps(with_reno_for_own(resolve(scenario, seed=0))))
         except ValueError as error:
             where, _, what = str(error).partition(": ")
-            return [Problem(where, what)]
+            return [Problem(_IN_THE_SCENARIO.get(where, where), what)]
     return found
 
 

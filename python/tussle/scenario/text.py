@@ -8,12 +8,16 @@ from typing import Any
 
 from tussle.errors import TussleError, shown
 from tussle.own_algorithms import Reference
+from tussle.scenario.files import read_bounded
+
+_MOST_MIB = 4
+"""Scenarios of a hundred thousand cases are shorter."""
 
 
 def read_toml(file: Path, source: str) -> dict[str, Any]:
     """Return the file's tables; `source` names it in errors."""
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_bounded(file, _MOST_MIB).decode("utf-8-sig")
     except FileNotFoundError:
         raise TussleError(
             f"{source}: there is no file {file}; `tussle list scenarios` shows the ready ones"

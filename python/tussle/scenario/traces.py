@@ -5,9 +5,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tussle.errors import shown
+from tussle.scenario.files import read_bounded
+from tussle.units import RATE, rate
 
 _OPPORTUNITY_BITS = 1500 * 8
+_MOST_MIB = 64
+"""About an hour at 40 Mbit/s."""
 _MOST_MS = 2**32 - 1
+_MOST_BIT_PER_S = int(rate(RATE.most))
 
 
 class TraceError(ValueError):
@@ -37,9 +42,12 @@ def read_trace(file: str) -> Trace:
 @lru_cache(maxsize=64)
 def _read(path: Path, _modified_ns: int) -> Trace:
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, ValueError):
+        lines = read_bounded(path, _MOST_MIB).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
         raise TraceError(f"{shown(str(path))} cannot be read as text") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise TraceError(f"{shown(str(path))} cannot be read ({reason})") from None
     opportunities: list[int] = []
     for number, line in enumerate(lines, start=1):
         if not (line.isascii() and line.isdecimal()) or int(line[:12]) > _MOST_MS:
@@ -49,4 +57,8 @@ def _read(path: Path, _modified_ns: int) -> Trace:
         opportunities.append(int(line))
     if not opportunities or not opportunities[-1]:
         raise TraceError(f"{path.name} lasts no time; its last line must be more than 0")
-    return Trace(tuple(opportunities))
+    trace = Trace(tuple(opportunities))
+    if trace.rate_bit_per_s() > _MOST_BIT_PER_S:
+        rate = f"{trace.rate_bit_per_s() / 1e9:.0f} Gbit/s"
+        raise TraceError(f"{path.name} has {rate} on average; {RATE.most} is the most")
+    return trace

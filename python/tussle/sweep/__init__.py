@@ -19,7 +19,7 @@ from tussle.sweep.cluster import Cluster, Needs, connected
 from tussle.sweep.dispatch import Dispatch, Limits, which
 from tussle.sweep.merge import merged
 from tussle.sweep.order import ORDERS, Order, ordered
-from tussle.sweep.partial import Partial, open_partial
+from tussle.sweep.partial import SCENARIO_OF_IDENTITY, Partial, open_partial
 from tussle.sweep.plan import runs_of
 from tussle.sweep.pool import Inline, available_cores, processes
 from tussle.sweep.progress import ProgressBar, Silent, SweepProgress
@@ -86,6 +86,8 @@ def _swept(scenario: Scenario, folder: Path, means: _Means) -> Dataset:
         if means.cluster is not None:
             means.cluster.require(Needs(settings.engine, tuple(_own(plan))))
         settings.progress.begin(len(plan), len(plan) - len(pending))
+        if partial.discarded:
+            settings.progress.repeat(partial.discarded)
         with _saying_what_is_kept(partial):
             _execute(pending, partial, means)
             _refuse_changed(own_algorithms, _own_algorithms(plan))
@@ -101,7 +103,7 @@ def _swept(scenario: Scenario, folder: Path, means: _Means) -> Dataset:
 
 def _identity(origin: Origin) -> Mapping[str, object]:
     return {
-        "scenario": origin.scenario_sha256,
+        SCENARIO_OF_IDENTITY: origin.scenario_toml,
         "engine": dict(origin.engine),
         "own algorithms": dict(origin.own_algorithms),
         "tussle version": tussle.__version__,

@@ -1,31 +1,38 @@
 """Finished runs of an unfinished sweep, kept so that a killed sweep goes on where it stopped.
 
 They stand in `<folder>.partial`, one file for each piece that came back from a worker: a run, or short ones
-that follow each other. Each is written under another name and then renamed: a file that has its name is
-whole, whenever the sweep is killed.
+that follow each other. Each is written under another name, flushed to the disk and then renamed, so that a
+file of its final name is whole, even after a power cut. A file ends in its digest; one that was damaged since
+is removed when the sweep goes on, and its runs are executed again.
 """
 
+import hashlib
 import io
 import json
 import re
 import shutil
+import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 from filelock import FileLock, Timeout
 
-from tussle.dataset.files import explained
+from tussle.dataset.files import explained, flush, write_whole
 from tussle.errors import TussleError
 
 # Folders of a hundred thousand files are slow to list.
 _RUNS_A_FOLDER = 1000
 _IDENTITY = "sweep.json"
+SCENARIO_OF_IDENTITY = "scenario"
+"""Key of an identity under which the scenario stands, as TOML."""
 _LOCK = "lock"
 _RUNS = "runs"
+_DIGEST_BYTES = 64
+"""Length of the SHA-256, in hexadecimal, of a piece's file up to there. ZIP has a comment in that place."""
 _PIECE_FILE = re.compile(r"([0-9]+)(?:-([0-9]+))?\.zip")
 
 
@@ -43,6 +50,14 @@ class Piece(NamedTuple):
         except (OSError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
             raise _damaged(self.path, error) from error
 
+    def is_whole(self) -> bool:
+        """Tell whether the file is what was stored."""
+        try:
+            content = self.path.read_bytes()
+        except OSError:
+            return False
+        return content[-_DIGEST_BYTES:] == _digest(content[:-_DIGEST_BYTES])
+
     def names(self) -> set[str]:
         """Names of the tables of the runs; raises TussleError when the file is damaged."""
         try:
@@ -58,6 +73,8 @@ class Partial:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._runs = folder / _RUNS
+        self.discarded = 0
+        """How many runs were stored and had to be removed, because their files were damaged."""
 
     def finished(self) -> set[int]:
         """Indices of the runs that are stored."""
@@ -75,14 +92,24 @@ class Partial:
         """Store what a worker returned for runs that follow each other."""
         path = self._path(runs)
         with explained(self.folder):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = path.with_suffix(".part")
-            try:
-                unfinished.write_bytes(packed)
-                unfinished.replace(path)
-            except BaseException:
-                unfinished.unlink(missing_ok=True)
-                raise
+            if not path.parent.exists():
+                path.parent.mkdir(parents=True)
+                flush(self._runs)
+                flush(self.folder)
+            write_whole(path, _sealed(packed))
+
+    def discard_damaged(self) -> None:
+        """Remove the files that are not what was stored."""
+        self._discard([piece for piece in self.pieces() if not piece.is_whole()])
+
+    def discard_all(self) -> None:
+        """Remove all stored runs."""
+        self._discard(self.pieces())
+
+    def _discard(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            piece.path.unlink()
+            self.discarded += len(piece.runs)
 
     def remove(self) -> None:
         """Forget the stored runs; what cannot be removed is left behind."""
@@ -91,6 +118,17 @@ class Partial:
     def _path(self, runs: range) -> Path:
         last = f"-{runs[-1]:07}" if len(runs) > 1 else ""
         return self._runs / f"{runs[0] // _RUNS_A_FOLDER:04}" / f"{runs[0]:07}{last}.zip"
+
+
+def _sealed(packed: bytes) -> bytes:
+    """Return a ZIP file without a comment, with its digest as one."""
+    # The last two bytes are the length of the comment (APPNOTE.TXT, section 4.3.16).
+    body = packed[:-2] + _DIGEST_BYTES.to_bytes(2, "little")
+    return body + _digest(body)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
 
 
 def _damaged(path: Path, error: Exception) -> TussleError:
@@ -116,6 +154,8 @@ def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Parti
     with lock:
         partial = Partial(path)
         _identify(partial, identity)
+        with explained(path):
+            partial.discard_damaged()
         try:
             yield partial
         finally:
@@ -124,35 +164,68 @@ def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Parti
 
 
 def _identify(partial: Partial, identity: Mapping[str, object]) -> None:
+    """Write down whose runs are stored; raises TussleError when they are another sweep's."""
     path = partial.folder
     file = path / _IDENTITY
     text = json.dumps(identity, indent=2, sort_keys=True) + "\n"
     with explained(path):
-        if file.exists() and file.read_text(encoding="utf-8") == text:
+        stored = _stored(file)
+        if stored == json.loads(text):
             return
-        if file.exists() and partial.finished():
-            differs = _differences(file, identity)
+        if stored is not None and partial.finished():
+            differs = ", ".join(_differences(stored, json.loads(text)))
             raise TussleError(
                 f"{path} holds finished runs of another sweep ({differs} differs); repeat that sweep to "
                 "finish it, or give another output folder (-o), or remove that one"
             )
-        unfinished = file.with_name(f"{_IDENTITY}.part")
-        others = {other.name for other in path.iterdir()} - {_LOCK, _IDENTITY, _RUNS, unfinished.name}
+        unfinished = f".{_IDENTITY}.new"
+        others = {other.name for other in path.iterdir()} - {_LOCK, _IDENTITY, _RUNS, unfinished}
         if others:
             raise TussleError(
                 f"{path} is not the store of a sweep (it holds {min(others)}); remove it, or give another "
                 "output folder (-o)"
             )
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(file)
+        if partial.finished():
+            # Nothing tells any more which sweep these runs belong to.
+            partial.discard_all()
+        write_whole(file, text.encode())
 
 
-def _differences(file: Path, identity: Mapping[str, object]) -> str:
-    """Names of what differs between the identity in `file` and the other one."""
+def _stored(file: Path) -> dict[str, Any] | None:
+    """Return the identity in `file`; `None` when there is none, or it is damaged."""
     try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        return file.name
-    if not isinstance(stored, dict):
-        return file.name
-    return ", ".join(sorted(k for k in {*stored, *identity} if stored.get(k) != identity.get(k)))
+        stored = json.loads(file.read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return None
+    return stored if isinstance(stored, dict) else None
+
+
+def _differences(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> Iterator[str]:
+    """Give the names of what differs; of scenarios, the keys."""
+    for name in sorted({*stored, *identity}):
+        one, other = stored.get(name), identity.get(name)
+        if one == other:
+            continue
+        keys = _differing_keys(one, other) if name == SCENARIO_OF_IDENTITY else []
+        yield f"{name}: {', '.join(keys)}" if keys else name
+
+
+def _differing_keys(one: object, other: object) -> list[str]:
+    """Return the keys, such as `path.rate`, by which two scenarios as TOML differ; none if one is no TOML."""
+    try:
+        flat = [dict(_flat(tomllib.loads(str(text)), "")) for text in (one, other)]
+    except (ValueError, RecursionError):
+        return []
+    return [key for key in {**flat[0], **flat[1]} if flat[0].get(key) != flat[1].get(key)]
+
+
+def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Give each value by its key."""
+    if isinstance(value, dict):
+        for inner, each in value.items():
+            yield from _flat(each, f"{key}.{inner}" if key else inner)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for index, each in enumerate(value):
+            yield from _flat(each, f"{key}.{index}")
+    else:
+        yield key, value

@@ -19,6 +19,10 @@ class SweepProgress(Protocol):
         """`finished` of `total` runs were finished earlier."""
         ...
 
+    def repeat(self, runs: int) -> None:
+        """So many runs were finished earlier and are executed again, because their files were damaged."""
+        ...
+
     def advance(self) -> None:
         """One run more is finished."""
         ...
@@ -36,6 +40,9 @@ class Silent:
     """Tells nothing."""
 
     def begin(self, total: int, finished: int) -> None:
+        """Tell nothing."""
+
+    def repeat(self, runs: int) -> None:
         """Tell nothing."""
 
     def advance(self) -> None:
@@ -85,6 +92,10 @@ class ProgressBar:
         """Show how many runs there are, and how many of them were finished earlier."""
         self._bar.start_task(self._task)
         self._bar.update(self._task, total=total, completed=finished)
+
+    def repeat(self, runs: int) -> None:
+        """Say how many finished runs are executed again."""
+        self._bar.console.print(f"damaged files of {runs} finished runs were removed; the runs are repeated")
 
     def advance(self) -> None:
         """Move the bar by a run."""

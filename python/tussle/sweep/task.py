@@ -105,8 +105,11 @@ def _tried(step: Callable[[], Made]) -> Made | Failure:
         return step()
     except TussleError as error:
         return Failure(str(error), error.details)
-    except (KeyboardInterrupt, SystemExit):
+    except KeyboardInterrupt:
         raise
+    except SystemExit:
+        # `exit()` in somebody's algorithm is not to end the command with a status that says all went well.
+        return Failure("something in it called exit(); an algorithm goes on until its flow ends")
     except BaseException as error:
         # A panic of the simulator is no Exception.
         kind = type(error).__name__

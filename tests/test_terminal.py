@@ -1,0 +1,19 @@
+"""What the terminal shows is what was given, whatever it looks like."""
+
+import pytest
+from rich.table import Table
+
+from tussle.cli.terminal import show, show_whole
+
+NAMES = ["my[v2].py:Plain", "[/red]", "[red]cubic[/]", "[link=file:///etc/passwd]x[/link]"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table("flow", name, title=name)
+    table.add_row(name, "1")
+    show_whole(table)
+    show(name)
+    assert capsys.readouterr().out.count(name) == 4
