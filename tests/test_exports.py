@@ -212,7 +212,7 @@ def test_a_folder_that_is_no_dataset_or_a_damaged_one_is_refused(tussle_, folder
     samples = copy / "samples.parquet"
     samples.write_bytes(samples.read_bytes()[:-100])
     assert refused(tussle_("export", "copy", "goodput")).startswith(
-        "copy/samples.parquet is cut short or damaged"
+        "copy/samples.parquet is not the file that was written"
     )
     assert left_over(tmp_path) == ["copy"]
 
