@@ -12,7 +12,8 @@ use nix::unistd::Pid;
 use crate::{launch, sys};
 
 /// Remedy for what containers forbid.
-const CONTAINER: &str = "in a container, start it with `--security-opt seccomp=unconfined --cap-add SYS_PTRACE`";
+const CONTAINER: &str =
+    "in a container, start it with `--security-opt seccomp=unconfined --cap-add SYS_PTRACE`";
 
 /// Prints the size in bytes of the floating-point state that this host saves for a process.
 ///
