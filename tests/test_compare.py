@@ -210,7 +210,9 @@ def test_a_dataset_that_is_missing_or_damaged_is_refused(tussle_, tmp_path: Path
     table = tmp_path / "b" / "flows.parquet"
     whole = table.read_bytes()
     table.write_bytes(whole[:1000])
-    assert refused(tussle_("compare", "a", "b")).startswith("b/flows.parquet is not the file that was written")
+    assert refused(tussle_("compare", "a", "b")).startswith(
+        "b/flows.parquet is not the file that was written"
+    )
     table.write_bytes(whole.replace(b"reno", b"bbrr"))
     assert refused(tussle_("compare", "a", "b")).startswith(
         "b/flows.parquet is not the file that was written"
