@@ -121,7 +121,7 @@ agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes),
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
 KERNELS := linux-6.1,linux-6.12,linux-7.3
-KERNEL_PROFILES := dsl lan geo
+KERNEL_PROFILES := dsl
 KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6
 
 .PHONY: kernel-changes

@@ -36,6 +36,10 @@ _COLUMNS: Sequence[str] = (
     "verdict",
 )
 
+_EXPERIMENTS = ("one-change", "longer")
+"""Files of results with kernels that were built for the page only: `make kernel-changes` leaves them."""
+_MBIT = "_mbit_per_s"
+
 Row = Mapping[str, str]
 
 
@@ -47,7 +51,7 @@ def rows_of(folder: Path) -> list[dict[str, str]]:
     for row in found.rows.iter_rows(named=True):
         pair = dict(_AXIS.findall(row["point"]))
         numbers = [row[column] / 1e6 for column in ("first", "second", "difference", "low", "high")]
-        flow = "joins" if row["flow"].endswith("2") else "first"
+        flow = "joins" if row["flow"].endswith("-1") else "first"
         rows.append(
             dict(
                 zip(
@@ -77,7 +81,25 @@ def read(profile: str) -> list[Row]:
 
 def profiles() -> list[str]:
     """Names of the profiles that there are results of, sorted."""
-    return sorted(file.stem for file in RESULTS.glob("*.csv"))
+    return sorted(file.stem for file in RESULTS.glob("*.csv") if file.stem not in _EXPERIMENTS)
+
+
+def experiment(name: str) -> str:
+    """Tabulate an experiment as it is kept: goodputs of Reno and CUBIC, in either order, in Mbit/s."""
+    rows = read(name)
+    texts = [column for column in rows[0] if not column.endswith(_MBIT)]
+    pairs = ("Reno, joined by CUBIC", "CUBIC, joined by Reno")
+    numbers = [column for column in rows[0] if column.endswith(_MBIT)]
+    lines = [
+        (*(row[column] for column in texts), *(f"{row[a]} / {row[b]}" for a, b in _pairs_of(numbers)))
+        for row in rows
+    ]
+    return _table((*texts, *pairs), lines)
+
+
+def _pairs_of(columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the columns two by two: the first flow's, and that of the one that joins."""
+    return list(zip(columns[::2], columns[1::2], strict=True))
 
 
 def overview() -> str:
@@ -123,6 +145,7 @@ def changes(profile: str) -> str:
 def filled(text: str) -> str:
     """Return the page with the tables between its marks written anew."""
     tables = {"overview": overview} | {name: lambda name=name: changes(name) for name in profiles()}
+    tables |= {name: lambda name=name: experiment(name) for name in _EXPERIMENTS}
 
     def replaced(block: re.Match[str]) -> str:
         return f"<!-- measured: {block['name']} -->\n\n{tables[block['name']]()}\n\n<!-- end -->"
