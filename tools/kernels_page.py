@@ -39,6 +39,7 @@ _COLUMNS: Sequence[str] = (
 _EXPERIMENTS = ("one-change", "longer")
 """Files of results with kernels that were built for the page only: `make kernel-changes` leaves them."""
 _MBIT = "_mbit_per_s"
+_ORDERS = ("reno_first", "reno_joins")
 
 Row = Mapping[str, str]
 
@@ -84,22 +85,31 @@ def profiles() -> list[str]:
     return sorted(file.stem for file in RESULTS.glob("*.csv") if file.stem not in _EXPERIMENTS)
 
 
-def experiment(name: str) -> str:
-    """Tabulate an experiment as it is kept: goodputs of Reno and CUBIC, in either order, in Mbit/s."""
-    rows = read(name)
-    texts = [column for column in rows[0] if not column.endswith(_MBIT)]
-    pairs = ("Reno, joined by CUBIC", "CUBIC, joined by Reno")
-    numbers = [column for column in rows[0] if column.endswith(_MBIT)]
+def one_change() -> str:
+    """Tabulate Reno's goodput on kernels in which one thing was changed."""
     lines = [
-        (*(row[column] for column in texts), *(f"{row[a]} / {row[b]}" for a, b in _pairs_of(numbers)))
-        for row in rows
+        (
+            row["kernel"],
+            row["change"],
+            *(f"{row[f'{which}{_MBIT}']} ± {row[f'{which}_half_interval{_MBIT}']}" for which in _ORDERS),
+        )
+        for row in read("one-change")
     ]
-    return _table((*texts, *pairs), lines)
+    return _table(("kernel", "change", "Reno, joined by CUBIC", "Reno, joins CUBIC"), lines)
 
 
-def _pairs_of(columns: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the columns two by two: the first flow's, and that of the one that joins."""
-    return list(zip(columns[::2], columns[1::2], strict=True))
+def longer() -> str:
+    """Tabulate by how much Reno's goodput differs between 6.1 and 6.12, in other runs."""
+    lines = [
+        (
+            row["runs"],
+            row["order"],
+            row[f"difference{_MBIT}"],
+            f"{row[f'low{_MBIT}']} to {row[f'high{_MBIT}']}",
+        )
+        for row in read("longer")
+    ]
+    return _table(("runs", "order", "Reno, from 6.1 to 6.12, Mbit/s", "95 % interval"), lines)
 
 
 def overview() -> str:
@@ -145,7 +155,7 @@ def changes(profile: str) -> str:
 def filled(text: str) -> str:
     """Return the page with the tables between its marks written anew."""
     tables = {"overview": overview} | {name: lambda name=name: changes(name) for name in profiles()}
-    tables |= {name: lambda name=name: experiment(name) for name in _EXPERIMENTS}
+    tables |= {"one-change": one_change, "longer": longer}
 
     def replaced(block: re.Match[str]) -> str:
         return f"<!-- measured: {block['name']} -->\n\n{tables[block['name']]()}\n\n<!-- end -->"

@@ -227,7 +227,7 @@ mod tests {
             (
                 "/record/sampling/every_ns",
                 serde_json::json!(1),
-                "record.sampling.every_ns: 1 ns makes more than 20000000 rows; give at least 100",
+                "record.sampling.every_ns: 1 ns makes more than 20000000 rows; give at least 100 ns",
             ),
             (
                 "/flows/0/algorithm",
