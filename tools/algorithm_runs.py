@@ -137,7 +137,7 @@ def plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
 
 
 def _scenario(tables: Mapping[str, Any], flows: list[dict[str, Any]]) -> Scenario:
-    # A page shows one run: the others that dice would call for would not be seen. With random offsets of
+    # A page shows one run: further repetitions would not be seen. With random offsets of
     # timestamps LP would be Reno.
     hosts = {"timestamps": "synchronised"}
     return Scenario.from_dict({"repetitions": 1, "hosts": hosts, **tables, "flows": flows})

@@ -80,7 +80,7 @@ def agree(  # noqa: PLR0913 (typer makes an option of each parameter)
     """Run the same cells on the simulator and on Linux, and show how far their results are apart.
 
     Cells are drawn over rate, round-trip time, buffer, loss, flows and algorithms. The exit status is 1 when
-    a bound on the differences is broken by more than the dice of the runs may make. The simulator is compared
+    a bound on the differences is broken by more than chance between runs explains. The simulator is compared
     with each kernel, if there are several, whose datasets and pages are in a folder for each.
     """
     from tussle.agreement import GRIDS, About, Pair, compare, scenarios, write

@@ -1,0 +1,48 @@
+"""How commands end when something around them does."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commandline import Answer, refused
+
+TUSSLE = Path(sys.executable).with_name("tussle")
+SCENARIO = """
+duration = "1 s"
+path = { rate = "10 Mbit/s", rtt = "20 ms" }
+flows = [{ algorithm = "reno" }]
+"""
+
+
+@pytest.fixture
+def finished(tmp_path: Path, tussle_: Callable[..., Answer]) -> Path:
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    assert tussle_("run", "one.toml", "-o", "out").status == 0
+    return tmp_path / "out"
+
+
+def test_a_command_that_was_killed_before_its_report_writes_the_report(
+    finished: Path, tussle_: Callable[..., Answer]
+) -> None:
+    (finished / "report.html").unlink()
+    answer = tussle_("run", "one.toml", "-o", "out")
+    assert answer.status == 0, answer.problems
+    assert "holds all runs of this command already" in answer.out
+    assert (finished / "report.html").exists()
+
+
+def test_another_command_does_not_take_a_dataset_without_a_report_for_its_own(
+    finished: Path, tussle_: Callable[..., Answer]
+) -> None:
+    (finished / "report.html").unlink()
+    assert "out exists already" in refused(tussle_("run", "one.toml", "-o", "out", "--seed", 9))
+    assert not (finished / "report.html").exists()
+
+
+def test_a_closed_standard_output_is_no_traceback() -> None:
+    command = ["bash", "-c", '"$0" list metrics >&-', str(TUSSLE)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
