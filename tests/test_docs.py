@@ -32,6 +32,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"[0-9][0-9.]*")
 NAMED = re.compile(r"# [\w-]+\.py\n")
 SKIPPED = "…"
+PATIENCE_S = 1200
+"""For a whole kernel to be compiled beside other tests."""
 MOST_PICTURE_BYTES = 40_960
 
 
@@ -82,7 +84,7 @@ def execute(command: list[str], folder: Path) -> subprocess.CompletedProcess[str
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
+        timeout=PATIENCE_S,
         check=False,
     )
 
