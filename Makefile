@@ -103,8 +103,9 @@ fmt: setup  ## Format Rust and Python
 	$(BIN)/ruff format
 
 .PHONY: docs
-docs: setup  ## Write docs/reference from the code, and the picture of the README from the demo
+docs: setup  ## Write docs/reference from the code, the numbers of the examples, and the picture of the README
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/doc_examples.py
 	rm -rf results/picture results/picture.partial
 	$(DEMO_MATRIX) -o results/picture
 	$(BIN)/tussle plot results/picture matrix -o $(PICTURE)

@@ -332,7 +332,7 @@ def test_what_is_wrong_with_a_matrix_is_said_of_its_options(tussle_, option: str
 def test_a_matrix_of_a_group_compares_its_algorithms_and_those_beside_it(tussle_, tmp_path: Path):
     answer = tussle_(
         *("matrix", "--algorithms", "dctcp,linux13,reno", "--duration", "100 ms", "--stagger", "10 ms"),
-        *("--set", "record.samples=off", "--set", "flows.1.algorithm=reno"),
+        *("--set", "record.samples=off", "--set", "flows.1.algorithm=reno", "--repetitions", "1"),
     )
     assert answer.status == 0, answer.problems
     scenario = Scenario.load(tmp_path / "results/matrix-lan/scenario.toml")

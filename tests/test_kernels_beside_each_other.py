@@ -14,7 +14,7 @@ from tussle.kernel import Kernel, kernel_names
 
 TUSSLE = Path(sys.executable).with_name("tussle")
 TWO = 2
-PAIRS = ("--algorithms", "reno,lp", "--duration", "6 s", "--stagger", "1 s")
+PAIRS = ("--algorithms", "reno,lp", "--duration", "6 s", "--stagger", "1 s", "--repetitions", "1")
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import pytest
 from plausible import PlausibleDataset, by_hand, flow_row, matrix, run_row, sweep
 from tussle.errors import TussleError
 from tussle.metrics import REGISTRY
+from tussle.metrics.steadiness import unsteady_runs
 from tussle.report import Drawing, write
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings
@@ -69,14 +70,14 @@ def networks(
 
 
 def test_the_answer_counts_pairs_and_names_who_yields(tmp_path: Path):
-    """Both orders of reno, cubic and vegas: reno with cubic co-exist, vegas gets 12 % at least."""
+    """Both orders of reno, cubic and vegas: reno and cubic share fairly, vegas gets 12 % at least."""
     pairs = {(one, other): (48.0, 46.0) for one in ("reno", "cubic") for other in ("reno", "cubic")}
     pairs |= {("vegas", other): (12.0, 88.0) for other in ("reno", "cubic")}
     pairs |= {(other, "vegas"): (88.0, 12.0) for other in ("reno", "cubic")}
     pairs["vegas", "vegas"] = (48.0, 46.0)
     assert answer(shared(pairs), tmp_path) == (
-        "Of 3 pairs of different algorithms, 1 can share the bottleneck (cubic with reno) and 2 cannot. "
-        "vegas yields to everyone (12 % against reno); each shares with its own kind."
+        "Of 3 pairs of different algorithms, 1 shares the bottleneck fairly (cubic with reno) and 2 do not. "
+        "vegas yields to everyone (12 % against reno); each shares fairly with its own kind."
     )
 
 
@@ -87,14 +88,14 @@ def test_the_answer_says_when_the_order_decides(tmp_path: Path):
 
 def test_the_answer_for_one_algorithm(tmp_path: Path):
     assert (
-        answer(shared({("reno", "reno"): (50.0, 46.0)}), tmp_path)
-        == "Two reno flows can share the bottleneck."
+        answer(shared({("reno", "reno"): (49.0, 47.0)}), tmp_path)
+        == "Two reno flows share the bottleneck fairly."
     )
 
 
 def test_the_answer_for_one_pair_says_who_gets_how_much(tmp_path: Path):
     said = answer(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path)
-    assert said == "reno and cubic cannot share the bottleneck: cubic gets 79 % of what both deliver."
+    assert said == "reno and cubic do not share the bottleneck fairly: cubic gets 79 % of what both deliver."
 
 
 def test_the_answer_when_nothing_was_delivered(tmp_path: Path):
@@ -139,7 +140,9 @@ def test_one_pair_of_algorithms_in_many_networks_is_answered_by_its_shares(tmp_p
         "and 50 % (path.queue.limit = 1 bdp) of what both deliver."
     )
     text = (tmp_path / "report.html").read_text()
-    assert "<strong>path.queue.limit = 4 bdp:</strong> reno and cubic cannot share the bottleneck" in text
+    assert (
+        "<strong>path.queue.limit = 4 bdp:</strong> reno and cubic do not share the bottleneck fairly" in text
+    )
 
 
 def test_a_network_that_delivers_nothing_is_named_beside_the_shares_in_the_others(tmp_path: Path):
@@ -151,13 +154,57 @@ def test_a_network_that_delivers_nothing_is_named_beside_the_shares_in_the_other
     )
 
 
-def test_many_pairs_in_many_networks_are_counted(tmp_path: Path):
+def test_the_pairs_that_share_fairly_are_named_for_each_network(tmp_path: Path):
     fair, unfair = (48.0, 48.0), (12.0, 84.0)
     said = answer(networks({"1 bdp": fair, "4 bdp": unfair}, ("reno", "cubic", "bic")), tmp_path)
     assert said == (
-        "Over 2 networks, between none (path.queue.limit = 4 bdp) and 3 (path.queue.limit = 1 bdp) "
-        "of 3 pairs of different algorithms can share the bottleneck."
+        "Over 2 networks, of 3 pairs of different algorithms these share the bottleneck fairly: "
+        "3 with path.queue.limit = 1 bdp (cubic with reno, bic with reno, bic with cubic); "
+        "none with path.queue.limit = 4 bdp."
     )
+
+
+def test_pairs_that_share_fairly_in_every_network_are_named_once(tmp_path: Path):
+    pairs = {("reno", "cubic"): (48.0, 48.0), ("reno", "vegas"): (80.0, 10.0)}
+    one = shared(pairs)
+    shift = pl.col("run") + len(pairs)
+    both = replace(
+        one,
+        runs=pl.concat(
+            [
+                one.runs.with_columns(pl.lit("1 bdp").alias("path.queue.limit")),
+                one.runs.with_columns(shift, shift.alias("point"), pl.lit("4 bdp").alias("path.queue.limit")),
+            ]
+        ),
+        flows=pl.concat([one.flows, one.flows.with_columns(shift)]),
+    )
+    assert answer(both, tmp_path) == (
+        "Under each of 2 networks, 1 of 2 pairs of different algorithms shares the bottleneck fairly "
+        "(cubic with reno)."
+    )
+
+
+def test_an_unclear_verdict_says_why_and_what_would_decide_it(tmp_path: Path):
+    """One run of 40 %: nearer to the threshold of 43 % than one run can tell."""
+    data = shared({("reno", "cubic"): (40.0, 60.0)})
+    assert answer(data, tmp_path) == (
+        "Whether reno and cubic share the bottleneck fairly is unclear: cubic gets 60 % of what both deliver."
+    )
+    text = (tmp_path / "report.html").read_text().replace("\u00a0", " ")
+    assert (
+        "Whether they share fairly is unclear (too few runs, near the threshold of 43 %; 6 repetitions or "
+        "more would decide): the smaller has 40 % of what both deliver (one run)."
+    ) in text
+    assert 'class="unclear" data-point="0" data-verdict="unclear"' in text
+
+
+def test_the_report_says_how_many_runs_are_not_steady(page: Path):
+    """The fluid model's flows of two algorithms drift; the metric says how many runs do."""
+    unsteady = unsteady_runs(matrix(["reno", "vegas"], 3))
+    assert unsteady is not None
+    steady = 12 - len(unsteady)
+    said = f"{steady} of 12 runs (metric steadiness)"
+    assert (said in page.read_text()) is bool(unsteady)
 
 
 def test_one_pair_under_several_networks_is_a_table_of_points(tmp_path: Path):
@@ -180,7 +227,8 @@ def test_every_cell_leads_to_its_details(page: Path):
 def test_a_cell_says_in_words_what_it_shows_in_colour(page: Path):
     label = re.search(r'href="#pair-reno-vegas" aria-label="([^"]+)"', page.read_text())
     assert label
-    assert re.fullmatch(r"reno first [\d.]+, vegas second [\d.]+ Mbit/s: they cannot share", label[1])
+    said = r"reno first [\d.]+, vegas second [\d.]+ Mbit/s: they do not share fairly; the smaller has 2\.7\s%"
+    assert re.match(said, label[1])
 
 
 def test_the_page_holds_the_command_that_repeats_it(page: Path):

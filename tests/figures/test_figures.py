@@ -430,13 +430,13 @@ def test_the_meekest_comes_last_in_the_ranking_and_its_own_kind_is_left_out():
     assert order == {"field": "value", "op": "median", "order": "descending"}
 
 
-def test_only_pairs_that_can_share_are_joined_in_the_graph():
+def test_only_pairs_that_may_share_fairly_are_joined_in_the_graph():
     data = matrix(["reno", "cubic", "vegas"])
     verdicts = METRICS["coexistence"].compute(data).filter(pl.col("first") != pl.col("second"))
     wanted = {
         frozenset(pair)
         for *pair, verdict in verdicts.select("first", "second", "verdict_both_orders").iter_rows()
-        if verdict != "do not"
+        if verdict != "no"
     }
     edges = next(table for table in tables_in(draw("groups", data).to_dict()) if "x2" in table.columns)
     assert {frozenset(pair) for pair in edges.select("first", "second").iter_rows()} == wanted

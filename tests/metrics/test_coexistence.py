@@ -1,5 +1,7 @@
 """The verdict on a pair, on cases worked by hand."""
 
+import re
+
 import pytest
 
 from plausible import PlausibleDataset, by_hand, flow_row, run_row
@@ -7,53 +9,134 @@ from tussle.metrics import REGISTRY, pairs
 
 compute = REGISTRY["coexistence"].compute
 
+Pair = tuple[str, str, float, float]
 
-def pair_runs(*rows: tuple[str, str, float, float]) -> PlausibleDataset:
-    """One run a row: first and second algorithm, and what each got, in Mbit/s."""
+
+def pair_runs(*rows: Pair) -> PlausibleDataset:
+    """A point for each row, run once: first and second algorithm, and what each got, in Mbit/s."""
+    return repeated([[row] for row in rows])
+
+
+def six_times(*rows: Pair) -> PlausibleDataset:
+    """A point for each row, run six times with one result."""
+    return repeated([[row] * 6 for row in rows])
+
+
+def repeated(points: list[list[Pair]]) -> PlausibleDataset:
+    """A point for each list, a run for each row of it."""
     runs, flows = [], []
-    for run, (first, second, mine, theirs) in enumerate(rows):
-        runs.append(run_row(run, **{"flows.0.algorithm": first, "flows.1.algorithm": second}))
-        flows.append(flow_row(run, 0, algorithm=first, goodput_bit_per_s=mine * 1e6))
-        flows.append(flow_row(run, 1, algorithm=second, goodput_bit_per_s=theirs * 1e6))
+    for point, rows in enumerate(points):
+        for repetition, (first, second, mine, theirs) in enumerate(rows):
+            axes = {"flows.0.algorithm": first, "flows.1.algorithm": second}
+            run = len(runs)
+            runs.append(run_row(run, **axes) | {"point": point, "repetition": repetition})
+            flows.append(flow_row(run, 0, algorithm=first, goodput_bit_per_s=mine * 1e6))
+            flows.append(flow_row(run, 1, algorithm=second, goodput_bit_per_s=theirs * 1e6))
     return by_hand(runs=runs, flows=flows)
+
+
+def reno_runs(*smaller_shares: float) -> PlausibleDataset:
+    """One pair of Reno flows in which the first has these parts of 100 Mbit/s, a run for each."""
+    return repeated([[("reno", "reno", 100 * share, 100 * (1 - share)) for share in smaller_shares]])
+
+
+def verdict_of(data: PlausibleDataset) -> tuple[str, str | None]:
+    [row] = compute(data).select("verdict", "reason").iter_rows()
+    return row
 
 
 @pytest.mark.parametrize(
     ("mine", "theirs", "verdict"),
     [
-        (46, 57, "co-exist"),  # 46 / 103 = 0.447
-        (58, 45, "co-exist"),  # 45 / 103 = 0.437
-        (41, 62, "do not"),  # 41 / 103 = 0.398
-        (43, 57, "co-exist"),  # exactly at the threshold
+        (46, 57, "yes"),  # 46 / 103 = 0.447
+        (58, 45, "yes"),  # 45 / 103 = 0.437
+        (41, 62, "no"),  # 41 / 103 = 0.398
+        (43, 57, "yes"),  # exactly at the threshold
     ],
 )
 def test_verdicts_of_the_study_are_reproduced(mine: float, theirs: float, verdict: str):
-    assert compute(pair_runs(("reno", "cubic", mine, theirs)))["verdict"].to_list() == [verdict]
+    assert verdict_of(six_times(("reno", "cubic", mine, theirs))) == (verdict, None)
 
 
 def test_a_pair_whose_verdict_changes_with_the_order_depends_on_it():
     table = compute(pair_runs(("illinois", "yeah", 50, 50), ("yeah", "illinois", 10, 90)))
-    assert table["verdict"].to_list() == ["co-exist", "do not"]
+    assert table["verdict"].to_list() == ["yes", "no"]
     assert table["verdict_both_orders"].to_list() == ["depends on the order"] * 2
 
 
 def test_a_pair_with_one_verdict_for_both_orders_keeps_it():
     table = compute(pair_runs(("vegas", "reno", 10, 90), ("reno", "vegas", 90, 10), ("reno", "reno", 50, 50)))
-    assert table["verdict_both_orders"].to_list() == ["do not", "do not", "co-exist"]
+    assert table["verdict_both_orders"].to_list() == ["no", "no", "yes"]
+
+
+def test_an_order_that_is_unclear_leaves_both_unclear():
+    table = compute(pair_runs(("vegas", "reno", 40, 60), ("reno", "vegas", 90, 10)))
+    assert table["verdict"].to_list() == ["unclear", "no"]
+    assert table["verdict_both_orders"].to_list() == ["unclear", "unclear"]
 
 
 def test_without_the_other_order_nothing_is_said_of_both():
     assert compute(pair_runs(("vegas", "reno", 10, 90)))["verdict_both_orders"].to_list() == [None]
 
 
-def test_flows_that_take_turns_in_winning_do_not_co_exist():
+def test_flows_that_take_turns_in_winning_do_not_share_fairly():
     """Each repetition is 90 to 10; the mean of the shares, 0.5, would hide it."""
-    rows = [("reno", "reno", 90, 10), ("reno", "reno", 10, 90)]
-    data = pair_runs(*rows)
-    runs = data.runs.collect().with_columns(point=0)
-    table = compute(by_hand(runs=runs.to_dicts(), flows=data.flows.collect().to_dicts()))
+    table = compute(repeated([[("reno", "reno", 90, 10), ("reno", "reno", 10, 90)] * 3]))
     assert table["smaller_share"].to_list() == pytest.approx([0.1])
-    assert table["verdict"].to_list() == ["do not"]
+    assert table["verdict"].to_list() == ["no"]
+
+
+def test_a_verdict_is_unclear_while_its_interval_holds_the_threshold():
+    """With six runs the interval is their range; with ten the second and the ninth of them."""
+    assert verdict_of(reno_runs(0.42, 0.45, 0.46, 0.47, 0.48, 0.49)) == ("unclear", "spread")
+    assert verdict_of(reno_runs(0.44, 0.45, 0.46, 0.47, 0.48, 0.49)) == ("yes", None)
+    assert verdict_of(reno_runs(0.1, 0.2, 0.3, 0.3, 0.3, 0.44)) == ("unclear", "spread")
+    ten = [0.1, 0.44, 0.45, 0.46, 0.46, 0.46, 0.47, 0.48, 0.49, 0.5]
+    table = compute(reno_runs(*ten))
+    assert table.select("runs", "smaller_share_low", "smaller_share_high", "verdict").rows() == [
+        (10, pytest.approx(0.44), pytest.approx(0.49), "yes")
+    ]
+
+
+def test_too_few_runs_decide_only_what_is_far_from_the_threshold():
+    """The margin is 0.05: yes from 0.48, no below 0.38, in every run."""
+    assert verdict_of(reno_runs(0.485)) == ("yes", None)
+    assert verdict_of(reno_runs(0.47)) == ("unclear", "too few runs")
+    assert verdict_of(reno_runs(0.375)) == ("no", None)
+    assert verdict_of(reno_runs(0.1, 0.1, 0.39)) == ("unclear", "too few runs")
+
+
+def with_halves(first: float, second: float) -> PlausibleDataset:
+    """Six runs, measured from 20 to 60 s, of flows at 100 Mbit/s together: the share of one in each half."""
+    runs, flows, samples = [], [], []
+    for run in range(6):
+        runs.append(run_row(run) | {"point": 0, "repetition": run})
+        for flow, (early, late) in enumerate([(first, second), (1 - first, 1 - second)]):
+            flows.append(flow_row(run, flow, goodput_bit_per_s=100e6 * (early + late) / 2))
+            for time_s in range(61):
+                done_bit = 100e6 * (early * min(time_s, 40) + late * max(0, time_s - 40))
+                samples.append(
+                    {"run": run, "flow": flow, "time_s": float(time_s), "delivered_bytes": int(done_bit / 8)}
+                )
+    return by_hand(runs=runs, flows=flows, samples=samples)
+
+
+def test_flows_that_still_converge_have_no_verdict_yet():
+    """0.29 and 0.41 of the link, 0.35 in all: unfair, but rising by 0.12."""
+    assert verdict_of(with_halves(0.29, 0.41)) == ("unclear", "not converged")
+    assert verdict_of(with_halves(0.40, 0.44)) == ("unclear", "not converged")
+
+
+def test_flows_that_still_drift_apart_are_not_called_fair():
+    assert verdict_of(with_halves(0.49, 0.40)) == ("unclear", "not converged")
+
+
+def test_a_steady_share_has_its_verdict():
+    table = compute(with_halves(0.30, 0.32))
+    assert table["verdict"].to_list() == ["no"]
+    assert table["smaller_share_drift"].to_list() == pytest.approx([0.02], abs=1e-6)
+    assert verdict_of(with_halves(0.49, 0.47)) == ("yes", None)
+    assert verdict_of(with_halves(0.30, 0.10)) == ("no", None)  # moving away from fairness
 
 
 def test_a_pair_that_delivers_nothing_has_no_verdict():
@@ -70,7 +153,7 @@ def test_orders_are_compared_within_one_network():
     ]
     table = compute(by_hand(runs=runs, flows=flows))
     assert table["slice"].to_list() == ["path.rtt = 10 ms", "path.rtt = 80 ms"]
-    assert table["verdict_both_orders"].to_list() == ["co-exist", "do not"]
+    assert table["verdict_both_orders"].to_list() == ["yes", "no"]
 
 
 def test_runs_of_three_flows_are_no_pairs():
@@ -78,3 +161,7 @@ def test_runs_of_three_flows_are_no_pairs():
     data = by_hand(runs=[run_row(0)], flows=flows)
     assert pairs(data).is_empty()
     assert compute(data).is_empty()
+
+
+def test_the_definition_tells_threshold_margin_and_drift():
+    assert re.findall(r"0\.\d+", REGISTRY["coexistence"].definition) == ["0.43", "0.05", "0.1"]

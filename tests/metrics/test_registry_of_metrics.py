@@ -41,6 +41,8 @@ def test_a_metric_tells_something_of_a_dataset_that_has_everything(metric: Metri
     """Each column of values has a value somewhere, and none is infinite or no number."""
     values = metric.compute(measured()).drop(metric.per)
     assert values.columns
+    if metric.name == "coexistence":
+        values = values.drop("reason")  # of a verdict that is unclear, which none here is
     for column in values.get_columns():
         assert column.null_count() < column.len(), column.name
         assert not column.dtype.is_float() or column.drop_nulls().is_finite().all(), column.name

@@ -9,6 +9,7 @@ import typer
 
 import tussle
 from tussle.catalog import algorithm_names, without_groups
+from tussle.cli.durations import chosen_duration
 from tussle.cli.engines import (
     EngineName,
     HostsFile,
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """Exit status: 128 + SIGINT, as shells have it."""
 RESULTS = Path("results")
+_TO_BE_CHOSEN = "2 h"
+"""Stands for the duration while it is not known: later than any start that makes sense."""
+REPETITIONS_OF_PAIRS = 6
+"""The least number of runs that gives a 95 % interval of a median."""
 
 Settings = Annotated[
     list[str] | None,
@@ -74,7 +79,7 @@ Repetitions = Annotated[
 RepetitionsOfPairs = Annotated[
     int,
     typer.Option(
-        help="Runs of each pair, with different draws; from 6 on with intervals.", show_default=True
+        help="Runs of each pair, each with other random numbers; verdicts need 6 for their interval."
     ),
 ]
 RunOrder = Annotated[
@@ -169,13 +174,16 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
     ] = "all",
     profile: Annotated[str, typer.Option(help="The path, from `tussle list profiles`.")] = "lan",
     stagger: Annotated[str, typer.Option(help="How much later the second flow starts.")] = "10 s",
-    duration: Annotated[str, typer.Option(help="How long each run lasts.")] = "60 s",
+    duration: Annotated[
+        str | None,
+        typer.Option(help="How long each run lasts.", show_default="as the path needs for flows to converge"),
+    ] = None,
     settings: Settings = None,
     output: Output = None,
     workers: Workers = None,
     cluster: ClusterAddress = None,
     seed: Seed = None,
-    repetitions: RepetitionsOfPairs = 1,
+    repetitions: RepetitionsOfPairs = REPETITIONS_OF_PAIRS,
     engine: EngineName = "sim",
     kernel: KernelName = None,
     machine: MachineName = None,
@@ -186,11 +194,12 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
 ) -> None:
     """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
     names = algorithms_of(algorithms)
+    given = _given({"seed": seed}) | parse_settings(settings)
     with _naming_options():
         pairs = Scenario.from_dict(
             {
-                "question": f"Which of {', '.join(names)} can share a bottleneck, whoever comes first?",
-                "duration": duration,
+                "question": f"Which of {', '.join(names)} share a bottleneck fairly, whoever starts first?",
+                "duration": duration or _TO_BE_CHOSEN,
                 # Flows on a drop-tail queue can lock in phase: repetitions shall differ a little.
                 "start_jitter": "20 ms",
                 "repetitions": repetitions,
@@ -198,7 +207,11 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
                 "flows": [{"algorithm": names}, {"algorithm": names, "start": stagger}],
             }
         )
-    chosen = pairs.with_settings(_given({"seed": seed}) | parse_settings(settings))
+    chosen = pairs.with_settings(given)
+    if duration is None and "duration" not in given:
+        suited = chosen_duration(chosen)
+        chosen = chosen.with_settings(suited.settings | given)
+        typer.echo(suited.reason)
     chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
     means = SweepMeans(chosen_engine, workers, cluster, order)
     _carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
@@ -297,7 +310,7 @@ def _finished_before(scenario: Scenario, folder: Path, means: SweepMeans) -> "Da
 def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     """Sweep, report, and say in short what came out."""
     try:
-        from tussle.cli.summary import note_on_hosts, note_on_kernels, note_on_repetitions, summary
+        from tussle.cli.summary import NOTES, summary
         from tussle.dataset.files import REPORT
         from tussle.sweep import ProgressBar, sweep
 
@@ -310,7 +323,7 @@ def _carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
         raise typer.Exit(INTERRUPTED) from None
     for table in summary(dataset):
         show_whole(table)
-    for note in (note_on_repetitions, note_on_hosts, note_on_kernels):
+    for note in NOTES:
         if said := note(dataset):
             typer.echo(said)
     for cost in bar.costs:

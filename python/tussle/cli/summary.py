@@ -1,6 +1,7 @@
 """The short table that ends `tussle run` and `tussle matrix`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
@@ -10,7 +11,9 @@ from rich.text import Text
 from tussle.dataset import KERNEL_AXIS, Dataset
 from tussle.dataset.validity import late_runs
 from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
-from tussle.statistics import repeated_in_vain
+from tussle.metrics.coexistence import NO, REMEDIES, THRESHOLD, UNCLEAR
+from tussle.metrics.steadiness import unsteady_runs
+from tussle.statistics import LEAST, repeated_in_vain
 
 _MOST_ROWS = 40
 """A terminal's worth; the rest is in the report."""
@@ -18,8 +21,9 @@ _ALIKE_FROM = 4
 """Fewer flows are never made one row: that two do not get the same is what a reader looks for."""
 _WHOLE_FROM = 999.5
 _LEAST_SHOWN = 0.001
-_APART = "do not"
-"""The verdict of pairs that cannot share."""
+_MOST_PAIRS_NAMED = 6
+_MARKS = {NO: ("*", "red"), UNCLEAR: ("?", "yellow")}
+"""Mark and colour of a verdict in the matrix."""
 
 
 def summary(dataset: Dataset) -> Iterable[Table]:
@@ -51,6 +55,18 @@ def note_on_repetitions(dataset: Dataset) -> str:
     return ""
 
 
+def note_on_steadiness(dataset: Dataset) -> str:
+    """Say how many runs still change in the interval that is measured; nothing where none does."""
+    unsteady = unsteady_runs(dataset)
+    if not unsteady:
+        return ""
+    runs = dataset.runs.select(pl.len()).collect().item()
+    return (
+        f"not steady in the measured interval (metric steadiness): {len(unsteady)} of {runs} runs; "
+        "a longer duration, or a later steady.from, would tell more"
+    )
+
+
 def note_on_kernels(dataset: Dataset) -> str:
     """Say where to find what changed between the kernels; nothing where there is one."""
     if KERNEL_AXIS not in axis_columns(dataset):
@@ -71,6 +87,18 @@ def _in_order(column: pl.Series) -> list[str]:
     return column.unique(maintain_order=True).to_list()
 
 
+def note_on_verdicts(dataset: Dataset) -> str:
+    """Name the pairs whose verdict is unclear, by reason, with what would decide it; nothing if none is."""
+    found = REGISTRY["coexistence"].compute(dataset).filter(pl.col("verdict") == UNCLEAR)
+    lines = []
+    for (reason,), rows in found.group_by("reason", maintain_order=True):
+        named = [f"{row['first']} then {row['second']}" for row in rows.head(_MOST_PAIRS_NAMED).to_dicts()]
+        more = f" and {rows.height - len(named)} more" if rows.height > len(named) else ""
+        remedy = REMEDIES[str(reason)]
+        lines.append(f"unclear ({reason}; {remedy} would decide): {', '.join(named)}{more}")
+    return "\n".join(lines)
+
+
 def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
     """Lay out the two goodputs of each pair: who started in the rows, who joined in the columns."""
     goodput = summarise(REGISTRY["goodput"], dataset)
@@ -82,14 +110,29 @@ def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
     table = Table("first \\ second", *columns, title=title, box=SIMPLE_HEAD, title_justify="left")
     for first in _in_order(verdicts["first"]):
         row = {}
-        for point, second, verdict in (
-            verdicts.filter(pl.col("first") == first).select("point", "second", "verdict").iter_rows()
-        ):
-            goodputs = f"{mbit_per_s[point, 0]:.1f} / {mbit_per_s[point, 1]:.1f}"
-            row[second] = Text(f"{goodputs} *", "red") if verdict == _APART else Text(f"{goodputs}  ")
+        for pair in verdicts.filter(pl.col("first") == first).iter_rows(named=True):
+            goodputs = f"{mbit_per_s[pair['point'], 0]:.1f} / {mbit_per_s[pair['point'], 1]:.1f}"
+            row[pair["second"]] = _cell(goodputs, pair)
         table.add_row(first, *(row.get(second, "") for second in seconds))
-    table.caption = "* not shared: in the median run one gets much less than the other"
+    runs = max(verdicts["runs"].drop_nulls().to_list(), default=0)
+    spread = f" and {'95 % interval' if runs >= LEAST else 'range'} of {runs} runs" if runs > 1 else ""
+    table.caption = (
+        f"below: share of the smaller flow in %, median{spread}\n"
+        f"* less than {THRESHOLD * 100:.0f} %: not fair; ? unclear"
+    )
     return table
+
+
+def _cell(goodputs: str, pair: Mapping[str, Any]) -> Text:
+    """Write the goodputs of a pair, and its smaller share with spread and verdict on a second line."""
+    mark, colour = _MARKS.get(pair["verdict"], (" ", ""))
+    if pair["smaller_share"] is None:
+        return Text(f"{goodputs}  ")
+    parts = [pair[f"smaller_share{part}"] * 100 for part in ("", "_low", "_high")]
+    share, low, high = (f"{part:.0f}" for part in parts)
+    spread = share if pair["runs"] == 1 else f"{share} [{low}, {high}]"
+    text = Text(f"{goodputs} {mark}\n", colour)
+    return text.append(f"{spread}  ", "dim")
 
 
 def _cells(table: pl.DataFrame, value: str) -> Iterable[tuple[int, int, float]]:
@@ -190,3 +233,7 @@ def _number(value: float | None, factor: float) -> str:
     if abs(number) >= _WHOLE_FROM:
         return f"{number:.0f}"
     return f"{round(number, 3):.3g}"
+
+
+NOTES = (note_on_verdicts, note_on_steadiness, note_on_repetitions, note_on_hosts, note_on_kernels)
+"""What to say after the tables; each gives an empty text where there is nothing to say."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from tussle.compare._notes import notes, unsteady
+from tussle.compare._notes import notes, unsteadiness
 from tussle.compare._points import Side, match, sides_along
 from tussle.compare._rows import NOT_SHOWN, REAL, SCHEMA, WITHIN, cells_of, one_sided, row_of
 from tussle.compare._threshold import Threshold, threshold
@@ -115,7 +115,7 @@ def _compared(sides: tuple[Side, Side], question: Question, known: list[str]) ->
         raise TussleError(f"{sides[0].name} and {sides[1].name} share no value of {names} to compare")
     beside = [
         *known,
-        *(note for side in sides for note in unsteady(side)),
+        *(note for side in sides for note in unsteadiness(side)),
         *matched.notes,
         *one_sided(cells, matched),
     ]

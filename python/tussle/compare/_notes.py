@@ -9,8 +9,7 @@ import polars as pl
 
 from tussle.compare._points import Side
 from tussle.dataset import Dataset
-from tussle.errors import TussleError
-from tussle.metrics import REGISTRY
+from tussle.metrics.steadiness import unsteady_runs
 
 _MISSING = "none"
 
@@ -23,17 +22,13 @@ def notes(first: Dataset, second: Dataset) -> list[str]:
     return [f"not the same: {name}: {one} / {other}" for name, (one, other) in pairs.items() if one != other]
 
 
-def unsteady(side: Side) -> Iterator[str]:
+def unsteadiness(side: Side) -> Iterator[str]:
     """Say how many runs are not steady in the interval that is compared, where the tables can tell."""
-    try:
-        drifts = REGISTRY["steadiness"].compute(side.tables)
-    except TussleError:
-        return
-    runs = drifts.group_by("run").agg(pl.col("is_steady").all())
-    unsteady = runs.filter(~pl.col("is_steady")).height
+    unsteady = unsteady_runs(side.tables)
     if unsteady:
+        runs = side.tables.runs.select(pl.len()).collect().item()
         yield (
-            f"{unsteady} of {runs.height} runs of {side.name} are not steady (the metric steadiness); "
+            f"{len(unsteady)} of {runs} runs of {side.name} are not steady (the metric steadiness); "
             "a longer duration, or a later steady.from, would tell more"
         )
 

@@ -36,7 +36,7 @@ class Shades:
 
 
 def cell_table(tables: Tables) -> pl.DataFrame:
-    """Give one row a pair: `pairs`, then `share, first_mbit_per_s, second_mbit_per_s` and the verdicts.
+    """Give one row a pair: `pairs`, then `share, first_mbit_per_s, second_mbit_per_s` and all of the verdict.
 
     The numbers are medians over the repetitions.
     """
@@ -50,7 +50,7 @@ def cell_table(tables: Tables) -> pl.DataFrame:
         shares,
         first,
         second,
-        verdicts.select("point", "smaller_share", "verdict", "verdict_both_orders"),
+        verdicts.drop("first", "second", "slice"),
     ):
         table = table.join(more, on="point", how="left")
     return table.sort("point")

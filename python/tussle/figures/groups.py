@@ -1,4 +1,4 @@
-"""Algorithms that can share with each other, as a graph."""
+"""Algorithms that share fairly with each other, as a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tussle.figures._palette import GUIDE, algorithm_colour
 from tussle.figures._series import inline
 from tussle.figures._style import layered
 from tussle.metrics import REGISTRY, Tables
-from tussle.metrics.coexistence import COEXIST, DEPENDS, THRESHOLD
+from tussle.metrics.coexistence import DEPENDS, NO, THRESHOLD, UNCLEAR, YES
 
 _SIZE_PX = 360
 _LEAST_NODES = 3
@@ -25,7 +25,7 @@ _UPRIGHT = 1e-3
 
 
 def draw(tables: Tables, view: View) -> Chart:
-    """Draw a graph for each network: a node for each algorithm, an edge for each pair that can share."""
+    """Draw a graph for each network: a node for each algorithm, an edge for each pair that shares fairly."""
     cells = cell_table(tables)
     if view.point is not None:
         raise TussleError("the graph of groups is of all pairs; leave --point out.")
@@ -36,16 +36,17 @@ def draw(tables: Tables, view: View) -> Chart:
     groups = REGISTRY["groups"].compute(tables)
     remarks = [
         _largest(groups),
-        f"line: both have at least {THRESHOLD:.0%}, whoever starts first; dashed: it depends on the order",
-        "hollow: two flows of it cannot share; around the circle: from the meekest to the greediest",
+        f"line: both have at least {THRESHOLD * 100:.0f}\u00a0%, whoever starts first",
+        "dashed: it depends on the order; dotted: unclear",
+        "hollow: two flows of it do not share fairly; around the circle: from the meekest to the greediest",
     ]
-    return chart.properties(title=alt.TitleParams("Who can share with whom", subtitle=remarks))
+    return chart.properties(title=alt.TitleParams("Who shares fairly with whom", subtitle=remarks))
 
 
 def _largest(groups: pl.DataFrame) -> str:
     """Name the first group of those that are the largest, if any has more than one algorithm."""
     first = groups.sort("size", descending=True, maintain_order=True).row(0, named=True)
-    return f"the largest group: {first['algorithms']}" if first["size"] > 1 else "no two can share"
+    return f"the largest group: {first['algorithms']}" if first["size"] > 1 else "no two share fairly"
 
 
 def _graph(cells: pl.DataFrame) -> alt.LayerChart:
@@ -53,7 +54,7 @@ def _graph(cells: pl.DataFrame) -> alt.LayerChart:
     edges = _edges(cells, nodes)
     place = {"type": "quantitative", "axis": None, "scale": alt.Scale(domain=[-_REACH, _REACH], nice=False)}
     lines = alt.Chart(inline(edges)).mark_rule(strokeWidth=1.8, color=GUIDE)
-    dashes = alt.Scale(domain=[COEXIST, DEPENDS], range=[[1, 0], [4, 4]])
+    dashes = alt.Scale(domain=[YES, DEPENDS, UNCLEAR], range=[[1, 0], [6, 4], [1, 4]])
     lines = lines.encode(
         alt.X("x", **place),
         alt.Y("y", **place),
@@ -70,7 +71,7 @@ def _graph(cells: pl.DataFrame) -> alt.LayerChart:
         alt.Fill("algorithm", type="nominal", scale=scale, legend=None),
         alt.Stroke("algorithm", type="nominal", scale=scale, legend=None),
     )
-    hollow = circles.transform_filter("datum.own !== 'co-exist'").encode(fill=alt.value("white"))
+    hollow = circles.transform_filter(alt.datum.own == NO).encode(fill=alt.value("white"))
     labels = [
         base.transform_filter(f"datum.side === '{side}'")
         .mark_text(align=side, fontSize=13, baseline="middle")
@@ -112,12 +113,12 @@ def _nodes(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _edges(cells: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Give `first, second, verdict, x, y, x2, y2` of each pair that can share in an order at least."""
+    """Give `first, second, verdict, x, y, x2, y2` of each pair that shares fairly in one order or may."""
     verdict = pl.coalesce("verdict_both_orders", "verdict")
     places = nodes.select("algorithm", "x", "y")
     return (
         cells.with_columns(verdict.alias("verdict"))
-        .filter(pl.col("first") != pl.col("second"), pl.col("verdict").is_in([COEXIST, DEPENDS]))
+        .filter(pl.col("first") != pl.col("second"), pl.col("verdict").is_in([YES, DEPENDS, UNCLEAR]))
         .with_columns(pair=pl.concat_list("first", "second").list.sort())
         .unique(["pair"], keep="first", maintain_order=True)
         .join(places, left_on="first", right_on="algorithm")
@@ -129,8 +130,8 @@ def _edges(cells: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
 
 FIGURE = Figure(
     name="groups",
-    shows="Which algorithms can share with which, as a graph: a line between two that co-exist whoever "
-    "starts first, a dashed one where that depends on the order.",
+    shows="Which algorithms share fairly with which, as a graph: a line between two that do whoever starts "
+    "first, a dashed one where that depends on the order, a dotted one where it is unclear.",
     needs=(),
     draw=draw,
 )

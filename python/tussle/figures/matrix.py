@@ -15,13 +15,15 @@ from tussle.figures._series import inline
 from tussle.figures._style import layered
 from tussle.figures._words import network_in_words
 from tussle.metrics import Tables
-from tussle.metrics.coexistence import COEXIST, THRESHOLD
+from tussle.metrics.coexistence import THRESHOLD, UNCLEAR, YES
 
 _LEAST_CELL_PX = 46
 _CHARACTER_PX = 6.3
 _TILTED_FROM = 7
 """Columns from which on their names no longer fit side by side."""
 _INK = "#16181d"
+_OUTLINES = {YES: [1, 0], UNCLEAR: [3, 3]}
+"""Dashes of the outline by verdict."""
 
 
 def draw(tables: Tables, view: View) -> Chart:
@@ -38,9 +40,11 @@ def draw(tables: Tables, view: View) -> Chart:
     remarks = [
         network_in_words(tables),
         _numbers_in_words(look, metric),
-        f"outlined: they can share (each has at least {THRESHOLD:.0%})",
+        f"outlined: they share fairly (each has at least {THRESHOLD * 100:.0f}\u00a0%)",
     ]
-    title = "Who can share with whom" if metric == SHARE else f"Every pair: {look.words}"
+    if (cells["verdict"] == UNCLEAR).any():
+        remarks.append("dashed outline: unclear; runs differ too much, are too few, or have not converged")
+    title = "Who shares fairly with whom" if metric == SHARE else f"Every pair: {look.words}"
     return chart.properties(title=alt.TitleParams(title, subtitle=remarks))
 
 
@@ -78,12 +82,16 @@ def _matrix(cells: pl.DataFrame, look: Shades) -> alt.LayerChart:
     # An empty cell of CSV may still be a text here, and would be drawn as zero.
     known = base.transform_filter(f"isValid(datum.{column}) && datum.{column} !== ''")
     fills = known.mark_rect().encode(color=_colour(look, column, width * len(columns)))
-    outlines = base.transform_filter(alt.datum.verdict == COEXIST).mark_rect(
-        fillOpacity=0, stroke=_INK, strokeWidth=1.8
-    )
+    outlines = [
+        base.transform_filter(alt.datum.verdict == verdict).mark_rect(
+            fillOpacity=0, stroke=_INK, strokeWidth=1.8, strokeDash=dashes
+        )
+        for verdict, dashes in _OUTLINES.items()
+        if (shown["verdict"] == verdict).any()
+    ]
     numbers = base.mark_text(fontSize=11).encode(text="numbers:N", color=alt.Color("ink:N", scale=None))
     name = cells["slice"][0]
-    chart = layered(fills, outlines, numbers).resolve_scale(color="independent")
+    chart = layered(fills, *outlines, numbers).resolve_scale(color="independent")
     sized = chart.properties(width=width * len(columns), height=height * len(rows))
     return sized.properties(title=name) if name else sized
 
@@ -120,7 +128,8 @@ def _side(title: str, order: pl.Series) -> dict[str, Any]:
 FIGURE = Figure(
     name="matrix",
     shows="Every ordered pair of algorithms: the goodput of both in numbers, the share of the first as a "
-    "colour (white is fair), outlined where they can share; or any other metric, the darker the more.",
+    "colour (white is fair), outlined where they share fairly, dashed where that is unclear; or any other "
+    "metric, the darker the more.",
     needs=(),
     draw=draw,
     metric=SHARE,

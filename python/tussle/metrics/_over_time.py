@@ -113,6 +113,23 @@ def in_steady_interval(series: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     )
 
 
+def halves_of_steady_interval(tables: Tables) -> pl.DataFrame:
+    """`run, flow, first_bit_per_s, second_bit_per_s`: goodputs in the two halves of the steady interval."""
+    middle = ((pl.col("steady_from_s") + pl.col("steady_to_s")) / 2).alias("middle_s")
+    is_first = pl.col("time_s") <= pl.col("middle_s")
+    goodput = pl.col("goodput_bit_per_s")
+    return (
+        in_steady_interval(goodputs(tables), tables)
+        .join(tables.runs.select("run", middle).collect(), on="run")
+        .group_by("run", "flow")
+        .agg(
+            goodput.filter(is_first).mean().alias("first_bit_per_s"),
+            goodput.filter(~is_first).mean().alias("second_bit_per_s"),
+        )
+        .sort("run", "flow")
+    )
+
+
 def delivered_by(tables: Tables, instants: pl.LazyFrame) -> pl.LazyFrame:
     """`run, flow, time_s, delivered_bytes` at `instants`, columns `run, time_s`.
 
@@ -131,11 +148,16 @@ def delivered_by(tables: Tables, instants: pl.LazyFrame) -> pl.LazyFrame:
 
 def require_series(frame: pl.LazyFrame, metric: str) -> None:
     """Raise TussleError when a table of time series was not sampled."""
-    if _most_rows(frame) <= _ROWS_WITHOUT_SAMPLING:
+    if not has_series(frame):
         raise TussleError(
             f"{metric} needs time series, which this dataset has not; run the scenario again with "
             '--set record.samples="100 ms"'
         )
+
+
+def has_series(frame: pl.LazyFrame) -> bool:
+    """Say whether a table of time series was sampled."""
+    return _most_rows(frame) > _ROWS_WITHOUT_SAMPLING
 
 
 def _most_rows(frame: pl.LazyFrame) -> int:

@@ -1,60 +1,162 @@
-"""Verdicts on pairs of flows, for every metric that asks who can share."""
+"""Verdicts on pairs of flows: do they share fairly, and how sure is that?"""
 
 from __future__ import annotations
+
+import math
 
 import polars as pl
 
 from tussle.metrics._metric import Tables
+from tussle.metrics._over_time import halves_of_steady_interval, has_series
 from tussle.metrics._pairs import pairs
 from tussle.metrics._shares import shares
 
 THRESHOLD = 0.43
-"""The smaller share from which on two flows are said to co-exist.
+"""The least share of the smaller flow with which two flows share fairly.
 
 The study that asked the question gives no rule; its text calls 46/57 and 45/58 Mbit/s co-existence
 (smaller shares 0.45 and 0.44) and 41/62 none (0.40).
 """
+MARGIN = 0.05
+"""How far from the threshold every run must lie where runs are too few for an interval. Chosen."""
+DRIFT = 0.1
+"""The largest change of the smaller share between the halves of the steady interval that counts as none."""
 
-COEXIST = "co-exist"
-DO_NOT = "do not"
+YES = "yes"
+NO = "no"
+UNCLEAR = "unclear"
 DEPENDS = "depends on the order"
+
+NOT_CONVERGED = "not converged"
+SPREAD = "spread"
+TOO_FEW = "too few runs"
+
+_CONFIDENCE = 0.95
 
 
 def verdicts(tables: Tables) -> pl.DataFrame:
-    """`point, first, second, slice, smaller_share, verdict, verdict_both_orders`.
+    """Give the verdict on each pair of flows, and why it is unclear where it is.
 
-    `verdict` is of this order; `verdict_both_orders` compares it with the point in which the same two
-    start in the other order, and is null where there is none. Empty where the runs are not pairs.
+    `point, first, second, slice, runs, smaller_share, smaller_share_low, smaller_share_high,
+    smaller_share_late, smaller_share_drift, verdict, reason, verdict_both_orders`. `smaller_share` is the
+    median over the repetitions; `_low` and `_high` are its 95 % interval, or the range of runs too few for
+    one; `_late` is that of the second half of the steady interval, `_drift` the change from the first half
+    to it, both null without time series. `verdict` is of this order; `verdict_both_orders` compares it with
+    the point in which the same two start in the other order, and is null where there is none. Empty where
+    the runs are not pairs.
     """
-    smaller = (
-        shares(tables)
-        .group_by("run")
-        .agg(pl.col("share").min())
-        .join(tables.runs.select("run", "point").collect(), on="run")
-        .group_by("point")
-        .agg(pl.col("share").median().alias("smaller_share"))
-    )
-    verdict = pl.when(pl.col("smaller_share") >= THRESHOLD).then(pl.lit(COEXIST)).otherwise(pl.lit(DO_NOT))
-    ordered = (
-        pairs(tables)
-        .join(smaller, on="point")
-        .with_columns(pl.when(pl.col("smaller_share").is_not_null()).then(verdict).alias("verdict"))
-    )
+    ordered = pairs(tables).join(_smaller_shares(tables), on="point", how="left")
+    judged = [_judged(row) for row in ordered.iter_rows(named=True)]
+    found = pl.DataFrame(judged, schema={"verdict": pl.String, "reason": pl.String}, orient="row")
+    ordered = pl.concat([ordered.drop("is_interval"), found], how="horizontal")
     other = ordered.group_by("first", "second", "slice").agg(pl.col("verdict").first().alias("verdict_other"))
-    both = (
-        pl.when(pl.col("verdict") == pl.col("verdict_other"))
-        .then(pl.col("verdict"))
-        .otherwise(pl.lit(DEPENDS))
-    )
+    keys, swapped = ["first", "second", "slice"], ["second", "first", "slice"]
     return (
-        ordered.join(
-            other, left_on=["first", "second", "slice"], right_on=["second", "first", "slice"], how="left"
-        )
-        .with_columns(
-            pl.when(pl.col("verdict").is_not_null() & pl.col("verdict_other").is_not_null())
-            .then(both)
-            .alias("verdict_both_orders")
-        )
+        ordered.join(other, left_on=keys, right_on=swapped, how="left")
+        .with_columns(_of_both_orders().alias("verdict_both_orders"))
         .drop("verdict_other")
         .sort("point")
+    )
+
+
+def interval_of_median(values: list[float]) -> tuple[float, float, bool]:
+    """Return the order statistics around the median that hold it in 95 % of cases, and whether they do.
+
+    Fewer than six values have no such pair: the range of five holds the median in 94 % of cases at most.
+    Their range is returned. (Conover, Practical nonparametric statistics, 1999, section 3.2.)
+
+    >>> interval_of_median([1, 2, 3, 4, 5])
+    (1, 5, False)
+    >>> interval_of_median([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])  # 1 - 2 (1 + 10) / 2^10 = 0.979
+    (2, 9, True)
+    """
+    ordered, count = sorted(values), len(values)
+    outside, rank = 0.5**count, 0
+    while 2 * outside <= 1 - _CONFIDENCE and rank < count // 2:
+        rank += 1
+        outside += math.comb(count, rank) * 0.5**count
+    place = max(rank - 1, 0)
+    return ordered[place], ordered[count - 1 - place], rank > 0
+
+
+def _smaller_shares(tables: Tables) -> pl.DataFrame:
+    """Give `point, runs` and the smaller share: its median, its interval, and how it changes."""
+    smaller = shares(tables).drop_nulls().sort("run", "share", "flow").group_by("run").first()
+    of_runs = smaller.join(_in_halves(tables), on=["run", "flow"], how="left")
+    late = pl.min_horizontal("second_share", 1 - pl.col("second_share"))
+    of_points = (
+        of_runs.join(tables.runs.select("run", "point").collect(), on="run")
+        .group_by("point")
+        .agg(
+            pl.len().alias("runs"),
+            pl.col("share").median().alias("smaller_share"),
+            pl.col("share").alias("shares"),
+            late.median().alias("smaller_share_late"),
+            (pl.col("second_share") - pl.col("first_share")).median().alias("smaller_share_drift"),
+        )
+        .sort("point")
+    )
+    intervals = [interval_of_median(each.to_list()) for each in of_points["shares"]]
+    ends = pl.DataFrame(
+        [(low, high, sure) for low, high, sure in intervals],
+        schema={"smaller_share_low": pl.Float64, "smaller_share_high": pl.Float64, "is_interval": pl.Boolean},
+        orient="row",
+    )
+    return pl.concat([of_points.drop("shares"), ends], how="horizontal")
+
+
+def _in_halves(tables: Tables) -> pl.DataFrame:
+    """Give `run, flow, first_share, second_share` of the halves of the steady interval."""
+    if not has_series(tables.samples):
+        return pl.DataFrame(
+            schema={
+                "run": pl.UInt32,
+                "flow": pl.UInt32,
+                "first_share": pl.Float64,
+                "second_share": pl.Float64,
+            }
+        )
+    halves = halves_of_steady_interval(tables)
+    part = [
+        (pl.col(f"{half}_bit_per_s") / pl.col(f"{half}_bit_per_s").sum().over("run")).alias(f"{half}_share")
+        for half in ("first", "second")
+    ]
+    return halves.select("run", "flow", *part).fill_nan(None)
+
+
+def _judged(pair: dict) -> tuple[str | None, str | None]:
+    """Return the verdict on a pair, and the reason if it is unclear."""
+    share, low, high = (pair[f"smaller_share{part}"] for part in ("", "_low", "_high"))
+    if share is None:
+        return None, None
+    verdict = YES if share >= THRESHOLD else NO
+    if _is_moving(pair, verdict):
+        return UNCLEAR, NOT_CONVERGED
+    margin, reason = (0.0, SPREAD) if pair["is_interval"] else (MARGIN, TOO_FEW)
+    is_clear = low >= THRESHOLD + margin if verdict == YES else high < THRESHOLD - margin
+    return (verdict, None) if is_clear else (UNCLEAR, reason)
+
+
+def _is_moving(pair: dict, verdict: str) -> bool:
+    """Say whether the share still changes towards the other verdict, or has reached it in the second half."""
+    drift, late = pair["smaller_share_drift"], pair["smaller_share_late"]
+    if drift is None:
+        return False
+    if verdict == YES:
+        return late < THRESHOLD
+    return drift > DRIFT or late >= THRESHOLD
+
+
+def _of_both_orders() -> pl.Expr:
+    """Take the verdict of both orders if it is the same; one that is unclear leaves both so."""
+    mine, other = pl.col("verdict"), pl.col("verdict_other")
+    told = mine.is_not_null() & other.is_not_null()
+    return (
+        pl.when(~told)
+        .then(None)
+        .when(mine == other)
+        .then(mine)
+        .when((mine == UNCLEAR) | (other == UNCLEAR))
+        .then(pl.lit(UNCLEAR))
+        .otherwise(pl.lit(DEPENDS))
     )

@@ -1,19 +1,55 @@
-"""Whether two flows can share the bottleneck."""
+"""Whether two flows share the bottleneck fairly."""
 
 from __future__ import annotations
 
 from tussle.metrics._metric import Metric
-from tussle.metrics._verdicts import COEXIST, DEPENDS, DO_NOT, THRESHOLD, verdicts
+from tussle.metrics._verdicts import (
+    DEPENDS,
+    DRIFT,
+    MARGIN,
+    NO,
+    NOT_CONVERGED,
+    SPREAD,
+    THRESHOLD,
+    TOO_FEW,
+    UNCLEAR,
+    YES,
+    verdicts,
+)
 
-__all__ = ["COEXIST", "DEPENDS", "DO_NOT", "METRIC", "THRESHOLD"]
+__all__ = [
+    "DEPENDS",
+    "METRIC",
+    "NO",
+    "NOT_CONVERGED",
+    "REMEDIES",
+    "SPREAD",
+    "THRESHOLD",
+    "TOO_FEW",
+    "UNCLEAR",
+    "YES",
+]
+
+REMEDIES = {
+    NOT_CONVERGED: "a longer duration",
+    SPREAD: "more repetitions",
+    TOO_FEW: "6 repetitions or more",
+}
+"""What would decide a verdict that is unclear, by its reason."""
 
 METRIC = Metric(
     name="coexistence",
     unit="verdict",
-    definition=f"Two flows co-exist when the smaller of their shares is at least {THRESHOLD} (the median "
-    "over the repetitions of min(x1, x2) / (x1 + x2)). Where the verdict is not the same for both orders "
-    "of start, it depends on the order.",
-    source="fitted to the verdicts of the study that asked the question: 45/58 Mbit/s co-exist, 41/62 do not",
+    definition=f"Two flows share fairly when the share of the smaller, min(x1, x2) / (x1 + x2), is at least "
+    f"{THRESHOLD}. The verdict is yes or no when the 95 % interval of the median over the repetitions (order "
+    "statistics) lies on one side of that threshold; with fewer than six runs, when each run lies at least "
+    f"{MARGIN} from it. Otherwise the verdict is unclear: by spread, or by too few runs. It is unclear, too, "
+    "where the flows have not converged: the share of the second half of the steady interval has the other "
+    f"verdict, or an unfair share rises by more than {DRIFT} from the first half to the second. Where the "
+    "verdict is yes in one order of start and no in the other, it depends on the order.",
+    source="threshold: fitted to the verdicts of the study that asked the question, where 45/58 Mbit/s "
+    "co-exist and 41/62 do not; interval: Conover, Practical nonparametric statistics, 1999, section 3.2; "
+    "margin and drift are chosen",
     better="neither",
     per=("point",),
     compute=verdicts,

@@ -1,4 +1,4 @@
-"""Groups of algorithms that can all share with one another."""
+"""Groups of algorithms that all share fairly with one another."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._verdicts import COEXIST, THRESHOLD, verdicts
+from tussle.metrics._verdicts import THRESHOLD, YES, verdicts
 
 
 def compute(tables: Tables) -> pl.DataFrame:
     """`slice, group, size, algorithms`: the groups of each network, the largest first.
 
-    `algorithms` are joined by ", ". Algorithms that co-exist with no other are groups of one.
+    `algorithms` are joined by ", ". Algorithms that share fairly with no other are groups of one.
     """
     # It takes longer to load than most groups to find.
     import networkx
@@ -37,14 +37,14 @@ def compute(tables: Tables) -> pl.DataFrame:
 
 
 def _friends(pairs: pl.DataFrame) -> list[tuple[str, str]]:
-    """Return the pairs that co-exist in every order that was run."""
+    """Return the pairs that share fairly in every order that was run."""
     by_names: dict[tuple[str, str], list[str | None]] = {}
     for first, second, verdict in pairs.select("first", "second", "verdict").iter_rows():
         by_names.setdefault((min(first, second), max(first, second)), []).append(verdict)
     return [
         names
         for names, found in by_names.items()
-        if names[0] != names[1] and all(verdict == COEXIST for verdict in found)
+        if names[0] != names[1] and all(verdict == YES for verdict in found)
     ]
 
 
@@ -55,10 +55,10 @@ def _largest_first(clique: list[str]) -> tuple[int, list[str]]:
 METRIC = Metric(
     name="groups",
     unit="algorithms",
-    definition="Groups of algorithms of which every two co-exist, in every order of start that was run, "
+    definition="Groups of algorithms of which every two share fairly, in every order of start that was run, "
     "and that no other algorithm could join: the maximal cliques of the graph whose edges are the verdicts "
-    f"of coexistence (smaller share at least {THRESHOLD}). Whether an algorithm can share with itself does "
-    "not matter.",
+    f"of coexistence (smaller share at least {THRESHOLD}). Whether an algorithm shares fairly with itself "
+    "does not matter.",
     source="Bron and Kerbosch, Algorithm 457: finding all cliques of an undirected graph, CACM 16(9), 1973",
     better="neither",
     per=("slice", "group"),

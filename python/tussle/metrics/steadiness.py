@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._over_time import goodputs, in_steady_interval, require_series
+from tussle.metrics._over_time import halves_of_steady_interval, has_series, require_series
 
 THRESHOLD = 0.1
 """The largest drift of any flow with which a run counts as steady."""
@@ -14,27 +14,23 @@ THRESHOLD = 0.1
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, flow, drift, is_steady`; `is_steady` is of the run: no flow drifts by more than `THRESHOLD`."""
     require_series(tables.samples, "steadiness")
-    steady = tables.runs.select(
-        "run", ((pl.col("steady_from_s") + pl.col("steady_to_s")) / 2).alias("middle_s")
-    ).collect()
-    goodput = pl.col("goodput_bit_per_s")
-    halves = (
-        in_steady_interval(goodputs(tables), tables)
-        .join(steady, on="run")
-        .group_by("run", "flow")
-        .agg(
-            goodput.filter(pl.col("time_s") <= pl.col("middle_s")).mean().alias("first_bit_per_s"),
-            goodput.filter(pl.col("time_s") > pl.col("middle_s")).mean().alias("second_bit_per_s"),
-        )
-    )
     both = (pl.col("first_bit_per_s") + pl.col("second_bit_per_s")).sum().over("run") / 2
     drift = (pl.col("second_bit_per_s") - pl.col("first_bit_per_s")) / both
     return (
-        halves.with_columns(pl.when(both > 0).then(drift).alias("drift"))
+        halves_of_steady_interval(tables)
+        .with_columns(pl.when(both > 0).then(drift).alias("drift"))
         .with_columns((pl.col("drift").abs().max().over("run") <= THRESHOLD).alias("is_steady"))
         .select("run", "flow", "drift", "is_steady")
         .sort("run", "flow")
     )
+
+
+def unsteady_runs(tables: Tables) -> list[int] | None:
+    """List the runs that do not count as steady; nothing is known without time series."""
+    if not has_series(tables.samples):
+        return None
+    runs = compute(tables).group_by("run").agg(pl.col("is_steady").all())
+    return runs.filter(~pl.col("is_steady"))["run"].sort().to_list()
 
 
 METRIC = Metric(

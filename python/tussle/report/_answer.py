@@ -7,20 +7,23 @@ from typing import Any
 
 import polars as pl
 
+from tussle.figures import percent, reason_in_words, spread_in_words
 from tussle.metrics import REGISTRY, Tables, axis_columns, summarise
-from tussle.metrics.coexistence import COEXIST, DEPENDS, THRESHOLD
+from tussle.metrics.coexistence import DEPENDS, NO, THRESHOLD, UNCLEAR, YES
 from tussle.report._tables import POINT_QUANTITIES, number, summaries
 
-_MOST_NAMED = 4
-_WHOLE_PERCENT = 9.95
+_MOST_NAMED = 6
+_MOST_NETWORKS = 4
 _SEVERAL = 2
+
+_KINDS = (YES, DEPENDS, UNCLEAR, NO)
 
 Verdicts = dict[frozenset[str], str]
 Shares = dict[str, dict[str, list[float]]]
 
 
 def of_matrix(cells: pl.DataFrame) -> str:
-    """Answer which of the algorithms can share; `cells` is the matrix of one network.
+    """Answer which of the algorithms share fairly; `cells` is the matrix of one network.
 
     A pair is judged by both orders where both were run. An algorithm yields (or takes) when its share is
     on the wrong side of the threshold against every other, in every order that was run.
@@ -30,7 +33,7 @@ def of_matrix(cells: pl.DataFrame) -> str:
     mixed = {pair: verdict for pair, verdict in verdicts.items() if len(pair) > 1}
     own = {next(iter(pair)): verdict for pair, verdict in verdicts.items() if len(pair) == 1}
     compared = _one_pair(mixed, shares) if len(mixed) == 1 else _pairs(mixed)
-    more = [*(_extremes(shares) if len(mixed) > 1 else []), *_own_kind(own)]
+    more = [*(_extremes(shares, mixed) if len(mixed) > 1 else []), *_own_kind(own)]
     if more and more[0].startswith(("each ", "none ")):
         more[0] = more[0].capitalize()
     return (
@@ -39,28 +42,48 @@ def of_matrix(cells: pl.DataFrame) -> str:
 
 
 def of_networks(cells: pl.DataFrame, called: str) -> str:
-    """Answer over all networks: how many pairs can share under each, or how one pair's shares move.
+    """Answer over all networks: which pairs share fairly under each, or how one pair's shares move.
 
     `called` is what the networks are, in the plural: kernels, perhaps.
     """
     parts = cells.partition_by("slice", maintain_order=True)
     mixed = [{pair: v for pair, v in _verdicts(part).items() if len(pair) > 1} for part in parts]
     names = [part["slice"][0] for part in parts]
-    pairs = {pair for verdicts in mixed for pair in verdicts}
+    pairs = list(dict.fromkeys(pair for verdicts in mixed for pair in verdicts))
     if len(pairs) == 1:
         return _moving_shares(dict(zip(names, map(_shares, parts), strict=True)))
     if not pairs:
         return f"{len(parts)} {called} were tried; each has its answer below."
-    counts = [sum(verdict == COEXIST for verdict in verdicts.values()) for verdicts in mixed]
-    least, most = counts.index(min(counts)), counts.index(max(counts))
-    if counts[least] == counts[most]:
+    fair = {
+        name: [pair for pair in pairs if v.get(pair) == YES] for name, v in zip(names, mixed, strict=True)
+    }
+    unclear = sum(verdict == UNCLEAR for verdicts in mixed for verdict in verdicts.values())
+    return _over_networks(fair, f"{len(parts)} {called}", len(pairs)) + _and_unclear(unclear)
+
+
+def _over_networks(fair: dict[str, list[frozenset[str]]], networks: str, pairs: int) -> str:
+    """Name the pairs that share fairly: once if they are the same in each network."""
+    found = list(fair.values())
+    if all(each == found[0] for each in found):
+        share = "shares" if len(found[0]) == 1 else "share"
         return (
-            f"Under each of {len(parts)} {called}, {counts[most] or 'none'} of {len(pairs)} pairs can share."
+            f"Under each of {networks}, {len(found[0]) or 'none'} of {pairs} pairs of different algorithms "
+            f"{share} the bottleneck fairly{_named(found[0])}."
         )
+    ordered = sorted(fair, key=lambda name: len(fair[name]))
+    shown = list(fair) if len(fair) <= _MOST_NETWORKS else [ordered[0], ordered[-1]]
+    counts = "; ".join(f"{len(fair[name]) or 'none'} with {name}{_named(fair[name])}" for name in shown)
+    which = "" if len(shown) == len(fair) else "from the fewest to the most: "
     return (
-        f"Over {len(parts)} {called}, between {counts[least] or 'none'} ({names[least]}) and {counts[most]} "
-        f"({names[most]}) of {len(pairs)} pairs of different algorithms can share the bottleneck."
+        f"Over {networks}, of {pairs} pairs of different algorithms these share the bottleneck fairly: "
+        f"{which}{counts}."
     )
+
+
+def _and_unclear(count: int) -> str:
+    if not count:
+        return ""
+    return f" {count} verdict{'s are' if count > 1 else ' is'} unclear; the details of each pair say why."
 
 
 def _moving_shares(shares: dict[str, Shares]) -> str:
@@ -71,19 +94,28 @@ def _moving_shares(shares: dict[str, Shares]) -> str:
     low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
     silent = [name for name in shares if name not in delivering]
     said = (
-        f"Against {other}, {one} gets between {_percent(means[low])} ({low}) "
-        f"and {_percent(means[high])} ({high}) of what both deliver."
+        f"Against {other}, {one} gets between {percent(means[low])} ({low}) "
+        f"and {percent(means[high])} ({high}) of what both deliver."
     )
     return f"{said} Nothing is delivered with {'; '.join(silent)}." if silent else said
 
 
 def of_pair(cell: Mapping[str, Any]) -> str:
-    """Say the verdict on one cell of the matrix, and that on both orders where it differs."""
+    """Say the verdict on one cell of the matrix, how sure it is, and that on both orders where it differs."""
     if cell["verdict"] is None:
         return "Nothing was delivered."
-    can, cannot = ("can", "cannot") if cell["verdict"] == COEXIST else ("cannot", "can")
-    said = f"They {can} share: the smaller has {_percent(cell['smaller_share'])} of what both deliver."
-    return f"{said} In the other order they {cannot}." if cell["verdict_both_orders"] == DEPENDS else said
+    smaller = f"the smaller has {percent(cell['smaller_share'])} of what both deliver"
+    spread = spread_in_words(cell)
+    if cell["verdict"] == UNCLEAR:
+        said = f"Whether they share fairly is unclear ({reason_in_words(cell)}): {smaller} ({spread})."
+    else:
+        do = "share" if cell["verdict"] == YES else "do not share"
+        said = f"They {do} fairly: {smaller} ({spread})."
+    if cell["verdict_both_orders"] == DEPENDS:
+        return f"{said} In the other order they {'do not' if cell['verdict'] == YES else 'do'}."
+    if cell["verdict_both_orders"] == UNCLEAR != cell["verdict"]:
+        return f"{said} In the other order it is unclear."
+    return said
 
 
 def of_points(tables: Tables) -> str:
@@ -105,8 +137,8 @@ def of_points(tables: Tables) -> str:
     busy = table.drop_nulls("utilisation").sort("utilisation", "point").to_dicts()
     if busy:
         more.append(
-            f"The link is busy between {_percent(busy[0]['utilisation'])} ({places[busy[0]['point']]}) "
-            f"and {_percent(busy[-1]['utilisation'])} ({places[busy[-1]['point']]}) of the time"
+            f"The link is busy between {percent(busy[0]['utilisation'])} ({places[busy[0]['point']]}) "
+            f"and {percent(busy[-1]['utilisation'])} ({places[busy[-1]['point']]}) of the time"
         )
     fairness = table.drop_nulls("jain_index").sort("jain_index", "point").to_dicts()
     if fairness and fairness[0]["jain_index"] < 1:
@@ -132,14 +164,14 @@ def _one_point(tables: Tables, row: dict[str, float]) -> str:
     total = f"{number(row['total_goodput_bit_per_s'] / 1e6)} Mbit/s"
     who = f"The {len(shares)} flows together deliver" if len(shares) > 1 else "The flow delivers"
     fairness = (
-        f"; the smallest has {_percent(shares[0])} of it, the largest {_percent(shares[-1])}, "
-        f"where {_percent(1 / len(shares))} is fair, and the Jain index is {row['jain_index']:.2f}"
+        f"; the smallest has {percent(shares[0])} of it, the largest {percent(shares[-1])}, "
+        f"where {percent(1 / len(shares))} is fair, and the Jain index is {row['jain_index']:.2f}"
     )
     said = f"{who} {total}{fairness if len(shares) > 1 else ''}."
     if row["utilisation"] is None:
         return said
     queue = f"{number(row['queue_mean_packets'])} packets ({number(row['queue_mean_ms'])} ms) wait"
-    return f"{said} The link is busy {_percent(row['utilisation'])} of the time; on average {queue}."
+    return f"{said} The link is busy {percent(row['utilisation'])} of the time; on average {queue}."
 
 
 def _verdicts(cells: pl.DataFrame) -> Verdicts:
@@ -167,12 +199,14 @@ def _one_pair(verdicts: Verdicts, shares: Shares) -> str:
     one, other = (name for name in shares if name in pair)
     larger = max((one, other), key=lambda name: max(_against(shares, name, pair)))
     against = _against(shares, larger, pair)
-    part = f"{larger} gets {_percent(sum(against) / len(against))} of what both deliver"
-    if verdict == COEXIST:
-        return f"{one} and {other} can share the bottleneck: {part}."
+    part = f"{larger} gets {percent(sum(against) / len(against))} of what both deliver"
+    if verdict == YES:
+        return f"{one} and {other} share the bottleneck fairly: {part}."
     if verdict == DEPENDS:
-        return f"Whether {one} and {other} can share the bottleneck depends on which starts first."
-    return f"{one} and {other} cannot share the bottleneck: {part}."
+        return f"Whether {one} and {other} share the bottleneck fairly depends on which starts first."
+    if verdict == UNCLEAR:
+        return f"Whether {one} and {other} share the bottleneck fairly is unclear: {part}."
+    return f"{one} and {other} do not share the bottleneck fairly: {part}."
 
 
 def _against(shares: Shares, name: str, pair: frozenset[str]) -> list[float]:
@@ -182,64 +216,74 @@ def _against(shares: Shares, name: str, pair: frozenset[str]) -> list[float]:
 def _pairs(verdicts: Verdicts) -> str:
     if not verdicts:
         return ""
-    sharing = [pair for pair, verdict in verdicts.items() if verdict == COEXIST]
-    depending = [pair for pair, verdict in verdicts.items() if verdict == DEPENDS]
-    others = len(verdicts) - len(sharing) - len(depending)
-    if len(sharing) == len(verdicts):
+    found = {kind: [pair for pair, verdict in verdicts.items() if verdict == kind] for kind in _KINDS}
+    fair, depending, unclear, unfair = found.values()
+    if len(fair) == len(verdicts):
         all_pairs = "Both" if len(verdicts) == _SEVERAL else f"All {len(verdicts)}"
-        return f"{all_pairs} pairs of different algorithms can share the bottleneck."
-    if others == len(verdicts):
-        return f"None of the {len(verdicts)} pairs of different algorithms can share the bottleneck."
-    parts = [f"{len(sharing) or 'none'} can share the bottleneck{_named(sharing)}"]
+        return f"{all_pairs} pairs of different algorithms share the bottleneck fairly."
+    if len(unfair) == len(verdicts):
+        return f"None of the {len(verdicts)} pairs of different algorithms shares the bottleneck fairly."
+    share = "shares" if len(fair) == 1 else "share"
+    parts = [f"{len(fair) or 'none'} {share} the bottleneck fairly{_named(fair)}"]
     if depending:
         what = "depends" if len(depending) == 1 else "depend"
         parts.append(f"{len(depending)} {what} on which starts first{_named(depending)}")
-    if others:
-        parts.append(f"{others} cannot")
+    if unclear:
+        parts.append(f"{len(unclear)} {'is' if len(unclear) == 1 else 'are'} unclear{_named(unclear)}")
+    if unfair:
+        parts.append(f"{len(unfair)} {'does' if len(unfair) == 1 else 'do'} not")
     return f"Of {len(verdicts)} pairs of different algorithms, {_listed(parts)}."
 
 
-def _extremes(shares: Shares) -> list[str]:
+def _extremes(shares: Shares, verdicts: Verdicts) -> list[str]:
     """Name those that yield to all of several others, and those that take from all."""
     said = []
     for name, others in shares.items():
         found = [share for against in others.values() for share in against]
-        if len(others) < _SEVERAL:
+        unfair = all(verdicts.get(frozenset((name, other))) == NO for other in others)
+        if len(others) < _SEVERAL or not unfair:
             continue
         if max(found) < THRESHOLD:
             worst = min(others, key=lambda other: min(others[other]))
-            said.append(f"{name} yields to everyone ({_percent(min(others[worst]))} against {worst})")
+            said.append(f"{name} yields to everyone ({percent(min(others[worst]))} against {worst})")
         elif min(found) > 1 - THRESHOLD:
             best = max(others, key=lambda other: max(others[other]))
-            said.append(f"{name} takes from everyone ({_percent(max(others[best]))} against {best})")
+            said.append(f"{name} takes from everyone ({percent(max(others[best]))} against {best})")
     return said
 
 
 def _own_kind(verdicts: dict[str, str]) -> list[str]:
-    failing = [name for name, verdict in verdicts.items() if verdict != COEXIST]
+    """Say which algorithms share fairly with a second flow of theirs."""
+    failing = [name for name, verdict in verdicts.items() if verdict == NO]
+    unclear = [name for name, verdict in verdicts.items() if verdict == UNCLEAR]
     if len(verdicts) == 1:
-        name = next(iter(verdicts))
-        return [f"Two {name} flows {'cannot' if failing else 'can'} share the bottleneck"]
+        [(name, verdict)] = verdicts.items()
+        if verdict == UNCLEAR:
+            return [f"Whether two {name} flows share the bottleneck fairly is unclear"]
+        return [f"Two {name} flows {'share' if verdict == YES else 'do not share'} the bottleneck fairly"]
     if not verdicts:
         return []
-    if not failing:
-        return ["each shares with its own kind"]
+    if not failing and not unclear:
+        return ["each shares fairly with its own kind"]
     if len(failing) == len(verdicts):
-        return ["none shares with its own kind"]
-    does = "does not share with its own kind" if len(failing) == 1 else "do not share with their own kind"
-    return [f"{_listed(failing)} {does}"]
+        return ["none shares fairly with its own kind"]
+    said = []
+    if failing:
+        do, its = ("does", "its") if len(failing) == 1 else ("do", "their")
+        said.append(f"{_listed(failing)} {do} not share fairly with {its} own kind")
+    if unclear:
+        share, its = ("shares", "its") if len(unclear) == 1 else ("share", "their")
+        said.append(f"whether {_listed(unclear)} {share} fairly with {its} own kind is unclear")
+    return said
 
 
 def _named(chosen: list[frozenset[str]]) -> str:
-    if not chosen or len(chosen) > _MOST_NAMED:
+    if not chosen:
         return ""
-    return f" ({', '.join(' with '.join(sorted(pair)) for pair in chosen)})"
+    names = [" with ".join(sorted(pair)) for pair in chosen[:_MOST_NAMED]]
+    more = len(chosen) - len(names)
+    return f" ({', '.join(names)}{f' and {more} more' if more else ''})"
 
 
 def _listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _percent(share: float) -> str:
-    percent = share * 100
-    return f"{percent:.0f}\u00a0%" if percent >= _WHOLE_PERCENT else f"{percent:.2g}\u00a0%"

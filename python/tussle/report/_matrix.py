@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from tussle.errors import TussleError
-from tussle.figures import SHARE, Shades, shades
+from tussle.figures import SHARE, Shades, percent, shades, spread_in_words
 from tussle.metrics import Tables
-from tussle.metrics.coexistence import COEXIST, DEPENDS, DO_NOT
+from tussle.metrics.coexistence import DEPENDS, NO, UNCLEAR, YES
 from tussle.report import _answer
 from tussle.report._tables import number
 
@@ -34,9 +34,18 @@ _QUANTITIES = (
     "smoothness",
 )
 """What the matrix can show, first what it shows at first; what the dataset does not tell is left out."""
-VERDICTS = {COEXIST: "that can share", DO_NOT: "that cannot", DEPENDS: "where the order decides"}
+VERDICTS = {
+    YES: "that share fairly",
+    NO: "that do not",
+    DEPENDS: "where the order decides",
+    UNCLEAR: "where it is unclear",
+}
 """Which pairs can be asked for, in the words of the page."""
-_SAID = {COEXIST: "they can share", DO_NOT: "they cannot share"}
+_SAID = {
+    YES: "they share fairly",
+    NO: "they do not share fairly",
+    UNCLEAR: "unclear whether they share fairly",
+}
 _UNKNOWN = ["none", None, None, None]
 
 
@@ -50,7 +59,8 @@ class Pair:
     """`numbers, fill, ink, value` of the quantity that is shown at first."""
     verdict: str
     """Over both orders where both were run; empty where nothing was delivered."""
-    shares: bool
+    outline: str
+    """The class that outlines it: `yes`, `unclear`, or none."""
     said: str
     """The cell in words, for those who hear it."""
 
@@ -133,13 +143,16 @@ def _matrix(cells: pl.DataFrame, anchors: dict[int, str], shown: Shown) -> Matri
 def _pair(row: dict, anchors: dict[int, str], shown: Shown) -> Pair:
     cell = shown.cells.get(row["point"], _UNKNOWN)
     first, _, second = cell[0].partition(" / ")
-    verdict = _SAID.get(row["verdict"], "nothing was delivered")
+    verdict = "nothing was delivered"
+    if row["verdict"]:
+        smaller = f"the smaller has {percent(row['smaller_share'])} ({spread_in_words(row)})"
+        verdict = f"{_SAID[row['verdict']]}; {smaller}"
     return Pair(
         anchor=anchors[row["point"]],
         point=row["point"],
         shown=cell,
         verdict=row["verdict_both_orders"] or row["verdict"] or "",
-        shares=row["verdict"] == COEXIST,
+        outline=row["verdict"] if row["verdict"] in (YES, UNCLEAR) else "",
         said=f"{row['first']} first {first}, {row['second']} second {second or first} Mbit/s: {verdict}",
     )
 

@@ -26,6 +26,7 @@ from tussle.figures import (
 )
 from tussle.metrics import REGISTRY, Tables, select_runs
 from tussle.metrics.coexistence import THRESHOLD
+from tussle.metrics.steadiness import unsteady_runs
 from tussle.report import _answer
 from tussle.report._charts import Charts, captions, charts, overviews
 from tussle.report._downloads import files
@@ -152,6 +153,9 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
     facts.append(("Runs", _extent(runs) + ("; all came out the same" if repeated_in_vain(dataset) else "")))
+    unsteady = unsteady_runs(dataset)
+    if unsteady:
+        facts.append(("Steady", f"{len(runs) - len(unsteady)} of {len(runs)} runs (metric steadiness)"))
     late = late_runs(dataset.validity)
     if len(late):
         reason = late["shortfall"][0]

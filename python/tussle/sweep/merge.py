@@ -1,18 +1,16 @@
 """From the stored runs to the tables of a dataset, a batch at a time: the results need not fit in memory."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Table, parts_of
-from tussle.scenario import PlannedRun
+from tussle.scenario import Bottleneck, PlannedRun
 from tussle.sweep.partial import Piece
 
 _ROWS_A_BATCH = 50_000
-_PACKET_BYTES = 1500
-_BOTTLENECK = "bottleneck"
 
 
 class _Rows(NamedTuple):
@@ -48,9 +46,8 @@ def runs_table(plan: Sequence[PlannedRun]) -> pl.DataFrame:
 
 def _row(planned: PlannedRun) -> dict[str, object]:
     run = planned.run
-    elements = {element["name"]: element for element in run["elements"]}
-    there, back = elements.get(_BOTTLENECK, {}), elements.get(f"{_BOTTLENECK}-reverse", {})
-    delay = there["delay_ns"] + back.get("delay_ns", 0) if there else None
+    bottleneck = Bottleneck.of_run(run)
+    base_rtt_ns = bottleneck.base_rtt_ns
     return {
         "run": planned.index,
         "point": planned.point,
@@ -59,26 +56,10 @@ def _row(planned: PlannedRun) -> dict[str, object]:
         "duration_s": run["duration_ns"] / 1e9,
         "steady_from_s": run["steady"]["from_ns"] / 1e9,
         "steady_to_s": run["steady"]["to_ns"] / 1e9,
-        "link_rate_bit_per_s": _rate_bit_per_s(there),
-        "base_rtt_ms": delay / 1e6 if delay is not None else None,
-        "buffer_packets": _buffer_packets(there.get("queue", {})),
+        "link_rate_bit_per_s": bottleneck.rate_bit_per_s,
+        "base_rtt_ms": None if base_rtt_ns is None else base_rtt_ns / 1e6,
+        "buffer_packets": bottleneck.buffer_packets,
     }
-
-
-def _rate_bit_per_s(link: dict[str, Any]) -> float | None:
-    if "opportunities_ms" in link:
-        times_ms = link["opportunities_ms"]
-        return len(times_ms) * _PACKET_BYTES * 8 * 1e3 / times_ms[-1]
-    return float(link["rate_bit_per_s"]) if link else None
-
-
-def _buffer_packets(queue: dict[str, Any]) -> int | None:
-    limits = [queue.get("limit_packets"), _packets(queue.get("limit_bytes"))]
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _packets(size_bytes: int | None) -> int | None:
-    return None if size_bytes is None else size_bytes // _PACKET_BYTES
 
 
 def _merged(pieces: Sequence[Piece], table: Table, parts: Sequence[range]) -> list[pl.LazyFrame]:

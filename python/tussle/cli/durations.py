@@ -1,0 +1,56 @@
+"""The duration that `tussle matrix` chooses where none is given."""
+
+import math
+from dataclasses import dataclass
+
+from tussle import units
+from tussle.scenario import Bottleneck, Scenario
+
+_PERIODS = 12
+"""Sawtooth periods of a run: CUBIC keeps 0.7 of a difference at each loss; the steady part begins after 4."""
+_LEAST_S = 60
+_MOST_PACKETS = 10_000_000
+"""What the simulator carries in about a second."""
+_PACKET_BITS = 1500 * 8
+_STEP_S = 10
+_MOST_SAMPLES = 2000
+"""Rows of a time series in a long run, which figures could not show more of."""
+_USUAL_SAMPLES_MS = 100
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How long the runs of a comparison last."""
+
+    settings: dict[str, str]
+    """Keys of the scenario with their values."""
+    reason: str
+    """One line for the terminal."""
+
+
+def chosen_duration(pairs: Scenario) -> Chosen:
+    """Choose a duration in which flows on this path converge, as far as it can be simulated in a second.
+
+    Of several paths, the slowest one decides. The scenario's own duration does not matter.
+    """
+    points = pairs.points()
+    bottlenecks = [Bottleneck.of_run(point.resolve(pairs.seed)) for point in points]
+    sawtooth_s = max(each.sawtooth_s or 0.0 for each in bottlenecks)
+    rate_bit_per_s = max(each.rate_bit_per_s or 0.0 for each in bottlenecks)
+    start_s = max(units.time(flow.start) for point in points for flow in point.scenario.flows) / 1e9
+    wanted_s = start_s + _PERIODS * sawtooth_s
+    most_s = _MOST_PACKETS * _PACKET_BITS / rate_bit_per_s if rate_bit_per_s else math.inf
+    duration_s = _rounded_up(max(min(wanted_s, most_s), start_s + _LEAST_S - _STEP_S, _LEAST_S))
+    said = (
+        f"{duration_s} s a run; flows may need {_rounded_up(wanted_s)} s to converge, {_PERIODS} sawtooth "
+        f"periods of {float(f'{sawtooth_s:.2g}'):g} s: --duration changes it"
+    )
+    samples_ms = math.ceil(duration_s * 1e3 / _MOST_SAMPLES / _USUAL_SAMPLES_MS) * _USUAL_SAMPLES_MS
+    settings = {"duration": f"{duration_s} s"}
+    if samples_ms > _USUAL_SAMPLES_MS:
+        settings["record.samples"] = f"{samples_ms} ms"
+    return Chosen(settings, said)
+
+
+def _rounded_up(seconds: float) -> int:
+    return math.ceil(round(seconds / _STEP_S, 6)) * _STEP_S

@@ -1,0 +1,72 @@
+"""The duration that `tussle matrix` chooses: as long as flows need to converge, where that is affordable."""
+
+import pytest
+
+from tussle.cli.durations import chosen_duration
+from tussle.scenario import Bottleneck, Scenario
+
+
+def pairs(**path: object) -> Scenario:
+    flows = [{"algorithm": ["reno", "cubic"]}, {"algorithm": ["reno", "cubic"], "start": "10 s"}]
+    return Scenario.from_dict({"duration": "2 h", "path": path, "flows": flows})
+
+
+def test_the_sawtooth_is_that_of_reno_where_its_window_takes_longer_to_grow():
+    """12 Mbit/s, 40 ms and 130 packets: 170 packets are out; 85 round trips of 170 ms."""
+    assert Bottleneck(12e6, 40_000_000, 130).sawtooth_s == pytest.approx(85 * 0.170)
+
+
+def test_the_sawtooth_is_that_of_cubic_on_a_short_path():
+    """100 Mbit/s, 0.3 ms and 100 packets: 102.5 packets; (0.3 * 102.5 / 0.4)^(1/3) = 4.25 s, Reno 0.63 s."""
+    assert Bottleneck(100e6, 300_000, 100).sawtooth_s == pytest.approx(4.25, abs=0.005)
+
+
+def test_a_path_without_a_rate_has_no_sawtooth():
+    assert Bottleneck.of_run({"elements": []}).sawtooth_s is None
+
+
+@pytest.mark.parametrize(
+    ("profile", "duration", "why"),
+    [
+        ("lan", "70 s", "70 s a run; flows may need 70 s to converge, 12 sawtooth periods of 4.3 s"),
+        ("dsl", "190 s", "190 s a run; flows may need 190 s"),
+        ("geo", "1620 s", "1620 s a run; flows may need 1620 s"),
+        # 10^7 packets of 12 000 bit at 200 Mbit/s are 600 s
+        ("wan", "600 s", "600 s a run; flows may need 4020 s"),
+        # at 10 Gbit/s they are 12 s, less than the least
+        ("datacenter", "60 s", "60 s a run; flows may need 90 s"),
+    ],
+)
+def test_the_duration_follows_from_the_path(profile: str, duration: str, why: str):
+    chosen = chosen_duration(pairs(profile=profile))
+    assert chosen.settings["duration"] == duration
+    assert chosen.reason.startswith(why)
+
+
+def test_of_several_paths_the_slowest_decides():
+    both = chosen_duration(pairs(rate="12 Mbit/s", rtt=["5 ms", "40 ms"], queue={"limit": "195 kB"}))
+    slow = chosen_duration(pairs(rate="12 Mbit/s", rtt="40 ms", queue={"limit": "195 kB"}))
+    assert both == slow
+
+
+def test_long_runs_are_sampled_less_often():
+    """1620 s in 2000 rows: one in 0.81 s, rounded up to a multiple of 100 ms."""
+    assert chosen_duration(pairs(profile="geo")).settings["record.samples"] == "900 ms"
+    assert "record.samples" not in chosen_duration(pairs(profile="dsl")).settings
+
+
+def test_matrix_says_what_it_chose_and_takes_what_is_given(tussle_, tmp_path):
+    command = ["matrix", "--algorithms", "reno", "--repetitions", "1", "-o"]
+    told = tussle_(*command, tmp_path / "told", "--duration", "20 s")
+    assert told.status == 0
+    assert "a run; flows may need" not in told.out
+    set_ = tussle_(*command, tmp_path / "set", "--set", "duration=20 s")
+    assert "a run; flows may need" not in set_.out
+    chosen = tussle_(*command, tmp_path / "chosen")
+    assert "70 s a run; flows may need 70 s to converge" in chosen.out
+
+
+def test_a_wrong_stagger_is_named_where_no_duration_is_given(tussle_):
+    answer = tussle_("matrix", "--stagger", "10 parsecs")
+    assert answer.status == 2
+    assert answer.problems.startswith("tussle: --stagger: ")
