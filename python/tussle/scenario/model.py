@@ -211,8 +211,10 @@ def _solo_runs(
     """Return a point for each flow that is not alone anyway, with the axes that mean something to it."""
     found: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
     for point in points:
+        new: dict[tuple[tuple[str, str], ...], int] = {}
         for index, axes in solo_flows(point.scenario, point.axes).items():
-            key = tuple(axes.items())
-            if key not in found:
-                found[key] = [alone(point.resolve(seed), index) for seed in seeds]
+            if (key := tuple(axes.items())) not in found:
+                new.setdefault(key, index)
+        of_seeds = [alone(point.resolve(seed), new.values()) for seed in seeds] if new else []
+        found |= dict(zip(new, map(list, zip(*of_seeds, strict=True)), strict=True))
     return [(len(points) + number, dict(key), runs) for number, (key, runs) in enumerate(found.items())]

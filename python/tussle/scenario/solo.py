@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tussle.scenario.resolve import senders_of
@@ -34,12 +34,16 @@ def solo_flows(scenario: Scenario, axes: Mapping[str, str]) -> dict[int, dict[st
     }
 
 
-def alone(run: dict[str, Any], index: int) -> dict[str, Any]:
-    """Return a run with one of its flows, and the elements that this one crosses."""
-    flow = run["flows"][index]
-    crossed = {*flow["forward"], *flow["reverse"]}
-    elements = [element for element in run["elements"] if element["name"] in crossed]
-    return {**run, "flows": [flow], "elements": elements}
+def alone(run: dict[str, Any], indices: Iterable[int]) -> list[dict[str, Any]]:
+    """Return a run for each of these flows: the flow, and the elements that it crosses."""
+    elements = run["elements"]
+    places = {element["name"]: place for place, element in enumerate(elements)}
+    found = []
+    for index in indices:
+        flow = run["flows"][index]
+        crossed = sorted({places[name] for name in (*flow["forward"], *flow["reverse"])})
+        found.append({**run, "flows": [flow], "elements": [elements[place] for place in crossed]})
+    return found
 
 
 def _matters(key: str, where: str) -> bool:
