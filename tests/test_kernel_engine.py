@@ -21,8 +21,10 @@ from tussle.engines import engine
 from tussle.engines.kernel import KernelEngine, check_kernel
 from tussle.errors import TussleError
 from tussle.kernel import Kernel, guest
+from tussle.kernel.agent import agent
 from tussle.kernel.distribution import DistributionKernel
-from tussle.kernel.host import host_state_bytes, refuse_host
+from tussle.kernel.guest import which
+from tussle.kernel.host import confinement, host_state_bytes, refuse_host
 from tussle.kernel.qemu import Emulated
 from tussle.scenario import Scenario
 
@@ -495,6 +497,41 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where guests of this test have their folders."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
+
+
+def confined(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """What the launcher's confinement leaves to a program that it runs instead of a kernel."""
+    with subprocess.Popen(
+        [agent(), "launch", *command],
+        cwd=folder,
+        env={"TMPDIR": str(folder), "PATH": os.environ["PATH"]},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as program:
+        out, _ = program.stdout.read() if program.stdout else "", program.wait()
+    return subprocess.CompletedProcess(command, program.returncode, out)
+
+
+def test_a_guest_reaches_nothing_but_its_own_folder(tmp_path: Path):
+    if confinement().startswith("none"):
+        pytest.skip(confinement())
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "secret").write_text("key")
+    (folder / "mine").write_text("mine")
+    cat, touch = (str(Path(which(name) or name).resolve()) for name in ("cat", "touch"))
+    assert confined([cat, "mine"], folder).stdout == "mine"
+    assert confined([touch, "made"], folder).returncode == 0
+    assert (folder / "made").exists()
+    for path in (str(elsewhere / "secret"), "../elsewhere/secret", "/proc/self/cwd/../elsewhere/secret"):
+        refused = confined([cat, path], folder)
+        assert refused.returncode == 1
+        assert "Permission denied" in refused.stdout
+    assert confined([touch, str(elsewhere / "made")], folder).returncode == 1
+    assert not (elsewhere / "made").exists()
 
 
 def test_a_guest_killed_in_the_middle_costs_its_run_alone(temporary: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
 use anyhow::Context;
@@ -11,10 +12,19 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use seccompiler::{SeccompAction, SeccompFilter};
 
+use crate::confine::confine;
+
+/// In the folder of a run, the link to the guest's programs.
+const PROGRAMS: &str = "root";
+
 /// Runs a user-mode kernel until it ends, or until stdin closes: then it and its helper processes are killed.
+/// The kernel reaches the folder that this process is in, its programs, and its memory in `TMPDIR` (see `confine`).
 /// Stdin is a pipe that the owner holds open, so it closes whatever becomes of the owner.
 pub(crate) fn launch(kernel: &str, arguments: &[&str]) -> anyhow::Result<ExitCode> {
     let filter = host_randomness_filter()?;
+    let memory = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let programs = std::fs::canonicalize(PROGRAMS).unwrap_or_default();
+    confine(Path::new(kernel), &programs, &memory)?;
     let mut command = Command::new(kernel);
     // The kernel's helper processes stay in its group, by which they are found.
     command.args(arguments).stdin(Stdio::null()).process_group(0);

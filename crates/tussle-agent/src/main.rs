@@ -8,6 +8,8 @@ mod algorithms;
 #[cfg(target_os = "linux")]
 mod check;
 #[cfg(target_os = "linux")]
+mod confine;
+#[cfg(target_os = "linux")]
 mod execute;
 #[cfg(target_os = "linux")]
 mod guest;
@@ -48,6 +50,7 @@ usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over
                                                removes FILE, in which it came, at once
        tussle-agent probe                      say how much floating-point state this host saves for a process, or
                                                why no guest can run here
+       tussle-agent confinement                say how far guests are confined on this host
        tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
 
 /// Elsewhere the workspace still builds.
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         ["netns", network] => netns::execute(network),
         ["host", file] => remote::serve(file),
         ["probe"] => probe::probe(),
+        ["confinement"] => confine::describe(),
         ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };

@@ -14,7 +14,7 @@ from tussle.dataset import ENGINE_TABLES
 from tussle.engines._sockets import refuse_own
 from tussle.kernel import Kernel, qdiscs
 from tussle.kernel.guest import NETWORKS, UserMode, boot_words
-from tussle.kernel.host import state_sizes
+from tussle.kernel.host import confinement, state_sizes
 
 _MS = 1_000_000
 _S = 1000 * _MS
@@ -89,6 +89,7 @@ def check_kernel(kernel: Kernel) -> dict[str, str]:
         "queues": " ".join(qdiscs(kernel)),
         "goodput": f"{goodput / 1e6:.1f} Mbit/s of 100 Mbit/s, reno, in the second half of a second",
         "floating-point state": state,
+        "confinement": confinement(),
         "speed": f"{run['duration_ns'] / _S / took_s:.1f} times real time, with the boot",
     }
 

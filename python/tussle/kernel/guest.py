@@ -104,16 +104,26 @@ class UserMode:
         kernel = built_kernel(self.name)
         refuse_host(kernel)
         task.prepare(folder)
-        memory = f"TMPDIR={_place_of_memory(folder, task.words)}"
-        command = ["env", memory, str(agent()), "launch", str(kernel.image), *_BOOT, *task.words]
-        status = boot([*command, _SILENT], folder / "output", task.patience_s)
-        if not (folder / "done").exists() and not (folder / "error").exists():
-            # It repeats to the byte, so that the console can be had afterwards.
-            again = folder / "again"
-            again.mkdir()
-            task.prepare(again)
-            boot([*command, *_TALKING], again / "output", min(task.patience_s, _CONSOLE_PATIENCE_S))
-            (again / "output").rename(folder / "console")
+        place = _place_of_memory(folder, task.words)
+        # A folder of its own, since a guest can write wherever its memory is.
+        with tempfile.TemporaryDirectory(prefix="tussle-memory-", dir=place) as memory:
+            command = [
+                "env",
+                f"TMPDIR={memory}",
+                str(agent()),
+                "launch",
+                str(kernel.image),
+                *_BOOT,
+                *task.words,
+            ]
+            status = boot([*command, _SILENT], folder / "output", task.patience_s)
+            if not (folder / "done").exists() and not (folder / "error").exists():
+                # It repeats to the byte, so that the console can be had afterwards.
+                again = folder / "again"
+                again.mkdir()
+                task.prepare(again)
+                boot([*command, *_TALKING], again / "output", min(task.patience_s, _CONSOLE_PATIENCE_S))
+                (again / "output").rename(folder / "console")
         refuse_failed(folder, status, task.patience_s)
 
 

@@ -32,6 +32,12 @@ def host_state_bytes() -> int:
     return int(probed.stdout)
 
 
+def confinement() -> str:
+    """Word how far guests are confined on this host: to their own folder, where it has Landlock."""
+    told = subprocess.run([agent(), "confinement"], capture_output=True, text=True, check=True)  # noqa: S603
+    return told.stdout.strip()
+
+
 def refuse_host(kernel: Kernel) -> None:
     """Raise TussleError, with cause and remedy, when guests of that kernel cannot run on this host."""
     bytes_here = host_state_bytes()
