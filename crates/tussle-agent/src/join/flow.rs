@@ -66,8 +66,10 @@ pub(super) enum Left {
     More,
     /// Everything is written; what is on the way still arrives.
     Rest,
-    /// The other end has closed, or is gone.
+    /// The other end has closed.
     Nothing,
+    /// The connection broke.
+    Broken,
 }
 
 impl Flow {
@@ -112,7 +114,7 @@ impl Flow {
                     turn += count;
                 }
                 Err(Errno::EAGAIN | Errno::EINTR) => return Left::More,
-                Err(_) => return Left::Nothing,
+                Err(_) => return Left::Broken,
             }
         }
         Left::More
@@ -130,7 +132,7 @@ impl Flow {
                     }
                 }
                 Err(Errno::EAGAIN | Errno::EINTR) => return Left::More,
-                Err(_) => return Left::Nothing,
+                Err(_) => return Left::Broken,
             }
         }
         Left::More

@@ -6,8 +6,10 @@
 
 mod client;
 mod flow;
+mod joining;
 mod listener;
 mod outlet;
+mod own_clock;
 mod probe;
 mod reactor;
 mod record;

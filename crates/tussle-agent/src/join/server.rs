@@ -380,7 +380,7 @@ impl Server {
         match running.flow.proceed(&mut self.room) {
             Left::More => Ok(()),
             Left::Rest => self.reactor.change(&running.flow.socket, number, Wish::Read),
-            Left::Nothing => self.end_flow(number, How::Stopped),
+            Left::Nothing | Left::Broken => self.end_flow(number, How::Stopped),
         }
     }
 
