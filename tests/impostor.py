@@ -77,10 +77,17 @@ class Talk:
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
 
-    def greet(self, code: str) -> None:
-        """As the client."""
+    @classmethod
+    def asking(cls, code: str, reach: Callable[[], socket.socket]) -> Self:
+        """Reach a server and greet it, as the client; what takes time here is done before."""
         handshake = Handshake(code)
-        self._send(handshake.ask())
+        asked = handshake.ask()
+        self = cls(reach())
+        self.socket.sendall(_OPENING + b"J" + struct.pack(">H", len(asked)) + asked)
+        self._begin(handshake)
+        return self
+
+    def _begin(self, handshake: Handshake) -> None:
         self._says, self._hears = handshake.heard(self._frame())
 
     def answer(self, code: str) -> None:
@@ -125,10 +132,8 @@ class Client:
     def __init__(self, at: str, code: str, **wish: Any) -> None:
         host, _, port = at.partition(":")
         self.server, self._source = (host, int(port)), wish.get("source", "")
-        self._talk = Talk(reached(self.server, self._source))
+        self._talk = Talk.asking(code, lambda: reached(self.server, self._source))
         self._open = [self._talk.socket]
-        self._talk.socket.sendall(_OPENING + b"J")
-        self._talk.greet(code)
         flows = wish.get("flows", 1)
         asked = [
             b"\0",

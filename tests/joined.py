@@ -111,7 +111,7 @@ class Server:
     def dataset(self) -> Dataset:
         """What came of the agent's work, once it has ended by itself."""
         *_, last = self.wait().splitlines()
-        return write_dataset(self.folder, {"served": json.loads(last)["end"]})
+        return write_dataset(self.folder, {"served": json.loads(last)["end"]}).dataset
 
     def until_sends(self, client: int) -> None:
         """Wait until something of a client has arrived; what the agent says until then is read."""

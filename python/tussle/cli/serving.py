@@ -236,6 +236,7 @@ def _account(ended: dict[str, Any]) -> list[str]:
     if refused:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items())
         said.append(f"connections refused: {sum(refused.values())} ({reasons})")
+    said += ended["given_up"]
     if ended["full"]:
         said.append("the dataset was full, so that it ended by itself")
     return said
@@ -245,7 +246,9 @@ def _conclude(folder: Path, facts: dict[str, Any]) -> None:
     """Write the dataset and its report, and say in short what came out."""
     from tussle.cli.summary import summary
 
-    dataset = write_dataset(folder, facts)
+    dataset, doubts = write_dataset(folder, facts)
+    for sentence in doubts:
+        typer.echo(sentence)
     page = write_report(dataset, folder / "report.html")
     for table in summary(dataset):
         show_whole(table)

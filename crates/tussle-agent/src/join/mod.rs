@@ -6,6 +6,7 @@
 
 mod client;
 mod flow;
+mod flow_record;
 mod joining;
 mod listener;
 mod outlet;
