@@ -22,7 +22,10 @@ SLOW = {
     "test_notebook",
     "test_ready_scenarios",
     "test_report_in_a_browser",
+    "test_send_hostile",
     "test_serve",
+    "test_serve_claims",
+    "test_serve_floods",
     "test_speed",
     "test_strangers",
 }

@@ -111,7 +111,7 @@ class Server:
     def dataset(self) -> Dataset:
         """What came of the agent's work, once it has ended by itself."""
         *_, last = self.wait().splitlines()
-        return write_dataset(self.folder, {"served": json.loads(last)["end"]})
+        return write_dataset(self.folder, {"served": json.loads(last)["end"]}).dataset
 
     def until_sends(self, client: int) -> None:
         """Wait until something of a client has arrived; what the agent says until then is read."""
@@ -124,8 +124,12 @@ class Server:
 
 
 def in_namespace(namespace: str, *command: str) -> subprocess.Popen[str]:
+    return started(IP, "netns", "exec", namespace, *command)
+
+
+def started(*command: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [IP, "netns", "exec", namespace, *command],
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -155,11 +159,13 @@ def commanded(namespace: str, folder: Path, *options: str) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def serving(namespace: str, folder: Path, **others: Any) -> Iterator[Server]:
-    """The agent alone."""
+def serving(namespace: str | None, folder: Path, **others: Any) -> Iterator[Server]:
+    """The agent alone; without a namespace, for this machine."""
     partial_folder(folder).mkdir()
+    listen = "10.77.0.1" if namespace else "127.0.0.1"
+    command = (str(agent_program()), "serve")
     settings = ServeSettings(
-        listen="10.77.0.1:0",
+        listen=f"{listen}:0",
         code=new_code(),
         folder=str(partial_folder(folder)),
         for_ns=None,
@@ -168,11 +174,12 @@ def serving(namespace: str, folder: Path, **others: Any) -> Iterator[Server]:
         patience_ns=others.get("patience_s", 60) * 10**9,
         algorithms=known_algorithms(),
     )
-    process = told(in_namespace(namespace, str(agent_program()), "serve"), settings.as_dict())
+    process = in_namespace(namespace, *command) if namespace else started(*command)
+    told(process, settings.as_dict())
     with gone_in_the_end(process):
         assert process.stdout
         port = json.loads(process.stdout.readline())["listening"]["port"]
-        yield Server(process, folder, f"10.77.0.1:{port}", settings.code)
+        yield Server(process, folder, f"{listen}:{port}", settings.code)
 
 
 @contextlib.contextmanager
@@ -184,8 +191,8 @@ def gone_in_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
         process.communicate()
 
 
-def sending(namespace: str, server: Server, **others: Any) -> subprocess.Popen[str]:
-    """A client's agent."""
+def sending(namespace: str | None, server: Server, **others: Any) -> subprocess.Popen[str]:
+    """A client's agent; without a namespace, on this machine."""
     settings = SendSettings(
         to=(server.at,),
         code=others.get("code", server.code),
@@ -195,7 +202,8 @@ def sending(namespace: str, server: Server, **others: Any) -> subprocess.Popen[s
         for_ns=int(others.get("for_s", 60) * 10**9),
         bytes=others.get("bytes"),
     )
-    return told(in_namespace(namespace, str(agent_program()), "send"), settings.as_dict())
+    command = (str(agent_program()), "send")
+    return told(in_namespace(namespace, *command) if namespace else started(*command), settings.as_dict())
 
 
 def finished(client: subprocess.Popen[str]) -> dict[str, Any]:

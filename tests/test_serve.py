@@ -183,7 +183,12 @@ def test_another_code_does_not_let_in(network, tmp_path):
         client = sending(network.clients[0], server, code="0000-0000-0000-0000-0000")
         assert "does not let this code in" in failed(client)
         [*_, last] = server.wait().splitlines()
-    assert json.loads(last)["end"] == {"clients": 0, "refused": {"with a wrong code": 1}, "full": False}
+    assert json.loads(last)["end"] == {
+        "clients": 0,
+        "refused": {"with a wrong code": 1},
+        "full": False,
+        "given_up": [],
+    }
 
 
 def test_an_interrupted_server_leaves_a_whole_dataset(network, tmp_path):

@@ -45,6 +45,15 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {what} {shown(name)}; {hint}"
 
 
+def printable(text: str) -> str:
+    r"""Return a text of others as a terminal may show it: all but printable characters and new lines escaped.
+
+    >>> printable("full\x1b[2J\ntry later")
+    'full\\x1b[2J\ntry later'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 def shown(value: object) -> str:
     r"""Return a value as an error message quotes it: on one line, printable everywhere, cut when long.
 
@@ -56,5 +65,5 @@ def shown(value: object) -> str:
     except (ValueError, TypeError, RecursionError):
         # Whole numbers of thousands of digits, lists that hold themselves, keys that are not text.
         return "a value that cannot be shown"
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    text = printable(text)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

@@ -32,6 +32,14 @@ const MOST_SLIP_MS: f64 = 1.0;
 /// Nor when what is written came too late for so much of the time in which there was something to send.
 const MOST_SENDER_LIMITED: f64 = 0.05;
 
+/// The longest name of a host, or of a kernel's release (`__NEW_UTS_LEN`).
+const MOST_NAME_BYTES: usize = 64;
+/// Longer than anybody measures, in s, and than a timer is late, in ms.
+const MOST_S: f64 = 1e6;
+const MOST_LATE_MS: f64 = 1e8;
+/// Clocks differ by less: one that was never set says 1970.
+const MOST_OFFSET_S: f64 = 1e11;
+
 /// What is known of a host and a flow that it sends or receives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Validity {
@@ -99,6 +107,29 @@ impl Validity {
     /// The name of this host, and the release of its kernel.
     pub(crate) fn here() -> anyhow::Result<(String, String)> {
         Ok((told("kernel/hostname")?, told("kernel/osrelease")?))
+    }
+
+    /// What in it cannot be, in words; asked of what another machine told.
+    pub(crate) fn implausible(&self) -> Option<&'static str> {
+        let optional = [&self.interface, &self.qdisc, &self.offloads];
+        let names = [&self.host, &self.kernel, &self.algorithm];
+        let is_name = |name: &String| name.len() <= MOST_NAME_BYTES && !name.chars().any(char::is_control);
+        if !names.into_iter().chain(optional.into_iter().flatten()).all(is_name) {
+            return Some("a name that is too long, or has control characters");
+        }
+        let times = [self.busy_s, self.receiver_limited_s, self.sender_limited_s];
+        if !times.iter().all(|time| (0.0..=MOST_S).contains(time)) {
+            return Some("a time that is negative, or too long");
+        }
+        let clock = self.clock.unwrap_or(ClockOffset { offset_s: 0.0, error_s: 0.0 });
+        if clock.offset_s.abs() > MOST_OFFSET_S || !(0.0..=MOST_S).contains(&clock.error_s) {
+            return Some("a clock that is too far off");
+        }
+        let Pace { cpu_share, timer_slip_p99_ms, timer_slip_max_ms } = self.pace;
+        let is_late = |slip_ms: f64| (0.0..=MOST_LATE_MS).contains(&slip_ms);
+        let is_pace =
+            (0.0..=1.0).contains(&cpu_share) && is_late(timer_slip_p99_ms) && is_late(timer_slip_max_ms);
+        (!is_pace).then_some("CPUs or timers as no machine has them")
     }
 
     /// Why the host did not keep up; `None` if it did.
@@ -370,6 +401,24 @@ mod tests {
         let offloads = table.columns.iter().find(|each| each.name == "offloads").unwrap();
         let names = vec![String::new(), "gso".to_owned()];
         assert_eq!(offloads.values, Values::MaybeLabel { codes: vec![None, Some(1)], names });
+    }
+
+    #[test]
+    fn what_no_machine_tells_is_implausible() {
+        let told = over_loopback();
+        assert_eq!(told.implausible(), None);
+        let clock = Some(ClockOffset { offset_s: 1e300, error_s: 0.1 });
+        for changed in [
+            Validity { host: "\u{1b}[2J".to_owned(), ..told.clone() },
+            Validity { qdisc: Some("x".repeat(65)), ..told.clone() },
+            Validity { busy_s: -1.0, ..told.clone() },
+            Validity { sender_limited_s: 1e300, ..told.clone() },
+            Validity { clock, ..told.clone() },
+            Validity { pace: Pace { cpu_share: 2.0, ..AT_EASE }, ..told.clone() },
+            Validity { pace: Pace { timer_slip_p99_ms: -1.0, ..AT_EASE }, ..told.clone() },
+        ] {
+            assert!(changed.implausible().is_some(), "{changed:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ const DEADLINE_NS: u64 = 5_000_000_000;
 const ATTEMPTS_EACH: u64 = 10;
 /// Handshakes that all may try at once, and a second: some 20 ms of a processor.
 const ATTEMPTS_ALL: u64 = 200;
+/// The most that an address's late attempts count against its next one; they are forgotten one a second.
+const MOST_RECENT: u64 = 100;
 /// Addresses that are remembered.
 const MOST_ADDRESSES: usize = 4096;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -61,7 +63,7 @@ impl Refused {
 #[derive(Debug)]
 pub struct Door {
     waiting: BTreeMap<u64, Waiting>,
-    attempts: HashMap<IpAddr, Bucket>,
+    attempts: HashMap<IpAddr, Attempts>,
     all: Bucket,
     refused: Refused,
 }
@@ -70,6 +72,41 @@ pub struct Door {
 struct Waiting {
     address: IpAddr,
     since_ns: u64,
+    standing: Standing,
+}
+
+/// What a connection that waits has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Nothing,
+    /// A first message that takes the code, or a recording of one.
+    Greeted,
+}
+
+/// What an address tried.
+#[derive(Clone, Copy, Debug)]
+struct Attempts {
+    left: Bucket,
+    /// Attempts of late, in ns: each is forgotten after a second of its own.
+    recent_ns: u64,
+    at_ns: u64,
+}
+
+impl Attempts {
+    fn none(now_ns: u64) -> Attempts {
+        Attempts { left: Bucket::full(ATTEMPTS_EACH, now_ns), recent_ns: 0, at_ns: now_ns }
+    }
+
+    fn pass(&mut self, now_ns: u64) {
+        self.left.fill(ATTEMPTS_EACH, now_ns);
+        self.recent_ns = self.recent_ns.saturating_sub(now_ns.saturating_sub(self.at_ns));
+        self.at_ns = self.at_ns.max(now_ns);
+    }
+
+    fn count(&mut self) {
+        self.left.take();
+        self.recent_ns = (self.recent_ns + SECOND_NS).min(MOST_RECENT * SECOND_NS);
+    }
 }
 
 /// Tokens for attempts, filled at a constant rate (a token bucket).
@@ -93,7 +130,12 @@ impl Bucket {
     }
 
     fn has_one(&self) -> bool {
-        self.parts >= SECOND_NS
+        self.has_one_beyond(0)
+    }
+
+    /// Whether there is one more than so many parts.
+    fn has_one_beyond(&self, parts: u64) -> bool {
+        self.parts >= parts + SECOND_NS
     }
 
     fn take(&mut self) {
@@ -112,33 +154,41 @@ impl Door {
         }
     }
 
-    /// A connection came. Returned is one that must go for it, if there are too many: the one that has waited
-    /// longest of the address that has most, since who has the code is through in two round trips.
+    /// A connection came. Returned is one that must go for it, if there are too many: of the addresses that have
+    /// most, the one that has shown nothing for longest, since who has the code shows it at once.
     pub fn come(&mut self, connection: u64, address: IpAddr, now_ns: u64) -> Option<u64> {
         let address = network_of(address);
-        self.waiting.insert(connection, Waiting { address, since_ns: now_ns });
+        self.waiting.insert(connection, Waiting { address, since_ns: now_ns, standing: Standing::Nothing });
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         for waiting in self.waiting.values() {
             *counts.entry(waiting.address).or_default() += 1;
         }
-        let crowded = if counts[&address] > MOST_WAITING_EACH {
-            address
-        } else if self.waiting.len() > MOST_WAITING {
-            counts.into_iter().max_by_key(|(address, count)| (*count, *address))?.0
-        } else {
-            return None;
+        let most = counts.values().copied().max()?;
+        let is_crowded = |one: IpAddr| {
+            if counts[&address] > MOST_WAITING_EACH { one == address } else { counts[&one] == most }
         };
+        if counts[&address] <= MOST_WAITING_EACH && self.waiting.len() <= MOST_WAITING {
+            return None;
+        }
         let oldest = self
             .waiting
             .iter()
-            .filter(|(_, waiting)| waiting.address == crowded)
-            .min_by_key(|(number, waiting)| (waiting.since_ns, **number))
+            .filter(|(_, waiting)| is_crowded(waiting.address))
+            .min_by_key(|(number, waiting)| (waiting.standing, waiting.since_ns, **number))
             .map(|(number, _)| *number)?;
         self.refuse(oldest, Refusal::Full);
         Some(oldest)
     }
 
-    /// Whether a connection may try a handshake now.
+    /// A connection has greeted with the code: it goes after those who have shown nothing.
+    pub fn greeted(&mut self, connection: u64) {
+        if let Some(waiting) = self.waiting.get_mut(&connection) {
+            waiting.standing = Standing::Greeted;
+        }
+    }
+
+    /// Whether a connection may try a handshake now. What is left for all is kept for those who tried least: an
+    /// address leaves as many attempts to others as it had of late.
     ///
     /// # Errors
     /// Its address, or all addresses together, have tried too often.
@@ -146,23 +196,30 @@ impl Door {
         let address = network_of(address);
         self.all.fill(ATTEMPTS_ALL, now_ns);
         if self.attempts.len() >= MOST_ADDRESSES && !self.attempts.contains_key(&address) {
-            self.attempts.retain(|_, bucket| {
-                bucket.fill(ATTEMPTS_EACH, now_ns);
-                bucket.parts < ATTEMPTS_EACH * SECOND_NS
-            });
-            if self.attempts.len() >= MOST_ADDRESSES {
-                return Err(Refusal::TooOften);
-            }
+            self.forget(now_ns);
         }
-        let own = self.attempts.entry(address).or_insert_with(|| Bucket::full(ATTEMPTS_EACH, now_ns));
-        own.fill(ATTEMPTS_EACH, now_ns);
+        let own = self.attempts.entry(address).or_insert_with(|| Attempts::none(now_ns));
+        own.pass(now_ns);
         // What one address spends in vain does not count against all.
-        if !own.has_one() || !self.all.has_one() {
+        if !own.left.has_one() || !self.all.has_one_beyond(own.recent_ns) {
             return Err(Refusal::TooOften);
         }
-        own.take();
+        own.count();
         self.all.take();
         Ok(())
+    }
+
+    /// Forgets addresses that have not tried of late, or else the one that tried least.
+    fn forget(&mut self, now_ns: u64) {
+        self.attempts.retain(|_, own| {
+            own.pass(now_ns);
+            own.recent_ns > 0
+        });
+        if self.attempts.len() >= MOST_ADDRESSES {
+            let least =
+                self.attempts.iter().min_by_key(|(_, own)| own.recent_ns).map(|(address, _)| *address);
+            least.map(|address| self.attempts.remove(&address));
+        }
     }
 
     /// The connection is somebody's now.
@@ -227,6 +284,57 @@ mod tests {
             assert_eq!(door.come(number, address(from), number), None);
         }
         assert_eq!(door.come(128, address(7), 128), Some(112));
+    }
+
+    #[test]
+    fn of_many_crowds_of_one_the_oldest_goes_whatever_its_address() {
+        let mut door = Door::new(0);
+        for number in 0..128 {
+            assert_eq!(door.come(number, address(u8::try_from(number).unwrap()), number), None);
+        }
+        assert_eq!(door.come(128, address(255), 128), Some(0));
+        assert_eq!(door.come(129, address(0), 129), Some(1));
+    }
+
+    #[test]
+    fn who_has_greeted_with_the_code_stays_while_others_have_shown_nothing() {
+        let mut door = Door::new(0);
+        door.come(1_000, address(0), 0);
+        door.greeted(1_000);
+        for number in 1..=2_000 {
+            assert_ne!(
+                door.come(number + 1_000, address(u8::try_from(number % 200).unwrap()), number),
+                Some(1_000)
+            );
+        }
+    }
+
+    /// Forty addresses, each as fast as it may, for ten seconds; then one more, once a second.
+    #[test]
+    fn addresses_that_try_without_end_do_not_shut_out_another() {
+        let mut door = Door::new(0);
+        let mut joined = 0;
+        for step in 0..40_u64 {
+            let now_ns = step * SECOND_NS / 4;
+            for _ in 0..10 {
+                (0..40).for_each(|from| _ = door.try_handshake(address(from), now_ns));
+            }
+            if step % 4 == 3 {
+                joined += u32::from(door.try_handshake(address(99), now_ns).is_ok());
+            }
+        }
+        assert_eq!(joined, 10);
+    }
+
+    /// Five thousand addresses, each once in ten seconds.
+    #[test]
+    fn more_addresses_than_are_remembered_do_not_shut_out_another() {
+        let mut door = Door::new(0);
+        for number in 0..20_000_u32 {
+            let now_ns = u64::from(number) * 2_000_000;
+            _ = door.try_handshake(IpAddr::from((number % 5_000 + 1).to_be_bytes()), now_ns);
+        }
+        assert_eq!(door.try_handshake(address(1), 40 * SECOND_NS), Ok(()));
     }
 
     /// Ten at once, then one in each tenth of a second.

@@ -37,7 +37,9 @@ _LEAST_PATIENCE = "3 s"
 _ALWAYS = "168 h"
 """The longest that a server takes: how long a client goes on that was told how much, not how long."""
 _MOST_FLOWS = 32
-_ENDS = {"done": "", "over": "; the server ended it", "interrupted": "; interrupted"}
+CUT_OFF = 1
+"""Exit status of a client whose flow was cut off."""
+_ENDS = {"done": "", "cut": "; cut off", "over": "; the server ended it", "interrupted": "; interrupted"}
 
 
 def serve(  # noqa: PLR0913 (typer makes an option of each parameter)
@@ -148,7 +150,14 @@ def send(  # noqa: PLR0913 (typer makes an option of each parameter)
         for_ns=_at_least("0.1 s", "--for", lasts or usual),
         bytes=_size("--bytes", amount),
     )
-    typer.echo(_send(settings))
+    joined, ended = _send(settings)
+    typer.echo(_result(joined, ended))
+    if ended["how"] == "cut":
+        flows = "the flow was" if parallel == 1 else f"{ended['cut_off']} of {parallel} flows were"
+        complain(
+            f"{flows} cut off too early, by the server or something on the way; the same command joins again"
+        )
+        raise typer.Exit(CUT_OFF)
 
 
 def _serve(settings: ServeSettings, listen: str) -> dict[str, Any]:
@@ -180,8 +189,12 @@ def _say_how_to_join(code: str, listening: tuple[str, int]) -> None:
     typer.echo("Ctrl-C ends it")
 
 
-def _send(settings: SendSettings) -> str:
-    """Take part until it is over, and return what came of it in a sentence."""
+def _send(settings: SendSettings) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Take part until it is over, and return how it joined and how it ended.
+
+    A first Ctrl-C ends it in order; a second, or one before it has joined, at once.
+    """
+    interrupted = False
     with Agent("send", settings.as_dict()) as agent, LiveLine(progress_console()) as line:
         joined: dict[str, Any] = {}
         while True:
@@ -192,12 +205,14 @@ def _send(settings: SendSettings) -> str:
                     elif kind == "live":
                         line.show(what)
                     else:
-                        return _result(joined, what)
+                        return joined, what
                 raise TussleError("tussle-agent ended without a result")
             except KeyboardInterrupt:
-                if not joined:
-                    complain("interrupted before it had joined")
+                if interrupted or not joined:
+                    agent.kill()
+                    complain("interrupted" if joined else "interrupted before it had joined")
                     raise typer.Exit(INTERRUPTED) from None
+                interrupted = True
                 agent.end()
 
 
@@ -221,6 +236,7 @@ def _account(ended: dict[str, Any]) -> list[str]:
     if refused:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items())
         said.append(f"connections refused: {sum(refused.values())} ({reasons})")
+    said += ended["given_up"]
     if ended["full"]:
         said.append("the dataset was full, so that it ended by itself")
     return said
@@ -230,7 +246,9 @@ def _conclude(folder: Path, facts: dict[str, Any]) -> None:
     """Write the dataset and its report, and say in short what came out."""
     from tussle.cli.summary import summary
 
-    dataset = write_dataset(folder, facts)
+    dataset, doubts = write_dataset(folder, facts)
+    for sentence in doubts:
+        typer.echo(sentence)
     page = write_report(dataset, folder / "report.html")
     for table in summary(dataset):
         show_whole(table)

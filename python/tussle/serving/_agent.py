@@ -2,14 +2,18 @@
 
 import contextlib
 import json
+import os
+import select
 import subprocess
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, printable
 from tussle.kernel.agent import agent
 
+_LOOKS_S = 0.1
+"""Between two looks for Ctrl-C: the kernel may tell another thread than the one that waits for a line."""
 _PATIENCE_S = 10.0
 """For an agent that was told to end by the end of its input."""
 
@@ -20,6 +24,7 @@ class Agent:
     def __init__(self, command: str, settings: Mapping[str, Any]) -> None:
         self._command = [agent(), command]
         self._settings = settings
+        self._said = b""
 
     def __enter__(self) -> Self:
         # In a session of its own: a terminal's Ctrl-C reaches this process alone, which ends it in order.
@@ -58,12 +63,29 @@ class Agent:
         with contextlib.suppress(BrokenPipeError):
             self._input.close()
 
+    def kill(self) -> None:
+        """End it at once; it says nothing more."""
+        self._process.kill()
+
     def says(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the kind of each thing that it says, and what it says; raises TussleError when it fails."""
-        for line in self._output:
+        for line in self._lines():
             [(kind, what)] = json.loads(line).items()
             yield kind, what
         status = self._process.wait()
         if status != 0:
-            said = self._problems.read().strip()
+            said = printable(self._problems.read().strip())
             raise TussleError(said or f"tussle-agent was ended by signal {-status}")
+
+    def _lines(self) -> Iterator[bytes]:
+        output = self._output.fileno()
+        while True:
+            line, newline, rest = self._said.partition(b"\n")
+            if newline:
+                self._said = rest
+                yield line
+            elif select.select([output], [], [], _LOOKS_S)[0]:
+                part = os.read(output, 1 << 16)
+                if not part:
+                    return
+                self._said += part

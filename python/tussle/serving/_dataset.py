@@ -17,17 +17,29 @@ from tussle.dataset.files import explained
 from tussle.errors import TussleError
 from tussle.provenance import Origin, provenance
 from tussle.scenario import Scenario
+from tussle.serving._vetting import Received, vetted
+from tussle.units import RATE, rate
 
 _NS = 1_000_000_000
 _GRID_S = 0.1
 """Between two rows of a flow."""
 _LEAST_RATE_BIT_PER_S = 1000
+_MOST_RATE_BIT_PER_S = rate(RATE.most)
 _LEAST_RTT_MS = 0.01
+_MOST_RTT_MS = 200_000
+"""What a scenario can say."""
 _TURN = "turn"
 """The axis of a dataset with several turns."""
 _LOCK = "lock"
 _QUESTION = "What did each of those get who joined?"
 _RTTS = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
+
+
+class Made(NamedTuple):
+    """A dataset, and sentences about what in it cannot be believed, or was left out for that."""
+
+    dataset: Dataset
+    doubts: list[str]
 
 
 class _Written(NamedTuple):
@@ -66,14 +78,17 @@ def holding(folder: Path) -> Iterator[Path]:
                 shutil.rmtree(partial, ignore_errors=True)
 
 
-def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Dataset:
+def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Made:
     """Make the dataset `folder` of what a server left in its partial folder, which is removed then.
 
-    `facts` go into the provenance. Raises TussleError when there is nothing to make it of, or it cannot be
-    written.
+    `facts` go into the provenance, and what cannot be believed: a flow with numbers that cannot be is left
+    out. Raises TussleError when there is nothing to make it of, or it cannot be written.
     """
     partial = partial_folder(folder)
-    written, validity = _read(partial)
+    received, left_out = vetted(_read(partial))
+    if received.flows.is_empty():
+        raise TussleError(f"{partial} holds no flow that can be measured: {'; '.join(left_out)}; remove it")
+    written, validity = _written(received), received.validity
     scenario = _scenario(written)
     turns = [_Turn(index, each) for index, each in enumerate(_turns(written))]
     engine = {"name": "serve", "version": tussle.__version__}
@@ -82,10 +97,23 @@ def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Dataset:
         "command": shlex.join(["tussle", "serve", "-o", str(folder)]),
         **facts,
     }
+    contradictions = _contradictions(received.flows)
+    about |= {"left_out": left_out} if left_out else {}
+    about |= {"contradictions": contradictions} if contradictions else {}
     tables = {name: table.lazy() for name, table in _tables(turns, validity).items()}
     save(folder, Contents(origin.scenario_toml, about, tables))
     shutil.rmtree(partial, ignore_errors=True)
-    return Dataset.open(folder)
+    return Made(Dataset.open(folder), [*left_out, *contradictions])
+
+
+def _contradictions(flows: pl.DataFrame) -> list[str]:
+    if "contradiction" not in flows.columns:
+        # Earlier servers did not look for any.
+        return []
+    named = flows.filter(pl.col("contradiction") != "").select("name", "contradiction")
+    return [
+        f"{name}: {contradiction}; what the server saw counts" for name, contradiction in named.iter_rows()
+    ]
 
 
 class _Turn:
@@ -149,8 +177,7 @@ def _told(times: Iterable[Any]) -> list[float]:
     return [time for time in times if time is not None]
 
 
-def _read(partial: Path) -> tuple[_Written, pl.DataFrame]:
-    """Return the flows, and what is known of their validity."""
+def _read(partial: Path) -> Received:
     file = partial / "flows.arrow"
     if not file.is_file():
         raise TussleError(
@@ -163,15 +190,24 @@ def _read(partial: Path) -> tuple[_Written, pl.DataFrame]:
         raise TussleError(f"{partial} is damaged ({error}); remove it") from error
     # Each file has names of its own for the states.
     chunks = [chunk.with_columns(pl.col("state").cast(pl.String)) for chunk in chunks]
-    samples = pl.concat(chunks or [_no_samples()]).sort("time_s", "flow")
+    return Received(flows, pl.concat(chunks or [_no_samples()]).sort("time_s", "flow"), validity)
+
+
+def _written(received: Received) -> _Written:
+    flows, samples, _ = received
     ends = [flows["end_s"].max(), samples["time_s"].max(), flows["start_s"].max()]
-    written = _Written(flows, samples, max(_told(ends)))
-    return _since(_on_grid(flows["start_s"]), written), validity
+    return _since(_on_grid(flows["start_s"]), _Written(flows, samples, max(_told(ends))))
 
 
 def _no_samples() -> pl.DataFrame:
     table = ENGINE_TABLES["samples"]
-    own = ("tcp_info.sent_packets", "tcp_info.timeouts", "probe.rtt_ms", "probe.idle_rtt_ms")
+    own = (
+        "client.claimed_bytes",
+        "tcp_info.sent_packets",
+        "tcp_info.timeouts",
+        "probe.rtt_ms",
+        "probe.idle_rtt_ms",
+    )
     return pl.DataFrame(schema=table.schema(own)).drop("run")
 
 
@@ -181,9 +217,13 @@ def _scenario(written: _Written) -> Scenario:
     The path is as fast as all flows together ever were in a second, and as long as the shortest round trip.
     """
     duration_s = max(written.end_s, 2 * _GRID_S)
-    rate = max(_highest_rate(written.samples), _LEAST_RATE_BIT_PER_S)
+    bit_per_s = max(_highest_rate(written.samples), _LEAST_RATE_BIT_PER_S)
     rtts = written.samples.select(pl.col("srtt_ms").min(), pl.col("probe.rtt_ms").min()).row(0)
     rtt_ms = max(min([rtt for rtt in rtts if rtt is not None], default=_LEAST_RTT_MS), _LEAST_RTT_MS)
+    path = {
+        "rate": f"{min(bit_per_s, _MOST_RATE_BIT_PER_S):.0f} bit/s",
+        "rtt": f"{min(rtt_ms, _MOST_RTT_MS):.3f} ms",
+    }
     flows = []
     for row in written.flows.iter_rows(named=True):
         flow = {"name": row["name"], "algorithm": row["algorithm"], "start": _time(row["start_s"])}
@@ -197,7 +237,7 @@ def _scenario(written: _Written) -> Scenario:
         {
             "question": _QUESTION,
             "duration": _time(duration_s),
-            "path": {"rate": f"{rate:.0f} bit/s", "rtt": f"{rtt_ms:.3f} ms"},
+            "path": path,
             "flows": flows,
         }
     )

@@ -78,7 +78,9 @@ impl TcpInfo {
 
     /// Packets in the network as the kernel reckons (`tcp_packets_in_flight`).
     pub(crate) fn in_flight(&self) -> u32 {
-        (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
+        let sent = u64::from(self.unacked) + u64::from(self.retrans);
+        let gone = u64::from(self.sacked) + u64::from(self.lost);
+        u32::try_from(sent.saturating_sub(gone)).unwrap_or(u32::MAX)
     }
 
     /// The state of the sender, as the `samples` table names it.

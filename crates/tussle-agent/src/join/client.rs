@@ -4,15 +4,16 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use tussle_join::{
-    Channel, Code, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, MOST_ROWS, Opening, Row, Seen,
-    VERSION,
+    Code, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, MOST_ROWS, Opening, Row, Seen, VERSION,
 };
 
 use super::flow::{Flow, Left, Role, Room};
+use super::joining::{REPEAT, join};
 use super::outlet::{Outlet, input_has_ended};
+use super::own_clock::{LONGEST_REST_NS, OwnClock, Verdict};
 use super::probe::{Idle, Probe};
 use super::reactor::{Reactor, Wish, now_ns};
 use super::socket::{connect, give_up_after, try_algorithm};
@@ -27,7 +28,13 @@ const FIRST_FLOW: u64 = 3;
 /// Instants between two messages with rows, and two lines.
 const TELL: u32 = 5;
 const SECOND_NS: f64 = 1e9;
-const REPEAT: &str = "the same command joins again";
+/// What a client believes of a server's patience: an hour.
+const LONGEST_PATIENCE_NS: u64 = 3600 * 1_000_000_000;
+/// What a server may say, in bytes: at once, and a second. It says that it is there, in some 20 bytes every 2 s.
+const MOST_SAID_BYTES: u64 = 16 * 1024;
+const MOST_SAID_BYTES_PER_S: u64 = 1024;
+/// How long an interrupted client waits for what is on the way, and then for the server's last word.
+const FAREWELL_NS: u64 = 2_000_000_000;
 
 /// What the client is told.
 #[derive(Debug, Deserialize)]
@@ -56,7 +63,7 @@ enum Way {
 enum Line {
     Joined { client: u32, algorithm: String, idle_rtt_ms: f64 },
     Live(Live),
-    End { how: &'static str, live: Live },
+    End { how: &'static str, cut_off: usize, live: Live },
 }
 
 /// How the flows fare.
@@ -78,27 +85,6 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<()> {
         try_algorithm(&settings.algorithm).map_err(|problem| problem.context("--algorithm"))?;
     }
     let reactor = Reactor::new()?;
-    let (talk, at, grant) = join(settings, &code, &reactor)?;
-    Client::begin(settings, (talk, at, grant), reactor)?.run()
-}
-
-fn join(settings: &Settings, code: &Code, reactor: &Reactor) -> anyhow::Result<(Talk, SocketAddr, Grant)> {
-    let (mut socket, at) = reach(&settings.to)?;
-    socket.set_nodelay(true)?;
-    socket.write_all(&Opening::Join.bytes()).context("the connection broke")?;
-    reactor.add(&socket, TALK, Wish::Read)?;
-    let mut talk = Talk::over(socket, Channel::ask(code), TALK);
-    talk.flush(reactor)?;
-    while !talk.channel.is_open() {
-        let heard = talk.read();
-        let early = talk.hear::<FromServer>();
-        if !matches!((&heard, &early), (Ok(Arrived::Some), Ok(None))) {
-            bail!(
-                "{at} does not let this code in: compare it with what the server prints, and try again in a few \
-                 seconds"
-            );
-        }
-    }
     let direction = match settings.direction {
         Way::Up => Direction::ToServer,
         Way::Down => Direction::ToClient,
@@ -106,32 +92,9 @@ fn join(settings: &Settings, code: &Code, reactor: &Reactor) -> anyhow::Result<(
     let Settings { algorithm, flows, for_ns, bytes, .. } = settings;
     let (algorithm, flows, for_ns, bytes) = (algorithm.clone(), *flows, *for_ns, *bytes);
     let hello = Hello { version: VERSION, algorithm, flows, direction, for_ns, bytes };
-    talk.say(&FromClient::Hello(hello), reactor)?;
-    loop {
-        match talk.hear::<FromServer>() {
-            Ok(Some(FromServer::Granted(grant))) => {
-                ensure!(grant.flows.len() == usize::from(flows), "{at} does not speak as Tussle does");
-                return Ok((talk, at, grant));
-            }
-            Ok(Some(FromServer::Refused(reason))) => bail!("{reason}"),
-            Ok(Some(_)) => {}
-            Ok(None) => {
-                ensure!(matches!(talk.read(), Ok(Arrived::Some)), "{at} closed the connection; {REPEAT}");
-            }
-            Err(problem) => bail!("{at}: {problem}; is the code the one that the server prints?"),
-        }
-    }
-}
-
-fn reach(addresses: &[SocketAddr]) -> anyhow::Result<(std::net::TcpStream, SocketAddr)> {
-    let mut problem = None;
-    for at in addresses {
-        match connect(*at, None) {
-            Ok(socket) => return Ok((socket, *at)),
-            Err(one) => problem = problem.or(Some(one)),
-        }
-    }
-    Err(problem.context("there is no address to join")?)
+    let (talk, at, mut grant) = join(&settings.to, &code, (hello, TALK, &reactor))?;
+    grant.patience_ns = grant.patience_ns.min(LONGEST_PATIENCE_NS);
+    Client::begin(settings, (talk, at, grant), reactor)?.run()
 }
 
 fn gone() -> anyhow::Error {
@@ -149,8 +112,11 @@ struct Client {
     grant: Grant,
     way: Way,
     flows: Vec<Flow>,
-    /// Those that are over, by their index.
+    /// Those that are over, by their index, and how many of them before their time.
     over: Vec<bool>,
+    cut_off: usize,
+    clocks: Vec<OwnClock>,
+    bytes: Option<u64>,
     /// What each flow's sender, or receiver, told last.
     last: Vec<Option<Seen>>,
     rows: Vec<Row>,
@@ -161,6 +127,8 @@ struct Client {
     /// Bytes until the last lines.
     recent: Vec<(u64, u64)>,
     how: &'static str,
+    /// When it goes, whatever is left to say.
+    leave_by_ns: u64,
     thanked: bool,
 }
 
@@ -180,7 +148,7 @@ impl Client {
         let (probe, idle) = Probe::begin(socket)?;
         reactor.add(&probe.socket, PROBE, Wish::Read)?;
         let algorithm = (settings.direction == Way::Up).then_some(settings.algorithm.as_str());
-        let mut flows = Vec::new();
+        let (mut flows, mut clocks) = (Vec::new(), Vec::new());
         for (number, ticket) in (FIRST_FLOW..).zip(&grant.flows) {
             let mut socket = connect(at, algorithm)?;
             socket.write_all(&Opening::Ticket(*ticket).bytes()).context("the connection broke")?;
@@ -196,6 +164,7 @@ impl Client {
             }
             reactor.add(&flow.socket, number, wish)?;
             flows.push(flow);
+            clocks.push(OwnClock::new(now_ns(), settings.for_ns, grant.patience_ns));
         }
         talk.socket.set_nonblocking(true)?;
         reactor.add(std::io::stdin(), INPUT, Wish::Read)?;
@@ -208,6 +177,9 @@ impl Client {
         let mut client = Client {
             room: Room::new(),
             over: vec![false; flows.len()],
+            cut_off: 0,
+            clocks,
+            bytes: settings.bytes,
             last: vec![None; flows.len()],
             rows: Vec::new(),
             began_ns: now_ns,
@@ -216,6 +188,7 @@ impl Client {
             probe_us: None,
             recent: Vec::new(),
             how: "done",
+            leave_by_ns: u64::MAX,
             thanked: false,
             way: settings.direction,
             reactor,
@@ -257,10 +230,19 @@ impl Client {
         (0..self.flows.len()).try_for_each(|index| self.tell_validity(index))?;
         let live = self.live(now_ns());
         self.say(&FromClient::Finished)?;
-        while !self.thanked {
+        let patience_ns = self.grant.patience_ns.min(LONGEST_REST_NS);
+        let farewell_ns = if self.how == "interrupted" { FAREWELL_NS } else { patience_ns };
+        self.leave_by_ns = now_ns() + farewell_ns;
+        while !self.thanked && now_ns() < self.leave_by_ns {
             self.turn(&mut next)?;
         }
-        self.outlet.close(&Line::End { how: self.how, live })
+        if !self.thanked && self.how != "interrupted" {
+            return Err(gone());
+        }
+        if self.how == "done" && self.cut_off > 0 {
+            self.how = "cut";
+        }
+        self.outlet.close(&Line::End { how: self.how, cut_off: self.cut_off, live })
     }
 
     /// Waits until something happens or the next instant comes, and does what is to be done.
@@ -271,6 +253,7 @@ impl Client {
                 INPUT if input_has_ended() => {
                     self.reactor.forget(std::io::stdin());
                     self.stop("interrupted");
+                    self.leave_by_ns = self.leave_by_ns.min(now_ns() + FAREWELL_NS);
                 }
                 INPUT => {}
                 TALK => self.hear()?,
@@ -302,7 +285,11 @@ impl Client {
             }
             match self.way {
                 Way::Down => flow.cut(),
-                Way::Up => flow.stop(),
+                Way::Up => {
+                    flow.stop();
+                    // It fails only where the connection is gone, which the next read tells.
+                    _ = self.reactor.change(&flow.socket, FIRST_FLOW + index as u64, Wish::Read);
+                }
             }
         }
         self.until_ns = 0;
@@ -310,6 +297,11 @@ impl Client {
 
     fn hear(&mut self) -> anyhow::Result<()> {
         let arrived = self.talk.read();
+        let there_s = (now_ns() - self.began_ns) / 1_000_000_000;
+        ensure!(
+            self.talk.arrived_bytes <= MOST_SAID_BYTES + there_s * MOST_SAID_BYTES_PER_S,
+            "the server says more than servers have to say; {REPEAT}"
+        );
         self.talk.flush(&self.reactor).map_err(|_| gone())?;
         while let Some(message) = self.talk.hear::<FromServer>().map_err(|_| gone())? {
             self.heard_ns = now_ns();
@@ -336,21 +328,61 @@ impl Client {
         }
         let flow = &mut self.flows[index];
         let number = FIRST_FLOW + index as u64;
-        match flow.proceed(&mut self.room) {
+        let left = flow.proceed(&mut self.room);
+        let is_too_much = self.way == Way::Down && self.bytes.is_some_and(|bytes| flow.moved_bytes > bytes);
+        ensure!(!is_too_much, "the server sends more than it was asked for");
+        match left {
             Left::More => Ok(()),
             Left::Rest => self.reactor.change(&flow.socket, number, Wish::Read),
-            Left::Nothing => {
-                self.reactor.forget(&flow.socket);
-                self.over[index] = true;
-                let instant = self.instant(now_ns()) + 1;
-                self.look(index, instant);
-                if self.way == Way::Down {
-                    // Everything has been read: the server may close, too.
-                    self.flows[index].stop();
-                }
+            Left::Nothing | Left::Broken => {
+                self.end_flow(index, left);
                 Ok(())
             }
         }
+    }
+
+    /// A flow is over: nothing more comes of it, or its time is up.
+    fn end_flow(&mut self, index: usize, left: Left) {
+        self.reactor.forget(&self.flows[index].socket);
+        self.over[index] = true;
+        let now_ns = now_ns();
+        self.look(index, self.instant(now_ns) + 1);
+        let flow = &self.flows[index];
+        let is_whole = match (self.way, &self.last[index]) {
+            (Way::Up, Some(Seen::Sender(sender))) => {
+                flow.has_stopped() && sender.bytes_acked >= flow.moved_bytes
+            }
+            (Way::Up, _) => false,
+            (Way::Down, _) => {
+                self.bytes.is_some_and(|bytes| flow.moved_bytes >= bytes) || self.clocks[index].is_up(now_ns)
+            }
+        };
+        if left == Left::Broken || !is_whole {
+            self.cut_off += 1;
+        }
+        if self.way == Way::Down {
+            // Everything has been read: the server may close, too.
+            self.flows[index].stop();
+        }
+    }
+
+    /// Holds a flow against this end's own clock: a server that goes on, or lets nothing end, does not hold it.
+    fn watch_clock(&mut self, index: usize, now_ns: u64) {
+        let flow = &mut self.flows[index];
+        let acked = match &self.last[index] {
+            Some(Seen::Sender(sender)) => sender.bytes_acked,
+            _ => 0,
+        };
+        let has_to_end = now_ns >= self.leave_by_ns;
+        let verdict = match self.way {
+            Way::Down => self.clocks[index].of_download(now_ns),
+            Way::Up => self.clocks[index].of_upload(now_ns, acked, flow.has_stopped()),
+        };
+        if verdict == Verdict::GoesOn && !has_to_end {
+            return;
+        }
+        flow.cut();
+        self.end_flow(index, if verdict == Verdict::Stuck { Left::Broken } else { Left::Nothing });
     }
 
     /// Notes what is seen of a flow.
@@ -374,6 +406,10 @@ impl Client {
                 continue;
             }
             self.look(index, instant);
+            self.watch_clock(index, now_ns);
+            if self.over[index] {
+                continue;
+            }
             let flow = &mut self.flows[index];
             if now_ns >= self.until_ns && !flow.has_stopped() && self.way == Way::Up {
                 flow.stop();

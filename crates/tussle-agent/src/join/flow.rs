@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use nix::errno::Errno;
 use nix::sys::socket::{self, MsgFlags, sockopt};
-use tussle_join::{Seen, Sender};
+use tussle_join::{OPENING_BYTES, Seen, Sender};
 
 use crate::execute::tcp_info::TcpInfo;
 use crate::sys;
@@ -66,8 +66,10 @@ pub(super) enum Left {
     More,
     /// Everything is written; what is on the way still arrives.
     Rest,
-    /// The other end has closed, or is gone.
+    /// The other end has closed.
     Nothing,
+    /// The connection broke.
+    Broken,
 }
 
 impl Flow {
@@ -112,7 +114,7 @@ impl Flow {
                     turn += count;
                 }
                 Err(Errno::EAGAIN | Errno::EINTR) => return Left::More,
-                Err(_) => return Left::Nothing,
+                Err(_) => return Left::Broken,
             }
         }
         Left::More
@@ -130,7 +132,7 @@ impl Flow {
                     }
                 }
                 Err(Errno::EAGAIN | Errno::EINTR) => return Left::More,
-                Err(_) => return Left::Nothing,
+                Err(_) => return Left::Broken,
             }
         }
         Left::More
@@ -165,6 +167,18 @@ impl Flow {
                 Seen::Sender(Box::new(Sender { total_rto: total_rto(&self.socket)?, ..sender(&info) }))
             }
         })
+    }
+
+    /// Bytes of the flow that the kernel took in for this end, or was given by it: no other end can know of more.
+    pub(super) fn carried_bytes(&self) -> u64 {
+        match self.role {
+            Role::Sends(_) => self.moved_bytes,
+            // What was acknowledged may not have been read.
+            Role::Receives => {
+                let arrived = TcpInfo::of(&self.socket).map_or(0, |info| info.bytes_received());
+                arrived.saturating_sub(OPENING_BYTES as u64).max(self.moved_bytes)
+            }
+        }
     }
 
     /// How valid what was measured at this end is; asked when it is over.

@@ -15,8 +15,8 @@ use super::talk::{Arrived, Talk, is_for_later};
 
 /// Connections taken in one turn, so that flows have theirs.
 const MOST_AT_ONCE: usize = 16;
-/// Connections that the kernel keeps for us.
-const BACKLOG: i32 = 128;
+/// Connections that the kernel keeps for us, so that a crowd's leave room for others'.
+const BACKLOG: i32 = 1024;
 
 /// The port, and those who came and have not shown a ticket or the code yet.
 #[derive(Debug)]
@@ -125,6 +125,9 @@ impl Listener {
         };
         match heard {
             Ok(Heard::Nothing(stage)) => {
+                if matches!(&stage, Stage::Asks(talk) if talk.channel.is_open()) {
+                    self.door.greeted(number);
+                }
                 self.strangers.insert(number, Stranger { address, stage });
                 self.flush(number, now.1);
                 None

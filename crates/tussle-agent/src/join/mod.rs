@@ -6,8 +6,11 @@
 
 mod client;
 mod flow;
+mod flow_record;
+mod joining;
 mod listener;
 mod outlet;
+mod own_clock;
 mod probe;
 mod reactor;
 mod record;

@@ -1,11 +1,13 @@
 //! The probe: small questions beside the flows, answered at once, whose round trips say how long the queue is.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
+use super::joining::Deadline;
 use super::reactor::{now_ns, wall_ns};
 use super::talk::is_for_later;
 
@@ -16,6 +18,8 @@ const ANSWER_BYTES: usize = 24;
 /// Before the flows begin: so many questions, a tenth of a second apart.
 const IDLE_QUESTIONS: u32 = 10;
 const IDLE_PAUSE: Duration = Duration::from_millis(100);
+/// The longest that a server has been there, in ns: ten years.
+const LONGEST_NS: u64 = 10 * 365 * 24 * 3600 * 1_000_000_000;
 /// Questions that wait for their answers.
 const MOST_OPEN: usize = 600;
 
@@ -58,7 +62,8 @@ impl Echo {
 pub(super) struct Probe {
     pub(super) socket: TcpStream,
     answered: Vec<u8>,
-    open: usize,
+    /// When the open questions were asked, the oldest first; nothing, once no more are.
+    open: Option<VecDeque<u64>>,
     /// The latest round trip, in µs, unless it was told already.
     latest_us: Option<u32>,
 }
@@ -78,15 +83,19 @@ pub(super) struct Idle {
 impl Probe {
     /// Asks a few questions one by one over a connection that blocks, and makes it one that does not.
     pub(super) fn begin(mut socket: TcpStream) -> anyhow::Result<(Probe, Idle)> {
+        let deadline = Deadline::of_joining();
         let mut best: Option<Idle> = None;
         for _ in 0..IDLE_QUESTIONS {
             let asked_ns = now_ns();
             socket.write_all(&asked_ns.to_be_bytes()).context("the probe")?;
-            let mut answer = [0; ANSWER_BYTES];
-            socket.read_exact(&mut answer).context("the server does not answer the probe")?;
+            let answer = answer_by(&mut socket, deadline)?;
             let (now_ns, own_wall_ns) = (now_ns(), wall_ns());
             let rtt_ns = now_ns.saturating_sub(asked_ns);
-            let [_, since_ns, wall_ns] = read(&answer);
+            let [echoed_ns, since_ns, wall_ns] = read(&answer);
+            ensure!(
+                echoed_ns == asked_ns && since_ns <= LONGEST_NS,
+                "the server answers the probe as Tussle does not"
+            );
             // The server answered half a round trip ago.
             let ahead = |own_ns: u64, its_ns: u64| {
                 own_ns.saturating_sub(rtt_ns / 2).cast_signed().wrapping_sub(its_ns.cast_signed())
@@ -98,20 +107,19 @@ impl Probe {
             std::thread::sleep(IDLE_PAUSE);
         }
         socket.set_nonblocking(true).context("the probe")?;
-        let probe = Probe { socket, answered: Vec::new(), open: 0, latest_us: None };
+        let probe = Probe { socket, answered: Vec::new(), open: Some(VecDeque::new()), latest_us: None };
         Ok((probe, best.expect("some were asked")))
     }
 
     /// Asks, unless too many questions are open: then the answers will not be late, but old.
     pub(super) fn ask(&mut self) {
-        if self.open >= MOST_OPEN {
-            return;
-        }
-        match self.socket.write(&now_ns().to_be_bytes()) {
-            Ok(ASK_BYTES) => self.open += 1,
+        let Some(open) = self.open.as_mut().filter(|open| open.len() < MOST_OPEN) else { return };
+        let asked_ns = now_ns();
+        match self.socket.write(&asked_ns.to_be_bytes()) {
+            Ok(ASK_BYTES) => open.push_back(asked_ns),
             Err(problem) if is_for_later(&problem) => {}
             // Half a question would make nonsense of all that follow; without the probe the flows go on.
-            Ok(_) | Err(_) => self.open = usize::MAX,
+            Ok(_) | Err(_) => self.open = None,
         }
     }
 
@@ -127,8 +135,12 @@ impl Probe {
         let whole = self.answered.len() / ANSWER_BYTES * ANSWER_BYTES;
         for answer in self.answered.drain(..whole).collect::<Vec<_>>().chunks(ANSWER_BYTES) {
             let [asked_ns, ..] = read(answer.try_into().expect("a whole one"));
+            if self.open.as_mut().and_then(VecDeque::pop_front) != Some(asked_ns) {
+                // An answer to another question says nothing, nor do those that follow.
+                self.open = None;
+                return false;
+            }
             self.latest_us = u32::try_from(now_ns.saturating_sub(asked_ns) / 1000).ok();
-            self.open = self.open.saturating_sub(1);
         }
         true
     }
@@ -137,6 +149,20 @@ impl Probe {
     pub(super) fn take_latest_us(&mut self) -> Option<u32> {
         self.latest_us.take()
     }
+}
+
+/// The whole next answer, however slowly its bytes come.
+fn answer_by(socket: &mut TcpStream, deadline: Deadline) -> anyhow::Result<[u8; ANSWER_BYTES]> {
+    let mut answer = [0; ANSWER_BYTES];
+    let mut count = 0;
+    while count < ANSWER_BYTES {
+        deadline.bound(socket)?;
+        match socket.read(&mut answer[count..]).context("the server does not answer the probe")? {
+            0 => bail!("the server does not answer the probe"),
+            some => count += some,
+        }
+    }
+    Ok(answer)
 }
 
 /// When a question was asked, and the server's two times.

@@ -7,16 +7,17 @@ use std::path::PathBuf;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use tussle_join::{
-    Broken, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, MOST_ALGORITHM_BYTES, Refusal,
-    Row, TICKET_BYTES, Ticket,
+    Broken, Claims, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, Refusal, TICKET_BYTES,
+    Ticket,
 };
 
 use super::flow::{Flow, Left, Role, Room};
+use super::flow_record::{End, FlowRecord, How};
 use super::listener::{Arrival, Listener};
 use super::outlet::{Outlet, input_has_ended};
 use super::probe::Echo;
 use super::reactor::{Reactor, Wish, now_ns, wall_ns};
-use super::record::{End, FlowRecord, How, Record};
+use super::record::Record;
 use super::socket::{choose, give_up_after, try_algorithm};
 use super::talk::{Arrived, Talk};
 use crate::validity::{Validity, Watch};
@@ -26,6 +27,8 @@ const MOST_CLIENTS: usize = 64;
 /// Flows at a time, of all clients and of one.
 const MOST_FLOWS: usize = 256;
 const MOST_FLOWS_EACH: u16 = 32;
+/// Sentences about clients that were given up, kept for the end.
+const MOST_GIVEN_UP: usize = 20;
 /// Flows in a dataset.
 const MOST_RECORDED: usize = 10_000;
 /// The longest that a client may ask for.
@@ -69,7 +72,7 @@ enum Line<'a> {
     Listening { port: u16 },
     Live { time_s: f64, clients: Vec<Live>, refused: u64 },
     Note { text: &'a str },
-    End { clients: u32, refused: BTreeMap<&'static str, u64>, full: bool },
+    End { clients: u32, refused: BTreeMap<&'static str, u64>, full: bool, given_up: Vec<String> },
 }
 
 /// How a client fares.
@@ -94,6 +97,7 @@ struct Client {
     talk: Talk,
     address: IpAddr,
     hello: Hello,
+    claims: Claims,
     granted_ns: u64,
     heard_ns: u64,
     /// Its flows, by their numbers, as they stand in the record.
@@ -113,16 +117,17 @@ enum Leaves {
     Finished,
     /// It is gone without a word.
     Lost,
+    /// It said what no client says.
+    GivenUp,
 }
 
 /// The server's end of a flow.
 #[derive(Debug)]
 struct Running {
     flow: Flow,
-    /// Its place in the record, its client, and its number there.
+    /// Its place in the record, and its client.
     recorded: usize,
     client: u32,
-    number: u16,
     /// Until when it writes.
     until_ns: u64,
 }
@@ -151,6 +156,8 @@ pub(super) struct Server {
     running: HashMap<u64, Running>,
     probes: HashMap<u64, (u32, Echo)>,
     tickets: HashMap<Ticket, (u32, Purpose)>,
+    /// Clients that were given up for what they said, and why.
+    given_up: Vec<String>,
     /// Clients so far, and since when there is none.
     joined: u32,
     idle_since_ns: u64,
@@ -181,6 +188,7 @@ impl Server {
             running: HashMap::new(),
             probes: HashMap::new(),
             tickets: HashMap::new(),
+            given_up: Vec::new(),
             joined: 0,
             idle_since_ns: began_ns,
             over_ns: None,
@@ -276,8 +284,10 @@ impl Server {
             .and_then(|()| talk.say(&FromServer::Granted(grant), &self.reactor));
         let (granted_ns, heard_ns) = (self.now_ns, self.now_ns);
         let (flows, early, recent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let claims = Claims::new(&hello, self.settings.patience_ns);
+        let idle_us = None;
         let joined =
-            Client { talk, address, hello, granted_ns, heard_ns, flows, idle_us: None, early, recent };
+            Client { talk, address, hello, claims, granted_ns, heard_ns, flows, idle_us, early, recent };
         self.talks.insert(number, client);
         self.clients.insert(client, joined);
         if said.is_err() {
@@ -370,7 +380,7 @@ impl Server {
             self.reactor.change(&opened.socket, number, Wish::Both)?;
         }
         let until_ns = self.now_ns + for_ns;
-        self.running.insert(number, Running { flow: opened, recorded, client, number: flow, until_ns });
+        self.running.insert(number, Running { flow: opened, recorded, client, until_ns });
         Ok(())
     }
 
@@ -380,7 +390,7 @@ impl Server {
         match running.flow.proceed(&mut self.room) {
             Left::More => Ok(()),
             Left::Rest => self.reactor.change(&running.flow.socket, number, Wish::Read),
-            Left::Nothing => self.end_flow(number, How::Stopped),
+            Left::Nothing | Left::Broken => self.end_flow(number, How::Stopped),
         }
     }
 
@@ -392,7 +402,7 @@ impl Server {
         let record = &mut self.record.flows[running.recorded];
         // What the kernel told last counts if it tells nothing more.
         if let Ok(seen) = running.flow.look() {
-            record.see(Row { instant: instant + 1, flow: running.number, seen }, instant);
+            record.look(instant + 1, (seen, running.flow.carried_bytes()));
         }
         let own = running.flow.validity(pace).ok();
         match running.flow.role {
@@ -422,15 +432,24 @@ impl Server {
                 Ok(None) => return Ok(()),
                 Ok(Some(message)) if message.is_bounded() => {
                     of.heard_ns = self.now_ns;
-                    if self.understand(client, message).is_err() {
-                        self.leave(client, Leaves::Lost);
+                    if let Err(problem) = self.understand(client, message) {
+                        self.give_up(client, &format!("{problem:#}"));
                     }
+                    self.settle(client)?;
                 }
-                Ok(Some(_)) | Err(Broken::WrongCode | Broken::Size(_) | Broken::Message) => {
-                    self.leave(client, Leaves::Lost);
+                Ok(Some(_)) | Err(Broken::Size(_)) => self.give_up(client, "a message that is too long"),
+                Err(Broken::WrongCode | Broken::Message) => {
+                    self.give_up(client, "a message that cannot be read");
                 }
             }
         }
+    }
+
+    /// Turns what a client told into rows, so that nothing of it waits in memory.
+    fn settle(&mut self, client: u32) -> anyhow::Result<()> {
+        let Some(of) = self.clients.get(&client) else { return Ok(()) };
+        let instant = self.instant();
+        of.flows.values().try_for_each(|recorded| self.record.settle_flow(*recorded, instant))
     }
 
     /// Does what a client's message asks for.
@@ -440,8 +459,9 @@ impl Server {
     fn understand(&mut self, client: u32, message: FromClient) -> anyhow::Result<()> {
         let instant = self.instant();
         let of = self.clients.get_mut(&client).context("it was there")?;
+        of.claims.check(&message, instant)?;
         match message {
-            FromClient::Hello(_) => anyhow::bail!("a second greeting"),
+            FromClient::Hello(_) => {}
             FromClient::Idle(rtt_us) => {
                 of.idle_us = Some(rtt_us);
                 for recorded in of.flows.values() {
@@ -450,17 +470,18 @@ impl Server {
             }
             FromClient::Rows(rows) => {
                 for row in rows {
-                    anyhow::ensure!(row.flow < of.hello.flows, "a flow that it has not");
                     // Its connection may be on the way.
                     if let Some(recorded) = of.flows.get(&row.flow) {
-                        self.record.flows[*recorded].see(row, instant);
+                        self.record.flows[*recorded].hear(row);
                     }
                 }
             }
             FromClient::Validity { flow, json } => {
-                anyhow::ensure!(flow < of.hello.flows, "a flow that it has not");
-                let told: Validity = serde_json::from_str(&json).context("its validity")?;
-                anyhow::ensure!(told.algorithm.len() <= MOST_ALGORITHM_BYTES, "no algorithm");
+                let told: Validity =
+                    serde_json::from_str(&json).ok().context("a machine that cannot be read")?;
+                if let Some(problem) = told.implausible() {
+                    anyhow::bail!(problem);
+                }
                 match of.flows.get(&flow) {
                     Some(recorded) => self.record.flows[*recorded].keep_validity(told),
                     // Its connection is on the way.
@@ -475,13 +496,24 @@ impl Server {
         Ok(())
     }
 
+    /// A client said what no client says: what was seen of its flows stays, and nobody else's are touched.
+    fn give_up(&mut self, client: u32, told: &str) {
+        let Some(of) = self.clients.get(&client) else { return };
+        let text = format!("client {client} ({}) told the impossible: {told}", of.address);
+        _ = self.outlet.say(&Line::Note { text: &text });
+        if self.given_up.len() < MOST_GIVEN_UP {
+            self.given_up.push(text);
+        }
+        self.leave(client, Leaves::GivenUp);
+    }
+
     /// A client goes, and its flows with it.
     fn leave(&mut self, client: u32, leaves: Leaves) {
         let Some(of) = self.clients.remove(&client) else { return };
         self.talks.retain(|_, one| *one != client);
         self.tickets.retain(|_, (one, _)| *one != client);
         self.probes.retain(|_, (one, _)| *one != client);
-        let ended = if leaves == Leaves::Lost { How::Lost } else { How::Stopped };
+        let ended = if leaves == Leaves::Finished { How::Stopped } else { How::Lost };
         let flows: Vec<u64> =
             self.running.iter().filter(|(_, one)| one.client == client).map(|(number, _)| *number).collect();
         for number in flows {
@@ -498,6 +530,7 @@ impl Server {
         let text = match leaves {
             Leaves::Lost => format!("client {client} ({}) is gone", of.address),
             Leaves::Finished => format!("client {client} ({}) has finished", of.address),
+            Leaves::GivenUp => format!("client {client} ({}) is given up", of.address),
         };
         _ = self.outlet.say(&Line::Note { text: &text });
     }
@@ -506,7 +539,8 @@ impl Server {
     fn tick(&mut self, instant: u32) -> anyhow::Result<()> {
         for running in self.running.values_mut() {
             if let Ok(seen) = running.flow.look() {
-                self.record.flows[running.recorded].see(Row { instant, flow: running.number, seen }, instant);
+                let seen = (seen, running.flow.carried_bytes());
+                self.record.flows[running.recorded].look(instant, seen);
             }
             let is_over = self.now_ns >= running.until_ns || self.over_ns.is_some();
             if matches!(running.flow.role, Role::Sends(_)) && is_over && !running.flow.has_stopped() {
@@ -586,8 +620,8 @@ impl Server {
             .map(|(refusal, words)| (words, self.listener.refused().count(refusal)))
             .filter(|(_, count)| *count > 0)
             .collect();
-        let full = self.record.is_full();
-        self.outlet.close(&Line::End { clients: self.joined, refused, full })
+        let (full, given_up) = (self.record.is_full(), self.given_up);
+        self.outlet.close(&Line::End { clients: self.joined, refused, full, given_up })
     }
 
     #[expect(clippy::cast_precision_loss, reason = "bytes of a measurement are far below 2^53")]

@@ -22,6 +22,8 @@ pub(super) struct Talk {
     pub(super) channel: Channel,
     number: u64,
     wish: Wish,
+    /// Bytes that have arrived so far.
+    pub(super) arrived_bytes: u64,
 }
 
 /// Whether the other end can still say something.
@@ -36,7 +38,7 @@ pub(super) enum Arrived {
 impl Talk {
     /// A channel over a connection that does not block, waited for by that number.
     pub(super) fn over(socket: TcpStream, channel: Channel, number: u64) -> Talk {
-        Talk { socket, channel, number, wish: Wish::Read }
+        Talk { socket, channel, number, wish: Wish::Read, arrived_bytes: 0 }
     }
 
     /// Reads once; what arrived is taken out by `hear`.
@@ -45,6 +47,7 @@ impl Talk {
         match self.socket.read(&mut room) {
             Ok(0) => Ok(Arrived::Ended),
             Ok(count) => {
+                self.arrived_bytes += count as u64;
                 self.channel.arrive(&room[..count]);
                 Ok(Arrived::Some)
             }

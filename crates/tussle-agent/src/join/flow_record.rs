@@ -1,0 +1,464 @@
+//! What is known of one flow: what this end saw, which counts, and what its client claims, which is kept beside it.
+
+use std::collections::BTreeMap;
+
+use tussle_join::{Direction, GRID_NS, OPENING_BYTES, Row, Seen, Sender};
+
+use super::flow::info;
+use crate::execute::rows::{Paces, Sample};
+use crate::validity::Validity;
+
+/// Instants that wait for what the client saw; older ones are given up.
+const MOST_PENDING: usize = 2_000;
+/// A claim may be of so many instants after this end's latest look: clocks differ by less.
+const AHEAD: u32 = 50;
+/// Instants of a download for which its client's word is waited for: 10 s.
+const LATE: u32 = 100;
+/// Acknowledged of an upload beside its bytes: its opening, and a sequence number each of its first packet and its last.
+const BESIDE: u64 = OPENING_BYTES as u64 + 2;
+/// A network may duplicate packets, but hardly each of them.
+const MOST_COPIES: u64 = 2;
+
+/// What is known of a flow.
+#[derive(Debug)]
+pub(super) struct FlowRecord {
+    pub(super) name: String,
+    pub(super) algorithm: String,
+    pub(super) direction: Direction,
+    pub(super) start_ns: u64,
+    /// When its application was to stop writing; `None`: after so many bytes.
+    pub(super) stop_ns: Option<u64>,
+    pub(super) end: Option<End>,
+    /// What arrived, as this end knows: it received it, or it was told by acknowledgements.
+    pub(super) received_bytes: u64,
+    pub(super) received_packets: u32,
+    /// Bytes that this end's kernel took in, or was given to send.
+    carried_bytes: u64,
+    /// What the sender's kernel told last: of an upload, as its client claims.
+    pub(super) sender: Sender,
+    claimed: Option<Claimed>,
+    /// The latest round trip of its client's probe, and the shortest before it began.
+    pub(super) probe_us: Option<u32>,
+    pub(super) idle_us: Option<u32>,
+    pub(super) sender_validity: Option<Validity>,
+    pub(super) receiver_validity: Option<Validity>,
+    pending: BTreeMap<u32, Pending>,
+    closed: Closed,
+    /// The latest instants: that is a row, or was given up; that this end saw; that the client told.
+    done: Option<u32>,
+    looked: Option<u32>,
+    told: Option<u32>,
+}
+
+/// How a flow ended, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) at_ns: u64,
+    pub(super) how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// The last of the bytes asked for has arrived.
+    Complete,
+    /// Its time was over.
+    Stopped,
+    /// Its client, or the network, was gone.
+    Lost,
+}
+
+/// What a client last claimed: acknowledged and sent, or received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Claimed {
+    bytes: u64,
+    packets: u32,
+}
+
+/// Whether nothing more will be told of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closed {
+    No,
+    Yes,
+}
+
+/// What is known of a flow at an instant.
+#[derive(Debug, Default)]
+struct Pending {
+    sender: Option<Box<Sender>>,
+    received_bytes: Option<u64>,
+    claimed_bytes: Option<u64>,
+    probe_us: Option<u32>,
+}
+
+/// What becomes of the earliest instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Row,
+    Waits,
+    Dropped,
+}
+
+/// What was known of a flow at an instant, whole.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) instant: u32,
+    pub(super) sample: Sample,
+    pub(super) sender: Box<Sender>,
+    pub(super) claimed_bytes: Option<u64>,
+    pub(super) probe_us: Option<u32>,
+}
+
+impl FlowRecord {
+    pub(super) fn new(name: String, algorithm: String, direction: Direction) -> FlowRecord {
+        FlowRecord {
+            name,
+            algorithm,
+            direction,
+            start_ns: 0,
+            stop_ns: None,
+            end: None,
+            received_bytes: 0,
+            received_packets: 0,
+            carried_bytes: 0,
+            sender: Sender::default(),
+            claimed: None,
+            probe_us: None,
+            idle_us: None,
+            sender_validity: None,
+            receiver_validity: None,
+            pending: BTreeMap::new(),
+            closed: Closed::No,
+            done: None,
+            looked: None,
+            told: None,
+        }
+    }
+
+    /// What its client told of its own end; a later one takes an earlier one's place.
+    pub(super) fn keep_validity(&mut self, told: Validity) {
+        match self.direction {
+            Direction::ToServer => self.sender_validity = Some(told),
+            Direction::ToClient => self.receiver_validity = Some(told),
+        }
+    }
+
+    /// Takes in what this end saw, and the bytes that its kernel carried until then.
+    pub(super) fn look(&mut self, instant: u32, (seen, carried_bytes): (Seen, u64)) {
+        self.looked = self.looked.max(Some(instant));
+        self.carried_bytes = self.carried_bytes.max(carried_bytes);
+        let (bytes, packets, sender) = match seen {
+            Seen::Receiver { bytes, packets } => (bytes, packets, None),
+            Seen::Sender(sender) => {
+                self.sender = (*sender).clone();
+                // The end of the stream is acknowledged like a byte.
+                (sender.bytes_acked.min(carried_bytes), sender.delivered, Some(sender))
+            }
+            Seen::Probe(_) => return,
+        };
+        self.received_bytes = self.received_bytes.max(bytes);
+        self.received_packets = self.received_packets.max(packets);
+        if let Some(pending) = self.pending(instant) {
+            pending.received_bytes = Some(bytes);
+            pending.sender = sender.or(pending.sender.take());
+        }
+    }
+
+    /// Takes in what its client claims to have seen.
+    pub(super) fn hear(&mut self, row: Row) {
+        let Row { instant, seen, .. } = row;
+        match seen {
+            Seen::Sender(sender) => {
+                self.told = self.told.max(Some(instant));
+                self.sender = (*sender).clone();
+                self.claimed = Some(Claimed { bytes: sender.bytes_acked, packets: sender.data_segs_out });
+                if let Some(pending) = self.expected(instant) {
+                    pending.claimed_bytes = Some(sender.bytes_acked);
+                    pending.sender = Some(sender);
+                }
+            }
+            Seen::Receiver { bytes, packets } => {
+                self.told = self.told.max(Some(instant));
+                self.claimed = Some(Claimed { bytes, packets });
+                if let Some(pending) = self.expected(instant) {
+                    pending.claimed_bytes = Some(bytes);
+                }
+            }
+            Seen::Probe(us) => {
+                self.probe_us = Some(us);
+                if let Some(pending) = self.expected(instant) {
+                    pending.probe_us = Some(us);
+                }
+            }
+        }
+    }
+
+    /// Room for a claim, where this end looked at that instant, or soon will.
+    fn expected(&mut self, instant: u32) -> Option<&mut Pending> {
+        let began = || u32::try_from(self.start_ns / GRID_NS).unwrap_or(u32::MAX);
+        let looked = self.looked.unwrap_or_else(began);
+        let is_to_come = instant > looked && instant <= looked.saturating_add(AHEAD);
+        if is_to_come { self.pending(instant) } else { self.pending.get_mut(&instant) }
+    }
+
+    fn pending(&mut self, instant: u32) -> Option<&mut Pending> {
+        if self.done.is_some_and(|done| instant <= done) || self.closed == Closed::Yes {
+            return None;
+        }
+        if self.pending.len() >= MOST_PENDING {
+            self.pending.pop_first();
+        }
+        Some(self.pending.entry(instant).or_default())
+    }
+
+    /// Its client is gone: nothing more will be told of it. If it is lost, so is the flow, unless all of it was there.
+    pub(super) fn close(&mut self, how: How, bytes: Option<u64>) {
+        self.closed = Closed::Yes;
+        if let Some(end) = &mut self.end {
+            if bytes.is_some_and(|bytes| self.received_bytes >= bytes) {
+                end.how = How::Complete;
+            } else if how == How::Lost {
+                end.how = How::Lost;
+            }
+        }
+    }
+
+    /// Takes the next row that is whole: what was seen here, and what the client told of that instant. Of the last
+    /// instant, what its sender saw will do: by then everything has arrived that will.
+    pub(super) fn next_row(&mut self, now: u32) -> Option<Whole> {
+        loop {
+            let fate = self.fate(now)?;
+            if fate == Fate::Waits {
+                return None;
+            }
+            let (instant, pending) = self.pending.pop_first()?;
+            self.done = Some(instant);
+            let Some(sender) = pending.sender.filter(|_| fate == Fate::Row) else { continue };
+            let delivered_bytes = pending.received_bytes.unwrap_or(self.received_bytes);
+            let paces = if self.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No };
+            return Some(Whole {
+                instant,
+                sample: Sample { sender: info(&sender), delivered_bytes, rtt_us: None, paces },
+                sender,
+                claimed_bytes: pending.claimed_bytes,
+                probe_us: pending.probe_us,
+            });
+        }
+    }
+
+    /// What becomes of the earliest instant: both ends tell theirs in order, so that what one has passed over does
+    /// not come.
+    fn fate(&self, now: u32) -> Option<Fate> {
+        let (instant, pending) = self.pending.first_key_value()?;
+        let is_closed = self.closed == Closed::Yes;
+        let has_passed = |latest: Option<u32>| is_closed || latest.is_some_and(|latest| latest > *instant);
+        let has_looked = pending.received_bytes.is_some();
+        Some(match (self.direction, &pending.sender) {
+            (Direction::ToServer, Some(_)) if has_looked => Fate::Row,
+            (Direction::ToServer, Some(_)) if is_closed && self.pending.len() == 1 => Fate::Row,
+            (Direction::ToServer, None) if has_passed(self.told) => Fate::Dropped,
+            (Direction::ToClient, _) if has_looked => {
+                let is_told = pending.claimed_bytes.is_some() || has_passed(self.told);
+                if is_told || instant.saturating_add(LATE) <= now { Fate::Row } else { Fate::Waits }
+            }
+            (Direction::ToServer, Some(_)) | (Direction::ToClient, _) if has_passed(self.looked) => {
+                Fate::Dropped
+            }
+            _ => Fate::Waits,
+        })
+    }
+
+    /// Where what its client claims cannot be true together with what was seen here: both, in a sentence.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let Claimed { bytes, packets } = self.claimed?;
+        let (carried, packets) = (self.carried_bytes, u64::from(packets));
+        let arrived = u64::from(self.received_packets);
+        let sent = u64::from(self.sender.data_segs_out);
+        let is_complete = self.end.is_some_and(|end| end.how == How::Complete);
+        match self.direction {
+            Direction::ToServer if bytes > carried + BESIDE => {
+                Some(format!("its client claims that {bytes} bytes were acknowledged, and {carried} arrived"))
+            }
+            Direction::ToServer if self.end.is_some() && arrived > MOST_COPIES * packets => {
+                Some(format!("its client claims that it sent {packets} packets, and {arrived} arrived"))
+            }
+            Direction::ToClient if bytes > carried => {
+                Some(format!("its client claims that {bytes} bytes arrived, and {carried} were sent"))
+            }
+            Direction::ToClient if is_complete && bytes < self.received_bytes => Some(format!(
+                "its client claims that {bytes} bytes arrived, and acknowledged {}",
+                self.received_bytes
+            )),
+            Direction::ToClient if packets > MOST_COPIES * sent => {
+                Some(format!("its client claims that {packets} packets arrived, and {sent} were sent"))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(direction: Direction) -> FlowRecord {
+        FlowRecord::new("client-1".to_owned(), "reno".to_owned(), direction)
+    }
+
+    fn upload() -> FlowRecord {
+        flow(Direction::ToServer)
+    }
+
+    /// A sender that sent so many packets, and as many bytes that were acknowledged.
+    fn sender(packets: u32) -> Seen {
+        let bytes_acked = packets.into();
+        Seen::Sender(Box::new(Sender { data_segs_out: packets, bytes_acked, ..Sender::default() }))
+    }
+
+    fn row(instant: u32, seen: Seen) -> Row {
+        Row { instant, flow: 0, seen }
+    }
+
+    fn sent(instant: u32, packets: u32) -> Row {
+        row(instant, sender(packets))
+    }
+
+    fn received(bytes: u64) -> (Seen, u64) {
+        (Seen::Receiver { bytes, packets: 1 }, bytes)
+    }
+
+    /// Instants and bytes of the rows that are whole.
+    fn rows(flow: &mut FlowRecord, now: u32) -> Vec<(u32, u64)> {
+        std::iter::from_fn(|| flow.next_row(now))
+            .map(|whole| (whole.instant, whole.sample.delivered_bytes))
+            .collect()
+    }
+
+    #[test]
+    fn a_row_is_what_both_ends_saw_at_one_instant() {
+        let mut flow = upload();
+        flow.look(1, received(10));
+        flow.look(2, received(20));
+        (1..=3).for_each(|instant| flow.hear(sent(instant, 1)));
+        assert_eq!(rows(&mut flow, 3), [(1, 10), (2, 20)]);
+        flow.look(3, received(30));
+        assert_eq!(rows(&mut flow, 4), [(3, 30)]);
+    }
+
+    #[test]
+    fn what_is_told_too_late_counts_but_is_no_row() {
+        let mut flow = upload();
+        flow.look(5, received(50));
+        flow.hear(sent(5, 5));
+        flow.look(6, received(60));
+        assert_eq!(rows(&mut flow, 6), [(5, 50)]);
+        flow.hear(sent(4, 7));
+        assert_eq!(rows(&mut flow, 6), []);
+        assert_eq!(flow.sender.data_segs_out, 7);
+    }
+
+    #[test]
+    fn at_the_end_the_senders_last_row_has_all_that_arrived() {
+        let mut flow = upload();
+        flow.hear(sent(1, 1));
+        flow.look(2, received(20));
+        flow.hear(sent(3, 3));
+        assert_eq!(rows(&mut flow, 3), []);
+        flow.close(How::Stopped, None);
+        assert_eq!(rows(&mut flow, 3), [(3, 20)]);
+    }
+
+    #[test]
+    fn of_a_download_what_was_acknowledged_here_is_the_result() {
+        let mut flow = flow(Direction::ToClient);
+        flow.look(1, (sender(100), 150));
+        flow.hear(row(1, Seen::Receiver { bytes: 1 << 40, packets: 9 }));
+        let whole = flow.next_row(1).unwrap();
+        assert_eq!((whole.sample.delivered_bytes, whole.claimed_bytes), (100, Some(1 << 40)));
+        assert_eq!((flow.received_bytes, flow.received_packets), (100, 0));
+        flow.look(2, (sender(151), 150));
+        assert_eq!(flow.received_bytes, 150);
+    }
+
+    #[test]
+    fn a_download_whose_client_says_nothing_is_measured_all_the_same() {
+        let mut flow = flow(Direction::ToClient);
+        flow.look(1, (sender(10), 10));
+        flow.look(2, (sender(20), 20));
+        assert_eq!(rows(&mut flow, LATE), []);
+        assert_eq!(rows(&mut flow, LATE + 1), [(1, 10)]);
+        flow.close(How::Lost, None);
+        assert_eq!(rows(&mut flow, LATE + 1), [(2, 20)]);
+    }
+
+    #[test]
+    fn a_claim_that_cannot_be_true_is_named() {
+        let ended = |mut flow: FlowRecord, how| {
+            flow.end = Some(End { at_ns: 1, how });
+            flow.contradiction()
+        };
+        let up = |claimed: u32, arrived: u32| {
+            let mut flow = upload();
+            flow.look(1, (Seen::Receiver { bytes: arrived.into(), packets: arrived }, arrived.into()));
+            flow.hear(sent(1, claimed));
+            ended(flow, How::Stopped)
+        };
+        assert_eq!(
+            up(500_000_000, 26).unwrap(),
+            "its client claims that 500000000 bytes were acknowledged, and 26 arrived"
+        );
+        assert_eq!(up(12, 26).unwrap(), "its client claims that it sent 12 packets, and 26 arrived");
+        assert_eq!(up(52, 26), None);
+        let down = |bytes, packets| {
+            let mut flow = flow(Direction::ToClient);
+            flow.look(1, (sender(100), 150));
+            flow.hear(row(1, Seen::Receiver { bytes, packets }));
+            ended(flow, How::Complete)
+        };
+        assert_eq!(down(100, 100), None);
+        assert_eq!(down(150, 200), None);
+        assert_eq!(down(151, 100).unwrap(), "its client claims that 151 bytes arrived, and 150 were sent");
+        assert_eq!(down(99, 100).unwrap(), "its client claims that 99 bytes arrived, and acknowledged 100");
+        assert_eq!(down(100, 201).unwrap(), "its client claims that 201 packets arrived, and 100 were sent");
+    }
+
+    #[test]
+    fn claims_fill_no_memory_beyond_what_this_end_saw() {
+        let mut flow = upload();
+        (0..10_000).for_each(|instant| flow.hear(sent(instant, 1)));
+        assert_eq!(flow.pending.len(), AHEAD as usize);
+        (0..10_000).for_each(|instant| flow.look(instant, received(1)));
+        assert_eq!(flow.pending.len(), MOST_PENDING);
+        assert_eq!(flow.pending.values().filter(|each| each.sender.is_some()).count(), 0);
+        (0..5_000).for_each(|instant| flow.hear(sent(instant, 1)));
+        assert_eq!(flow.pending.values().filter(|each| each.sender.is_some()).count(), 0);
+    }
+
+    #[test]
+    fn a_flow_that_is_closed_keeps_nothing_that_waits() {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            let mut flow = flow(direction);
+            (1..40).for_each(|instant| flow.hear(row(instant, Seen::Probe(1))));
+            (1..1_000).for_each(|instant| flow.look(instant, received(1)));
+            flow.close(How::Lost, None);
+            while flow.next_row(1_000).is_some() {}
+            assert!(flow.pending.is_empty());
+            flow.hear(sent(1_001, 1));
+            assert!(flow.pending.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_flow_of_a_lost_client_is_lost_unless_all_of_it_was_there() {
+        let ended = |how, bytes| {
+            let mut flow = upload();
+            flow.look(1, received(100));
+            flow.end = Some(End { at_ns: 1, how: How::Stopped });
+            flow.close(how, bytes);
+            flow.end.map(|end| end.how)
+        };
+        assert_eq!(ended(How::Lost, None), Some(How::Lost));
+        assert_eq!(ended(How::Lost, Some(101)), Some(How::Lost));
+        assert_eq!(ended(How::Lost, Some(100)), Some(How::Complete));
+        assert_eq!(ended(How::Stopped, Some(101)), Some(How::Stopped));
+    }
+}

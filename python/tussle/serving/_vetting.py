@@ -1,0 +1,112 @@
+"""What a server wrote down, held against what can be.
+
+A server refuses such numbers when a client tells them; earlier ones wrote them down.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import polars as pl
+
+from tussle.units import RATE, rate
+
+_MOST_RATE_BIT_PER_S = rate(RATE.most)
+_MOST_BYTES = 1 << 60
+_MOST_RTT_MS = 1e6
+_MOST_FIGURE = 1e16
+"""Beyond, no quantity is anything that a kernel counts: rates in bit/s are the largest."""
+_AHEAD_S = 10.0
+"""A row may be so much later than the end of its flow, or earlier than its start: clocks differ by less."""
+_MOST_NAME_BYTES = 64
+_MOST_OFFSET_S = 1e11
+
+
+class Received(NamedTuple):
+    """What came: one row a flow, its samples, and what is known of its validity."""
+
+    flows: pl.DataFrame
+    samples: pl.DataFrame
+    validity: pl.DataFrame
+
+
+def vetted(received: Received) -> tuple[Received, list[str]]:
+    """Leave out flows of which something cannot be, and say why, in a sentence each."""
+    why: dict[int, str] = {}
+    for flow, reason in _faults(received):
+        why.setdefault(flow, reason)
+    names = dict(received.flows.select("flow", "name").iter_rows())
+    sentences = [f"{names[flow]} is left out: {why[flow]}" for flow in sorted(why)]
+    good = ~pl.col("flow").is_in(list(why))
+    return Received(*(table.filter(good) for table in received)), sentences
+
+
+def _faults(received: Received) -> Iterator[tuple[int, str]]:
+    flows, samples, validity = received
+    known = flows["flow"].to_list()
+    for flow, start_s, end_s, delivered in flows.select(
+        "flow", "start_s", "end_s", "delivered_bytes"
+    ).iter_rows():
+        until_s = start_s if end_s is None else end_s
+        if not 0 <= start_s <= until_s < _MOST_FIGURE:
+            yield flow, f"it lasted from {start_s:g} s to {until_s:g} s"
+        if delivered > _MOST_BYTES:
+            yield flow, f"{delivered} bytes cannot have arrived"
+    samples = samples.filter(pl.col("flow").is_in(known))
+    yield from _of_samples(samples, flows)
+    yield from _of_validity(validity.filter(pl.col("flow").is_in(known)))
+
+
+def _of_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> Iterator[tuple[int, str]]:
+    spans = flows.select("flow", "start_s", "end_s")
+    timed = samples.select("flow", "time_s").join(spans, on="flow")
+    late = pl.col("time_s") > pl.col("end_s") + _AHEAD_S
+    early = pl.col("time_s") < pl.col("start_s") - _AHEAD_S
+    for flow, time_s in timed.filter(late | early).select("flow", "time_s").iter_rows():
+        yield flow, f"it has a row at {time_s:.1f} s, when it was not there"
+    for name in ("srtt_ms", "tcp_info.min_rtt_ms"):
+        for flow, rtt_ms in _where(samples, pl.col(name) > _MOST_RTT_MS, name):
+            yield flow, f"a round trip cannot take {rtt_ms / 1e3:.0f} s"
+    for name, dtype in samples.schema.items():
+        if dtype.is_float():
+            broken = ~pl.col(name).is_between(-_MOST_FIGURE, _MOST_FIGURE)
+            for flow, figure in _where(samples, broken, name):
+                yield flow, f"{name} cannot be {figure:g}"
+    for flow, delivered in _where(samples, pl.col("delivered_bytes") > _MOST_BYTES, "delivered_bytes"):
+        yield flow, f"{delivered} bytes cannot have arrived"
+    yield from _of_progress(samples)
+
+
+def _of_progress(samples: pl.DataFrame) -> Iterator[tuple[int, str]]:
+    """Find what goes back, or is faster than anything, as text of more bits than an integer has."""
+    before = pl.col("delivered_bytes").shift(1).over("flow").fill_null(0)
+    steps = samples.sort("flow", "time_s").select(
+        "flow", gained=pl.col("delivered_bytes").cast(pl.Float64) - before.cast(pl.Float64)
+    )
+    for flow, gained in _where(steps, pl.col("gained") < 0, "gained"):
+        yield flow, f"what had arrived became less, by {-gained:.0f} bytes"
+    # Rows are at least a tenth of a second apart; a second's worth in one may be what was held up before.
+    most_bytes = _MOST_RATE_BIT_PER_S / 8
+    for flow, gained in _where(steps, pl.col("gained") > most_bytes, "gained"):
+        yield flow, f"{gained:.4g} bytes at once are more than {RATE.most}"
+
+
+def _of_validity(validity: pl.DataFrame) -> Iterator[tuple[int, str]]:
+    for name, dtype in validity.schema.items():
+        column = pl.col(name)
+        if dtype.is_float():
+            most = _MOST_OFFSET_S if name.startswith("clock_") else _MOST_FIGURE
+            broken = ~column.is_between(-most, most)
+        elif dtype in (pl.String, pl.Categorical) or dtype == pl.Enum:
+            if name == "shortfall":
+                continue
+            text = column.cast(pl.String)
+            broken = (text.str.len_bytes() > _MOST_NAME_BYTES) | text.str.contains(r"[[:cntrl:]]")
+        else:
+            continue
+        for flow, _ in _where(validity, broken, name):
+            yield flow, f"what its machine told as {name} cannot be"
+
+
+def _where(table: pl.DataFrame, broken: pl.Expr, name: str) -> Iterator[tuple[int, float]]:
+    """Yield the first of each flow."""
+    yield from table.filter(broken).select("flow", name).unique("flow", keep="first").iter_rows()

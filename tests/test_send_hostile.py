@@ -1,0 +1,148 @@
+"""`tussle send` at a server that means it ill: the client has its own clock, limits, and Ctrl-C."""
+
+import signal
+import socket
+import subprocess
+import threading
+from typing import Any
+
+import pytest
+
+from impostor import ALIVE, CODE, Host, Talk, polite, pushing, refusal
+from joined import TUSSLE, Server, failed, finished, sending, started
+
+_PATIENCE_S = 20.0
+"""For what must happen; how long it took is nobody's business."""
+INTERRUPTED = 130
+
+
+def joining(host: Host, **others: Any) -> subprocess.Popen[str]:
+    """Start a client's agent at that host."""
+    at = Server(process=None, folder=None, at=host.at, code=CODE)  # pyright: ignore[reportArgumentType]
+    return sending(None, at, **others)
+
+
+def commanded(host: Host, *options: str) -> subprocess.Popen[str]:
+    """Start the command as people use it."""
+    return started(TUSSLE, "send", host.at, "--code", CODE, "--algorithm", "reno", *options)
+
+
+def ended(client: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, problems = client.communicate(timeout=_PATIENCE_S)
+    return client.returncode, out, problems
+
+
+def test_a_refusal_cannot_command_the_terminal():
+    words = "\x1b]0;owned\x07\x1b[2Jfull\r\ntussle: all is well\u202e"
+    with Host(greets=lambda _host, talk: talk.say(refusal(words))) as host:
+        status, out, problems = ended(commanded(host))
+    assert (status, out) == (2, "")
+    [line] = problems.splitlines()
+    assert line.isprintable()
+    assert line.startswith(f"tussle: {host.at} refuses: ")
+    assert "full" in line
+
+
+def test_a_server_that_never_grants_is_left_by_one_interrupt():
+    def wait(host: Host, talk: Talk) -> None:
+        host.told.set()
+        talk.hear()
+
+    with Host(greets=wait) as host:
+        client = commanded(host)
+        assert host.told.wait(_PATIENCE_S)
+        client.send_signal(signal.SIGINT)
+        status, _, problems = ended(client)
+    assert status == INTERRUPTED
+    assert problems == "tussle: interrupted before it had joined\n"
+
+
+@pytest.mark.parametrize("direction", [[], ["--reverse"]])
+def test_one_interrupt_ends_a_client_that_its_server_would_hold(direction):
+    with Host(flow=pushing if direction else _holding) as host:
+        client = commanded(host, "--for", "1 h", *direction)
+        assert host.told.wait(_PATIENCE_S)
+        client.send_signal(signal.SIGINT)
+        status, out, problems = ended(client)
+    assert (status, problems) == (0, "")
+    assert out.endswith("; interrupted\n")
+
+
+def test_a_second_interrupt_does_not_wait():
+    with Host(flow=_holding) as host:
+        client = commanded(host, "--for", "1 h")
+        assert host.told.wait(_PATIENCE_S)
+        client.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            client.wait(0.7)
+        client.send_signal(signal.SIGINT)
+        status, _, problems = ended(client)
+    assert (status, problems) == (INTERRUPTED, "tussle: interrupted\n")
+
+
+def test_a_download_ends_by_the_clients_clock():
+    with Host(flow=pushing, hears=polite) as host:
+        end = finished(joining(host, direction="down", for_s=0.5))
+    assert end["how"] == "done"
+
+
+def test_an_upload_that_the_server_does_not_let_end_is_cut_off():
+    with Host(flow=_holding, hears=polite, patience_ns=3 * 10**9) as host:
+        end = finished(joining(host, for_s=0.5))
+    assert (end["how"], end["cut_off"]) == ("cut", 1)
+
+
+@pytest.mark.parametrize("direction", [[], ["--reverse"]])
+def test_a_flow_that_is_cut_off_is_a_failure_with_a_sentence(direction):
+    with Host(flow=_closing, hears=polite) as host:
+        status, out, problems = ended(commanded(host, "--for", "1 h", *direction))
+    assert status == 1
+    assert out.endswith("; cut off\n")
+    assert problems == (
+        "tussle: the flow was cut off too early, by the server or something on the way; "
+        "the same command joins again\n"
+    )
+
+
+def test_a_server_that_talks_without_end_is_left():
+    def chatter(talk: Talk, _message: bytes) -> None:
+        while True:
+            talk.say(ALIVE)
+
+    with Host(hears=chatter) as host:
+        assert "says more than servers have to say" in failed(joining(host))
+
+
+def test_a_server_that_sends_more_than_was_asked_for_is_left():
+    with Host(flow=pushing) as host:
+        assert "sends more than it was asked for" in failed(joining(host, direction="down", bytes=1000))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda question: question + b"\xff" * 16,
+        lambda question: bytes(8) + question + bytes(8),
+    ],
+)
+def test_a_server_whose_probe_lies_is_left(answer):
+    with Host(answers=answer) as host:
+        assert "answers the probe as Tussle does not" in failed(joining(host))
+
+
+@pytest.mark.parametrize("words", [b"\2", b"\4", b"\3", b"\0\1\0" + bytes(17), b"\xff", b""])
+def test_a_server_that_says_something_else_than_a_grant_is_left(words):
+    with Host(greets=lambda _host, talk: talk.say(words)) as host:
+        assert host.at in failed(joining(host))
+
+
+def _holding(flow: socket.socket) -> None:
+    """Take the opening of the flow, and nothing more."""
+    flow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    threading.Event().wait()
+
+
+def _closing(flow: socket.socket) -> None:
+    """Send a little, and close."""
+    flow.sendall(bytes(1000))
+    flow.close()

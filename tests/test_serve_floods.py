@@ -1,0 +1,94 @@
+"""Floods from many addresses at `tussle serve`, and clients that leave what never becomes whole."""
+
+import contextlib
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from impostor import UP, Client, probe
+from joined import Server, finished, sending, serving, started
+
+FLOWS = 32
+CLIENTS = 16
+MOST_GROWN_BYTES = 2_000_000
+"""Half of what the claims of so many take that wait for what the server saw."""
+
+
+@contextlib.contextmanager
+def crowd(server: Server, addresses: int, kind: str) -> Iterator[None]:
+    """Strangers come from so many addresses without end."""
+    program = str(Path(__file__).parent / "crowd.py")
+    come = started(sys.executable, program, *server.at.split(":"), str(addresses), kind)
+    assert come.stdout
+    assert come.stdout.readline()
+    try:
+        yield
+    finally:
+        come.kill()
+        come.communicate()
+
+
+@pytest.mark.parametrize(("addresses", "kind"), [(128, "waits"), (40, "joins"), (128, "joins")])
+def test_many_addresses_shut_nobody_out(addresses, kind, tmp_path):
+    joins = 5
+    with serving(None, tmp_path / "out", clients=joins) as server:
+        with crowd(server, addresses, kind):
+            for _ in range(joins):
+                end = finished(sending(None, server, bytes=1_000_000))
+                assert (end["how"], end["cut_off"]) == ("done", 0)
+        dataset = server.dataset()
+    flows = dataset.flows.collect()
+    assert flows["name"].to_list() == [f"client-{number}" for number in range(1, joins + 1)]
+    assert set(flows["delivered_bytes"]) == {1_000_000}
+
+
+def test_a_crowd_does_not_drive_out_the_highest_address(tmp_path):
+    """Each address has one connection, so that it is the oldest that has to go."""
+    joins = 5
+    with serving(None, tmp_path / "out", clients=joins) as server:
+        with crowd(server, 128, "waits"):
+            for _ in range(joins):
+                with Client(server.at, server.code, source="127.250.0.1") as client:
+                    flow = client.open_flow()
+                    flow.sendall(bytes(1000))
+                    flow.shutdown(socket.SHUT_WR)
+                    assert flow.recv(1) == b""
+                    client.finish()
+        ended = json.loads(server.wait().splitlines()[-1])["end"]
+    assert ended["clients"] == joins
+
+
+def test_what_never_becomes_whole_leaves_no_memory_behind(tmp_path):
+    """Round trips beside each flow, and nothing of the flow; then the client goes, and others come."""
+    with serving(None, tmp_path / "out", clients=CLIENTS + 2) as server:
+        leave_behind(server)
+        before = resident_bytes(server.process.pid)
+        for _ in range(CLIENTS):
+            leave_behind(server)
+        grown = resident_bytes(server.process.pid) - before
+        end = finished(sending(None, server, bytes=1_000_000))
+        dataset = server.dataset()
+    assert end["how"] == "done"
+    assert grown < MOST_GROWN_BYTES
+    assert dataset.flows.collect().row(-1, named=True)["delivered_bytes"] == 1_000_000
+
+
+def leave_behind(server: Server) -> None:
+    with Client(server.at, server.code, direction=UP, flows=FLOWS) as liar:
+        for index in range(FLOWS):
+            liar.open_flow(index).sendall(bytes(100))
+        first = liar.instant() + 5
+        for index in range(FLOWS):
+            liar.tell([(instant, probe(1000)) for instant in range(first, first + 40)], flow=index)
+        liar.finish()
+
+
+def resident_bytes(process: int) -> int:
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1000
+    raise AssertionError("the process is gone")
