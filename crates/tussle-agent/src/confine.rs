@@ -46,7 +46,7 @@ fn rules(read: &[PathBuf], write: &[PathBuf]) -> Result<RulesetCreated, RulesetE
         .handle_access(AccessNet::from_all(RIGHTS))?
         .scope(Scope::from_all(RIGHTS))?
         .create()?
-        .add_rules(beneath(read, AccessFs::from_read(RIGHTS).into()))?
+        .add_rules(beneath(read, AccessFs::from_read(RIGHTS)))?
         .add_rules(beneath(write, AccessFs::from_all(RIGHTS)))
 }
 
