@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,3 +47,21 @@ def test_a_closed_standard_output_is_no_traceback() -> None:
     command = ["bash", "-c", '"$0" list metrics >&-', str(TUSSLE)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_terminated_sweep_ends_in_order(tmp_path: Path) -> None:
+    """Workers and their semaphores are cleared away: Python's note on leaked ones says nothing to people."""
+    (tmp_path / "many.toml").write_text(SCENARIO)
+    command = [TUSSLE, "run", "many.toml", "--set", 'duration="100 s"', "--set", 'start_jitter="1 s"']
+    command += ["--repetitions", "400", "--workers", "2", "-o", "out"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as sweep:
+        while sweep.poll() is None and not list(tmp_path.glob("out.partial/runs/*")):
+            time.sleep(0.05)
+        sweep.terminate()
+        _, problems = sweep.communicate(timeout=60)
+    assert sweep.returncode == 130
+    assert problems.startswith("tussle: interrupted")
+    assert "resource_tracker" not in problems
+    assert "Traceback" not in problems
