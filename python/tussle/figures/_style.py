@@ -42,6 +42,15 @@ CONFIG = {
         "titleFontWeight": "normal",
         "symbolStrokeWidth": 2.5,
     },
+    "locale": {
+        "number": {
+            "decimal": ".",
+            "thousands": "\u00a0",
+            "grouping": [3],
+            "currency": ["", ""],
+            "percent": "\u00a0%",
+        }
+    },
 }
 """The look of every figure."""
 

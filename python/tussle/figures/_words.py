@@ -95,6 +95,11 @@ def network_in_words(tables: Tables) -> str:
     return ", ".join(parts)
 
 
+def percent(part: float) -> str:
+    """Write a part of the whole as texts and axes do: "43 %", with a space that no line ends at."""
+    return f"{part * 100:.0f}\u00a0%"
+
+
 def rate_in_words(bit_per_s: float) -> str:
     """Write a rate with the unit that suits it."""
     for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
