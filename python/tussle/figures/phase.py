@@ -60,7 +60,7 @@ def _panel(tables: Tables, view: View) -> Chart:
         scale={"range": list(AMOUNTS[2:])},
         legend={"orient": "right", "gradientLength": 120, "gradientThickness": 10},
     )
-    dots = base.mark_circle(size=22, opacity=1, clip=True).encode(colour)
+    dots = base.mark_circle(size=22, opacity=1, clip=True, tooltip=True).encode(colour)
     side = min(view.width_px, _MOST_PX)
     guides = _guides(link)[: _PAIR if rate else 1]
     return layered(*guides, trail, dots).properties(width=side, height=side)
