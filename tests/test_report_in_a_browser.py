@@ -360,7 +360,7 @@ def test_every_number_of_a_pair_is_in_view(page: Page, tmp_path: Path, width: in
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(file.as_uri())
     ends = "cells => cells.map(cell => cell.getBoundingClientRect().right)"
-    assert max(page.eval_on_selector_all(".detail.shown .numbers td", ends)) <= width
+    assert max(page.eval_on_selector_all(".detail.shown .numbers td, .points td", ends)) <= width
     room = "(place) => place.scrollWidth - place.clientWidth"
     assert page.eval_on_selector(".detail.shown .scroll", room) == 0
     assert page.eval_on_selector(".matrices .scroll", room) == 0
