@@ -102,6 +102,8 @@ def pairs(algorithms: list[str], repetitions: int = 1) -> PlausibleDataset:
             runs.append(run_row(run, point=point, repetition=repetition, **axes))
             goodputs = 0.0123e6 * (1 + repetition), 91e6 + 1e6 * repetition
             more = {"steady_sent_packets": 90_000, "steady_retransmitted_packets": 70 * repetition + 3}
+            more |= {"steady_timeouts": 12 * repetition}
+            more |= {"rtt_p50_ms": 153.0 + 9 * repetition, "rtt_p95_ms": 202.0 + 9 * repetition}
             flows.append(flow_row(run, 0, algorithm=first, goodput_bit_per_s=goodputs[0], **more))
             flows.append(flow_row(run, 1, algorithm=second, goodput_bit_per_s=goodputs[1], **more))
     series = matrix(["reno"])
@@ -354,16 +356,18 @@ def test_the_matrix_does_not_cover_charts_that_are_below_it(page: Page, file: Pa
 
 
 @pytest.mark.parametrize("width", [390, 1280, 1440, 1920])
-def test_every_number_of_a_pair_is_in_view(page: Page, tmp_path: Path, width: int):
-    """Of six algorithms, so that the matrix takes its room, and repeated, so that quartiles take theirs."""
-    file = write(pairs([*ALGORITHMS, "bic", "bbr", "westwood"], 3), tmp_path / "report.html")
+@pytest.mark.parametrize("count", [5, 7])
+def test_every_number_of_a_pair_is_in_view(page: Page, tmp_path: Path, count: int, width: int):
+    """Of several algorithms, whose matrix takes its room, and repeated, so that quartiles take theirs."""
+    file = write(pairs(THIRTEEN[:count], 3), tmp_path / "report.html")
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(file.as_uri())
     ends = "cells => cells.map(cell => cell.getBoundingClientRect().right)"
     assert max(page.eval_on_selector_all(".detail.shown .numbers td, .points td", ends)) <= width
     room = "(place) => place.scrollWidth - place.clientWidth"
     assert page.eval_on_selector(".detail.shown .scroll", room) == 0
-    assert page.eval_on_selector(".matrices .scroll", room) == 0
+    if count == 5:
+        assert page.eval_on_selector(".matrices .scroll", room) == 0
 
 
 def test_on_a_phone_every_number_says_what_it_is(page: Page, file: Path):
