@@ -414,6 +414,18 @@ def test_a_chart_tells_the_values_under_the_mouse(page: Page, file: Path):
     assert not page.is_visible(".tip")
 
 
+def test_a_dot_tells_what_it_stands_for_in_the_colours_of_the_page(page: Page, file: Path):
+    page.emulate_media(color_scheme="dark")
+    opened(page, file)
+    ranking = page.locator("#figure-ranking .chart")
+    ranking.scroll_into_view_if_needed()
+    dot = ranking.locator("[aria-roledescription=point]").first
+    dot.wait_for()
+    dot.hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible.dark-theme")
+    assert "share (%)" in page.inner_text("#vg-tooltip-element")
+
+
 def test_the_wheel_zooms_the_time_with_ctrl_and_scrolls_the_page_without(page: Page, file: Path):
     opened(page, file, "#pair-reno-vegas").locator(".detail.shown .chart[data-name=rtt] svg.marks").wait_for()
     chart = page.locator(".detail.shown .chart[data-name=window]")

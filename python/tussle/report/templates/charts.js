@@ -57,16 +57,18 @@ async function draw(owner) {
   if (!document.getElementById(owner.dataset.charts)) return;
   const charts = JSON.parse(await unpack(owner.dataset.charts));
   const actions = { export: true, source: false, compiled: false, editor: false };
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const common = { renderer: "svg", actions, tooltip: { theme: isDark ? "dark" : "light" } };
   for (const place of owner.querySelectorAll(".chart")) {
     const figure = place.closest("figure");
     const given = charts[place.dataset.name];
     figure.hidden = !given;
     if (!given) continue;
-    const options = { renderer: "svg", config: look(place.clientWidth), actions, downloadFileName: place.dataset.name };
+    const options = { ...common, config: look(place.clientWidth), downloadFileName: place.dataset.name };
     const chart = zoomable(fit(given, place.clientWidth));
     const drawn = await vegaEmbed(place, chart, options);
     onScreen.set(place, widthsOf(drawn));
-    place.classList.toggle("on-dark", matchMedia("(prefers-color-scheme: dark)").matches);
+    place.classList.toggle("on-dark", isDark);
     readable(place, drawn.view, chart);
     const { caution } = given.usermeta || {};
     if (caution) figure.querySelector(".caution").textContent = `${caution[0].toUpperCase()}${caution.slice(1)}.`;

@@ -18,7 +18,7 @@ function zoomable(chart) {
   const layers = panelsOf(chart).map((panel) => panel.layer?.find(isOverTime)).filter(Boolean);
   if (!layers.length || !matchMedia("(pointer: fine)").matches) return chart;
   layers.forEach((layer, place) => (layer.name = `over_time_${place}`));
-  // Else what has a time that moves would be cut at the edges, and with it the names of guide lines beyond them.
+  // Vega-Lite cuts all marks over a moving scale at the edges of the plot, beyond which guide lines are named.
   for (const { mark } of panelsOf(chart).flatMap((panel) => panel.layer)) mark.clip = mark.type !== "text";
   const select = { type: "interval", encodings: ["x"], zoom: "wheel![event.ctrlKey]" };
   return { ...chart, params: [{ name: "shown_time", select, bind: "scales", views: layers.map(({ name }) => name) }] };
