@@ -21,6 +21,7 @@ from tussle.dataset import TABLES
 from tussle.errors import TussleError
 from tussle.exports import FORMATS, WHATS, flow_series, read_flent, read_iperf3, whole_file, without_formulas
 from tussle.metrics import REGISTRY
+from tussle.sweep import SweepSettings, sweep
 
 IPERF3_LINES = {
     "start": {
@@ -286,6 +287,34 @@ def test_flent_finds_in_its_file_what_it_reads(tussle_, folder: Path, tmp_path: 
     assert (
         {"t", "val", "tcp_cwnd", "tcp_rtt"} >= document["raw_values"]["TCP upload"][-1].keys() >= {"t", "val"}
     )
+
+
+def test_a_title_fits_above_a_plot_of_flent_and_its_end_says_which_flow_it_is(tussle_, tmp_path: Path):
+    """The question has 84 characters; flent's plots have room for about 60."""
+    asking = measured().scenario.set("question", "Which of these share a link " + "for very long " * 4)
+    sweep(asking, tmp_path / "asked", SweepSettings(workers=1))
+    assert tussle_("export", "asked", "flow", "--run", 1).status == 0
+    metadata = json.loads(gzip.decompress((tmp_path / "flow.flent.gz").read_bytes()))["metadata"]
+    assert len(metadata["TITLE"]) <= 60
+    assert metadata["TITLE"].endswith("Run 1, flow-0 (reno)")
+    assert metadata["NOTE"].startswith("Which of these share a link for very long")
+    assert read_flent(tmp_path / "flow.flent.gz").title.startswith("Which of these share a link")
+
+
+def test_iperf3_tells_all_that_its_python_package_asks_for(tussle_, folder: Path, tmp_path: Path):
+    """The subscripts of `TestResult` in iperf3 0.1.11, for TCP."""
+    assert tussle_("export", folder, "flow", "--format", "iperf3").status == 0
+    document = json.loads((tmp_path / "flow.json").read_text())
+    start, end = document["start"], document["end"]
+    assert {"time", "timesecs"} <= start["timestamp"].keys()
+    assert {"system_info", "version", "connecting_to"} <= start.keys()
+    ends = {f"{side}_{what}" for side in ("local", "remote") for what in ("host", "port")}
+    assert ends <= start["connected"][0].keys()
+    asked = {"protocol", "num_streams", "blksize", "omit", "duration", "reverse"}
+    assert asked <= start["test_start"].keys()
+    parts = {f"{side}_{part}" for side in ("host", "remote") for part in ("total", "user", "system")}
+    assert parts <= end["cpu_utilization_percent"].keys()
+    assert all({"bytes", "bits_per_second"} <= end[each].keys() for each in ("sum_sent", "sum_received"))
 
 
 def test_iperf3_sums_are_those_of_its_intervals(tussle_, folder: Path, tmp_path: Path):

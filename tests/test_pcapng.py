@@ -11,6 +11,7 @@ import pytest
 import tussle
 from conftest import skip_or_fail
 from tussle.engines.sim import SimEngine
+from tussle.exports.pcapng import _addresses
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
 
@@ -66,9 +67,9 @@ def test_tshark_finds_every_packet_and_nothing_malformed(tussle_, tshark: str, l
     rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.len", "_ws.malformed", "frame.time_epoch")
     sent = tussle.open(lossy).flows.collect()["sent_packets"].to_list()
     for flow, packets in enumerate(sent):
-        data = [row for row in rows if row[0] == f"10.1.0.{flow}" and row[1] != "0"]
+        data = [row for row in rows if row[0] == f"10.1.0.{flow + 1}" and row[1] != "0"]
         assert len(data) == packets
-        assert len([row for row in rows if row[0] == f"10.1.0.{flow}"]) == packets + 2
+        assert len([row for row in rows if row[0] == f"10.1.0.{flow + 1}"]) == packets + 2
     assert {row[2] for row in rows} == {""}
     times = [row[3] for row in rows]
     assert times == sorted(times, key=float)
@@ -82,16 +83,35 @@ def test_what_tshark_calls_sent_again_is_what_was_sent_again(tussle_, tshark: st
     flows = tussle.open(lossy).flows.collect()
     assert flows["retransmitted_packets"].sum() > 10
     for flow, resent in enumerate(flows["retransmitted_packets"].to_list()):
-        found = [row for row in rows if row[0] == f"10.1.0.{flow}" and any(row[1:])]
+        found = [row for row in rows if row[0] == f"10.1.0.{flow + 1}" and any(row[1:])]
         assert len(found) == resent
 
 
 def test_the_last_byte_and_the_fin_are_acknowledged(tussle_, tshark: str, lossy: Path) -> None:
     """1 000 001 bytes after the SYN, then the FIN: the next byte would be 1 + 1 000 001 + 1."""
     rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.ack", "tcp.seq", "tcp.len", "tcp.flags.fin")
-    assert max(int(row[1]) for row in rows if row[0] == "10.2.0.0") == 1_000_003
-    (fin,) = {(int(row[2]), int(row[3])) for row in rows if row[0] == "10.1.0.0" and row[4] in ("1", "True")}
+    assert max(int(row[1]) for row in rows if row[0] == "10.2.0.1") == 1_000_003
+    (fin,) = {(int(row[2]), int(row[3])) for row in rows if row[0] == "10.1.0.1" and row[4] in ("1", "True")}
     assert sum(fin) == 1_000_002
+
+
+def test_the_last_segment_of_a_transfer_is_pushed_and_a_flow_that_goes_on_has_no_fin(
+    tussle_, tshark: str, lossy: Path
+) -> None:
+    """Flow a has a size and ends, flow b goes on to the end of the run."""
+    rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.flags.fin", "tcp.flags.push")
+    yes = ("1", "True")
+    assert {(row[0], row[2] in yes) for row in rows if row[1] in yes} == {("10.1.0.1", True)}
+    assert {row[0] for row in rows if row[2] in yes} == {"10.1.0.1"}
+
+
+def test_addresses_are_those_of_hosts() -> None:
+    """Of 256 addresses the first names the network and the last is its broadcast: flow 254 is in the next."""
+    seen = [".".join(map(str, _addresses(flow)[0])) for flow in (0, 253, 254, 599)]
+    assert seen == ["10.1.0.1", "10.1.0.254", "10.1.1.1", "10.1.2.92"]
+    every = {address for flow in range(600) for address in _addresses(flow)}
+    assert len(every) == 1200
+    assert not {address[-1] for address in every} & {0, 255}
 
 
 def test_tshark_measures_the_round_trip_times_of_the_dataset(tussle_, tshark: str, lossy: Path) -> None:
@@ -103,7 +123,7 @@ def test_tshark_measures_the_round_trip_times_of_the_dataset(tussle_, tshark: st
     rtts = [
         float(row[1]) * 1e3
         for row in rows
-        if row[0] == "10.1.0.1" and row[1] and steady[0] <= float(row[2]) < steady[1]
+        if row[0] == "10.1.0.2" and row[1] and steady[0] <= float(row[2]) < steady[1]
     ]
     assert min(rtts) >= 40
     assert statistics.median(rtts) == pytest.approx(measured, rel=0.1)
@@ -123,15 +143,15 @@ def test_marks_and_echoes_are_seen(tussle_, tshark: str, tmp_path: Path) -> None
     sweep(Scenario.from_dict(MARKED), tmp_path / "marked", SweepSettings(workers=1))
     capture = export(tussle_, tmp_path / "marked", "--at", "receiver")
     rows = fields(tshark, capture, "ip.src", "ip.dsfield.ecn", "tcp.flags.ece")
-    marked = [row for row in rows if row[0] == "10.1.0.0" and row[1] == "3"]
-    echoed = [row for row in rows if row[0] == "10.2.0.0" and row[2] in ("1", "True")]
+    marked = [row for row in rows if row[0] == "10.1.0.1" and row[1] == "3"]
+    echoed = [row for row in rows if row[0] == "10.2.0.1" and row[2] in ("1", "True")]
     assert marked
     assert echoed
 
 
 def test_the_window_is_scaled(tussle_, tshark: str, lossy: Path) -> None:
     rows = fields(tshark, export(tussle_, lossy), "ip.src", "tcp.window_size", "tcp.flags.syn")
-    windows = [int(row[1]) for row in rows if row[0] == "10.2.0.1" and row[2] in ("0", "False")]
+    windows = [int(row[1]) for row in rows if row[0] == "10.2.0.2" and row[2] in ("0", "False")]
     assert min(windows) >= 60_000
     assert max(windows) > 65_535
 

@@ -380,3 +380,25 @@ def test_runs_whose_hosts_did_not_keep_up_are_marked(tmp_path: Path) -> None:
     text = write(replace(data, validity=fared), tmp_path / "late.html").read_text()
     assert "one did not keep up in 1 of 4 runs (such as: too late)" in text
     assert "did not keep up" not in write(data, tmp_path / "sim.html").read_text()
+
+
+def test_percents_have_one_form_in_the_whole_page(page: Path):
+    """A number, a space that no line ends at, and the sign; none stands in the text without that space."""
+    text = re.sub(r"<(script|style)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL).replace(
+        "&nbsp;", "\u00a0"
+    )
+    assert set(re.findall(r"\d(\D?)%", text)) == {"\u00a0"}
+
+
+def test_a_goodput_above_the_link_is_explained_below_its_chart(tmp_path: Path):
+    """The first flow delivers 25 MB at 31 s, which the link of 100 Mbit/s carries in 2 s, at its own rate."""
+    data = matrix(["reno", "vegas"])
+    late = pl.when((pl.col("flow") == 0) & (pl.col("time_s") >= 31)).then(25e6).otherwise(0)
+    burst = data.samples.with_columns((pl.col("delivered_bytes") + late).cast(pl.Int64))
+    sent = data.links.with_columns((pl.col("time_s") * 100e6 / 8).cast(pl.Int64).alias("delivered_bytes"))
+    for samples, is_explained in ((data.samples, False), (burst, True)):
+        text = write(replace(data, samples=samples, links=sent), tmp_path / "report.html").read_text()
+        packed = re.search(r'id="charts-1">([^<]+)<', text)
+        assert packed
+        charts = json.loads(gzip.decompress(base64.b64decode(packed[1])))
+        assert ("usermeta" in charts["throughput"]) == is_explained

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from itertools import product
 from pathlib import Path
@@ -10,7 +11,8 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from plausible import PlausibleDataset, matrix
+from plausible import PlausibleDataset, by_hand, flow_row, matrix, run_row
+from tussle.catalog import catalog
 from tussle.report import write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -22,8 +24,12 @@ pytestmark = pytest.mark.skipif(
 ALGORITHMS = ["reno", "vegas", "cubic"]
 THIRTEEN = ["htcp", "hybla", "illinois", "lp", "vegas", "reno", "bic", "westwood"]
 THIRTEEN += ["yeah", "cubic", "highspeed", "scalable", "veno"]
+DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 MEGABYTE = 1_000_000
+TIMES = """[...document.querySelectorAll(".detail.shown .chart[data-name=window] .role-axis-label text")]
+    .map(label => label.textContent).sort().join()"""
+"""What the axes of windows are marked with."""
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +89,26 @@ def rows(page: Page) -> list[str]:
 def columns(page: Page) -> list[str]:
     return page.eval_on_selector_all(
         ".matrix thead th[data-name]:not([hidden])", "heads => heads.map(h => h.dataset.name)"
+    )
+
+
+def pairs(algorithms: list[str], repetitions: int = 1) -> PlausibleDataset:
+    """Every ordered pair, with goodputs of many digits that differ between the repetitions, and no series."""
+    runs, flows = [], []
+    for point, (first, second) in enumerate(product(algorithms, repeat=2)):
+        for repetition in range(repetitions):
+            run = len(runs)
+            axes = {"flows.0.algorithm": first, "flows.1.algorithm": second}
+            runs.append(run_row(run, point=point, repetition=repetition, **axes))
+            goodputs = 0.0123e6 * (1 + repetition), 91e6 + 1e6 * repetition
+            more = {"steady_sent_packets": 90_000, "steady_retransmitted_packets": 70 * repetition + 3}
+            more |= {"steady_timeouts": 12 * repetition}
+            more |= {"rtt_p50_ms": 153.0 + 9 * repetition, "rtt_p95_ms": 202.0 + 9 * repetition}
+            flows.append(flow_row(run, 0, algorithm=first, goodput_bit_per_s=goodputs[0], **more))
+            flows.append(flow_row(run, 1, algorithm=second, goodput_bit_per_s=goodputs[1], **more))
+    series = matrix(["reno"])
+    return replace(
+        by_hand(runs=runs, flows=flows), samples=series.samples.limit(0), links=series.links.limit(0)
     )
 
 
@@ -290,6 +316,133 @@ def test_on_paper_a_table_begins_with_its_heading_and_nothing_stays_folded(page:
     assert page.eval_on_selector(".detail.shown h2", style, "breakAfter") == "avoid"
     assert page.eval_on_selector(".detail.shown .note", style, "breakAfter") == "avoid"
     assert page.is_visible("text=[[flows]]")
+
+
+def test_on_paper_nothing_drawn_for_a_dark_screen_is_left_and_no_definitions(page: Page, file: Path):
+    page.emulate_media(color_scheme="dark")
+    opened(page, file).locator("#figure-box svg.marks").wait_for()
+    page.emulate_media(color_scheme="dark", media="print")
+    fills = "marks => marks.map(mark => getComputedStyle(mark).fill)"
+    shown_fills = page.eval_on_selector_all("#figure-box svg [fill='#16181d']", fills)
+    assert set(shown_fills) == {"rgb(255, 255, 255)"}
+    assert not page.is_visible(".meanings")
+
+
+def test_on_a_dark_page_no_mark_is_white_or_black(page: Page, file: Path):
+    page.emulate_media(color_scheme="dark")
+    opened(page, file)
+    for overview in page.locator(".overview").all():
+        overview.scroll_into_view_if_needed()
+        overview.locator("svg.marks").wait_for()
+    colours = ["white", "black", "#fff", "#ffffff", "#000", "#000000"]
+    glaring = ", ".join(f"svg.marks [fill='{colour}'], svg.marks [stroke='{colour}']" for colour in colours)
+    assert page.eval_on_selector_all(glaring, "marks => marks.map(mark => mark.outerHTML)") == []
+
+
+def test_the_matrix_stays_in_view_beside_its_charts(page: Page, file: Path):
+    page.set_viewport_size(DESK)  # pyright: ignore[reportArgumentType]
+    opened(page, file, "#pair-reno-vegas")
+    page.locator(".detail.shown .chart").last.scroll_into_view_if_needed()
+    cells = page.locator(".matrix a").all()
+    assert all(0 <= box["y"] <= DESK["height"] for cell in cells if (box := cell.bounding_box()))
+
+
+def test_the_matrix_does_not_cover_charts_that_are_below_it(page: Page, file: Path):
+    page.set_viewport_size(PHONE)  # pyright: ignore[reportArgumentType]
+    opened(page, file)
+    page.locator(".detail.shown .chart").last.scroll_into_view_if_needed()
+    assert page.evaluate("document.querySelector('.matrices').getBoundingClientRect().bottom") < 0
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1440, 1920])
+@pytest.mark.parametrize("count", [5, 7])
+def test_every_number_of_a_pair_is_in_view(page: Page, tmp_path: Path, count: int, width: int):
+    """Of several algorithms, whose matrix takes its room, and repeated, so that quartiles take theirs."""
+    file = write(pairs(THIRTEEN[:count], 3), tmp_path / "report.html")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(file.as_uri())
+    ends = "cells => cells.map(cell => cell.getBoundingClientRect().right)"
+    assert max(page.eval_on_selector_all(".detail.shown .numbers td, .points td", ends)) <= width
+    room = "(place) => place.scrollWidth - place.clientWidth"
+    assert page.eval_on_selector(".detail.shown .scroll", room) == 0
+    if count == 5:
+        assert page.eval_on_selector(".matrices .scroll", room) == 0
+
+
+def test_on_a_phone_every_number_says_what_it_is(page: Page, file: Path):
+    page.set_viewport_size(PHONE)  # pyright: ignore[reportArgumentType]
+    opened(page, file)
+    said = "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
+    labels = page.eval_on_selector_all(".detail.shown tbody tr:first-child td", said)
+    assert labels[:4] == ['"Flow"', '"Algorithm"', '"Goodput, Mbit/s"', '"Share, %"']
+
+
+def test_twenty_two_algorithms_against_each_other_are_all_in_view(page: Page, tmp_path: Path):
+    file = write(pairs(list(catalog().algorithms)), tmp_path / "report.html")
+    page.set_viewport_size(DESK)  # pyright: ignore[reportArgumentType]
+    page.goto(file.as_uri())
+    assert page.locator(".matrix a").count() == 22 * 22
+    ends = "cells => cells.map(cell => cell.getBoundingClientRect().right)"
+    assert max(page.eval_on_selector_all(".matrix a", ends)) <= DESK["width"]
+    assert page.eval_on_selector(".matrices .scroll", "place => place.scrollWidth <= place.clientWidth")
+
+
+def test_all_rows_of_a_long_table_are_shown_when_asked_for(page: Page, tmp_path: Path):
+    page.goto(write(pairs([*ALGORITHMS, "bic"], 3), tmp_path / "report.html").as_uri())
+    hidden = "place => place.scrollHeight - place.clientHeight"
+    assert page.eval_on_selector(".tall", hidden) > 0
+    page.click("text=All 16 rows")
+    assert page.eval_on_selector(".tall", hidden) == 0
+    assert page.get_attribute("button.more", "aria-expanded") == "true"
+
+
+def test_a_chart_tells_the_values_under_the_mouse(page: Page, file: Path):
+    opened(page, file, "#pair-reno-vegas")
+    chart = page.locator(".detail.shown .chart[data-name=throughput]")
+    assert not page.is_visible(".tip")
+    box = chart.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    time, *values = page.inner_text(".tip").splitlines()
+    series = downloaded(page, ".detail.shown figure:first-of-type button[data-save=chart]")
+    second = series.with_columns((pl.col("time_s") - float(time.removesuffix(" s"))).abs().alias("away"))
+    nearest = second.sort("away").unique("series", keep="first", maintain_order=True).sort("series")
+    wanted = [f"{name}, goodput: {value:g} Mbit/s" for name, _, value, _ in nearest.iter_rows()]
+    assert sorted(values) == wanted
+    page.mouse.move(0, 0)
+    assert not page.is_visible(".tip")
+
+
+def test_a_dot_tells_what_it_stands_for_in_the_colours_of_the_page(page: Page, file: Path):
+    page.emulate_media(color_scheme="dark")
+    opened(page, file)
+    ranking = page.locator("#figure-ranking .chart")
+    ranking.scroll_into_view_if_needed()
+    dot = ranking.locator("[aria-roledescription=point]").first
+    dot.wait_for()
+    dot.hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible.dark-theme")
+    assert "share (%)" in page.inner_text("#vg-tooltip-element")
+
+
+def test_the_wheel_zooms_the_time_with_ctrl_and_scrolls_the_page_without(page: Page, file: Path):
+    opened(page, file, "#pair-reno-vegas").locator(".detail.shown .chart[data-name=rtt] svg.marks").wait_for()
+    chart = page.locator(".detail.shown .chart[data-name=window]")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
+    whole, top = page.evaluate(TIMES), page.evaluate("scrollY")
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    page.wait_for_function(f"{TIMES} !== '{whole}'")
+    assert page.evaluate("scrollY") == top
+    assert chart.locator("text=buffer").first.is_visible()
+    page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
+    page.wait_for_function(f"{TIMES} === '{whole}'")
+    page.mouse.wheel(0, 100)
+    page.wait_for_function(f"scrollY > {top}")
 
 
 def test_nothing_is_wider_than_a_phone(page: Page, file: Path):

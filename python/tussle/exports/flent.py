@@ -21,6 +21,8 @@ _FORMAT = 4
 _EPOCH = "1970-01-01T00:00:00.000000Z"
 _RATE, _RTT = "TCP upload", "Ping (ms) ICMP"
 """The series of the test `tcp_upload`: Mbit/s, and ms."""
+_MOST_TITLE = 60
+"""Characters that fit above flent's plots."""
 _CWND, _RESENT = "TCP upload::tcp_cwnd", "TCP upload::tcp_retransmitted"
 
 
@@ -73,7 +75,7 @@ def _series(document: dict[str, Any], path: Path) -> FlowSeries:
     )
     return FlowSeries(
         str(metadata.get("CONGESTION_CONTROL", "")),
-        str(metadata.get("TITLE") or metadata["NAME"]),
+        str(metadata.get("TUSSLE_TITLE") or metadata.get("TITLE") or metadata["NAME"]),
         f"flent {metadata.get('FLENT_VERSION', '')}".strip()
         if "TUSSLE" not in metadata
         else metadata["TUSSLE"],
@@ -97,8 +99,9 @@ def _document(series: FlowSeries) -> dict[str, Any]:
         "version": _FORMAT,
         "metadata": {
             "NAME": "tcp_upload",
-            "TITLE": series.title,
-            "NOTE": f"Written by {series.tool}; simulated time begins at the epoch.",
+            "TITLE": _shortened(series.title),
+            "TUSSLE_TITLE": series.title,
+            "NOTE": f"{series.title}; written by {series.tool}; simulated time begins at the epoch.",
             "TUSSLE": series.tool,
             "CONGESTION_CONTROL": series.algorithm,
             "SEGMENT_BYTES": series.segment_bytes,
@@ -124,6 +127,13 @@ def _document(series: FlowSeries) -> dict[str, Any]:
             _RTT: _raw(ends_s, {"val": values[_RTT]}),
         },
     }
+
+
+def _shortened(title: str) -> str:
+    """Keep the end of a long title, which says the run and the flow."""
+    if len(title) <= _MOST_TITLE:
+        return title
+    return "…" + title[1 - _MOST_TITLE :].partition(" ")[2]
 
 
 def _packets(cwnd_bytes: pl.Series, segment_bytes: int | None) -> list[int | None]:

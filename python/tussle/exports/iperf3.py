@@ -1,8 +1,8 @@
 """A flow as `iperf3 --json` writes it.
 
 The format is that of iperf 3.9 for one TCP stream, as its files show it. Bytes are those that reached the
-receiving application, and what Tussle does not know (ports, `rttvar`, processor time) is left out. Times are
-simulated: they begin at the epoch.
+receiving application. What Tussle does not know is left out (`rttvar`), or 0 where readers such as the Python
+package `iperf3` ask for it (ports, block size, processor time). Times are simulated: they begin at the epoch.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from tussle.exports._files import understood
 from tussle.exports._flow import SERIES, FlowSeries, checked
 
 _EPOCH = "Thu, 01 Jan 1970 00:00:00 UTC"
+_HOST = "simulated"
 _SOCKET = 5
 """What iperf3 calls its first stream, most often."""
 _HEADER_BYTES = 52
+_PROCESSORS = [f"{side}_{part}" for side in ("host", "remote") for part in ("total", "user", "system")]
 _DIGITS = 6
 """Of seconds, as iperf3 has them."""
 
@@ -71,16 +73,25 @@ def _document(series: FlowSeries) -> dict[str, Any]:
     length_s = float(series.table["time_s"][-1])
     return {
         "start": {
-            "connected": [{"socket": _SOCKET}],
+            "connected": [
+                {
+                    "socket": _SOCKET,
+                    "local_host": _HOST,
+                    "local_port": 0,
+                    "remote_host": _HOST,
+                    "remote_port": 0,
+                }
+            ],
             "version": series.tool,
             "system_info": series.tool,
             "timestamp": {"time": _EPOCH, "timesecs": 0},
-            "connecting_to": {"host": "simulated", "port": 0},
+            "connecting_to": {"host": _HOST, "port": 0},
             "title": series.title,
             "tcp_mss_default": series.segment_bytes,
             "test_start": {
                 "protocol": "TCP",
                 "num_streams": 1,
+                "blksize": 0,
                 "omit": 0,
                 "duration": length_s,
                 "bytes": 0,
@@ -139,6 +150,7 @@ def _end(series: FlowSeries, length_s: float) -> dict[str, Any]:
         ],
         "sum_sent": sent | {"sender": True},
         "sum_received": span | {"sender": True},
+        "cpu_utilization_percent": dict.fromkeys(_PROCESSORS, 0),
         "sender_tcp_congestion": series.algorithm,
     }
 

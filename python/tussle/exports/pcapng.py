@@ -6,7 +6,9 @@ than a library's objects for them, of which there would be a million.
 
 Packets are cut after their headers, as `tcpdump -s` cuts them: simulated ones carry nothing. The
 simulator counts packets; here packet 0 starts at byte 1, and all but the last have a full segment.
-The TCP checksum, which needs the payload, is left at 0; addresses and ports are made up.
+The TCP checksum, which needs the payload, is left at 0; addresses and ports are made up. The last packet of a
+flow with a size carries FIN and PSH. A flow that is stopped falls silent without FIN, and the table holds no
+ends of writes, at which Linux sets PSH.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ _WRAP = 1 << 32
 _MOST_WINDOW = 0xFFFF
 _MOST_SCALE = 14
 """RFC 7323, 2.3."""
+_HOSTS = 254
+"""Of a network of 256 addresses: the first names the network, the last is its broadcast."""
 _SENDER_PORT, _RECEIVER_PORT = 49152, 5001
 _SACK_BLOCKS = 3
 _IP_BYTES = 20
@@ -92,8 +96,7 @@ class _Connection:
         most_bytes = (most if isinstance(most, int) else 0) * self._segment_bytes
         self._scale = min(_MOST_SCALE, max(0, (most_bytes // _MOST_WINDOW).bit_length()))
         self._mss = struct.pack("!BBH", 2, 4, min(self._segment_bytes + 12, _MOST_WINDOW))
-        low = struct.pack("!H", flow)
-        self._sender, self._receiver = b"\x0a\x01" + low, b"\x0a\x02" + low
+        self._sender, self._receiver = _addresses(flow)
         self._ports = (_SENDER_PORT + flow % 10_000, _RECEIVER_PORT)
         self._sent = {True: 0, False: 0}
 
@@ -166,6 +169,12 @@ class _Connection:
             start, end = row[f"sack_{index}_start"], row[f"sack_{index}_end"]
             if start is not None:
                 yield self._byte(start), self._byte(end)
+
+
+def _addresses(flow: int) -> tuple[bytes, bytes]:
+    """Return the addresses of a flow's sender and receiver: hosts 1 to 254 of each network."""
+    network, place = divmod(flow, _HOSTS)
+    return bytes((10, 1, network, place + 1)), bytes((10, 2, network, place + 1))
 
 
 def _is_from_sender(row: dict[str, Any]) -> bool:

@@ -18,8 +18,14 @@ from tussle.figures._figure import Beside, Chart, Figure, Outliers, View
 from tussle.figures._palette import SHARES, algorithm_colour, ink_on, share_colour
 from tussle.figures._save import library, save, svg
 from tussle.figures._style import CONFIG
-from tussle.figures._verdicts import percent, reason_in_words, spread_in_words
-from tussle.figures._words import flows_in_words, network_in_words, other_axes_in_words, rate_in_words
+from tussle.figures._verdicts import reason_in_words, spread_in_words
+from tussle.figures._words import (
+    flows_in_words,
+    network_in_words,
+    other_axes_in_words,
+    percent,
+    rate_in_words,
+)
 from tussle.metrics import Tables
 
 __all__ = [

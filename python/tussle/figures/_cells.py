@@ -15,6 +15,8 @@ SHARE = "share"
 """The quantity that matrices show if none is asked for: both goodputs in numbers, the share as the colour."""
 _UNKNOWN = "-"
 """Beside the number of the other flow."""
+_SIGNED = ("order_effect",)
+"""Quantities whose sign says as much as their size, even where all values have the same."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Shades:
     """`point, value, numbers, fill, ink`; no row where it is not known, no value where not of the first."""
     of_both: bool
     """Whether a cell holds a number for each flow; its colour is then that of the first."""
+
+    @property
+    def diverges(self) -> bool:
+        """Whether the ramp has a colour for each side of its middle."""
+        return self.ramp is SHARES
 
 
 def cell_table(tables: Tables) -> pl.DataFrame:
@@ -69,9 +76,11 @@ def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
         found = _both_flows(found)
     else:
         found = found.with_columns(numbers=pl.col("value").map_elements(in_cell, pl.String))
-    low, high = _ends(found["value"].drop_nulls())
+    values = found["value"].drop_nulls()
+    is_signed = chosen.column in _SIGNED or (values < 0).any()
+    ramp, (low, high) = (SHARES, _around_zero(values)) if is_signed else (AMOUNTS, _ends(values))
     return _filled(
-        Shades(chosen.words, chosen.unit, AMOUNTS, low, high, found.sort("point"), of_both=chosen.is_of_flows)
+        Shades(chosen.words, chosen.unit, ramp, low, high, found.sort("point"), of_both=chosen.is_of_flows)
     )
 
 
@@ -117,6 +126,12 @@ def _ends(values: pl.Series) -> tuple[float, float]:
     if low == high:
         return (min(low, 0.0), max(high, 0.0)) if low else (0.0, 1.0)
     return (0.0 if 0 <= low < high / 2 else low), high
+
+
+def _around_zero(values: pl.Series) -> tuple[float, float]:
+    """Put 0 into the middle of the ramp, and the farthest value at one of its ends."""
+    farthest = float(values.abs().max() or 1)  # pyright: ignore[reportArgumentType]
+    return -farthest, farthest
 
 
 def in_cell(amount: float) -> str:

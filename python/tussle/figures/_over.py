@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import UndefinedType
 
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, View
+from tussle.figures._link import above_link
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._quantity import medians, quantity
 from tussle.figures._series import inline
@@ -21,6 +24,8 @@ _MOST_LINES = 8
 """More are neither told apart nor named in a legend."""
 _PAIR = 2
 _MOST_TICKS = 9
+_DOT = 0.02
+"""Radius of a dot, as a part of the height of a panel."""
 _LEGEND = {
     "orient": "top",
     "title": None,
@@ -59,8 +64,6 @@ class Over:
     """`point, x`, in the unit of the title; no row where a point has none."""
     scale: Callable[[pl.Series], alt.Scale]
     """Suits these values."""
-    digits: str = "~g"
-    """How values are written at the axis, in the format of d3."""
 
 
 def draw_over(tables: Tables, view: View, over: Over) -> Chart:
@@ -80,17 +83,28 @@ def draw_over(tables: Tables, view: View, over: Over) -> Chart:
             f"at most {_MOST_LINES} fit."
         )
     x = alt.X("x", type="quantitative", title=over.title, scale=over.scale(shown["x"]))
-    ticks = shown["x"].unique().sort().to_list()
-    values = ticks if len(ticks) <= _MOST_TICKS else alt.Undefined
-    x = x.axis(format=over.digits, labelOverlap=True, values=values)
-    title = alt.TitleParams(f"Goodput and fairness over the {over.name}", subtitle=_remark(names))
-    goodput = _curves(_values(tables, "total", shown), x, _GOODPUT)
-    upper = sized(layered(*_link(tables), *goodput), view.width_px, 0.36)
-    if not tables.flows.select(pl.col("flow").max()).collect().item():
-        return upper.properties(title=title)
-    fairness = _curves(_values(tables, "jain", shown), x, _FAIRNESS)
-    lower = sized(layered(*fairness), view.width_px, 0.2)
-    return stacked(upper, lower).properties(title=title)
+    x = x.axis(format="~g", labelOverlap=True, values=ticks(shown["x"]))
+    goodput = _values(tables, "total", shown)
+    chart = sized(layered(*_link(tables), *_curves(goodput, x, _GOODPUT)), view.width_px, 0.36)
+    has_bars = _has_bars(goodput, 0)
+    if tables.flows.select(pl.col("flow").max()).collect().item():
+        fairness = _values(tables, "jain", shown)
+        chart = stacked(chart, sized(layered(*_curves(fairness, x, _FAIRNESS)), view.width_px, 0.2))
+        has_bars |= _has_bars(fairness, fairness["low"].min())
+    remarks = [
+        names[0] if len(names) == 1 else "",
+        "medians; bars: quartiles over the repetitions" if has_bars else "",
+        above_link(tables, goodput["value"] * 1e6),
+    ]
+    said = [remark for remark in remarks if remark]
+    title = alt.TitleParams(f"Goodput and fairness over the {over.name}", subtitle=said or alt.Undefined)
+    return chart.properties(title=title)
+
+
+def ticks(values: pl.Series) -> list[float] | UndefinedType:
+    """Give the values themselves as those at an axis, where they are few; else the axis chooses."""
+    found = values.unique().sort().to_list()
+    return found if len(found) <= _MOST_TICKS else alt.Undefined
 
 
 def _link(tables: Tables) -> list[alt.Chart]:
@@ -132,5 +146,7 @@ def _encoding(values: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
     ]
 
 
-def _remark(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else "medians; bars: quartiles over the repetitions"
+def _has_bars(values: pl.DataFrame, least: Any) -> bool:
+    """Say whether a bar can be seen beyond its dot, on an axis that begins at `least`."""
+    bars = pl.max_horizontal(pl.col("high") - pl.col("value"), pl.col("value") - pl.col("low"))
+    return bool(values.select((bars > _DOT * (pl.col("high").max() - least)).any()).item())

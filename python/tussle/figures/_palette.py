@@ -44,7 +44,8 @@ SHARES = (
     "#2f7cb5",
     "#124e84",
 )
-"""Share of the first flow from 0 to 1 in even steps: orange below the fair half, blue above it."""
+"""Share of the first flow from 0 to 1 in even steps: orange below the fair half, blue above it. And signed
+quantities: orange below 0, blue above it."""
 
 AMOUNTS = (
     "#f4f4ef",

@@ -26,6 +26,8 @@ class Panels:
     remark: str
     """How to read it."""
     draw: Callable[[Tables, View], Chart]
+    caution: Callable[[Tables, View], str] = lambda _tables, _view: ""
+    """Explains what of a run looks impossible; empty where nothing does."""
 
 
 def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
@@ -45,12 +47,18 @@ def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
     if len(chosen) == 1:
         run = select_runs(tables, [chosen[0][1]])
         network = "; ".join(filter(None, [other_axes_in_words(run), network_in_words(run)]))
-        remarks = [line for line in (network, panels.remark) if line]
+        caution = panels.caution(run, view)
+        remarks = [line for line in (network, panels.remark, caution) if line]
         title = alt.TitleParams(f"{panels.title}: {flows_in_words(run)}", subtitle=remarks)
-        return _titled(panels.draw(run, view), title)
+        chart = _titled(panels.draw(run, view), title)
+        # The report shows no titles of charts, and asks for this.
+        chart.usermeta = {"caution": caution} if caution else alt.Undefined
+        return chart
     small = replace(view, width_px=min(view.width_px, _SMALL_PX), most_rows=min(view.most_rows, _SMALL_ROWS))
-    drawn = [_small_panel(select_runs(tables, [run]), small, panels) for _, run in chosen]
-    title = alt.TitleParams(panels.title, subtitle=panels.remark)
+    runs = [select_runs(tables, [run]) for _, run in chosen]
+    drawn = [_small_panel(run, small, panels) for run in runs]
+    cautions = dict.fromkeys(caution for run in runs if (caution := panels.caution(run, small)))
+    title = alt.TitleParams(panels.title, subtitle=[panels.remark, *cautions])
     return alt.concat(*drawn, columns=_columns(len(drawn)), title=title).resolve_scale(
         color="independent", strokeDash="independent"
     )

@@ -42,6 +42,17 @@ CONFIG = {
         "titleFontWeight": "normal",
         "symbolStrokeWidth": 2.5,
     },
+    "point": {"tooltip": True},
+    "tick": {"tooltip": True},
+    "locale": {
+        "number": {
+            "decimal": ".",
+            "thousands": "\u00a0",
+            "grouping": [3],
+            "currency": ["", ""],
+            "percent": "\u00a0%",
+        }
+    },
 }
 """The look of every figure."""
 
@@ -152,6 +163,6 @@ def sized(chart: alt.LayerChart, width_px: int, aspect: float) -> alt.LayerChart
 def measured(tables: Tables, interval_s: tuple[float, float]) -> alt.Chart:
     """Shade what is seen of the interval over which the metrics are computed."""
     steady = tables.runs.select(pl.col("steady_from_s", "steady_to_s").clip(*interval_s)).collect()
-    chart = alt.Chart(inline(steady)).mark_rect(color=GUIDE, opacity=0.09)
+    chart = alt.Chart(inline(steady)).mark_rect(color=GUIDE, opacity=0.09, clip=True)
     begin = alt.X("steady_from_s", type="quantitative", scale=_time(interval_s))
     return chart.encode(begin, alt.X2("steady_to_s"))

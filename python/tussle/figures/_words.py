@@ -14,6 +14,8 @@ from tussle.metrics import Tables, axis_columns
 _PAIR = 2
 _DASHES = ((), (6, 3), (2, 2), (8, 3, 2, 3))
 
+_WHOLE_PERCENT = 9.95
+
 
 @dataclass(frozen=True)
 class Line:
@@ -93,6 +95,21 @@ def network_in_words(tables: Tables) -> str:
     if buffer_packets is not None:
         parts.append(f"buffer {buffer_packets} packets")
     return ", ".join(parts)
+
+
+def percent(part: float) -> str:
+    r"""Write a part of the whole with a space that no line ends at: whole, or two digits below ten.
+
+    >>> percent(0.43), percent(0.0512)
+    ('43\xa0%', '5.1\xa0%')
+    """
+    return f"{percentage(part)}\u00a0%"
+
+
+def percentage(part: float) -> str:
+    """Write the number alone."""
+    number = part * 100
+    return f"{number:.0f}" if number >= _WHOLE_PERCENT else f"{number:.2g}"
 
 
 def rate_in_words(bit_per_s: float) -> str:

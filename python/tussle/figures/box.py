@@ -36,7 +36,11 @@ def _panel(chosen: Quantity, shown: Outliers, values: pl.DataFrame) -> alt.Layer
     colour = alt.Color("algorithm", type="nominal", scale=colours(values), legend=None)
     numbers = pl.col("q1", "q3", "median", "mean", "low", "high").round_sig_figs(5)
     base = alt.Chart(inline(boxes(values).with_columns(numbers))).encode(
-        x.axis(labelAngle=-40 if is_crowded else 0)
+        x.axis(labelAngle=-40 if is_crowded else 0),
+        tooltip=[
+            alt.Tooltip("algorithm", type="nominal"),
+            *map(_told, ("low", "q1", "median", "mean", "q3", "high")),
+        ],
     )
     parts = [
         base.mark_rule(color=GUIDE).encode(_y("low").title(chosen.title), alt.Y2("high")),
@@ -58,6 +62,10 @@ def _panel(chosen: Quantity, shown: Outliers, values: pl.DataFrame) -> alt.Layer
         parts.append(circles.encode(x, _y("value"), colour))
     width = max(160, len(names) * (_SMALL_NAME_PX if is_crowded else _NAME_PX))
     return layered(*parts).properties(width=width, height=_HEIGHT_PX)
+
+
+def _told(column: str) -> alt.Tooltip:
+    return alt.Tooltip(column, type="quantitative")
 
 
 def _y(column: str) -> alt.Y:

@@ -39,7 +39,7 @@ def draw(tables: Tables, view: View) -> Chart:
     time = time.axis(minExtent=Y_AXIS_PX, format="~g")
     chart = alt.Chart(inline(shown))
     points = chart.mark_point(size=40, strokeWidth=1.6).encode(
-        size.axis(format="~s", tickCount=6),
+        size.axis(format="~f", tickCount=6),
         time,
         colour,
         alt.Shape("algorithm", type="nominal", scale=shapes, legend=legend),

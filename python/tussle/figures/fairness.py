@@ -44,10 +44,8 @@ def _panel(tables: Tables, view: View) -> Chart:
     )
     refuse_nothing(shown, view)
     chart = alt.Chart(inline(shown))
-    least = chart.mark_line(
-        color=GUIDE, strokeDash=[4, 3], strokeWidth=1, interpolate="step-after", clip=True
-    )
-    jain = chart.mark_line(color=_COLOUR, strokeWidth=1.8, interpolate="monotone", clip=True)
+    least = chart.mark_line(color=GUIDE, strokeDash=[4, 3], strokeWidth=1, interpolate="step", clip=True)
+    jain = chart.mark_line(color=_COLOUR, strokeWidth=1.8, interpolate="step", clip=True)
     layers = (
         measured(tables, interval),
         least.encode(time_axis(interval), _index("least_index")),

@@ -13,6 +13,7 @@ from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import GUIDE, algorithm_colour
 from tussle.figures._series import inline
 from tussle.figures._style import layered
+from tussle.figures._words import percent
 from tussle.metrics import REGISTRY, Tables
 from tussle.metrics.coexistence import DEPENDS, NO, THRESHOLD, UNCLEAR, YES
 
@@ -34,9 +35,10 @@ def draw(tables: Tables, view: View) -> Chart:
     graphs = [_graph(part) for part in cells.partition_by("slice", maintain_order=True)]
     chart = graphs[0] if len(graphs) == 1 else alt.concat(*graphs, columns=2)
     groups = REGISTRY["groups"].compute(tables)
+    least = percent(THRESHOLD)
     remarks = [
         _largest(groups),
-        f"line: both have at least {THRESHOLD * 100:.0f}\u00a0%, whoever starts first",
+        f"line: both have at least {least}, whoever starts first",
         "dashed: it depends on the order; dotted: unclear",
         "hollow: two flows of it do not share fairly; around the circle: from the meekest to the greediest",
     ]

@@ -10,10 +10,9 @@ import polars as pl
 from tussle.errors import TussleError
 from tussle.figures._cells import SHARE, Shades, cell_table, shades
 from tussle.figures._figure import Chart, Figure, View
-from tussle.figures._palette import SHARES
 from tussle.figures._series import inline
 from tussle.figures._style import layered
-from tussle.figures._words import network_in_words
+from tussle.figures._words import network_in_words, percent
 from tussle.metrics import Tables
 from tussle.metrics.coexistence import THRESHOLD, UNCLEAR, YES
 
@@ -35,12 +34,12 @@ def draw(tables: Tables, view: View) -> Chart:
         raise TussleError("this dataset is no comparison of pairs: a matrix needs runs of two flows each.")
     metric = view.metric or SHARE
     look = shades(tables, cells, metric)
-    found = [_matrix(part, look) for part in cells.partition_by("slice", maintain_order=True)]
+    found = [_matrix(part, look, metric) for part in cells.partition_by("slice", maintain_order=True)]
     chart = found[0] if len(found) == 1 else alt.concat(*found, columns=2)
     remarks = [
         network_in_words(tables),
         _numbers_in_words(look, metric),
-        f"outlined: they share fairly (each has at least {THRESHOLD * 100:.0f}\u00a0%)",
+        f"outlined: they share fairly (each has at least {percent(THRESHOLD)})",
     ]
     if (cells["verdict"] == UNCLEAR).any():
         remarks.append("dashed outline: unclear; runs differ too much, are too few, or have not converged")
@@ -55,9 +54,9 @@ def _numbers_in_words(look: Shades, metric: str) -> str:
     return f"{look.words}{unit}" + (", of the first / of the second flow" if look.of_both else "")
 
 
-def _matrix(cells: pl.DataFrame, look: Shades) -> alt.LayerChart:
+def _matrix(cells: pl.DataFrame, look: Shades, metric: str) -> alt.LayerChart:
     rows, columns = cells["first"].unique(maintain_order=True), cells["second"].unique(maintain_order=True)
-    column = SHARE if look.ramp is SHARES else "value"
+    column = SHARE if metric == SHARE else "value"
     shown = (
         cells.join(look.cells, on="point", how="left")
         .sort("point")
@@ -129,7 +128,7 @@ FIGURE = Figure(
     name="matrix",
     shows="Every ordered pair of algorithms: the goodput of both in numbers, the share of the first as a "
     "colour (white is fair), outlined where they share fairly, dashed where that is unclear; or any other "
-    "metric, the darker the more.",
+    "metric, the darker the more (around white for 0 where its sign tells).",
     needs=(),
     draw=draw,
     metric=SHARE,

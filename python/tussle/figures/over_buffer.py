@@ -5,11 +5,10 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from tussle.figures._buffer import buffers
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._over import Over, draw_over
 from tussle.metrics import Tables
-
-_PACKET_BITS = 1500 * 8
 
 
 def draw(tables: Tables, view: View) -> Chart:
@@ -18,9 +17,7 @@ def draw(tables: Tables, view: View) -> Chart:
 
 
 def _values(tables: Tables) -> pl.DataFrame:
-    bdp_packets = pl.col("link_rate_bit_per_s") * pl.col("base_rtt_ms") / 1e3 / _PACKET_BITS
-    buffer_bdp = (pl.col("buffer_packets") / bdp_packets).round_sig_figs(4)
-    return tables.runs.select("point", buffer_bdp.alias("x")).unique().collect()
+    return buffers(tables).rename({"buffer_bdp": "x"})
 
 
 _BUFFER = Over(
@@ -29,7 +26,6 @@ _BUFFER = Over(
     key="path.queue.limit",
     values=_values,
     scale=lambda _: alt.Scale(type="log", nice=False, padding=8),
-    digits=".2~g",
 )
 
 FIGURE = Figure(

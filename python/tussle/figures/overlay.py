@@ -9,6 +9,7 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._link import above_link
 from tussle.figures._palette import GUIDE, QUEUE
 from tussle.figures._series import inline, thin
 from tussle.figures._style import (
@@ -81,9 +82,13 @@ def draw(tables: Tables, view: View) -> Chart:
     for panel in panels:
         for layer in panel.layer:
             layer.encoding.x = time_axis(interval).title("time (s)" if panel is panels[-1] else None)
+    cautions = (
+        above_link(run, each[_GOODPUT.column] * 1e6) for run, each in zip(both, series[_GOODPUT], strict=True)
+    )
+    remarks = [network_in_words(both[0]), f"in colour: {names[0]}; grey and dashed: {names[1]}"]
     title = alt.TitleParams(
         f"{names[0]} and {names[1]}: {flows_in_words(both[0])}",
-        subtitle=[network_in_words(both[0]), f"in colour: {names[0]}; grey and dashed: {names[1]}"],
+        subtitle=[*remarks, *dict.fromkeys(filter(None, cautions))],
     )
     return stacked(*panels).properties(title=title)
 

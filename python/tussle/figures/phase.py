@@ -7,6 +7,7 @@ import polars as pl
 
 from tussle.errors import TussleError
 from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._link import above_link
 from tussle.figures._palette import AMOUNTS, GUIDE
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline
@@ -16,6 +17,8 @@ from tussle.metrics import REGISTRY, Tables
 
 _PAIR = 2
 _MOST_PX = 340
+_ROOM = 1.02
+"""So that the dot farthest from the origin is whole."""
 
 
 def draw(tables: Tables, view: View) -> Chart:
@@ -26,7 +29,7 @@ def draw(tables: Tables, view: View) -> Chart:
     remark = "each dot an interval, dark: late; dashed: both get the same"
     if not tables.runs.filter(pl.col("link_rate_bit_per_s").is_not_null()).collect().is_empty():
         remark += "; dotted: the link is full"
-    return each_point(tables, view, Panels("Phase of two flows", remark, _panel))
+    return each_point(tables, view, Panels("Phase of two flows", remark, _panel, _caution))
 
 
 def _panel(tables: Tables, view: View) -> Chart:
@@ -34,8 +37,9 @@ def _panel(tables: Tables, view: View) -> Chart:
     shown = _rates(tables, view)
     rate = tables.runs.select("link_rate_bit_per_s").collect().item()
     rates = pl.col("first_mbit_per_s", "second_mbit_per_s")
-    most = rate / 1e6 if rate else shown.select(pl.max_horizontal(rates.max())).item()
-    scale = {"domain": [0, most or 1], "nice": False}
+    largest = shown.select(pl.max_horizontal(rates.max())).item() or 1
+    link = rate / 1e6 if rate else largest
+    scale = {"domain": [0, max(link, largest * _ROOM)], "nice": False}
     base = alt.Chart(inline(shown)).encode(
         alt.X("first_mbit_per_s", type="quantitative", title=f"{first.label} (Mbit/s)", scale=scale),
         alt.Y(
@@ -56,9 +60,9 @@ def _panel(tables: Tables, view: View) -> Chart:
         scale={"range": list(AMOUNTS[2:])},
         legend={"orient": "right", "gradientLength": 120, "gradientThickness": 10},
     )
-    dots = base.mark_circle(size=22, opacity=1, clip=True).encode(colour)
+    dots = base.mark_circle(size=22, opacity=1, clip=True, tooltip=True).encode(colour)
     side = min(view.width_px, _MOST_PX)
-    guides = _guides(most or 1)[: _PAIR if rate else 1]
+    guides = _guides(link)[: _PAIR if rate else 1]
     return layered(*guides, trail, dots).properties(width=side, height=side)
 
 
@@ -76,6 +80,11 @@ def _rates(tables: Tables, view: View) -> pl.DataFrame:
     if len(parts) < _PAIR:
         raise TussleError("there is no time at which both flows run; choose another with --from and --to.")
     return parts[0].join(parts[1], on="time_s").sort("time_s")
+
+
+def _caution(tables: Tables, view: View) -> str:
+    together = pl.sum_horizontal("first_mbit_per_s", "second_mbit_per_s") * 1e6
+    return above_link(tables, _rates(tables, view).select(together).to_series())
 
 
 def _guides(most: float) -> list[alt.Chart]:

@@ -6,15 +6,15 @@ import altair as alt
 import polars as pl
 
 from tussle.errors import TussleError
+from tussle.figures._buffer import buffers
 from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._over import ticks
 from tussle.figures._palette import algorithm_colour
 from tussle.figures._series import inline
 from tussle.figures._style import Y_AXIS_PX, layered, levels, sized
 from tussle.figures._words import dashes
 from tussle.metrics import REGISTRY, Tables, axis_columns, pairs, summarise
 
-_PACKET_BITS = 1500 * 8
-_TICKS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16]
 _MOST_PAIRS = 8
 """More are neither told apart nor named in a legend."""
 
@@ -39,7 +39,7 @@ def draw(tables: Tables, view: View) -> Chart:
     buffer = alt.X("buffer_bdp", type="quantitative", title="buffer (BDP)", scale=scale)
     share = alt.Y("share", type="quantitative", title="share of the first flow")
     curve = chart.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=30)).encode(
-        buffer.axis(values=_TICKS, format="~g"),
+        buffer.axis(values=ticks(shown["buffer_bdp"]), format="~g", labelOverlap=True),
         share.scale(domain=[0, 1]).axis(format=".0%", minExtent=Y_AXIS_PX),
         *_encoding(names),
     )
@@ -49,26 +49,20 @@ def draw(tables: Tables, view: View) -> Chart:
 
 def _shares(tables: Tables) -> pl.DataFrame:
     """`point, pair, first, buffer_bdp, share`, sorted by pair and buffer."""
-    bdp_packets = pl.col("link_rate_bit_per_s") * pl.col("base_rtt_ms") / 1e3 / _PACKET_BITS
     others = [axis for axis in axis_columns(tables) if not axis.endswith((".algorithm", "queue.limit"))]
     named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in others]
     network = pl.concat_str(named, separator=", ") if named else pl.lit(None, pl.String)
-    buffers = (
-        tables.runs.select(
-            "point", (pl.col("buffer_packets") / bdp_packets).alias("buffer_bdp"), network.alias("network")
-        )
-        .unique()
-        .collect()
-    )
+    networks = tables.runs.select("point", network.alias("network")).unique().collect()
     shares = summarise(REGISTRY["share"], tables).filter(pl.col("flow") == 0).select("point", "share")
     pair = pl.concat_str(
         pl.format("{} and {}", "first", "second"), "network", separator=", ", ignore_nulls=True
     )
     return (
         pairs(tables)
-        .join(buffers, on="point")
+        .join(networks, on="point")
+        .join(buffers(tables), on="point")
         .join(shares, on="point")
-        .select("point", pair.alias("pair"), "first", pl.col("buffer_bdp").round(3), pl.col("share").round(4))
+        .select("point", pair.alias("pair"), "first", "buffer_bdp", pl.col("share").round(4))
         .filter(pl.col("buffer_bdp").is_not_null(), pl.col("share").is_not_null())
         .sort("pair", "buffer_bdp", "point")
     )

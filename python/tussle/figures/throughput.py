@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from tussle.figures._figure import Chart, Figure, View
+from tussle.figures._link import above_link
 from tussle.figures._panels import Panels, each_point
 from tussle.figures._series import inline
 from tussle.figures._style import (
@@ -28,15 +29,14 @@ _ROOM_PX = 400
 
 def draw(tables: Tables, view: View) -> Chart:
     """Draw the goodput of each flow of each point against time."""
-    return each_point(
-        tables, view, Panels("Goodput against time", "shaded: the interval that is measured", _panel)
-    )
+    remark = "shaded: the interval that is measured"
+    return each_point(tables, view, Panels("Goodput against time", remark, _panel, _caution))
 
 
 def _panel(tables: Tables, view: View) -> Chart:
-    series = REGISTRY["goodput_over_time"].compute(tables)
     look, interval = lines(tables), shown_interval(tables, view)
-    shown = series.filter(pl.col("time_s").is_between(*interval)).select(
+    series = _goodputs(tables, view)
+    shown = series.select(
         *flow_columns(look),
         pl.col("time_s").round(4),
         (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias("goodput_mbit_per_s"),
@@ -45,7 +45,8 @@ def _panel(tables: Tables, view: View) -> Chart:
     axis, scale = {"minExtent": Y_AXIS_PX}, {"domainMin": 0}
     title = f"goodput{_means(series, view)} (Mbit/s)"
     goodput = alt.Y("goodput_mbit_per_s", type="quantitative", title=title, scale=scale, axis=axis)
-    chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="monotone", clip=True)
+    # A mean is of all its interval, in the middle of which it stands.
+    chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="step", clip=True)
     layers = [
         measured(tables, interval),
         chart.encode(time_axis(interval), goodput, *flow_encoding(look)),
@@ -54,6 +55,15 @@ def _panel(tables: Tables, view: View) -> Chart:
     if rate is not None:
         layers += levels({"link": rate / 1e6})
     return sized(layered(*layers), view.width_px, 0.36)
+
+
+def _goodputs(tables: Tables, view: View) -> pl.DataFrame:
+    shown = pl.col("time_s").is_between(*shown_interval(tables, view))
+    return REGISTRY["goodput_over_time"].compute(tables).filter(shown)
+
+
+def _caution(tables: Tables, view: View) -> str:
+    return above_link(tables, _goodputs(tables, view)["goodput_bit_per_s"])
 
 
 def _means(series: pl.DataFrame, view: View) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from tussle.figures._buffer import PACKET_BITS
 from tussle.figures._figure import Chart, Figure, View
 from tussle.figures._palette import QUEUE
 from tussle.figures._panels import Panels, each_point
@@ -26,7 +27,6 @@ from tussle.figures._style import (
 from tussle.figures._words import lines
 from tussle.metrics import Tables
 
-_PACKET_BITS = 1500 * 8
 _MOST_ROWS = 10_000
 """Of all windows together: more are neither seen nor quick."""
 _SHADED = "shaded: the interval that is measured"
@@ -85,7 +85,7 @@ def _guides(tables: Tables) -> list[alt.Chart]:
     rate, rtt_ms, buffer_packets = row.row(0)
     if rate is None or rtt_ms is None:
         return []
-    bdp_packets = rate * rtt_ms / 1e3 / _PACKET_BITS
+    bdp_packets = rate * rtt_ms / 1e3 / PACKET_BITS
     if buffer_packets is None:
         return levels({"BDP": bdp_packets})
     return levels({"BDP": bdp_packets, "BDP + buffer": bdp_packets + buffer_packets})

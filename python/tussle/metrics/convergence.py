@@ -56,9 +56,9 @@ METRIC = Metric(
     name="convergence",
     unit="s, 1",
     definition="The time from the last flow's start to the first second from which on every flow's goodput "
-    f"is within {_NEAR:.0%} of the equal share, Σ x / n, in each of {_HELD} seconds; and Jain's index of the "
-    "mean goodputs from then until a flow ends. Where an interval of goodput_over_time is longer than a "
-    "second, it takes the second's place.",
+    f"is within {_NEAR * 100:g}\u00a0% of the equal share, Σ x / n, in each of {_HELD} seconds; and Jain's "
+    "index of the mean goodputs from then until a flow ends. Where an interval of goodput_over_time is "
+    "longer than a second, it takes the second's place.",
     source="after the forward-looking convergence time of Dong et al., PCC, NSDI 2015; RFC 5166, section 2.3 "
     "(convergence times)",
     better="lower",

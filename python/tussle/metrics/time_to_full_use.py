@@ -38,8 +38,8 @@ METRIC = Metric(
     name="time_to_full_use",
     unit="s",
     definition="The time from the first flow's start to the end of the first tenth of a second in which "
-    f"the bottleneck was sending for at least {_FULL:.0%} of the time. Where it was sampled less often, of "
-    "the first row of `links`.",
+    f"the bottleneck was sending for at least {_FULL * 100:g}\u00a0% of the time. Where it was sampled less "
+    "often, of the first row of `links`.",
     source="after RFC 5166, section 2.2 (response to changes); the threshold is chosen",
     better="lower",
     per=("run",),

@@ -106,7 +106,7 @@ def _table(comparison: Comparison, kernels: Sequence[str]) -> Table:
         *(Heading(kernel) for kernel in kernels),
         Heading("Difference"),
         Heading("Change", "%"),
-        Heading("95 % interval", is_text=True),
+        Heading("95\u00a0% interval", is_text=True),
     ]
     rank = pl.col("verdict").replace_strict({REAL: 0, NOT_SHOWN: 1, WITHIN: 2}, return_dtype=pl.Int8)
     part = (pl.col("difference") / pl.col("first")).abs()

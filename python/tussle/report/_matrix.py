@@ -116,7 +116,9 @@ def _shown(name: str, look: Shades) -> Shown:
     ends = ("second takes all", "fair", "first takes all")
     if name != SHARE:
         low, high = (f"{number(end)} {look.unit}".strip() for end in (look.low, look.high))
-        ends = (low, "of the first flow" if look.of_both else "", high)
+        middle = ["0"] if look.diverges else []
+        middle += ["of the first flow"] if look.of_both else []
+        ends = (low, ", ".join(middle), high)
     rows = look.cells.select("point", "numbers", "fill", "ink", pl.col("value").round_sig_figs(6))
     cells = {point: cell for point, *cell in rows.iter_rows()}
     return Shown(look.words, look.unit, look.of_both, look.ramp, ends, cells)

@@ -24,11 +24,19 @@ function look(width) {
 const NARROW_PX = 560;
 const BESIDE = '"orient":"right"';
 
+/** Puts the colours of the page for the paper and the ink that a chart was drawn with. */
+function onPage(written) {
+  const style = getComputedStyle(document.documentElement);
+  const colours = { white: "--paper", black: "--ink" };
+  return written.replace(/"(fill|color|value|symbolFillColor)":"(white|black)"/g, (_, property, name) =>
+    `"${property}":"${style.getPropertyValue(colours[name]).trim()}"`);
+}
+
 /** Makes a chart as wide as its place; on a narrow one legends go below, and guide lines are named inside. */
 function fit(given, width) {
   const narrow = width < NARROW_PX;
-  const written = JSON.stringify(given);
-  const chart = narrow ? JSON.parse(written.replaceAll(BESIDE, '"orient":"bottom"')) : given;
+  const written = onPage(JSON.stringify(given));
+  const chart = JSON.parse(narrow ? written.replaceAll(BESIDE, '"orient":"bottom"') : written);
   if (chart.concat || chart.hconcat) return chart;
   const room = Math.max(120, width - (narrow ? 66 : written.includes(BESIDE) ? 166 : 145));
   for (const part of chart.vconcat || [chart]) {
@@ -49,11 +57,21 @@ async function draw(owner) {
   if (!document.getElementById(owner.dataset.charts)) return;
   const charts = JSON.parse(await unpack(owner.dataset.charts));
   const actions = { export: true, source: false, compiled: false, editor: false };
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const common = { renderer: "svg", actions, tooltip: { theme: isDark ? "dark" : "light" } };
   for (const place of owner.querySelectorAll(".chart")) {
-    const chart = charts[place.dataset.name];
-    place.closest("figure").hidden = !chart;
-    const options = { renderer: "svg", config: look(place.clientWidth), actions, downloadFileName: place.dataset.name };
-    if (chart) onScreen.set(place, widthsOf(await vegaEmbed(place, fit(chart, place.clientWidth), options)));
+    const figure = place.closest("figure");
+    const given = charts[place.dataset.name];
+    figure.hidden = !given;
+    if (!given) continue;
+    const options = { ...common, config: look(place.clientWidth), downloadFileName: place.dataset.name };
+    const chart = zoomable(fit(given, place.clientWidth));
+    const drawn = await vegaEmbed(place, chart, options);
+    onScreen.set(place, widthsOf(drawn));
+    place.classList.toggle("on-dark", isDark);
+    readable(place, drawn.view, chart);
+    const { caution } = given.usermeta || {};
+    if (caution) figure.querySelector(".caution").textContent = `${caution[0].toUpperCase()}${caution.slice(1)}.`;
   }
 }
 

@@ -47,6 +47,23 @@ function sort(event) {
   body.append(...[...body.rows].sort((one, other) => (up ? 1 : -1) * compare(one, other)));
 }
 
+/** Shows all rows of a table, or as many as fit. */
+function unroll(event) {
+  const button = event.target.closest("button.more");
+  if (!button) return;
+  const whole = button.parentElement.previousElementSibling.classList.toggle("whole");
+  button.setAttribute("aria-expanded", whole);
+}
+
+/** Keeps the matrix in view while the details beside it are scrolled; not where they are below it. */
+function follow() {
+  const matrix = desk.querySelector(".matrices");
+  desk.classList.toggle("beside", matrix.offsetLeft < desk.querySelector(".details").offsetLeft);
+}
+
+const desk = document.querySelector(".desk:has(.matrices)");
+if (desk) new ResizeObserver(follow).observe(desk);
+
 let width = innerWidth;
 let waiting;
 function resized() {
@@ -58,6 +75,7 @@ function resized() {
 
 document.documentElement.classList.add("scripted");
 document.addEventListener("click", sort);
+document.addEventListener("click", unroll);
 addEventListener("hashchange", show);
 addEventListener("resize", resized);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

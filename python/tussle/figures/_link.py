@@ -1,0 +1,25 @@
+"""Goodputs above the rate of the link, which readers take for an error."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tussle.figures._buffer import PACKET_BITS
+from tussle.metrics import Tables
+
+_EXPLAINED = "above the link rate: data that waited for a lost packet, delivered all at once"
+
+
+def above_link(tables: Tables, goodputs_bit_per_s: pl.Series) -> str:
+    """Explain goodputs that exceed the rate of the link that all runs have; empty where none does.
+
+    Where the link itself sent faster, its rate changed, and nothing is explained.
+    """
+    rates = tables.runs.select("link_rate_bit_per_s").unique().collect()["link_rate_bit_per_s"]
+    if len(rates) != 1 or rates[0] is None or not (goodputs_bit_per_s > rates[0]).any():
+        return ""
+    sent_bits = (pl.col("delivered_bytes").cast(pl.Int64).diff() * 8).over("run")
+    most_bits = rates[0] * pl.col("time_s").diff().over("run") + PACKET_BITS
+    links = tables.links.filter(pl.col("link") == "bottleneck").sort("run", "time_s")
+    keeps_to_it = ((sent_bits <= most_bits).all() & (pl.len() > 0)).alias("keeps")
+    return _EXPLAINED if links.select(keeps_to_it).collect().item() else ""
