@@ -41,8 +41,8 @@ METRIC = Metric(
     name="coexistence",
     unit="verdict",
     definition=f"Two flows share fairly when the share of the smaller, min(x1, x2) / (x1 + x2), is at least "
-    f"{THRESHOLD}. The verdict is yes or no when the 95\u00a0% interval of the median over the repetitions (order "
-    "statistics) lies on one side of that threshold; with fewer than six runs, when each run lies at least "
+    f"{THRESHOLD}. The verdict is yes or no when the 95\u00a0% interval of the median over the repetitions "
+    "(order statistics) lies on one side of that threshold; with fewer than six runs, when each run lies at least "
     f"{MARGIN} from it. Otherwise the verdict is unclear: by spread, or by too few runs. It is unclear, too, "
     "where the flows have not converged: the share of the second half of the steady interval has the other "
     f"verdict, or an unfair share rises by more than {DRIFT} from the first half to the second. Where the "
