@@ -40,13 +40,14 @@ REMEDIES = {
 METRIC = Metric(
     name="coexistence",
     unit="verdict",
-    definition=f"Two flows share fairly when the share of the smaller, min(x1, x2) / (x1 + x2), is at least "
-    f"{THRESHOLD}. The verdict is yes or no when the 95\u00a0% interval of the median over the repetitions "
-    "(order statistics) lies on one side of that threshold; with fewer than six runs, when each run lies at least "
-    f"{MARGIN} from it. Otherwise the verdict is unclear: by spread, or by too few runs. It is unclear, too, "
-    "where the flows have not converged: the share of the second half of the steady interval has the other "
-    f"verdict, or an unfair share rises by more than {DRIFT} from the first half to the second. Where the "
-    "verdict is yes in one order of start and no in the other, it depends on the order.",
+    definition="Two flows share fairly when the share of the smaller, min(x1, x2) / (x1 + x2), is at least "
+    f"{THRESHOLD}. The verdict is yes or no when the 95\u00a0% interval of the median over the "
+    "repetitions (order statistics) lies on one side of that threshold; with fewer than six runs,"
+    f" when each run lies at least {MARGIN} from it. Otherwise the verdict is unclear: by spread, "
+    "or by too few runs. It is also unclear where the flows have not converged: the share of the "
+    "second half of the steady interval has the other verdict, or an unfair share rises by more "
+    f"than {DRIFT} from the first half to the second. Where the verdict is yes in one order of "
+    "start and no in the other, it depends on the order.",
     source="threshold: fitted to the verdicts of the study that asked the question, where 45/58 Mbit/s "
     "co-exist and 41/62 do not; interval: Conover, Practical nonparametric statistics, 1999, section 3.2; "
     "margin and drift are chosen",
