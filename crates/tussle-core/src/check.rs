@@ -144,13 +144,25 @@ impl Run {
     }
 }
 
-/// Datagrams are neither answered nor taken as fast as the path allows.
+/// Most datagrams of a chunk, all of which leave at once: 6 MB, where a frame of video has a tenth of that.
+const MOST_DATAGRAMS_AT_ONCE: u64 = 4096;
+
+/// Checks a flow of datagrams, which are neither answered nor taken as fast as the path allows.
 fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
     let fail = |at: &str, problem: &str| Err(RunError::new(at, problem));
     match flow.application {
         None => return fail("application", "missing; udp sends what its application writes"),
         Some(ApplicationSpec::Requests(_)) => {
             return fail("application", "nobody acknowledges a response by udp; give rate, on_off or chunks");
+        }
+        Some(ApplicationSpec::Chunks(ref spec))
+            if spec.chunk_bytes.div_ceil(flow.mss_bytes.into()) > MOST_DATAGRAMS_AT_ONCE =>
+        {
+            let problem = format!(
+                "a chunk of {} bytes; udp sends it at once: give at most {MOST_DATAGRAMS_AT_ONCE} datagrams of {} bytes",
+                spec.chunk_bytes, flow.mss_bytes
+            );
+            return Err(RunError::new("application", problem));
         }
         Some(_) => {}
     }
@@ -268,6 +280,28 @@ mod tests {
             assert!(found.starts_with(expected), "{pointer}: {found}");
         }
         assert_eq!(said("/seed", serde_json::json!(9)), "fine");
+    }
+
+    /// A chunk of 256 GiB, which a flow of datagrams would have sent in one event.
+    #[test]
+    fn a_chunk_of_datagrams_fits_into_memory() {
+        let mut run = valid();
+        let every = serde_json::json!({"constant_ns": 10_000_000});
+        run["flows"][0]["algorithm"] = "udp".into();
+        let mut said_of = |chunk_bytes: u64| {
+            run["flows"][0]["application"] =
+                serde_json::json!({"kind": "chunks", "chunk_bytes": chunk_bytes, "every": every});
+            match serde_json::from_value::<Run>(run.clone()).expect("a run").check() {
+                Ok(()) => "fine".to_owned(),
+                Err(error) => error.to_string(),
+            }
+        };
+        assert_eq!(said_of(4096 * 1448), "fine");
+        assert_eq!(
+            said_of(1 << 38),
+            "flows.0.application: a chunk of 274877906944 bytes; udp sends it at once: give at most 4096 datagrams of \
+             1448 bytes"
+        );
     }
 
     /// 2048 flows and an element are 4100 components of 13 bits, which leave 51 bits for ns: 26 days.
