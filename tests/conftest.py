@@ -18,6 +18,8 @@ SLOW = {
     "test_cluster",
     "test_docs",
     "test_hosts",
+    "test_mutated_datasets",
+    "test_mutated_scenarios",
     "test_netns",
     "test_notebook",
     "test_ready_scenarios",

@@ -15,7 +15,7 @@ from mutated import faults_of, mutations, patience
 from mutated_scenarios import KINDS, Mutation, bases, long_list, mutation, short_bases, shortened
 
 CHECKED = range(1000)
-RUN = mutations(full=1000, every=7)
+RUN = mutations(full=1000, every=13)
 
 
 def faults(made: Mutation, call: Callable[..., Answer], *words: str) -> list[str]:
