@@ -22,6 +22,7 @@ SLOW = {
     "test_mutated_scenarios",
     "test_netns",
     "test_notebook",
+    "test_power_cut",
     "test_ready_scenarios",
     "test_report_in_a_browser",
     "test_send_hostile",
