@@ -168,6 +168,10 @@ fuzz:  ## Feed mangled input to simulator and protocol, FUZZ_SECONDS=60 a target
 	$(FUZZ) script fuzz/corpus/script crates/tussle-core/tests/scripts $(FUZZ_LIMITS)
 	$(FUZZ) join fuzz/corpus/join fuzz/seeds/join $(FUZZ_LIMITS)
 
+.PHONY: mutations
+mutations: setup  ## Give 1000 mutated scenarios and 200 mutated datasets to every command (`make test` takes fewer)
+	TUSSLE_MUTATIONS=all $(BIN)/pytest -n auto tests/test_mutated_scenarios.py tests/test_mutated_datasets.py
+
 .PHONY: clean
 clean:  ## Remove all that was built; results stay
 	rm -rf .venv target fuzz/target build .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis

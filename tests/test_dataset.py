@@ -183,6 +183,49 @@ def test_a_table_with_other_columns_is_refused(
     assert fault in refusal(copy)
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "fault"),
+    [
+        ("runs", lambda runs: pl.concat([runs] * 3), "column run does not count from 0"),
+        ("runs", lambda runs: runs.reverse(), "column run does not count from 0"),
+        ("runs", lambda runs: runs.clear(), "it has no row"),
+        ("flows", lambda flows: pl.concat([flows] * 2), "columns run and flow name a flow twice"),
+        ("flows", lambda flows: flows.with_columns(run=pl.col("run") + 7), "names runs that table runs has"),
+        ("samples", lambda samples: samples.with_columns(time_s=None).cast({"time_s": pl.Float64}), "time_s"),
+    ],
+)
+def test_rows_that_no_sweep_wrote_are_refused(
+    copy: Path, name: str, change: Callable[[pl.DataFrame], pl.DataFrame], fault: str
+) -> None:
+    path = copy / f"{name}.parquet"
+    change(pl.read_parquet(path)).write_parquet(path)
+    sentence = refusal(copy)
+    assert str(path) in sentence
+    assert fault in sentence
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tussle": None},
+        {"engine": {"version": "1"}},
+        {"digest": "0" * 64},
+        {"own_algorithms_sha256": []},
+    ],
+    ids=str,
+)
+def test_a_provenance_without_what_commands_tell_is_refused(copy: Path, change: dict[str, object]) -> None:
+    path = copy / "provenance.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert f"{path} is cut short or damaged" in refusal(copy)
+
+
+def test_a_column_of_a_name_too_long_to_read_is_named_in_short(copy: Path) -> None:
+    path = copy / "flows.parquet"
+    pl.read_parquet(path).with_columns(pl.lit(1).alias("x" * 100_000)).write_parquet(path)
+    assert len(refusal(copy)) < 1000
+
+
 def test_a_newer_format_asks_for_a_newer_tussle(copy: Path) -> None:
     path = copy / "provenance.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": FORMAT + 1, "tussle": "9.9"}))

@@ -3,7 +3,7 @@
 import pytest
 from rich.table import Table
 
-from tussle.cli.terminal import show, show_whole
+from tussle.cli.terminal import complain, show, show_whole
 
 NAMES = ["my[v2].py:Plain", "[/red]", "[red]cubic[/]", "[link=file:///etc/passwd]x[/link]"]
 
@@ -17,3 +17,10 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(
     show_whole(table)
     show(name)
     assert capsys.readouterr().out.count(name) == 4
+
+
+def test_a_complaint_about_a_name_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("flow \x1b[2J\x07 is not known\nflow b\u202e neither")
+    assert capsys.readouterr().err == (
+        "tussle: flow \\x1b[2J\\x07 is not known\ntussle: flow b\\u202e neither\n"
+    )

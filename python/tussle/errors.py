@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable
 
 _SHOWN_CHARACTERS = 60
+_LONGEST_PLAIN_NAME = 64
 
 
 class TussleError(Exception):
@@ -67,3 +68,12 @@ def shown(value: object) -> str:
         return "a value that cannot be shown"
     text = printable(text)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+
+
+def plain(text: str) -> str:
+    r"""Return a name as a sentence shows it: quoted if it would not fit on a line of plain text.
+
+    >>> plain("path.rate"), plain("a\nb")
+    ('path.rate', '"a\\nb"')
+    """
+    return text if text.isprintable() and len(text) <= _LONGEST_PLAIN_NAME else shown(text)

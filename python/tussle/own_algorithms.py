@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tussle.algorithm import Algorithm
 from tussle.catalog import catalog
-from tussle.errors import TussleError, shown, unknown
+from tussle.errors import TussleError, plain, shown, unknown
 
 _REFERENCE = re.compile(r"(?P<file>.+\.py):(?P<class_name>[^\W\d]\w*)")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
@@ -46,7 +46,7 @@ class Reference(NamedTuple):
     def beside(self, folder: Path) -> "Reference":
         """Return the file in `folder`, if it is there: else the same, seen from the current folder."""
         there = folder / self.file
-        return Reference(there, self.class_name) if there.is_file() else self
+        return Reference(there, self.class_name) if is_plain_file(there) else self
 
     def __str__(self) -> str:
         return f"{self.file}:{self.class_name}"
@@ -106,15 +106,25 @@ def load(run: Mapping[str, Any]) -> dict[str, Loaded]:
     return loaded
 
 
+def is_plain_file(path: Path) -> bool:
+    """Tell whether there is a file of that name, and no device; no file has a name that none can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _source(reference: Reference) -> bytes:
     try:
-        return reference.file.read_bytes()
+        if is_plain_file(reference.file):
+            return reference.file.read_bytes()
+        reason = "there is no such file"
     except OSError as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise TussleError(
-            f"algorithm {reference}: {reason}; the file is looked for beside the scenario, then in the "
-            "current folder"
-        ) from None
+        reason = error.strerror
+    raise TussleError(
+        f"algorithm {plain(str(reference))}: {reason}; the file is looked for beside the scenario, then in "
+        "the current folder"
+    )
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tussle.cli.experiments import Settings, parse_settings
+from tussle.own_algorithms import files_sha256
 from tussle.scenario import SOLO, Scenario, ready_scenario
 
 _MOST_NAMED = 5
@@ -21,6 +22,7 @@ def check(
     """Say what is wrong with a scenario, or what it stands for."""
     scenario = Scenario.load(ready_scenario(file)).with_settings(parse_settings(settings))
     runs = scenario.runs()
+    files_sha256(flow["algorithm"] for planned in runs for flow in planned.run["flows"])
     typer.echo(f"{file} is right: {len(runs)} runs")
     for key, values in scenario.axes().items():
         typer.echo(f"  {key}: {', '.join(str(value) for value in values)}")

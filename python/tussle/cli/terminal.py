@@ -4,6 +4,8 @@ import sys
 
 from rich.console import Console, RenderableType
 
+from tussle.errors import printable
+
 _WIDE_ENOUGH = 10_000
 """Columns of what its reader may wrap."""
 
@@ -35,4 +37,5 @@ def complain(sentences: str, details: str = "") -> None:
     """Print problems to the standard error, one a line, below the details if there are any."""
     sys.stderr.write(details)
     for sentence in sentences.splitlines():
-        sys.stderr.write(f"tussle: {sentence}\n")
+        # Names from outside may hold what moves the cursor, or worse.
+        sys.stderr.write(f"tussle: {printable(sentence)}\n")

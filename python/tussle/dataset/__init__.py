@@ -4,12 +4,14 @@ import json
 import os
 import tempfile
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
 import polars as pl
 
-from tussle.dataset.digest import file_digest
+from tussle.dataset.checks import gaps, not_counted, not_their_runs
+from tussle.dataset.digest import digest, file_digest
 from tussle.dataset.files import PROVENANCE, SCENARIO, UNREADABLE, Contents, save
 from tussle.dataset.places import explained_elsewhere, is_remote, place, scan_parquet
 from tussle.dataset.schema import (
@@ -47,6 +49,7 @@ __all__ = [
 
 
 _FACTS = {
+    "tussle": str,
     "command": str,
     "digest": str,
     "engine": dict,
@@ -55,6 +58,8 @@ _FACTS = {
     "files_sha256": dict,
 }
 """What every provenance holds, and as what."""
+_FACTS_OF_SOME = {"own_algorithms_sha256": dict}
+"""What a provenance may hold, and as what."""
 _TEXTS_BY_NAME = ("results_sha256", "files_sha256")
 
 
@@ -103,6 +108,7 @@ class Dataset:
                 name: _table(_files(folder, table, provenance), table)
                 for name, table in _present_tables(provenance).items()
             }
+            _check_rows(folder, tables)
             together, solo = _apart(folder, tables)
         return cls(folder=folder, scenario=scenario, provenance=provenance, solo=solo, **together)
 
@@ -169,11 +175,15 @@ def _provenance(folder: Path) -> dict[str, Any]:
             f"{folder} was written by a newer Tussle ({facts.get('tussle')}: dataset format {version}; "
             f"this one reads up to {FORMAT}); update Tussle to read it"
         )
-    for key, kind in _FACTS.items():
+    for key, kind in (_FACTS | {key: _FACTS_OF_SOME[key] for key in _FACTS_OF_SOME if key in facts}).items():
         if not isinstance(facts.get(key), kind):
-            raise _damaged(path, f"{key} is missing")
+            raise _damaged(path, f"{key} is missing, or not what belongs there")
+    if not isinstance(facts["engine"].get("name"), str):
+        raise _damaged(path, "the engine has no name")
     if not all(isinstance(value, str) for key in _TEXTS_BY_NAME for value in facts[key].values()):
         raise _damaged(path, f"{' or '.join(_TEXTS_BY_NAME)} holds something that is no text")
+    if facts["digest"] != digest(facts["results_sha256"]):
+        raise _damaged(path, "the digest is not that of results_sha256")
     return facts
 
 
@@ -215,6 +225,20 @@ def _table(files: list[Path], table: Table) -> pl.LazyFrame:
     if faults := table.faults(schema):
         raise _damaged(files[0], "; ".join(faults))
     return frame
+
+
+def _check_rows(folder: Path, tables: dict[str, pl.LazyFrame]) -> None:
+    """Raise TussleError when rows cannot be what was written, however right their columns are."""
+    checks = {name: gaps(frame, (TABLES | OPTIONAL_TABLES)[name]) for name, frame in tables.items()}
+    checks["runs"] = chain(checks["runs"], not_counted(tables["runs"]))
+    checks["flows"] = chain(checks["flows"], not_their_runs(tables))
+    for name, faults in checks.items():
+        path = folder / (TABLES | OPTIONAL_TABLES)[name].file_name
+        try:
+            if fault := next(faults, None):
+                raise _damaged(path, fault)
+        except UNREADABLE as error:
+            raise _damaged(path, error) from error
 
 
 def _apart(folder: Path, tables: dict[str, pl.LazyFrame]) -> tuple[dict[str, pl.LazyFrame], SoloRuns | None]:

@@ -130,6 +130,15 @@ def _fill(staging: Path, contents: Contents) -> None:
         flush(path)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those around it, each of which is on the disk when this returns; raises OSError."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    flush(path.parent)
+
+
 def flush(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk; raises OSError."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import polars as pl
 
-from tussle.errors import TussleError
+from tussle.errors import TussleError, plain
 
 FORMAT = 2
 """Version of the dataset's layout; goes up when an older Tussle could no longer read it.
@@ -82,9 +82,9 @@ class Table:
         """What keeps a table of that schema from being this one, in the words of an error message."""
         expected = self.schema(self.more_names(schema) if self.more else ())
         missing = [f"column {name} is missing" for name in expected if name not in schema]
-        surplus = [f"column {name} is not known" for name in schema if name not in expected]
+        surplus = [f"column {plain(name)} is not known" for name in schema if name not in expected]
         wrong = [
-            f"column {name} is {schema[name]} where {dtype} belongs"
+            f"column {plain(name)} is {schema[name]} where {dtype} belongs"
             for name, dtype in expected.items()
             if name in schema and schema[name] != dtype
         ]

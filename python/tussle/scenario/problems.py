@@ -6,9 +6,8 @@ from typing import Any, NamedTuple, TypeGuard, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tussle.errors import shown, unknown
+from tussle.errors import plain, shown, unknown
 
-_LONGEST_PLAIN_KEY = 64
 _MISSING = {
     "duration": 'missing; say how long a run lasts, like duration = "60 s"',
     "path": "missing; give a [path] with a rate and an rtt",
@@ -76,17 +75,11 @@ def _header(location: tuple[int | str, ...]) -> str:
         case (*outer, int()):
             return f"[[{_dotted(outer)}]]"
         case _:
-            return f"[{'.'.join(_plain(part) for part in location if isinstance(part, str))}]"
+            return f"[{'.'.join(plain(part) for part in location if isinstance(part, str))}]"
 
 
 def _dotted(location: Iterable[int | str]) -> str:
-    return ".".join(_plain(part) for part in location)
-
-
-def _plain(part: Any) -> str:
-    """Word a key of the location: quoted if it would not fit on a line of plain text."""
-    text = str(part)
-    return text if text.isprintable() and len(text) <= _LONGEST_PLAIN_KEY else shown(text)
+    return ".".join(plain(str(part)) for part in location)
 
 
 def _keys(model: type[BaseModel], location: Iterable[int | str]) -> list[str]:

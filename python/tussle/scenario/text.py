@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tussle.errors import TussleError, shown
-from tussle.own_algorithms import Reference
+from tussle.own_algorithms import Reference, is_plain_file
 from tussle.scenario.files import read_bounded
 
 _MOST_MIB = 4
@@ -124,7 +124,7 @@ def _with_trace_beside(folder: Path, direction: dict[str, Any]) -> dict[str, Any
 
 
 def _file_beside(folder: Path, written: Any) -> Any:
-    return str(folder / written) if isinstance(written, str) and (folder / written).is_file() else written
+    return str(folder / written) if isinstance(written, str) and is_plain_file(folder / written) else written
 
 
 def without_empty_tables(tables: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Recordings of a link in mahimahi's format: one line for each opportunity to send 1500 bytes, in ms."""
 
+import stat
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -33,10 +34,12 @@ def read_trace(file: str) -> Trace:
     """Return the recording in a file; raises TraceError."""
     path = Path(file)
     try:
-        modified_ns = path.stat().st_mtime_ns
+        found = path.stat()
     except (OSError, ValueError):
         raise TraceError(f"there is no file {shown(file)}; name one in mahimahi's format") from None
-    return _read(path, modified_ns)
+    if stat.S_ISFIFO(found.st_mode):
+        raise TraceError(f"{shown(file)} is a pipe, and is to be read more than once; save it as a file")
+    return _read(path, found.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from filelock import FileLock, Timeout
 
-from tussle.dataset.files import explained, flush, write_whole
+from tussle.dataset.files import explained, make_folder, write_whole
 from tussle.errors import TussleError
 
 # Folders of a hundred thousand files are slow to list.
@@ -92,10 +92,7 @@ class Partial:
         """Store what a worker returned for runs that follow each other."""
         path = self._path(runs)
         with explained(self.folder):
-            if not path.parent.exists():
-                path.parent.mkdir(parents=True)
-                flush(self._runs)
-                flush(self.folder)
+            make_folder(path.parent)
             write_whole(path, _sealed(packed))
 
     def discard_damaged(self) -> None:
@@ -144,7 +141,7 @@ def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Parti
     """
     path = folder.with_name(f"{folder.name}.partial")
     with explained(path):
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         try:
             lock = FileLock(path / _LOCK).acquire(timeout=0)
         except Timeout as error:

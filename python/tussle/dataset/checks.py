@@ -1,0 +1,36 @@
+"""Whether rows of a dataset can be what a sweep wrote, however right the columns of their tables are."""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from tussle.dataset.schema import Table
+
+
+def gaps(frame: pl.LazyFrame, table: Table) -> Iterator[str]:
+    """Name the columns that have empty cells and must not."""
+    full = [column.name for column in table.columns if column.nulls is None]
+    # Files know how many of their cells are empty, so that this reads next to nothing if none is.
+    found = frame.select(full).filter(pl.any_horizontal(pl.all().is_null())).head(1).collect()
+    for column in found.get_columns():
+        if column.null_count():
+            yield f"column {column.name} has empty cells"
+
+
+def not_counted(runs: pl.LazyFrame) -> Iterator[str]:
+    """Say when the runs are not numbered from 0 in their order, or there are none."""
+    numbers = runs.select("run").collect()["run"]
+    if numbers.is_empty():
+        yield "it has no row"
+    elif not numbers.equals(pl.Series("run", range(numbers.len()), dtype=numbers.dtype)):
+        yield "column run does not count from 0"
+
+
+def not_their_runs(tables: Mapping[str, pl.LazyFrame]) -> Iterator[str]:
+    """Say when flows are there twice, or of runs that are not."""
+    runs = tables["runs"].select("run").collect()["run"]
+    flows = tables["flows"].select("run", "flow").collect()
+    if not flows["run"].is_in(runs.implode()).all():
+        yield "column run names runs that table runs has not"
+    elif flows.is_duplicated().any():
+        yield "columns run and flow name a flow twice"

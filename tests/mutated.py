@@ -1,0 +1,99 @@
+"""What tests of mutated input share: dice by number, a clock that ends a hang, and what an answer must be."""
+
+import os
+import random
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from commandline import Answer
+
+PATIENCE_S = 60
+"""Far longer than any command of these tests takes on a busy machine."""
+
+HOSTILE_TEXTS = [
+    "",
+    " ",
+    "[/red]",
+    "[bold]x[/]",
+    "\x00",
+    "\x1b[2J\x07",
+    "a\nb\r",
+    "\u202egnp",
+    "<script>alert(1)</script>",
+    "../../etc/passwd",
+    "{{ 7 * 7 }}",
+    "$x$ \\input{y}",
+    "/dev/zero",
+    "x" * 100_000,
+]
+
+
+def mutations(full: int, every: int) -> list[int]:
+    """Return the numbers of the mutations to try: all when TUSSLE_MUTATIONS=all, else one in `every`."""
+    return list(range(0, full, 1 if os.environ.get("TUSSLE_MUTATIONS") == "all" else every))
+
+
+def dice(suite: str, number: int) -> random.Random:
+    """Return the dice of one mutation: equal at every call, whatever other mutations drew."""
+    return random.Random(f"{suite} {number}")  # noqa: S311 (nothing here is secret)
+
+
+class Hung(BaseException):
+    """A command that did not end; no handler of errors catches it."""
+
+
+@contextmanager
+def patience() -> Iterator[None]:
+    """Raise `Hung` in what takes too long."""
+
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        raise Hung(f"no answer in {PATIENCE_S} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def faults_of(answer: Answer) -> list[str]:
+    """Return what no answer may be, whatever the question was."""
+    found = []
+    if answer.status not in (0, 1, 2):
+        found.append(f"status {answer.status}")
+    if "Traceback" in answer.out + answer.problems:
+        found.append("a traceback")
+    if answer.status == 2 and not answer.problems.strip():
+        found.append("refused without a sentence")
+    for line in answer.problems.splitlines():
+        if not line.startswith("tussle: "):
+            found.append(f"no sentence: {line[:200]!r}")
+        elif not line.isprintable():
+            found.append(f"not printable: {line[:200]!r}")
+        elif len(line) > 2000:
+            found.append(f"{len(line)} characters: {line[:200]!r}")
+    return found
+
+
+def leaves_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Return where each value of some tables stands that is no table and no list."""
+    match value:
+        case dict():
+            items = value.items()
+        case list():
+            items = enumerate(value)
+        case _:
+            return [path]
+    return [leaf for key, each in items for leaf in leaves_of(each, (*path, key))]
+
+
+def at(value: Any, path: tuple[str | int, ...]) -> Any:
+    """Return what stands there."""
+    for key in path:
+        value = value[key]
+    return value

@@ -1,0 +1,302 @@
+"""Mutations of a dataset's folder: what disks, other programs and strangers make of it."""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from mutated import HOSTILE_TEXTS, at, dice, leaves_of
+from tussle.dataset import TABLES
+
+PROVENANCE = "provenance.json"
+SCENARIO = "scenario.toml"
+FILES = [SCENARIO, *(table.file_name for table in TABLES.values())]
+
+
+class Mutation(NamedTuple):
+    """What was done to a dataset."""
+
+    what: str
+    wrong: bool
+    """Whether every command has to refuse it."""
+    names: str = ""
+    """What the refusal names besides the file, if that is known."""
+
+
+class Place(NamedTuple):
+    """A folder to mutate, and another whole dataset."""
+
+    folder: Path
+    other: Path
+
+
+def mutate(number: int, place: Place) -> Mutation:
+    """Do one of the two hundred things to the folder."""
+    kind = KINDS[number % len(KINDS)]
+    made = kind(dice("dataset", number), place)
+    return made._replace(what=f"{number}: {kind.__name__}: {made.what}")
+
+
+def digests_match(folder: Path) -> None:
+    """Write the digests of the files as they are now."""
+    facts = json.loads((folder / PROVENANCE).read_text("utf-8"))
+    facts["files_sha256"] = {name: sha256(folder / name) for name in facts["files_sha256"]}
+    facts["scenario_sha256"] = sha256(folder / SCENARIO)
+    (folder / PROVENANCE).write_text(json.dumps(facts), "utf-8")
+
+
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def flipped(roll: random.Random, place: Place) -> Mutation:
+    file = place.folder / roll.choice(FILES)
+    content = bytearray(file.read_bytes())
+    content[roll.randrange(len(content))] ^= 1 << roll.randrange(8)
+    file.write_bytes(content)
+    return Mutation(file.name, wrong=True)
+
+
+def truncated(roll: random.Random, place: Place) -> Mutation:
+    file = place.folder / roll.choice([*FILES, PROVENANCE])
+    content = file.read_bytes().rstrip()
+    file.write_bytes(content[: roll.choice([0, roll.randrange(len(content)), len(content) - 1])])
+    return Mutation(file.name, wrong=True)
+
+
+def truncated_with_digest(roll: random.Random, place: Place) -> Mutation:
+    file = place.folder / roll.choice(FILES[1:])
+    content = file.read_bytes()
+    file.write_bytes(content[: roll.choice([0, 3, roll.randrange(len(content)), len(content) - 1])])
+    digests_match(place.folder)
+    return Mutation(file.name, wrong=True, names=file.name)
+
+
+def no_parquet(roll: random.Random, place: Place) -> Mutation:
+    file = place.folder / roll.choice(FILES[1:])
+    file.write_bytes(roll.choice([b"run,flow\n0,0\n", b"PAR1" * 9, b"PAR1", b"\x00" * 99, b"{}"]))
+    digests_match(place.folder)
+    return Mutation(file.name, wrong=True, names=file.name)
+
+
+def swapped(roll: random.Random, place: Place) -> Mutation:
+    name = roll.choice(FILES)
+    shutil.copy(place.other / name, place.folder / name)
+    return Mutation(name, wrong=True)
+
+
+def swapped_with_digest(roll: random.Random, place: Place) -> Mutation:
+    name = roll.choice(FILES[1:])
+    shutil.copy(place.other / name, place.folder / name)
+    digests_match(place.folder)
+    return Mutation(name, wrong=False)
+
+
+def tables_exchanged(roll: random.Random, place: Place) -> Mutation:
+    one, other = roll.sample(FILES[1:], 2)
+    content = (place.folder / one).read_bytes()
+    shutil.copy(place.folder / other, place.folder / one)
+    (place.folder / other).write_bytes(content)
+    digests_match(place.folder)
+    return Mutation(f"{one} and {other}", wrong=True, names=".parquet")
+
+
+def replaced(roll: random.Random, place: Place) -> Mutation:
+    file = place.folder / roll.choice([*FILES, PROVENANCE])
+    file.unlink()
+    by = roll.choice(["nothing", "folder", "zero", "full", "fifo", "loop", "dangling", "terminal"])
+    match by:
+        case "folder":
+            file.mkdir()
+        case "fifo":
+            os.mkfifo(file)
+        case "zero" | "full":
+            file.symlink_to(f"/dev/{by}")
+        case "terminal":
+            file.symlink_to("/dev/stdin")
+        case "loop":
+            file.symlink_to(file.name)
+        case "dangling":
+            file.symlink_to("nowhere")
+    return Mutation(f"{file.name} by {by}", wrong=True)
+
+
+def rewritten(place: Place, name: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    file = place.folder / f"{name}.parquet"
+    change(pl.read_parquet(file)).write_parquet(file)
+
+
+def column_of(roll: random.Random) -> tuple[str, str]:
+    table = roll.choice(list(TABLES.values()))
+    return table.name, roll.choice(table.columns).name
+
+
+def column_without_digest(roll: random.Random, place: Place) -> Mutation:
+    name, column = column_of(roll)
+    rewritten(place, name, lambda frame: frame.with_columns(pl.lit(None).alias(column)))
+    return Mutation(f"{name}.{column}", wrong=True)
+
+
+def column_removed(roll: random.Random, place: Place) -> Mutation:
+    name, column = column_of(roll)
+    rewritten(place, name, lambda frame: frame.drop(column))
+    digests_match(place.folder)
+    return Mutation(f"{name}.{column}", wrong=True, names=column)
+
+
+def column_renamed(roll: random.Random, place: Place) -> Mutation:
+    name, column = column_of(roll)
+    new = roll.choice([f"{column}x", "", "RUN", *HOSTILE_TEXTS])
+    rewritten(place, name, lambda frame: frame.rename({column: new}))
+    digests_match(place.folder)
+    return Mutation(f"{name}.{column} to {new[:20]!r}", wrong=True, names=column)
+
+
+def column_retyped(roll: random.Random, place: Place) -> Mutation:
+    name, column = column_of(roll)
+    kind = roll.choice([pl.Int8, pl.List(pl.String), pl.Date, pl.Binary, pl.Struct({"a": pl.Int8}), pl.Null])
+    rewritten(place, name, lambda frame: frame.with_columns(pl.lit(None).cast(kind).alias(column)))
+    digests_match(place.folder)
+    return Mutation(f"{name}.{column} as {kind}", wrong=True, names=column)
+
+
+def column_added(roll: random.Random, place: Place) -> Mutation:
+    name = roll.choice(["flows", "links", "events"])
+    new = roll.choice(["x", *HOSTILE_TEXTS])
+    rewritten(place, name, lambda frame: frame.with_columns(pl.lit(1.5).alias(new)))
+    digests_match(place.folder)
+    return Mutation(f"{name}.{new[:20]!r}", wrong=True, names=f"{name}.parquet")
+
+
+def more_columns(roll: random.Random, place: Place) -> Mutation:
+    """Axes and inner quantities may have any name; their type is fixed."""
+    name = roll.choice(["runs", "samples"])
+    new, value = roll.choice(["x", *HOSTILE_TEXTS]), roll.choice([1.5, "[/red]\x1b[2J"])
+    rewritten(place, name, lambda frame: frame.with_columns(pl.lit(value).alias(new)))
+    digests_match(place.folder)
+    return Mutation(f"{name}.{new[:20]!r}", wrong=isinstance(value, str) == (name == "samples"))
+
+
+def cells(roll: random.Random, place: Place) -> Mutation:
+    """Values of the declared type that make no sense."""
+    name, column = column_of(roll)
+    value = roll.choice([None, 0, float("nan"), float("inf"), -1.0, 1e308, 2**31])
+    frame = pl.read_parquet(place.folder / f"{name}.parquet")
+    if frame.schema[column] == pl.String:
+        value = roll.choice([None, *HOSTILE_TEXTS])
+    elif frame.schema[column] in (pl.UInt32, pl.UInt64):
+        value = roll.choice([None, 0, 1, 99, 2**31, 2**32 - 1])
+    where = roll.choice([pl.lit(value=True), pl.int_range(pl.len()) == 0])
+    changed = pl.when(where).then(pl.lit(value)).otherwise(pl.col(column))
+    rewritten(place, name, lambda frame: frame.with_columns(changed.cast(frame.schema[column]).alias(column)))
+    digests_match(place.folder)
+    declared = next(each for each in TABLES[name].columns if each.name == column)
+    empty = value is None and declared.nulls is None and frame.height > 0
+    return Mutation(f"{name}.{column} = {value!r:.30}", wrong=empty, names=column if empty else "")
+
+
+def rows(roll: random.Random, place: Place) -> Mutation:
+    name = roll.choice(list(TABLES))
+    change = roll.choice(["none", "one", "tripled", "reversed", "last"])
+    changes: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+        "none": lambda frame: frame.clear(),
+        "one": lambda frame: frame.head(1),
+        "tripled": lambda frame: pl.concat([frame] * 3),
+        "reversed": lambda frame: frame.reverse(),
+        "last": lambda frame: frame.tail(1),
+    }
+    rewritten(place, name, changes[change])
+    digests_match(place.folder)
+    wrong = name == "runs" or (name, change) == ("flows", "tripled")
+    return Mutation(f"{name}: {change}", wrong, names=f"{name}.parquet" if name == "flows" and wrong else "")
+
+
+def provenance(roll: random.Random, place: Place) -> Mutation:
+    facts = json.loads((place.folder / PROVENANCE).read_text("utf-8"))
+    path = roll.choice(leaves_of(facts) + [(key,) for key in facts])
+    values: list[Any] = [None, 0, -1, 1e308, True, [], {}, [[]], {"a": {}}, 10**400, *HOSTILE_TEXTS]
+    value = roll.choice(values)
+    at(facts, path[:-1])[path[-1]] = value
+    (place.folder / PROVENANCE).write_text(json.dumps(facts), "utf-8")
+    told = path[0] in ("format", "scenario_sha256", "files_sha256")
+    return Mutation(f"{path} = {str(value)[:20]!r}", wrong=told and value != 1)
+
+
+def provenance_key(roll: random.Random, place: Place) -> Mutation:
+    facts = json.loads((place.folder / PROVENANCE).read_text("utf-8"))
+    path = roll.choice(leaves_of(facts) + [(key,) for key in facts])
+    value = at(facts, path[:-1]).pop(path[-1])
+    new = roll.choice([None, None, f"{path[-1]}x", "flows/part-00001.parquet", *HOSTILE_TEXTS])
+    if new is not None:
+        at(facts, path[:-1])[new] = value
+    (place.folder / PROVENANCE).write_text(json.dumps(facts), "utf-8")
+    told = path[0] not in ("seed", "host", "own_algorithms_sha256")
+    more = path[1:2] in (("version",), ("build",))
+    return Mutation(f"{path} to {new and new[:20]!r}", wrong=told and not more)
+
+
+def scenario(roll: random.Random, place: Place) -> Mutation:
+    """Another scenario than the one that was run, or none at all."""
+    file = place.folder / SCENARIO
+    text = file.read_text("utf-8")
+    old, new = roll.choice(
+        [
+            ('duration = "6s"', 'duration = "-6 s"'),
+            ('duration = "6s"', 'duration = "60 h"'),
+            ('"reno"', '"\\u001b[2J"'),
+            ('"reno"', '"nowhere.py:Mine"'),
+            ("question =", "name ="),
+            ("question =", 'question = "[/red]<script>\\u001b[2J"\n#'),
+            ("[[flows]]", "[[cases]]"),
+            ('profile = "lan"', 'profile = "dsl"'),
+            ('profile = "lan"', 'trace = "/dev/zero"'),
+            ("repetitions = 1", "repetitions = 7"),
+            (text, ""),
+            (text, "\x00"),
+        ]
+    )
+    assert old in text, old
+    file.write_text(text.replace(old, new), "utf-8")
+    digests_match(place.folder)
+    harmless = ("60 h", "[/red]", "dsl", "nowhere", "= 7")
+    return Mutation(f"{old[:20]!r} to {new!r}", wrong=not any(each in new for each in harmless))
+
+
+def names(roll: random.Random, place: Place) -> Mutation:
+    name, column = roll.choice(
+        [("flows", "name"), ("flows", "algorithm"), ("links", "link"), ("events", "kind"), ("flows", "path")]
+    )
+    text = roll.choice(HOSTILE_TEXTS)
+    rewritten(place, name, lambda frame: frame.with_columns(pl.lit(text).alias(column)))
+    digests_match(place.folder)
+    return Mutation(f"{name}.{column} = {text[:20]!r}", wrong=False)
+
+
+KINDS: list[Callable[[random.Random, Place], Mutation]] = [
+    flipped,
+    truncated,
+    truncated_with_digest,
+    no_parquet,
+    swapped,
+    swapped_with_digest,
+    tables_exchanged,
+    replaced,
+    column_without_digest,
+    column_removed,
+    column_renamed,
+    column_retyped,
+    column_added,
+    more_columns,
+    cells,
+    rows,
+    provenance,
+    provenance_key,
+    scenario,
+    names,
+]

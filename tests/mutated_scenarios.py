@@ -1,0 +1,275 @@
+"""Mutations of the ready scenarios: what people, editors, disks and other programs make of a file."""
+
+import copy
+import datetime
+import functools
+import math
+import random
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import tomlkit
+
+from mutated import HOSTILE_TEXTS, at, dice, leaves_of
+from tussle.scenario import ready_scenarios
+
+QUANTITY = re.compile(r"(?P<number>[0-9.]*[1-9][0-9.]*) (?P<unit>\S+)")
+"""A number above zero and its unit."""
+UNITS_ELSEWHERE = ["kg", "°C", "baud", "mbits", "m/s", "packet s", "bdps", "/s", "%%", "\u00b5", "s s"]
+
+
+INSTANTS = {"duration", "from", "to", "at", "start", "stop"}
+
+
+class Mutation(NamedTuple):
+    """A scenario's file after something was done to it."""
+
+    what: str
+    content: bytes
+    wrong: bool
+    """Whether it is known to be a mistake; else it may be a scenario."""
+
+
+@functools.cache
+def bases() -> dict[str, dict[str, Any]]:
+    """Return the tables of the ready scenarios, the random ones shortened: each check draws all arrivals."""
+    tables = {name: tomllib.loads(file.read_text("utf-8")) for name, file in ready_scenarios().items()}
+    for each in tables.values():
+        if any("arrivals" in flow for flow in each["flows"]):
+            each["duration"] = "10 s"
+    return tables
+
+
+@functools.cache
+def short_bases() -> dict[str, dict[str, Any]]:
+    """Return the ready scenarios with one point each and a hundredth of the time."""
+    return {name: shortened(tables) for name, tables in bases().items()}
+
+
+def shortened(value: Any, key: str = "") -> Any:
+    match value:
+        case dict():
+            once = {"repetitions": 1} if "flows" in value else {}
+            return {name: shortened(each, name) for name, each in value.items()} | once
+        case [dict(), *_]:
+            return [shortened(each) for each in (value[:1] if key == "cases" else value)]
+        case [first, *_]:
+            return shortened(first, key)
+    seconds = re.fullmatch(r"([0-9]+) s", value) if isinstance(value, str) else None
+    return f"{int(seconds[1]) * 10} ms" if seconds and key in INSTANTS else value
+
+
+def mutation(number: int, of: Mapping[str, dict[str, Any]]) -> Mutation:
+    """Return one of the thousand."""
+    roll = dice("scenario", number)
+    name = roll.choice(sorted(of))
+    kind = KINDS[number % len(KINDS)]
+    made = kind(roll, copy.deepcopy(of[name]))
+    return made._replace(what=f"{number}: {kind.__name__} of {name}: {made.what}")
+
+
+def mistake(what: str, tables: dict[str, Any]) -> Mutation:
+    return Mutation(what, tomlkit.dumps(tables).encode(), wrong=True)
+
+
+def perhaps(what: str, tables: dict[str, Any]) -> Mutation:
+    """Return what may be a scenario, too."""
+    return mistake(what, tables)._replace(wrong=False)
+
+
+def a_quantity(roll: random.Random, tables: dict[str, Any]) -> tuple[tuple[str | int, ...], re.Match[str]]:
+    found = [
+        (leaf, match)
+        for leaf in leaves_of(tables)
+        if isinstance(at(tables, leaf), str) and (match := QUANTITY.fullmatch(at(tables, leaf)))
+    ]
+    return roll.choice(found)
+
+
+def put(tables: dict[str, Any], path: tuple[str | int, ...], value: Any) -> str:
+    at(tables, path[:-1])[path[-1]] = value
+    return f"{path} = {str(value)[:40]!r}"
+
+
+def negative(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(roll, tables)
+    return mistake(put(tables, path, f"-{match[0]}"), tables)
+
+
+def without_unit(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(roll, tables)
+    number = match["number"]
+    return mistake(put(tables, path, roll.choice([number, float(number)])), tables)
+
+
+def foreign_unit(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(roll, tables)
+    return mistake(put(tables, path, f"{match['number']} {roll.choice(UNITS_ELSEWHERE)}"), tables)
+
+
+def unit_of_another(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    """A limit may be many things; every other quantity is one."""
+    path, match = a_quantity(roll, tables)
+    unit = roll.choice(["ms", "Mbit/s", "packets", "%", "bdp", "kB"])
+    return perhaps(put(tables, path, f"{match['number']} {unit}"), tables)
+
+
+def huge(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(roll, tables)
+    number = roll.choice(["1e300", "9" * 400, "1" + "0" * 30])
+    return mistake(put(tables, path, f"{number} {match['unit']}"), tables)
+
+
+def not_finite(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(roll, tables)
+    number = roll.choice(["nan", "inf", "-inf", "NaN", "infinity"])
+    value = roll.choice([f"{number} {match['unit']}", float(number)])
+    return mistake(put(tables, path, value), tables)
+
+
+def zero(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(roll, tables)
+    number = roll.choice(["0", "-0", "0.0"])
+    return perhaps(put(tables, path, f"{number} {match['unit']}"), tables)
+
+
+def wrong_type(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, _ = a_quantity(roll, tables)
+    others = [True, {"a": 1}, [[1]], datetime.date(2024, 2, 29), datetime.time(1, 2), [{}], {}, [None][:0]]
+    return mistake(put(tables, path, roll.choice(others)), tables)
+
+
+def any_value(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    others = [0, -1, 1, 2**63, -(2**63), 1.5, math.nan, math.inf, 1e308, True, [], {}, [1, "1"], "on", "off"]
+    return perhaps(put(tables, roll.choice(leaves_of(tables)), roll.choice(others)), tables)
+
+
+def hostile_text(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path = roll.choice(leaves_of(tables))
+    made = mistake(put(tables, path, roll.choice(HOSTILE_TEXTS)), tables)
+    return made._replace(wrong=path[-1] not in ("question", "name"))
+
+
+def hostile_name(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    flow = roll.randrange(len(tables["flows"]))
+    return perhaps(put(tables, ("flows", flow, "name"), roll.choice(HOSTILE_TEXTS)), tables)
+
+
+def counted(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    """More than anything can execute, or less than one."""
+    key = roll.choice([("repetitions",), ("seed",), ("flows", 0, "count")])
+    value = roll.choice([-1, 2**64, 10**30, 1.5, math.inf, math.nan, "many", True])
+    return mistake(put(tables, key, value), tables)
+
+
+def renamed_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path = roll.choice([leaf for leaf in leaves_of(tables) if isinstance(leaf[-1], str)])
+    table, key = at(tables, path[:-1]), path[-1]
+    table[roll.choice([f"{key}x", str(key).upper(), f" {key}", *HOSTILE_TEXTS])] = table.pop(key)
+    return mistake(f"{path} renamed", tables)
+
+
+def removed_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path = roll.choice(leaves_of(tables))
+    del at(tables, path[:-1])[path[-1]]
+    needed = [("duration",), ("path", "rtt"), ("path", "rate"), ("flows", 0, "algorithm")]
+    cases = {key for case in tables.get("cases", []) for key in case}
+    wrong = path in needed and ".".join(map(str, path)) not in cases
+    return perhaps(f"{path} removed", tables)._replace(wrong=wrong)
+
+
+def added_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    places = [(), ("path",), ("flows", roll.randrange(len(tables["flows"])))]
+    path = (*roll.choice(places), roll.choice(["rates", "__class__", "model_config", "", "0", "\x7f"]))
+    return mistake(put(tables, path, "1 s"), tables)
+
+
+def deep(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    opened, closed = roll.choice([("[", "]"), ("{a=", "}")])
+    depth = roll.choice([30, 300, 30_000])
+    rest = tomlkit.dumps({key: value for key, value in tables.items() if key != "seed"})
+    return Mutation(f"{depth} deep", f"seed = {opened * depth}1{closed * depth}\n{rest}".encode(), wrong=True)
+
+
+def long_list(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    path, match = a_quantity(roll, tables)
+    values = roll.choice([[match[0]] * 99, [f"{number + 1} {match['unit']}" for number in range(99)]])
+    return perhaps(put(tables, path, values), tables)
+
+
+def endless_trace(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    file = roll.choice(["/dev/zero", "/dev", "/dev/null", "\x00", "x" * 5000, "/proc/self/mem", "nowhere"])
+    tables["path"].pop("rate", None)
+    return mistake(put(tables, ("path", "trace"), file), tables)
+
+
+def own_algorithm(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    file = roll.choice(["/dev/zero:A", "/dev:A", "nowhere.py:A", "\x00.py:A", "x.py:", ":A", "a.py:[/red]"])
+    return mistake(put(tables, ("flows", 0, "algorithm"), file), tables)
+
+
+def duplicated_key(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    lines = tomlkit.dumps(tables).splitlines()
+    number = roll.choice([n for n, line in enumerate(lines) if re.match(r"[a-z_]+ = [^\[]", line)])
+    text = "\n".join([*lines[: number + 1], *lines[number:]])
+    return Mutation(f"line {number + 1} twice", text.encode(), wrong=True)
+
+
+def control_character(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    content = bytearray(tomlkit.dumps(tables).encode())
+    content.insert(place := roll.randrange(len(content)), roll.choice([0, 1, 7, 27, 127, 255, 0x80]))
+    return Mutation(f"a control character at {place}", bytes(content), wrong=True)
+
+
+def flipped_bytes(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    content = bytearray(tomlkit.dumps(tables).encode())
+    for _ in range(roll.choice([1, 1, 4, 16])):
+        content[roll.randrange(len(content))] ^= 1 << roll.randrange(8)
+    return Mutation("flipped", bytes(content), wrong=False)
+
+
+def truncated(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    content = tomlkit.dumps(tables).encode()
+    return Mutation("truncated", content[: roll.randrange(len(content))], wrong=False)
+
+
+def another_encoding(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    encoding = roll.choice(["utf-16", "utf-32", "utf-16-be"])
+    return Mutation(encoding, tomlkit.dumps(tables).encode(encoding), wrong=True)
+
+
+def with_mark(roll: random.Random, tables: dict[str, Any]) -> Mutation:
+    """The mark that some editors set at the beginning; twice is once too often."""
+    twice = roll.random() < 0.5
+    return Mutation("marks", b"\xef\xbb\xbf" * (1 + twice) + tomlkit.dumps(tables).encode(), wrong=twice)
+
+
+KINDS: list[Callable[[random.Random, dict[str, Any]], Mutation]] = [
+    negative,
+    without_unit,
+    foreign_unit,
+    unit_of_another,
+    huge,
+    not_finite,
+    zero,
+    wrong_type,
+    any_value,
+    hostile_text,
+    hostile_name,
+    counted,
+    renamed_key,
+    removed_key,
+    added_key,
+    deep,
+    long_list,
+    endless_trace,
+    own_algorithm,
+    duplicated_key,
+    control_character,
+    flipped_bytes,
+    truncated,
+    another_encoding,
+    with_mark,
+]

@@ -1,0 +1,88 @@
+"""Two hundred datasets with something done to each: what is wrong is refused, and nothing breaks."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commandline import Answer
+from mutated import faults_of, mutations, patience
+from mutated_datasets import Mutation, Place, mutate
+from tussle.scenario import Scenario
+from tussle.sweep import SweepSettings, sweep
+
+ALL = mutations(full=200, every=3)
+EVERY_COMMAND = os.environ.get("TUSSLE_MUTATIONS") == "all"
+CHEAP = [
+    ["export", "mutated", "flows", "-o", "new.csv"],
+    ["export", "mutated", "flow", "-o", "new.flent.gz"],
+    ["export", "mutated", "share", "--summary", "-o", "new.json"],
+    ["compare", "mutated", "whole/pairs", "--csv", "new.csv"],
+]
+DEAR = [
+    ["plot", "mutated", "matrix", "-o", "new.svg"],
+    ["report", "mutated", "-o", "new.html"],
+    ["plot", "mutated", "window", "-o", "new.svg"],
+    ["export", "mutated", "packets", "-o", "new.pcapng"],
+]
+"""Seconds each, where a dataset is not refused."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs of two algorithms, and a dataset of other runs."""
+    folder = tmp_path_factory.mktemp("whole")
+    pairs = {
+        "question": "Which of reno, cubic share a bottleneck fairly?",
+        "duration": "6s",
+        "start_jitter": "20 ms",
+        "repetitions": 1,
+        "record": {"events": "on"},
+        "path": {"profile": "lan"},
+        "flows": [{"algorithm": ["reno", "cubic"]}, {"algorithm": ["reno", "cubic"], "start": "1s"}],
+    }
+    alone = pairs | {"repetitions": 5, "flows": [{"algorithm": "vegas"}]}
+    for name, tables in {"pairs": pairs, "alone": alone}.items():
+        sweep(Scenario.from_dict(tables), folder / name, SweepSettings(workers=1))
+    return folder
+
+
+def test_a_mutated_dataset_is_shown_or_refused_in_sentences(
+    whole: Path, tussle_: Callable[..., Answer], tmp_path: Path
+):
+    (tmp_path / "whole").symlink_to(whole)
+    found: list[str] = []
+    for number in ALL:
+        shutil.rmtree("mutated", ignore_errors=True)
+        shutil.copytree("whole/pairs", "mutated")
+        made = mutate(number, Place(Path("mutated"), Path("whole/alone")))
+        for words in commands(number, refused=faults_after(made, CHEAP[0], tussle_, found).status == 2):
+            faults_after(made, words, tussle_, found)
+    assert found == []
+
+
+def commands(number: int, *, refused: bool) -> list[list[str]]:
+    """Return what to do with a dataset that the first command refused, or took."""
+    return CHEAP[1:] + (DEAR if refused or EVERY_COMMAND else [DEAR[number // 3 % len(DEAR)]])
+
+
+def faults_after(made: Mutation, words: list[str], call: Callable[..., Answer], found: list[str]) -> Answer:
+    """Give the mutated dataset to a command; add to `found` what is wrong with the answer."""
+    with patience():
+        answer = call(*words)
+    faults = faults_of(answer)
+    if not answer.out.replace("\n", "").isprintable():
+        faults.append("its output may drive the terminal")
+    if made.wrong and answer.status != 2:
+        faults.append("accepted")
+    if made.wrong and made.names not in answer.problems:
+        faults.append(f"does not name {made.names}: {answer.problems}")
+    left = {path.name for path in Path().iterdir()} - {"mutated", "whole"}
+    if left != (set() if answer.status == 2 else {words[-1]}):
+        faults.append(f"left {left}")
+    for name in left:
+        Path(name).unlink()
+    found += [f"{made.what}, {' '.join(words[:3])}: {fault}" for fault in faults]
+    return answer
