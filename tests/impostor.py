@@ -30,6 +30,7 @@ VALIDITY = {
     "pace": {"cpu_share": 0.1, "timer_slip_p99_ms": 0.1, "timer_slip_max_ms": 0.2},
 }
 _PATIENCE_S = 30.0
+_TRIES = 5
 _OPENING = b"tussle1"
 _SENDER = (
     *("ca_state", "unacked", "sacked", "lost", "retrans", "rtt_us", "ssthresh", "cwnd", "total_retrans"),
@@ -129,10 +130,17 @@ def reached(server: tuple[str, int], source: str = "") -> socket.socket:
 class Client:
     """One that has joined. A context manager: it is gone when it is left."""
 
+    def _let_in(self, code: str) -> Talk:
+        """Try again where the door lets go of a connection: many of one address may be open at once."""
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(ConnectionError):
+                return Talk.asking(code, lambda: reached(self.server, self._source))
+        return Talk.asking(code, lambda: reached(self.server, self._source))
+
     def __init__(self, at: str, code: str, **wish: Any) -> None:
         host, _, port = at.partition(":")
         self.server, self._source = (host, int(port)), wish.get("source", "")
-        self._talk = Talk.asking(code, lambda: reached(self.server, self._source))
+        self._talk = self._let_in(code)
         self._open = [self._talk.socket]
         flows = wish.get("flows", 1)
         asked = [

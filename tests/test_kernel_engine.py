@@ -502,7 +502,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def confined(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """What the launcher's confinement leaves to a program that it runs instead of a kernel."""
     with subprocess.Popen(
-        [agent(), "launch", *command],
+        [agent(), "launch", "--confined", *command],
         cwd=folder,
         env={"TMPDIR": str(folder), "PATH": os.environ["PATH"]},
         stdin=subprocess.PIPE,

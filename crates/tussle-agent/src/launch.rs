@@ -14,17 +14,28 @@ use seccompiler::{SeccompAction, SeccompFilter};
 
 use crate::confine::confine;
 
+/// What a guest may reach of the host.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confinement {
+    /// Everything that the user may: for machines that keep their guest to themselves.
+    None,
+    /// Its own folder (see `confine`), where the host has Landlock.
+    OwnFolder,
+}
+
 /// In the folder of a run, the link to the guest's programs.
 const PROGRAMS: &str = "root";
 
 /// Runs a user-mode kernel until it ends, or until stdin closes: then it and its helper processes are killed.
-/// The kernel reaches the folder that this process is in, its programs, and its memory in `TMPDIR` (see `confine`).
+/// A confined kernel reaches the folder that this process is in, its programs, and its memory in `TMPDIR`.
 /// Stdin is a pipe that the owner holds open, so it closes whatever becomes of the owner.
-pub(crate) fn launch(kernel: &str, arguments: &[&str]) -> anyhow::Result<ExitCode> {
+pub(crate) fn launch(kernel: &str, arguments: &[&str], confinement: Confinement) -> anyhow::Result<ExitCode> {
     let filter = host_randomness_filter()?;
-    let memory = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let programs = std::fs::canonicalize(PROGRAMS).unwrap_or_default();
-    confine(Path::new(kernel), &programs, &memory)?;
+    if confinement == Confinement::OwnFolder {
+        let memory = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
+        let programs = std::fs::canonicalize(PROGRAMS).unwrap_or_default();
+        confine(Path::new(kernel), &programs, &memory)?;
+    }
     let mut command = Command::new(kernel);
     // The kernel's helper processes stay in its group, by which they are found.
     command.args(arguments).stdin(Stdio::null()).process_group(0);

@@ -34,6 +34,9 @@ mod validity;
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
+use launch::Confinement;
+
+#[cfg(target_os = "linux")]
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 #[cfg(target_os = "linux")]
@@ -51,7 +54,9 @@ usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over
        tussle-agent probe                      say how much floating-point state this host saves for a process, or
                                                why no guest can run here
        tussle-agent confinement                say how far guests are confined on this host
-       tussle-agent launch KERNEL [ARGUMENT…]  run a guest that ends with this process or with its stdin";
+       tussle-agent launch [--confined] KERNEL [ARGUMENT…]
+                                               run a guest that ends with this process or with its stdin; confined,
+                                               it reaches this folder, its programs and its memory in TMPDIR only";
 
 /// Elsewhere the workspace still builds.
 #[cfg(not(target_os = "linux"))]
@@ -80,7 +85,8 @@ fn main() -> ExitCode {
         ["host", file] => remote::serve(file),
         ["probe"] => probe::probe(),
         ["confinement"] => confine::describe(),
-        ["launch", kernel, rest @ ..] => launch::launch(kernel, rest),
+        ["launch", "--confined", kernel, rest @ ..] => launch::launch(kernel, rest, Confinement::OwnFolder),
+        ["launch", machine, rest @ ..] => launch::launch(machine, rest, Confinement::None),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };
     outcome.unwrap_or_else(|problem| {

@@ -207,12 +207,12 @@ def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
                 "flows": [{"algorithm": names}, {"algorithm": names, "start": stagger}],
             }
         )
+    chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
     chosen = pairs.with_settings(given)
     if duration is None and "duration" not in given:
         suited = chosen_duration(chosen)
         chosen = chosen.with_settings(suited.settings | given)
         typer.echo(suited.reason)
-    chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
     means = SweepMeans(chosen_engine, workers, cluster, order)
     _carry_out(chosen, output or RESULTS / f"matrix-{profile}", means)
 

@@ -107,15 +107,8 @@ class UserMode:
         place = _place_of_memory(folder, task.words)
         # A folder of its own, since a guest can write wherever its memory is.
         with tempfile.TemporaryDirectory(prefix="tussle-memory-", dir=place) as memory:
-            command = [
-                "env",
-                f"TMPDIR={memory}",
-                str(agent()),
-                "launch",
-                str(kernel.image),
-                *_BOOT,
-                *task.words,
-            ]
+            launch = ["env", f"TMPDIR={memory}", str(agent()), "launch", "--confined", str(kernel.image)]
+            command = [*launch, *_BOOT, *task.words]
             status = boot([*command, _SILENT], folder / "output", task.patience_s)
             if not (folder / "done").exists() and not (folder / "error").exists():
                 # It repeats to the byte, so that the console can be had afterwards.

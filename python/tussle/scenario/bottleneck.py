@@ -44,7 +44,7 @@ class Bottleneck:
         K = ((1 - beta) W / C)^(1/3) seconds (RFC 9438, section 4.2). W is the BDP and the buffer, of one BDP
         where none is known; the round trip that of a full buffer.
 
-        >>> Bottleneck(12e6, 40_000_000, 130).sawtooth_s  # W = 40 + 130; 85 round trips of 40 + 130 ms
+        >>> round(Bottleneck(12e6, 40_000_000, 130).sawtooth_s, 9)  # W = 40 + 130; 85 round trips of 170 ms
         14.45
         """
         if not self.rate_bit_per_s or self.base_rtt_ns is None:
