@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -30,7 +31,8 @@ VALIDITY = {
     "pace": {"cpu_share": 0.1, "timer_slip_p99_ms": 0.1, "timer_slip_max_ms": 0.2},
 }
 _PATIENCE_S = 30.0
-_TRIES = 5
+_TRIES = 10
+_PAUSE_S = 0.2
 _OPENING = b"tussle1"
 _SENDER = (
     *("ca_state", "unacked", "sacked", "lost", "retrans", "rtt_us", "ssthresh", "cwnd", "total_retrans"),
@@ -84,8 +86,12 @@ class Talk:
         handshake = Handshake(code)
         asked = handshake.ask()
         self = cls(reach())
-        self.socket.sendall(_OPENING + b"J" + struct.pack(">H", len(asked)) + asked)
-        self._begin(handshake)
+        try:
+            self.socket.sendall(_OPENING + b"J" + struct.pack(">H", len(asked)) + asked)
+            self._begin(handshake)
+        except ConnectionError:
+            self.socket.close()
+            raise
         return self
 
     def _begin(self, handshake: Handshake) -> None:
@@ -131,10 +137,11 @@ class Client:
     """One that has joined. A context manager: it is gone when it is left."""
 
     def _let_in(self, code: str) -> Talk:
-        """Try again where the door lets go of a connection: many of one address may be open at once."""
+        """Try again where the door refuses: an address has ten attempts a second."""
         for _ in range(_TRIES - 1):
             with contextlib.suppress(ConnectionError):
                 return Talk.asking(code, lambda: reached(self.server, self._source))
+            time.sleep(_PAUSE_S)
         return Talk.asking(code, lambda: reached(self.server, self._source))
 
     def __init__(self, at: str, code: str, **wish: Any) -> None:
