@@ -114,6 +114,11 @@ docs: setup  ## Write docs/reference from the code, the numbers of the examples,
 pages: setup  ## Simulate, draw and write the algorithms' pages, docs/explanation/algorithms
 	$(BIN)/python tools/algorithm_pages.py
 
+.PHONY: draw
+draw: setup  ## Hold the simulator against Linux in 32 cells (5 minutes), of which `make test` takes half
+	rm -rf results/agree-quick
+	$(BIN)/tussle agree --grid quick -o results/agree-quick
+
 AGREE := agree --grid full
 AGREED := results/agree-full
 
@@ -123,17 +128,13 @@ agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes),
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
 KERNELS := linux-6.1,linux-6.12,linux-7.3
-KERNEL_PROFILES := dsl geo lan
-# Long enough for the path, and short enough for three kernels.
-KERNEL_RUNS_dsl := --duration 60s
-KERNEL_RUNS_geo := --duration 600s --set record.samples="500 ms"
-KERNEL_RUNS_lan := --duration 12s --stagger 2s
-KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6
+KERNEL_PROFILES := dsl
+KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6 --duration 60s
 
 .PHONY: kernel-changes
 kernel-changes: setup  ## Run pairs on the kernels of KERNELS (two hours), and write docs/kernels and its page's tables
 	set -e; $(foreach profile,$(KERNEL_PROFILES),$(BIN)/tussle $(KERNEL_PAIRS) --kernel $(KERNELS) \
-	--profile $(profile) $(KERNEL_RUNS_$(profile)) -o results/kernels-$(profile);)
+	--profile $(profile) -o results/kernels-$(profile);)
 	$(BIN)/python tools/kernels_page.py $(KERNEL_PROFILES:%=results/kernels-%)
 
 STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa

@@ -1,4 +1,4 @@
-"""What tests of mutated input share: dice by number, a clock that ends a hang, and what an answer must be."""
+"""What tests of mutated input share: random numbers, a clock that ends a hang, and what an answer must be."""
 
 import os
 import random
@@ -36,8 +36,8 @@ def mutations(full: int, every: int) -> list[int]:
     return list(range(0, full, 1 if os.environ.get("TUSSLE_MUTATIONS") == "all" else every))
 
 
-def dice(suite: str, number: int) -> random.Random:
-    """Return the dice of one mutation: equal at every call, whatever other mutations drew."""
+def rng(suite: str, number: int) -> random.Random:
+    """Return the random number generator of one mutation, which no other mutation changes."""
     return random.Random(f"{suite} {number}")  # noqa: S311 (nothing here is secret)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from mutated import HOSTILE_TEXTS, at, dice, leaves_of
+from mutated import HOSTILE_TEXTS, at, leaves_of, rng
 from tussle.dataset import TABLES
 
 PROVENANCE = "provenance.json"
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 def mutate(number: int, place: Place) -> Mutation:
     """Do one of the two hundred things to the folder."""
     kind = KINDS[number % len(KINDS)]
-    made = kind(dice("dataset", number), place)
+    made = kind(rng("dataset", number), place)
     return made._replace(what=f"{number}: {kind.__name__}: {made.what}")
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import tomlkit
 
-from mutated import HOSTILE_TEXTS, at, dice, leaves_of
+from mutated import HOSTILE_TEXTS, at, leaves_of, rng
 from tussle.scenario import ready_scenarios
 
 QUANTITY = re.compile(r"(?P<number>[0-9.]*[1-9][0-9.]*) (?P<unit>\S+)")
@@ -63,7 +63,7 @@ def shortened(value: Any, key: str = "") -> Any:
 
 def mutation(number: int, of: Mapping[str, dict[str, Any]]) -> Mutation:
     """Return one of the thousand."""
-    roll = dice("scenario", number)
+    roll = rng("scenario", number)
     name = roll.choice(sorted(of))
     kind = KINDS[number % len(KINDS)]
     made = kind(roll, copy.deepcopy(of[name]))

@@ -3,7 +3,9 @@
 import pytest
 
 from tussle.cli.durations import chosen_duration
+from tussle.cli.experiments import REPETITIONS_OF_PAIRS
 from tussle.scenario import Bottleneck, Scenario
+from tussle.statistics import LEAST
 
 
 def pairs(**path: object) -> Scenario:
@@ -41,6 +43,16 @@ def test_the_duration_follows_from_the_path(profile: str, duration: str, why: st
     chosen = chosen_duration(pairs(profile=profile))
     assert chosen.settings["duration"] == duration
     assert chosen.reason.startswith(why)
+
+
+def test_a_bloated_buffer_on_a_slow_path_asks_for_no_more_than_two_hours():
+    """10 000 packets at 10 kbit/s: Reno's sawtooth alone lasts 5000 round trips of 12 000 s."""
+    path = {"rate": "10 kbit/s", "rtt": "40 ms", "queue": {"limit": "10000 packets"}}
+    assert chosen_duration(pairs(**path)).settings["duration"] == "7200 s"
+
+
+def test_pairs_run_as_often_as_an_interval_needs():
+    assert REPETITIONS_OF_PAIRS == LEAST
 
 
 def test_of_several_paths_the_slowest_decides():

@@ -16,7 +16,7 @@ TUSSLE = Path(sys.executable).with_name("tussle")
 
 @pytest.mark.usefixtures("kernel")
 def test_half_of_the_quick_draw_holds_every_bound(tmp_path):
-    """All of it, 32 cells, takes twice as long: `tussle agree --grid quick`."""
+    """All 32 cells take twice as long; `make draw` runs them."""
     called = subprocess.run(
         [TUSSLE, "agree", "--grid", "quick", "--cells", "16", "-o", "agree"],
         cwd=tmp_path,

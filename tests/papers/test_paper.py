@@ -63,7 +63,7 @@ def test_the_smallest_part_of_the_testbed_has_the_rate_of_its_satellite(tussle_,
 @pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize(
     "arguments",
-    [(*NEAR, "--profile", "dsl"), (*SATELLITE, "--algorithms", "reno"), (*PHONE, "--algorithms", "bic")],
+    [(*NEAR, "--profile", "dsl"), (*SATELLITE, "--algorithms", "reno"), PHONE],
     ids=["buffer-provisioning", "linux-variants", "hsdpa"],
 )
 def test_the_smallest_part_of_a_study_runs_on_linux(tussle_, arguments):

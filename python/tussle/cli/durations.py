@@ -8,7 +8,8 @@ from tussle.scenario import Bottleneck, Scenario
 
 _PERIODS = 12
 """Sawtooth periods of a run: CUBIC keeps 0.7 of a difference at each loss; the steady part begins after 4."""
-_LEAST_S = 60
+_LEAST_TOGETHER_S = 50
+_MOST_S = 7200
 _MOST_PACKETS = 10_000_000
 """What the simulator carries in about a second."""
 _PACKET_BITS = 1500 * 8
@@ -29,7 +30,7 @@ class Chosen:
 
 
 def chosen_duration(pairs: Scenario) -> Chosen:
-    """Choose a duration in which flows on this path converge, as far as it can be simulated in a second.
+    """Choose a duration in which flows on this path converge, within ten million packets and two hours.
 
     Of several paths, the slowest one decides. The scenario's own duration does not matter.
     """
@@ -40,7 +41,7 @@ def chosen_duration(pairs: Scenario) -> Chosen:
     start_s = max(units.time(flow.start) for point in points for flow in point.scenario.flows) / 1e9
     wanted_s = start_s + _PERIODS * sawtooth_s
     most_s = _MOST_PACKETS * _PACKET_BITS / rate_bit_per_s if rate_bit_per_s else math.inf
-    duration_s = _rounded_up(max(min(wanted_s, most_s), start_s + _LEAST_S - _STEP_S, _LEAST_S))
+    duration_s = _rounded_up(max(min(wanted_s, most_s, _MOST_S), start_s + _LEAST_TOGETHER_S))
     said = (
         f"{duration_s} s a run; flows may need {_rounded_up(wanted_s)} s to converge, {_PERIODS} sawtooth "
         f"periods of {float(f'{sawtooth_s:.2g}'):g} s: --duration changes it"

@@ -7,8 +7,7 @@ from typing import Any
 
 from tussle.figures._words import percent, percentage
 from tussle.metrics.coexistence import NOT_CONVERGED, REMEDIES, SPREAD, THRESHOLD
-
-_LEAST_RUNS = 6
+from tussle.statistics import LEAST
 
 
 def spread_in_words(cell: Mapping[str, Any]) -> str:
@@ -17,7 +16,7 @@ def spread_in_words(cell: Mapping[str, Any]) -> str:
     if runs == 1:
         return "one run"
     low, high = percentage(cell["smaller_share_low"]), percent(cell["smaller_share_high"])
-    what = "95\u00a0% interval " if runs >= _LEAST_RUNS else ""
+    what = "95\u00a0% interval " if runs >= LEAST else ""
     return f"{what}{low} to {high}, {runs} runs"
 
 

@@ -59,15 +59,15 @@ def verdicts(tables: Tables) -> pl.DataFrame:
     )
 
 
-def interval_of_median(values: list[float]) -> tuple[float, float, bool]:
+def order_statistics_interval(values: list[float]) -> tuple[float, float, bool]:
     """Return the order statistics around the median that hold it in 95 % of cases, and whether they do.
 
     Fewer than six values have no such pair: the range of five holds the median in 94 % of cases at most.
     Their range is returned. (Conover, Practical nonparametric statistics, 1999, section 3.2.)
 
-    >>> interval_of_median([1, 2, 3, 4, 5])
+    >>> order_statistics_interval([1, 2, 3, 4, 5])
     (1, 5, False)
-    >>> interval_of_median([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])  # 1 - 2 (1 + 10) / 2^10 = 0.979
+    >>> order_statistics_interval([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])  # 1 - 2 (1 + 10) / 2^10 = 0.979
     (2, 9, True)
     """
     ordered, count = sorted(values), len(values)
@@ -96,7 +96,7 @@ def _smaller_shares(tables: Tables) -> pl.DataFrame:
         )
         .sort("point")
     )
-    intervals = [interval_of_median(each.to_list()) for each in of_points["shares"]]
+    intervals = [order_statistics_interval(each.to_list()) for each in of_points["shares"]]
     ends = pl.DataFrame(
         [(low, high, sure) for low, high, sure in intervals],
         schema={"smaller_share_low": pl.Float64, "smaller_share_high": pl.Float64, "is_interval": pl.Boolean},
