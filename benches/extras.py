@@ -24,7 +24,7 @@ def sampled(case: Case) -> Case:
 
 def eventful(case: Case) -> Case:
     """Let the case write down its events."""
-    return replace(case, events="on")
+    return replace(case, events=True)
 
 
 VARIANTS: dict[str, Variant] = {"samples each 10 ms": sampled, "events": eventful}

@@ -123,7 +123,7 @@ def _burst(packets: int) -> Case:
         algorithm="cubic",
         receive_window_packets=None,
         duration_s=(START_RTTS + 5) * RTT_S + slow_start_s,
-        losses={"kind": "list", "packets": lost},
+        losses={"kind": "loss_list", "packets": lost},
     )
 
 

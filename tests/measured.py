@@ -13,8 +13,8 @@ SCENARIO = {
     "duration": "20 s",
     "repetitions": 2,
     "start_jitter": "20 ms",
-    "solo": "on",
-    "record": {"events": "on"},
+    "baseline": True,
+    "record": {"events": True},
     "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 bdp"}},
     "flows": [
         {"algorithm": ["reno", "cubic"]},

@@ -44,7 +44,7 @@ class PlausibleDataset:
     links: pl.LazyFrame
     events: pl.LazyFrame
     validity: pl.LazyFrame | None = None
-    solo: Tables | None = None
+    baseline: Tables | None = None
     scenario: Scenario = field(default_factory=_scenario)
     provenance: dict[str, Any] = field(
         default_factory=lambda: {

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tussle import _core
-from tussle.algorithm import Ack, Algorithm, Flow, Knobs
+from tussle.algorithm import Ack, Algorithm, Control, Flow
 from tussle.cli import main
 from tussle.dataset import Dataset
 from tussle.engines import COSTS, engine
@@ -21,11 +21,11 @@ from tussle.sweep import SweepSettings, sweep
 
 HOOKS = [
     "on_start",
-    "on_restart",
-    "on_sample",
+    "on_tx_start",
+    "on_pkts_acked",
     "on_ack",
     "on_congestion",
-    "on_reduced",
+    "on_cwr_complete",
     "on_state",
     "on_undo",
     "internals",
@@ -37,29 +37,29 @@ from tussle.algorithm import Algorithm
 class Reno(Algorithm):
     name = "my-reno"
 
-    def on_start(self, flow, knobs):
-        super().on_start(flow, knobs)
+    def on_start(self, flow, control):
+        super().on_start(flow, control)
 
-    def on_restart(self, flow, knobs):
-        super().on_restart(flow, knobs)
+    def on_tx_start(self, flow, control):
+        super().on_tx_start(flow, control)
 
-    def on_sample(self, ack, flow, knobs):
-        super().on_sample(ack, flow, knobs)
+    def on_pkts_acked(self, ack, flow, control):
+        super().on_pkts_acked(ack, flow, control)
 
-    def on_ack(self, ack, flow, knobs):
-        super().on_ack(ack, flow, knobs)
+    def on_ack(self, ack, flow, control):
+        super().on_ack(ack, flow, control)
 
-    def on_congestion(self, cause, flow, knobs):
-        return super().on_congestion(cause, flow, knobs)
+    def on_congestion(self, cause, flow, control):
+        return super().on_congestion(cause, flow, control)
 
-    def on_reduced(self, flow, knobs):
-        super().on_reduced(flow, knobs)
+    def on_cwr_complete(self, flow, control):
+        super().on_cwr_complete(flow, control)
 
-    def on_state(self, state, flow, knobs):
-        super().on_state(state, flow, knobs)
+    def on_state(self, state, flow, control):
+        super().on_state(state, flow, control)
 
-    def on_undo(self, flow, knobs):
-        return super().on_undo(flow, knobs)
+    def on_undo(self, flow, control):
+        return super().on_undo(flow, control)
 
     def internals(self):
         return super().internals()
@@ -70,9 +70,9 @@ class Silent:
 
 LOSSY = {
     "duration": "10 s",
-    "record": {"samples": "change", "events": "on"},
+    "record": {"samples": "change", "events": True},
     "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "loss": "0.5 %"},
-    "flows": [{"algorithm": "reno"}, {"algorithm": "cubic", "ecn": "on"}],
+    "flows": [{"algorithm": "reno"}, {"algorithm": "cubic", "ecn": True}],
 }
 
 
@@ -136,14 +136,18 @@ def note(text):
         calls.write(text + "\\n")
 
 class Mine(Algorithm):
-    def on_start(self, flow, knobs): note(f"on_start {flow.state} {knobs.cwnd} {knobs.has_ssthresh}")
-    def on_restart(self, flow, knobs): note("on_restart")
-    def on_sample(self, ack, flow, knobs): note(f"on_sample {ack.lost} {(ack.rtt_us or 40_000) >= 40_000}")
-    def on_ack(self, ack, flow, knobs): note("on_ack"); super().on_ack(ack, flow, knobs)
-    def on_congestion(self, cause, flow, knobs): note(f"on_congestion {cause}"); return 7
-    def on_reduced(self, flow, knobs): note(f"on_reduced {knobs.cwnd} {knobs.ssthresh} {knobs.in_slow_start}")
-    def on_state(self, state, flow, knobs): note(f"on_state {flow.state} to {state}")
-    def on_undo(self, flow, knobs): note("on_undo"); return super().on_undo(flow, knobs)
+    def on_start(self, flow, control): note(f"on_start {flow.state} {control.cwnd} {control.has_ssthresh}")
+    def on_tx_start(self, flow, control): note("on_tx_start")
+    def on_pkts_acked(self, ack, flow, control): note(
+        f"on_pkts_acked {ack.lost} {(ack.rtt_us or 40_000) >= 40_000}"
+    )
+    def on_ack(self, ack, flow, control): note("on_ack"); super().on_ack(ack, flow, control)
+    def on_congestion(self, cause, flow, control): note(f"on_congestion {cause}"); return 7
+    def on_cwr_complete(self, flow, control): note(
+        f"on_cwr_complete {control.cwnd} {control.ssthresh} {control.in_slow_start}"
+    )
+    def on_state(self, state, flow, control): note(f"on_state {flow.state} to {state}")
+    def on_undo(self, flow, control): note("on_undo"); return super().on_undo(flow, control)
     def internals(self): return {"answer_packets": 42, "unknown_ms": None}
 """
     )
@@ -151,8 +155,8 @@ class Mine(Algorithm):
     calls = Path("calls").read_text().splitlines()
     assert calls[0] == "on_start open 10 False"
     said = set(calls)
-    assert {"on_ack", "on_sample 0 True", "on_congestion loss", "on_state disorder to recovery"} <= said
-    assert "on_reduced 7 7 False" in said
+    assert {"on_ack", "on_pkts_acked 0 True", "on_congestion loss", "on_state disorder to recovery"} <= said
+    assert "on_cwr_complete 7 7 False" in said
     assert samples["mine.py:Mine.answer_packets"].drop_nulls().unique().to_list() == [42.0]
     assert samples["mine.py:Mine.unknown_ms"].null_count() == samples.height
     assert samples["ssthresh_packets"].drop_nulls().unique().to_list() == [7]
@@ -162,7 +166,7 @@ def test_inner_quantities_are_asked_for_once_the_flow_has_started(here: Path) ->
     (here / "mine.py").write_text(
         """
 class Mine:
-    def on_start(self, flow, knobs):
+    def on_start(self, flow, control):
         self.started_s = flow.now_us / 1e6
 
     def internals(self):
@@ -180,18 +184,18 @@ def test_what_hooks_turn_is_turned(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 class Mine:
-    pacing = "on"
+    pacing = True
     recovery = "own"
 
-    def on_start(self, flow, knobs):
-        knobs.cwnd = 20
+    def on_start(self, flow, control):
+        control.cwnd = 20
 
-    def on_ack(self, ack, flow, knobs):
-        knobs.ssthresh = 15
-        knobs.pacing_bit_per_s = 9e6
+    def on_ack(self, ack, flow, control):
+        control.ssthresh = 15
+        control.pacing_bit_per_s = 9e6
 
-    def on_congestion(self, cause, flow, knobs):
-        return knobs.ssthresh
+    def on_congestion(self, cause, flow, control):
+        return control.ssthresh
 """
     )
     samples = execute("mine.py:Mine", path__loss="0 %")["samples"].filter(
@@ -210,26 +214,26 @@ from random import Random
 
 class Mine:
     recovery = "{recovery}"
-    pacing = "on"
+    pacing = True
 
-    def on_start(self, flow, knobs):
+    def on_start(self, flow, control):
         self.random = Random(flow.seed)
 
-    def on_sample(self, ack, flow, knobs):
-        knobs.cwnd = self.random.choice([1, 2, 10, 100, 2**21])
-        knobs.ssthresh = self.random.choice([2, 20, 2**31 - 1])
-        knobs.pacing_bit_per_s = self.random.choice([None, 1, 1e6, 1e15])
-        knobs.additive(self.random.choice([1, 5, 2**30]), self.random.choice([0, 1, 2**21]))
+    def on_pkts_acked(self, ack, flow, control):
+        control.cwnd = self.random.choice([1, 2, 10, 100, 2**21])
+        control.ssthresh = self.random.choice([2, 20, 2**31 - 1])
+        control.pacing_bit_per_s = self.random.choice([None, 1, 1e6, 1e15])
+        control.additive(self.random.choice([1, 5, 2**30]), self.random.choice([0, 1, 2**21]))
         if self.random.random() < 0.1:
-            knobs.request_reduction()
+            control.request_reduction()
 
-    def on_ack(self, ack, flow, knobs):
-        knobs.slow_start(self.random.choice([0, 1, 2**21]))
+    def on_ack(self, ack, flow, control):
+        control.slow_start(self.random.choice([0, 1, 2**21]))
 
-    def on_congestion(self, cause, flow, knobs):
+    def on_congestion(self, cause, flow, control):
         return self.random.choice([2, 50, 2**31 - 1])
 
-    def on_undo(self, flow, knobs):
+    def on_undo(self, flow, control):
         return self.random.choice([1, 50, 2**21])
 """
     )
@@ -242,12 +246,12 @@ def test_slow_start_leaves_what_it_does_not_need(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 class Mine:
-    def on_start(self, flow, knobs):
-        knobs.ssthresh = 12
-        assert (knobs.slow_start(5), knobs.cwnd) == (3, 12)
-        assert (knobs.slow_start(5), knobs.cwnd) == (5, 12)
-        knobs.cwnd = 20
-        assert (knobs.slow_start(5), knobs.cwnd) == (5, 20)
+    def on_start(self, flow, control):
+        control.ssthresh = 12
+        assert (control.slow_start(5), control.cwnd) == (3, 12)
+        assert (control.slow_start(5), control.cwnd) == (5, 12)
+        control.cwnd = 20
+        assert (control.slow_start(5), control.cwnd) == (5, 20)
 """
     )
     assert execute("mine.py:Mine")["flows"].height == 2
@@ -259,9 +263,9 @@ def test_a_reduction_can_be_asked_for(here: Path) -> None:
 from tussle.algorithm import Algorithm
 
 class Mine(Algorithm):
-    def on_sample(self, ack, flow, knobs):
-        if knobs.cwnd > 30 and flow.state == "open":
-            knobs.request_reduction()
+    def on_pkts_acked(self, ack, flow, control):
+        if control.cwnd > 30 and flow.state == "open":
+            control.request_reduction()
 """
     )
     tables = execute("mine.py:Mine", path__loss="0 %")
@@ -275,7 +279,7 @@ def test_dice_of_flows_and_repetitions_differ_and_repeat(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 class Mine:
-    def on_start(self, flow, knobs):
+    def on_start(self, flow, control):
         self.seed = flow.seed
 
     def internals(self):
@@ -299,8 +303,8 @@ class Mine:
     def __init__(self, kept_percent=50):
         self.kept_percent = kept_percent
 
-    def on_congestion(self, cause, flow, knobs):
-        return max(knobs.cwnd * self.kept_percent // 100, 2)
+    def on_congestion(self, cause, flow, control):
+        return max(control.cwnd * self.kept_percent // 100, 2)
 """
     )
     gentle = execute("mine.py:Mine", flows__0__parameters={"kept_percent": 90})["flows"]
@@ -316,11 +320,11 @@ def test_an_exception_is_shown_with_its_traceback_and_the_simulated_time(here: P
     (here / "mine.py").write_text(
         """
 class Mine:
-    def on_congestion(self, cause, flow, knobs):
-        return self.halved(knobs)
+    def on_congestion(self, cause, flow, control):
+        return self.halved(control)
 
-    def halved(self, knobs):
-        return knobs.cwnd / (cause_of_failure := 0)
+    def halved(self, control):
+        return control.cwnd / (cause_of_failure := 0)
 """
     )
     with pytest.raises(TussleError) as failed:
@@ -331,7 +335,7 @@ class Mine:
     )
     lines = failed.value.details.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
-    assert lines[1:3] == ['  File "mine.py", line 4, in on_congestion', "    return self.halved(knobs)"]
+    assert lines[1:3] == ['  File "mine.py", line 4, in on_congestion', "    return self.halved(control)"]
     assert "ZeroDivisionError: division by zero" in lines
     assert re.fullmatch(r"in on_congestion of flow-0 at \d\.\d{9} s of simulated time", lines[-1])
     assert str(here) not in failed.value.details
@@ -340,7 +344,7 @@ class Mine:
 def test_the_command_shows_it_and_ends_with_2(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (here / "mine.py").write_text("class Mine:\n    def on_start(self, flow, knobs):\n        flow.cwnd\n")
+    (here / "mine.py").write_text("class Mine:\n    def on_start(self, flow, control):\n        flow.cwnd\n")
     (here / "one.toml").write_text(Scenario.from_dict(LOSSY).to_toml())
     monkeypatch.setattr(sys, "argv", ["tussle", "run", "one.toml", "--algorithm", "mine.py:Mine"])
     with pytest.raises(SystemExit) as ended:
@@ -357,23 +361,26 @@ def test_the_command_shows_it_and_ends_with_2(
     ("body", "words"),
     [
         (
-            "def on_congestion(self, cause, flow, knobs): return 25 / 2",
+            "def on_congestion(self, cause, flow, control): return 25 / 2",
             "the ssthresh that it returned is 12.5; give a whole number of packets from 2 to 2147483647",
         ),
-        ("def on_congestion(self, cause, flow, knobs): return 1", "is 1; give a whole number"),
-        ("def on_congestion(self, cause, flow, knobs): return -5", "is -5; give a whole number"),
-        ("def on_congestion(self, cause, flow, knobs): pass", "is None; give a whole number"),
-        ("def on_congestion(self, cause, flow, knobs): knobs.cwnd = 3", "read-only"),
-        ("def on_start(self, flow, knobs): knobs.cwnd = 0", "cwnd is 0; give a whole number of packets"),
-        ("def on_start(self, flow, knobs): knobs.cwnd = 2**40", "give a whole number of packets from 1 to"),
-        ("def on_start(self, flow, knobs): knobs.cwnd = '9'", "cwnd is '9'"),
-        ("def on_start(self, flow, knobs): knobs.ssthresh = 1", "ssthresh is 1"),
-        ("def on_start(self, flow, knobs): knobs.pacing_bit_per_s = -1", "pacing_bit_per_s is -1"),
-        ("def on_start(self, flow, knobs): knobs.additive(0, 1)", "per is 0"),
-        ("def on_start(self, flow, knobs): knobs.slow_start(-1)", "delivered is -1"),
-        ("def on_start(self, flow, knobs): knobs.window = 3", "window"),
-        ("def on_start(self, flow, knobs): flow.una = 3", "una"),
-        ("def on_ack(self, ack, flow, knobs): return 3", "returned 3; on_ack returns nothing"),
+        ("def on_congestion(self, cause, flow, control): return 1", "is 1; give a whole number"),
+        ("def on_congestion(self, cause, flow, control): return -5", "is -5; give a whole number"),
+        ("def on_congestion(self, cause, flow, control): pass", "is None; give a whole number"),
+        ("def on_congestion(self, cause, flow, control): control.cwnd = 3", "read-only"),
+        ("def on_start(self, flow, control): control.cwnd = 0", "cwnd is 0; give a whole number of packets"),
+        (
+            "def on_start(self, flow, control): control.cwnd = 2**40",
+            "give a whole number of packets from 1 to",
+        ),
+        ("def on_start(self, flow, control): control.cwnd = '9'", "cwnd is '9'"),
+        ("def on_start(self, flow, control): control.ssthresh = 1", "ssthresh is 1"),
+        ("def on_start(self, flow, control): control.pacing_bit_per_s = -1", "pacing_bit_per_s is -1"),
+        ("def on_start(self, flow, control): control.additive(0, 1)", "per is 0"),
+        ("def on_start(self, flow, control): control.slow_start(-1)", "delivered is -1"),
+        ("def on_start(self, flow, control): control.window = 3", "window"),
+        ("def on_start(self, flow, control): flow.una = 3", "una"),
+        ("def on_ack(self, ack, flow, control): return 3", "returned 3; on_ack returns nothing"),
         ("def internals(self): return [3]", "s: returned [3]; return a dict of numbers by their names"),
         ("def internals(self): return {'a': 'b'}", "a is 'b'; give a number"),
         ("def internals(self): return {1: 2}", "1 is no name"),
@@ -394,7 +401,7 @@ def test_what_a_hook_must_not_do_is_said_with_its_name(body: str, words: str) ->
         ("class Mine:\n  def on_akc(self): pass", 'unknown hook "on_akc"; did you mean "on_ack"?'),
         (
             "class Mine:\n  def on_ack(self, ack): pass",
-            "on_ack takes (self, ack); write it with (self, ack, flow, knobs)",
+            "on_ack takes (self, ack); write it with (self, ack, flow, control)",
         ),
         ("class Mine:\n  on_ack = 3", "on_ack is 3; write a method"),
         ("class Mime: pass", 'unknown class "Mine"; did you mean "Mime"?'),
@@ -406,7 +413,7 @@ def test_what_a_hook_must_not_do_is_said_with_its_name(body: str, words: str) ->
         ("class Mine", "loading it raised SyntaxError"),
         ("class Mine:\n  name = 'two words'", 'its `name` is "two words"; give up to 64 letters'),
         ("class Mine:\n  name = 'reno'", "its `name` is reno, which is an algorithm of Tussle"),
-        ("class Mine:\n  pacing = 'yes'", 'its `pacing` is "yes"; give one of "off", "on"'),
+        ("class Mine:\n  pacing = 'yes'", 'its `pacing` is "yes"; give True or False'),
         ("class Mine:\n  recovery = None", 'its `recovery` is "None"; give one of "prr", "own"'),
     ],
 )
@@ -495,7 +502,7 @@ def test_a_dataset_is_read_without_the_file(here: Path) -> None:
 
 
 def test_finished_runs_are_not_mixed_with_those_of_a_changed_file(here: Path) -> None:
-    fails = "class Mine:\n  def on_start(self, flow, knobs):\n    assert flow.seed % 2 == {}\n"
+    fails = "class Mine:\n  def on_start(self, flow, control):\n    assert flow.seed % 2 == {}\n"
     scenario = Scenario.from_dict(LOSSY | {"repetitions": 8}).set("flows.0.algorithm", "mine.py:Mine")
     first = scenario.runs()[0].run
     (here / "mine.py").write_text(fails.format(0))
@@ -518,7 +525,7 @@ def runs_through(run: dict[str, Any]) -> bool:
 
 def test_a_file_that_changes_during_the_sweep_is_noticed(here: Path) -> None:
     (here / "mine.py").write_text(
-        "from pathlib import Path\nclass Mine:\n  def on_start(self, flow, knobs):\n"
+        "from pathlib import Path\nclass Mine:\n  def on_start(self, flow, control):\n"
         "    Path('mine.py').write_text('class Mine: pass')"
     )
     scenario = Scenario.from_dict(LOSSY).set("flows.0.algorithm", "mine.py:Mine")
@@ -552,7 +559,7 @@ def test_a_hook_can_be_interrupted(here: Path) -> None:
 
 
 def test_the_bridge_raises_with_the_exception_as_its_cause(here: Path) -> None:
-    (here / "mine.py").write_text("class Mine:\n  def on_start(self, flow, knobs): raise LookupError")
+    (here / "mine.py").write_text("class Mine:\n  def on_start(self, flow, control): raise LookupError")
     with pytest.raises(TussleError) as failed:
         execute("mine.py:Mine")
     raised = failed.value.__cause__
@@ -561,7 +568,7 @@ def test_the_bridge_raises_with_the_exception_as_its_cause(here: Path) -> None:
     assert str(raised).endswith(": LookupError")
 
 
-@pytest.mark.parametrize("view", [Ack, Flow, Knobs], ids=lambda view: view.__name__)
+@pytest.mark.parametrize("view", [Ack, Flow, Control], ids=lambda view: view.__name__)
 def test_every_member_of_what_hooks_see_is_described_and_typed(view: type) -> None:
     members = {name: value for name, value in vars(view).items() if not name.startswith("_")}
     assert [name for name, value in members.items() if not value.__doc__] == []
@@ -572,7 +579,7 @@ def test_every_member_of_what_hooks_see_is_described_and_typed(view: type) -> No
 
 def test_views_cannot_be_made_by_hand() -> None:
     with pytest.raises(TypeError):
-        Knobs()
+        Control()
 
 
 def test_a_run_that_names_an_own_algorithm_needs_it_brought_along() -> None:

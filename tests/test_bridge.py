@@ -29,7 +29,7 @@ Run = dict[str, Any]
 SCENARIO = Scenario.from_dict(
     {
         "duration": "5 s",
-        "record": {"events": "on"},
+        "record": {"events": True},
         "path": {"rate": "10 Mbit/s", "rtt": "20 ms"},
         "flows": [{"algorithm": ["reno", "cubic"]}, {"algorithm": "vegas"}],
     }
@@ -120,7 +120,7 @@ def test_the_catalogue_lists_what_runs_may_name() -> None:
     catalogue = json.loads(_core.catalog())
     assert {"reno", "cubic", "bic", "vegas"} <= {entry["name"] for entry in catalogue["algorithms"]}
     assert "fifo" in {entry["name"] for entry in catalogue["queues"]}
-    assert {"link", "delay", "loss"} <= {entry["name"] for entry in catalogue["effects"]}
+    assert {"link", "delay", "loss"} <= {entry["name"] for entry in catalogue["elements"]}
     for entry in catalogue["algorithms"]:
         assert set(entry) == {"name", "idea", "source", "agrees_with", "parameters"}
         for parameter in entry["parameters"]:
@@ -147,7 +147,7 @@ def test_threads_simulate_side_by_side_with_equal_results() -> None:
 
 
 def test_ctrl_c_stops_a_long_simulation(tmp_path: Path) -> None:
-    run = a_run() | {"duration_ns": 10**15, "record": {"sampling": "off", "events": "off"}}
+    run = a_run() | {"duration_ns": 10**15, "record": {"sampling": "off", "events": False}}
     (tmp_path / "run.json").write_text(json.dumps(run))
     script = "import sys, tussle._core as core; print(flush=True); core.execute(open(sys.argv[1]).read())"
     with subprocess.Popen(

@@ -112,7 +112,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 def test_a_scenario_runs_over_ssh_and_fills_every_table(network: Network, tmp_path: Path):
-    events = {"samples": "100 ms", "events": "on"}
+    events = {"samples": "100 ms", "events": True}
     dataset = measured(network, tmp_path / "out", scenario(record=events))
     flows = dataset.flows.collect()
     assert flows["algorithm"].to_list() == ["reno", "cubic"]

@@ -62,7 +62,7 @@ def passed(queue: dict[str, Any], arrivals: list[Arrival], folder: Path) -> tupl
         "seed": 3,
         "duration_ns": until_ns,
         "steady": {"from_ns": 0, "to_ns": until_ns},
-        "record": {"sampling": "off", "events": "off"},
+        "record": {"sampling": "off", "events": False},
         "elements": [{"name": "link", **link}, {"name": "back", **wire}],
         "flows": [{"name": f"flow-{index}", **flow} for index in range(FLOWS)],
     }

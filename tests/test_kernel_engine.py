@@ -215,7 +215,7 @@ def test_westwood_counts_acks_as_linux_while_the_receive_window_grows():
 
 def test_the_tables_count_alike():
     tables = executed(
-        {"algorithm": "cubic"}, {"algorithm": "reno"}, record={"samples": "100 ms", "events": "on"}
+        {"algorithm": "cubic"}, {"algorithm": "reno"}, record={"samples": "100 ms", "events": True}
     )
     flows, links = tables["flows"], bottleneck(tables)
     last = links.row(-1, named=True)
@@ -277,7 +277,7 @@ def test_fq_codel_shields_vegas_from_cubic():
 
 
 def test_ecn_marks_instead_of_dropping():
-    flow = {"algorithm": "cubic", "ecn": "on"}
+    flow = {"algorithm": "cubic", "ecn": True}
     tables = executed(flow, path={"queue": {"kind": "fq_codel"}})
     assert number(bottleneck(tables)["marked_packets"].max()) > 0
     assert tables["flows"]["retransmitted_packets"].to_list() == [0]
@@ -316,7 +316,7 @@ def test_chunks_have_events_on_both_engines():
     chunks = {"kind": "chunks", "size": "100 kB", "every": "1 s"}
     [run] = runs(
         {"algorithm": "reno", "application": chunks, "bytes": "1 MB"},
-        record={"events": "on"},
+        record={"events": True},
         duration="15 s",
     )
     took: list[list[float]] = []

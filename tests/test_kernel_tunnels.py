@@ -50,7 +50,7 @@ ELEMENTS: dict[str, dict[str, Any]] = {
 
 
 def test_no_element_is_left_out():
-    assert set(ELEMENTS) == set(catalog().effects)
+    assert set(ELEMENTS) == set(catalog().elements)
 
 
 def a_run(element: dict[str, Any], **flow: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def a_run(element: dict[str, Any], **flow: Any) -> dict[str, Any]:
         "seed": 7,
         "duration_ns": 5000 * _MS,
         "steady": {"from_ns": 0, "to_ns": 5000 * _MS},
-        "record": {"sampling": {"every_ns": 100 * _MS}, "events": "off"},
+        "record": {"sampling": {"every_ns": 100 * _MS}, "events": False},
         "elements": path,
         "flows": [{**told, "forward": ["first", "there"], "reverse": ["back"]}],
     }
@@ -158,7 +158,7 @@ def test_every_profile_runs(profile: str):
         "repetitions": 1,
         "steady": {"from": "0 s"},
         "path": {"profile": profile},
-        "flows": [{"algorithm": "cubic", "ecn": "on"}],
+        "flows": [{"algorithm": "cubic", "ecn": True}],
     }
     [planned] = Scenario.from_dict(told).runs()
     simulated, linux = (engine(name).execute(planned.run)["flows"] for name in ("sim", "kernel"))
@@ -175,7 +175,7 @@ def test_every_profile_runs(profile: str):
     ],
 )
 def test_queues_that_linux_lacks_are_the_simulators(queue: dict[str, Any]):
-    run = a_run({"kind": "delay", "delay_ns": 0}, algorithm="dctcp", ecn="on")
+    run = a_run({"kind": "delay", "delay_ns": 0}, algorithm="dctcp", ecn=True)
     run["elements"][1]["queue"] = queue
     simulated, linux = engine("sim").execute(run), over("auto", run)
     ours, theirs = (
@@ -200,7 +200,7 @@ def test_what_packets_cross_is_told():
 
 
 def test_disciplines_alone_are_refused_what_they_lack():
-    run = a_run({"kind": "periodic", **ELEMENTS["periodic"]})
+    run = a_run({"kind": "loss_periodic", **ELEMENTS["periodic"]})
     with pytest.raises(TussleError, match=r"^elements\.0: Linux has no periodic; it has link, "):
         KernelEngine(network="qdisc").check(run)
 

@@ -39,7 +39,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "duration": "6s",
         "start_jitter": "20 ms",
         "repetitions": 1,
-        "record": {"events": "on"},
+        "record": {"events": True},
         "path": {"profile": "lan"},
         "flows": [{"algorithm": ["reno", "cubic"]}, {"algorithm": ["reno", "cubic"], "start": "1s"}],
     }

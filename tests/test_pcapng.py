@@ -19,7 +19,7 @@ SEGMENT_BYTES, HEADER_BYTES = 1448, 52
 LOSSY = {
     "duration": "6 s",
     "repetitions": 1,
-    "record": {"events": "on"},
+    "record": {"events": True},
     "path": {"rate": "10 Mbit/s", "rtt": "40 ms", "loss": "0.5 %"},
     "flows": [
         {"name": "a", "algorithm": "cubic", "bytes": "1000001 B"},
@@ -29,7 +29,7 @@ LOSSY = {
 MARKED = {
     "duration": "4 s",
     "path": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"kind": "threshold", "mark_above": "10 packets"}},
-    "flows": [{"algorithm": "dctcp", "ecn": "on"}],
+    "flows": [{"algorithm": "dctcp", "ecn": True}],
 }
 
 
@@ -183,7 +183,7 @@ def test_a_dataset_that_comes_out_otherwise_is_refused(
 
 OWN = """
 class Mine:
-    def on_start(self, flow, knobs):
+    def on_start(self, flow, control):
         open("executed", "w").close()
 """
 

@@ -197,7 +197,7 @@ def test_the_steady_interval_is_the_shared_time_without_its_first_third(changes,
     ("samples", "sampling"), [("off", "off"), ("change", "change"), ("100 ms", {"every_ns": 100_000_000})]
 )
 def test_recording_is_off_on_change_or_at_an_interval(samples: str, sampling: object):
-    assert run(record__samples=samples)["record"] == {"sampling": sampling, "events": "off"}
+    assert run(record__samples=samples)["record"] == {"sampling": sampling, "events": False}
 
 
 def test_a_profile_fills_in_and_explicit_keys_win():

@@ -74,7 +74,7 @@ def test_a_further_link_is_like_the_first_but_for_what_it_says():
 
 
 def test_effects_stay_at_the_first_link():
-    made = scenario(path__links=[{}], path__effects=[{"kind": "duplicate", "probability": "1 %"}])
+    made = scenario(path__links=[{}], path__elements=[{"kind": "duplicate", "probability": "1 %"}])
     (flow,) = resolved(made)["flows"]
     assert flow["forward"] == ["bottleneck", "duplicate", "bottleneck-2"]
 
@@ -119,7 +119,7 @@ def goodputs(kind: str, *flows: dict[str, Any]) -> list[float]:
     """Of each flow of Reno over three links of 10 Mbit/s and 30 ms, in bit/s over 200 s."""
     queue = {"kind": kind, "limit": "50 packets"}
     if kind == "red":
-        queue |= {"min": "5 packets", "max": "15 packets", "ecn": "off"}
+        queue |= {"min": "5 packets", "max": "15 packets", "ecn": False}
     path = {"rate": "10 Mbit/s", "rtt": "30 ms", "queue": queue}
     made = chain(*flows, path=path, duration="300 s")
     return engine("sim").execute(resolved(made))["flows"]["goodput_bit_per_s"].to_list()

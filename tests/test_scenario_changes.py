@@ -103,7 +103,7 @@ def test_utilisation_is_of_the_rate_in_force_and_each_change_is_an_event():
     """100 Mbit/s for 20 s, 50 for 20, 100 for 20: 250 + 125 + 250 MB, sent all the time after the start."""
     again = {"at": "40 s", "rate": "100 Mbit/s"}
     made = scenario(
-        path__changes=[SLOWER, again], flows__0__algorithm="cubic", record={"samples": "1 s", "events": "on"}
+        path__changes=[SLOWER, again], flows__0__algorithm="cubic", record={"samples": "1 s", "events": True}
     )
     tables = engine("sim").execute(made.runs()[0].run)
     there = tables["links"].filter(pl.col("link") == "bottleneck")

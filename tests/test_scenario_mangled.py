@@ -22,7 +22,7 @@ WHOLE = {
     "seed": 3,
     "repetitions": 2,
     "start_jitter": "10 ms",
-    "record": {"samples": "100 ms", "events": "on"},
+    "record": {"samples": "100 ms", "events": True},
     "path": {
         "profile": "dsl",
         "rate": "100 Mbit/s",
@@ -39,7 +39,7 @@ WHOLE = {
             "retry_delay": "8 ms",
             "overhead": 0,
         },
-        "effects": [
+        "elements": [
             {"kind": "jitter", "delay": "normal(5 ms, 2 ms)", "order": "free", "place": "before"},
             {"kind": "ramp", "begin": "1 s", "end": "2 s", "from": "0 ms", "to": "5 ms"},
             {"kind": "handover", "every": "15 s", "delay": "uniform(0 ms, 9 ms)", "pause": "1 ms"},
@@ -53,15 +53,15 @@ WHOLE = {
             "mark_above": "20 packets",
             "target": "5 ms",
             "interval": "100 ms",
-            "ecn": "on",
+            "ecn": True,
         },
         "reverse": {
             "rate": "1 Mbit/s",
             "loss": 0,
-            "effects": [
+            "elements": [
                 {"kind": "aggregate", "hold": "1 ms", "most_packets": 9},
-                {"kind": "periodic", "every_packets": 9},
-                {"kind": "list", "packets": "1, 3-5"},
+                {"kind": "loss_periodic", "every_packets": 9},
+                {"kind": "loss_list", "packets": "1, 3-5"},
                 {"kind": "corrupt", "probability": "1 %"},
             ],
             "queue": {
@@ -85,8 +85,8 @@ WHOLE = {
             "access": {"rate": "1 Gbit/s", "delay": "1 ms"},
             "receiver_access": {"delay": "1 ms"},
             "parameters": {},
-            "ecn": "on",
-            "pacing": "on",
+            "ecn": True,
+            "pacing": True,
             "receive_window": "1 MiB",
             "segment": "1000 B",
         },

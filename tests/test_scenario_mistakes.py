@@ -120,7 +120,7 @@ def mistake(changes: dict[str, Any]) -> str:
             {"flows__0__bytes": "6 TB"},
             "scenario, flows.0.bytes: 6 TB is too much; give at most 4000000000 segments of 1448 B",
         ),
-        ({"flows__0__ecn": True}, 'scenario, flows.0.ecn: true; write "on", in quotes'),
+        ({"flows__0__ecn": 1}, "scenario, flows.0.ecn: 1; write true or false"),
         (
             {"flows__0__segment": "1 B"},
             "scenario, flows.0.segment: 1 B is no size for a segment; give 88 B to 65483 B",

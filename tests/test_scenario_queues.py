@@ -75,7 +75,7 @@ def test_the_thresholds_of_red_are_packets_and_may_be_parts_of_one(written: str,
 
 
 def test_red_takes_fractions_and_a_switch():
-    found = there(**RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn="off", adaptive="on")
+    found = there(**RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn=False, adaptive=True)
     assert found == {
         "kind": "red",
         "limit_bytes": 90_000,
@@ -83,19 +83,19 @@ def test_red_takes_fractions_and_a_switch():
         "max_packets": 60,
         "weight": 0.004,
         "max_probability": 1,
-        "adaptive": "on",
-        "ecn": "off",
+        "adaptive": True,
+        "ecn": False,
     }
 
 
 def test_codel_takes_times_and_a_switch():
     assert there(**CODEL) == {"kind": "codel", **LIMIT}
-    assert there(**CODEL, target="1 ms", interval="20 ms", ecn="on") == {
+    assert there(**CODEL, target="1 ms", interval="20 ms", ecn=True) == {
         "kind": "codel",
         **LIMIT,
         "target_ns": 1_000_000,
         "interval_ns": 20_000_000,
-        "ecn": "on",
+        "ecn": True,
     }
 
 
@@ -110,12 +110,12 @@ def test_flows_take_turns_of_a_size_in_so_many_queues():
 
 
 def test_pie_takes_a_target_and_an_interval_of_updates():
-    assert there(kind="pie", target="20 ms", update="16 ms", limit="90 kB", ecn="off") == {
+    assert there(kind="pie", target="20 ms", update="16 ms", limit="90 kB", ecn=False) == {
         "kind": "pie",
         "limit_bytes": 90_000,
         "target_ns": 20_000_000,
         "update_ns": 16_000_000,
-        "ecn": "off",
+        "ecn": False,
     }
 
 
@@ -163,7 +163,7 @@ def test_the_queue_back_is_as_there_or_another():
             "fifo takes limit",
         ),
         (
-            {"path__queue": {"kind": ["fifo", "threshold"], "mark_above": "9 packets", "ecn": "on"}},
+            {"path__queue": {"kind": ["fifo", "threshold"], "mark_above": "9 packets", "ecn": True}},
             "scenario, path.queue.ecn: a setting of red, codel, fq_codel, pie and fq_pie; "
             "fifo and threshold take limit, mark_above",
         ),
@@ -213,7 +213,7 @@ def test_the_queue_back_is_as_there_or_another():
             {"path__queue": {"kind": "fq_codel", "flows": 0}},
             "scenario, path.queue.flows: 0; give 1 to 65536",
         ),
-        ({"path__queue": CODEL | {"ecn": True}}, 'scenario, path.queue.ecn: true; write "on", in quotes'),
+        ({"path__queue": CODEL | {"ecn": "yes"}}, 'scenario, path.queue.ecn: "yes"; write true or false'),
     ],
 )
 def test_a_mistake_in_a_queue_is_answered_in_one_sentence(changes: dict[str, Any], sentence: str):

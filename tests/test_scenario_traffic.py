@@ -12,9 +12,9 @@ from tussle.engines import engine
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
 from tussle.scenario.applications import SETTINGS
-from tussle.scenario.dice import drawn
-from tussle.scenario.draws import drawn_size, drawn_time
+from tussle.scenario.distributions import size_distribution, time_distribution
 from tussle.scenario.fields import APPLICATION_KINDS
+from tussle.scenario.sampling import sample
 from tussle.scenario.tables import Application
 from written import scenario
 
@@ -143,8 +143,8 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
             "scenario, flows.0.arrivals: 2 min makes no flow before the end; give less time",
         ),
         (
-            {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "solo": "on"},
-            "scenario, solo: which flows arrive is drawn anew for each repetition; leave solo off",
+            {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "baseline": True},
+            "scenario, baseline: which flows arrive is drawn anew for each repetition; leave baseline off",
         ),
         ({"flows__0__bytes": "0 B"}, "scenario, flows.0.bytes: 0 B; give more than 0"),
         (
@@ -223,14 +223,14 @@ def test_flows_of_a_count_draw_their_bytes_each():
     ],
 )
 def test_draws_have_their_mean_and_median(written: str, mean: float, half: float):
-    times_ms = [drawn(drawn_time(written), f"{number}") / MS for number in range(5000)]
+    times_ms = [sample(time_distribution(written), f"{number}") / MS for number in range(5000)]
     assert statistics.mean(times_ms) == pytest.approx(mean, rel=0.08)
     assert statistics.median(times_ms) == pytest.approx(half, rel=0.08)
 
 
 def test_draws_are_the_same_on_every_platform():
-    assert drawn(drawn_size("pareto(10 kB, 1.2)"), "a") == 31_352
-    assert drawn(drawn_time("exponential(10 ms)"), "a") == 13_712_339
+    assert sample(size_distribution("pareto(10 kB, 1.2)"), "a") == 31_352
+    assert sample(time_distribution("exponential(10 ms)"), "a") == 13_712_339
 
 
 def test_a_reverse_flow_takes_the_way_back_with_its_own_links_at_its_own_ends():

@@ -143,13 +143,13 @@ def test_what_one_variant_lacks_is_refused_with_its_name_before_anything_runs(tm
 
 def test_flows_run_alone_on_each_variant_and_are_found_there(tmp_path: Path):
     """Alone a flow has what the engine gives it there, so that no harm mixes kernels."""
-    dataset = sweep(SCENARIO.set("solo", "on"), tmp_path / "out", inline(variants()))
-    assert dataset.solo is not None
+    dataset = sweep(SCENARIO.set("baseline", "on"), tmp_path / "out", inline(variants()))
+    assert dataset.baseline is not None
     assert dataset.runs.collect().height == 16
     # 2 rates · (2 + 1) flows alone · 2 kernels, twice each.
-    alone = dataset.solo.runs.collect()
+    alone = dataset.baseline.runs.collect()
     assert alone.height == 24
-    assert alone.columns[-2:] == ["kernel", "solo"]
+    assert alone.columns[-2:] == ["kernel", "baseline"]
     assert REGISTRY["harm"].compute(dataset).height == 32
 
 

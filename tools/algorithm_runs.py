@@ -110,8 +110,8 @@ def plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
         _scenario({"duration": "100 s", "path": reference | {"queue": {"limit": [_SMALL, _LARGE]}}}, one),
     )
     lossy = {"duration": "60 s", "path": shorter | {"queue": {"limit": _LARGE}}}
-    lossy["path"]["effects"] = [{"kind": "list", "packets": _LOST}]
-    yield "lossy", _scenario(lossy | {"record": {"samples": "10 ms", "events": "on"}}, one)
+    lossy["path"]["effects"] = [{"kind": "loss_list", "packets": _LOST}]
+    yield "lossy", _scenario(lossy | {"record": {"samples": "10 ms", "events": True}}, one)
     yield (
         "beside_reno",
         _scenario(
@@ -131,7 +131,7 @@ def plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
                 "duration": "60 s",
                 "path": shorter | {"queue": {"kind": "threshold", "mark_above": MARK_ABOVE}},
             },
-            [{"algorithm": [name for name in algorithms if name in MARKED], "ecn": "on"}],
+            [{"algorithm": [name for name in algorithms if name in MARKED], "ecn": True}],
         ),
     )
 

@@ -26,8 +26,8 @@ _SCENARIOS: dict[str, dict[str, Any]] = {
         "duration": "30 s",
         "repetitions": 2,
         "start_jitter": "100 ms",
-        "solo": "on",
-        "record": {"events": "on"},
+        "baseline": True,
+        "record": {"events": True},
         "path": _PATH,
         "flows": [{"algorithm": _FEW}, {"algorithm": _FEW, "start": "3 s"}],
     },
@@ -67,7 +67,7 @@ _SCENARIOS: dict[str, dict[str, Any]] = {
     "responses": {
         "duration": "30 s",
         "repetitions": 1,
-        "record": {"events": "on"},
+        "record": {"events": True},
         "path": _PATH,
         "flows": [
             {"algorithm": _FEW, "application": {"kind": "requests", "size": "100 kB", "think": "1 s"}},

@@ -23,7 +23,7 @@ from tussle.figures import REGISTRY as FIGURES
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
 from tussle.scenario import Scenario, ready_scenarios
-from tussle.scenario.effects import SETTINGS
+from tussle.scenario.elements import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -215,7 +215,7 @@ def _own_algorithms() -> str:
     stub = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text("utf-8"))
     of_class = list(python_types.members(base))
     blocks = []
-    for view in (algorithm.Ack, algorithm.Flow, algorithm.Knobs):
+    for view in (algorithm.Ack, algorithm.Flow, algorithm.Control):
         shown = _members(python_types.visible(view, stub))
         blocks += [f"## {view.__name__}", inspect.cleandoc(view.__doc__ or ""), shown]
     return _page(
@@ -245,14 +245,14 @@ def _queues() -> str:
 def _effects() -> str:
     rows = [
         (f"`{name}`", each["idea"], ", ".join(f"`{setting}`" for setting in SETTINGS.get(name, {})))
-        for name, each in catalog().effects.items()
+        for name, each in catalog().elements.items()
     ]
     return _page(
-        "Effects",
-        "What paths are made of. Those with settings are what `kind` in `[[path.effects]]` of a scenario may "
-        "name; for the others stand `rate` (`link`), `trace`, `radio` (`arq`), `wifi`, `access.delay` "
+        "Elements",
+        "What paths are made of. Those with settings are what `kind` in `[[path.elements]]` of a scenario "
+        "may name; for the others stand `rate` (`link`), `trace`, `radio` (`arq`), `wifi`, `access.delay` "
         "(`delay`) and `loss`. [Paths](../explanation/paths.md) tells what they model.",
-        _table(["effect", "", "settings"], rows),
+        _table(["element", "", "settings"], rows),
     )
 
 
@@ -357,11 +357,11 @@ def _dataset() -> str:
 def _run() -> str:
     sources = ROOT / "crates" / "tussle-core" / "src"
     files = [
-        sources / "run.rs",
-        *sorted(sources.glob("run/*.rs")),
-        sources / "application.rs",
-        *sorted(sources.glob("path/*.rs")),
-        *sorted(sources.glob("queue/*.rs")),
+        sources / "run" / "mod.rs",
+        *sorted({*sources.glob("run/*.rs")} - {sources / "run" / "mod.rs"}),
+        sources / "util" / "distribution.rs",
+        *sorted(sources.glob("net/path/*.rs")),
+        *sorted(sources.glob("net/queue/*.rs")),
     ]
     blocks = []
     for file in files:
@@ -399,7 +399,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "algorithms.md": _algorithms,
     "own-algorithms.md": _own_algorithms,
     "queues.md": _queues,
-    "effects.md": _effects,
+    "elements.md": _effects,
     "deviations.md": _deviations,
     "metrics.md": _metrics,
     "figures.md": _figures,

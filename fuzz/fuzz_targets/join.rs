@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use libfuzzer_sys::fuzz_target;
 use serde::ser::SerializeTuple;
 use serde::{Serialize, Serializer};
-use tussle_join::{Channel, Code, Door, FromClient, FromServer, Limits, MOST_PLAIN_BYTES, Opening};
+use tussle_join::{Channel, Code, Admission, FromClient, FromServer, Limits, MOST_PLAIN_BYTES, Preamble};
 
 /// Bytes that stand in a message as they are.
 struct Plain<'a>(&'a [u8]);
@@ -36,7 +36,7 @@ fn greeted() -> (Channel, Channel) {
 
 /// A connection of someone without the code.
 fn stranger(bytes: &[u8]) {
-    let Ok(Some((opening, length))) = Opening::read(bytes) else { return };
+    let Ok(Some((opening, length))) = Preamble::read(bytes) else { return };
     assert_eq!(opening.bytes(), &bytes[..length]);
     let mut server = Channel::answer(&code());
     for part in bytes[length..].chunks(7) {
@@ -70,7 +70,7 @@ fn server(plain: &[u8]) {
 
 /// Who comes, and when: an address and a time each.
 fn crowd(visits: &[u8]) {
-    let mut door = Door::new(0);
+    let mut door = Admission::new(0);
     let mut now_ns = 0;
     for (number, visit) in (0..).zip(visits.chunks_exact(2)) {
         now_ns += u64::from(visit[1]) << 20;

@@ -21,7 +21,7 @@ fn is_bounded(run: &Run) -> bool {
         && run.flows.iter().all(|flow| {
             let over_a_link = flow.forward.iter().any(|name| {
                 let named = run.elements.iter().find(|element| element.name == *name);
-                named.is_some_and(|element| element.effect.is_link())
+                named.is_some_and(|element| element.kind.is_link())
             });
             flow.receive_window_bytes.or(flow.bytes).map_or(over_a_link, |bytes| {
                 bytes / u64::from(flow.mss_bytes.max(1)) <= MOST_WINDOW_BYTES / 1448

@@ -56,7 +56,7 @@ def packet_story(algorithm: str, seed: int) -> str:
     """
 
 def catalog() -> str:
-    """Return the algorithms, queues and path effects that a run may name, as JSON."""
+    """Return the algorithms, queues and path elements that a run may name, as JSON."""
 
 def version() -> str:
     """Return the version of Tussle."""
@@ -140,10 +140,10 @@ class Flow:
     def lost(self) -> int: ...
     @property
     def last_sent_us(self) -> int: ...
-    def cwnd_limited(self, knobs: Knobs) -> bool: ...
+    def cwnd_limited(self, control: Control) -> bool: ...
 
 @final
-class Knobs:
+class Control:
     """All that an algorithm may turn, and arithmetic that algorithms share."""
 
     cwnd: int

@@ -6,8 +6,8 @@ Save a class in a file and name both, as in `tussle run SCENARIO --algorithm min
     from tussle.algorithm import Algorithm
 
     class Mine(Algorithm):
-        def on_congestion(self, cause, flow, knobs):
-            return max(knobs.cwnd * 3 // 4, 2)
+        def on_congestion(self, cause, flow, control):
+            return max(control.cwnd * 3 // 4, 2)
 
 The sender finds losses, recovers and undoes as Linux does; an algorithm is policy only. Every hook that a
 class does not define is Reno's, and costs nothing: Python is not called. Windows are in packets.
@@ -15,13 +15,13 @@ class does not define is Reno's, and costs nothing: Python is not called. Window
 
 from typing import ClassVar, Literal
 
-from tussle._core import Ack, Flow, Knobs
+from tussle._core import Ack, Control, Flow
 
-__all__ = ["Ack", "Algorithm", "Cause", "Flow", "Knobs", "State"]
+__all__ = ["Ack", "Algorithm", "Cause", "Control", "Flow", "State"]
 
 Cause = Literal["loss", "timeout", "ecn"]
 """Why the window must fall: a loss found by SACK or RACK; the retransmission timer; a congestion mark, or
-`knobs.request_reduction()`."""
+`control.request_reduction()`."""
 
 State = Literal["open", "disorder", "cwr", "recovery", "loss"]
 """Where the sender's recovery stands: nothing is wrong; packets came out of order or twice; the window is
@@ -45,35 +45,35 @@ class Algorithm:
     ecn: ClassVar[Literal["off", "classic", "per-packet", "l4s"]] = "off"
     """What ECN feedback it cannot do without: none, one echo a round trip (RFC 3168), each mark (RFC 8257),
     or each mark with packets that tell queues of it by ECT(1) (RFC 9331)."""
-    pacing: ClassVar[Literal["off", "on"]] = "off"
+    pacing: ClassVar[bool] = False
     """Whether it cannot do without pacing."""
 
-    def on_start(self, flow: Flow, knobs: Knobs) -> None:
+    def on_start(self, flow: Flow, control: Control) -> None:
         """The connection is established."""
 
-    def on_restart(self, flow: Flow, knobs: Knobs) -> None:
+    def on_tx_start(self, flow: Flow, control: Control) -> None:
         """The flow sends again after everything it had sent was acknowledged."""
 
-    def on_sample(self, ack: Ack, flow: Flow, knobs: Knobs) -> None:
+    def on_pkts_acked(self, ack: Ack, flow: Flow, control: Control) -> None:
         """An ACK has been measured; whether it reveals losses is not judged yet."""
 
-    def on_ack(self, ack: Ack, flow: Flow, knobs: Knobs) -> None:
+    def on_ack(self, ack: Ack, flow: Flow, control: Control) -> None:
         """The window may grow."""
-        knobs.grow_like_reno(ack.delivered, flow)
+        control.grow_like_reno(ack.delivered, flow)
 
-    def on_congestion(self, cause: Cause, flow: Flow, knobs: Knobs) -> int:  # noqa: ARG002 (Reno needs neither)
+    def on_congestion(self, cause: Cause, flow: Flow, control: Control) -> int:  # noqa: ARG002 (Reno needs neither)
         """Congestion was found: return the new ssthresh, at least 2 packets."""
-        return max(knobs.cwnd // 2, 2)
+        return max(control.cwnd // 2, 2)
 
-    def on_reduced(self, flow: Flow, knobs: Knobs) -> None:
+    def on_cwr_complete(self, flow: Flow, control: Control) -> None:
         """A reduction is complete: the window is ssthresh."""
 
-    def on_state(self, state: State, flow: Flow, knobs: Knobs) -> None:
+    def on_state(self, state: State, flow: Flow, control: Control) -> None:
         """The sender enters `state`; `flow.state` is still the one that it leaves."""
 
-    def on_undo(self, flow: Flow, knobs: Knobs) -> int:
+    def on_undo(self, flow: Flow, control: Control) -> int:
         """The last reduction was a false alarm: return the window to go back to."""
-        return max(knobs.cwnd, flow.prior_cwnd)
+        return max(control.cwnd, flow.prior_cwnd)
 
     def internals(self) -> dict[str, float | None]:
         """Return inner quantities by name, with their unit in it: columns of the table `samples`.

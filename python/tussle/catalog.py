@@ -1,4 +1,4 @@
-"""What has a name: algorithms, queues and effects, as its core declares them, and groups of algorithms."""
+"""What has a name: algorithms, queues and elements, as its core declares them, and groups of algorithms."""
 
 import json
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ class Catalog:
     """Each with name, idea, source, agrees_with, parameters (name, default, min, max, meaning)."""
     queues: dict[str, dict[str, Any]]
     """Each with name, idea, source."""
-    effects: dict[str, dict[str, Any]]
+    elements: dict[str, dict[str, Any]]
     """The elements of paths, each with name, idea."""
 
 

@@ -62,7 +62,7 @@ class Loaded:
     """Its methods, by the name of the hook; Reno stands in for the others."""
     recovery: str
     ecn: str
-    pacing: str
+    pacing: bool
 
 
 def is_own(algorithm: str) -> bool:
@@ -209,10 +209,15 @@ def _made(reference: Reference, cls: type, parameters: Mapping[str, int]) -> Loa
     hooks = {hook: getattr(made, hook) for hook in defined}
     for hook, method in hooks.items():
         _check_arguments(f"algorithm {reference}: {hook}", method, _ARGUMENTS[hook])
-    needs = {
-        need: str(getattr(cls, need, getattr(Algorithm, need))) for need in ("recovery", "ecn", "pacing")
-    }
-    return Loaded(name, hooks, **needs)
+    recovery, ecn = (str(getattr(cls, need, getattr(Algorithm, need))) for need in ("recovery", "ecn"))
+    return Loaded(name, hooks, recovery, ecn, _pacing(reference, cls))
+
+
+def _pacing(reference: Reference, cls: type) -> bool:
+    given = getattr(cls, "pacing", Algorithm.pacing)
+    if not isinstance(given, bool):
+        raise TussleError(f"algorithm {reference}: its `pacing` is {shown(given)}; give True or False")
+    return given
 
 
 def _name(reference: Reference, cls: type) -> str:

@@ -32,12 +32,12 @@ def dropped(*drops: tuple[float, int], flows: int = 2, **flow: object) -> Plausi
 def test_a_burst_is_what_is_lost_within_a_round_trip():
     """Flow 0 loses 3 packets from 10 ms on, one at 100 ms, which is later than 10 + 79.96; flow 1 two."""
     data = dropped((10, 0), (11, 0), (12, 1), (13, 1), (89, 0), (100, 0))
-    assert REGISTRY["burst_size"].compute(data).rows() == [(0, 0, 2, 2.0, 3), (0, 1, 1, 2.0, 2)]
+    assert REGISTRY["loss_event_size"].compute(data).rows() == [(0, 0, 2, 2.0, 3), (0, 1, 1, 2.0, 2)]
 
 
 def test_drops_before_the_steady_interval_do_not_count():
     data = dropped((-500, 0), (10, 0))
-    assert REGISTRY["burst_size"].compute(data).rows() == [(0, 0, 1, 1.0, 1), (0, 1, 0, None, None)]
+    assert REGISTRY["loss_event_size"].compute(data).rows() == [(0, 0, 1, 1.0, 1), (0, 1, 0, None, None)]
 
 
 def test_synchronisation_is_who_of_all_loses_in_an_event():
@@ -50,7 +50,7 @@ def test_a_flow_alone_is_synchronised_with_nobody():
     assert REGISTRY["loss_synchronisation"].compute(dropped((10, 0), flows=1)).row(0) == (0, 1, None)
 
 
-@pytest.mark.parametrize("metric", ["burst_size", "loss_synchronisation"])
+@pytest.mark.parametrize("metric", ["loss_event_size", "loss_synchronisation"])
 @pytest.mark.parametrize("told", [3, None])
 def test_losses_without_events_are_refused(metric: str, told: int | None):
     with pytest.raises(TussleError, match=f"^{metric} needs events.*--set record.events=on$"):
@@ -63,7 +63,7 @@ def test_events_of_other_kinds_do_not_tell_of_drops():
     flows = data.flows.collect().to_dicts()
     silent = by_hand(runs=data.runs.collect().to_dicts(), flows=flows, events=events)
     with pytest.raises(TussleError, match="needs events"):
-        REGISTRY["burst_size"].compute(silent)
+        REGISTRY["loss_event_size"].compute(silent)
 
 
 def test_a_damaged_packet_is_lost_as_well():
@@ -72,9 +72,12 @@ def test_a_damaged_packet_is_lost_as_well():
     events[1]["kind"] = "corrupt"
     flows = [flow_row(0, 0, dropped_packets=2), flow_row(0, 1)]
     damaged = by_hand(runs=data.runs.collect().to_dicts(), flows=flows, events=events)
-    assert REGISTRY["burst_size"].compute(damaged).row(0) == (0, 0, 1, 2.0, 2)
+    assert REGISTRY["loss_event_size"].compute(damaged).row(0) == (0, 0, 1, 2.0, 2)
 
 
 def test_where_nothing_was_dropped_no_event_is_missed():
-    assert REGISTRY["burst_size"].compute(dropped()).rows() == [(0, 0, 0, None, None), (0, 1, 0, None, None)]
+    assert REGISTRY["loss_event_size"].compute(dropped()).rows() == [
+        (0, 0, 0, None, None),
+        (0, 1, 0, None, None),
+    ]
     assert REGISTRY["loss_synchronisation"].compute(dropped()).rows() == [(0, 0, None)]

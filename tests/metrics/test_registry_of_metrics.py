@@ -111,7 +111,9 @@ def without(table: str, columns: list[str]) -> PlausibleDataset:
     """The measured dataset with some columns of a table empty."""
     frames = {name: getattr(measured(), name) for name in ("runs", "flows", "samples", "links", "events")}
     emptied = [pl.lit(None, dtype=frames[table].collect_schema()[column]).alias(column) for column in columns]
-    return PlausibleDataset(**{**frames, table: frames[table].with_columns(emptied)}, solo=measured().solo)
+    return PlausibleDataset(
+        **{**frames, table: frames[table].with_columns(emptied)}, baseline=measured().baseline
+    )
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
@@ -159,7 +161,7 @@ def test_of_a_network_that_is_not_told_no_packet_has_a_delay(metric: Metric):
         "standing_queue": ["standing_queue_ms"],
     }
     data = without("runs", ["link_rate_bit_per_s", "base_rtt_ms", "buffer_packets"])
-    if metric.name in ("burst_size", "loss_synchronisation"):
+    if metric.name in ("loss_event_size", "loss_synchronisation"):
         with pytest.raises(TussleError, match="needs the rate and the RTT of the bottleneck"):
             metric.compute(data)
     else:

@@ -158,12 +158,12 @@ def test_what_an_engine_does_not_tell_has_no_number_and_proves_nothing():
         algorithms=("flows.0.algorithm",),
         numbers=(
             Column(name="goodput", words="", scale=1e-6),
-            Column(name="burst", words="", metric="burst_size", column="burst_mean_packets"),
+            Column(name="burst", words="", metric="loss_event_size", column="burst_mean_packets"),
         ),
     )
     [(_, found)] = numbers(part, data)
     assert found["goodput"].mean == pytest.approx(45)
     assert "burst" not in found
-    burst = Quantity(metric="burst_size", column="burst_mean_packets")
+    burst = Quantity(metric="loss_event_size", column="burst_mean_packets")
     told = Check(part="matrix", words="", quantity=burst, of=("reno",), relation="<", than=("bic",))
     assert check(Statement(says="", source="", checks=(told,)), {"matrix": data}).answer == "not run"

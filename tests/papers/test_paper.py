@@ -112,7 +112,8 @@ def test_results_that_are_there_are_not_made_again(tussle_, tmp_path):
         (("lan-pairs", "--profile", "fibre"), 'did you mean "fiber"?'),
         (
             ("hsdpa", "--profile", "lte", "--part", "outages"),
-            "--profile: outages sweeps path.effects.0.down of the study's path; leave the option or the part",
+            "--profile: outages sweeps path.elements.0.down of the study's path; leave the option or "
+            "the part",
         ),
     ],
 )

@@ -5,17 +5,17 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use tussle_core::Run;
-use tussle_core::application::ApplicationSpec;
+use tussle_core::run::application::ApplicationSpec;
 use tussle_core::run::{FlowSpec, Sampling};
 
-use crate::network::{Means, Network, Refusal, room};
+use crate::network::{Datapath, Network, Refusal, buffers};
 
 /// Reads a run from stdin. Prints the kernel's parameters, one a line; or the first part of the run that Linux
 /// cannot honour over a network of that name.
 pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
-    let means = Means::named(network).map_err(anyhow::Error::msg)?;
+    let datapath = Datapath::named(network).map_err(anyhow::Error::msg)?;
     let run: Run = serde_json::from_reader(std::io::stdin().lock()).context("the run on stdin")?;
-    for parameter in honoured(&run, means)? {
+    for parameter in honoured(&run, datapath)? {
         println!("{parameter}");
     }
     // The kernel hands it on to the agent.
@@ -24,11 +24,11 @@ pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// The kernel's parameters for a run that it can honour.
-fn honoured(run: &Run, means: Means) -> anyhow::Result<Vec<String>> {
+fn honoured(run: &Run, datapath: Datapath) -> anyhow::Result<Vec<String>> {
     honoured_by_sockets(run)?;
     let mut parameters = module_parameters(&run.flows)?;
-    Network::plan(run, means)?;
-    parameters.push(format!("mem={}M", room::guest_bytes(run) >> 20));
+    Network::plan(run, datapath)?;
+    parameters.push(format!("mem={}M", buffers::guest_bytes(run) >> 20));
     Ok(parameters)
 }
 
@@ -82,8 +82,8 @@ fn module_parameters(flows: &[FlowSpec]) -> Result<Vec<String>, Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use tussle_core::application::{ChunksSpec, RequestsSpec};
-    use tussle_core::path::Draws;
+    use tussle_core::run::application::{ChunksSpec, RequestsSpec};
+    use tussle_core::util::distribution::Distribution;
 
     use super::*;
 
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn traffic_that_sockets_do_not_send_is_refused_by_its_field() {
         let parameters = serde_json::json!({});
-        let zero = Draws::ConstantNs(0);
+        let zero = Distribution::ConstantNs(0);
         let requests = RequestsSpec { response_bytes: 1, think: zero.clone() };
         let responses =
             FlowSpec { application: Some(ApplicationSpec::Requests(requests)), ..flow("a", &parameters) };

@@ -15,18 +15,18 @@ use tussle_core::run::FlowSpec;
 use crate::algorithms;
 use crate::check::honoured_by_sockets;
 use crate::execute::netlink::Netlink;
-use crate::execute::{Ground, setup, timeline, write};
-use crate::network::{Means, Network, Refusal};
+use crate::execute::{Environment, setup, timeline, write};
+use crate::network::{Datapath, Network, Refusal};
 use crate::validity::Watch;
 
 /// Reads a run from stdin. Prints over which network this host can execute it: that one, or `tun` where `auto` finds
 /// no queue disciplines; or the first part of the run that it cannot honour.
 pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
-    let means = Means::named(network).map_err(anyhow::Error::msg)?;
+    let datapath = Datapath::named(network).map_err(anyhow::Error::msg)?;
     let run: Run = serde_json::from_reader(std::io::stdin().lock()).context("the run on stdin")?;
     honoured_by_sockets(&run)?;
     has_algorithms(&run.flows)?;
-    println!("{}", if has_disciplines(&run, means)? { network } else { "tun" });
+    println!("{}", if has_disciplines(&run, datapath)? { network } else { "tun" });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -39,15 +39,15 @@ pub(crate) fn execute(network: &str) -> anyhow::Result<ExitCode> {
         let _ = std::io::stdin().lock().read_to_end(&mut rest);
         std::process::exit(1);
     });
-    let means = Means::named(network).map_err(anyhow::Error::msg)?;
-    let network = Network::plan(&run, means)?;
+    let datapath = Datapath::named(network).map_err(anyhow::Error::msg)?;
+    let network = Network::plan(&run, datapath)?;
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).context("making namespaces of our own")?;
     // What is mounted from here on is seen by this process alone, and so are the names of namespaces.
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
         .context("keeping mounts to ourselves")?;
     mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>)
         .context("a folder for the names of namespaces")?;
-    let ground = Ground::Host(Arc::new(Mutex::new(Watch::start()?)));
+    let ground = Environment::Host(Arc::new(Mutex::new(Watch::start()?)));
     let hosts = setup::build(&run, &network, &ground)?;
     for table in timeline::run(&run, &network, (hosts, &ground))? {
         write(table, Path::new("."))?;
@@ -73,15 +73,15 @@ fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
 
 /// Whether this host has the queue disciplines of a run's network; if not, all of it is to cross the simulator's
 /// elements.
-fn has_disciplines(run: &Run, means: Means) -> anyhow::Result<bool> {
-    let network = Network::plan(run, means)?;
+fn has_disciplines(run: &Run, datapath: Datapath) -> anyhow::Result<bool> {
+    let network = Network::plan(run, datapath)?;
     for hop in network.wires.iter().filter_map(|wire| wire.hop.as_ref()) {
         for kind in hop.handling.kinds() {
             if has_discipline(kind)? {
                 continue;
             }
-            if means == Means::Auto {
-                Network::plan(run, Means::Tunnels)?;
+            if datapath == Datapath::Auto {
+                Network::plan(run, Datapath::Tunnels)?;
                 return Ok(false);
             }
             let problem = format!(

@@ -20,7 +20,7 @@ use crate::execute::rows::{Event, Events, Paces, Sample, Samples};
 use crate::execute::tcp_info::{TcpInfo, state_name};
 use crate::execute::timeline::Instants;
 use crate::execute::traffic::{self, Receiver, Sender, TOKEN_BYTES, Token};
-use crate::execute::{Ground, setup, stream};
+use crate::execute::{Environment, setup, stream};
 use crate::validity::{Pace, Validity, Watch};
 
 /// How often it is looked whether what was sent has arrived, and for how long.
@@ -242,7 +242,7 @@ impl Ready {
     /// Sends and receives until the run is over, and tells of the senders.
     fn run(&mut self, clock: Clock, to: &BTreeMap<usize, SocketAddr>) -> anyhow::Result<()> {
         let watch = Arc::new(Mutex::new(Watch::start()?));
-        let ground = Ground::Host(Arc::clone(&watch));
+        let ground = Environment::Host(Arc::clone(&watch));
         for heard in &self.receivers {
             traffic::start_receiver(Arc::clone(&heard.receiver), clock);
         }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::error::Error;
 
 use tussle_core::Time;
-use tussle_core::packet::{Kind, Packet};
+use tussle_core::net::packet::{Kind, Packet};
 
 /// The link carries a packet a microsecond.
 const TRANSMISSION: Time = Time::from_us(1);

@@ -1,35 +1,22 @@
 //! Tussle's packet-level simulator of TCP congestion control.
 //!
-//! Same [`Run`], same bytes out: time is whole nanoseconds, dice are seeded, nothing here reads a clock,
-//! a file or the environment.
+//! The same [`Run`] gives the same bytes: time is whole nanoseconds, random number generators are seeded, and nothing
+//! here reads a clock, a file or the environment.
 
-pub mod application;
-mod calendar;
-mod capture;
 pub mod cc;
-mod check;
-mod datagrams;
-pub mod dice;
-mod line;
-pub mod packet;
-mod packets;
-pub mod path;
-pub mod queue;
-mod random;
+pub mod net;
 mod record;
-pub mod room;
 pub mod run;
 pub mod script;
 mod sim;
 pub mod table;
 pub mod tcp;
-pub mod time;
-mod windowed;
+pub mod util;
 
-pub use capture::Capture;
-pub use check::RunError;
 pub use record::Histogram;
 pub use run::Run;
+pub use run::check::RunError;
+pub use sim::capture::Capture;
 pub use sim::{Outcome, Own, Progress, Simulation, Violation};
 pub use table::Table;
-pub use time::Time;
+pub use util::time::Time;

@@ -2,10 +2,10 @@
 
 mod common;
 
-use tussle_core::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
-use tussle_core::path::Draws;
-use tussle_core::run::{FlowSpec, Sampling, Switch, UDP};
+use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
+use tussle_core::run::{FlowSpec, Sampling, UDP};
 use tussle_core::table::Values;
+use tussle_core::util::distribution::Distribution;
 use tussle_core::{Outcome, Run};
 
 use common::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, element, flow, run, simulate};
@@ -39,7 +39,7 @@ fn times_of(outcome: &Outcome, kind: &str) -> Vec<f64> {
 }
 
 fn recorded(mut run: Run) -> Outcome {
-    run.record.events = Switch::On;
+    run.record.events = true;
     simulate(&run)
 }
 
@@ -65,8 +65,8 @@ fn a_greedy_flow_takes_what_a_limited_one_leaves() {
 fn an_on_off_application_gets_its_mean() {
     let turns = OnOffSpec {
         rate_bit_per_s: 4_000_000,
-        on: Draws::ConstantNs(NS_PER_S),
-        off: Draws::ConstantNs(3 * NS_PER_S),
+        on: Distribution::ConstantNs(NS_PER_S),
+        off: Distribution::ConstantNs(3 * NS_PER_S),
     };
     let flow = with("reno", ApplicationSpec::OnOff(turns));
     let outcome = simulate(&dumbbell(vec![flow], (8 * NS_PER_S, 108 * NS_PER_S)));
@@ -77,8 +77,10 @@ fn an_on_off_application_gets_its_mean() {
 /// 34 ms. The next comes 100 ms of thought after the last acknowledgement.
 #[test]
 fn responses_arrive_one_after_another() {
-    let requests =
-        RequestsSpec { response_bytes: 20 * u64::from(MSS_BYTES), think: Draws::ConstantNs(100 * NS_PER_MS) };
+    let requests = RequestsSpec {
+        response_bytes: 20 * u64::from(MSS_BYTES),
+        think: Distribution::ConstantNs(100 * NS_PER_MS),
+    };
     let flow = with("reno", ApplicationSpec::Requests(requests));
     let outcome = recorded(dumbbell(vec![flow], (0, 10 * NS_PER_S)));
     let (asked, answered) = (times_of(&outcome, "request"), times_of(&outcome, "response"));
@@ -97,7 +99,7 @@ fn responses_arrive_one_after_another() {
 /// A chunk of 1 MB every 4 s is 2 Mbit/s, rounded up to 691 segments of 1448 bytes.
 #[test]
 fn chunks_come_at_their_times_and_arrive_before_the_next() {
-    let chunks = ChunksSpec { chunk_bytes: 1_000_000, every: Draws::ConstantNs(4 * NS_PER_S) };
+    let chunks = ChunksSpec { chunk_bytes: 1_000_000, every: Distribution::ConstantNs(4 * NS_PER_S) };
     let flow = with("cubic", ApplicationSpec::Chunks(chunks));
     let outcome = recorded(dumbbell(vec![flow], (4 * NS_PER_S, 44 * NS_PER_S)));
     let (written, arrived) = (times_of(&outcome, "request"), times_of(&outcome, "response"));
@@ -156,7 +158,7 @@ fn tcp_yields_to_udp() {
 /// (Pollaczek and Khinchine). Over 2000 s, 847 000 arrivals.
 #[test]
 fn poisson_arrivals_wait_as_pollaczek_and_khinchine_say() {
-    let every = Draws::ExponentialNs(2_361_600);
+    let every = Distribution::ExponentialNs(2_361_600);
     let chunk = ChunksSpec { chunk_bytes: u64::from(MSS_BYTES), every };
     let mut run = dumbbell(vec![with(UDP, ApplicationSpec::Chunks(chunk))], (0, 2000 * NS_PER_S));
     run.record.sampling = Sampling::Off;

@@ -2,9 +2,9 @@
 
 mod common;
 
-use tussle_core::path::{EffectSpec, LinkSpec};
-use tussle_core::queue::{CodelSpec, QueueSpec, RedSpec, ThresholdSpec};
-use tussle_core::run::{FlowSpec, Sampling, Switch};
+use tussle_core::net::path::{ElementKind, LinkSpec};
+use tussle_core::net::queue::{CodelSpec, QueueSpec, RedSpec, ThresholdSpec};
+use tussle_core::run::{FlowSpec, Sampling};
 use tussle_core::{Outcome, Run};
 
 use common::network::{
@@ -84,7 +84,7 @@ fn lp_is_reno_for_most_random_offsets_of_timestamps() {
 fn packets_per_rtt(algorithm: &str, probability: f64) -> f64 {
     let half_ns = 25 * NS_PER_MS;
     let path = Dumbbell::with_buffer_percent(100_000_000, 50, 100);
-    let queue = QueueSpec::Fifo(tussle_core::queue::FifoSpec {
+    let queue = QueueSpec::Fifo(tussle_core::net::queue::FifoSpec {
         limit_packets: Some(path.buffer_packets),
         limit_bytes: None,
     });
@@ -92,7 +92,7 @@ fn packets_per_rtt(algorithm: &str, probability: f64) -> f64 {
         LinkSpec { rate_bit_per_s: path.rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
     let elements = vec![
         loss("loss", probability),
-        element("bottleneck", EffectSpec::Link(link)),
+        element("bottleneck", ElementKind::Link(link)),
         delay("bottleneck-reverse", half_ns),
     ];
     let forward = vec!["loss".to_owned(), "bottleneck".to_owned()];
@@ -138,7 +138,7 @@ fn nv_and_cdg_leave_most_of_a_long_queue_empty_and_use_the_link() {
 fn in_a_data_centre(flows: Vec<FlowSpec>, rate_bit_per_s: u64, queue: QueueSpec) -> Run {
     let half_ns = NS_PER_MS / 4;
     let link = LinkSpec { rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
-    let elements = vec![element("bottleneck", EffectSpec::Link(link)), delay("bottleneck-reverse", half_ns)];
+    let elements = vec![element("bottleneck", ElementKind::Link(link)), delay("bottleneck-reverse", half_ns)];
     let mut run = run(elements, flows, (STEADY_FROM_S * NS_PER_S, 3 * NS_PER_S));
     run.record.sampling = Sampling::EveryNs(NS_PER_MS);
     run
@@ -184,7 +184,7 @@ fn dctcp_holds_a_marking_queue_at_its_threshold() {
 fn dctcp_uses_a_link_whose_marks_come_too_early_for_reno() {
     let used = ["dctcp", "reno"].map(|algorithm| {
         let threshold = ThresholdSpec { mark_above_packets: Some(10), ..ThresholdSpec::default() };
-        let flow = FlowSpec { ecn: Switch::On, ..flow(algorithm) };
+        let flow = FlowSpec { ecn: true, ..flow(algorithm) };
         utilisation(&simulate(&in_a_data_centre(vec![flow], 1_000_000_000, QueueSpec::Threshold(threshold))))
     });
     assert!(used[0] > 0.98 && used[1] < 0.95, "{used:?}");
@@ -198,21 +198,21 @@ fn queues_that_mark_lose_nothing_of_flows_that_react() {
         max_packets: 60.0,
         weight: 0.002,
         max_probability: 0.1,
-        adaptive: Switch::Off,
-        ecn: Switch::On,
+        adaptive: false,
+        ecn: true,
         limit_packets: None,
         limit_bytes: None,
     };
     let codel = CodelSpec {
         target_ns: 5 * NS_PER_MS,
         interval_ns: 100 * NS_PER_MS,
-        ecn: Switch::On,
+        ecn: true,
         limit_packets: None,
         limit_bytes: None,
     };
     let threshold = ThresholdSpec { mark_above_packets: Some(20), ..ThresholdSpec::default() };
     for queue in [QueueSpec::Red(red), QueueSpec::Codel(codel), QueueSpec::Threshold(threshold)] {
-        for (ecn, reacts) in [(Switch::On, true), (Switch::Off, false)] {
+        for (ecn, reacts) in [(true, true), (false, false)] {
             let all = (0..4).map(|_| FlowSpec { ecn, ..flow("reno") }).collect();
             let links = simulate(&in_a_data_centre(all, 20_000_000, queue.clone())).links;
             let last = |name: &str| *counts(&links, name).last().expect("a run has a last row");
@@ -236,7 +236,7 @@ fn codel_and_red_keep_the_queue_of_reno_short() {
     let codel = CodelSpec {
         target_ns: 5 * NS_PER_MS,
         interval_ns: 100 * NS_PER_MS,
-        ecn: Switch::Off,
+        ecn: false,
         limit_packets: None,
         limit_bytes: None,
     };
@@ -245,8 +245,8 @@ fn codel_and_red_keep_the_queue_of_reno_short() {
         max_packets: 60.0,
         weight: 0.002,
         max_probability: 0.1,
-        adaptive: Switch::Off,
-        ecn: Switch::Off,
+        adaptive: false,
+        ecn: false,
         limit_packets: None,
         limit_bytes: None,
     };

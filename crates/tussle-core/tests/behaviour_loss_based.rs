@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use tussle_core::Outcome;
-use tussle_core::run::{FlowSpec, Sampling, Switch};
+use tussle_core::run::{FlowSpec, Sampling};
 
 use common::network::{Dumbbell, MSS_BYTES, NS_PER_MS, NS_PER_S, delay, flow, loss, run, simulate};
 use common::tables::{counts, labels, maybe_quantities, quantities};
@@ -110,7 +110,7 @@ fn veno_beats_reno_under_random_loss_on_an_idle_link() {
 fn sampled(algorithm: FlowSpec, path: Dumbbell) -> Outcome {
     let mut run = path.run(vec![algorithm], (0, 60));
     run.record.sampling = Sampling::EveryNs(100 * NS_PER_MS);
-    run.record.events = Switch::On;
+    run.record.events = true;
     simulate(&run)
 }
 

@@ -30,7 +30,7 @@ impl Bottleneck {
         let run = json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 40_000_000_000_u64,
             "steady": { "from_ns": 10_000_000_000_u64, "to_ns": 40_000_000_000_u64 },
-            "record": { "sampling": "off", "events": "off" },
+            "record": { "sampling": "off", "events": false },
             "elements": [
                 link("bottleneck", json!({ "kind": "fifo", "limit_packets": self.buffer_packets })),
                 link("reverse", json!({ "kind": "fifo" })),

@@ -4,9 +4,9 @@ mod common;
 
 use serde_json::json;
 use tussle_core::Outcome;
-use tussle_core::path::{EffectSpec, LinkSpec};
-use tussle_core::queue::QueueSpec;
-use tussle_core::run::{FlowSpec, Sampling, Switch};
+use tussle_core::net::path::{ElementKind, LinkSpec};
+use tussle_core::net::queue::QueueSpec;
+use tussle_core::run::{FlowSpec, Sampling};
 
 use common::network::{NS_PER_MS, NS_PER_S, delay, element, flow, run, simulate};
 use common::queues::queue_named;
@@ -29,7 +29,7 @@ fn simulated(path: Path, queue: QueueSpec, flows: Vec<FlowSpec>) -> Outcome {
     let half_ns = path.rtt_ms * NS_PER_MS / 2;
     let link =
         LinkSpec { rate_bit_per_s: path.rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
-    let elements = vec![element("bottleneck", EffectSpec::Link(link)), delay("bottleneck-reverse", half_ns)];
+    let elements = vec![element("bottleneck", ElementKind::Link(link)), delay("bottleneck-reverse", half_ns)];
     let (from_s, to_s) = path.steady_s;
     let mut run = run(elements, flows, (from_s * NS_PER_S, to_s * NS_PER_S));
     run.record.sampling = Sampling::EveryNs(100 * NS_PER_MS);
@@ -91,14 +91,14 @@ fn pie_and_dualpi2_hold_the_wait_at_their_target() {
 /// flows and too little for 64.
 #[test]
 fn adaptive_red_holds_its_queue_where_red_follows_the_number_of_flows() {
-    let packets = |adaptive: &str, count| {
+    let packets = |adaptive: bool, count| {
         let fields = json!({"kind": "red", "min_packets": 20.0, "max_packets": 80.0, "adaptive": adaptive});
         let queue = serde_json::from_value(fields).expect("these are settings of red");
         mean_packets(LONG, &simulated(LONG, queue, flows("reno", count)))
     };
-    let [few, many] = [16, 64].map(|count| packets("off", count));
+    let [few, many] = [16, 64].map(|count| packets(false, count));
     assert!(few < 40.0 && many > 70.0, "{few}, {many}");
-    let [few, many] = [16, 64].map(|count| packets("on", count));
+    let [few, many] = [16, 64].map(|count| packets(true, count));
     assert!((42.0..58.0).contains(&few) && (42.0..58.0).contains(&many), "{few}, {many}");
 }
 
@@ -133,7 +133,7 @@ fn queues_of_flows_divide_fairly_and_let_a_short_flow_pass() {
 #[test]
 fn dualpi2_gives_both_kinds_of_flow_the_same_window_but_not_the_same_wait() {
     let path = Path { rate_bit_per_s: 100_000_000, ..SHORT };
-    for ecn in [Switch::Off, Switch::On] {
+    for ecn in [false, true] {
         let classic = FlowSpec { ecn, ..flow("reno") };
         let all = (0..5).flat_map(|_| [classic.clone(), flow("prague")]).collect();
         shares_the_window_but_not_the_wait(&simulated(path, queue_named("dualpi2", None, None), all));

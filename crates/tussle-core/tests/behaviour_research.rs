@@ -45,7 +45,7 @@ impl Dumbbell {
         let run = json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": self.duration_s * 1_000_000_000,
             "steady": { "from_ns": self.from_s * 1_000_000_000, "to_ns": self.duration_s * 1_000_000_000 },
-            "record": { "sampling": "off", "events": "off" },
+            "record": { "sampling": "off", "events": false },
             "elements": [{ "name": "loss", "kind": "loss", "probability": forward.loss },
                          link("bottleneck", &forward.queue), link("reverse", &json!({ "kind": "fifo" }))],
             "flows": flows,

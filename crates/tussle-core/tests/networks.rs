@@ -5,8 +5,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tussle_core::path::{ArqSpec, DelaySpec, EffectSpec, LinkSpec};
-use tussle_core::run::{FlowSpec, Sampling, Switch};
+use tussle_core::net::path::{ArqSpec, DelaySpec, ElementKind, LinkSpec};
+use tussle_core::run::{FlowSpec, Sampling};
 use tussle_core::{Outcome, Run};
 
 use common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element, synchronised};
@@ -20,21 +20,21 @@ fn rows_by<K: Ord>(keys: Vec<K>) -> BTreeMap<K, Vec<usize>> {
     rows
 }
 
-fn effect<'a>(run: &'a Run, name: &str) -> &'a EffectSpec {
+fn effect<'a>(run: &'a Run, name: &str) -> &'a ElementKind {
     let element = run.elements.iter().find(|element| element.name == name);
-    &element.expect("tables name elements of the run").effect
+    &element.expect("tables name elements of the run").kind
 }
 
 /// Most bits that a link carries in its first `at_ns`.
-fn most_bits(effect: &EffectSpec, at_ns: u64) -> u128 {
+fn most_bits(effect: &ElementKind, at_ns: u64) -> u128 {
     let at_rate = |rate: u64| u128::from(rate) * u128::from(at_ns) / u128::from(NS_PER_S);
     match effect {
-        EffectSpec::Link(LinkSpec { rate_bit_per_s, changes, .. })
-        | EffectSpec::Arq(ArqSpec { rate_bit_per_s, changes, .. }) => {
+        ElementKind::Link(LinkSpec { rate_bit_per_s, changes, .. })
+        | ElementKind::Arq(ArqSpec { rate_bit_per_s, changes, .. }) => {
             at_rate(changes.iter().filter_map(|change| change.rate_bit_per_s).fold(*rate_bit_per_s, u64::max))
         }
-        EffectSpec::Wifi(wifi) => at_rate(wifi.rate_bit_per_s),
-        EffectSpec::Trace(trace) => {
+        ElementKind::Wifi(wifi) => at_rate(wifi.rate_bit_per_s),
+        ElementKind::Trace(trace) => {
             let times = &trace.opportunities_ms;
             let cycle_ns = u64::from(*times.last().expect("checked")) * NS_PER_MS;
             u128::from(at_ns / cycle_ns + 1) * times.len() as u128 * 8 * u128::from(PACKET_BYTES)
@@ -108,7 +108,7 @@ fn check_series_never_fall(outcome: &Outcome) -> Result<(), TestCaseError> {
 
 /// Whether a flow's path may double its datagrams, which are delivered twice then.
 fn is_doubled(run: &Run, flow: &FlowSpec) -> bool {
-    flow.is_udp() && flow.forward.iter().any(|name| matches!(effect(run, name), EffectSpec::Duplicate(_)))
+    flow.is_udp() && flow.forward.iter().any(|name| matches!(effect(run, name), ElementKind::Duplicate(_)))
 }
 
 /// What a flow delivered was offered, and passed each link on its way, once at least.
@@ -147,7 +147,7 @@ fn check_completion(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
 /// down to whole ms.
 fn check_rtt_is_at_least_the_base(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     let delays: BTreeMap<_, _> =
-        run.elements.iter().map(|element| (&element.name, element.effect.least_delay_ns())).collect();
+        run.elements.iter().map(|element| (&element.name, element.kind.least_delay_ns())).collect();
     for (flow, rtt_min_ms) in run.flows.iter().zip(maybe_quantities(&outcome.flows, "rtt_min_ms")) {
         let base_ns: u64 = flow.forward.iter().chain(&flow.reverse).map(|name| delays[name]).sum();
         let least_ms = std::time::Duration::from_nanos(base_ns).as_secs_f64() * 1e3 - 1.0;
@@ -167,7 +167,7 @@ fn check(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn recorded(run: &Run, sampling: Sampling, events: Switch) -> Run {
+fn recorded(run: &Run, sampling: Sampling, events: bool) -> Run {
     let mut run = run.clone();
     run.record.sampling = sampling;
     run.record.events = events;
@@ -203,7 +203,7 @@ proptest! {
     #[test]
     fn an_element_that_no_flow_uses_changes_no_flow(run in run(), place in any::<prop::sample::Index>()) {
         let mut larger = run.clone();
-        let unused = element("unused", EffectSpec::Delay(DelaySpec { delay_ns: 1 }));
+        let unused = element("unused", ElementKind::Delay(DelaySpec { delay_ns: 1 }));
         larger.elements.insert(place.index(run.elements.len() + 1), unused);
         if let Some(outcomes) = outcome(&run).zip(outcome(&larger)) {
             prop_assert_eq!(&outcomes.0, &Outcome { events: outcomes.0.events.clone(), ..outcomes.1 });
@@ -213,10 +213,10 @@ proptest! {
     #[test]
     fn what_is_written_down_changes_no_flow(run in run()) {
         let variants = [
-            (Sampling::Off, Switch::Off),
-            (Sampling::Off, Switch::On),
-            (Sampling::Change, Switch::Off),
-            (Sampling::EveryNs(7_000_000), Switch::On),
+            (Sampling::Off, false),
+            (Sampling::Off, true),
+            (Sampling::Change, false),
+            (Sampling::EveryNs(7_000_000), true),
         ];
         let flows: Vec<_> = variants
             .into_iter()

@@ -4,10 +4,10 @@ mod common;
 
 use proptest::prelude::*;
 use tussle_core::Time;
-use tussle_core::dice::Dice;
-use tussle_core::packet::{Kind, Packet};
-use tussle_core::path::{EffectSpec, Element, JitterSpec, LinkSpec, Order};
-use tussle_core::queue::{FifoSpec, QueueSpec};
+use tussle_core::net::packet::{Kind, Packet};
+use tussle_core::net::path::{Element, ElementKind, JitterSpec, LinkSpec, Order};
+use tussle_core::net::queue::{FifoSpec, QueueSpec};
+use tussle_core::util::rng::Rng;
 
 use common::network::{NS_PER_S, PACKET_BYTES};
 use common::random::effect;
@@ -23,7 +23,7 @@ struct Path {
 }
 
 impl Path {
-    fn new(effects: &[EffectSpec]) -> Path {
+    fn new(effects: &[ElementKind]) -> Path {
         let elements = effects.iter().map(|effect| effect.build(7).expect("a sensible element"));
         Path { elements: elements.collect(), dropped: Vec::new(), left: Vec::new() }
     }
@@ -69,8 +69,8 @@ fn packet(number: u32, size_bytes: u32) -> Packet {
     Packet { number, size_bytes, ..Packet::new(Kind::Data, 0) }
 }
 
-fn may_reorder(effect: &EffectSpec) -> bool {
-    matches!(effect, EffectSpec::Jitter(JitterSpec { order: Order::Free, .. }))
+fn may_reorder(effect: &ElementKind) -> bool {
+    matches!(effect, ElementKind::Jitter(JitterSpec { order: Order::Free, .. }))
 }
 
 proptest! {
@@ -103,25 +103,24 @@ proptest! {
 }
 
 /// Exponential times of a mean of one, by seeded dice.
-fn exponential(dice: &mut Dice) -> f64 {
-    -((f64::from(dice.number()) + 1.0) / 2f64.powi(32)).ln()
+fn exponential(rng: &mut Rng) -> f64 {
+    -((f64::from(rng.next_u32()) + 1.0) / 2f64.powi(32)).ln()
 }
 
 /// The mean wait for the transmitter, in mean transmission times, of a link that is busy for `load` of the time,
 /// with Poisson arrivals of packets whose sizes are drawn. A link of 12 Mbit/s sends 1500 bytes in 1 ms.
-fn mean_wait(load: f64, mut size_bytes: impl FnMut(&mut Dice) -> f64) -> f64 {
+fn mean_wait(load: f64, mut size_bytes: impl FnMut(&mut Rng) -> f64) -> f64 {
     let queue = QueueSpec::Fifo(FifoSpec::default());
     let rate_bit_per_s = 8000 * PACKET_BYTES;
     let link = LinkSpec { rate_bit_per_s, delay_ns: 0, queue, changes: Vec::new() };
-    let mut path = Path::new(&[EffectSpec::Link(link)]);
-    let mut dice = Dice::new(5, "arrivals");
+    let mut path = Path::new(&[ElementKind::Link(link)]);
+    let mut rng = Rng::new(5, "arrivals");
     let mut arrivals = Vec::new();
     let mut now_s = 0.0;
     for number in 0..400_000 {
-        now_s += exponential(&mut dice) / load / 1e3;
+        now_s += exponential(&mut rng) / load / 1e3;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, below 2^32")]
-        let (now, size) =
-            (Time::from_ns((now_s * 1e9) as u64), size_bytes(&mut dice).round().max(1.0) as u32);
+        let (now, size) = (Time::from_ns((now_s * 1e9) as u64), size_bytes(&mut rng).round().max(1.0) as u32);
         path.advance(now);
         path.offer(packet(number, size), (0, now));
         arrivals.push((now, size));
@@ -149,7 +148,7 @@ fn equal_packets_wait_as_long_as_the_theory_of_md1_says() {
 #[test]
 fn packets_of_exponential_sizes_wait_as_long_as_the_theory_of_mm1_says() {
     for (load, theory) in [(0.5, 1.0), (0.8, 4.0)] {
-        let found = mean_wait(load, |dice| 1500.0 * exponential(dice));
+        let found = mean_wait(load, |rng| 1500.0 * exponential(rng));
         assert!((found / theory - 1.0).abs() <= 0.06, "{load}: {found}, theory {theory}");
     }
 }

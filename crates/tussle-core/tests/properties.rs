@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tussle_core::Time;
-use tussle_core::cc::{CongestionControl, Entry, Knobs, REGISTRY, Recovery};
+use tussle_core::cc::{CongestionControl, Control, Entry, REGISTRY, Recovery};
 use tussle_core::tcp::{Ack, Cause, Echo, Flow, Limit, Lost, RateSample, State, WindowUse};
 
 /// Largest window of these tests, in packets: 1.5 GB in flight.
@@ -92,17 +92,17 @@ fn hz() -> impl Strategy<Value = u32> {
 struct Sender {
     cc: Box<dyn CongestionControl>,
     flow: Flow,
-    knobs: Knobs,
+    control: Control,
 }
 
 impl Sender {
     fn new(cc: Box<dyn CongestionControl>, hz: u32) -> Sender {
         let mut flow = Flow::new(hz, 1448);
         flow.usage = WindowUse::limited();
-        let mut knobs = Knobs::default();
-        knobs.cwnd_clamp = CWND_MAX;
-        let mut sender = Sender { cc, flow, knobs };
-        sender.cc.on_start(&sender.flow, &mut sender.knobs);
+        let mut control = Control::default();
+        control.cwnd_clamp = CWND_MAX;
+        let mut sender = Sender { cc, flow, control };
+        sender.cc.on_start(&sender.flow, &mut sender.control);
         sender.fill_window();
         sender
     }
@@ -119,20 +119,20 @@ impl Sender {
             Event::Disorder if self.flow.state == State::Open => self.enter(State::Disorder),
             Event::Disorder => {}
             Event::Repaired => {
-                self.cc.on_reduced(&self.flow, &mut self.knobs);
+                self.cc.on_cwr_complete(&self.flow, &mut self.control);
                 self.enter(State::Open);
             }
             Event::Undo => {
-                self.knobs.cwnd = self.cc.on_undo(&self.flow, &self.knobs);
-                self.knobs.ssthresh = self.knobs.ssthresh.max(self.flow.prior_cwnd);
+                self.control.cwnd = self.cc.on_undo(&self.flow, &self.control);
+                self.control.ssthresh = self.control.ssthresh.max(self.flow.prior_cwnd);
             }
             Event::Restart { idle_ns } => {
                 self.flow.now += Time::from_ns(idle_ns);
                 self.flow.una = self.flow.nxt;
-                self.cc.on_idle(&self.flow, &mut self.knobs);
-                self.cc.on_restart(&self.flow, &mut self.knobs);
+                self.cc.on_cwnd_restart(&self.flow, &mut self.control);
+                self.cc.on_tx_start(&self.flow, &mut self.control);
             }
-            Event::Window(cwnd) => self.knobs.cwnd = cwnd,
+            Event::Window(cwnd) => self.control.cwnd = cwnd,
             Event::Use(Usage::Whole) => self.flow.usage = WindowUse::limited(),
             Event::Use(Usage::Part) => self.flow.usage = WindowUse::default(),
         }
@@ -162,10 +162,10 @@ impl Sender {
         };
         let in_flight = self.flow.in_flight();
         let ack = Ack { acked, delivered: acked, rtt_us, in_flight, echo, rate, ..Ack::default() };
-        self.cc.on_sample(&ack, &self.flow, &mut self.knobs);
+        self.cc.on_pkts_acked(&ack, &self.flow, &mut self.control);
         let reducing = matches!(self.flow.state, State::Cwr | State::Recovery);
         if !reducing || self.cc.needs().recovery == Recovery::Own {
-            self.cc.on_ack(&ack, &self.flow, &mut self.knobs);
+            self.cc.on_ack(&ack, &self.flow, &mut self.control);
         }
     }
 
@@ -173,7 +173,7 @@ impl Sender {
         self.flow.lost += 1;
         let (number, in_flight) = (self.flow.una, self.flow.in_flight());
         let lost = Lost { number, in_flight, lost: 1, limit: Limit::Network };
-        self.cc.on_lost(&lost, &self.flow, &mut self.knobs);
+        self.cc.on_lost(&lost, &self.flow, &mut self.control);
     }
 
     fn on_congestion(&mut self, cause: Cause) {
@@ -182,28 +182,29 @@ impl Sender {
             Cause::Timeout => State::Loss,
             Cause::Ecn => State::Cwr,
         };
-        self.flow.prior_cwnd = self.knobs.cwnd;
+        self.flow.prior_cwnd = self.control.cwnd;
         self.flow.high_seq = self.flow.nxt;
-        self.knobs.ssthresh = self.cc.on_congestion(cause, &self.flow, &self.knobs);
-        assert!(self.knobs.ssthresh >= 2, "{} asks for ssthresh {}", self.cc.name(), self.knobs.ssthresh);
+        self.control.ssthresh = self.cc.on_congestion(cause, &self.flow, &self.control);
+        assert!(self.control.ssthresh >= 2, "{} asks for ssthresh {}", self.cc.name(), self.control.ssthresh);
         self.enter(next);
-        self.knobs.cwnd = if next == State::Loss { 1 } else { self.knobs.cwnd.min(self.knobs.ssthresh) };
+        self.control.cwnd =
+            if next == State::Loss { 1 } else { self.control.cwnd.min(self.control.ssthresh) };
     }
 
     fn enter(&mut self, next: State) {
-        self.cc.on_state(next, &self.flow, &mut self.knobs);
+        self.cc.on_state(next, &self.flow, &mut self.control);
         self.flow.state = next;
     }
 
     fn fill_window(&mut self) {
-        if self.flow.packets_out() < self.knobs.cwnd {
-            self.flow.nxt = self.flow.una + self.knobs.cwnd;
+        if self.flow.packets_out() < self.control.cwnd {
+            self.flow.nxt = self.flow.una + self.control.cwnd;
         }
         self.flow.last_sent = self.flow.now;
     }
 
     fn check(&self, event: Event) {
-        let (name, Knobs { cwnd, ssthresh, .. }) = (self.cc.name(), &self.knobs);
+        let (name, Control { cwnd, ssthresh, .. }) = (self.cc.name(), &self.control);
         assert!((1..=CWND_MAX).contains(cwnd), "{name} has a window of {cwnd} after {event:?}");
         assert!(*ssthresh >= 1, "{name} has an ssthresh of {ssthresh} after {event:?}");
         self.cc.internals(&mut |quantity, value| {
@@ -217,7 +218,7 @@ fn run(cc: Box<dyn CongestionControl>, events: &[Event], hz: u32) -> (Vec<(u32, 
     let mut sender = Sender::new(cc, hz);
     let windows = events.iter().map(|&event| {
         sender.handle(event);
-        (sender.knobs.cwnd, sender.knobs.ssthresh)
+        (sender.control.cwnd, sender.control.ssthresh)
     });
     (windows.collect(), format!("{:?}", sender.cc))
 }

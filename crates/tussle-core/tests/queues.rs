@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tussle_core::Time;
-use tussle_core::packet::{Ecn, Kind, Packet};
-use tussle_core::queue::{Backlog, Place, Queue, REGISTRY};
+use tussle_core::net::packet::{Ecn, Kind, Packet};
+use tussle_core::net::queue::{Backlog, Place, Queue, REGISTRY};
 
 use common::queues::queue_named;
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use tussle_core::Outcome;
 use tussle_core::cc::REGISTRY;
-use tussle_core::packet::HEADER_BYTES;
+use tussle_core::net::packet::HEADER_BYTES;
 use tussle_core::run::FlowSpec;
 
 use common::network::{Dumbbell, MSS_BYTES, NS_PER_S, flow, simulate, synchronised};

@@ -3,22 +3,22 @@
 //! No I/O and no clock: whoever has the sockets hands in bytes and times, so that tests and fuzzers can be anyone.
 //! A connection [opens](Opening) as one of two: it asks to join, over an encrypted [`Channel`] that only the holder of
 //! the [`Code`] can speak on, or it shows a [`Ticket`] that was given out there and becomes a flow or a probe. What
-//! strangers may take of a server's time and room is decided at its [`Door`]; what those with the code may claim, by
+//! strangers may take of a server's time and room is decided at its [`Admission`]; what those with the code may claim, by
 //! [`Claims`].
 
+mod admission;
 mod channel;
 mod claims;
 mod code;
-mod door;
 mod message;
-mod opening;
+mod preamble;
 
+pub use admission::{Admission, Refusal, Refused};
 pub use channel::{Broken, Channel, MOST_PLAIN_BYTES};
 pub use claims::{Claims, Implausible};
 pub use code::{Code, NotACode};
-pub use door::{Door, Refusal, Refused};
 pub use message::{
     Direction, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, MOST_ALGORITHM_BYTES, MOST_ROWS,
     MOST_TEXT_BYTES, Row, Seen, Sender, VERSION,
 };
-pub use opening::{OPENING_BYTES, Opening, TICKET_BYTES, Ticket};
+pub use preamble::{OPENING_BYTES, Preamble, TICKET_BYTES, Ticket};

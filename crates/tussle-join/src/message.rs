@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::opening::Ticket;
+use crate::preamble::Ticket;
 
 /// Version of these messages; both ends must have the same.
 pub const VERSION: u16 = 1;

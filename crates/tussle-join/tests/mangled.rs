@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde::ser::SerializeTuple;
 use serde::{Serialize, Serializer};
 use tussle_join::{
-    Broken, Channel, Code, Direction, Door, FromClient, FromServer, Grant, Hello, Limits, Opening, Row, Seen,
-    VERSION,
+    Admission, Broken, Channel, Code, Direction, FromClient, FromServer, Grant, Hello, Limits, Preamble, Row,
+    Seen, VERSION,
 };
 
 /// Bytes that stand in a message as they are.
@@ -66,7 +66,7 @@ proptest! {
 
     #[test]
     fn an_opening_is_what_was_written_or_none(bytes in vec(any::<u8>(), 0..40)) {
-        if let Ok(Some((opening, length))) = Opening::read(&bytes) {
+        if let Ok(Some((opening, length))) = Preamble::read(&bytes) {
             prop_assert_eq!(opening.bytes(), &bytes[..length]);
         }
     }
@@ -128,7 +128,7 @@ proptest! {
     fn everybody_at_the_door_is_accounted_for(
         visits in vec((any::<u8>(), 0u64..100_000_000), 0..400),
     ) {
-        let mut door = Door::new(0);
+        let mut door = Admission::new(0);
         let mut now_ns = 0;
         let mut waiting = Vec::new();
         for (number, (address, pause_ns)) in (0..).zip(visits) {

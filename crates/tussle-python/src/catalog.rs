@@ -2,9 +2,10 @@
 
 use pyo3::pyfunction;
 use serde_json::{Value, json};
-use tussle_core::{cc, path, queue};
+use tussle_core::cc;
+use tussle_core::net::{path, queue};
 
-/// The algorithms, queues and path effects that a run may name, as JSON.
+/// The algorithms, queues and path elements that a run may name, as JSON.
 #[pyfunction]
 pub(crate) fn catalog() -> String {
     let algorithms: Vec<Value> = cc::REGISTRY.iter().map(algorithm).collect();
@@ -12,9 +13,9 @@ pub(crate) fn catalog() -> String {
         .iter()
         .map(|queue| json!({ "name": queue.name, "idea": queue.idea, "source": queue.source }))
         .collect();
-    let effects: Vec<Value> =
-        path::REGISTRY.iter().map(|effect| json!({ "name": effect.name, "idea": effect.idea })).collect();
-    json!({ "algorithms": algorithms, "queues": queues, "effects": effects }).to_string()
+    let elements: Vec<Value> =
+        path::REGISTRY.iter().map(|element| json!({ "name": element.name, "idea": element.idea })).collect();
+    json!({ "algorithms": algorithms, "queues": queues, "elements": elements }).to_string()
 }
 
 fn algorithm(entry: &cc::Entry) -> Value {

@@ -1,8 +1,6 @@
 //! The simulator as the Python module `tussle._core`: runs in as JSON, Arrow tables out, no logic; and
 //! users' own algorithms, in Python, as algorithms of the simulator.
 
-#![expect(clippy::too_many_arguments, reason = "functions that the macros of PyO3 make")]
-
 mod arrow;
 mod catalog;
 mod execute;
@@ -21,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use crate::execute::{InvariantViolation, capture, check, execute, random_parts};
     #[pymodule_export]
-    use crate::own::{AckView, FlowView, HookError, KnobsView};
+    use crate::own::{AckView, ControlView, FlowView, HookError};
     #[pymodule_export]
     use crate::script::{packet_story, play_script};
 

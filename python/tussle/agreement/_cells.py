@@ -141,7 +141,7 @@ def _scenario(name: str, cases: Sequence[dict[str, Any]]) -> Scenario:
             "duration": "60 s",
             "repetitions": 1 if name == ONE_WITHOUT_LOSS else REPETITIONS,
             "start_jitter": _START_JITTER,
-            "record": {"samples": "100 ms", "events": "on"},
+            "record": {"samples": "100 ms", "events": True},
             "path": {},
             # With random offsets of timestamps LP is Reno, which has cells of its own.
             "hosts": {"timestamps": "synchronised"},

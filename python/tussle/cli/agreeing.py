@@ -42,7 +42,7 @@ class _How(NamedTuple):
     takes_any_build: bool
 
 
-def agree(  # noqa: PLR0913 (typer makes an option of each parameter)
+def agree(
     *,
     algorithms: Annotated[
         str,

@@ -83,7 +83,7 @@ def _refuse_files(dataset: Dataset, run: Mapping[str, Any], capture: Capture) ->
 
 
 def _check_same(dataset: Dataset, run: int, again: pl.DataFrame) -> None:
-    flows = [dataset.flows] if dataset.solo is None else [dataset.flows, dataset.solo.flows]
+    flows = [dataset.flows] if dataset.baseline is None else [dataset.flows, dataset.baseline.flows]
     before = pl.concat(flows).filter(pl.col("run") == run).select(again.columns).collect()
     if not before.equals(again.cast(dict(before.schema.items()))):
         raise TussleError(

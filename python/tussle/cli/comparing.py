@@ -21,7 +21,7 @@ _DIFFERENT = 1
 """Exit status: something differs for real, beyond its threshold."""
 
 
-def compare(  # noqa: PLR0913 (typer makes an option of each parameter)
+def compare(
     first: Annotated[
         Path,
         typer.Argument(metavar="A", parser=folder_of, help="A dataset: the folder that `tussle run` wrote."),

@@ -92,7 +92,7 @@ RunOrder = Annotated[
 ]
 
 
-def run(  # noqa: PLR0913 (typer makes an option of each parameter)
+def run(
     scenarios: Annotated[
         list[str],
         typer.Argument(metavar="SCENARIO…", help="Scenario files, and names of ready ones."),
@@ -162,7 +162,7 @@ def _refuse_taken(folders: list[Path]) -> None:
             raise TussleError(f"two of the scenarios would write {folder}; run them one by one, with -o")
 
 
-def matrix(  # noqa: PLR0913 (typer makes an option of each parameter)
+def matrix(
     *,
     algorithms: Annotated[
         str,

@@ -19,7 +19,7 @@ _USUAL = {_FLOW: Path("flow.flent.gz"), _PACKETS: Path("packets.pcapng")}
 """Names of files that no other tells the format of."""
 
 
-def export(  # noqa: PLR0913 (typer makes an option of each parameter)
+def export(
     folder: Annotated[
         Path,
         typer.Argument(metavar="DIR", parser=folder_of, help="What `tussle run` or `tussle matrix` wrote."),

@@ -20,7 +20,7 @@ app = typer.Typer(help="The Linux kernels that `--engine kernel` runs.", no_args
 
 
 @app.command()
-def build(  # noqa: PLR0913 (typer makes an option of each parameter)
+def build(
     *,
     source: Annotated[
         Path | None,

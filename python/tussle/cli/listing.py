@@ -32,10 +32,10 @@ def _queues() -> tuple[list[Entry], str]:
     return list(catalog().queues.values()), "idea"
 
 
-def _effects() -> tuple[list[Entry], str]:
+def _elements() -> tuple[list[Entry], str]:
     from tussle.catalog import catalog
 
-    return list(catalog().effects.values()), "idea"
+    return list(catalog().elements.values()), "idea"
 
 
 def _profiles() -> tuple[list[Entry], str]:
@@ -96,7 +96,7 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
     "algorithms": _algorithms,
     "groups": _groups,
     "queues": _queues,
-    "effects": _effects,
+    "elements": _elements,
     "profiles": _profiles,
     "scenarios": _scenarios,
     "metrics": _metrics,

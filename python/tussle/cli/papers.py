@@ -39,7 +39,7 @@ class _Work(NamedTuple):
     means: SweepMeans
 
 
-def paper(  # noqa: PLR0913 (typer makes an option of each parameter)
+def paper(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="Which study, from `tussle list papers`.")],
     *,
     part: Annotated[

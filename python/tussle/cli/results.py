@@ -34,7 +34,7 @@ def report(
     typer.echo(f"report: {page}")
 
 
-def plot(  # noqa: PLR0913 (typer makes an option of each parameter)
+def plot(
     folder: Folder,
     figure: Annotated[str, typer.Argument(metavar="FIGURE", help="From `tussle list figures`.")],
     *,

@@ -7,7 +7,7 @@ import typer
 
 from tussle.cli.experiments import Settings, parse_settings
 from tussle.own_algorithms import files_sha256
-from tussle.scenario import SOLO, Scenario, ready_scenario
+from tussle.scenario import BASELINE, Scenario, ready_scenario
 
 _MOST_NAMED = 5
 
@@ -28,7 +28,7 @@ def check(
         typer.echo(f"  {key}: {', '.join(str(value) for value in values)}")
     if words := _repetitions(scenario, 1 + max(planned.repetition for planned in runs)):
         typer.echo(f"  repetitions of each: {words}")
-    if alone := sum(SOLO in planned.axes for planned in runs):
+    if alone := sum(BASELINE in planned.axes for planned in runs):
         typer.echo(f"  runs in which a flow is alone: {alone}")
 
 

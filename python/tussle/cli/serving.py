@@ -42,7 +42,7 @@ CUT_OFF = 1
 _ENDS = {"done": "", "cut": "; cut off", "over": "; the server ended it", "interrupted": "; interrupted"}
 
 
-def serve(  # noqa: PLR0913 (typer makes an option of each parameter)
+def serve(
     *,
     listen: Annotated[
         str,
@@ -114,7 +114,7 @@ def serve(  # noqa: PLR0913 (typer makes an option of each parameter)
         raise typer.Exit(INTERRUPTED) from None
 
 
-def send(  # noqa: PLR0913 (typer makes an option of each parameter)
+def send(
     server: Annotated[str, typer.Argument(metavar="HOST[:PORT]", help="Where `tussle serve` runs.")],
     *,
     code: Annotated[

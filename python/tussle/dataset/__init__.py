@@ -27,7 +27,7 @@ from tussle.dataset.schema import (
     parts_of,
 )
 from tussle.errors import TussleError, shown
-from tussle.scenario import SOLO, Scenario
+from tussle.scenario import BASELINE, Scenario
 
 __all__ = [
     "ENGINE_TABLES",
@@ -36,11 +36,11 @@ __all__ = [
     "OPTIONAL_TABLES",
     "RUNS_A_PART",
     "TABLES",
+    "BaselineRuns",
     "Column",
     "Contents",
     "Dataset",
     "MoreColumns",
-    "SoloRuns",
     "Table",
     "parts_of",
     "save",
@@ -64,8 +64,8 @@ _TEXTS_BY_NAME = ("results_sha256", "files_sha256")
 
 
 @dataclass(frozen=True)
-class SoloRuns:
-    """The tables of the runs in which a flow is alone; `runs` has the column `solo`, the flow's name."""
+class BaselineRuns:
+    """The tables of the runs in which a flow is alone; `runs` has the column `baseline`, the flow's name."""
 
     runs: pl.LazyFrame
     flows: pl.LazyFrame
@@ -92,7 +92,7 @@ class Dataset:
     links: pl.LazyFrame
     events: pl.LazyFrame
     validity: pl.LazyFrame | None = None
-    solo: SoloRuns | None = None
+    baseline: BaselineRuns | None = None
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Self:
@@ -109,8 +109,8 @@ class Dataset:
                 for name, table in _present_tables(provenance).items()
             }
             _check_rows(folder, tables)
-            together, solo = _apart(folder, tables)
-        return cls(folder=folder, scenario=scenario, provenance=provenance, solo=solo, **together)
+            together, baseline = _apart(folder, tables)
+        return cls(folder=folder, scenario=scenario, provenance=provenance, baseline=baseline, **together)
 
     def table(self, name: str) -> pl.LazyFrame:
         """Return the table of that name, one of `TABLES` or `OPTIONAL_TABLES`.
@@ -241,18 +241,20 @@ def _check_rows(folder: Path, tables: dict[str, pl.LazyFrame]) -> None:
             raise _damaged(path, error) from error
 
 
-def _apart(folder: Path, tables: dict[str, pl.LazyFrame]) -> tuple[dict[str, pl.LazyFrame], SoloRuns | None]:
-    """Tell the runs of all flows together from the solo runs, which come after them."""
+def _apart(
+    folder: Path, tables: dict[str, pl.LazyFrame]
+) -> tuple[dict[str, pl.LazyFrame], BaselineRuns | None]:
+    """Tell the runs of all flows together from the baseline runs, which come after them."""
     runs = tables["runs"]
-    if SOLO not in runs.collect_schema():
+    if BASELINE not in runs.collect_schema():
         return tables, None
     try:
-        first = runs.filter(pl.col(SOLO).is_not_null()).select(pl.col("run").min()).collect().item()
+        first = runs.filter(pl.col(BASELINE).is_not_null()).select(pl.col("run").min()).collect().item()
     except UNREADABLE as error:
         raise _damaged(folder / TABLES["runs"].file_name, error) from error
     together = {name: table.filter(pl.col("run") < first) for name, table in tables.items()}
     alone = {name: table.filter(pl.col("run") >= first) for name, table in tables.items()}
-    return {**together, "runs": together["runs"].drop(SOLO)}, SoloRuns(**alone)
+    return {**together, "runs": together["runs"].drop(BASELINE)}, BaselineRuns(**alone)
 
 
 def _present(path: Path) -> Path:

@@ -147,7 +147,7 @@ RUNS = Table(
         pl.String,
         "Value of an axis, as written; the column is named by its path in the scenario. Where several "
         "kernels executed every point, the column `kernel` names the one of the run. Where the scenario asks "
-        "for solo runs, the last column is `solo`: the name of the flow that is alone",
+        "for baseline runs, the last column is `baseline`: the name of the flow that is alone",
     ),
 )
 

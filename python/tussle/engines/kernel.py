@@ -104,7 +104,7 @@ def _one_second_of_reno() -> dict[str, Any]:
         "seed": 1,
         "duration_ns": _S,
         "steady": {"from_ns": _S // 2, "to_ns": _S},
-        "record": {"sampling": "off", "events": "off"},
+        "record": {"sampling": "off", "events": False},
         "elements": [{"name": "there", **link}, {"name": "back", **link}],
         "flows": [{**flow, "forward": ["there"], "reverse": ["back"]}],
     }

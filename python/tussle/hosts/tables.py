@@ -105,7 +105,7 @@ def _samples(outcome: Outcome) -> pl.DataFrame:
 
 
 def _events(run: Mapping[str, Any], outcome: Outcome) -> pl.DataFrame:
-    if run["record"]["events"] == "off":
+    if not run["record"]["events"]:
         return _frame("events", [])
     rows = []
     for flow, spec in enumerate(run["flows"]):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from tussle.metrics._baseline import baseline_tables
 from tussle.metrics._metric import Tables
-from tussle.metrics._solo import solo_tables
 
 
 class _Selection:
@@ -39,8 +39,8 @@ class _Selection:
         return self._tables.events.filter(self._chosen)
 
     @property
-    def solo(self) -> Tables | None:
-        return solo_tables(self._tables)
+    def baseline(self) -> Tables | None:
+        return baseline_tables(self._tables)
 
     def _table(self, name: str) -> pl.LazyFrame:
         if name not in self._read:

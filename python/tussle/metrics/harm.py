@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from tussle.errors import TussleError
+from tussle.metrics._baseline import baseline_runs, baseline_tables, rate_bit_per_s
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._solo import rate_bit_per_s, solo_runs, solo_tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -14,30 +14,30 @@ def compute(tables: Tables) -> pl.DataFrame:
 
     At most 1; below 0 where the flow does better in company.
     """
-    solo = solo_tables(tables)
-    if solo is None:
+    baseline = baseline_tables(tables)
+    if baseline is None:
         raise TussleError(
             "harm needs runs in which each flow is alone, which this dataset has not; run the scenario "
-            "again with --set solo=on"
+            "again with --set baseline=true"
         )
     alone = (
-        _performance(solo)
+        _performance(baseline)
         .drop("flow")
-        .rename(lambda name: name if name == "run" else f"solo_{name}")
+        .rename(lambda name: name if name == "run" else f"baseline_{name}")
         .collect()
     )
     both = (
         _performance(tables)
         .collect()
-        .join(solo_runs(tables, solo), on=["run", "flow"], how="left")
-        .join(alone, left_on="solo_run", right_on="run", how="left")
+        .join(baseline_runs(tables, baseline), on=["run", "flow"], how="left")
+        .join(alone, left_on="baseline_run", right_on="run", how="left")
     )
     return both.select(
         "run",
         "flow",
-        _loss_of("goodput", "solo_goodput").alias("throughput_harm"),
-        _loss_of("solo_delay", "delay").alias("delay_harm"),
-        _loss_of("solo_resent", "resent").alias("loss_harm"),
+        _loss_of("goodput", "baseline_goodput").alias("throughput_harm"),
+        _loss_of("baseline_delay", "delay").alias("delay_harm"),
+        _loss_of("baseline_resent", "resent").alias("loss_harm"),
     ).sort("run", "flow")
 
 
@@ -66,7 +66,7 @@ METRIC = Metric(
     "has in company: (x - y) / x for the goodput (of a transfer that ended: its size over its completion "
     "time), (y - x) / y for the 95th percentile of the RTT and for the fraction of its packets that are "
     "sent again. 0 is no harm, 1 the most. A flow that loses no packet suffers no loss harm. Needs the "
-    'runs that `solo = "on"` adds to a scenario.',
+    "runs that `baseline = true` adds to a scenario.",
     source="Ware, Mukerjee, Seshan and Sherry, Beyond Jain's fairness index: setting the bar for the "
     "deployment of congestion control algorithms, HotNets 2019",
     better="lower",

@@ -6,8 +6,8 @@ import math
 
 import polars as pl
 
+from tussle.metrics._baseline import baseline_runs, baseline_tables, rate_bit_per_s
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._solo import rate_bit_per_s, solo_runs, solo_tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -27,13 +27,13 @@ def compute(tables: Tables) -> pl.DataFrame:
 def _with_demands(tables: Tables) -> pl.DataFrame:
     """`run, flow, goodput_bit_per_s, demand_bit_per_s`: what each flow gets alone, where it was run alone."""
     flows = tables.flows.select("run", "flow", "goodput_bit_per_s").sort("run", "flow").collect()
-    solo = solo_tables(tables)
-    if solo is None:
+    baseline = baseline_tables(tables)
+    if baseline is None:
         return flows.with_columns(pl.lit(None, dtype=pl.Float64).alias("demand_bit_per_s"))
-    alone = solo.flows.select("run", rate_bit_per_s().alias("demand_bit_per_s")).collect()
+    alone = baseline.flows.select("run", rate_bit_per_s().alias("demand_bit_per_s")).collect()
     return (
-        flows.join(solo_runs(tables, solo), on=["run", "flow"], how="left")
-        .join(alone, left_on="solo_run", right_on="run", how="left")
+        flows.join(baseline_runs(tables, baseline), on=["run", "flow"], how="left")
+        .join(alone, left_on="baseline_run", right_on="run", how="left")
         .sort("run", "flow")
     )
 
@@ -60,7 +60,7 @@ METRIC = Metric(
     unit="1",
     definition="Goodput of the flow over its max-min fair share m of what all flows of the run got "
     "together, x_i / m_i: who gets less than an equal part alone is given that, the others divide the rest "
-    'equally. Without runs in which flows are alone (`solo = "on"`), every flow is taken to want as much '
+    "equally. Without runs in which flows are alone (`baseline = true`), every flow is taken to want as much "
     "as there is, and this is n times its share.",
     source="RFC 5166, section 2.3.1 (max-min fairness); Bertsekas and Gallager, Data networks, 1992, "
     "section 6.5.2",

@@ -1,13 +1,13 @@
 """What a person writes, with units and axes, and the runs that it stands for."""
 
+from tussle.scenario.baseline import BASELINE
 from tussle.scenario.bottleneck import Bottleneck
 from tussle.scenario.model import PlannedRun, Point, Scenario
 from tussle.scenario.ready import ready_scenario, ready_scenarios
-from tussle.scenario.solo import SOLO
 from tussle.scenario.text import value_of_text
 
 __all__ = [
-    "SOLO",
+    "BASELINE",
     "Bottleneck",
     "PlannedRun",
     "Point",

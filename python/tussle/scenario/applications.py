@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tussle import units
-from tussle.scenario.draws import draws
+from tussle.scenario.distributions import run_distribution
 from tussle.scenario.fields import UDP
 from tussle.scenario.problems import Problem
 from tussle.scenario.tables import Application, Flow
@@ -61,8 +61,8 @@ def _udp_problems(flow: Flow, where: str) -> Iterator[Problem]:
         what = "udp does not tell the receiver which byte is the last; give a stop instead"
         yield Problem(f"{where}.bytes", what)
     for setting, value in (("ecn", flow.ecn), ("pacing", flow.pacing)):
-        if value == "on":
-            yield Problem(f"{where}.{setting}", 'udp has none; write "off"')
+        if value is True:
+            yield Problem(f"{where}.{setting}", "udp has none; leave it out")
 
 
 def application_of_run(application: Application | None) -> dict[str, Any] | None:
@@ -89,4 +89,4 @@ def _in_a_run(kind: str, setting: str) -> tuple[str, Callable[[object], Any]]:
         case "size":
             return "chunk_bytes" if kind == "chunks" else "response_bytes", units.size
         case _:
-            return setting, draws
+            return setting, run_distribution

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from tussle import units
 from tussle.errors import TussleError
-from tussle.scenario.dice import drawn
-from tussle.scenario.draws import Distribution, drawn_time
+from tussle.scenario.distributions import Distribution, time_distribution
 from tussle.scenario.problems import Problem
+from tussle.scenario.sampling import sample
 from tussle.scenario.tables import Flow
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def arrivals_ns(flow: Flow, within: tuple[int, str]) -> tuple[int, ...]:
     """
     end_ns, label = within
     until_ns = end_ns if flow.stop is None else min(end_ns, units.time(flow.stop))
-    starts_ns = _drawn_ns(drawn_time(flow.arrivals), (units.time(flow.start), until_ns), label)
+    starts_ns = _drawn_ns(time_distribution(flow.arrivals), (units.time(flow.start), until_ns), label)
     if len(starts_ns) > MOST_ARRIVALS:
         raise TussleError(f"arrivals: more than {MOST_ARRIVALS} flows; give more time between them")
     return starts_ns
@@ -42,7 +42,7 @@ def _drawn_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tuple
     at_ns, until_ns = between
     starts_ns: list[int] = []
     while len(starts_ns) <= MOST_ARRIVALS:
-        at_ns += max(_LEAST_GAP_NS, drawn(gaps, f"{label}/arrival/{len(starts_ns)}"))
+        at_ns += max(_LEAST_GAP_NS, sample(gaps, f"{label}/arrival/{len(starts_ns)}"))
         if at_ns >= until_ns:
             break
         starts_ns.append(at_ns)
@@ -58,8 +58,8 @@ def arrival_problems(flow: Flow, at: tuple[Scenario, str]) -> Iterator[Problem]:
         yield Problem(f"{where}.bytes", 'missing; flows that arrive need a size, like "pareto(10 kB, 1.2)"')
     if flow.count != 1:
         yield Problem(f"{where}.count", "arrivals say how many flows there are; leave it out")
-    if scenario.solo == "on":
-        yield Problem("solo", "which flows arrive is drawn anew for each repetition; leave solo off")
+    if scenario.baseline:
+        yield Problem("baseline", "which flows arrive is drawn anew for each repetition; leave baseline off")
     if units.time(scenario.start_jitter):
         yield Problem("start_jitter", "arrivals are drawn already; leave it out")
     try:

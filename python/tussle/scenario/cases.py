@@ -11,7 +11,7 @@ from tussle.errors import shown
 from tussle.scenario.fields import refusal
 from tussle.scenario.problems import Problem
 
-_OF_ALL = ("question", "seed", "repetitions", "solo", "cases")
+_OF_ALL = ("question", "seed", "repetitions", "baseline", "cases")
 """Keys that belong to the scenario as a whole."""
 
 

@@ -13,11 +13,11 @@ from tussle.catalog import algorithm_names, catalog, groups, without_groups
 from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.profiles import profiles
-from tussle.scenario.draws import EXAMPLE, Distribution, drawn_size, draws
+from tussle.scenario.distributions import EXAMPLE, Distribution, run_distribution, size_distribution
 from tussle.scenario.traces import TraceError, read_trace
 
 _OF_THE_PATH = ("link", "trace", "arq", "wifi", "delay", "loss")
-"""Elements that keys of the path stand for; the others are effects."""
+"""Elements that keys of the path stand for; the others are elements."""
 _MOST_I64 = 2**63 - 1
 """TOML's integers end here."""
 
@@ -104,8 +104,8 @@ def _less_than_all(fraction: object) -> str | None:
     return "nothing would arrive; give less than 100 %" if fraction == 1 else None
 
 
-def _size_of_something(distribution: object) -> str | None:
-    return None if isinstance(distribution, Distribution) and distribution.most() else "give more than 0"
+def _size_of_something(size: object) -> str | None:
+    return None if isinstance(size, Distribution) and size.most() else "give more than 0"
 
 
 def _room(buffer: object) -> str | None:
@@ -148,10 +148,10 @@ Probability = Annotated[str, _quantity(units.fraction, _any_amount), _text_like(
 Weight = Annotated[str, _quantity(units.fraction, _more_than_zero), _text_like("0.2 %")]
 
 
-Drawn = Annotated[str, _quantity(draws, _any_amount), _text_like(EXAMPLE)]
+Drawn = Annotated[str, _quantity(run_distribution, _any_amount), _text_like(EXAMPLE)]
 """A time that is drawn, or always the same."""
 
-DrawnSize = Annotated[str, _quantity(drawn_size, _size_of_something), _text_like("300 kB")]
+DrawnSize = Annotated[str, _quantity(size_distribution, _size_of_something), _text_like("300 kB")]
 """A size that is drawn, or always the same."""
 
 
@@ -198,15 +198,19 @@ def _name_of(what: str, known: Callable[[], list[str]]) -> Callable[[object], st
 _registered = _name_of("an algorithm", algorithm_names)
 
 
-def _switch(value: object) -> str:
+_SWITCH_WORDS = {"on": True, "off": False, "true": True, "false": False}
+
+
+def _switch(value: object) -> bool:
     if isinstance(value, bool):
-        raise refusal(f'{shown(value)}; write "{"on" if value else "off"}", in quotes')
-    if value not in ("on", "off"):
-        raise refusal(f'{shown(value)}; write "on" or "off"')
-    return str(value)
+        return value
+    if isinstance(value, str) and value in _SWITCH_WORDS:
+        return _SWITCH_WORDS[value]
+    raise refusal(f"{shown(value)}; write true or false")
 
 
-Switch = Annotated[Literal["on", "off"], BeforeValidator(_switch)]
+Switch = Annotated[bool, BeforeValidator(_switch)]
+"""A boolean; "on" and "off" are read, too."""
 
 
 def _one_of(one: str, other: str) -> BeforeValidator:
@@ -295,14 +299,14 @@ Algorithms = Annotated[Axis[Algorithm], BeforeValidator(_without_groups)]
 """One algorithm or group, or a list of them: one run for each algorithm."""
 
 
-def effect_kinds() -> list[str]:
-    """Return what the kind of an effect may be."""
-    return [name for name in catalog().effects if name not in _OF_THE_PATH]
+def element_kinds() -> list[str]:
+    """Return what the kind of an element may be."""
+    return [name for name in catalog().elements if name not in _OF_THE_PATH]
 
 
 APPLICATION_KINDS = ("rate", "on_off", "chunks", "requests")
 ApplicationKind = Annotated[str, BeforeValidator(_name_of("an application", lambda: list(APPLICATION_KINDS)))]
-EffectKind = Annotated[str, BeforeValidator(_name_of("an effect", effect_kinds))]
+ElementKind = Annotated[str, BeforeValidator(_name_of("an element", element_kinds))]
 QueueKind = Annotated[str, BeforeValidator(_name_of("a queue", lambda: list(catalog().queues)))]
 
 

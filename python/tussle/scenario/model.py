@@ -11,13 +11,13 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, Validati
 
 from tussle.errors import TussleError
 from tussle.scenario.axes import MOST_RUNS, axes_of, combinations, combinations_count
+from tussle.scenario.baseline import alone, baseline_flows
 from tussle.scenario.cases import Case, case_axes, misplaced_keys
 from tussle.scenario.fields import Axis, Line, PositiveTime, Repetitions, Seed, Switch, Time
 from tussle.scenario.hosts import Hosts
 from tussle.scenario.problems import problems_of
 from tussle.scenario.randomness import REPETITIONS, random_parts
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
-from tussle.scenario.solo import alone, solo_flows
 from tussle.scenario.tables import Flow, Path, Record, Steady, Table
 from tussle.scenario.text import (
     read_toml,
@@ -70,7 +70,7 @@ class Scenario(Table):
     """How many runs of each point, with different draws. Repetition 3 draws alike at every point, so that
     points can be compared pair by pair. Default: 10 if anything is random at any point, else 1, for without
     dice all of them would be the same."""
-    solo: Switch = "off"
+    baseline: Switch = False
     """Whether each flow runs alone as well, on the same path and in the same interval: what it has then is
     what the metric harm compares with. Flows that differ only in who else there is share these runs."""
     start_jitter: Axis[Time] = "0 s"
@@ -155,12 +155,12 @@ class Scenario(Table):
         return [Point(index, *each) for index, each in enumerate(chosen)]
 
     def runs(self) -> list[PlannedRun]:
-        """Return every run, ready for an engine: the repetitions of each point, then the solo runs."""
+        """Return every run, ready for an engine: the repetitions of each point, then the baseline runs."""
         points = self.points()
         seeds = self._seeds(points)
         planned = [(point.index, point.axes, [point.resolve(seed) for seed in seeds]) for point in points]
-        if self.solo == "on":
-            planned += _solo_runs(points, seeds)
+        if self.baseline:
+            planned += _baseline_runs(points, seeds)
         return [
             PlannedRun(point * len(seeds) + repetition, point, repetition, seed, axes, runs[repetition])
             for point, axes, runs in planned
@@ -205,14 +205,14 @@ class Scenario(Table):
         return [seed_of(self.seed, repetition) for repetition in range(repetitions)]
 
 
-def _solo_runs(
+def _baseline_runs(
     points: list[Point], seeds: list[int]
 ) -> list[tuple[int, dict[str, str], list[dict[str, Any]]]]:
     """Return a point for each flow that is not alone anyway, with the axes that mean something to it."""
     found: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
     for point in points:
         new: dict[tuple[tuple[str, str], ...], int] = {}
-        for index, axes in solo_flows(point.scenario, point.axes).items():
+        for index, axes in baseline_flows(point.scenario, point.axes).items():
             if (key := tuple(axes.items())) not in found:
                 new.setdefault(key, index)
         of_seeds = [alone(point.resolve(seed), new.values()) for seed in seeds] if new else []

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from tussle import units
 from tussle.profiles import profiles
-from tussle.scenario.effects import effect_elements, effect_problems
+from tussle.scenario.elements import element_problems, run_elements
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import DEFAULTS as QUEUE_DEFAULTS
 from tussle.scenario.queues import Link, queue_of_run, queue_problems, with_default_limit
@@ -91,8 +91,8 @@ def path_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
     # What is wrong there is wrong back, too, where nothing else is written.
     yield from _at("path.queue", there)
     yield from _at("path.reverse.queue", [] if there else back)
-    yield from _at("path.effects", effect_problems(path.effects or (), packet_bytes))
-    yield from _at("path.reverse.effects", effect_problems(path.reverse.effects or (), packet_bytes))
+    yield from _at("path.elements", element_problems(path.elements or (), packet_bytes))
+    yield from _at("path.reverse.elements", element_problems(path.reverse.elements or (), packet_bytes))
 
 
 def _at(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
@@ -151,8 +151,8 @@ def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
 def _around(bottleneck: Element, direction: Path | Reverse) -> list[Element]:
     """Return the bottleneck with what its packets meet before and after it."""
     suffix = bottleneck["name"].removeprefix("bottleneck")
-    effects = effect_elements(direction.effects or (), suffix)
-    return [*_loss(f"loss{suffix}", direction.loss), *effects.before, bottleneck, *effects.after]
+    elements = run_elements(direction.elements or (), suffix)
+    return [*_loss(f"loss{suffix}", direction.loss), *elements.before, bottleneck, *elements.after]
 
 
 def _bottleneck(direction: Path | Reverse, link: Link) -> Element:

@@ -14,7 +14,7 @@ _MISSING = {
     "flows": "missing; give each flow in a [[flows]] table",
     "algorithm": 'missing; say which, like algorithm = "cubic"',
     "application.kind": 'missing; say which, like kind = "rate"',
-    "kind": 'missing; say which effect, like kind = "jitter"',
+    "kind": 'missing; say which element, like kind = "jitter"',
     "at": 'missing; say when, like at = "20 s"',
 }
 

@@ -1,8 +1,8 @@
 """From a scenario without axes to the run that an engine receives: SI numbers, nothing left to interpret.
 
-The network is a dumbbell, or a chain of bottlenecks. There: a flow's access link, random loss, effects, the
-bottleneck, effects, further bottlenecks, the receiver's access link; and the same backwards. The run's format
-is in crates/tussle-core/src/run.rs.
+The network is a dumbbell, or a chain of bottlenecks. There: a flow's access link, random loss, elements, the
+bottleneck, elements, further bottlenecks, the receiver's access link; and the same backwards. The format of a
+run is in crates/tussle-core/src/run/mod.rs.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from tussle.scenario.applications import (
 from tussle.scenario.arrivals import arrival_problems, arrivals_ns
 from tussle.scenario.axes import MOST_RUNS, combinations, combinations_count
 from tussle.scenario.chain import chain_problems, further_elements, way_problems, ways
-from tussle.scenario.dice import bits, drawn
-from tussle.scenario.draws import drawn_size
-from tussle.scenario.effects import misplaced_effect_settings
+from tussle.scenario.distributions import size_distribution
+from tussle.scenario.elements import misplaced_element_settings
 from tussle.scenario.fields import UDP
 from tussle.scenario.network import (
     HEADER_BYTES,
@@ -39,6 +38,7 @@ from tussle.scenario.network import (
 )
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import misplaced_settings
+from tussle.scenario.sampling import random_bits, sample
 from tussle.scenario.tables import Flow
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class _Span(NamedTuple):
 
 def seed_of(scenario_seed: int, repetition: int) -> int:
     """Return a repetition's seed: the same at every point, so that points can be compared pair by pair."""
-    return bits(f"{scenario_seed}/repetition/{repetition}")
+    return random_bits(f"{scenario_seed}/repetition/{repetition}")
 
 
 def problems_between_fields(scenario: Scenario) -> list[Problem]:
@@ -86,7 +86,7 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
     flows = sum(max(flow.count) if isinstance(flow.count, tuple) else flow.count for flow in scenario.flows)
     if flows > _MOST_FLOWS:
         return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
-    misplaced = [*misplaced_settings(scenario.path), *misplaced_effect_settings(scenario.path)]
+    misplaced = [*misplaced_settings(scenario.path), *misplaced_element_settings(scenario.path)]
     misplaced += misplaced_application_settings(scenario.flows)
     if misplaced:
         return misplaced
@@ -207,7 +207,7 @@ def _size_problems(flow: Flow, where: str) -> Iterator[Problem]:
     if flow.receive_window is not None and units.size(flow.receive_window) < segment_bytes:
         what = f"{flow.receive_window} has no room for a segment; give at least {segment_bytes} B"
         yield Problem(f"{where}.receive_window", what)
-    if flow.bytes is not None and drawn_size(flow.bytes).least() > _MOST_SEGMENTS * segment_bytes:
+    if flow.bytes is not None and size_distribution(flow.bytes).least() > _MOST_SEGMENTS * segment_bytes:
         what = f"{flow.bytes} is too much; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
         yield Problem(f"{where}.bytes", what)
 
@@ -260,14 +260,14 @@ def _steady(scenario: Scenario) -> _Span:
     return _Span(units.time(given.from_) if given.from_ is not None else last_start_ns + unsettled_ns, to_ns)
 
 
-def _flow(sender: Sender, dice: str) -> dict[str, Any]:
-    """Return what a run says of a flow, but for its place in the network; `dice` draw its bytes."""
+def _flow(sender: Sender, label: str) -> dict[str, Any]:
+    """Return what a run says of a flow, but for its place in the network; `label` draw its bytes."""
     flow = sender.flow
     stop = None if flow.arrivals is not None else flow.stop
     size_bytes = None
     if flow.bytes is not None:
         most_bytes = _MOST_SEGMENTS * units.size(flow.segment)
-        size_bytes = min(max(1, drawn(drawn_size(flow.bytes), dice)), most_bytes)
+        size_bytes = min(max(1, sample(size_distribution(flow.bytes), label)), most_bytes)
     application = application_of_run(flow.application)
     return {
         "name": sender.name,
@@ -284,7 +284,7 @@ def _flow(sender: Sender, dice: str) -> dict[str, Any]:
 
 def _jitter_ns(scenario: Scenario, label: str) -> int:
     most_ns = units.time(scenario.start_jitter)
-    return bits(label) % most_ns if most_ns else 0
+    return random_bits(label) % most_ns if most_ns else 0
 
 
 def _sampling(samples: str) -> str | dict[str, int]:

@@ -19,7 +19,7 @@ from tussle.scenario.fields import (
     Direction,
     Drawn,
     DrawnSize,
-    EffectKind,
+    ElementKind,
     Fading,
     FlowName,
     Fraction,
@@ -86,7 +86,7 @@ class Queue(Table):
     """red: probability of a mark or a drop just below `max`. Default: "2 %"."""
     adaptive: Axis[Switch] | None = None
     """red: whether `max_probability` is only where it begins, and then holds the average half way between
-    `min` and `max`. Default: "off"."""
+    `min` and `max`. Default: false."""
     target: Axis[Wait] | None = None
     """codel, fq_codel, cake: waiting time that is no harm, by default "5 ms"; pie, fq_pie, dualpi2: the wait
     to be held, by default "15 ms"."""
@@ -103,14 +103,14 @@ class Queue(Table):
     Default: 1024."""
     ecn: Axis[Switch] | None = None
     """red, codel, fq_codel, pie, fq_pie: whether packets that can be marked are marked instead of dropped.
-    Default: "on"."""
+    Default: true."""
 
 
-class Effect(Table):
+class Element(Table):
     """What a path does to packets beside the bottleneck. Each kind takes the settings that name it."""
 
-    kind: Axis[EffectKind]
-    """What it does, from `tussle list effects`. Of a list, each kind takes the settings that are for it."""
+    kind: Axis[ElementKind]
+    """What it does, from `tussle list elements`. Of a list, each kind takes the settings that are for it."""
     place: Axis[Place] = "after"
     """Whether packets meet it before or after the bottleneck of their direction, and there in the order
     written."""
@@ -196,7 +196,7 @@ class Wifi(Table):
 
 
 class Reverse(Table):
-    """The way back, for the acknowledgements. Without it: as there, but with no errors or effects."""
+    """The way back, for the acknowledgements. Without it: as there, but with no errors or elements."""
 
     rate: Axis[Rate] | None = None
     """Rate of the bottleneck on the way back. Default: as on the way there."""
@@ -208,7 +208,7 @@ class Reverse(Table):
     """Radio errors on the way back. Default: none."""
     wifi: Wifi | None = None
     """The medium, if the way back is WiFi. Default: it is not."""
-    effects: tuple[Effect, ...] | None = None
+    elements: tuple[Element, ...] | None = None
     """What else happens to packets on the way back. Default: the profile's."""
     queue: Queue = Queue()
     """The queue on the way back. Default: as on the way there; a limit in bdp or time is taken at
@@ -234,7 +234,7 @@ class Change(Table):
 
 
 class FurtherLink(Table):
-    """A further bottleneck, with the path's queues but none of its errors and effects."""
+    """A further bottleneck, with the path's queues but none of its errors and elements."""
 
     rate: Axis[Rate] | None = None
     """Its rate, both ways. Default: the path's, each way its own; of a recording, its mean."""
@@ -265,7 +265,7 @@ class Path(Table):
     """The medium, if the bottleneck is WiFi. Default: the profile's, or it is not."""
     queue: Queue = Queue()
     """The queue at the bottleneck."""
-    effects: tuple[Effect, ...] | None = None
+    elements: tuple[Element, ...] | None = None
     """What else happens to packets on the way there. Default: the profile's."""
     reverse: Reverse = Reverse()
     """The way back."""
@@ -301,7 +301,7 @@ class Application(Table):
     rate: Axis[Rate] | None = None
     """rate: payload a second; on_off: the same, while it is on. Needed."""
     on: Axis[Drawn] | None = None
-    """on_off: how the length of each on time is drawn, written like the delay of an effect. Needed."""
+    """on_off: how the length of each on time is drawn, written like the delay of an element. Needed."""
     off: Axis[Drawn] | None = None
     """on_off: how the length of each off time is drawn. Needed."""
     size: Axis[Size] | None = None
@@ -335,7 +335,7 @@ class Flow(Table):
     """When its application stops writing. Default: at the end of the run."""
     bytes: Axis[DrawnSize] | None = None
     """How much its application writes; "pareto(10 kB, 1.2)", by the least and the shape, draws it for each
-    flow, as do the other distributions of a delay of an effect. Default: as much as is taken."""
+    flow, as do the other distributions of a delay of an element. Default: as much as is taken."""
     arrivals: Axis[Drawn] | None = None
     """How the time from the start of one such flow to that of the next is drawn, from `start` on and until
     `stop`; "exponential(100 ms)" makes a Poisson process of 10 a second. Each writes its `bytes`; a number is
@@ -353,9 +353,9 @@ class Flow(Table):
     """The link between the sender and the bottleneck. Default: none."""
     receiver_access: Access = Access()
     """The link between the bottleneck and the receiver. Default: none."""
-    ecn: Axis[Switch] = "off"
+    ecn: Axis[Switch] = False
     """Whether both ends negotiate ECN (RFC 3168)."""
-    pacing: Axis[Switch] = "off"
+    pacing: Axis[Switch] = False
     """Whether the sender spaces its packets, as Linux does with the fq queue."""
     receive_window: Axis[Size] | None = None
     """The window that the receiver offers, once it has grown to that from 64 kB, by two segments a packet.
@@ -380,5 +380,5 @@ class Record(Table):
     samples: Samples = "100 ms"
     """When the time series of flows and links get a row: at an interval, at every "change" of a flow's window
     or state, or "off"."""
-    events: Switch = "off"
+    events: Switch = False
     """Whether each loss, recovery, timeout and drop is written down."""

@@ -1,7 +1,7 @@
 //! Links while a run goes on: what their rows in the table are made of.
 
 use tussle_core::Run;
-use tussle_core::path::{EffectSpec, LinkSpec, LinkView};
+use tussle_core::net::path::{ElementKind, LinkSpec, LinkView};
 
 use super::qdiscs::QdiscCounts;
 use super::rows::{LinkRow, Links, seconds};
@@ -38,13 +38,13 @@ struct Queue {
 
 /// The links of a run.
 pub(crate) fn links(run: &Run, network: &Network) -> Vec<Link> {
-    let elements = run.elements.iter().enumerate().filter(|(_, element)| element.effect.is_link());
+    let elements = run.elements.iter().enumerate().filter(|(_, element)| element.kind.is_link());
     elements
         .map(|(index, element)| {
             let wire = (0..network.wires.len())
                 .find(|wire| is_queue(network, *wire) && network.wires[*wire].element() == Some(index));
-            let source = match (&element.effect, wire) {
-                (EffectSpec::Link(link), Some(wire)) => Source::Queue(Queue::new(wire, link)),
+            let source = match (&element.kind, wire) {
+                (ElementKind::Link(link), Some(wire)) => Source::Queue(Queue::new(wire, link)),
                 _ => Source::Element(index, LinkView::default()),
             };
             Link { name: element.name.clone(), last_row_ns: 0, source }

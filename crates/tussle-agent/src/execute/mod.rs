@@ -30,17 +30,17 @@ use clock::Clock;
 
 /// Whose kernel a run is executed on.
 #[derive(Clone, Debug)]
-pub(crate) enum Ground {
+pub(crate) enum Environment {
     /// A guest's: all of it is ours, and its time stands still while anything works.
     Guest,
     /// A host's, in real time: nothing of it is changed that others see, and how it fares is watched.
     Host(Arc<Mutex<Watch>>),
 }
 
-impl Ground {
+impl Environment {
     /// This thread wakes up when it is to; on a host, as far as that allows.
     pub(crate) fn be_punctual(&self) -> nix::Result<()> {
-        if let Ground::Host(_) = self {
+        if let Environment::Host(_) = self {
             sys::run_first();
         }
         // Without that, a timer may fire 50 µs late.
@@ -49,7 +49,7 @@ impl Ground {
 
     /// Something was to be done then, in ns of the run, and is begun now.
     pub(crate) fn note_slip(&self, due_ns: u64, clock: Clock) -> nix::Result<()> {
-        if let Ground::Host(watch) = self {
+        if let Environment::Host(watch) = self {
             let late_ns = clock.now_ns()?.saturating_sub(due_ns);
             watch.lock().expect("nobody panics with it").slip(late_ns);
         }

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
-use tussle_core::run::{Sampling, Switch};
+use tussle_core::run::Sampling;
 use tussle_core::table::{Table, Values};
 use tussle_core::{Histogram, Run};
 
-use super::Ground;
+use super::Environment;
 use super::clock::Clock;
 use super::counters::{HostDevice, TcpCounts};
 use super::links::{Link, is_queue, links};
@@ -47,7 +47,7 @@ pub(crate) struct Observer<'a> {
     devices: Vec<HostDevice>,
     /// `None`: of a host's kernel it is looked at what sockets tell, for tracing is a setting that others see.
     trace: Option<Trace>,
-    ground: Ground,
+    ground: Environment,
     samples: Samples,
     link_rows: Links,
     events: Events,
@@ -99,7 +99,7 @@ impl<'a> Observer<'a> {
     pub(crate) fn new(
         (run, network, clock): (&'a Run, &'a Network, Clock),
         (hosts, flows, tunnels): (Hosts, &[Arc<Flow>], Tunnels),
-        ground: &Ground,
+        ground: &Environment,
     ) -> anyhow::Result<Observer<'a>> {
         let home = File::open("/proc/self/ns/net").context("this namespace")?;
         let mut queues = Vec::new();
@@ -132,7 +132,7 @@ impl<'a> Observer<'a> {
             tunnels,
             hosts,
             devices,
-            trace: if let Ground::Guest = ground { Some(Trace::start()?) } else { None },
+            trace: if let Environment::Guest = ground { Some(Trace::start()?) } else { None },
             ground: ground.clone(),
             samples: Samples::default(),
             link_rows: Links::default(),
@@ -214,13 +214,12 @@ impl<'a> Observer<'a> {
         }
         self.tunnels.take_losses().iter().for_each(|loss| self.events.add_loss(loss));
         for (index, element) in self.run.elements.iter().enumerate() {
-            let changes =
-                element.effect.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
+            let changes = element.kind.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
             changes.for_each(|change| self.events.add_path_change(change.at_ns, index));
         }
         let flows = flows_table(self.run, &self.flows, &ways)?;
         let Observer { run, samples, link_rows, mut events, .. } = self;
-        if run.record.events == Switch::Off {
+        if !run.record.events {
             events = Events::default();
         }
         let names = run.elements.iter().map(|element| element.name.clone()).collect();
@@ -230,7 +229,7 @@ impl<'a> Observer<'a> {
 
     /// The `validity` table, where there is something to tell.
     fn validity(&self) -> anyhow::Result<Option<Table>> {
-        let Ground::Host(watch) = &self.ground else { return Ok(None) };
+        let Environment::Host(watch) = &self.ground else { return Ok(None) };
         let pace = watch.lock().expect("nobody panics with it").pace()?;
         let home = File::open("/proc/self/ns/net").context("this namespace")?;
         let mut rows = Vec::new();
@@ -273,7 +272,7 @@ impl<'a> Observer<'a> {
             // On a machine whose clock goes on while the counters are read, an ACK may pass between two of them.
             looks += u32::from(waiting == 0);
             ensure!(
-                matches!(self.ground, Ground::Guest) || looks < MAX_LOOKS,
+                matches!(self.ground, Environment::Guest) || looks < MAX_LOOKS,
                 "{} packets were lost on this host, but not in the network of the run: it is too slow for it; \
                  give lower rates",
                 sent.abs_diff(received + dropped)

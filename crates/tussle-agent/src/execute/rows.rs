@@ -1,6 +1,6 @@
 //! The tables that a run fills, row by row.
 
-use tussle_core::run::{FlowSpec, Switch};
+use tussle_core::run::FlowSpec;
 use tussle_core::table::{Column, Labels, Table, Values};
 
 use super::qdiscs::QdiscCounts;
@@ -63,7 +63,7 @@ pub(crate) enum Paces {
 impl Paces {
     /// Whether a flow does that is asked for and has that algorithm.
     pub(crate) fn of(spec: &FlowSpec) -> Paces {
-        if spec.pacing == Switch::On || spec.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No }
+        if spec.pacing || spec.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No }
     }
 }
 

@@ -12,12 +12,12 @@ use anyhow::{Context, bail, ensure};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use tussle_core::Run;
-use tussle_core::run::{Switch, Timestamps};
+use tussle_core::run::Timestamps;
 
 use super::netlink::Netlink;
 use super::tun::{BURST_PACKETS, Tun};
 use super::tunnels::Ends;
-use super::{Ground, classifier, netlink};
+use super::{Environment, classifier, netlink};
 use crate::network::{Handling, Hop, Losses, Namespace, Network, Tunnel, largest_packet_bytes};
 
 /// The sysctl of TCP's timestamps: 1, Linux's default, adds a random offset to those of each connection, 2 adds none.
@@ -46,8 +46,8 @@ pub(crate) struct Hosts {
 }
 
 /// Makes the network.
-pub(crate) fn build(run: &Run, network: &Network, ground: &Ground) -> anyhow::Result<Hosts> {
-    if let Ground::Guest = ground {
+pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyhow::Result<Hosts> {
+    if let Environment::Guest = ground {
         set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
         set("net/ipv4/tcp_mem", "100000000 100000000 100000000")?;
     }
@@ -101,13 +101,13 @@ pub(crate) fn enter(namespace: &File) -> anyhow::Result<()> {
 }
 
 /// Cuts every sender off: what it sends from now on is lost in its own device, which counts it.
-pub(crate) fn silence(network: &Network, ground: &Ground) -> anyhow::Result<()> {
+pub(crate) fn silence(network: &Network, ground: &Environment) -> anyhow::Result<()> {
     network.senders.iter().try_for_each(|sender| {
         let namespace = open(&sender.name)?;
         match ground {
-            Ground::Guest => classifier::attach(&namespace, "net", &Losses::of_all()),
+            Environment::Guest => classifier::attach(&namespace, "net", &Losses::of_all()),
             // Every kernel has this discipline; the one for classifiers may be missing.
-            Ground::Host(_) => {
+            Environment::Host(_) => {
                 enter(&namespace)?;
                 Netlink::open()?.add(netlink::blackhole("net")?).context("cutting a sender off")
             }
@@ -238,7 +238,7 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         set(TIMESTAMPS, timestamps)?;
     }
     let sender = network.senders.iter().position(|sender| sender == namespace);
-    if sender.is_some_and(|flow| run.flows[flow].ecn == Switch::On) {
+    if sender.is_some_and(|flow| run.flows[flow].ecn) {
         // Asks for ECN. Linux's own value, 2, agrees when asked.
         set("net/ipv4/tcp_ecn", "1")?;
     }

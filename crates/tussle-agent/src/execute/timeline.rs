@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use tussle_core::run::Sampling;
 use tussle_core::{Run, Table};
 
-use super::Ground;
+use super::Environment;
 use super::clock::Clock;
 use super::observer::Observer;
 use super::setup::{self, Hosts};
@@ -21,7 +21,7 @@ const LOOK_NS: u64 = 10_000_000;
 pub(crate) fn run(
     run: &Run,
     network: &Network,
-    (mut hosts, ground): (Hosts, &Ground),
+    (mut hosts, ground): (Hosts, &Environment),
 ) -> anyhow::Result<Vec<Table>> {
     let flows = traffic::prepare(run, network, &hosts)?;
     let clock = Clock::from_next_second()?;
@@ -111,7 +111,7 @@ mod tests {
         let run: Run = serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 40_000_000,
             "steady": {"from_ns": 12_000_000, "to_ns": 40_000_000},
-            "record": {"sampling": {"every_ns": 25_000_000}, "events": "off"},
+            "record": {"sampling": {"every_ns": 25_000_000}, "events": false},
             "elements": [],
             "flows": [{"name": "a", "algorithm": "reno", "start_ns": 0, "stop_ns": 30_000_000, "mss_bytes": 1448,
                        "forward": [], "reverse": []}],

@@ -16,16 +16,16 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeVal;
 use tussle_core::Run;
-use tussle_core::application::{Next, Schedule};
-use tussle_core::packet::HEADER_BYTES;
-use tussle_core::run::{FlowSpec, Switch};
+use tussle_core::net::packet::HEADER_BYTES;
+use tussle_core::run::FlowSpec;
+use tussle_core::run::application::{Next, Schedule};
 
 use super::clock::Clock;
 use super::counters::Netstat;
 use super::setup::{Hosts, enter};
 use super::tcp_info::TcpInfo;
 use crate::algorithms;
-use crate::network::{Network, PORT, receiver_address, room, sender_address};
+use crate::network::{Network, PORT, buffers, receiver_address, sender_address};
 use crate::sys;
 use crate::validity::{Pace, Validity};
 
@@ -313,7 +313,7 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
         .enumerate()
         .map(|(index, spec)| {
             enter(&hosts.receivers[network.receiver_of[index]])?;
-            let listener = listener((index, spec), room::receive_room_bytes(run, spec))
+            let listener = listener((index, spec), buffers::receive_room_bytes(run, spec))
                 .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
             let sender = sender(index, spec).with_context(|| format!("the sender of {}", spec.name))?;
@@ -419,7 +419,7 @@ fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec) -> anyhow::Result<()> {
         let bytes = i32::try_from(spec.mss_bytes + TIMESTAMPS_BYTES).context("the segment size")?;
         sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), bytes).context("the segment size")?;
     }
-    if spec.pacing == Switch::On {
+    if spec.pacing {
         // Any limit but "none" switches pacing on; this one is never reached.
         sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
             .context("pacing")?;

@@ -14,16 +14,15 @@ use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use tussle_core::Run;
-use tussle_core::dice::named_seed;
-use tussle_core::packet::{DATAGRAM_HEADER_BYTES, Ecn, Kind, Packet};
-use tussle_core::run::Switch;
-use tussle_core::time::Time;
+use tussle_core::Time;
+use tussle_core::net::packet::{DATAGRAM_HEADER_BYTES, Ecn, Kind, Packet};
+use tussle_core::util::rng::named_seed;
 
-use crate::execute::Ground;
+use crate::execute::Environment;
 use crate::execute::clock::Clock;
 use crate::execute::setup::{self, command, enter};
 use crate::execute::tun::{BURST_PACKETS, Tun};
-use crate::network::{Means, Network, PORT, receiver_address, sender_address};
+use crate::network::{Datapath, Network, PORT, receiver_address, sender_address};
 
 /// A packet that comes: when in ns, its size as an IP packet in bytes, and the index of its flow. Datagrams have room
 /// for a number of four bytes.
@@ -48,7 +47,7 @@ pub(super) fn execute(share: &Path) -> anyhow::Result<()> {
 /// What leaves the simulator's element.
 fn simulated(run: &Run, arrivals: &[Arrival]) -> Result<Vec<Departure>, String> {
     let spec = &run.elements[0];
-    let mut element = spec.effect.build(named_seed(run.seed, &spec.name))?;
+    let mut element = spec.kind.build(named_seed(run.seed, &spec.name))?;
     let mut left = vec![None; arrivals.len()];
     let mut dropped = Vec::new();
     let end = (run.duration_ns, None);
@@ -64,7 +63,7 @@ fn simulated(run: &Run, arrivals: &[Arrival]) -> Result<Vec<Departure>, String> 
         let packet = Packet {
             number,
             size_bytes: *size_bytes,
-            ecn: if run.flows[*flow].ecn == Switch::On { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if run.flows[*flow].ecn { Ecn::Ect0 } else { Ecn::NotEct },
             ..Packet::new(Kind::Datagram, u32::try_from(*flow).expect("there are few flows"))
         };
         if let Some(passed) = element.accept(packet, Time::from_ns(at_ns), &mut dropped) {
@@ -86,8 +85,8 @@ impl Link {
     fn open(run: &Run) -> anyhow::Result<Link> {
         // Without that, a timer may fire 50 µs late.
         prctl::set_timerslack(1).context("exact timers")?;
-        let network = Network::plan(run, Means::Disciplines)?;
-        setup::build(run, &network, &Ground::Guest)?;
+        let network = Network::plan(run, Datapath::Disciplines)?;
+        setup::build(run, &network, &Environment::Guest)?;
         let wires: Vec<_> = network.wires.iter().filter(|wire| wire.element() == Some(0)).collect();
         let (first, last) = wires.first().zip(wires.last()).context("the first element has no wires")?;
         let device = |namespace: &str, name: &str, more: &str| {
@@ -144,7 +143,7 @@ impl Link {
 }
 
 /// A datagram that carries its number.
-fn datagram(number: usize, (_, size_bytes, flow): &Arrival, ecn: Switch) -> anyhow::Result<Vec<u8>> {
+fn datagram(number: usize, (_, size_bytes, flow): &Arrival, ecn: bool) -> anyhow::Result<Vec<u8>> {
     let payload_bytes = size_bytes.checked_sub(DATAGRAM_HEADER_BYTES).context("a packet is too small")?;
     let mut payload = vec![0; payload_bytes as usize];
     payload
@@ -153,7 +152,7 @@ fn datagram(number: usize, (_, size_bytes, flow): &Arrival, ecn: Switch) -> anyh
         .copy_from_slice(&u32::try_from(number)?.to_be_bytes());
     let (from, to) = (sender_address(*flow).octets(), receiver_address(*flow).octets());
     let mut ip = Ipv4Header::new(u16::try_from(size_bytes - 20)?, 64, etherparse::IpNumber::UDP, from, to)?;
-    ip.ecn = if ecn == Switch::On { IpEcn::Ect0 } else { IpEcn::NotEct };
+    ip.ecn = if ecn { IpEcn::Ect0 } else { IpEcn::NotEct };
     ip.header_checksum = ip.calc_header_checksum();
     let udp = UdpHeader::with_ipv4_checksum(PORT, PORT, &ip, &payload)?;
     let mut bytes = ip.to_bytes().to_vec();

@@ -12,8 +12,8 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use tussle_core::Run;
 
-use crate::execute::{Ground, setup, timeline, write};
-use crate::network::{Means, Network};
+use crate::execute::{Environment, setup, timeline, write};
+use crate::network::{Datapath, Network};
 use crate::sys;
 
 /// Where the host's folder for this run is mounted.
@@ -62,24 +62,24 @@ fn mount_one(kind: &str, place: &str, data: &str) -> anyhow::Result<()> {
 fn execute() -> anyhow::Result<()> {
     tell_kernel()?;
     if Path::new(SHARE).join("scripts.json").exists() {
-        sys::seed_kernel(0).context("seeding the kernel's dice")?;
+        sys::seed_kernel(0).context("seeding the kernel's rng")?;
         replay::execute(Path::new(SHARE))?;
         return finish();
     }
     if Path::new(SHARE).join("arrivals.json").exists() {
-        sys::seed_kernel(0).context("seeding the kernel's dice")?;
+        sys::seed_kernel(0).context("seeding the kernel's rng")?;
         arrivals::execute(Path::new(SHARE))?;
         return finish();
     }
     let file = File::open(Path::new(SHARE).join("run.json")).context("the shared folder has no run.json")?;
     let run: Run = serde_json::from_reader(file).context("run.json")?;
-    sys::seed_kernel(run.seed).context("seeding the kernel's dice")?;
+    sys::seed_kernel(run.seed).context("seeding the kernel's rng")?;
     // The kernel hands on what it does not know itself.
-    let means = std::env::var("network").context("the kernel was told no network")?;
-    let network = Network::plan(&run, Means::named(&means).map_err(anyhow::Error::msg)?)?;
-    let hosts = setup::build(&run, &network, &Ground::Guest)?;
+    let datapath = std::env::var("network").context("the kernel was told no network")?;
+    let network = Network::plan(&run, Datapath::named(&datapath).map_err(anyhow::Error::msg)?)?;
+    let hosts = setup::build(&run, &network, &Environment::Guest)?;
     tell_hosts(&hosts)?;
-    for table in timeline::run(&run, &network, (hosts, &Ground::Guest))? {
+    for table in timeline::run(&run, &network, (hosts, &Environment::Guest))? {
         write(table, Path::new(SHARE))?;
     }
     finish()

@@ -7,17 +7,17 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use tussle_join::{
-    Code, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, MOST_ROWS, Opening, Row, Seen, VERSION,
+    Code, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, MOST_ROWS, Preamble, Row, Seen, VERSION,
 };
 
+use super::control_connection::{Arrived, ControlConnection};
 use super::flow::{Flow, Left, Role, Room};
 use super::joining::{REPEAT, join};
-use super::outlet::{Outlet, input_has_ended};
+use super::json_writer::{JsonWriter, input_has_ended};
 use super::own_clock::{LONGEST_REST_NS, OwnClock, Verdict};
 use super::probe::{Idle, Probe};
 use super::reactor::{Reactor, Wish, now_ns};
 use super::socket::{connect, give_up_after, try_algorithm};
-use super::talk::{Arrived, Talk};
 use crate::validity::{ClockOffset, Watch};
 
 /// Numbers of what is waited for; those of flows follow.
@@ -103,10 +103,10 @@ fn gone() -> anyhow::Error {
 
 struct Client {
     reactor: Reactor,
-    outlet: Outlet,
+    outlet: JsonWriter,
     room: Room,
     watch: Watch,
-    talk: Talk,
+    talk: ControlConnection,
     probe: Probe,
     idle: Idle,
     grant: Grant,
@@ -136,22 +136,22 @@ impl Client {
     /// Probes the empty path, then opens the flows.
     fn begin(
         settings: &Settings,
-        (talk, at, grant): (Talk, SocketAddr, Grant),
+        (talk, at, grant): (ControlConnection, SocketAddr, Grant),
         reactor: Reactor,
     ) -> anyhow::Result<Client> {
         let watch = Watch::start()?;
-        let outlet = Outlet::open();
+        let outlet = JsonWriter::open();
         give_up_after(&talk.socket, grant.patience_ns)?;
         let mut socket = connect(at, None)?;
         socket.set_nodelay(true)?;
-        socket.write_all(&Opening::Ticket(grant.probe).bytes()).context("the connection broke")?;
+        socket.write_all(&Preamble::Ticket(grant.probe).bytes()).context("the connection broke")?;
         let (probe, idle) = Probe::begin(socket)?;
         reactor.add(&probe.socket, PROBE, Wish::Read)?;
         let algorithm = (settings.direction == Way::Up).then_some(settings.algorithm.as_str());
         let (mut flows, mut clocks) = (Vec::new(), Vec::new());
         for (number, ticket) in (FIRST_FLOW..).zip(&grant.flows) {
             let mut socket = connect(at, algorithm)?;
-            socket.write_all(&Opening::Ticket(*ticket).bytes()).context("the connection broke")?;
+            socket.write_all(&Preamble::Ticket(*ticket).bytes()).context("the connection broke")?;
             give_up_after(&socket, grant.patience_ns)?;
             let (role, wish) = match settings.direction {
                 Way::Down => (Role::Receives, Wish::Read),

@@ -5,11 +5,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use tussle_join::{Channel, Code, FromClient, FromServer, Grant, Hello, Opening};
+use tussle_join::{Channel, Code, FromClient, FromServer, Grant, Hello, Preamble};
 
+use super::control_connection::{Arrived, ControlConnection};
 use super::reactor::{Reactor, Wish, now_ns};
 use super::socket::connect;
-use super::talk::{Arrived, Talk};
 
 /// How long the handshake and the grant may take together, and likewise the questions before the flows begin.
 const JOINING: Duration = Duration::from_secs(60);
@@ -44,13 +44,13 @@ pub(super) fn join(
     to: &[SocketAddr],
     code: &Code,
     (hello, talk, reactor): (Hello, u64, &Reactor),
-) -> anyhow::Result<(Talk, SocketAddr, Grant)> {
+) -> anyhow::Result<(ControlConnection, SocketAddr, Grant)> {
     let (mut socket, at) = reach(to)?;
     let deadline = Deadline::of_joining();
     socket.set_nodelay(true)?;
-    socket.write_all(&Opening::Join.bytes()).context("the connection broke")?;
+    socket.write_all(&Preamble::Join.bytes()).context("the connection broke")?;
     reactor.add(&socket, talk, Wish::Read)?;
-    let mut talk = Talk::over(socket, Channel::ask(code), talk);
+    let mut talk = ControlConnection::over(socket, Channel::ask(code), talk);
     talk.flush(reactor)?;
     while !talk.channel.is_open() {
         deadline.bound(&talk.socket)?;

@@ -8,10 +8,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use anyhow::{Context, bail};
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, sockopt};
-use tussle_join::{Channel, Code, Door, FromClient, Hello, OPENING_BYTES, Opening, Refusal, Refused, Ticket};
+use tussle_join::{
+    Admission, Channel, Code, FromClient, Hello, OPENING_BYTES, Preamble, Refusal, Refused, Ticket,
+};
 
+use super::control_connection::{Arrived, ControlConnection, is_for_later};
 use super::reactor::{Reactor, Wish};
-use super::talk::{Arrived, Talk, is_for_later};
 
 /// Connections taken in one turn, so that flows have theirs.
 const MOST_AT_ONCE: usize = 16;
@@ -23,7 +25,7 @@ const BACKLOG: i32 = 1024;
 pub(super) struct Listener {
     socket: TcpListener,
     code: Code,
-    door: Door,
+    door: Admission,
     strangers: HashMap<u64, Stranger>,
     next_number: u64,
 }
@@ -39,14 +41,14 @@ enum Stage {
     /// It has not said all of its opening.
     Opens(TcpStream, Vec<u8>),
     /// It asks to join.
-    Asks(Talk),
+    Asks(ControlConnection),
 }
 
 /// Who a connection turned out to be.
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// A client that has the code, and what it asks for.
-    Client(Talk, IpAddr, Hello),
+    Client(ControlConnection, IpAddr, Hello),
     /// A connection with a ticket; whether that is any good is not known yet.
     Ticket(TcpStream, Ticket),
 }
@@ -55,7 +57,7 @@ impl Listener {
     /// Listens at an address; strangers are numbered from `first` on.
     pub(super) fn open(at: SocketAddr, (code, first, now_ns): (Code, u64, u64)) -> anyhow::Result<Listener> {
         let socket = listening(at)?;
-        let door = Door::new(now_ns);
+        let door = Admission::new(now_ns);
         Ok(Listener { socket, code, door, strangers: HashMap::new(), next_number: first })
     }
 
@@ -161,12 +163,12 @@ impl Listener {
             Err(problem) if is_for_later(&problem) => {}
             Err(_) => return Err(Refusal::Garbage),
         }
-        match Opening::read(&said).map_err(|_| Refusal::Garbage)? {
+        match Preamble::read(&said).map_err(|_| Refusal::Garbage)? {
             None => Ok(Heard::Nothing(Stage::Opens(socket, said))),
-            Some((Opening::Ticket(ticket), _)) => Ok(Heard::All(Arrival::Ticket(socket, ticket))),
-            Some((Opening::Join, _)) => {
+            Some((Preamble::Ticket(ticket), _)) => Ok(Heard::All(Arrival::Ticket(socket, ticket))),
+            Some((Preamble::Join, _)) => {
                 self.door.try_handshake(address, now_ns)?;
-                let talk = Talk::over(socket, Channel::answer(&self.code), number);
+                let talk = ControlConnection::over(socket, Channel::answer(&self.code), number);
                 Ok(Heard::Nothing(Stage::Asks(talk)))
             }
         }
@@ -189,7 +191,7 @@ enum Heard {
     All(Arrival),
 }
 
-fn hear_request(mut talk: Talk, address: IpAddr) -> Result<Heard, Refusal> {
+fn hear_request(mut talk: ControlConnection, address: IpAddr) -> Result<Heard, Refusal> {
     let arrived = talk.read().map_err(|_| Refusal::Garbage)?;
     match talk.hear::<FromClient>() {
         Ok(Some(message @ FromClient::Hello(_))) if message.is_bounded() => {

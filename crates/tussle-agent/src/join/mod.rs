@@ -5,18 +5,18 @@
 //! end when it ends, and say what goes on as lines of JSON.
 
 mod client;
+mod control_connection;
 mod flow;
 mod flow_record;
 mod joining;
+mod json_writer;
 mod listener;
-mod outlet;
 mod own_clock;
 mod probe;
 mod reactor;
 mod record;
 mod server;
 mod socket;
-mod talk;
 
 use std::io::BufRead;
 use std::process::ExitCode;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
+use super::control_connection::is_for_later;
 use super::joining::Deadline;
 use super::reactor::{now_ns, wall_ns};
-use super::talk::is_for_later;
 
 /// A question: when it was asked, in ns on the client's clock.
 const ASK_BYTES: usize = 8;

@@ -11,15 +11,15 @@ use tussle_join::{
     Ticket,
 };
 
+use super::control_connection::{Arrived, ControlConnection};
 use super::flow::{Flow, Left, Role, Room};
 use super::flow_record::{End, FlowRecord, How};
+use super::json_writer::{JsonWriter, input_has_ended};
 use super::listener::{Arrival, Listener};
-use super::outlet::{Outlet, input_has_ended};
 use super::probe::Echo;
 use super::reactor::{Reactor, Wish, now_ns, wall_ns};
 use super::record::Record;
 use super::socket::{choose, give_up_after, try_algorithm};
-use super::talk::{Arrived, Talk};
 use crate::validity::{Validity, Watch};
 
 /// Clients at a time.
@@ -94,7 +94,7 @@ struct Live {
 /// A client that has the code.
 #[derive(Debug)]
 struct Client {
-    talk: Talk,
+    talk: ControlConnection,
     address: IpAddr,
     hello: Hello,
     claims: Claims,
@@ -144,7 +144,7 @@ pub(super) struct Server {
     settings: Settings,
     reactor: Reactor,
     listener: Listener,
-    outlet: Outlet,
+    outlet: JsonWriter,
     room: Room,
     record: Record,
     watch: Watch,
@@ -178,7 +178,7 @@ impl Server {
             settings,
             reactor,
             listener,
-            outlet: Outlet::open(),
+            outlet: JsonWriter::open(),
             room: Room::new(),
             watch: Watch::start()?,
             began_ns,
@@ -261,7 +261,7 @@ impl Server {
     /// A client that has the code asks to take part.
     fn admit(
         &mut self,
-        (number, mut talk): (u64, Talk),
+        (number, mut talk): (u64, ControlConnection),
         address: IpAddr,
         hello: Hello,
     ) -> anyhow::Result<()> {

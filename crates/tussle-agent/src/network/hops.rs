@@ -1,6 +1,6 @@
 //! What Linux does for each element: one hop or two, each a queue discipline on a device of its own.
 
-use tussle_core::path::{EffectSpec, LinkSpec};
+use tussle_core::net::path::{ElementKind, LinkSpec};
 
 use super::losses::{Losses, in_bursts, independent};
 use super::qdisc::{Qdisc, netem_delay, netem_serialiser, shaper};
@@ -64,19 +64,19 @@ pub(super) struct Place {
 }
 
 /// The hops of an element; an error is a sentence on what Linux cannot do.
-pub(super) fn hops(place: Place, effect: &EffectSpec) -> Result<Vec<Hop>, String> {
+pub(super) fn hops(place: Place, effect: &ElementKind) -> Result<Vec<Hop>, String> {
     let rest = |handling| vec![Hop { element: place.element, role: Role::Rest, handling }];
     Ok(match effect {
-        EffectSpec::Link(link) => {
+        ElementKind::Link(link) => {
             // What it changes to must be possible, too.
             for rate in link.changes.iter().filter_map(|change| change.rate_bit_per_s) {
                 link_hops(place, link, (rate, 0))?;
             }
             link_hops(place, link, (link.rate_bit_per_s, link.delay_ns))?
         }
-        EffectSpec::Delay(delay) => rest(Handling::Discipline(netem_delay(delay.delay_ns))),
-        EffectSpec::Loss(loss) => rest(Handling::Classifier(independent(loss, place.seed)?)),
-        EffectSpec::GilbertElliott(model) => rest(Handling::Classifier(in_bursts(model, place.seed)?)),
+        ElementKind::Delay(delay) => rest(Handling::Discipline(netem_delay(delay.delay_ns))),
+        ElementKind::Loss(loss) => rest(Handling::Classifier(independent(loss, place.seed)?)),
+        ElementKind::GilbertElliott(model) => rest(Handling::Classifier(in_bursts(model, place.seed)?)),
         _ => return Err(no_hop(effect)),
     })
 }
@@ -100,7 +100,7 @@ pub(super) fn link_hops(
 }
 
 /// Elements are named as in a run.
-fn no_hop(effect: &EffectSpec) -> String {
+fn no_hop(effect: &ElementKind) -> String {
     let kind =
         serde_json::to_value(effect).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
     format!(

@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 
 use rbpf::assembler::assemble;
-use tussle_core::dice::{Chance, initial_state};
-use tussle_core::path::{GilbertElliottSpec, LossSpec, checked_chance};
+use tussle_core::net::path::{GilbertElliottSpec, LossSpec, checked_probability};
+use tussle_core::util::rng::{Probability, initial_state};
 
 /// Words of memory that a program keeps from packet to packet: four of the dice, and the state of the channel.
 pub(crate) const MEMORY_WORDS: usize = 5;
@@ -67,15 +67,15 @@ const BAD: u32 = 1;
 
 /// Each packet by itself.
 pub(super) fn independent(spec: &LossSpec, seed: u64) -> Result<Losses, String> {
-    let chance = checked_chance("probability", spec.probability)?;
-    Ok(Losses::new(&format!("{THROW}{}", if_happens(chance, (LOSE, PASS))), initial_state(seed, "loss")))
+    let probability = checked_probability("probability", spec.probability)?;
+    Ok(Losses::new(&format!("{THROW}{}", if_happens(probability, (LOSE, PASS))), initial_state(seed, "loss")))
 }
 
 /// In bursts.
 pub(super) fn in_bursts(spec: &GilbertElliottSpec, seed: u64) -> Result<Losses, String> {
-    let [to_bad, to_good] = [checked_chance("p", spec.p)?, checked_chance("r", spec.r)?];
+    let [to_bad, to_good] = [checked_probability("p", spec.p)?, checked_probability("r", spec.r)?];
     let [good, bad] =
-        [checked_chance("loss_good", spec.loss_good)?, checked_chance("loss_bad", spec.loss_bad)?];
+        [checked_probability("loss_good", spec.loss_good)?, checked_probability("loss_bad", spec.loss_bad)?];
     let turned = |state: u32| format!("mov64 r1, {state}\nstxdw [r6+32], r1\n");
     let change = if_bad((&if_happens(to_good, (&turned(0), "")), &if_happens(to_bad, (&turned(BAD), ""))));
     let fate = if_bad((&if_happens(bad, (LOSE, PASS)), &if_happens(good, (LOSE, PASS))));
@@ -95,8 +95,8 @@ impl Losses {
 }
 
 /// The one or the other, by what was thrown.
-fn if_happens(chance: Chance, (then, otherwise): (&str, &str)) -> String {
-    match chance.bound() {
+fn if_happens(probability: Probability, (then, otherwise): (&str, &str)) -> String {
+    match probability.bound() {
         None => then.to_owned(),
         Some(bound) => either(&format!("lddw r5, {bound:#x}\njge r0, r5"), (then, otherwise)),
     }
@@ -129,9 +129,9 @@ fn assembled(text: &str) -> Vec<u8> {
 mod tests {
     use super::*;
     use serde_json::json;
-    use tussle_core::packet::{Kind, Packet};
-    use tussle_core::path::EffectSpec;
-    use tussle_core::time::Time;
+    use tussle_core::Time;
+    use tussle_core::net::packet::{Kind, Packet};
+    use tussle_core::net::path::ElementKind;
 
     /// Which of `count` packets a program loses; its memory is what it is given.
     fn lost_by_program(losses: &Losses, count: usize) -> Vec<bool> {
@@ -141,7 +141,7 @@ mod tests {
         (0..count).map(|_| machine.execute_program(&mut memory).unwrap() == 2).collect()
     }
 
-    fn lost_by_element(effect: &EffectSpec, (seed, count): (u64, usize)) -> Vec<bool> {
+    fn lost_by_element(effect: &ElementKind, (seed, count): (u64, usize)) -> Vec<bool> {
         let mut element = effect.build(seed).unwrap();
         let packet = Packet { size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
         (0..count).map(|_| element.accept(packet, Time::ZERO, &mut Vec::new()).is_none()).collect()
@@ -152,13 +152,13 @@ mod tests {
         for probability in [0.0, 0.0001, 0.01, 0.5, 1.0] {
             let spec: LossSpec = serde_json::from_value(json!({"probability": probability})).unwrap();
             let lost = lost_by_program(&independent(&spec, 7).unwrap(), 20_000);
-            assert_eq!(lost, lost_by_element(&EffectSpec::Loss(spec), (7, 20_000)), "{probability}");
+            assert_eq!(lost, lost_by_element(&ElementKind::Loss(spec), (7, 20_000)), "{probability}");
         }
         for (p, r, good, bad) in [(0.01, 0.1, 0.0, 1.0), (0.3, 0.2, 0.01, 0.5), (1.0, 0.0, 1.0, 0.2)] {
             let spec: GilbertElliottSpec =
                 serde_json::from_value(json!({"p": p, "r": r, "loss_good": good, "loss_bad": bad})).unwrap();
             let lost = lost_by_program(&in_bursts(&spec, 9).unwrap(), 20_000);
-            assert_eq!(lost, lost_by_element(&EffectSpec::GilbertElliott(spec), (9, 20_000)), "{p} {r}");
+            assert_eq!(lost, lost_by_element(&ElementKind::GilbertElliott(spec), (9, 20_000)), "{p} {r}");
         }
     }
 

@@ -5,27 +5,27 @@
 //! routes by the destination alone. Each sender has a namespace to itself, and so its own counters; receivers
 //! have one for each place where they attach.
 
+pub(crate) mod buffers;
+mod datapath;
 mod hops;
 mod losses;
-mod means;
-mod places;
+mod nodes;
 mod qdisc;
-pub(crate) mod room;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use tussle_core::Run;
-use tussle_core::dice::named_seed;
-use tussle_core::packet::HEADER_BYTES;
-use tussle_core::path::EffectSpec;
+use tussle_core::net::packet::HEADER_BYTES;
+use tussle_core::net::path::ElementKind;
+use tussle_core::util::rng::named_seed;
 
+pub(crate) use datapath::Datapath;
+use datapath::{Crossing, crossing};
 pub(crate) use hops::{Handling, Hop, Role};
 use hops::{Place, link_hops};
 pub(crate) use losses::{Losses, MEMORY_WORDS};
-pub(crate) use means::Means;
-use means::{Crossing, crossing};
-use places::Places;
+use nodes::Nodes;
 
 /// Why the kernel engine cannot honour a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -122,7 +122,7 @@ impl Network {
     ///
     /// # Errors
     /// The first part of the run that the engine cannot honour by these means.
-    pub(crate) fn plan(run: &Run, means: Means) -> Result<Network, Refusal> {
+    pub(crate) fn plan(run: &Run, datapath: Datapath) -> Result<Network, Refusal> {
         if run.flows.len() > MAX_FLOWS {
             let problem = format!("there are {}; give at most {MAX_FLOWS}", run.flows.len());
             return Err(Refusal::new("flows", problem));
@@ -132,22 +132,22 @@ impl Network {
             .iter()
             .enumerate()
             .map(|(index, element)| {
-                crossing(place(run, index), &element.effect, means)
+                crossing(place(run, index), &element.kind, datapath)
                     .map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let places = Places::of(run);
+        let nodes = Nodes::of(run);
         let mut network = Network {
-            routers: (0..places.count()).map(|index| namespace(format!("n{index}"))).collect(),
+            routers: (0..nodes.count()).map(|index| namespace(format!("n{index}"))).collect(),
             senders: Vec::new(),
             receivers: Vec::new(),
             wires: Vec::new(),
             tunnels: Vec::new(),
             receiver_of: Vec::new(),
         };
-        network.lay_elements(&crossings, &places);
-        network.attach_hosts(run, &places);
-        network.route_flows(run, &places)?;
+        network.lay_elements(&crossings, &nodes);
+        network.attach_hosts(run, &nodes);
+        network.route_flows(run, &nodes)?;
         Ok(network)
     }
 
@@ -158,7 +158,7 @@ impl Network {
     pub(crate) fn changes(&self, run: &Run) -> Result<BTreeMap<u64, Vec<(String, String)>>, String> {
         let mut changes: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         for (element, spec) in run.elements.iter().enumerate() {
-            let EffectSpec::Link(link) = &spec.effect else { continue };
+            let ElementKind::Link(link) = &spec.kind else { continue };
             if self.tunnels.iter().any(|tunnel| tunnel.element == element) {
                 // It knows its changes.
                 continue;
@@ -183,9 +183,9 @@ impl Network {
         self.routers.iter().chain(&self.senders).chain(&self.receivers)
     }
 
-    fn lay_elements(&mut self, crossings: &[Crossing], places: &Places) {
+    fn lay_elements(&mut self, crossings: &[Crossing], nodes: &Nodes) {
         for (element, crossing) in crossings.iter().enumerate() {
-            let (first, last) = places.of_element(element);
+            let (first, last) = nodes.of_element(element);
             let (near, far) = (self.routers[first].name.clone(), self.routers[last].name.clone());
             match crossing {
                 Crossing::Wires(hops) => self.lay_wires((element, hops), (near, &far)),
@@ -218,10 +218,10 @@ impl Network {
         }
     }
 
-    fn attach_hosts(&mut self, run: &Run, places: &Places) {
+    fn attach_hosts(&mut self, run: &Run, nodes: &Nodes) {
         let mut receiver_at = BTreeMap::new();
         for index in 0..run.flows.len() {
-            let (entry, exit) = places.of_flow(index);
+            let (entry, exit) = nodes.of_flow(index);
             let mut sender = namespace(format!("s{index}"));
             sender.addresses.push(sender_address(index));
             sender.routes.insert(None, "net".to_owned());
@@ -252,7 +252,7 @@ impl Network {
         });
     }
 
-    fn route_flows(&mut self, run: &Run, places: &Places) -> Result<(), Refusal> {
+    fn route_flows(&mut self, run: &Run, nodes: &Nodes) -> Result<(), Refusal> {
         for (index, flow) in run.flows.iter().enumerate() {
             let ways = [
                 ("forward", &flow.forward, receiver_address(index)),
@@ -260,8 +260,8 @@ impl Network {
             ];
             for (side, path, to) in ways {
                 for name in path {
-                    let element = places.index(name);
-                    let (place, _) = places.of_element(element);
+                    let element = nodes.index(name);
+                    let (place, _) = nodes.of_element(element);
                     let device = near_device(element, 0);
                     if self.routers[place]
                         .routes
@@ -342,7 +342,7 @@ mod tests {
         serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
             "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
-            "record": {"sampling": "off", "events": "off"},
+            "record": {"sampling": "off", "events": false},
             "elements": elements, "flows": flows,
         }))
         .unwrap()
@@ -393,7 +393,7 @@ mod tests {
             flow("a", &["there"], &["back"]),
             flow("b", &["near", "there"], &["back", "near-back"]),
         ]);
-        let network = Network::plan(&run(&elements, &flows), Means::Auto).unwrap();
+        let network = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap();
         assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "h-r0"]);
         assert_eq!(way(&network, "r0", sender_address(0)), ["net", "e1-0", "e1-1", "h-s0"]);
         assert_eq!(way(&network, "s1", receiver_address(1)), ["net", "e2-0", "e0-0", "e0-1", "h-r0"]);
@@ -409,7 +409,7 @@ mod tests {
             flow("late", &["second"], &["back"]),
         ]);
         // The way back enters where "first" ends and where "second" ends: so one place, which is passed twice.
-        let refusal = Network::plan(&run(&elements, &flows), Means::Auto).unwrap_err();
+        let refusal = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap_err();
         assert_eq!(refusal.at, "flows.0.forward");
 
         let elements = serde_json::json!([link("first"), link("second"), link("back"), link("second-back")]);
@@ -418,7 +418,7 @@ mod tests {
             flow("short", &["first"], &["back"]),
             flow("late", &["second"], &["second-back"]),
         ]);
-        let network = Network::plan(&run(&elements, &flows), Means::Auto).unwrap();
+        let network = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap();
         assert_eq!(network.receiver_of, [0, 1, 0]);
         assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]);
         assert_eq!(way(&network, "s2", receiver_address(2)), ["net", "e1-0", "e1-1", "h-r0"]);
@@ -431,25 +431,25 @@ mod tests {
         threshold["queue"] = serde_json::json!({"kind": "threshold", "mark_above_packets": 10});
         let flows = serde_json::json!([flow("a", &["there"], &["back"])]);
         let run = run(&serde_json::json!([threshold, link("back")]), &flows);
-        let refusal = Network::plan(&run, Means::Disciplines).unwrap_err();
+        let refusal = Network::plan(&run, Datapath::Disciplines).unwrap_err();
         assert!(refusal.to_string().starts_with("elements.0: queue.kind: Linux has no"), "{refusal}");
-        assert_eq!(Network::plan(&run, Means::Auto).unwrap().tunnels.len(), 1);
+        assert_eq!(Network::plan(&run, Datapath::Auto).unwrap().tunnels.len(), 1);
     }
 
     #[test]
     fn what_linux_lacks_is_a_tunnel_and_so_is_all_if_asked_for() {
         let elements = serde_json::json!([
-            link("there"), link("back"), {"name": "third", "kind": "periodic", "every_packets": 3},
+            link("there"), link("back"), {"name": "third", "kind": "loss_periodic", "every_packets": 3},
         ]);
         let flows = serde_json::json!([flow("a", &["third", "there"], &["back"])]);
         let run = run(&elements, &flows);
-        let tunnels = |means| {
-            let network = Network::plan(&run, means).unwrap();
+        let tunnels = |datapath| {
+            let network = Network::plan(&run, datapath).unwrap();
             (network.tunnels.iter().map(|tunnel| tunnel.element).collect::<Vec<_>>(), network.wires.len())
         };
         // Two wires for each link, and one for each host.
-        assert_eq!(tunnels(Means::Auto), (vec![2], 6));
-        assert_eq!(tunnels(Means::Tunnels), (vec![0, 1, 2], 2));
+        assert_eq!(tunnels(Datapath::Auto), (vec![2], 6));
+        assert_eq!(tunnels(Datapath::Tunnels), (vec![0, 1, 2], 2));
     }
 
     #[test]

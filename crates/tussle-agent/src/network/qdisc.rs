@@ -1,9 +1,8 @@
 //! Queue disciplines in the words of `tc`.
 
-use tussle_core::queue::{
+use tussle_core::net::queue::{
     CakeSpec, CodelSpec, FifoSpec, FqCodelSpec, FqPieSpec, PieSpec, QueueSpec, RedSpec, SfqSpec,
 };
-use tussle_core::run::Switch;
 
 /// The Ethernet header, which Linux counts at a queue and links of a run do not.
 const ETHERNET_BYTES: i32 = 14;
@@ -202,8 +201,8 @@ fn red(spec: &RedSpec, rate_bit_per_s: u64) -> Result<String, String> {
     let burst = burst_of(spec.min_packets, halvings).ok_or_else(|| {
         format!("weight: no burst of `tc` gives {} with min_packets {}", spec.weight, spec.min_packets)
     })?;
-    let ecn = if spec.ecn == Switch::On { " ecn" } else { "" };
-    let adaptive = if spec.adaptive == Switch::On { " adaptive" } else { "" };
+    let ecn = if spec.ecn { " ecn" } else { "" };
+    let adaptive = if spec.adaptive { " adaptive" } else { "" };
     Ok(format!(
         "red limit {limit_bytes} min {min} max {max} avpkt {PACKET_BYTES} burst {burst} \
          bandwidth {rate_bit_per_s}bit probability {}{ecn}{adaptive}",
@@ -252,11 +251,8 @@ fn limit(name: &str, given: Option<u64>) -> Result<u64, String> {
     Ok(limit)
 }
 
-fn ecn_word(ecn: Switch) -> &'static str {
-    match ecn {
-        Switch::On => "ecn",
-        Switch::Off => "noecn",
-    }
+fn ecn_word(ecn: bool) -> &'static str {
+    if ecn { "ecn" } else { "noecn" }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! BIC: search for the fair window like a word in a dictionary, halving the distance to where loss happened;
 //! where that would be a jump, climb in a straight line, and beyond it probe slowly, then faster.
-//! Source: Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
+//! Source: Xu, Harfoush and Rhee, "Binary Increase Congestion Knobs (BIC) for Fast Long-Distance Networks",
 //! IEEE INFOCOM, 2004. Agrees with: Linux 6.1 `bic`. Departs: see docs/deviations/bic.toml (1 entry).
 
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -173,39 +173,40 @@ impl CongestionControl for Bic {
         ENTRY.name
     }
 
-    fn on_start(&mut self, _flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, _flow: &Flow, control: &mut Control) {
         if self.settings.initial_ssthresh > 0 {
-            knobs.ssthresh = self.settings.initial_ssthresh;
+            control.ssthresh = self.settings.initial_ssthresh;
         }
     }
 
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
         if flow.state == State::Open {
             let ratio = &mut self.learnt.ack_ratio;
             *ratio = *ratio - (*ratio >> ACK_RATIO_BITS) + ack.acked;
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        if let Some(left) = knobs.past_slow_start(ack.delivered, flow) {
-            self.update(knobs.cwnd, flow);
-            knobs.additive(self.learnt.per, left);
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        if let Some(left) = control.past_slow_start(ack.delivered, flow) {
+            self.update(control.cwnd, flow);
+            control.additive(self.learnt.per, left);
         }
     }
 
     /// A window of loss that fell is remembered as lower still. (Paper: fast convergence.)
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let Settings { fast_convergence, low_window, beta, .. } = self.settings;
-        self.learnt.w_max = if knobs.cwnd < self.learnt.w_max && fast_convergence {
-            knobs.cwnd_part(BETA_ONE + beta, 2 * BETA_ONE)
+        self.learnt.w_max = if control.cwnd < self.learnt.w_max && fast_convergence {
+            control.cwnd_part(BETA_ONE + beta, 2 * BETA_ONE)
         } else {
-            knobs.cwnd
+            control.cwnd
         };
-        let left = if knobs.cwnd <= low_window { knobs.cwnd / 2 } else { knobs.cwnd_part(beta, BETA_ONE) };
+        let left =
+            if control.cwnd <= low_window { control.cwnd / 2 } else { control.cwnd_part(beta, BETA_ONE) };
         left.max(2)
     }
 
-    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Control) {
         if next == State::Loss {
             self.learnt = Learnt::default();
         }
@@ -224,9 +225,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::Time;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
-    use crate::time::Time;
 
     fn bic(set: &[(&str, i64)]) -> Bic {
         let given: BTreeMap<_, _> = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
@@ -237,8 +238,8 @@ mod tests {
         Flow { usage: WindowUse::limited(), now: Time::from_secs(100), ..Flow::new(1000, 1448) }
     }
 
-    fn window(cwnd: u32) -> Knobs {
-        Knobs::new(cwnd, cwnd)
+    fn window(cwnd: u32) -> Control {
+        Control::new(cwnd, cwnd)
     }
 
     /// Packets for one packet of growth at `cwnd` after a loss at `w_max`, with one packet an ACK so that
@@ -318,9 +319,9 @@ mod tests {
     #[test]
     fn initial_ssthresh_is_infinite_unless_given() {
         for (given, ssthresh) in [(0, INFINITE_SSTHRESH), (100, 100)] {
-            let mut knobs = Knobs::default();
-            bic(&[("initial_ssthresh", given)]).on_start(&flow(), &mut knobs);
-            assert_eq!(knobs.ssthresh, ssthresh);
+            let mut control = Control::default();
+            bic(&[("initial_ssthresh", given)]).on_start(&flow(), &mut control);
+            assert_eq!(control.ssthresh, ssthresh);
         }
     }
 
@@ -360,21 +361,21 @@ mod tests {
     fn packets_an_ack_acknowledges_are_averaged_while_open() {
         let (mut bic, mut flow) = (bic(&[]), flow());
         let ack = Ack { acked: 4, ..Ack::default() };
-        bic.on_sample(&ack, &flow, &mut window(20));
-        bic.on_sample(&ack, &flow, &mut window(20));
+        bic.on_pkts_acked(&ack, &flow, &mut window(20));
+        bic.on_pkts_acked(&ack, &flow, &mut window(20));
         assert_eq!(bic.learnt.ack_ratio, 36);
         flow.state = State::Recovery;
-        bic.on_sample(&ack, &flow, &mut window(20));
+        bic.on_pkts_acked(&ack, &flow, &mut window(20));
         assert_eq!(bic.learnt.ack_ratio, 36);
     }
 
     /// 16 packets for one at 160, with two packets an ACK 8: 24 delivered are 3 packets.
     #[test]
     fn growth_is_divided_by_the_packets_of_an_ack() {
-        let (mut bic, mut knobs) = (bic(&[]), window(160));
+        let (mut bic, mut control) = (bic(&[]), window(160));
         bic.learnt.w_max = 200;
-        bic.on_ack(&Ack { delivered: 24, ..Ack::default() }, &flow(), &mut knobs);
-        assert_eq!(knobs.cwnd, 163);
+        bic.on_ack(&Ack { delivered: 24, ..Ack::default() }, &flow(), &mut control);
+        assert_eq!(control.cwnd, 163);
     }
 
     #[test]

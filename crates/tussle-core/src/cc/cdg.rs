@@ -1,12 +1,12 @@
 //! CDG (CAIA delay gradient): an RTT that grows from round trip to round trip is a queue that fills. The steeper
 //! it grows, the likelier the window falls; and a loss that comes without that is not worth half the window.
-//! Source: Hayes and Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking, 2011.
+//! Source: Hayes and Armitage, "Revisiting TCP Congestion Knobs Using Delay Gradients", IFIP Networking, 2011.
 //! Agrees with: Linux 6.1 `cdg`, which adds hybrid slow start and sums gradients where the paper averages them.
 //! Departs: see docs/deviations/cdg.toml (2 entries).
 
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
-use crate::dice::Dice;
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow};
+use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cdg",
@@ -102,7 +102,7 @@ struct Settings {
 #[derive(Debug)]
 struct Cdg {
     settings: Settings,
-    dice: Dice,
+    rng: Rng,
     /// Packets: the window if only losses had lowered it. (Paper: shadow window `s`.)
     shadow_cwnd: u32,
     path: Path,
@@ -332,21 +332,21 @@ impl Cdg {
                 use_shadow: is_set("use_shadow"),
                 use_tolerance: is_set("use_tolerance"),
             },
-            dice: Dice::new(seed, ENTRY.name),
+            rng: Rng::new(seed, ENTRY.name),
             shadow_cwnd: 0,
             path: Path::new(&Flow::new(1, 1), window),
         }
     }
 
-    fn forget(&mut self, flow: &Flow, knobs: &Knobs) {
+    fn forget(&mut self, flow: &Flow, control: &Control) {
         self.path = Path::new(flow, self.path.gradients.last.len());
-        self.shadow_cwnd = knobs.cwnd;
+        self.shadow_cwnd = control.cwnd;
     }
 
     /// Whether the window falls for a delay that grew by so many µs. (Paper: `P[backoff] = 1 - exp(-g / G)`.)
     fn backs_off(&mut self, growth_us: i32) -> bool {
         let x = growth_us.unsigned_abs().wrapping_mul(self.settings.backoff_factor);
-        if self.dice.number() <= exp_of_minus(x) {
+        if self.rng.next_u32() <= exp_of_minus(x) {
             return false;
         }
         if self.settings.use_ineff == 0 {
@@ -357,7 +357,7 @@ impl Cdg {
         u32::from(self.path.ineffectual) <= self.settings.use_ineff
     }
 
-    fn take_growth(&mut self, growth_us: i32, knobs: &mut Knobs) -> Verdict {
+    fn take_growth(&mut self, growth_us: i32, control: &mut Control) -> Verdict {
         let Extremes { min, max } = self.path.gradients.sum;
         if min <= EFFECT_US || max <= EFFECT_US {
             self.path.ineffectual = 0;
@@ -368,9 +368,9 @@ impl Cdg {
         if growth_us <= 0 || !self.backs_off(growth_us) {
             return Verdict::GoOn;
         }
-        self.shadow_cwnd = self.shadow_cwnd.max(knobs.cwnd);
+        self.shadow_cwnd = self.shadow_cwnd.max(control.cwnd);
         self.path.queue = QueueState::BackingOff;
-        knobs.request_reduction();
+        control.request_reduction();
         Verdict::BackOff
     }
 }
@@ -386,17 +386,17 @@ impl CongestionControl for Cdg {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        self.forget(flow, knobs);
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
+        self.forget(flow, control);
     }
 
-    fn on_idle(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        self.forget(flow, knobs);
+    fn on_cwnd_restart(&mut self, flow: &Flow, control: &mut Control) {
+        self.forget(flow, control);
     }
 
     /// Source of the filter: Hayes, "Timing enhancements to the FreeBSD kernel to support delay and rate based
     /// TCP mechanisms", CAIA technical report 100219A, 2010.
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
         let Some(rtt_us) = ack.rtt_us.filter(|&rtt_us| rtt_us > 0) else { return };
         let rtt_us = i32::try_from(rtt_us).unwrap_or(i32::MAX);
         let path = &mut self.path;
@@ -414,45 +414,45 @@ impl CongestionControl for Cdg {
         path.rtt = Some(Extremes { min: rtt.min.min(rtt_us), max: rtt.max.max(rtt_us) });
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        let limited = flow.cwnd_limited(knobs);
-        if knobs.in_slow_start() {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        let limited = flow.cwnd_limited(control);
+        if control.in_slow_start() {
             let train = if limited { Train::GoesOn } else { Train::Broken };
             let evidence = Evidence { now_us: flow.now.us(), rtt: self.path.rtt, train };
             if self.path.slow_start.should_end(&self.settings, evidence) {
-                knobs.ssthresh = knobs.cwnd;
+                control.ssthresh = control.cwnd;
             }
         }
         if let Some(growth_us) = self.path.end_round(flow)
-            && self.take_growth(growth_us, knobs) == Verdict::BackOff
+            && self.take_growth(growth_us, control) == Verdict::BackOff
         {
             return;
         }
-        if flow.cwnd_limited(knobs) {
-            let before = knobs.cwnd;
-            knobs.grow_like_reno(ack.delivered, flow);
-            self.shadow_cwnd = self.shadow_cwnd.saturating_add(knobs.cwnd.saturating_sub(before));
+        if flow.cwnd_limited(control) {
+            let before = control.cwnd;
+            control.grow_like_reno(ack.delivered, flow);
+            self.shadow_cwnd = self.shadow_cwnd.saturating_add(control.cwnd.saturating_sub(before));
         } else {
-            self.shadow_cwnd = self.shadow_cwnd.min(knobs.cwnd);
+            self.shadow_cwnd = self.shadow_cwnd.min(control.cwnd);
         }
     }
 
     /// (Paper: 3.4, with the shadow window.)
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let Settings { backoff_beta, use_shadow, use_tolerance, .. } = self.settings;
         let left = match self.path.queue {
-            QueueState::BackingOff => knobs.cwnd_part(backoff_beta, BETA_ONE),
-            QueueState::NotFull if use_tolerance => knobs.cwnd,
+            QueueState::BackingOff => control.cwnd_part(backoff_beta, BETA_ONE),
+            QueueState::NotFull if use_tolerance => control.cwnd,
             _ => {
-                self.shadow_cwnd = (self.shadow_cwnd / 2).min(knobs.cwnd);
-                let half = knobs.cwnd / 2;
+                self.shadow_cwnd = (self.shadow_cwnd / 2).min(control.cwnd);
+                let half = control.cwnd / 2;
                 if use_shadow { half.max(self.shadow_cwnd) } else { half }
             }
         };
         left.max(CWND_MIN)
     }
 
-    fn on_reduced(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_cwr_complete(&mut self, flow: &Flow, _knobs: &mut Control) {
         self.path.queue = QueueState::Unknown;
         self.path.start_round(flow);
     }
@@ -470,9 +470,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::Time;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
-    use crate::time::Time;
 
     fn cdg(set: &[(&str, i64)]) -> Cdg {
         let given: BTreeMap<_, _> = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
@@ -540,34 +540,34 @@ mod tests {
         let mut cdg = cdg(&[]);
         assert_eq!((0..20).filter(|_| cdg.backs_off(1_000_000)).count(), 5);
         cdg.path.gradients.sum = us(-32, 0);
-        cdg.take_growth(-32, &mut Knobs::default());
+        cdg.take_growth(-32, &mut Control::default());
         assert!(cdg.backs_off(1_000_000));
     }
 
     /// 100 × 724 / 1024 = 70.7; then a loss at 70: half of the shadow window of 100 is more than half of 70.
     #[test]
     fn a_loss_halves_the_shadow_window() {
-        let (mut cdg, flow, mut knobs) = (cdg(&[]), flow(), Knobs::new(100, 90));
-        while cdg.take_growth(1_000_000, &mut knobs) == Verdict::GoOn {}
-        assert!(knobs.take_reduction_request());
-        assert_eq!(cdg.on_congestion(Cause::Ecn, &flow, &knobs), 70);
-        cdg.on_reduced(&flow, &mut knobs);
-        assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Knobs::new(70, 70)), 50);
+        let (mut cdg, flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
+        while cdg.take_growth(1_000_000, &mut control) == Verdict::GoOn {}
+        assert!(control.take_reduction_request());
+        assert_eq!(cdg.on_congestion(Cause::Ecn, &flow, &control), 70);
+        cdg.on_cwr_complete(&flow, &mut control);
+        assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Control::new(70, 70)), 50);
         cdg.settings.use_shadow = false;
-        assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Knobs::new(70, 70)), 35);
+        assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Control::new(70, 70)), 35);
     }
 
     /// From 100 the window and with it the shadow window of 150 grow by a packet for 100 delivered; an unused
     /// window takes the shadow with it.
     #[test]
     fn the_shadow_window_grows_with_the_window() {
-        let (mut cdg, mut flow, mut knobs) = (cdg(&[]), flow(), Knobs::new(100, 90));
+        let (mut cdg, mut flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
         cdg.shadow_cwnd = 150;
-        cdg.on_ack(&Ack { delivered: 100, ..Ack::default() }, &flow, &mut knobs);
-        assert_eq!((knobs.cwnd, cdg.shadow_cwnd), (101, 151));
+        cdg.on_ack(&Ack { delivered: 100, ..Ack::default() }, &flow, &mut control);
+        assert_eq!((control.cwnd, cdg.shadow_cwnd), (101, 151));
         flow.usage = WindowUse::default();
-        cdg.on_ack(&Ack { delivered: 100, ..Ack::default() }, &flow, &mut knobs);
-        assert_eq!((knobs.cwnd, cdg.shadow_cwnd), (101, 101));
+        cdg.on_ack(&Ack { delivered: 100, ..Ack::default() }, &flow, &mut control);
+        assert_eq!((control.cwnd, cdg.shadow_cwnd), (101, 101));
     }
 
     /// ±31 µs are none, 32 µs are a step of 64.
@@ -581,9 +581,9 @@ mod tests {
         ] {
             let (mut cdg, flow) = (cdg(&[("use_tolerance", 1)]), flow());
             cdg.path.gradients.sum = sum;
-            cdg.take_growth(0, &mut Knobs::default());
+            cdg.take_growth(0, &mut Control::default());
             assert_eq!(cdg.path.queue, queue, "{sum:?}");
-            assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Knobs::new(100, 100)), left);
+            assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Control::new(100, 100)), left);
         }
     }
 
@@ -591,17 +591,17 @@ mod tests {
     /// 4 s: 1 - exp(-164) is certain.
     #[test]
     fn a_steep_rise_asks_for_a_reduction_at_the_end_of_the_round_trip() {
-        let (mut cdg, mut flow, mut knobs) = (cdg(&[]), flow(), Knobs::new(100, 90));
-        cdg.on_start(&flow, &mut knobs);
+        let (mut cdg, mut flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
+        cdg.on_start(&flow, &mut control);
         for (rtt_us, asked) in [(10_000, false), (500_000, true)] {
             let ack = Ack { acked: 2, rtt_us: Some(rtt_us), ..Ack::default() };
-            cdg.on_sample(&ack, &flow, &mut knobs);
-            cdg.on_ack(&ack, &flow, &mut knobs);
-            assert!(!knobs.take_reduction_request(), "the round trip is not over");
+            cdg.on_pkts_acked(&ack, &flow, &mut control);
+            cdg.on_ack(&ack, &flow, &mut control);
+            assert!(!control.take_reduction_request(), "the round trip is not over");
             flow.una = cdg.path.round_end + 1;
             flow.nxt = flow.una + 10;
-            cdg.on_ack(&ack, &flow, &mut knobs);
-            assert_eq!(knobs.take_reduction_request(), asked);
+            cdg.on_ack(&ack, &flow, &mut control);
+            assert_eq!(control.take_reduction_request(), asked);
         }
     }
 
@@ -611,7 +611,7 @@ mod tests {
         let (mut cdg, flow) = (cdg(&[]), flow());
         for (acked, rtt_us) in [(2, 1000), (1, 5000), (1, 4000), (2, 1000), (1, 900)] {
             let ack = Ack { acked, rtt_us: Some(rtt_us), ..Ack::default() };
-            cdg.on_sample(&ack, &flow, &mut Knobs::default());
+            cdg.on_pkts_acked(&ack, &flow, &mut Control::default());
         }
         assert_eq!(cdg.path.rtt, Some(us(900, 4000)));
     }
@@ -620,14 +620,14 @@ mod tests {
     #[test]
     fn slow_start_ends_when_the_delay_is_an_eighth_longer() {
         for (rtt_us, ends) in [(11_250, false), (11_251, true)] {
-            let (mut cdg, flow, mut knobs) =
-                (cdg(&[("hystart_detect", 2)]), flow(), Knobs::new(20, INFINITE_SSTHRESH));
+            let (mut cdg, flow, mut control) =
+                (cdg(&[("hystart_detect", 2)]), flow(), Control::new(20, INFINITE_SSTHRESH));
             cdg.path.slow_start.rtt_min = Some(10_000);
             cdg.path.rtt = Some(us(rtt_us, rtt_us));
-            (0..8).for_each(|_| cdg.on_ack(&Ack::default(), &flow, &mut knobs));
-            assert!(!knobs.has_ssthresh());
-            cdg.on_ack(&Ack::default(), &flow, &mut knobs);
-            assert_eq!(knobs.has_ssthresh(), ends, "{rtt_us} µs");
+            (0..8).for_each(|_| cdg.on_ack(&Ack::default(), &flow, &mut control));
+            assert!(!control.has_ssthresh());
+            cdg.on_ack(&Ack::default(), &flow, &mut control);
+            assert_eq!(control.has_ssthresh(), ends, "{rtt_us} µs");
         }
     }
 
@@ -635,15 +635,15 @@ mod tests {
     #[test]
     fn slow_start_ends_when_acks_come_for_half_the_smallest_rtt() {
         for (gap_ms, ends) in [(2, true), (3, false)] {
-            let (mut cdg, mut flow, mut knobs) =
-                (cdg(&[("hystart_detect", 1)]), flow(), Knobs::new(20, INFINITE_SSTHRESH));
+            let (mut cdg, mut flow, mut control) =
+                (cdg(&[("hystart_detect", 1)]), flow(), Control::new(20, INFINITE_SSTHRESH));
             flow.nxt = 20;
             cdg.path.rtt = Some(us(10_000, 10_000));
             for _ in 0..4 {
                 flow.now += Time::from_ms(gap_ms);
-                cdg.on_ack(&Ack::default(), &flow, &mut knobs);
+                cdg.on_ack(&Ack::default(), &flow, &mut control);
             }
-            assert_eq!(knobs.has_ssthresh(), ends, "{gap_ms} ms");
+            assert_eq!(control.has_ssthresh(), ends, "{gap_ms} ms");
         }
     }
 
@@ -652,7 +652,7 @@ mod tests {
         let (mut cdg, flow) = (cdg(&[]), flow());
         cdg.shadow_cwnd = 500;
         cdg.path.gradients.sum = us(7, 7);
-        cdg.on_idle(&flow, &mut Knobs::new(100, 90));
+        cdg.on_cwnd_restart(&flow, &mut Control::new(100, 90));
         assert_eq!((cdg.shadow_cwnd, cdg.path.gradients.sum), (100, us(0, 0)));
     }
 

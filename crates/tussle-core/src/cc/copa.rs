@@ -1,7 +1,7 @@
 //! Copa: send at the rate 1 / (δ × queueing delay), so that a flow keeps about 1/δ packets waiting.
 //! The window moves towards that rate by v/δ packets a round trip, up and down around it, so that the queue
 //! empties every few round trips; a queue that never empties is somebody else's, and δ falls to compete.
-//! Source: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI
+//! Source: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Knobs for the Internet", NSDI
 //! 2018 (the corrected edition), 2 to 2.2.
 //! Choices that the paper leaves: a step is at most the window in a round trip, which bounds v; a v meant
 //! for the other direction falls to 1 at once; the window grows only while it is the limit; slow start
@@ -10,11 +10,10 @@
 use std::cmp::Reverse;
 
 use super::fraction::{Fraction, PACKET};
-use super::{CongestionControl, Entry, Knobs, Needs, Parameter, Parameters, Recovery};
-use crate::run::Switch;
+use super::{CongestionControl, Control, Entry, Needs, Parameter, Parameters, Recovery};
+use crate::Time;
 use crate::tcp::{Ack, Cause, Flow, State};
-use crate::time::Time;
-use crate::windowed::WindowedMax;
+use crate::util::windowed::WindowedMax;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "copa",
@@ -161,8 +160,8 @@ impl Copa {
         }
     }
 
-    fn begin_round(&mut self, flow: &Flow, knobs: &Knobs) {
-        self.round = Round { delivered: flow.delivered, window: self.fraction.window(knobs), lost: false };
+    fn begin_round(&mut self, flow: &Flow, control: &Control) {
+        self.round = Round { delivered: flow.delivered, window: self.fraction.window(control), lost: false };
     }
 
     /// Looks whether the queue still empties. (Paper, 2.2.)
@@ -188,9 +187,9 @@ impl Copa {
     }
 
     /// Once a window: v, and 1/δ against rivals.
-    fn end_round(&mut self, flow: &Flow, knobs: &Knobs) {
+    fn end_round(&mut self, flow: &Flow, control: &Control) {
         let went =
-            if self.fraction.window(knobs) > self.round.window { Direction::Up } else { Direction::Down };
+            if self.fraction.window(control) > self.round.window { Direction::Up } else { Direction::Down };
         if let Phase::Velocity { v, direction, repeats } = &mut self.phase {
             if went == *direction {
                 *repeats += 1;
@@ -205,7 +204,7 @@ impl Copa {
             let next = if self.round.lost { self.inverse_milli / 2 } else { self.inverse_milli + 1000 };
             self.inverse_milli = next.clamp(self.default_inverse_milli, INVERSE_MAX_MILLI);
         }
-        self.begin_round(flow, knobs);
+        self.begin_round(flow, control);
     }
 
     /// What `delivered` packets change, in parts of a packet: v / (δ cwnd) each.
@@ -223,18 +222,18 @@ impl Copa {
         i64::try_from(parts).unwrap_or(i64::MAX / 2)
     }
 
-    fn move_window(&mut self, target: Direction, delivered: u32, knobs: &mut Knobs) {
+    fn move_window(&mut self, target: Direction, delivered: u32, control: &mut Control) {
         if self.phase == Phase::SlowStart && target == Direction::Down {
             self.phase = Phase::Velocity { v: 1, direction: Direction::Up, repeats: 0 };
         }
         let step = match self.phase {
             Phase::SlowStart => i64::from(delivered) * PACKET,
-            Phase::Velocity { .. } => self.step(target, delivered, knobs.cwnd),
+            Phase::Velocity { .. } => self.step(target, delivered, control.cwnd),
         };
-        let window = self.fraction.window(knobs);
+        let window = self.fraction.window(control);
         match target {
-            Direction::Up => self.fraction.set(window + step, CWND_MIN, knobs),
-            Direction::Down => self.fraction.set(window - step, CWND_MIN, knobs),
+            Direction::Up => self.fraction.set(window + step, CWND_MIN, control),
+            Direction::Down => self.fraction.set(window - step, CWND_MIN, control),
         }
     }
 }
@@ -245,19 +244,19 @@ impl CongestionControl for Copa {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Own, pacing: Switch::On, ..Needs::default() }
+        Needs { recovery: Recovery::Own, pacing: true, ..Needs::default() }
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         self.emptied = flow.now;
-        self.begin_round(flow, knobs);
+        self.begin_round(flow, control);
     }
 
-    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        self.on_start(flow, knobs);
+    fn on_tx_start(&mut self, flow: &Flow, control: &mut Control) {
+        self.on_start(flow, control);
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if let Some(rtt_us) = ack.rtt_us {
             // No RTT is zero.
             let rtt_us = rtt_us.max(1);
@@ -265,28 +264,28 @@ impl CongestionControl for Copa {
         }
         let Some(rtts) = self.rtts else { return };
         self.choose_mode(&rtts, flow);
-        let target = self.target(&rtts, knobs.cwnd);
-        if target == Direction::Down || flow.cwnd_limited(knobs) {
-            self.move_window(target, ack.delivered, knobs);
+        let target = self.target(&rtts, control.cwnd);
+        if target == Direction::Down || flow.cwnd_limited(control) {
+            self.move_window(target, ack.delivered, control);
         }
         if ack.rate.prior_delivered >= self.round.delivered {
-            self.end_round(flow, knobs);
+            self.end_round(flow, control);
         }
         // Twice the window in a round trip, so that the window is the limit. (Paper, 2.1, step 4.)
-        let bits = u64::from(knobs.cwnd).saturating_mul(u64::from(flow.mss_bytes) * 16_000_000);
-        knobs.pacing_bit_per_s = Some((bits / u64::from(rtts.standing_us())).max(1));
+        let bits = u64::from(control.cwnd).saturating_mul(u64::from(flow.mss_bytes) * 16_000_000);
+        control.pacing_bit_per_s = Some((bits / u64::from(rtts.standing_us())).max(1));
     }
 
-    fn on_congestion(&mut self, cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_congestion(&mut self, cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         self.round.lost |= cause != Cause::Ecn;
-        knobs.cwnd.max(CWND_MIN)
+        control.cwnd.max(CWND_MIN)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
         if next == State::Loss {
             self.phase = Phase::SlowStart;
             let lost = self.round.lost;
-            self.begin_round(flow, knobs);
+            self.begin_round(flow, control);
             self.round.lost = lost;
         }
     }
@@ -318,7 +317,7 @@ mod tests {
         flow.nxt = 20;
         flow.rtt.update(100_000, 0, 20);
         let mut copa = Copa::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
-        copa.on_start(&flow, &mut Knobs::new(20, 2));
+        copa.on_start(&flow, &mut Control::new(20, 2));
         copa.phase = Phase::Velocity { v, direction, repeats };
         copa.rtts = Some(Rtts::new(100_000, flow.now));
         (copa, flow)
@@ -326,13 +325,13 @@ mod tests {
 
     /// An ACK of `delivered` packets that were sent after the one before; 200 ms later, so that the RTT given
     /// is the standing one.
-    fn ack((copa, flow): &mut (Copa, Flow), (rtt_us, delivered): (u32, u32), knobs: &mut Knobs) {
+    fn ack((copa, flow): &mut (Copa, Flow), (rtt_us, delivered): (u32, u32), control: &mut Control) {
         flow.now += Time::from_ms(200);
         copa.emptied = flow.now;
         let rate = RateSample { prior_delivered: flow.delivered, ..RateSample::default() };
         flow.delivered += delivered;
         let ack = Ack { delivered, rtt_us: Some(rtt_us), rate, ..Ack::default() };
-        copa.on_ack(&ack, flow, knobs);
+        copa.on_ack(&ack, flow, control);
     }
 
     fn velocity(copa: &Copa) -> u32 {
@@ -354,28 +353,28 @@ mod tests {
     #[test]
     fn a_round_trip_moves_the_window_by_v_over_delta() {
         for (v, cwnd) in [(1, 22), (3, 26)] {
-            let mut knobs = Knobs::new(20, 2);
-            ack(&mut moving(v, UP, 0), (100_000, 20), &mut knobs);
-            assert_eq!(knobs.cwnd, cwnd);
+            let mut control = Control::new(20, 2);
+            ack(&mut moving(v, UP, 0), (100_000, 20), &mut control);
+            assert_eq!(control.cwnd, cwnd);
         }
     }
 
     /// 100 ms wait: 20 packets a second is the target, 4 packets; 20 are too many, and 2 go.
     #[test]
     fn a_long_queue_shrinks_the_window() {
-        let mut knobs = Knobs::new(20, 2);
-        ack(&mut moving(1, DOWN, 0), (200_000, 20), &mut knobs);
-        assert_eq!(knobs.cwnd, 18);
+        let mut control = Control::new(20, 2);
+        ack(&mut moving(1, DOWN, 0), (200_000, 20), &mut control);
+        assert_eq!(control.cwnd, 18);
     }
 
     /// v = 1 for the round trip that turned and three more like it; then it doubles.
     #[test]
     fn velocity_doubles_after_three_round_trips_in_one_direction() {
         let mut pair = moving(1, DOWN, 0);
-        let mut knobs = Knobs::new(1000, 2);
+        let mut control = Control::new(1000, 2);
         let seen: Vec<_> = (0..6)
             .map(|_| {
-                ack(&mut pair, (100_000, 20), &mut knobs);
+                ack(&mut pair, (100_000, 20), &mut control);
                 velocity(&pair.0)
             })
             .collect();
@@ -385,42 +384,42 @@ mod tests {
     #[test]
     fn velocity_for_the_other_direction_is_not_used() {
         let mut pair = moving(8, UP, 6);
-        let mut knobs = Knobs::new(20, 2);
-        ack(&mut pair, (200_000, 20), &mut knobs);
-        assert_eq!((velocity(&pair.0), knobs.cwnd), (1, 18));
+        let mut control = Control::new(20, 2);
+        ack(&mut pair, (200_000, 20), &mut control);
+        assert_eq!((velocity(&pair.0), control.cwnd), (1, 18));
     }
 
     /// v/δ would be 64 × 2 = 128 packets of a window of 20: 10 × 2 double it.
     #[test]
     fn a_round_trip_at_most_doubles_the_window() {
-        let mut knobs = Knobs::new(20, 2);
-        ack(&mut moving(64, UP, 9), (100_000, 20), &mut knobs);
-        assert_eq!(knobs.cwnd, 40);
+        let mut control = Control::new(20, 2);
+        ack(&mut moving(64, UP, 9), (100_000, 20), &mut control);
+        assert_eq!(control.cwnd, 40);
     }
 
     #[test]
     fn slow_start_ends_when_the_rate_exceeds_the_target() {
         let mut pair = moving(1, UP, 0);
         pair.0.phase = Phase::SlowStart;
-        let mut knobs = Knobs::new(20, 2);
-        ack(&mut pair, (100_000, 5), &mut knobs);
-        assert_eq!((knobs.cwnd, pair.0.phase), (25, Phase::SlowStart));
-        ack(&mut pair, (200_000, 5), &mut knobs);
-        assert_eq!((knobs.cwnd, velocity(&pair.0)), (24, 1));
+        let mut control = Control::new(20, 2);
+        ack(&mut pair, (100_000, 5), &mut control);
+        assert_eq!((control.cwnd, pair.0.phase), (25, Phase::SlowStart));
+        ack(&mut pair, (200_000, 5), &mut control);
+        assert_eq!((control.cwnd, velocity(&pair.0)), (24, 1));
     }
 
     /// 20 packets of 1448 bytes in 100 ms are 2.3168 Mbit/s.
     #[test]
     fn packets_leave_at_twice_the_rate_of_the_window() {
-        let mut knobs = Knobs::new(20, 2);
-        ack(&mut moving(1, UP, 0), (100_000, 0), &mut knobs);
-        assert_eq!(knobs.pacing_bit_per_s, Some(2 * 2_316_800));
+        let mut control = Control::new(20, 2);
+        ack(&mut moving(1, UP, 0), (100_000, 0), &mut control);
+        assert_eq!(control.pacing_bit_per_s, Some(2 * 2_316_800));
     }
 
     #[test]
     fn a_loss_does_not_move_the_window() {
         let (mut copa, flow) = moving(1, UP, 0);
-        assert_eq!(copa.on_congestion(Cause::Loss, &flow, &Knobs::new(20, 2)), 20);
+        assert_eq!(copa.on_congestion(Cause::Loss, &flow, &Control::new(20, 2)), 20);
     }
 
     /// Five round trips of 100 ms with 50 of at most 60 ms waiting: somebody fills the buffer. Then 1/δ grows
@@ -437,11 +436,11 @@ mod tests {
         flow.now += Time::from_ms(1);
         copa.choose_mode(&rtts, &flow);
         assert_eq!(copa.mode, Mode::Competitive);
-        let knobs = Knobs::new(20, 2);
+        let control = Control::new(20, 2);
         for (lost, inverse_milli) in [(false, 3000), (false, 4000), (false, 5000), (true, 2500), (true, 2000)]
         {
             copa.round.lost = lost;
-            copa.end_round(&flow, &knobs);
+            copa.end_round(&flow, &control);
             assert_eq!(copa.inverse_milli, inverse_milli);
         }
     }

@@ -5,7 +5,7 @@
 //! Departs: see docs/deviations/cubic.toml (3 entries).
 
 use super::hystart::{Delay, HyStart};
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -242,16 +242,16 @@ impl CongestionControl for Cubic {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         match &mut self.hystart {
             Some(hystart) => hystart.restart(flow),
-            None if self.settings.initial_ssthresh > 0 => knobs.ssthresh = self.settings.initial_ssthresh,
+            None if self.settings.initial_ssthresh > 0 => control.ssthresh = self.settings.initial_ssthresh,
             None => {}
         }
     }
 
     /// Time spent idle is not time spent on the curve. [RFC 9438, 5.8](https://www.rfc-editor.org/rfc/rfc9438#section-5.8)
-    fn on_restart(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_tx_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         if let Some(epoch) = &mut self.epoch {
             let now = flow.jiffies();
             let idle = now - flow.jiffies_at(flow.last_sent);
@@ -259,12 +259,12 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         let Some(rtt_us) = ack.rtt_us else { return };
         let now_us = rtt_us.max(1);
         let is_shortest = self.delay_min_us == 0 || now_us < self.delay_min_us;
         // Almost always there is nothing to learn, and the tick need not be computed.
-        if !is_shortest && !knobs.in_slow_start() {
+        if !is_shortest && !control.in_slow_start() {
             return;
         }
         // In the second after growth began, the queue of the loss may still be there.
@@ -275,31 +275,31 @@ impl CongestionControl for Cubic {
             self.delay_min_us = now_us;
         }
         let delay = Delay { now_us, min_us: self.delay_min_us };
-        if let Some(exit) = self.hystart.as_mut().and_then(|hystart| hystart.on_rtt(delay, flow, knobs)) {
-            knobs.ssthresh = exit;
+        if let Some(exit) = self.hystart.as_mut().and_then(|hystart| hystart.on_rtt(delay, flow, control)) {
+            control.ssthresh = exit;
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        if let Some(left) = knobs.past_slow_start(ack.delivered, flow) {
-            self.update(knobs.cwnd, left, flow);
-            knobs.additive(self.per, left);
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        if let Some(left) = control.past_slow_start(ack.delivered, flow) {
+            self.update(control.cwnd, left, flow);
+            control.additive(self.per, left);
         }
     }
 
     /// A window of loss that fell is remembered as lower still, so that a new flow finds room.
     /// [RFC 9438, 4.7](https://www.rfc-editor.org/rfc/rfc9438#section-4.7)
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         self.epoch = None;
-        self.w_max = if knobs.cwnd < self.w_max && self.settings.fast_convergence {
-            knobs.cwnd_part(BETA_ONE + self.settings.beta, 2 * BETA_ONE)
+        self.w_max = if control.cwnd < self.w_max && self.settings.fast_convergence {
+            control.cwnd_part(BETA_ONE + self.settings.beta, 2 * BETA_ONE)
         } else {
-            knobs.cwnd
+            control.cwnd
         };
-        knobs.cwnd_part(self.settings.beta, BETA_ONE).max(2)
+        control.cwnd_part(self.settings.beta, BETA_ONE).max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
         if next == State::Loss {
             self.forget();
             if let Some(hystart) = &mut self.hystart {
@@ -344,9 +344,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::Time;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
-    use crate::time::Time;
 
     const FAST_CONVERGENCE_OFF: (&str, i64) = ("fast_convergence", 0);
     const FRIENDLINESS_OFF: (&str, i64) = ("tcp_friendliness", 0);
@@ -361,8 +361,8 @@ mod tests {
     }
 
     /// In congestion avoidance.
-    fn window(cwnd: u32) -> Knobs {
-        Knobs::new(cwnd, cwnd)
+    fn window(cwnd: u32) -> Control {
+        Control::new(cwnd, cwnd)
     }
 
     /// 100 s in, after a loss at 1000 packets: 700 are left, and one of them has been delivered.
@@ -496,7 +496,7 @@ mod tests {
         let (mut cubic, mut flow) = after_loss_at_1000(&[]);
         flow.last_sent = Time::from_secs(101);
         flow.now = Time::from_secs(104);
-        cubic.on_restart(&flow, &mut window(700));
+        cubic.on_tx_start(&flow, &mut window(700));
         assert_eq!(epoch(&cubic).start, 103_000);
     }
 
@@ -515,10 +515,10 @@ mod tests {
         let (mut cubic, mut flow) = after_loss_at_1000(&[]);
         let ack = Ack { rtt_us: Some(50_000), ..Ack::default() };
         flow.now += Time::from_ms(999);
-        cubic.on_sample(&ack, &flow, &mut window(700));
+        cubic.on_pkts_acked(&ack, &flow, &mut window(700));
         assert_eq!(cubic.delay_min_us, 0);
         flow.now += Time::from_ms(1);
-        cubic.on_sample(&ack, &flow, &mut window(700));
+        cubic.on_pkts_acked(&ack, &flow, &mut window(700));
         assert_eq!(cubic.delay_min_us, 50_000);
     }
 
@@ -527,9 +527,9 @@ mod tests {
         for (given, hystart, ssthresh) in
             [(100, 0, 100), (100, 1, INFINITE_SSTHRESH), (0, 0, INFINITE_SSTHRESH)]
         {
-            let mut knobs = Knobs::default();
-            cubic(&[("initial_ssthresh", given), ("hystart", hystart)]).on_start(&flow(), &mut knobs);
-            assert_eq!(knobs.ssthresh, ssthresh);
+            let mut control = Control::default();
+            cubic(&[("initial_ssthresh", given), ("hystart", hystart)]).on_start(&flow(), &mut control);
+            assert_eq!(control.ssthresh, ssthresh);
         }
     }
 

@@ -2,8 +2,7 @@
 //! Source: RFC 8257; after Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010. Agrees with: Linux 6.1
 //! `dctcp`, which counts packets where the RFC counts bytes. Departs: see docs/deviations/dctcp.toml (2 entries).
 
-use super::{CongestionControl, EcnMode, Entry, Knobs, Needs, Parameter, Parameters};
-use crate::run::Switch;
+use super::{CongestionControl, Control, EcnMode, Entry, Needs, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -88,8 +87,8 @@ impl Dctcp {
     }
 }
 
-fn half(knobs: &Knobs) -> u32 {
-    (knobs.cwnd / 2).max(CWND_MIN)
+fn half(control: &Control) -> u32 {
+    (control.cwnd / 2).max(CWND_MIN)
 }
 
 impl CongestionControl for Dctcp {
@@ -101,11 +100,11 @@ impl CongestionControl for Dctcp {
         Needs { ecn: EcnMode::PerPacket, ..Needs::default() }
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         self.window = Window::start(flow);
     }
 
-    fn on_sample(&mut self, _ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, _ack: &Ack, flow: &Flow, _knobs: &mut Control) {
         if flow.una >= self.window.end {
             self.average(flow);
             self.window = Window::start(flow);
@@ -115,25 +114,25 @@ impl CongestionControl for Dctcp {
     /// `cwnd (1 - α / 2)` for a mark, half for a loss. Without ECN it is Reno.
     /// [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
     /// and [RFC 8257, 3.5](https://www.rfc-editor.org/rfc/rfc8257#section-3.5)
-    fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
-        self.prior_cwnd = knobs.cwnd;
-        if cause == Cause::Timeout || flow.ecn == Switch::Off {
-            half(knobs)
+    fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
+        self.prior_cwnd = control.cwnd;
+        if cause == Cause::Timeout || !flow.ecn {
+            half(control)
         } else {
-            (knobs.cwnd - knobs.cwnd_part(self.alpha, 2 * ALPHA_ONE)).max(CWND_MIN)
+            (control.cwnd - control.cwnd_part(self.alpha, 2 * ALPHA_ONE)).max(CWND_MIN)
         }
     }
 
     /// A loss counts more than marks, even while the window falls for a mark.
-    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
-        if next == State::Recovery && flow.state != State::Recovery && flow.ecn == Switch::On {
-            self.prior_cwnd = knobs.cwnd;
-            knobs.ssthresh = half(knobs);
+    fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
+        if next == State::Recovery && flow.state != State::Recovery && flow.ecn {
+            self.prior_cwnd = control.cwnd;
+            control.ssthresh = half(control);
         }
     }
 
-    fn on_undo(&mut self, _flow: &Flow, knobs: &Knobs) -> u32 {
-        knobs.cwnd.max(self.prior_cwnd)
+    fn on_undo(&mut self, _flow: &Flow, control: &Control) -> u32 {
+        control.cwnd.max(self.prior_cwnd)
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
@@ -153,15 +152,15 @@ mod tests {
     }
 
     fn flow() -> Flow {
-        Flow { ecn: Switch::On, nxt: 100, ..Flow::new(1000, 1448) }
+        Flow { ecn: true, nxt: 100, ..Flow::new(1000, 1448) }
     }
 
     /// α after a window of 100 packets of which so many were marked.
     fn alpha_after(mut dctcp: Dctcp, marked: u32) -> u32 {
         let mut flow = flow();
-        dctcp.on_start(&flow, &mut Knobs::default());
+        dctcp.on_start(&flow, &mut Control::default());
         (flow.una, flow.delivered, flow.delivered_marked) = (100, 100, marked);
-        dctcp.on_sample(&Ack::default(), &flow, &mut Knobs::default());
+        dctcp.on_pkts_acked(&Ack::default(), &flow, &mut Control::default());
         dctcp.alpha
     }
 
@@ -194,12 +193,12 @@ mod tests {
     #[test]
     fn the_fraction_is_taken_once_a_window() {
         let (mut dctcp, mut flow) = (dctcp(&[]), flow());
-        dctcp.on_start(&flow, &mut Knobs::default());
+        dctcp.on_start(&flow, &mut Control::default());
         flow.una = 99;
-        dctcp.on_sample(&Ack::default(), &flow, &mut Knobs::default());
+        dctcp.on_pkts_acked(&Ack::default(), &flow, &mut Control::default());
         assert_eq!(dctcp.alpha, 1024);
         flow.una = 100;
-        dctcp.on_sample(&Ack::default(), &flow, &mut Knobs::default());
+        dctcp.on_pkts_acked(&Ack::default(), &flow, &mut Control::default());
         assert_eq!(dctcp.alpha, 960);
     }
 
@@ -208,7 +207,7 @@ mod tests {
     fn a_mark_takes_half_of_alpha_of_the_window() {
         for (alpha, left) in [(1024, 50), (512, 75), (8, 100)] {
             let mut dctcp = dctcp(&[("dctcp_alpha_on_init", alpha)]);
-            assert_eq!(dctcp.on_congestion(Cause::Ecn, &flow(), &Knobs::new(100, 100)), left);
+            assert_eq!(dctcp.on_congestion(Cause::Ecn, &flow(), &Control::new(100, 100)), left);
         }
     }
 
@@ -216,30 +215,30 @@ mod tests {
     #[test]
     fn a_loss_takes_half_the_window() {
         let (mut dctcp, flow) = (dctcp(&[("dctcp_alpha_on_init", 8)]), flow());
-        let mut knobs = Knobs::new(100, 100);
-        assert_eq!(dctcp.on_congestion(Cause::Timeout, &flow, &knobs), 50);
-        knobs.ssthresh = dctcp.on_congestion(Cause::Loss, &flow, &knobs);
-        dctcp.on_state(State::Recovery, &flow, &mut knobs);
-        assert_eq!(knobs.ssthresh, 50);
+        let mut control = Control::new(100, 100);
+        assert_eq!(dctcp.on_congestion(Cause::Timeout, &flow, &control), 50);
+        control.ssthresh = dctcp.on_congestion(Cause::Loss, &flow, &control);
+        dctcp.on_state(State::Recovery, &flow, &mut control);
+        assert_eq!(control.ssthresh, 50);
     }
 
     /// 100 before, 60 on the way down: a loss then leaves 30, and was it false, 60 return.
     #[test]
     fn a_loss_while_the_window_falls_for_marks_takes_half_of_what_is_left() {
-        let (mut dctcp, mut flow, mut knobs) = (dctcp(&[]), flow(), Knobs::new(100, 100));
-        dctcp.on_congestion(Cause::Ecn, &flow, &knobs);
+        let (mut dctcp, mut flow, mut control) = (dctcp(&[]), flow(), Control::new(100, 100));
+        dctcp.on_congestion(Cause::Ecn, &flow, &control);
         flow.state = State::Cwr;
-        knobs.cwnd = 60;
-        dctcp.on_state(State::Recovery, &flow, &mut knobs);
-        assert_eq!((knobs.ssthresh, dctcp.on_undo(&flow, &Knobs::new(30, 30))), (30, 60));
+        control.cwnd = 60;
+        dctcp.on_state(State::Recovery, &flow, &mut control);
+        assert_eq!((control.ssthresh, dctcp.on_undo(&flow, &Control::new(30, 30))), (30, 60));
     }
 
     #[test]
     fn without_ecn_it_is_reno() {
         let (mut dctcp, flow) = (dctcp(&[("dctcp_alpha_on_init", 8)]), Flow::new(1000, 1448));
-        assert_eq!(dctcp.on_congestion(Cause::Ecn, &flow, &Knobs::new(101, 100)), 50);
-        let mut knobs = Knobs::new(100, 70);
-        dctcp.on_state(State::Recovery, &flow, &mut knobs);
-        assert_eq!(knobs.ssthresh, 70);
+        assert_eq!(dctcp.on_congestion(Cause::Ecn, &flow, &Control::new(101, 100)), 50);
+        let mut control = Control::new(100, 70);
+        dctcp.on_state(State::Recovery, &flow, &mut control);
+        assert_eq!(control.ssthresh, 70);
     }
 }

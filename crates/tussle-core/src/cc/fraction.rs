@@ -1,11 +1,11 @@
-//! A window that moves by less than a packet: the part of a packet that `knobs.cwnd` cannot hold.
+//! A window that moves by less than a packet: the part of a packet that `control.cwnd` cannot hold.
 
-use super::Knobs;
+use super::Control;
 
 /// Parts in a packet: 2^20, so that a packet a round trip is seen up to a window of 2^20 packets.
 pub(super) const PACKET: i64 = 1 << 20;
 
-/// By how much the exact window exceeds `knobs.cwnd`, in parts of a packet.
+/// By how much the exact window exceeds `control.cwnd`, in parts of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fraction {
     parts: i64,
@@ -13,14 +13,14 @@ pub(super) struct Fraction {
 
 impl Fraction {
     /// The exact window, in parts.
-    pub(super) fn window(self, knobs: &Knobs) -> i64 {
-        i64::from(knobs.cwnd) * PACKET + self.parts
+    pub(super) fn window(self, control: &Control) -> i64 {
+        i64::from(control.cwnd) * PACKET + self.parts
     }
 
     /// Sets the exact window, in parts: at least `floor` packets, at most the clamp.
-    pub(super) fn set(&mut self, window: i64, floor: u32, knobs: &mut Knobs) {
-        let cap = i64::from(knobs.cwnd_clamp) * PACKET;
-        knobs.cwnd = self.split(window.max(i64::from(floor) * PACKET).min(cap));
+    pub(super) fn set(&mut self, window: i64, floor: u32, control: &mut Control) {
+        let cap = i64::from(control.cwnd_clamp) * PACKET;
+        control.cwnd = self.split(window.max(i64::from(floor) * PACKET).min(cap));
     }
 
     /// Keeps the part of an exact `window`, whose whole packets are returned.
@@ -42,20 +42,20 @@ mod tests {
     /// Ten times a quarter of a packet: 10 + 2.5.
     #[test]
     fn quarters_of_a_packet_add_up() {
-        let (mut fraction, mut knobs) = (Fraction::default(), Knobs::default());
+        let (mut fraction, mut control) = (Fraction::default(), Control::default());
         for _ in 0..10 {
-            fraction.set(fraction.window(&knobs) + PACKET / 4, 1, &mut knobs);
+            fraction.set(fraction.window(&control) + PACKET / 4, 1, &mut control);
         }
-        assert_eq!((knobs.cwnd, fraction.window(&knobs)), (12, 12 * PACKET + PACKET / 2));
+        assert_eq!((control.cwnd, fraction.window(&control)), (12, 12 * PACKET + PACKET / 2));
     }
 
     #[test]
     fn the_window_stays_between_floor_and_clamp() {
-        let (mut fraction, mut knobs) = (Fraction::default(), Knobs::default());
-        knobs.cwnd_clamp = 20;
-        fraction.set(-5 * PACKET, 2, &mut knobs);
-        assert_eq!((knobs.cwnd, fraction.parts), (2, 0));
-        fraction.set(25 * PACKET + 1, 2, &mut knobs);
-        assert_eq!((knobs.cwnd, fraction.parts), (20, 0));
+        let (mut fraction, mut control) = (Fraction::default(), Control::default());
+        control.cwnd_clamp = 20;
+        fraction.set(-5 * PACKET, 2, &mut control);
+        assert_eq!((control.cwnd, fraction.parts), (2, 0));
+        fraction.set(25 * PACKET + 1, 2, &mut control);
+        assert_eq!((control.cwnd, fraction.parts), (20, 0));
     }
 }

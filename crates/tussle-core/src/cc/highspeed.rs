@@ -3,7 +3,7 @@
 //! Source: RFC 3649. Agrees with: Linux 6.1 `highspeed`, which steps through the RFC's table instead of using
 //! its formulas, and counts ACKs: with one for two packets it grows half as fast. Departs: nowhere known.
 
-use super::{CongestionControl, Entry, Knobs};
+use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -65,32 +65,32 @@ impl CongestionControl for HighSpeed {
         ENTRY.name
     }
 
-    fn on_start(&mut self, _flow: &Flow, knobs: &mut Knobs) {
-        knobs.cwnd_clamp = knobs.cwnd_clamp.min(CWND_MAX);
+    fn on_start(&mut self, _flow: &Flow, control: &mut Control) {
+        control.cwnd_clamp = control.cwnd_clamp.min(CWND_MAX);
     }
 
     /// What the ACK that ends slow start delivered beyond ssthresh does not count.
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        if !flow.cwnd_limited(knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        if !flow.cwnd_limited(control) {
             return;
         }
-        if knobs.in_slow_start() {
-            knobs.slow_start(ack.delivered);
+        if control.in_slow_start() {
+            control.slow_start(ack.delivered);
             return;
         }
-        self.row = row_of(knobs.cwnd);
-        if knobs.cwnd < knobs.cwnd_clamp {
-            knobs.credit += self.increase();
-            if knobs.credit >= knobs.cwnd {
-                knobs.credit -= knobs.cwnd;
-                knobs.cwnd += 1;
+        self.row = row_of(control.cwnd);
+        if control.cwnd < control.cwnd_clamp {
+            control.credit += self.increase();
+            if control.credit >= control.cwnd {
+                control.credit -= control.cwnd;
+                control.cwnd += 1;
             }
         }
     }
 
     /// By the row of the last growth: a window that only slow start has grown is halved.
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        (knobs.cwnd - knobs.cwnd_part(self.decrease(), DECREASE_ONE)).max(2)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        (control.cwnd - control.cwnd_part(self.decrease(), DECREASE_ONE)).max(2)
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
@@ -172,20 +172,20 @@ mod tests {
     #[test]
     fn growth_counts_acks() {
         for delivered in [1, 2] {
-            let (mut highspeed, mut knobs) = (HighSpeed::default(), Knobs::new(100, 2));
+            let (mut highspeed, mut control) = (HighSpeed::default(), Control::new(100, 2));
             for _ in 0..101 {
-                highspeed.on_ack(&Ack { delivered, ..Ack::default() }, &flow(), &mut knobs);
+                highspeed.on_ack(&Ack { delivered, ..Ack::default() }, &flow(), &mut control);
             }
-            assert_eq!(knobs.cwnd, 102);
+            assert_eq!(control.cwnd, 102);
         }
     }
 
     /// From 98, 5 packets delivered: 2 are used to reach 100, and the other 3 are not counted.
     #[test]
     fn the_ack_that_ends_slow_start_does_nothing_more() {
-        let (mut highspeed, mut knobs) = (HighSpeed::default(), Knobs::new(98, 100));
-        highspeed.on_ack(&Ack { delivered: 5, ..Ack::default() }, &flow(), &mut knobs);
-        assert_eq!((knobs.cwnd, knobs.credit), (100, 0));
+        let (mut highspeed, mut control) = (HighSpeed::default(), Control::new(98, 100));
+        highspeed.on_ack(&Ack { delivered: 5, ..Ack::default() }, &flow(), &mut control);
+        assert_eq!((control.cwnd, control.credit), (100, 0));
     }
 
     /// 38: half. 1000 is of the row of 1058: 1000 × 83 / 256 = 324. 3: 3 - 1 = 2.
@@ -193,14 +193,14 @@ mod tests {
     fn a_loss_takes_the_share_of_the_row() {
         for (cwnd, left) in [(38, 19), (1000, 676), (3, 2), (1, 2)] {
             let mut highspeed = HighSpeed { row: row_of(cwnd) };
-            assert_eq!(highspeed.on_congestion(Cause::Loss, &flow(), &Knobs::new(cwnd, 2)), left);
+            assert_eq!(highspeed.on_congestion(Cause::Loss, &flow(), &Control::new(cwnd, 2)), left);
         }
     }
 
     #[test]
     fn a_loss_in_slow_start_halves_however_large_the_window() {
         let mut highspeed = HighSpeed::default();
-        assert_eq!(highspeed.on_congestion(Cause::Loss, &flow(), &Knobs::new(10_000, 20_000)), 5_000);
+        assert_eq!(highspeed.on_congestion(Cause::Loss, &flow(), &Control::new(10_000, 20_000)), 5_000);
     }
 
     /// 10000 packets are of the 30th row, 1000 of the eighth.
@@ -208,18 +208,18 @@ mod tests {
     fn the_row_follows_a_window_that_falls() {
         let mut highspeed = HighSpeed::default();
         for (cwnd, row) in [(10_000, 29), (1000, 7)] {
-            highspeed.on_ack(&Ack::default(), &flow(), &mut Knobs::new(cwnd, 2));
+            highspeed.on_ack(&Ack::default(), &flow(), &mut Control::new(cwnd, 2));
             assert_eq!(highspeed.row, row);
         }
     }
 
     #[test]
     fn the_window_stops_at_its_clamp() {
-        let (mut highspeed, mut knobs) = (HighSpeed::default(), Knobs::new(100, 2));
-        highspeed.on_start(&flow(), &mut knobs);
-        assert_eq!(knobs.cwnd_clamp, 33_554_431);
-        knobs.cwnd_clamp = 100;
-        (0..200).for_each(|_| highspeed.on_ack(&Ack::default(), &flow(), &mut knobs));
-        assert_eq!(knobs.cwnd, 100);
+        let (mut highspeed, mut control) = (HighSpeed::default(), Control::new(100, 2));
+        highspeed.on_start(&flow(), &mut control);
+        assert_eq!(control.cwnd_clamp, 33_554_431);
+        control.cwnd_clamp = 100;
+        (0..200).for_each(|_| highspeed.on_ack(&Ack::default(), &flow(), &mut control));
+        assert_eq!(control.cwnd, 100);
     }
 }

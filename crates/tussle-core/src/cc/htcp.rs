@@ -5,7 +5,7 @@
 //! 6.1 `htcp`, which takes whole multiples of Reno's growth and counts RTTs in timer ticks. Departs: see
 //! docs/deviations/htcp.toml (2 entries).
 
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -148,7 +148,7 @@ impl Htcp {
     }
 
     /// Once a window has been acknowledged, and the smallest RTT is over.
-    fn measure_bandwidth(&mut self, acked: u32, flow: &Flow, knobs: &Knobs) {
+    fn measure_bandwidth(&mut self, acked: u32, flow: &Flow, control: &Control) {
         let now = flow.jiffies();
         if flow.state > State::Disorder {
             self.bandwidth.restart(now);
@@ -156,7 +156,7 @@ impl Htcp {
         }
         self.bandwidth.acked = self.bandwidth.acked.saturating_add(acked);
         let growth = (self.alpha / ONE).max(1);
-        let a_window = knobs.cwnd.checked_sub(growth).is_some_and(|window| self.bandwidth.acked >= window);
+        let a_window = control.cwnd.checked_sub(growth).is_some_and(|window| self.bandwidth.acked >= window);
         let a_round_trip = self.bandwidth.since.is_none_or(|since| now - since >= self.rtt_min);
         if !a_window || !a_round_trip || self.rtt_min == 0 {
             return;
@@ -214,13 +214,13 @@ impl CongestionControl for Htcp {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         self.hz = flow.hz;
         self.congestion_at = flow.jiffies();
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "counted in 16 bits, as in Linux")]
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if flow.state == State::Open {
             self.acked = ack.acked as u16;
         }
@@ -228,29 +228,29 @@ impl CongestionControl for Htcp {
             self.measure_rtt(flow.us_to_jiffies(u64::from(rtt_us)), flow);
         }
         if self.bandwidth_switch {
-            self.measure_bandwidth(ack.acked, flow, knobs);
+            self.measure_bandwidth(ack.acked, flow, control);
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        if !flow.cwnd_limited(knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        if !flow.cwnd_limited(control) {
             return;
         }
-        if knobs.in_slow_start() {
-            knobs.slow_start(ack.delivered);
+        if control.in_slow_start() {
+            control.slow_start(ack.delivered);
             return;
         }
-        if knobs.credit.wrapping_mul(self.alpha) / ONE >= knobs.cwnd {
-            knobs.cwnd = knobs.cwnd.saturating_add(1).min(knobs.cwnd_clamp);
-            knobs.credit = 0;
+        if control.credit.wrapping_mul(self.alpha) / ONE >= control.cwnd {
+            control.cwnd = control.cwnd.saturating_add(1).min(control.cwnd_clamp);
+            control.credit = 0;
             self.update_alpha(flow);
         } else {
-            knobs.credit += u32::from(self.acked);
+            control.credit += u32::from(self.acked);
         }
         self.acked = 1;
     }
 
-    fn on_congestion(&mut self, _cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_congestion(&mut self, _cause: Cause, flow: &Flow, control: &Control) -> u32 {
         self.update_beta(flow);
         self.update_alpha(flow);
         // The largest RTT fades, so that a path that became shorter is noticed.
@@ -258,10 +258,10 @@ impl CongestionControl for Htcp {
         if self.rtt_min > 0 && queue > 0 {
             self.rtt_max = self.rtt_min + queue * 95 / 100;
         }
-        knobs.cwnd_part(self.beta, ONE).max(2)
+        control.cwnd_part(self.beta, ONE).max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
         match next {
             State::Open => {
                 if self.congestion_before.take().is_some() {
@@ -276,11 +276,11 @@ impl CongestionControl for Htcp {
         }
     }
 
-    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {
         if let Some(before) = self.congestion_before.take() {
             self.congestion_at = before;
         }
-        knobs.cwnd.max(flow.prior_cwnd)
+        control.cwnd.max(flow.prior_cwnd)
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
@@ -297,16 +297,16 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::Time;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
-    use crate::time::Time;
 
     const START: Time = Time::from_secs(100);
 
     fn htcp(set: &[(&str, i64)]) -> Htcp {
         let given: BTreeMap<_, _> = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let mut htcp = Htcp::new(&ENTRY.parameters(&given).expect("the test sets what the entry declares"));
-        htcp.on_start(&at_ms(0), &mut Knobs::default());
+        htcp.on_start(&at_ms(0), &mut Control::default());
         htcp
     }
 
@@ -407,9 +407,9 @@ mod tests {
     #[test]
     fn a_loss_leaves_beta_of_the_window_and_the_largest_rtt_fades() {
         let mut htcp = Htcp { backoff: Backoff::Adapt, rtt_min: 100, rtt_max: 140, ..htcp(&[]) };
-        assert_eq!(htcp.on_congestion(Cause::Loss, &at_ms(0), &Knobs::new(1000, 2)), 710);
+        assert_eq!(htcp.on_congestion(Cause::Loss, &at_ms(0), &Control::new(1000, 2)), 710);
         assert_eq!(htcp.rtt_max, 138);
-        assert_eq!(htcp.on_congestion(Cause::Loss, &at_ms(0), &Knobs::new(2, 2)), 2);
+        assert_eq!(htcp.on_congestion(Cause::Loss, &at_ms(0), &Control::new(2, 2)), 2);
     }
 
     /// 100 ms; 120 is within 20 ms, 141 is not; 90 is the smallest. Outside Open only the smallest counts.
@@ -431,7 +431,7 @@ mod tests {
     fn bandwidth_is_counted_over_windows_and_averaged() {
         let mut htcp = Htcp { rtt_min: 100, ..htcp(&[]) };
         let found = [(0, 10), (100, 10), (199, 10), (200, 0), (300, 8), (500, 12)].map(|(ms, acked)| {
-            htcp.measure_bandwidth(acked, &at_ms(ms), &Knobs::new(10, 2));
+            htcp.measure_bandwidth(acked, &at_ms(ms), &Control::new(10, 2));
             (htcp.bandwidth.now, htcp.bandwidth.max)
         });
         // 300 ms: 8 packets are less than a window. 500 ms: 20 in 300 ms are 66: (3 × 100 + 66) / 4 = 91.
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn bandwidth_is_not_counted_in_recovery() {
         let mut htcp = Htcp { rtt_min: 100, ..htcp(&[]) };
-        htcp.measure_bandwidth(50, &Flow { state: State::Recovery, ..at_ms(500) }, &Knobs::new(10, 2));
+        htcp.measure_bandwidth(50, &Flow { state: State::Recovery, ..at_ms(500) }, &Control::new(10, 2));
         assert_eq!((htcp.bandwidth.acked, htcp.bandwidth.since), (0, Some(100_500)));
     }
 
@@ -449,14 +449,14 @@ mod tests {
     #[test]
     fn growth_is_alpha_packets_a_round_trip() {
         let mut htcp = htcp(&[]);
-        let mut knobs = Knobs::new(100, 2);
+        let mut control = Control::new(100, 2);
         let mut acks = |number| {
             for _ in 0..number {
                 let ack = Ack { acked: 2, ..Ack::default() };
-                htcp.on_sample(&ack, &at_ms(0), &mut knobs);
-                htcp.on_ack(&ack, &at_ms(0), &mut knobs);
+                htcp.on_pkts_acked(&ack, &at_ms(0), &mut control);
+                htcp.on_ack(&ack, &at_ms(0), &mut control);
             }
-            (knobs.cwnd, knobs.credit)
+            (control.cwnd, control.credit)
         };
         assert_eq!(acks(50), (100, 100));
         assert_eq!(acks(1), (101, 0));
@@ -466,39 +466,39 @@ mod tests {
     #[test]
     fn growth_depends_on_the_time_since_the_loss_and_not_on_the_window() {
         for cwnd in [100, 10_000] {
-            let (mut htcp, mut knobs) = (htcp(&[("use_rtt_scaling", 0)]), Knobs::new(cwnd, 2));
+            let (mut htcp, mut control) = (htcp(&[("use_rtt_scaling", 0)]), Control::new(cwnd, 2));
             htcp.update_alpha(&at_ms(2000));
-            (0..cwnd).for_each(|_| htcp.on_ack(&Ack::default(), &at_ms(2000), &mut knobs));
-            assert!((9..=11).contains(&(knobs.cwnd - cwnd)), "{cwnd}: {}", knobs.cwnd);
+            (0..cwnd).for_each(|_| htcp.on_ack(&Ack::default(), &at_ms(2000), &mut control));
+            assert!((9..=11).contains(&(control.cwnd - cwnd)), "{cwnd}: {}", control.cwnd);
         }
     }
 
     #[test]
     fn slow_start_is_as_ever() {
-        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
-        htcp(&[]).on_ack(&Ack { delivered: 2, ..Ack::default() }, &at_ms(0), &mut knobs);
-        assert_eq!((knobs.cwnd, knobs.credit), (22, 0));
+        let mut control = Control::new(20, INFINITE_SSTHRESH);
+        htcp(&[]).on_ack(&Ack { delivered: 2, ..Ack::default() }, &at_ms(0), &mut control);
+        assert_eq!((control.cwnd, control.credit), (22, 0));
     }
 
     /// Loss at 1 s, repaired at 1.5 s, from where time counts. A false alarm at 2 s does not count.
     #[test]
     fn time_counts_from_the_end_of_the_last_recovery_that_stands() {
-        let (mut htcp, mut knobs) = (htcp(&[]), Knobs::new(100, 2));
-        htcp.on_state(State::Recovery, &at_ms(1000), &mut knobs);
+        let (mut htcp, mut control) = (htcp(&[]), Control::new(100, 2));
+        htcp.on_state(State::Recovery, &at_ms(1000), &mut control);
         assert_eq!(htcp.delta(&at_ms(1000)), 0);
-        htcp.on_state(State::Open, &at_ms(1500), &mut knobs);
+        htcp.on_state(State::Open, &at_ms(1500), &mut control);
         assert_eq!(htcp.delta(&at_ms(1700)), 200);
-        htcp.on_state(State::Recovery, &at_ms(2000), &mut knobs);
-        assert_eq!(htcp.on_undo(&Flow { prior_cwnd: 120, ..at_ms(2100) }, &knobs), 120);
-        htcp.on_state(State::Open, &at_ms(2200), &mut knobs);
+        htcp.on_state(State::Recovery, &at_ms(2000), &mut control);
+        assert_eq!(htcp.on_undo(&Flow { prior_cwnd: 120, ..at_ms(2100) }, &control), 120);
+        htcp.on_state(State::Open, &at_ms(2200), &mut control);
         assert_eq!(htcp.delta(&at_ms(2300)), 800);
     }
 
     #[test]
     fn disorder_is_no_congestion() {
         let mut htcp = htcp(&[]);
-        htcp.on_state(State::Disorder, &at_ms(1000), &mut Knobs::default());
-        htcp.on_state(State::Open, &at_ms(1100), &mut Knobs::default());
+        htcp.on_state(State::Disorder, &at_ms(1000), &mut Control::default());
+        htcp.on_state(State::Open, &at_ms(1100), &mut Control::default());
         assert_eq!(htcp.delta(&at_ms(1200)), 1200);
     }
 

@@ -5,7 +5,7 @@
 //! counts ACKs rather than packets, starts with ρ packets, has no more than 65535, and takes for RTT the
 //! smallest smoothed one. Departs: see docs/deviations/hybla.toml (1 entry).
 
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -80,18 +80,18 @@ impl Hybla {
     }
 
     /// Takes an ACK that is worth so much.
-    fn grow(&mut self, worth: u32, knobs: &mut Knobs) {
+    fn grow(&mut self, worth: u32, control: &mut Control) {
         let sum = self.fraction + worth % PACKET;
         self.fraction = sum % PACKET;
-        knobs.cwnd += worth / PACKET;
+        control.cwnd += worth / PACKET;
         if sum >= PACKET {
-            knobs.cwnd += 1;
-            knobs.credit = 0;
+            control.cwnd += 1;
+            control.credit = 0;
         }
         // Less than 1/128 packet for an ACK: then one for a window, as Reno.
-        if worth == 0 && knobs.credit >= knobs.cwnd {
-            knobs.cwnd += 1;
-            knobs.credit = 0;
+        if worth == 0 && control.credit >= control.cwnd {
+            control.cwnd += 1;
+            control.credit = 0;
         }
     }
 }
@@ -101,33 +101,33 @@ impl CongestionControl for Hybla {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         self.measure(flow.rtt.srtt_8us());
-        knobs.cwnd_clamp = CWND_MAX.min(knobs.cwnd_clamp);
-        knobs.cwnd = self.rho >> RHO_BITS;
+        control.cwnd_clamp = CWND_MAX.min(control.cwnd_clamp);
+        control.cwnd = self.rho >> RHO_BITS;
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         let rtt_8us = flow.rtt.srtt_8us();
         if rtt_8us < self.rtt_8us {
             self.measure(rtt_8us);
         }
         if self.mode == Mode::Reno {
-            knobs.grow_like_reno(ack.delivered, flow);
-        } else if flow.cwnd_limited(knobs) {
-            if knobs.in_slow_start() {
-                self.grow(self.worth_in_slow_start(), knobs);
-                knobs.cwnd = knobs.cwnd.min(knobs.ssthresh);
+            control.grow_like_reno(ack.delivered, flow);
+        } else if flow.cwnd_limited(control) {
+            if control.in_slow_start() {
+                self.grow(self.worth_in_slow_start(), control);
+                control.cwnd = control.cwnd.min(control.ssthresh);
             } else {
-                let worth = self.worth_in_avoidance(knobs.cwnd);
-                knobs.credit += u32::from(worth < PACKET);
-                self.grow(worth, knobs);
+                let worth = self.worth_in_avoidance(control.cwnd);
+                control.credit += u32::from(worth < PACKET);
+                self.grow(worth, control);
             }
-            knobs.cwnd = knobs.cwnd.min(knobs.cwnd_clamp);
+            control.cwnd = control.cwnd.min(control.cwnd_clamp);
         }
     }
 
-    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Control) {
         self.mode = if next == State::Open { Mode::Hybla } else { Mode::Reno };
     }
 
@@ -142,17 +142,17 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
     /// A flow whose smoothed RTT is so long, and its Hybla, started.
-    fn started(rtt_ms: u32) -> (Hybla, Flow, Knobs) {
+    fn started(rtt_ms: u32) -> (Hybla, Flow, Control) {
         let mut hybla = Hybla::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) };
         flow.rtt.update(rtt_ms * 1000, 0, 0);
-        let mut knobs = Knobs::default();
-        hybla.on_start(&flow, &mut knobs);
-        (hybla, flow, knobs)
+        let mut control = Control::default();
+        hybla.on_start(&flow, &mut control);
+        (hybla, flow, control)
     }
 
     fn rho_eighths(rtt_ms: u32) -> u32 {
@@ -160,17 +160,17 @@ mod tests {
     }
 
     /// The window after so many ACKs, each of two packets.
-    fn after_acks(acks: u32, (hybla, flow, knobs): &mut (Hybla, Flow, Knobs)) -> u32 {
+    fn after_acks(acks: u32, (hybla, flow, control): &mut (Hybla, Flow, Control)) -> u32 {
         for _ in 0..acks {
-            hybla.on_ack(&Ack { delivered: 2, ..Ack::default() }, flow, knobs);
+            hybla.on_ack(&Ack { delivered: 2, ..Ack::default() }, flow, control);
         }
-        knobs.cwnd
+        control.cwnd
     }
 
-    fn avoiding(rtt_ms: u32, cwnd: u32) -> (Hybla, Flow, Knobs) {
-        let (hybla, flow, mut knobs) = started(rtt_ms);
-        (knobs.cwnd, knobs.ssthresh) = (cwnd, 2);
-        (hybla, flow, knobs)
+    fn avoiding(rtt_ms: u32, cwnd: u32) -> (Hybla, Flow, Control) {
+        let (hybla, flow, mut control) = started(rtt_ms);
+        (control.cwnd, control.ssthresh) = (cwnd, 2);
+        (hybla, flow, control)
     }
 
     /// 600 / 25 = 24, 60 / 25 = 2.4 of which eighths give 2.375, 25 / 25 = 1; 10 / 25 is less than 1.
@@ -227,9 +227,9 @@ mod tests {
     /// Slow start would reach 4 + 15 = 19.
     #[test]
     fn slow_start_stops_at_ssthresh() {
-        let (hybla, flow, mut knobs) = started(100);
-        knobs.ssthresh = 10;
-        assert_eq!(after_acks(1, &mut (hybla, flow, knobs)), 10);
+        let (hybla, flow, mut control) = started(100);
+        control.ssthresh = 10;
+        assert_eq!(after_acks(1, &mut (hybla, flow, control)), 10);
     }
 
     /// 2^16 - 1 packets an ACK: one is enough to reach the largest window. ρ of 24 is taken as 16.
@@ -266,9 +266,9 @@ mod tests {
 
     #[test]
     fn an_unused_window_does_not_grow() {
-        let (hybla, mut flow, mut knobs) = started(100);
+        let (hybla, mut flow, mut control) = started(100);
         flow.usage = WindowUse::default();
-        (knobs.cwnd, knobs.ssthresh) = (10, INFINITE_SSTHRESH);
-        assert_eq!(after_acks(10, &mut (hybla, flow, knobs)), 10);
+        (control.cwnd, control.ssthresh) = (10, INFINITE_SSTHRESH);
+        assert_eq!(after_acks(10, &mut (hybla, flow, control)), 10);
     }
 }

@@ -4,8 +4,7 @@
 //! test also in RFC 9406, 4.2. Agrees with: Linux 6.1, as part of `cubic`.
 //! Departs: see docs/deviations/cubic.toml (the first entry).
 
-use super::{Knobs, Parameters};
-use crate::run::Switch;
+use super::{Control, Parameters};
 use crate::tcp::{Flow, window_rate_bit_per_s};
 
 /// Bit of `hystart_detect`: leave when a train of close ACKs is long.
@@ -91,39 +90,36 @@ impl HyStart {
     }
 
     /// Takes the RTT of an ACK; the window at which slow start ends, if it ends now.
-    pub(super) fn on_rtt(&mut self, delay: Delay, flow: &Flow, knobs: &Knobs) -> Option<u32> {
-        if self.search == Search::Found || !knobs.in_slow_start() {
+    pub(super) fn on_rtt(&mut self, delay: Delay, flow: &Flow, control: &Control) -> Option<u32> {
+        if self.search == Search::Found || !control.in_slow_start() {
             return None;
         }
         if flow.una > self.round.end {
             self.round = Round::start(flow);
         }
-        if knobs.cwnd < self.settings.low_window {
+        if control.cwnd < self.settings.low_window {
             return None;
         }
         let train_is_long =
-            self.settings.detect & DETECT_TRAIN != 0 && self.train_is_long(delay, flow, knobs);
+            self.settings.detect & DETECT_TRAIN != 0 && self.train_is_long(delay, flow, control);
         let rtt_has_risen = self.settings.detect & DETECT_DELAY != 0 && self.round.rtt_has_risen(delay);
         (train_is_long || rtt_has_risen).then(|| {
             self.search = Search::Found;
-            knobs.cwnd
+            control.cwnd
         })
     }
 
     /// Packets sent back to back return as ACKs spaced by the bottleneck: a train as long as the one-way
     /// delay means that a window fills the path. A paced sender spreads its packets over half an RTT by
     /// itself, so its train must be as long as the RTT.
-    fn train_is_long(&mut self, delay: Delay, flow: &Flow, knobs: &Knobs) -> bool {
+    fn train_is_long(&mut self, delay: Delay, flow: &Flow, control: &Control) -> bool {
         let now_us = flow.now.us();
         if now_us - self.round.train_us > self.settings.ack_delta_us {
             return false;
         }
         self.round.train_us = now_us;
-        let long_us = u64::from(delay.min_us) + offload_delay_us(flow, knobs);
-        let long_us = match flow.pacing {
-            Switch::Off => long_us / 2,
-            Switch::On => long_us,
-        };
+        let long_us = u64::from(delay.min_us) + offload_delay_us(flow, control);
+        let long_us = if flow.pacing { long_us } else { long_us / 2 };
         now_us - self.round.start_us > long_us
     }
 }
@@ -142,8 +138,8 @@ impl Round {
 
 /// How long hosts may hold back ACKs to handle packets in batches: four of the largest batches at the rate
 /// at which the sender would pace.
-fn offload_delay_us(flow: &Flow, knobs: &Knobs) -> u64 {
-    match window_rate_bit_per_s(flow, knobs) {
+fn offload_delay_us(flow: &Flow, control: &Control) -> u64 {
+    match window_rate_bit_per_s(flow, control) {
         Some(rate) => (OFFLOAD_BYTES * 4 * 1_000_000 / (rate / 8).max(1)).min(OFFLOAD_DELAY_MAX_US),
         None => 0,
     }
@@ -152,8 +148,8 @@ fn offload_delay_us(flow: &Flow, knobs: &Knobs) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
-    use crate::time::Time;
+    use crate::Time;
+    use crate::cc::control::INFINITE_SSTHRESH;
 
     /// With the parameters that CUBIC has unless told otherwise, and `detect`.
     fn hystart(detect: u32) -> HyStart {
@@ -166,8 +162,8 @@ mod tests {
         Flow { now: Time::from_secs(1), nxt: 16, ..Flow::new(1000, 1448) }
     }
 
-    fn window(cwnd: u32) -> Knobs {
-        Knobs::new(cwnd, INFINITE_SSTHRESH)
+    fn window(cwnd: u32) -> Control {
+        Control::new(cwnd, INFINITE_SSTHRESH)
     }
 
     /// How many ACKs with these RTTs, in ms, it takes to leave slow start.
@@ -216,7 +212,7 @@ mod tests {
     }
 
     /// After how many ms ACKs that come every `gap_ms` end slow start, for an RTT of 40 ms.
-    fn train_until_exit(gap_ms: u64, pacing: Switch) -> Option<u64> {
+    fn train_until_exit(gap_ms: u64, pacing: bool) -> Option<u64> {
         let mut hystart = hystart(DETECT_TRAIN);
         let mut flow = Flow { pacing, ..flow() };
         flow.rtt.update(40_000, 0, 16);
@@ -230,19 +226,19 @@ mod tests {
     /// At 64 packets in 40 ms, offloading counts 1 ms: more than (40 + 1) / 2 = 20.5 ms are 21 ACKs.
     #[test]
     fn a_train_longer_than_half_the_rtt_ends_slow_start() {
-        assert_eq!(train_until_exit(1, Switch::Off), Some(21));
+        assert_eq!(train_until_exit(1, false), Some(21));
     }
 
     /// 40 + 1 ms: the 42nd ACK is later.
     #[test]
     fn the_train_of_a_paced_sender_must_be_twice_as_long() {
-        assert_eq!(train_until_exit(1, Switch::On), Some(42));
+        assert_eq!(train_until_exit(1, true), Some(42));
     }
 
     #[test]
     fn acks_more_than_2_ms_apart_are_no_train() {
-        assert_eq!(train_until_exit(3, Switch::Off), None);
-        assert_eq!(train_until_exit(2, Switch::Off), Some(22));
+        assert_eq!(train_until_exit(3, false), None);
+        assert_eq!(train_until_exit(2, false), Some(22));
     }
 
     /// 200 % of 10000 packets of 1448 bytes in 40 ms are 724 MB/s: 4 × 65215 bytes take 360 µs.

@@ -5,7 +5,7 @@
 //! high-speed networks", Performance Evaluation 65(6-7), 2008. Agrees with: Linux 6.1 `illinois`. Departs:
 //! see docs/deviations/illinois.toml (1 entry).
 
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -194,12 +194,12 @@ impl CongestionControl for Illinois {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         self.start_round(flow);
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "counted in 16 bits, as in Linux")]
-    fn on_sample(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Control) {
         self.acked = ack.acked as u16;
         if let Some(rtt_us) = ack.rtt_us {
             let rtt_us = rtt_us.min(RTT_MAX_US);
@@ -210,33 +210,33 @@ impl CongestionControl for Illinois {
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if flow.una > self.round.end {
-            self.decide(knobs.cwnd);
+            self.decide(control.cwnd);
             self.start_round(flow);
         }
-        if !flow.cwnd_limited(knobs) {
+        if !flow.cwnd_limited(control) {
             return;
         }
-        if knobs.in_slow_start() {
-            knobs.slow_start(ack.delivered);
+        if control.in_slow_start() {
+            control.slow_start(ack.delivered);
             return;
         }
-        knobs.credit += u32::from(self.acked);
+        control.credit += u32::from(self.acked);
         self.acked = 1;
-        let grown = knobs.credit.wrapping_mul(self.alpha) / ALPHA_ONE / knobs.cwnd;
+        let grown = control.credit.wrapping_mul(self.alpha) / ALPHA_ONE / control.cwnd;
         if grown > 0 {
-            knobs.cwnd = knobs.cwnd.saturating_add(grown).min(knobs.cwnd_clamp);
-            knobs.credit = 0;
+            control.cwnd = control.cwnd.saturating_add(grown).min(control.cwnd_clamp);
+            control.credit = 0;
         }
     }
 
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        (knobs.cwnd - knobs.cwnd_part(self.beta, BETA_ONE)).max(2)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        (control.cwnd - control.cwnd_part(self.beta, BETA_ONE)).max(2)
     }
 
     /// A timeout says that the delays are out of date.
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
         if next == State::Loss {
             (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);
             self.delays = Delays::Low;
@@ -258,7 +258,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
     const BASE_RTT_US: u32 = 50_000;
@@ -280,10 +280,10 @@ mod tests {
     fn after_round(illinois: &mut Illinois, delay_us: u32) -> (u32, u32) {
         for rtt_us in [BASE_RTT_US + delay_us - delay_us / 2, BASE_RTT_US + delay_us + delay_us / 2] {
             let ack = Ack { rtt_us: Some(rtt_us), ..Ack::default() };
-            illinois.on_sample(&ack, &flow(), &mut Knobs::default());
+            illinois.on_pkts_acked(&ack, &flow(), &mut Control::default());
         }
         let next = Flow { una: illinois.round.end + 1, nxt: illinois.round.end + 100, ..flow() };
-        illinois.on_ack(&Ack::default(), &next, &mut Knobs::new(100, 2));
+        illinois.on_ack(&Ack::default(), &next, &mut Control::new(100, 2));
         (illinois.alpha, illinois.beta)
     }
 
@@ -389,7 +389,7 @@ mod tests {
         illinois.round = Round { end: 10, sum_us: u64::from(BASE_RTT_US + 51_000), samples: 1 };
         for (una, alpha) in [(10, ALPHA_MAX), (11, alpha_at(51_000))] {
             let flow = Flow { una, nxt: 50, ..flow() };
-            illinois.on_ack(&Ack::default(), &flow, &mut Knobs::new(100, 2));
+            illinois.on_ack(&Ack::default(), &flow, &mut Control::new(100, 2));
             assert_eq!(illinois.alpha, alpha);
         }
         assert_eq!((illinois.round.end, illinois.round.samples), (50, 0));
@@ -399,24 +399,24 @@ mod tests {
     /// 100.
     #[test]
     fn growth_is_alpha_packets_a_round_trip() {
-        let (mut illinois, mut knobs) = (Illinois { acked: 1, ..illinois() }, Knobs::new(100, 2));
+        let (mut illinois, mut control) = (Illinois { acked: 1, ..illinois() }, Control::new(100, 2));
         let flow = Flow { una: 0, ..flow() };
-        (0..100).for_each(|_| illinois.on_ack(&Ack::default(), &flow, &mut knobs));
-        assert_eq!(knobs.cwnd, 109);
-        let (mut illinois, mut knobs) = (Illinois { acked: 31, ..illinois }, Knobs::new(100, 2));
-        illinois.on_ack(&Ack::default(), &flow, &mut knobs);
-        assert_eq!((knobs.cwnd, knobs.credit), (103, 0));
+        (0..100).for_each(|_| illinois.on_ack(&Ack::default(), &flow, &mut control));
+        assert_eq!(control.cwnd, 109);
+        let (mut illinois, mut control) = (Illinois { acked: 31, ..illinois }, Control::new(100, 2));
+        illinois.on_ack(&Ack::default(), &flow, &mut control);
+        assert_eq!((control.cwnd, control.credit), (103, 0));
     }
 
     /// Packets of the last ACK, and one for an ACK that nothing was measured of.
     #[test]
     fn growth_counts_the_packets_of_the_last_sample() {
-        let (mut illinois, mut knobs) = (illinois(), Knobs::new(1000, 2));
-        illinois.on_sample(&Ack { acked: 4, ..Ack::default() }, &flow(), &mut knobs);
-        illinois.on_ack(&Ack::default(), &flow(), &mut knobs);
-        assert_eq!(knobs.credit, 4);
-        illinois.on_ack(&Ack::default(), &flow(), &mut knobs);
-        assert_eq!(knobs.credit, 5);
+        let (mut illinois, mut control) = (illinois(), Control::new(1000, 2));
+        illinois.on_pkts_acked(&Ack { acked: 4, ..Ack::default() }, &flow(), &mut control);
+        illinois.on_ack(&Ack::default(), &flow(), &mut control);
+        assert_eq!(control.credit, 4);
+        illinois.on_ack(&Ack::default(), &flow(), &mut control);
+        assert_eq!(control.credit, 5);
     }
 
     /// 1000 × 8 / 64 = 125, × 32 / 64 = 500.
@@ -424,8 +424,8 @@ mod tests {
     fn a_loss_takes_beta_of_the_window() {
         for (beta, left) in [(BETA_MIN, 875), (BETA_MAX, 500)] {
             let mut illinois = Illinois { beta, ..illinois() };
-            assert_eq!(illinois.on_congestion(Cause::Loss, &flow(), &Knobs::new(1000, 2)), left);
-            assert_eq!(illinois.on_congestion(Cause::Loss, &flow(), &Knobs::new(2, 2)), 2);
+            assert_eq!(illinois.on_congestion(Cause::Loss, &flow(), &Control::new(1000, 2)), left);
+            assert_eq!(illinois.on_congestion(Cause::Loss, &flow(), &Control::new(2, 2)), 2);
         }
     }
 
@@ -433,9 +433,9 @@ mod tests {
     fn a_timeout_makes_it_reno_until_the_next_round_trip() {
         let mut illinois = seen();
         after_round(&mut illinois, 51_000);
-        illinois.on_state(State::Recovery, &flow(), &mut Knobs::default());
+        illinois.on_state(State::Recovery, &flow(), &mut Control::default());
         assert_eq!(illinois.alpha, alpha_at(51_000));
-        illinois.on_state(State::Loss, &Flow { nxt: 500, ..flow() }, &mut Knobs::default());
+        illinois.on_state(State::Loss, &Flow { nxt: 500, ..flow() }, &mut Control::default());
         assert_eq!((illinois.alpha, illinois.beta, illinois.round.end), (ALPHA_ONE, BETA_MAX, 500));
         assert!(matches!(illinois.delays, Delays::Low));
     }
@@ -445,15 +445,15 @@ mod tests {
     fn an_rtt_longer_than_3_4_s_counts_as_that() {
         let mut illinois = illinois();
         let ack = Ack { rtt_us: Some(10_000_000), ..Ack::default() };
-        illinois.on_sample(&ack, &flow(), &mut Knobs::default());
+        illinois.on_pkts_acked(&ack, &flow(), &mut Control::default());
         assert_eq!((illinois.rtt_max_us, illinois.rtt_min_us), (3_355_443, 3_355_443));
     }
 
     #[test]
     fn slow_start_is_as_ever() {
-        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
-        illinois().on_ack(&Ack { delivered: 2, ..Ack::default() }, &flow(), &mut knobs);
-        assert_eq!((knobs.cwnd, knobs.credit), (22, 0));
+        let mut control = Control::new(20, INFINITE_SSTHRESH);
+        illinois().on_ack(&Ack { delivered: 2, ..Ack::default() }, &flow(), &mut control);
+        assert_eq!((control.cwnd, control.credit), (22, 0));
     }
 
     #[test]

@@ -9,9 +9,9 @@
 use std::collections::VecDeque;
 
 use super::fraction::{Fraction, PACKET};
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
+use crate::Time;
 use crate::tcp::{Ack, Flow};
-use crate::time::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ledbat",
@@ -133,7 +133,7 @@ impl CongestionControl for Ledbat {
         ENTRY.name
     }
 
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
         // Modulo 2^32, as the clocks count.
         let measured_ms = ack.ts_val_ms.wrapping_sub(ack.ts_echo_ms);
         let delay_ms = measured_ms.wrapping_sub(*self.origin_ms.get_or_insert(measured_ms)).cast_signed();
@@ -141,14 +141,14 @@ impl CongestionControl for Ledbat {
         push_bounded(&mut self.current_delays, delay_ms, self.current_filter);
     }
 
-    fn on_ack(&mut self, ack: &Ack, _flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, _flow: &Flow, control: &mut Control) {
         let Some(queuing_delay_ms) = self.queuing_delay_ms() else { return };
-        let step = self.step(queuing_delay_ms, ack.delivered, knobs.cwnd);
-        self.fraction.set(self.fraction.window(knobs).saturating_add(step), MIN_CWND, knobs);
+        let step = self.step(queuing_delay_ms, ack.delivered, control.cwnd);
+        self.fraction.set(self.fraction.window(control).saturating_add(step), MIN_CWND, control);
         let max_allowed_cwnd = ack.rate.prior_in_flight.saturating_add(self.allowed_increase).max(MIN_CWND);
-        if knobs.cwnd >= max_allowed_cwnd {
+        if control.cwnd >= max_allowed_cwnd {
             self.fraction.clear();
-            knobs.cwnd = max_allowed_cwnd;
+            control.cwnd = max_allowed_cwnd;
         }
     }
 
@@ -183,19 +183,19 @@ mod tests {
     fn sample(ledbat: &mut Ledbat, now: Time, delay_ms: u32) {
         let flow = Flow { now, ..Flow::new(1000, 1448) };
         let ack = Ack { ts_val_ms: 5_000 + delay_ms, ts_echo_ms: 5_000, ..Ack::default() };
-        ledbat.on_sample(&ack, &flow, &mut Knobs::default());
+        ledbat.on_pkts_acked(&ack, &flow, &mut Control::default());
     }
 
     /// The window, in hundredths of a packet, after `delivered` packets with `cwnd` in flight and a delay of
     /// `queue_ms` over the smallest.
     fn after(queue_ms: u32, cwnd: u32, delivered: u32) -> i64 {
-        let (mut ledbat, mut knobs) = (ledbat(), Knobs::new(cwnd, 2));
+        let (mut ledbat, mut control) = (ledbat(), Control::new(cwnd, 2));
         sample(&mut ledbat, Time::ZERO, 20);
         ledbat.current_delays.clear();
         sample(&mut ledbat, Time::ZERO, 20 + queue_ms);
         let rate = RateSample { prior_in_flight: cwnd, ..RateSample::default() };
-        ledbat.on_ack(&Ack { delivered, rate, ..Ack::default() }, &Flow::new(1000, 1448), &mut knobs);
-        ledbat.fraction.window(&knobs) * 100 / PACKET
+        ledbat.on_ack(&Ack { delivered, rate, ..Ack::default() }, &Flow::new(1000, 1448), &mut control);
+        ledbat.fraction.window(&control) * 100 / PACKET
     }
 
     /// Target 100 ms. A window of packets: empty queue: off target 1, so one packet more. 50 ms: half a
@@ -222,11 +222,11 @@ mod tests {
     /// 10 packets in flight allow 11, however large the window was.
     #[test]
     fn the_window_exceeds_what_is_in_flight_by_one_packet() {
-        let (mut ledbat, mut knobs) = (ledbat(), Knobs::new(50, 2));
+        let (mut ledbat, mut control) = (ledbat(), Control::new(50, 2));
         sample(&mut ledbat, Time::ZERO, 20);
         let rate = RateSample { prior_in_flight: 10, ..RateSample::default() };
-        ledbat.on_ack(&Ack { delivered: 1, rate, ..Ack::default() }, &Flow::new(1000, 1448), &mut knobs);
-        assert_eq!(knobs.cwnd, 11);
+        ledbat.on_ack(&Ack { delivered: 1, rate, ..Ack::default() }, &Flow::new(1000, 1448), &mut control);
+        assert_eq!(control.cwnd, 11);
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
                 let ts_val_ms = 5_000_u32.wrapping_add(delay_ms).wrapping_add_signed(offset_ms);
                 let ack = Ack { ts_val_ms, ts_echo_ms: 5_000, ..Ack::default() };
                 ledbat.current_delays.clear();
-                ledbat.on_sample(&ack, &Flow::new(1000, 1448), &mut Knobs::default());
+                ledbat.on_pkts_acked(&ack, &Flow::new(1000, 1448), &mut Control::default());
             }
             assert_eq!(ledbat.queuing_delay_ms(), Some(30), "offset of {offset_ms} ms");
         }

@@ -13,9 +13,8 @@
 //! thousands of seconds away for most offsets, and the flow is Reno with a halved first window.
 //! Departs: see docs/deviations/lp.toml (2 entries).
 
-use super::{CongestionControl, Entry, Knobs, Needs};
-use crate::packet::timestamp_ms;
-use crate::run::Switch;
+use super::{CongestionControl, Control, Entry, Needs};
+use crate::net::packet::timestamp_ms;
 use crate::tcp::{Ack, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -160,10 +159,10 @@ impl CongestionControl for Lp {
     }
 
     fn needs(&self) -> Needs {
-        Needs { timestamp_offset: Switch::On, ..Needs::default() }
+        Needs { timestamp_offset: true, ..Needs::default() }
     }
 
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if ack.rtt_us > Some(0) {
             self.clock.update(ack);
             if let Some(delay_ms) = self.clock.forward_delay(ack) {
@@ -178,14 +177,14 @@ impl CongestionControl for Lp {
         self.phase = if waits { Phase::Inference } else { Phase::Probe };
         if self.delay.indicates_congestion() {
             self.delay.restart();
-            knobs.cwnd = if waits { 1 } else { (knobs.cwnd / 2).max(1) };
+            control.cwnd = if waits { 1 } else { (control.cwnd / 2).max(1) };
             self.indicated_ms = Some(now_ms);
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if self.phase == Phase::Probe {
-            knobs.grow_like_reno(ack.delivered, flow);
+            control.grow_like_reno(ack.delivered, flow);
         }
     }
 
@@ -202,17 +201,17 @@ impl CongestionControl for Lp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Time;
     use crate::tcp::WindowUse;
-    use crate::time::Time;
 
     /// Half the way there and back, in ms.
     const WAY_MS: u32 = 10;
 
     /// A flow that sends, and whose ACKs come, for as long as both clocks need to be compared.
-    fn started() -> (Lp, Flow, Knobs) {
+    fn started() -> (Lp, Flow, Control) {
         let now = Time::from_secs(1);
         let flow = Flow { usage: WindowUse::limited(), now, ..Flow::new(1000, 1448) };
-        let mut all = (Lp::default(), flow, Knobs::new(64, 2));
+        let mut all = (Lp::default(), flow, Control::new(64, 2));
         (0..3).for_each(|_| acked(&mut all, 1, 0));
         assert_eq!(all.0.clock.hz, 1000);
         (all.0.indicated_ms, all.2.cwnd) = (None, 64);
@@ -220,12 +219,12 @@ mod tests {
     }
 
     /// An ACK comes `after_ms`; the packet that caused it had waited `queue_ms` on its way.
-    fn acked((lp, flow, knobs): &mut (Lp, Flow, Knobs), after_ms: u32, queue_ms: u32) {
+    fn acked((lp, flow, control): &mut (Lp, Flow, Control), after_ms: u32, queue_ms: u32) {
         flow.now += Time::from_ms(u64::from(after_ms));
         let ts_val_ms = timestamp_ms(flow.now) - WAY_MS;
         let ts_echo_ms = ts_val_ms - WAY_MS - queue_ms;
         let ack = Ack { acked: 1, rtt_us: Some(20_000), ts_val_ms, ts_echo_ms, ..Ack::default() };
-        lp.on_sample(&ack, flow, knobs);
+        lp.on_pkts_acked(&ack, flow, control);
     }
 
     fn delays(min_ms: u32, max_ms: u32, smoothed_ms: u32) -> Delay {
@@ -361,25 +360,25 @@ mod tests {
     /// 64 packets delivered are a packet of growth; a queue that grows by a millisecond with each ACK changes nothing.
     #[test]
     fn with_an_offset_the_window_grows_as_reno_does() {
-        let (mut lp, mut flow, mut knobs) = (Lp::default(), Flow::new(1000, 1448), Knobs::new(64, 2));
+        let (mut lp, mut flow, mut control) = (Lp::default(), Flow::new(1000, 1448), Control::new(64, 2));
         flow.usage = WindowUse::limited();
         for queue_ms in 0..300 {
             flow.now = Time::from_ms(u64::from(1000 + 2 * queue_ms));
             let now_ms = timestamp_ms(flow.now);
             let (ts_val_ms, ts_echo_ms) = ((3 << 30) + now_ms - WAY_MS, now_ms - 2 * WAY_MS - queue_ms);
             let ack = Ack { acked: 1, rtt_us: Some(20_000), ts_val_ms, ts_echo_ms, ..Ack::default() };
-            lp.on_sample(&ack, &flow, &mut knobs);
-            assert_eq!((knobs.cwnd, lp.phase), (64, Phase::Probe));
+            lp.on_pkts_acked(&ack, &flow, &mut control);
+            assert_eq!((control.cwnd, lp.phase), (64, Phase::Probe));
         }
-        lp.on_ack(&Ack { delivered: 64, ..Ack::default() }, &flow, &mut knobs);
-        assert_eq!(knobs.cwnd, 65);
+        lp.on_ack(&Ack { delivered: 64, ..Ack::default() }, &flow, &mut control);
+        assert_eq!(control.cwnd, 65);
     }
 
     #[test]
     fn without_a_round_trip_time_nothing_is_learnt() {
         let mut lp = Lp::default();
         let ack = Ack { ts_val_ms: 2, ts_echo_ms: 1, ..Ack::default() };
-        lp.on_sample(&ack, &Flow::new(1000, 1448), &mut Knobs::default());
+        lp.on_pkts_acked(&ack, &Flow::new(1000, 1448), &mut Control::default());
         assert_eq!(lp.clock.before, None);
     }
 }

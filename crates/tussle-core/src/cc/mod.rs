@@ -11,6 +11,7 @@ mod bbr;
 mod bbr3;
 mod bic;
 mod cdg;
+mod control;
 mod copa;
 mod cubic;
 mod dctcp;
@@ -20,7 +21,6 @@ mod htcp;
 mod hybla;
 mod hystart;
 mod illinois;
-mod knobs;
 mod ledbat;
 mod lp;
 mod nv;
@@ -33,10 +33,9 @@ mod vivace;
 mod westwood;
 mod yeah;
 
-pub use knobs::Knobs;
+pub use control::Control;
 
-use crate::packet::Ecn;
-use crate::run::Switch;
+use crate::net::packet::Ecn;
 use crate::tcp::{Ack, Cause, Flow, Lost, State};
 
 /// Every algorithm, in the order in which lists show them.
@@ -78,41 +77,41 @@ pub trait CongestionControl: Debug + Send {
     }
 
     /// The connection is established.
-    fn on_start(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+    fn on_start(&mut self, _flow: &Flow, _knobs: &mut Control) {}
 
     /// The flow sends again after everything it had sent was acknowledged; `flow.last_sent` says since when
     /// it was idle.
-    fn on_restart(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+    fn on_tx_start(&mut self, _flow: &Flow, _knobs: &mut Control) {}
 
-    /// The flow sends again after more than a timeout without anything to send: `knobs.cwnd` is still what it
-    /// was, and will be halved for each timeout. [`CongestionControl::on_restart`] follows.
-    fn on_idle(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+    /// The flow sends again after more than a timeout without anything to send: `control.cwnd` is still what it
+    /// was, and will be halved for each timeout. [`CongestionControl::on_tx_start`] follows.
+    fn on_cwnd_restart(&mut self, _flow: &Flow, _knobs: &mut Control) {}
 
     /// An ACK has been measured; whether it reveals losses is not judged yet.
-    fn on_sample(&mut self, _ack: &Ack, _flow: &Flow, _knobs: &mut Knobs) {}
+    fn on_pkts_acked(&mut self, _ack: &Ack, _flow: &Flow, _knobs: &mut Control) {}
 
     /// The window may grow. With [`Recovery::Own`]: every ACK, in every state.
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        knobs.grow_like_reno(ack.delivered, flow);
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        control.grow_like_reno(ack.delivered, flow);
     }
 
     /// Congestion was found: the new ssthresh, in packets.
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        (knobs.cwnd / 2).max(2)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        (control.cwnd / 2).max(2)
     }
 
     /// A packet was judged lost; in order of judgement, before [`CongestionControl::on_congestion`] is asked.
-    fn on_lost(&mut self, _lost: &Lost, _flow: &Flow, _knobs: &mut Knobs) {}
+    fn on_lost(&mut self, _lost: &Lost, _flow: &Flow, _knobs: &mut Control) {}
 
     /// The sender enters `next`; `flow.state` is still the state it leaves.
-    fn on_state(&mut self, _next: State, _flow: &Flow, _knobs: &mut Knobs) {}
+    fn on_state(&mut self, _next: State, _flow: &Flow, _knobs: &mut Control) {}
 
     /// A reduction is complete: the window is ssthresh, and the state is still the one of the reduction.
-    fn on_reduced(&mut self, _flow: &Flow, _knobs: &mut Knobs) {}
+    fn on_cwr_complete(&mut self, _flow: &Flow, _knobs: &mut Control) {}
 
     /// The last reduction was a false alarm: the window to go back to, in packets.
-    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
-        knobs.cwnd.max(flow.prior_cwnd)
+    fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {
+        control.cwnd.max(flow.prior_cwnd)
     }
 
     /// Tells `record` the algorithm's inner quantities, by the names its paper gives them and with their unit:
@@ -128,10 +127,10 @@ pub struct Needs {
     /// What ECN feedback it cannot do without.
     pub ecn: EcnMode,
     /// Whether it cannot do without pacing.
-    pub pacing: Switch,
+    pub pacing: bool,
     /// Whether it reads the receiver's timestamps as they are, so that their random offset changes what it does;
     /// the others read differences of them at most.
-    pub timestamp_offset: Switch,
+    pub timestamp_offset: bool,
 }
 
 /// Who sets the window during recovery.
@@ -169,10 +168,10 @@ impl EcnMode {
     }
 }
 
-impl From<Switch> for EcnMode {
+impl From<bool> for EcnMode {
     /// ECN that is switched on is the classic one.
-    fn from(switch: Switch) -> EcnMode {
-        if switch == Switch::On { EcnMode::Classic } else { EcnMode::Off }
+    fn from(switch: bool) -> EcnMode {
+        if switch { EcnMode::Classic } else { EcnMode::Off }
     }
 }
 

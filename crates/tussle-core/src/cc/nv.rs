@@ -4,9 +4,9 @@
 //! Agrees with: Linux 6.1 `nv`, without a smallest RTT that a BPF program knows beforehand.
 //! Departs: nowhere known.
 
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
-use crate::dice::Dice;
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
+use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "nv",
@@ -74,7 +74,7 @@ const NO_RTT: u32 = u32::MAX;
 #[derive(Debug)]
 struct Nv {
     settings: Settings,
-    dice: Dice,
+    rng: Rng,
     rtt: SmallestRtt,
     round: Round,
     growth: Growth,
@@ -151,7 +151,7 @@ impl Nv {
                 reset_period_s: parameters.get_u32("nv_reset_period"),
                 min_cwnd: parameters.get_u32("nv_min_cwnd"),
             },
-            dice: Dice::new(seed, ENTRY.name),
+            rng: Rng::new(seed, ENTRY.name),
             rtt: SmallestRtt { average: 0, min: NO_RTT, min_next: NO_RTT, period_end: 0 },
             round: Round::default(),
             growth: Growth { leave: Leave::Grow, halvings: 0, good: 0 },
@@ -195,7 +195,7 @@ impl Nv {
     fn begin_period(&mut self, flow: &Flow) {
         self.rtt.min = self.rtt.min_next;
         self.rtt.min_next = NO_RTT;
-        let die = self.dice.number() >> 24;
+        let die = self.rng.next_u32() >> 24;
         self.rtt.period_end = flow.jiffies() + (self.settings.reset_period_s * (384 + die) * flow.hz) / 512;
         self.batch = (self.batch / 2).max(BATCH_MIN);
     }
@@ -212,35 +212,35 @@ impl Nv {
         truncated(no_queue).wrapping_add(self.settings.pad)
     }
 
-    fn judge(&mut self, flow: &Flow, knobs: &Knobs) -> Verdict {
+    fn judge(&mut self, flow: &Flow, control: &Control) -> Verdict {
         let target = self.target(flow);
         let Round { rounds, samples, .. } = self.round;
-        if knobs.cwnd > target {
+        if control.cwnd > target {
             if rounds < ROUNDS_TO_SHRINK {
                 return Verdict::Unclear;
             }
-            let needed = if knobs.has_ssthresh() { SAMPLES_TO_SHRINK } else { SAMPLES_TO_LEAVE_SLOW_START };
+            let needed = if control.has_ssthresh() { SAMPLES_TO_SHRINK } else { SAMPLES_TO_LEAVE_SLOW_START };
             if samples >= needed {
                 return Verdict::Congested { target };
             }
-            if knobs.has_ssthresh() && rounds > ROUNDS_TO_STOP {
+            if control.has_ssthresh() && rounds > ROUNDS_TO_STOP {
                 self.growth.leave = Leave::Hold;
             }
             Verdict::Unclear
-        } else if knobs.cwnd <= target.wrapping_sub(PAD_MARGIN) && samples >= SAMPLES_TO_GROW {
+        } else if control.cwnd <= target.wrapping_sub(PAD_MARGIN) && samples >= SAMPLES_TO_GROW {
             Verdict::Free
         } else {
             Verdict::Unclear
         }
     }
 
-    fn decide(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        match self.judge(flow, knobs) {
+    fn decide(&mut self, flow: &Flow, control: &mut Control) {
+        match self.judge(flow, control) {
             Verdict::Unclear => return,
             Verdict::Congested { target } => {
-                knobs.ssthresh = target;
-                let excess = knobs.cwnd - target;
-                knobs.cwnd -= if excess > SMALL_EXCESS {
+                control.ssthresh = target;
+                let excess = control.cwnd - target;
+                control.cwnd -= if excess > SMALL_EXCESS {
                     (excess.wrapping_mul(DECREASE) / DECREASE_ONE).max(SMALL_EXCESS)
                 } else {
                     excess
@@ -251,7 +251,7 @@ impl Nv {
             Verdict::Free => self.growth.on_free_round(),
         }
         self.round = Round { end: self.round.end, ..Round::default() };
-        knobs.cwnd = knobs.cwnd.max(self.settings.min_cwnd);
+        control.cwnd = control.cwnd.max(self.settings.min_cwnd);
     }
 }
 
@@ -276,12 +276,12 @@ impl CongestionControl for Nv {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         self.reset(flow);
         self.rtt.period_end = flow.jiffies() + 2 * flow.hz;
     }
 
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         let Some(rtt_us) = ack.rtt_us.filter(|_| flow.state <= State::Disorder) else { return };
         let packets = flow.una - self.una;
         self.una = flow.una;
@@ -300,25 +300,25 @@ impl CongestionControl for Nv {
             self.round.samples = 0;
             self.growth.leave = Leave::Grow;
         } else {
-            self.decide(flow, knobs);
+            self.decide(flow, control);
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if self.growth.leave == Leave::Grow
-            && let Some(left) = knobs.past_slow_start(ack.delivered, flow)
+            && let Some(left) = control.past_slow_start(ack.delivered, flow)
         {
             let halvings = self.growth.halvings;
-            let per = if halvings > 0 { knobs.cwnd << halvings } else { knobs.cwnd.max(MIN_PER) };
-            knobs.additive(per, left);
+            let per = if halvings > 0 { control.cwnd << halvings } else { control.cwnd.max(MIN_PER) };
+            control.additive(per, left);
         }
     }
 
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        knobs.cwnd_part(LOSS_LEAVES, LOSS_ONE).max(2)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        control.cwnd_part(LOSS_LEAVES, LOSS_ONE).max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
         match next {
             State::Open if self.reset_due => self.reset(flow),
             State::Open | State::Disorder => {}
@@ -346,45 +346,50 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::Time;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
-    use crate::time::Time;
 
     /// A flow whose smallest RTT is 10 ms, and which begins a round trip.
     fn started() -> (Nv, Flow) {
         let mut nv = Nv::new(&ENTRY.defaults(), 1);
         let flow = Flow { usage: WindowUse::limited(), nxt: 1000, ..Flow::new(1000, 1000) };
-        nv.on_start(&flow, &mut Knobs::default());
+        nv.on_start(&flow, &mut Control::default());
         (nv.rtt.average, nv.rtt.min, nv.rtt.min_next) = (10_000, 10_000, 10_000);
         (nv, flow)
     }
 
     /// `rounds` round trips of `samples` RTTs each over which the window was in flight, and the window then.
-    fn rounds(pair: &mut (Nv, Flow), rtt_us: u32, (rounds, samples): (u32, u32), knobs: &mut Knobs) -> u32 {
+    fn rounds(
+        pair: &mut (Nv, Flow),
+        rtt_us: u32,
+        (rounds, samples): (u32, u32),
+        control: &mut Control,
+    ) -> u32 {
         let (nv, flow) = pair;
         for _ in 0..rounds {
             nv.rtt.average = rtt_us;
-            let ack = Ack { acked: 1, rtt_us: Some(rtt_us), in_flight: knobs.cwnd, ..Ack::default() };
-            (1..samples).for_each(|_| nv.on_sample(&ack, flow, knobs));
+            let ack = Ack { acked: 1, rtt_us: Some(rtt_us), in_flight: control.cwnd, ..Ack::default() };
+            (1..samples).for_each(|_| nv.on_pkts_acked(&ack, flow, control));
             flow.una = nv.round.end + 1;
-            flow.nxt = flow.una + knobs.cwnd;
-            nv.on_sample(&ack, flow, knobs);
+            flow.nxt = flow.una + control.cwnd;
+            nv.on_pkts_acked(&ack, flow, control);
         }
-        knobs.cwnd
+        control.cwnd
     }
 
     /// 100 packets in 20 ms are 50 in 10 ms: 10 more may wait, 40 are too many, of which 40 × 38 / 128 = 11 go.
     #[test]
     fn a_queue_shrinks_the_window_by_three_tenths_of_what_is_too_much() {
-        let (mut pair, mut knobs) = (started(), Knobs::new(100, 90));
-        assert_eq!(rounds(&mut pair, 20_000, (2, 60), &mut knobs), 89);
-        assert_eq!((knobs.ssthresh, pair.0.growth.leave), (60, Leave::Hold));
+        let (mut pair, mut control) = (started(), Control::new(100, 90));
+        assert_eq!(rounds(&mut pair, 20_000, (2, 60), &mut control), 89);
+        assert_eq!((control.ssthresh, pair.0.growth.leave), (60, Leave::Hold));
     }
 
     /// 100 packets in 11.3 ms are 88 in 10 ms: with 10 more 98, and 2 too many go at once.
     #[test]
     fn a_small_excess_goes_at_once() {
-        assert_eq!(rounds(&mut started(), 11_300, (2, 60), &mut Knobs::new(100, 90)), 98);
+        assert_eq!(rounds(&mut started(), 11_300, (2, 60), &mut Control::new(100, 90)), 98);
     }
 
     /// 2 rounds of 29 are 58; in slow start 2 of 15 are 30.
@@ -397,7 +402,7 @@ mod tests {
             (INFINITE_SSTHRESH, (2, 14), 100),
             (INFINITE_SSTHRESH, (2, 15), 89),
         ] {
-            let shrunk = rounds(&mut started(), 20_000, evidence, &mut Knobs::new(100, ssthresh));
+            let shrunk = rounds(&mut started(), 20_000, evidence, &mut Control::new(100, ssthresh));
             assert_eq!(shrunk, cwnd, "{ssthresh} {evidence:?}");
         }
     }
@@ -405,11 +410,11 @@ mod tests {
     /// 11 rounds of 5 are only 55 samples, but more than 10 rounds.
     #[test]
     fn after_ten_rounds_without_a_decision_growth_stops() {
-        let (mut pair, mut knobs) = (started(), Knobs::new(100, 90));
-        rounds(&mut pair, 20_000, (10, 5), &mut knobs);
+        let (mut pair, mut control) = (started(), Control::new(100, 90));
+        rounds(&mut pair, 20_000, (10, 5), &mut control);
         assert_eq!(pair.0.growth.leave, Leave::Grow);
-        rounds(&mut pair, 20_000, (1, 5), &mut knobs);
-        assert_eq!((pair.0.growth.leave, knobs.cwnd), (Leave::Hold, 100));
+        rounds(&mut pair, 20_000, (1, 5), &mut control);
+        assert_eq!((pair.0.growth.leave, control.cwnd), (Leave::Hold, 100));
     }
 
     /// 100 packets in 10 ms: 110 may be in flight. 20 samples let the window grow.
@@ -418,7 +423,7 @@ mod tests {
         for (samples, leave) in [(19, Leave::Hold), (20, Leave::Grow)] {
             let mut pair = started();
             pair.0.growth.leave = Leave::Hold;
-            rounds(&mut pair, 10_000, (1, samples), &mut Knobs::new(100, 90));
+            rounds(&mut pair, 10_000, (1, samples), &mut Control::new(100, 90));
             assert_eq!(pair.0.growth.leave, leave);
         }
     }
@@ -429,14 +434,14 @@ mod tests {
         let (mut nv, flow) = started();
         let grown = |nv: &mut Nv, cwnd: u32, delivered: u32| {
             nv.growth.leave = Leave::Grow;
-            let mut knobs = Knobs::new(cwnd, 2);
-            nv.on_ack(&Ack { delivered, ..Ack::default() }, &flow, &mut knobs);
-            knobs.cwnd - cwnd
+            let mut control = Control::new(cwnd, 2);
+            nv.on_ack(&Ack { delivered, ..Ack::default() }, &flow, &mut control);
+            control.cwnd - cwnd
         };
         assert_eq!((grown(&mut nv, 100, 100), grown(&mut nv, 2, 3), grown(&mut nv, 2, 4)), (1, 0, 1));
-        nv.on_state(State::Loss, &flow, &mut Knobs::default());
+        nv.on_state(State::Loss, &flow, &mut Control::default());
         assert_eq!((grown(&mut nv, 100, 199), grown(&mut nv, 100, 200)), (0, 1));
-        (0..20).for_each(|_| nv.on_state(State::Loss, &flow, &mut Knobs::default()));
+        (0..20).for_each(|_| nv.on_state(State::Loss, &flow, &mut Control::default()));
         assert_eq!(nv.growth.halvings, 8);
     }
 
@@ -455,16 +460,16 @@ mod tests {
     #[test]
     fn a_loss_leaves_four_fifths() {
         let (mut nv, flow) = started();
-        assert_eq!(nv.on_congestion(Cause::Loss, &flow, &Knobs::new(100, 90)), 79);
-        assert_eq!(nv.on_congestion(Cause::Loss, &flow, &Knobs::new(1, 90)), 2);
+        assert_eq!(nv.on_congestion(Cause::Loss, &flow, &Control::new(100, 90)), 79);
+        assert_eq!(nv.on_congestion(Cause::Loss, &flow, &Control::new(1, 90)), 2);
     }
 
     #[test]
     fn a_reduction_stops_growth_and_what_was_measured_is_forgotten_after_it() {
         let (mut nv, flow) = started();
-        nv.on_state(State::Recovery, &flow, &mut Knobs::default());
+        nv.on_state(State::Recovery, &flow, &mut Control::default());
         assert_eq!((nv.growth.leave, nv.rtt.average), (Leave::Hold, 10_000));
-        nv.on_state(State::Open, &flow, &mut Knobs::default());
+        nv.on_state(State::Open, &flow, &mut Control::default());
         assert_eq!((nv.growth.leave, nv.rtt.average), (Leave::Hold, 0));
     }
 
@@ -493,10 +498,10 @@ mod tests {
     /// One ACK for a window of 4: the next decision waits for 6 more than is outstanding.
     #[test]
     fn a_round_trip_with_one_ack_lets_the_window_grow() {
-        let (mut pair, mut knobs) = (started(), Knobs::new(4, 2));
+        let (mut pair, mut control) = (started(), Control::new(4, 2));
         pair.0.round.end = 3;
         pair.0.growth.leave = Leave::Hold;
-        rounds(&mut pair, 20_000, (1, 1), &mut knobs);
+        rounds(&mut pair, 20_000, (1, 1), &mut control);
         assert_eq!((pair.0.batch, pair.0.growth.leave), (6, Leave::Grow));
         assert_eq!(pair.0.round.end, pair.1.nxt + 6);
     }
@@ -507,6 +512,6 @@ mod tests {
         let settings = Nv::new(&ENTRY.parameters(&given).expect("the entry declares it"), 1).settings;
         let mut pair = started();
         pair.0.settings = settings;
-        assert_eq!(rounds(&mut pair, 20_000, (2, 60), &mut Knobs::new(100, 90)), 95);
+        assert_eq!(rounds(&mut pair, 20_000, (2, 60), &mut Control::new(100, 90)), 95);
     }
 }

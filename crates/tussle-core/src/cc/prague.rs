@@ -8,10 +8,9 @@
 //! the window follows what is in flight down to half. Departs: see docs/deviations/prague.toml.
 
 use super::fraction::{Fraction, PACKET};
-use super::{CongestionControl, EcnMode, Entry, Knobs, Needs, Parameter, Parameters, Recovery};
-use crate::run::Switch;
+use super::{CongestionControl, Control, EcnMode, Entry, Needs, Parameter, Parameters, Recovery};
+use crate::Time;
 use crate::tcp::{Ack, Cause, Echo, Flow, State};
-use crate::time::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "prague",
@@ -133,43 +132,43 @@ impl Prague {
 
     /// One packet in a round trip, less for those whose RTT is shorter than the virtual one: the square,
     /// because there are more round trips in it, and reductions are once in it. (Draft, 2.4.3 and 2.4.4.)
-    fn grow(&mut self, delivered: u32, flow: &Flow, knobs: &mut Knobs) {
+    fn grow(&mut self, delivered: u32, flow: &Flow, control: &mut Control) {
         let (rtt_us, virtual_us) = self.rtts_us(flow);
         let square = |us: u32| i128::from(us) * i128::from(us);
         let parts = i128::from(delivered) * i128::from(PACKET) * square(rtt_us)
-            / (square(virtual_us) * i128::from(knobs.cwnd));
+            / (square(virtual_us) * i128::from(control.cwnd));
         let parts = i64::try_from(parts).expect("at most 2^32 packets are delivered, of 2^20 parts each");
-        self.fraction.set(self.fraction.window(knobs) + parts, CWND_MIN, knobs);
+        self.fraction.set(self.fraction.window(control) + parts, CWND_MIN, control);
     }
 
     /// Once a virtual RTT: less by half the marked part. (Draft, 2.4.3.)
-    fn reduce_for_mark(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn reduce_for_mark(&mut self, flow: &Flow, control: &Control) -> u32 {
         if self.reduced.is_some_and(|at| flow.now.since(at) < self.rtt_virt(flow)) {
-            return knobs.cwnd.max(CWND_MIN);
+            return control.cwnd.max(CWND_MIN);
         }
         self.reduced = Some(flow.now);
-        let window = i128::from(self.fraction.window(knobs));
+        let window = i128::from(self.fraction.window(control));
         let less = window * i128::from(self.alpha.unwrap_or(ALL)) / i128::from(2 * ALL);
         let window = i64::try_from(window - less).expect("a part of a window is at most the window");
         self.fraction.split(window.max(i64::from(CWND_MIN) * PACKET))
     }
 
-    fn count_round(&mut self, flow: &Flow, knobs: &Knobs) {
+    fn count_round(&mut self, flow: &Flow, control: &Control) {
         if flow.una > self.round_end {
             self.round_end = flow.nxt;
-            if !knobs.in_slow_start() {
+            if !control.in_slow_start() {
                 self.rounds = self.rounds.saturating_add(1);
             }
         }
     }
 
     /// The window in a smoothed RTT, and twice that in slow start. (Draft, 2.4.5.)
-    fn pace(&self, flow: &Flow, knobs: &mut Knobs) {
+    fn pace(&self, flow: &Flow, control: &mut Control) {
         let (rtt_us, _) = self.rtts_us(flow);
-        let gain = if knobs.in_slow_start() { 2 } else { 1 };
-        let bits = i128::from(self.fraction.window(knobs)) * i128::from(flow.mss_bytes) * 8_000_000 * gain;
+        let gain = if control.in_slow_start() { 2 } else { 1 };
+        let bits = i128::from(self.fraction.window(control)) * i128::from(flow.mss_bytes) * 8_000_000 * gain;
         let rate = bits / (i128::from(PACKET) * i128::from(rtt_us));
-        knobs.pacing_bit_per_s = Some(u64::try_from(rate).unwrap_or(u64::MAX).max(1));
+        control.pacing_bit_per_s = Some(u64::try_from(rate).unwrap_or(u64::MAX).max(1));
     }
 }
 
@@ -179,47 +178,47 @@ impl CongestionControl for Prague {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Own, ecn: EcnMode::L4s, pacing: Switch::On, ..Needs::default() }
+        Needs { recovery: Recovery::Own, ecn: EcnMode::L4s, pacing: true, ..Needs::default() }
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         self.sample = Sample::start(flow);
-        self.pace(flow, knobs);
+        self.pace(flow, control);
     }
 
-    fn on_sample(&mut self, _ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, _ack: &Ack, flow: &Flow, _knobs: &mut Control) {
         self.update_alpha(flow);
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if flow.state == State::Recovery {
             // One packet for a loss just found, so that it is sent again at once.
             let kept = flow.in_flight() + u32::from(ack.lost > 0);
-            knobs.cwnd = knobs.cwnd.min(kept.max(knobs.ssthresh));
+            control.cwnd = control.cwnd.min(kept.max(control.ssthresh));
         } else {
             let unmarked = if ack.echo == Echo::Marked { 0 } else { ack.delivered };
-            if let Some(left) = knobs.past_slow_start(unmarked, flow) {
-                self.grow(left, flow, knobs);
+            if let Some(left) = control.past_slow_start(unmarked, flow) {
+                self.grow(left, flow, control);
             }
         }
-        self.count_round(flow, knobs);
-        self.pace(flow, knobs);
+        self.count_round(flow, control);
+        self.pace(flow, control);
     }
 
-    fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
         match cause {
-            Cause::Ecn => self.reduce_for_mark(flow, knobs),
-            Cause::Loss | Cause::Timeout => (knobs.cwnd / 2).max(CWND_MIN),
+            Cause::Ecn => self.reduce_for_mark(flow, control),
+            Cause::Loss | Cause::Timeout => (control.cwnd / 2).max(CWND_MIN),
         }
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
         match (flow.state, next) {
             // At once, not over a round trip.
-            (_, State::Cwr) => knobs.cwnd = knobs.cwnd.min(knobs.ssthresh),
+            (_, State::Cwr) => control.cwnd = control.cwnd.min(control.ssthresh),
             // A loss in the round trip of a mark makes it half of what it was before the mark.
             (State::Cwr, State::Recovery) => {
-                knobs.ssthresh = knobs.ssthresh.min((flow.prior_cwnd / 2).max(CWND_MIN));
+                control.ssthresh = control.ssthresh.min((flow.prior_cwnd / 2).max(CWND_MIN));
             }
             _ => {}
         }
@@ -245,7 +244,7 @@ mod tests {
         let mut prague = Prague::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { usage: WindowUse::limited(), now: Time::from_secs(1), ..Flow::new(1000, 1448) };
         flow.rtt.update(rtt_us, 0, 0);
-        prague.on_start(&flow, &mut Knobs::new(20, 20));
+        prague.on_start(&flow, &mut Control::new(20, 20));
         prague.alpha = Some(ALL / 8);
         (prague, flow)
     }
@@ -255,8 +254,8 @@ mod tests {
     }
 
     /// The window in hundredths of a packet.
-    fn hundredths(prague: &Prague, knobs: &Knobs) -> i64 {
-        prague.fraction.window(knobs) * 100 / PACKET
+    fn hundredths(prague: &Prague, control: &Control) -> i64 {
+        prague.fraction.window(control) * 100 / PACKET
     }
 
     /// A sixteenth of the way from 1/8 to 1/4 is 1/8 + 1/128; half of the packets of the next virtual RTT
@@ -280,17 +279,17 @@ mod tests {
         (flow.delivered, flow.delivered_marked) = (100, 1);
         prague.update_alpha(&flow);
         assert_eq!(prague.alpha, Some(ALL));
-        assert_eq!(prague.on_congestion(Cause::Ecn, &flow, &Knobs::new(20, 20)), 10);
+        assert_eq!(prague.on_congestion(Cause::Ecn, &flow, &Control::new(20, 20)), 10);
     }
 
     /// alpha = 1/8: 20 × (1 - 1/16) = 18.75, of which 0.75 are kept for later.
     #[test]
     fn a_mark_takes_half_the_marked_part_at_once() {
         let (mut prague, flow) = on_path(40_000);
-        let mut knobs = Knobs::new(20, 20);
-        knobs.ssthresh = prague.on_congestion(Cause::Ecn, &flow, &knobs);
-        prague.on_state(State::Cwr, &flow, &mut knobs);
-        assert_eq!((knobs.cwnd, hundredths(&prague, &knobs)), (18, 1875));
+        let mut control = Control::new(20, 20);
+        control.ssthresh = prague.on_congestion(Cause::Ecn, &flow, &control);
+        prague.on_state(State::Cwr, &flow, &mut control);
+        assert_eq!((control.cwnd, hundredths(&prague, &control)), (18, 1875));
     }
 
     /// After 500 round trips of 5 ms reductions are 25 ms apart.
@@ -298,23 +297,23 @@ mod tests {
     fn reductions_are_a_virtual_round_trip_apart() {
         let (mut prague, mut flow) = on_path(5_000);
         prague.rounds = 500;
-        let knobs = Knobs::new(20, 20);
-        assert_eq!(prague.on_congestion(Cause::Ecn, &flow, &knobs), 18);
+        let control = Control::new(20, 20);
+        assert_eq!(prague.on_congestion(Cause::Ecn, &flow, &control), 18);
         flow.now += Time::from_ms(24);
-        assert_eq!(prague.on_congestion(Cause::Ecn, &flow, &knobs), 20);
+        assert_eq!(prague.on_congestion(Cause::Ecn, &flow, &control), 20);
         flow.now += Time::from_ms(1);
-        assert!(prague.on_congestion(Cause::Ecn, &flow, &knobs) < 20);
+        assert!(prague.on_congestion(Cause::Ecn, &flow, &control) < 20);
     }
 
     /// A window of 20 packets, 5 of them marked: 15/20 of a packet.
     #[test]
     fn only_unmarked_packets_make_it_grow() {
         let (mut prague, flow) = on_path(40_000);
-        let mut knobs = Knobs::new(20, 20);
-        prague.on_ack(&ack(5, Echo::Marked), &flow, &mut knobs);
-        assert_eq!(hundredths(&prague, &knobs), 2000);
-        prague.on_ack(&ack(15, Echo::Clear), &flow, &mut knobs);
-        assert_eq!(hundredths(&prague, &knobs), 2075);
+        let mut control = Control::new(20, 20);
+        prague.on_ack(&ack(5, Echo::Marked), &flow, &mut control);
+        assert_eq!(hundredths(&prague, &control), 2000);
+        prague.on_ack(&ack(15, Echo::Clear), &flow, &mut control);
+        assert_eq!(hundredths(&prague, &control), 2075);
     }
 
     /// 5 ms are a fifth of 25: a window of packets brings 1/25 of a packet once the flow is old. 50 ms are
@@ -324,10 +323,13 @@ mod tests {
         for (rtt_us, rounds, grown) in [(5_000, 499, 100), (5_000, 500, 4), (50_000, 500, 100)] {
             let (mut prague, flow) = on_path(rtt_us);
             prague.rounds = rounds;
-            let mut knobs = Knobs::new(10, 10);
-            prague.on_ack(&ack(10, Echo::Clear), &flow, &mut knobs);
+            let mut control = Control::new(10, 10);
+            prague.on_ack(&ack(10, Echo::Clear), &flow, &mut control);
             // A part is lost to rounding.
-            assert!((1000 + grown - hundredths(&prague, &knobs)).abs() <= 1, "{rtt_us} µs, {rounds} rounds");
+            assert!(
+                (1000 + grown - hundredths(&prague, &control)).abs() <= 1,
+                "{rtt_us} µs, {rounds} rounds"
+            );
         }
     }
 
@@ -335,13 +337,13 @@ mod tests {
     #[test]
     fn a_loss_after_a_mark_halves_the_window_of_before_the_mark() {
         let (mut prague, mut flow) = on_path(40_000);
-        let mut knobs = Knobs::new(18, 18);
+        let mut control = Control::new(18, 18);
         (flow.state, flow.prior_cwnd) = (State::Cwr, 20);
-        prague.on_state(State::Recovery, &flow, &mut knobs);
-        assert_eq!(knobs.ssthresh, 10);
+        prague.on_state(State::Recovery, &flow, &mut control);
+        assert_eq!(control.ssthresh, 10);
         flow.prior_cwnd = 100;
-        prague.on_state(State::Recovery, &flow, &mut knobs);
-        assert_eq!(knobs.ssthresh, 10);
+        prague.on_state(State::Recovery, &flow, &mut control);
+        assert_eq!(control.ssthresh, 10);
     }
 
     /// 20 out, 4 arrived after a hole: 15 in flight, and one for the hole; then nothing new until 10 are in
@@ -349,16 +351,16 @@ mod tests {
     #[test]
     fn in_recovery_the_window_follows_what_is_in_flight_to_half() {
         let (mut prague, mut flow) = on_path(40_000);
-        let mut knobs = Knobs::new(20, 10);
+        let mut control = Control::new(20, 10);
         (flow.nxt, flow.sacked_out, flow.lost_out, flow.state) = (20, 4, 1, State::Recovery);
-        prague.on_ack(&Ack { lost: 1, ..Ack::default() }, &flow, &mut knobs);
-        assert_eq!(knobs.cwnd, 16);
+        prague.on_ack(&Ack { lost: 1, ..Ack::default() }, &flow, &mut control);
+        assert_eq!(control.cwnd, 16);
         (flow.sacked_out, flow.retrans_out) = (6, 1);
-        prague.on_ack(&Ack::default(), &flow, &mut knobs);
-        assert_eq!(knobs.cwnd, 14);
+        prague.on_ack(&Ack::default(), &flow, &mut control);
+        assert_eq!(control.cwnd, 14);
         flow.sacked_out = 15;
-        prague.on_ack(&Ack::default(), &flow, &mut knobs);
-        assert_eq!(knobs.cwnd, 10);
+        prague.on_ack(&Ack::default(), &flow, &mut control);
+        assert_eq!(control.cwnd, 10);
     }
 
     /// 20 packets of 1448 bytes in 40 ms are 5.792 Mbit/s.
@@ -366,9 +368,9 @@ mod tests {
     fn packets_leave_at_the_rate_of_the_window() {
         let (mut prague, flow) = on_path(40_000);
         for (ssthresh, rate) in [(20, 5_792_000), (100, 11_584_000)] {
-            let mut knobs = Knobs::new(20, ssthresh);
-            prague.on_ack(&ack(0, Echo::Clear), &flow, &mut knobs);
-            assert_eq!(knobs.pacing_bit_per_s, Some(rate));
+            let mut control = Control::new(20, ssthresh);
+            prague.on_ack(&ack(0, Echo::Clear), &flow, &mut control);
+            assert_eq!(control.pacing_bit_per_s, Some(rate));
         }
     }
 }

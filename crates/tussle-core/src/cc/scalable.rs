@@ -4,7 +4,7 @@
 //! 33(2), 2003. Agrees with: Linux 6.1 `scalable`, which is never slower than Reno below 100 packets.
 //! Departs: nowhere known.
 
-use super::{CongestionControl, Entry, Knobs};
+use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -29,14 +29,14 @@ impl CongestionControl for Scalable {
         ENTRY.name
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        if let Some(left) = knobs.past_slow_start(ack.delivered, flow) {
-            knobs.additive(knobs.cwnd.min(PER), left);
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        if let Some(left) = control.past_slow_start(ack.delivered, flow) {
+            control.additive(control.cwnd.min(PER), left);
         }
     }
 
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        (knobs.cwnd - knobs.cwnd / LOST_PART).max(2)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        (control.cwnd - control.cwnd / LOST_PART).max(2)
     }
 }
 
@@ -48,17 +48,17 @@ mod tests {
     /// The window after so many round trips in which a whole window is delivered, one packet an ACK.
     fn after_round_trips(cwnd: u32, round_trips: u32) -> u32 {
         let flow = Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) };
-        let mut knobs = Knobs::new(cwnd, 2);
+        let mut control = Control::new(cwnd, 2);
         for _ in 0..round_trips {
-            for _ in 0..knobs.cwnd {
-                Scalable.on_ack(&Ack { delivered: 1, ..Ack::default() }, &flow, &mut knobs);
+            for _ in 0..control.cwnd {
+                Scalable.on_ack(&Ack { delivered: 1, ..Ack::default() }, &flow, &mut control);
             }
         }
-        knobs.cwnd
+        control.cwnd
     }
 
     fn after_loss(cwnd: u32) -> u32 {
-        Scalable.on_congestion(Cause::Loss, &Flow::new(250, 1448), &Knobs::new(cwnd, 2))
+        Scalable.on_congestion(Cause::Loss, &Flow::new(250, 1448), &Control::new(cwnd, 2))
     }
 
     /// 1000 / 100 = 10, 100 / 100 = 1: a = 0.01 packets for each delivered.

@@ -5,7 +5,7 @@
 //! doubles the window every round trip in slow start, and takes the smallest RTT of a round trip as its RTT.
 //! Departs: nowhere known.
 
-use super::{CongestionControl, Entry, Knobs, Parameter, Parameters};
+use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Flow, State, current_ssthresh};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -121,26 +121,26 @@ impl Vegas {
     /// Once a round trip. What waits is `(Expected - Actual) × BaseRTT`; the paper makes that
     /// `cwnd (RTT - BaseRTT) / RTT`, Linux divides by `BaseRTT`, which is more.
     /// (Paper: congestion avoidance mechanism.)
-    fn decide(&mut self, delivered: u32, knobs: &mut Knobs) {
+    fn decide(&mut self, delivered: u32, control: &mut Control) {
         let (rtt, base) = (self.round.rtt_us, self.base_rtt_us);
         // In 32 bits, as in Linux: wraps where the window times the waiting time exceeds 4295 packets × s.
-        self.diff = knobs.cwnd.wrapping_mul(rtt - base) / base;
-        if knobs.in_slow_start() {
+        self.diff = control.cwnd.wrapping_mul(rtt - base) / base;
+        if control.in_slow_start() {
             if self.diff > self.gamma {
-                let no_queue = u64::from(knobs.cwnd) * u64::from(base) / u64::from(rtt);
+                let no_queue = u64::from(control.cwnd) * u64::from(base) / u64::from(rtt);
                 // Rounding down would leave the link idle.
-                knobs.cwnd = knobs.cwnd.min(u32::try_from(no_queue + 1).unwrap_or(u32::MAX));
-                knobs.ssthresh = knobs.ssthresh.min(knobs.cwnd);
+                control.cwnd = control.cwnd.min(u32::try_from(no_queue + 1).unwrap_or(u32::MAX));
+                control.ssthresh = control.ssthresh.min(control.cwnd);
             } else {
-                knobs.slow_start(delivered);
+                control.slow_start(delivered);
             }
         } else if self.diff > self.beta {
-            knobs.cwnd -= 1;
-            knobs.ssthresh = knobs.ssthresh.min(knobs.cwnd);
+            control.cwnd -= 1;
+            control.ssthresh = control.ssthresh.min(control.cwnd);
         } else if self.diff < self.alpha {
-            knobs.cwnd += 1;
+            control.cwnd += 1;
         }
-        knobs.cwnd = knobs.cwnd.min(knobs.cwnd_clamp).max(CWND_MIN);
+        control.cwnd = control.cwnd.min(control.cwnd_clamp).max(CWND_MIN);
     }
 }
 
@@ -149,15 +149,15 @@ impl CongestionControl for Vegas {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         self.forget(flow);
     }
 
-    fn on_restart(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_tx_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         self.forget(flow);
     }
 
-    fn on_sample(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Control) {
         if let Some(rtt_us) = ack.rtt_us {
             // No RTT is zero.
             let rtt_us = rtt_us.saturating_add(1);
@@ -167,27 +167,27 @@ impl CongestionControl for Vegas {
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         match self.mode {
-            Mode::Reno => knobs.grow_like_reno(ack.delivered, flow),
+            Mode::Reno => control.grow_like_reno(ack.delivered, flow),
             Mode::Vegas if flow.una > self.round.end => {
                 if self.round.has_enough_samples() {
-                    self.decide(ack.delivered, knobs);
-                    knobs.ssthresh = current_ssthresh(flow, knobs);
+                    self.decide(ack.delivered, control);
+                    control.ssthresh = current_ssthresh(flow, control);
                 } else {
-                    knobs.grow_like_reno(ack.delivered, flow);
+                    control.grow_like_reno(ack.delivered, flow);
                 }
                 self.round = Round::start(flow);
             }
             Mode::Vegas => {
-                if knobs.in_slow_start() {
-                    knobs.slow_start(ack.delivered);
+                if control.in_slow_start() {
+                    control.slow_start(ack.delivered);
                 }
             }
         }
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
         match next {
             State::Open => self.resume(flow),
             _ => self.mode = Mode::Reno,
@@ -207,33 +207,33 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
     /// A flow that has sent 20 packets, and a Vegas whose smallest RTT is 100 ms.
     fn started() -> (Vegas, Flow) {
         let mut vegas = Vegas::default();
         let mut flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
-        vegas.on_start(&flow, &mut Knobs::default());
+        vegas.on_start(&flow, &mut Control::default());
         flow.nxt = 20;
         vegas.base_rtt_us = 100_000;
         (vegas, flow)
     }
 
     /// The window after a round trip of `samples` RTTs of `rtt_us` that ends with one packet delivered.
-    fn round((vegas, flow): &mut (Vegas, Flow), rtt_us: u32, samples: u32, knobs: &mut Knobs) -> u32 {
+    fn round((vegas, flow): &mut (Vegas, Flow), rtt_us: u32, samples: u32, control: &mut Control) -> u32 {
         flow.una = vegas.round.end + 1;
-        flow.nxt = flow.una + knobs.cwnd;
+        flow.nxt = flow.una + control.cwnd;
         let ack = Ack { acked: 1, delivered: 1, rtt_us: Some(rtt_us - 1), ..Ack::default() };
         for _ in 0..samples {
-            vegas.on_sample(&ack, flow, knobs);
+            vegas.on_pkts_acked(&ack, flow, control);
         }
-        vegas.on_ack(&ack, flow, knobs);
-        knobs.cwnd
+        vegas.on_ack(&ack, flow, control);
+        control.cwnd
     }
 
-    fn avoiding(cwnd: u32) -> Knobs {
-        Knobs::new(cwnd, 2)
+    fn avoiding(cwnd: u32) -> Control {
+        Control::new(cwnd, 2)
     }
 
     /// 20 packets, smallest RTT 100 ms. 105 ms: 20 × 5 / 100 = 1 waits, below alpha. 110 ms: 2, and 120 ms: 4
@@ -249,28 +249,28 @@ mod tests {
     /// without a queue is 20 × 100 / 110 = 18, and one more for the rounding; 3/4 of 19 is below it.
     #[test]
     fn slow_start_ends_when_more_than_gamma_wait() {
-        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
-        assert_eq!(round(&mut started(), 105_000, 3, &mut knobs), 21);
-        assert!(knobs.in_slow_start());
-        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
-        assert_eq!(round(&mut started(), 110_000, 3, &mut knobs), 19);
-        assert_eq!(knobs.ssthresh, 19);
+        let mut control = Control::new(20, INFINITE_SSTHRESH);
+        assert_eq!(round(&mut started(), 105_000, 3, &mut control), 21);
+        assert!(control.in_slow_start());
+        let mut control = Control::new(20, INFINITE_SSTHRESH);
+        assert_eq!(round(&mut started(), 110_000, 3, &mut control), 19);
+        assert_eq!(control.ssthresh, 19);
     }
 
     /// 19 ≥ 3/4 × 21: a window that grew keeps three quarters as ssthresh: 21/2 + 21/4 = 15.
     #[test]
     fn ssthresh_follows_a_window_that_grows() {
-        let mut knobs = avoiding(20);
-        round(&mut started(), 105_000, 3, &mut knobs);
-        assert_eq!((knobs.cwnd, knobs.ssthresh), (21, 15));
+        let mut control = avoiding(20);
+        round(&mut started(), 105_000, 3, &mut control);
+        assert_eq!((control.cwnd, control.ssthresh), (21, 15));
     }
 
     /// 5 wait: from 20 = ssthresh the window falls to 19, and ssthresh with it.
     #[test]
     fn ssthresh_follows_a_window_that_falls() {
-        let mut knobs = Knobs::new(20, 20);
-        round(&mut started(), 125_000, 3, &mut knobs);
-        assert_eq!((knobs.cwnd, knobs.ssthresh), (19, 19));
+        let mut control = Control::new(20, 20);
+        round(&mut started(), 125_000, 3, &mut control);
+        assert_eq!((control.cwnd, control.ssthresh), (19, 19));
     }
 
     /// 10 packets wait, but of two samples both may be of delayed ACKs: Reno's 1/20 packet.
@@ -287,9 +287,9 @@ mod tests {
         for (ssthresh, cwnd) in [(2, 20), (INFINITE_SSTHRESH, 60)] {
             let (mut vegas, mut flow) = started();
             (vegas.round.end, flow.una) = (10, 10);
-            let mut knobs = Knobs::new(20, ssthresh);
-            (0..20).for_each(|_| vegas.on_ack(&ack, &flow, &mut knobs));
-            assert_eq!(knobs.cwnd, cwnd);
+            let mut control = Control::new(20, ssthresh);
+            (0..20).for_each(|_| vegas.on_ack(&ack, &flow, &mut control));
+            assert_eq!(control.cwnd, cwnd);
         }
     }
 
@@ -297,13 +297,13 @@ mod tests {
     #[test]
     fn outside_the_open_state_it_is_reno() {
         let (mut vegas, mut flow) = started();
-        let mut knobs = avoiding(20);
-        vegas.on_state(State::Disorder, &flow, &mut knobs);
+        let mut control = avoiding(20);
+        vegas.on_state(State::Disorder, &flow, &mut control);
         flow.una = 20;
-        vegas.on_ack(&Ack { delivered: 20, ..Ack::default() }, &flow, &mut knobs);
-        assert_eq!(knobs.cwnd, 21);
+        vegas.on_ack(&Ack { delivered: 20, ..Ack::default() }, &flow, &mut control);
+        assert_eq!(control.cwnd, 21);
         flow.nxt = 50;
-        vegas.on_state(State::Open, &flow, &mut knobs);
+        vegas.on_state(State::Open, &flow, &mut control);
         assert_eq!((vegas.mode, vegas.round.end, vegas.round.samples), (Mode::Vegas, 50, 0));
         assert_eq!(vegas.base_rtt_us, 100_000);
     }
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn idle_forgets_the_smallest_rtt() {
         let (mut vegas, flow) = started();
-        vegas.on_restart(&flow, &mut avoiding(20));
+        vegas.on_tx_start(&flow, &mut avoiding(20));
         assert_eq!(vegas.base_rtt_us, NO_RTT_US);
     }
 

@@ -4,7 +4,7 @@
 //! 21(2), 2003. Agrees with: Linux 6.1 `veno`, which estimates at each ACK, from its RTT, rather than once a
 //! round trip. Departs: nowhere known.
 
-use super::{CongestionControl, Entry, Knobs};
+use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -79,14 +79,14 @@ impl Veno {
     }
 
     /// One packet every other round trip. (Paper: refined additive increase.)
-    fn grow_under_congestion(&mut self, delivered: u32, knobs: &mut Knobs) {
-        if knobs.credit < knobs.cwnd {
-            knobs.credit += delivered;
+    fn grow_under_congestion(&mut self, delivered: u32, control: &mut Control) {
+        if control.credit < control.cwnd {
+            control.credit += delivered;
             return;
         }
-        knobs.credit = 0;
-        if self.turn == Turn::Grow && knobs.cwnd < knobs.cwnd_clamp {
-            knobs.cwnd += 1;
+        control.credit = 0;
+        if self.turn == Turn::Grow && control.cwnd < control.cwnd_clamp {
+            control.cwnd += 1;
             self.turn = Turn::Stay;
         } else {
             self.turn = Turn::Grow;
@@ -100,11 +100,11 @@ impl CongestionControl for Veno {
     }
 
     /// The path may have changed while the flow was idle.
-    fn on_restart(&mut self, _flow: &Flow, _knobs: &mut Knobs) {
+    fn on_tx_start(&mut self, _flow: &Flow, _knobs: &mut Control) {
         *self = Veno { samples: self.samples, waiting: self.waiting, ..Veno::default() };
     }
 
-    fn on_sample(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Control) {
         if let Some(rtt_us) = ack.rtt_us {
             // No RTT is zero.
             let rtt_us = rtt_us.saturating_add(1);
@@ -114,37 +114,37 @@ impl CongestionControl for Veno {
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if self.mode == Mode::Reno {
-            knobs.grow_like_reno(ack.delivered, flow);
+            control.grow_like_reno(ack.delivered, flow);
             return;
         }
-        if !flow.cwnd_limited(knobs) {
+        if !flow.cwnd_limited(control) {
             return;
         }
         if self.samples < MIN_SAMPLES {
-            knobs.grow_like_reno(ack.delivered, flow);
+            control.grow_like_reno(ack.delivered, flow);
         } else {
-            self.estimate(knobs.cwnd);
-            if let Some(left) = knobs.past_slow_start(ack.delivered, flow) {
+            self.estimate(control.cwnd);
+            if let Some(left) = control.past_slow_start(ack.delivered, flow) {
                 if self.is_congested() {
-                    self.grow_under_congestion(left, knobs);
+                    self.grow_under_congestion(left, control);
                 } else {
-                    knobs.additive(knobs.cwnd, left);
+                    control.additive(control.cwnd, left);
                 }
             }
-            knobs.cwnd = knobs.cwnd.min(knobs.cwnd_clamp).max(CWND_MIN);
+            control.cwnd = control.cwnd.min(control.cwnd_clamp).max(CWND_MIN);
         }
         self.rtt_us = NO_RTT_US;
     }
 
     /// (Paper: refined multiplicative decrease.)
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        let left = if self.is_congested() { knobs.cwnd / 2 } else { knobs.cwnd_part(4, 5) };
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        let left = if self.is_congested() { control.cwnd / 2 } else { control.cwnd_part(4, 5) };
         left.max(CWND_MIN)
     }
 
-    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Control) {
         if next == State::Open {
             self.mode = Mode::Veno;
             self.rtt_us = NO_RTT_US;
@@ -165,7 +165,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
     const BASE_RTT_US: u32 = 100_000;
@@ -180,17 +180,17 @@ mod tests {
     }
 
     /// An ACK of one packet with an RTT of so much.
-    fn ack(veno: &mut Veno, rtt_us: u32, knobs: &mut Knobs) {
+    fn ack(veno: &mut Veno, rtt_us: u32, control: &mut Control) {
         let ack = Ack { acked: 1, delivered: 1, rtt_us: Some(rtt_us - 1), ..Ack::default() };
-        veno.on_sample(&ack, &flow(), knobs);
-        veno.on_ack(&ack, &flow(), knobs);
+        veno.on_pkts_acked(&ack, &flow(), control);
+        veno.on_ack(&ack, &flow(), control);
     }
 
     /// The ssthresh after a loss at 50 packets when the RTT is so much.
     fn after_loss(rtt_us: u32) -> u32 {
-        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
-        ack(&mut veno, rtt_us, &mut knobs);
-        veno.on_congestion(Cause::Loss, &flow(), &Knobs::new(50, 2))
+        let (mut veno, mut control) = (started(), Control::new(50, 2));
+        ack(&mut veno, rtt_us, &mut control);
+        veno.on_congestion(Cause::Loss, &flow(), &Control::new(50, 2))
     }
 
     /// N = 50 - 50 × 100 / RTT: at 100 ms nothing waits, at 105 ms 2.4 packets: 4/5 of 50 is 40.
@@ -211,7 +211,7 @@ mod tests {
     fn packets_waiting_are_counted_in_halves_rounded_up() {
         for (rtt_us, halves) in [(100_000, 0), (109_000, 5), (111_000, 6), (112_000, 7)] {
             let mut veno = started();
-            ack(&mut veno, rtt_us, &mut Knobs::new(30, 2));
+            ack(&mut veno, rtt_us, &mut Control::new(30, 2));
             assert_eq!(veno.waiting, halves, "{rtt_us} µs");
         }
     }
@@ -221,10 +221,10 @@ mod tests {
     #[test]
     fn growth_under_congestion_is_half_of_renos() {
         let windows = |rtt_us| {
-            let (mut veno, mut knobs) = (started(), Knobs::new(20, 2));
+            let (mut veno, mut control) = (started(), Control::new(20, 2));
             let mut acked = |acks| {
-                (0..acks).for_each(|_| ack(&mut veno, rtt_us, &mut knobs));
-                knobs.cwnd
+                (0..acks).for_each(|_| ack(&mut veno, rtt_us, &mut control));
+                control.cwnd
             };
             [20, 1, 21, 22, 22].map(&mut acked)
         };
@@ -234,42 +234,42 @@ mod tests {
 
     #[test]
     fn slow_start_is_not_slower_under_congestion() {
-        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
-        ack(&mut started(), 200_000, &mut knobs);
-        assert_eq!(knobs.cwnd, 21);
+        let mut control = Control::new(20, INFINITE_SSTHRESH);
+        ack(&mut started(), 200_000, &mut control);
+        assert_eq!(control.cwnd, 21);
     }
 
     /// 100 × 100 / 200 = 50 would wait; the ACK ends slow start with nothing left.
     #[test]
     fn the_ack_that_reaches_ssthresh_leaves_nothing_to_avoidance() {
-        let mut knobs = Knobs::new(100, 101);
-        ack(&mut started(), 200_000, &mut knobs);
-        assert_eq!((knobs.cwnd, knobs.credit), (101, 0));
+        let mut control = Control::new(100, 101);
+        ack(&mut started(), 200_000, &mut control);
+        assert_eq!((control.cwnd, control.credit), (101, 0));
     }
 
     /// The second ACK's RTT counts, though the first was shorter.
     #[test]
     fn each_ack_is_judged_by_its_own_rtt() {
-        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
-        ack(&mut veno, 100_000, &mut knobs);
-        ack(&mut veno, 200_000, &mut knobs);
+        let (mut veno, mut control) = (started(), Control::new(50, 2));
+        ack(&mut veno, 100_000, &mut control);
+        ack(&mut veno, 200_000, &mut control);
         assert_eq!(veno.waiting, 50);
     }
 
     /// As in Linux: 50 packets on the way need an RTT to be seen.
     #[test]
     fn without_a_new_rtt_everything_seems_to_wait() {
-        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
-        veno.on_ack(&Ack { acked: 1, delivered: 1, ..Ack::default() }, &flow(), &mut knobs);
+        let (mut veno, mut control) = (started(), Control::new(50, 2));
+        veno.on_ack(&Ack { acked: 1, delivered: 1, ..Ack::default() }, &flow(), &mut control);
         assert!(veno.is_congested());
         assert_eq!(veno.waiting, 100);
     }
 
     #[test]
     fn two_samples_are_too_few_to_judge() {
-        let (mut veno, mut knobs) = (Veno::default(), Knobs::new(50, 2));
+        let (mut veno, mut control) = (Veno::default(), Control::new(50, 2));
         for (rtt_us, waiting) in [(100_000, 0), (200_000, 0), (200_000, 50)] {
-            ack(&mut veno, rtt_us, &mut knobs);
+            ack(&mut veno, rtt_us, &mut control);
             assert_eq!(veno.waiting, waiting);
         }
     }
@@ -277,36 +277,36 @@ mod tests {
     /// Half of the RTT is queue; 50 packets delivered are one more. Back in Open the RTTs start anew.
     #[test]
     fn outside_the_open_state_it_is_reno() {
-        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
-        veno.on_state(State::Recovery, &flow(), &mut knobs);
-        (0..50).for_each(|_| ack(&mut veno, 200_000, &mut knobs));
-        assert_eq!((knobs.cwnd, veno.waiting), (51, 0));
-        veno.on_state(State::Open, &flow(), &mut knobs);
+        let (mut veno, mut control) = (started(), Control::new(50, 2));
+        veno.on_state(State::Recovery, &flow(), &mut control);
+        (0..50).for_each(|_| ack(&mut veno, 200_000, &mut control));
+        assert_eq!((control.cwnd, veno.waiting), (51, 0));
+        veno.on_state(State::Open, &flow(), &mut control);
         assert_eq!((veno.mode, veno.rtt_us), (Mode::Veno, NO_RTT_US));
     }
 
     #[test]
     fn idle_forgets_the_smallest_rtt_and_keeps_the_estimate() {
-        let (mut veno, mut knobs) = (started(), Knobs::new(50, 2));
-        ack(&mut veno, 200_000, &mut knobs);
-        veno.on_restart(&flow(), &mut knobs);
+        let (mut veno, mut control) = (started(), Control::new(50, 2));
+        ack(&mut veno, 200_000, &mut control);
+        veno.on_tx_start(&flow(), &mut control);
         assert_eq!((veno.base_rtt_us, veno.waiting, veno.samples), (NO_RTT_US, 50, MIN_SAMPLES + 1));
     }
 
     #[test]
     fn the_window_never_falls_below_two_packets() {
-        assert_eq!(started().on_congestion(Cause::Timeout, &flow(), &Knobs::new(2, 2)), 2);
-        let mut knobs = Knobs::new(1, 2);
-        started().on_ack(&Ack::default(), &flow(), &mut knobs);
-        assert_eq!(knobs.cwnd, 2);
+        assert_eq!(started().on_congestion(Cause::Timeout, &flow(), &Control::new(2, 2)), 2);
+        let mut control = Control::new(1, 2);
+        started().on_ack(&Ack::default(), &flow(), &mut control);
+        assert_eq!(control.cwnd, 2);
     }
 
     #[test]
     fn an_unused_window_does_not_grow() {
-        let mut knobs = Knobs::new(50, INFINITE_SSTHRESH);
+        let mut control = Control::new(50, INFINITE_SSTHRESH);
         let idle = Flow { usage: WindowUse::default(), ..flow() };
-        started().on_ack(&Ack { delivered: 50, ..Ack::default() }, &idle, &mut knobs);
-        assert_eq!(knobs.cwnd, 50);
+        started().on_ack(&Ack { delivered: 50, ..Ack::default() }, &idle, &mut control);
+        assert_eq!(control.cwnd, 50);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Westwood+: after a loss, keep what the path was seen to carry: the measured bandwidth times the smallest RTT,
 //! instead of half. A loss that is no congestion then costs little.
 //! Source: Grieco and Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
-//! Congestion Control", ACM CCR 34(2), 2004; after Mascolo et al., "TCP Westwood: Bandwidth Estimation for
+//! Congestion Knobs", ACM CCR 34(2), 2004; after Mascolo et al., "TCP Westwood: Bandwidth Estimation for
 //! Enhanced Transport over Wireless Links", ACM MobiCom, 2001. Agrees with: Linux 6.1 `westwood`, which measures
 //! time in timer ticks and filters twice. Departs: see docs/deviations/westwood.toml (2 entries).
 
-use super::{CongestionControl, Entry, Knobs};
+use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow, Header};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -129,7 +129,7 @@ impl CongestionControl for Westwood {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         let initial = INITIAL_RTT_S * flow.hz;
         *self = Westwood {
             rtt: Rtt { latest: initial, min: initial, min_is_stale: true },
@@ -139,7 +139,7 @@ impl CongestionControl for Westwood {
         };
     }
 
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
         // As in Linux an ACK is counted with the RTT of the one before it.
         self.measure(flow);
         self.sample.bytes += u64::from(self.counted.packets(ack, flow)) * u64::from(flow.mss_bytes);
@@ -151,18 +151,18 @@ impl CongestionControl for Westwood {
     }
 
     /// Reno's half while a loss is repaired; after a timeout at once what the path carries.
-    fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
         if cause == Cause::Timeout {
             self.rtt.min_is_stale = true;
             self.carried(flow)
         } else {
-            (knobs.cwnd / 2).max(CWND_MIN)
+            (control.cwnd / 2).max(CWND_MIN)
         }
     }
 
-    fn on_reduced(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        knobs.ssthresh = self.carried(flow);
-        knobs.cwnd = knobs.ssthresh.min(knobs.cwnd_clamp);
+    fn on_cwr_complete(&mut self, flow: &Flow, control: &mut Control) {
+        control.ssthresh = self.carried(flow);
+        control.cwnd = control.ssthresh.min(control.cwnd_clamp);
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a bandwidth in bit/s is far below 2^53")]
@@ -182,7 +182,7 @@ impl CongestionControl for Westwood {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Time;
+    use crate::Time;
 
     const MSS_BYTES: u32 = 1000;
 
@@ -190,9 +190,9 @@ mod tests {
     fn started() -> (Westwood, Flow) {
         let mut westwood = Westwood::default();
         let mut flow = Flow::new(1000, MSS_BYTES);
-        westwood.on_start(&flow, &mut Knobs::default());
+        westwood.on_start(&flow, &mut Control::default());
         flow.nxt = 1_000_000;
-        westwood.on_sample(&Ack::default(), &flow, &mut Knobs::default());
+        westwood.on_pkts_acked(&Ack::default(), &flow, &mut Control::default());
         (westwood, flow)
     }
 
@@ -201,7 +201,7 @@ mod tests {
         flow.now += Time::from_ms(u64::from(ms));
         flow.una += packets;
         let ack = Ack { acked: packets, rtt_us: Some(ms * 1000), ..Ack::default() };
-        westwood.on_sample(&ack, flow, &mut Knobs::default());
+        westwood.on_pkts_acked(&ack, flow, &mut Control::default());
     }
 
     fn filters(pair: &(Westwood, Flow)) -> (u64, u64) {
@@ -239,19 +239,19 @@ mod tests {
         let (mut westwood, flow) = started();
         westwood.bandwidth = Bandwidth { coarse: 0, smooth: 2000 };
         westwood.rtt.min = 50;
-        let mut knobs = Knobs::new(400, 400);
-        assert_eq!(westwood.on_congestion(Cause::Loss, &flow, &knobs), 200, "Reno's half during recovery");
-        westwood.on_reduced(&flow, &mut knobs);
-        assert_eq!((knobs.cwnd, knobs.ssthresh), (100, 100));
-        assert_eq!(westwood.on_congestion(Cause::Timeout, &flow, &knobs), 100);
+        let mut control = Control::new(400, 400);
+        assert_eq!(westwood.on_congestion(Cause::Loss, &flow, &control), 200, "Reno's half during recovery");
+        westwood.on_cwr_complete(&flow, &mut control);
+        assert_eq!((control.cwnd, control.ssthresh), (100, 100));
+        assert_eq!(westwood.on_congestion(Cause::Timeout, &flow, &control), 100);
     }
 
     #[test]
     fn without_a_bandwidth_the_window_is_two_packets() {
         let (mut westwood, flow) = started();
-        let mut knobs = Knobs::new(400, 400);
-        westwood.on_reduced(&flow, &mut knobs);
-        assert_eq!(knobs.cwnd, 2);
+        let mut control = Control::new(400, 400);
+        westwood.on_cwr_complete(&flow, &mut control);
+        assert_eq!(control.cwnd, 2);
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
         acked(&mut pair, 10, 1);
         acked(&mut pair, 30, 1);
         assert_eq!(pair.0.rtt.min, 10);
-        pair.0.on_congestion(Cause::Timeout, &pair.1, &Knobs::default());
+        pair.0.on_congestion(Cause::Timeout, &pair.1, &Control::default());
         acked(&mut pair, 50, 1);
         assert_eq!(pair.0.rtt.min, 30, "as in Linux the RTT of the ACK before");
     }

@@ -5,7 +5,7 @@
 //! TCP of the paper does, and takes a smallest RTT of a round trip for the paper's. Departs: nowhere known.
 
 use super::vegas::{Round, Vegas};
-use super::{CongestionControl, Entry, Knobs};
+use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -88,14 +88,14 @@ impl Greedy {
 impl Yeah {
     /// Chooses the mode of the next round trip. (Paper: `Q > Q_max` or `L > 1/φ`, where `L` is the queueing delay
     /// by the smallest RTT.)
-    fn decide(&mut self, knobs: &mut Knobs) {
+    fn decide(&mut self, control: &mut Control) {
         let (rtt, base) = (self.vegas.round.rtt_us, self.vegas.base_rtt_us);
-        self.queue = knobs.cwnd_part(rtt - base, rtt);
+        self.queue = control.cwnd_part(rtt - base, rtt);
         if self.queue > MAX_QUEUE || rtt - base > base / MAX_DELAY_PART {
-            if self.queue > MAX_QUEUE && knobs.cwnd > self.greedy.cwnd {
-                self.decongest(knobs);
+            if self.queue > MAX_QUEUE && control.cwnd > self.greedy.cwnd {
+                self.decongest(control);
             }
-            self.greedy.grow(knobs.cwnd);
+            self.greedy.grow(control.cwnd);
             let before = if let Mode::Slow { rounds } = self.mode { rounds } else { 0 };
             self.mode = Mode::Slow { rounds: before + 1 };
         } else {
@@ -106,10 +106,10 @@ impl Yeah {
 
     /// Precautionary decongestion: the flow's packets leave the queue, but it does not fall below what a Reno
     /// flow would have.
-    fn decongest(&self, knobs: &mut Knobs) {
-        let most = knobs.cwnd / MAX_DECONGESTION_PART;
-        knobs.cwnd = (knobs.cwnd - self.queue.min(most)).max(self.greedy.cwnd);
-        knobs.ssthresh = knobs.cwnd;
+    fn decongest(&self, control: &mut Control) {
+        let most = control.cwnd / MAX_DECONGESTION_PART;
+        control.cwnd = (control.cwnd - self.queue.min(most)).max(self.greedy.cwnd);
+        control.ssthresh = control.cwnd;
     }
 }
 
@@ -118,48 +118,48 @@ impl CongestionControl for Yeah {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        self.vegas.on_start(flow, knobs);
-        knobs.cwnd_clamp = knobs.cwnd_clamp.min(CWND_MAX);
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
+        self.vegas.on_start(flow, control);
+        control.cwnd_clamp = control.cwnd_clamp.min(CWND_MAX);
     }
 
-    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        self.vegas.on_restart(flow, knobs);
+    fn on_tx_start(&mut self, flow: &Flow, control: &mut Control) {
+        self.vegas.on_tx_start(flow, control);
     }
 
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        self.vegas.on_sample(ack, flow, knobs);
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        self.vegas.on_pkts_acked(ack, flow, control);
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        if !flow.cwnd_limited(knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        if !flow.cwnd_limited(control) {
             return;
         }
-        if let Some(left) = knobs.past_slow_start(ack.delivered, flow) {
-            let per = if self.mode == Mode::Fast { knobs.cwnd.min(FAST_PER) } else { knobs.cwnd };
-            knobs.additive(per, left);
+        if let Some(left) = control.past_slow_start(ack.delivered, flow) {
+            let per = if self.mode == Mode::Fast { control.cwnd.min(FAST_PER) } else { control.cwnd };
+            control.additive(per, left);
         }
         if flow.una > self.vegas.round.end {
             if self.vegas.round.has_enough_samples() {
-                self.decide(knobs);
+                self.decide(control);
             }
             self.vegas.round = Round::start(flow);
         }
     }
 
     /// Alone, the queue is emptied; beside greedy flows, half the window is kept, as they keep it.
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        let half = (knobs.cwnd / 2).max(CWND_MIN);
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        let half = (control.cwnd / 2).max(CWND_MIN);
         let reduction = match self.mode {
             Mode::Slow { rounds: COMPETING_ROUNDS.. } => half,
-            _ => self.queue.min(half).max(knobs.cwnd / MIN_LOSS_PART),
+            _ => self.queue.min(half).max(control.cwnd / MIN_LOSS_PART),
         };
         self.greedy = Greedy { cwnd: (self.greedy.cwnd / 2).max(CWND_MIN), fast_rounds: 0 };
-        knobs.cwnd.saturating_sub(reduction).max(CWND_MIN)
+        control.cwnd.saturating_sub(reduction).max(CWND_MIN)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
-        self.vegas.on_state(next, flow, knobs);
+    fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
+        self.vegas.on_state(next, flow, control);
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
@@ -173,38 +173,38 @@ impl CongestionControl for Yeah {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::knobs::INFINITE_SSTHRESH;
+    use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
     /// A flow whose smallest RTT is 100 ms.
     fn started() -> (Yeah, Flow) {
-        let (mut yeah, mut knobs) = (Yeah::default(), Knobs::default());
+        let (mut yeah, mut control) = (Yeah::default(), Control::default());
         let flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
-        yeah.on_start(&flow, &mut knobs);
+        yeah.on_start(&flow, &mut control);
         yeah.vegas.base_rtt_us = 100_000;
         (yeah, flow)
     }
 
     /// The window after a round trip of three RTTs that ends with an ACK that delivers nothing.
-    fn round((yeah, flow): &mut (Yeah, Flow), rtt_us: u32, knobs: &mut Knobs) -> u32 {
+    fn round((yeah, flow): &mut (Yeah, Flow), rtt_us: u32, control: &mut Control) -> u32 {
         flow.una = yeah.vegas.round.end + 1;
-        flow.nxt = flow.una + knobs.cwnd;
+        flow.nxt = flow.una + control.cwnd;
         let ack = Ack { acked: 1, rtt_us: Some(rtt_us - 1), ..Ack::default() };
-        (0..3).for_each(|_| yeah.on_sample(&ack, flow, knobs));
-        yeah.on_ack(&ack, flow, knobs);
-        knobs.cwnd
+        (0..3).for_each(|_| yeah.on_pkts_acked(&ack, flow, control));
+        yeah.on_ack(&ack, flow, control);
+        control.cwnd
     }
 
     /// How much the window grows for 200 packets delivered within a round trip.
     fn growth((yeah, flow): &mut (Yeah, Flow), cwnd: u32) -> u32 {
-        let mut knobs = Knobs::new(cwnd, 2);
+        let mut control = Control::new(cwnd, 2);
         flow.una = 0;
-        yeah.on_ack(&Ack { delivered: 200, ..Ack::default() }, flow, &mut knobs);
-        knobs.cwnd - cwnd
+        yeah.on_ack(&Ack { delivered: 200, ..Ack::default() }, flow, &mut control);
+        control.cwnd - cwnd
     }
 
-    fn avoiding(cwnd: u32) -> Knobs {
-        Knobs::new(cwnd, 2)
+    fn avoiding(cwnd: u32) -> Control {
+        Control::new(cwnd, 2)
     }
 
     /// 1000 × 5 / 105 = 47 wait, and 5 ms are less than 100 / 8 = 12.5 ms: fast, 200 / 100 = 2 packets.
@@ -238,9 +238,9 @@ mod tests {
     #[test]
     fn precautionary_decongestion_takes_the_queue_but_at_most_half() {
         for (rtt_us, cwnd) in [(125_000, 800), (400_000, 500)] {
-            let (mut pair, mut knobs) = (started(), avoiding(1000));
-            assert_eq!(round(&mut pair, rtt_us, &mut knobs), cwnd);
-            assert_eq!(knobs.ssthresh, cwnd);
+            let (mut pair, mut control) = (started(), avoiding(1000));
+            assert_eq!(round(&mut pair, rtt_us, &mut control), cwnd);
+            assert_eq!(control.ssthresh, cwnd);
         }
     }
 
@@ -255,8 +255,8 @@ mod tests {
     /// 512 and 402; 410 and 403; then 82 of 410 would leave 328, but a greedy flow has 403.
     #[test]
     fn decongestion_stops_at_the_window_of_a_greedy_flow() {
-        let (mut pair, mut knobs) = (started(), avoiding(1000));
-        let windows = [(); 5].map(|()| (round(&mut pair, 125_000, &mut knobs), pair.0.greedy.cwnd));
+        let (mut pair, mut control) = (started(), avoiding(1000));
+        let windows = [(); 5].map(|()| (round(&mut pair, 125_000, &mut control), pair.0.greedy.cwnd));
         assert_eq!(windows, [(800, 400), (640, 401), (512, 402), (410, 403), (403, 404)]);
     }
 
@@ -302,17 +302,17 @@ mod tests {
     #[test]
     fn slow_start_is_that_of_reno() {
         let (mut yeah, flow) = started();
-        let mut knobs = Knobs::new(20, INFINITE_SSTHRESH);
-        yeah.on_ack(&Ack { delivered: 7, ..Ack::default() }, &flow, &mut knobs);
-        assert_eq!(knobs.cwnd, 27);
+        let mut control = Control::new(20, INFINITE_SSTHRESH);
+        yeah.on_ack(&Ack { delivered: 7, ..Ack::default() }, &flow, &mut control);
+        assert_eq!(control.cwnd, 27);
     }
 
     #[test]
     fn an_unused_window_does_not_change() {
         let (mut yeah, flow) = started();
         let flow = Flow { usage: WindowUse::default(), una: 1, ..flow };
-        let mut knobs = avoiding(400);
-        yeah.on_ack(&Ack { delivered: 400, ..Ack::default() }, &flow, &mut knobs);
-        assert_eq!((knobs.cwnd, yeah.vegas.round.end), (400, 0));
+        let mut control = avoiding(400);
+        yeah.on_ack(&Ack { delivered: 400, ..Ack::default() }, &flow, &mut control);
+        assert_eq!((control.cwnd, yeah.vegas.round.end), (400, 0));
     }
 }

@@ -1,10 +1,10 @@
 //! The `events` table: what happened, and when.
 
 use super::{Labels, column, seconds};
-use crate::run::{Run, Switch};
+use crate::Time;
+use crate::run::Run;
 use crate::table::{Table, Values};
 use crate::tcp::Sender;
-use crate::time::Time;
 
 /// The rows so far.
 #[derive(Debug, Default)]
@@ -26,8 +26,8 @@ impl Events {
         self.flow.push(Some(flow));
         self.link.push(None);
         self.packet.push(None);
-        self.cwnd.push(Some(sender.knobs.cwnd));
-        self.ssthresh.push(sender.knobs.has_ssthresh().then_some(sender.knobs.ssthresh));
+        self.cwnd.push(Some(sender.control.cwnd));
+        self.ssthresh.push(sender.control.has_ssthresh().then_some(sender.control.ssthresh));
     }
 
     /// Element `element` dropped packet `packet` of a flow.
@@ -73,12 +73,12 @@ impl Events {
 
 /// When links change, and which, the latest first; none if no events are written down.
 pub(crate) fn recorded_changes(run: &Run) -> Vec<(Time, u32)> {
-    if run.record.events == Switch::Off {
+    if !run.record.events {
         return Vec::new();
     }
     let mut changes: Vec<_> = (0..)
         .zip(&run.elements)
-        .flat_map(|(index, element)| element.effect.changes().iter().map(move |change| (change.at(), index)))
+        .flat_map(|(index, element)| element.kind.changes().iter().map(move |change| (change.at(), index)))
         .collect();
     changes.sort_unstable_by(|one, other| other.cmp(one));
     changes

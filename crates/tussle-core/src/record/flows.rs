@@ -2,10 +2,10 @@
 
 use super::histogram::Histogram;
 use super::{column, ms};
+use crate::Time;
 use crate::run::FlowSpec;
 use crate::table::{Table, Values};
 use crate::tcp::{Counts, Receiver, Sender};
-use crate::time::Time;
 
 /// What is measured of a flow while it runs.
 #[derive(Clone, Debug, Default)]

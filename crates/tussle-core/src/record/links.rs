@@ -1,9 +1,9 @@
 //! The `links` table: each link's queue over time.
 
 use super::{Labels, column, seconds};
-use crate::path::LinkView;
+use crate::Time;
+use crate::net::path::LinkView;
 use crate::table::{Table, Values};
-use crate::time::Time;
 
 /// The rows so far.
 #[derive(Debug, Default)]

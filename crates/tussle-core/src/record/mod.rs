@@ -12,8 +12,8 @@ pub use histogram::Histogram;
 pub(crate) use links::Links;
 pub(crate) use samples::Samples;
 
+use crate::Time;
 use crate::table::{Column, Labels, Values};
-use crate::time::Time;
 
 /// A column of that name.
 fn column(name: &str, values: Values) -> Column {

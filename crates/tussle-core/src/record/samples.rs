@@ -1,9 +1,9 @@
 //! The `samples` table: each flow over time.
 
 use super::{Labels, column, ms, seconds};
+use crate::Time;
 use crate::table::{Table, Values};
 use crate::tcp::{Receiver, Sender, State};
-use crate::time::Time;
 
 /// The rows so far.
 #[derive(Debug, Default)]
@@ -40,8 +40,8 @@ impl Samples {
         let rtt = &sender.flow.rtt;
         self.flow.push(flow);
         self.time.push(now);
-        self.cwnd.push(sender.knobs.cwnd);
-        self.ssthresh.push(sender.knobs.has_ssthresh().then_some(sender.knobs.ssthresh));
+        self.cwnd.push(sender.control.cwnd);
+        self.ssthresh.push(sender.control.has_ssthresh().then_some(sender.control.ssthresh));
         self.srtt.push(rtt.srtt_us().map(ms));
         self.rtt.push(rtt.latest_us().map(ms));
         self.in_flight.push(sender.flow.in_flight());
@@ -91,5 +91,5 @@ impl Samples {
 }
 
 fn key(sender: &Sender) -> (u32, u32, State) {
-    (sender.knobs.cwnd, sender.knobs.ssthresh, sender.flow.state)
+    (sender.control.cwnd, sender.control.ssthresh, sender.flow.state)
 }

@@ -1,8 +1,8 @@
 //! What plays a script: one end of a connection, whoever implements it.
 
 use super::ScriptError;
-use crate::packet::Packet;
-use crate::time::Time;
+use crate::Time;
+use crate::net::packet::Packet;
 
 /// One end of an established connection. Times count from there.
 pub trait Host {

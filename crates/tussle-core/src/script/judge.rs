@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use super::words;
 use super::{Expect, Host, MAX_MS, MSS_BYTES, Mark, Role, Script, ScriptError, Standing, Step, Transmission};
-use crate::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
-use crate::run::Switch;
-use crate::time::Time;
+use crate::Time;
+use crate::net::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
 
 /// Most packets that an application writes at once.
 const MOST_WRITTEN: u32 = 1 << 24;
@@ -92,7 +91,6 @@ impl<'a, H: Host> Player<'a, H> {
             return Ok(());
         }
         let cwr = sent.iter().any(|packet| packet.flags.has(Flags::CWR));
-        let cwr = if cwr { Switch::On } else { Switch::Off };
         match differences(&step.expect, &self.host.standing()?, cwr) {
             found if found.is_empty() => Ok(()),
             found => mismatch(found.join("; ")),
@@ -161,7 +159,7 @@ impl<'a, H: Host> Player<'a, H> {
         }
         for (place, number) in words::each(index, &step.data)?.into_iter().enumerate() {
             let mut packet = self.packet(step, number);
-            if place == 0 && step.reduced == Switch::On {
+            if place == 0 && step.reduced {
                 packet.flags = Flags::CWR;
             }
             self.host.receive(&packet)?;
@@ -186,7 +184,7 @@ impl<'a, H: Host> Player<'a, H> {
             self.last_ack = (number, echo_ms);
         }
         ack.ts_echo_ms = self.last_ack.1;
-        if step.ece == Switch::On {
+        if step.ece {
             ack.flags = Flags::ECE;
         }
         let mut sacks = Sacks::default();
@@ -203,7 +201,7 @@ impl<'a, H: Host> Player<'a, H> {
         packet.size_bytes = HEADER_BYTES + MSS_BYTES;
         packet.ts_val_ms = self.timestamp_ms();
         packet.ecn = match step.mark {
-            _ if self.script.ecn == Switch::Off => Ecn::NotEct,
+            _ if !self.script.ecn => Ecn::NotEct,
             Mark::No => Ecn::Ect0,
             Mark::Yes => Ecn::Ce,
             Mark::Never => Ecn::NotEct,
@@ -213,7 +211,7 @@ impl<'a, H: Host> Player<'a, H> {
 }
 
 /// Where a sender stands otherwise than expected, in words.
-fn differences(expect: &Expect, found: &Standing, cwr: Switch) -> Vec<String> {
+fn differences(expect: &Expect, found: &Standing, cwr: bool) -> Vec<String> {
     let pairs = [
         ("cwnd", expect.cwnd, found.cwnd),
         ("ssthresh", expect.ssthresh, found.ssthresh),
@@ -236,7 +234,7 @@ fn differences(expect: &Expect, found: &Standing, cwr: Switch) -> Vec<String> {
         differences.push(format!("state is {}, expected {expected}", found.state));
     }
     if let Some(expected) = expect.cwr.filter(|&expected| expected != cwr) {
-        let name = |cwr| if cwr == Switch::On { "on" } else { "off" };
+        let name = |cwr| if cwr { "on" } else { "off" };
         differences.push(format!("cwr is {}, expected {}", name(cwr), name(expected)));
     }
     differences

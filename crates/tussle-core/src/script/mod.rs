@@ -20,8 +20,8 @@ pub use judge::judge;
 pub use simulated::play;
 pub use story::story;
 
-use crate::run::{MAX_WINDOW_PACKETS, Switch};
-use crate::time::Time;
+use crate::Time;
+use crate::run::MAX_WINDOW_PACKETS;
 
 /// Payload of a full packet.
 pub const MSS_BYTES: u32 = 1448;
@@ -52,10 +52,10 @@ pub struct Script {
     pub handshake_ms: u32,
     /// Whether ECN was negotiated.
     #[serde(default)]
-    pub ecn: Switch,
+    pub ecn: bool,
     /// Whether the sender paces.
     #[serde(default)]
-    pub pacing: Switch,
+    pub pacing: bool,
     /// Window that the receiver offers.
     #[serde(default = "endless")]
     pub window_packets: u32,
@@ -129,7 +129,7 @@ pub struct Step {
     pub dsack: Option<String>,
     /// What the ACK echoes of congestion.
     #[serde(default)]
-    pub ece: Switch,
+    pub ece: bool,
     /// Which transmission of the packet that moved the ACK its timestamp belongs to (RFC 7323, 4.3: the
     /// first one that the ACK before was waiting for).
     #[serde(default)]
@@ -148,7 +148,7 @@ pub struct Step {
     pub mark: Mark,
     /// Whether the first of them says that the peer has reduced its window.
     #[serde(default)]
-    pub reduced: Switch,
+    pub reduced: bool,
     /// ACKs that must leave, in order: `"4"`, `"4 sack 6-7 9"`, `"4 dsack 2"`, with `" ece"` at the end if they echo
     /// congestion.
     #[serde(default)]
@@ -204,7 +204,7 @@ pub struct Expect {
     undone: Option<u32>,
     probes: Option<u32>,
     rto_ms: Option<u32>,
-    cwr: Option<Switch>,
+    cwr: Option<bool>,
 }
 
 impl Expect {

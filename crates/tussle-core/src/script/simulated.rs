@@ -1,11 +1,10 @@
 //! The simulator's ends of a connection as hosts of scripts.
 
 use super::{HZ, Host, MSS_BYTES, Role, Script, ScriptError, Standing, judge};
+use crate::Time;
 use crate::cc::{EcnMode, Entry};
-use crate::packet::{Flags, Kind, Packet};
-use crate::run::Switch;
+use crate::net::packet::{Flags, Kind, Packet};
 use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
-use crate::time::Time;
 
 /// Plays a script to the simulator.
 ///
@@ -66,7 +65,7 @@ impl SimulatedSender {
         sender.on_packet(&syn_ack, origin, &mut out);
         out.packets.clear();
         if let Some(cwnd) = script.start_cwnd {
-            sender.knobs.cwnd = cwnd.max(1);
+            sender.control.cwnd = cwnd.max(1);
         }
         Ok(SimulatedSender { sender, out, origin })
     }
@@ -111,8 +110,8 @@ impl Host for SimulatedSender {
     fn standing(&mut self) -> Result<Standing, ScriptError> {
         let (flow, counts) = (&self.sender.flow, &self.sender.counts);
         Ok(Standing {
-            cwnd: self.sender.knobs.cwnd,
-            ssthresh: self.sender.knobs.ssthresh,
+            cwnd: self.sender.control.cwnd,
+            ssthresh: self.sender.control.ssthresh,
             state: flow.state.name(),
             in_flight: flow.in_flight(),
             sacked: flow.sacked_out,
@@ -160,7 +159,7 @@ impl SimulatedReceiver {
         let mut receiver = Receiver::new(setup);
         let mut out = Outbox::default();
         let mut syn = Packet::new(Kind::Syn, 0);
-        if script.ecn == Switch::On {
+        if script.ecn {
             syn.flags = Flags::ECE.with(Flags::CWR);
         }
         receiver.on_packet(&syn, Time::ZERO, &mut out);

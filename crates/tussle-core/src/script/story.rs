@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::judge::Player;
 use super::simulated::{SimulatedReceiver, SimulatedSender};
 use super::{Expect, Host, Role, Script, ScriptError, Step, Transmission, words};
-use crate::dice::{Chance, Dice};
-use crate::packet::{Ecn, Packet};
-use crate::run::{MAX_WINDOW_PACKETS, Switch};
-use crate::time::Time;
+use crate::Time;
+use crate::net::packet::{Ecn, Packet};
+use crate::run::MAX_WINDOW_PACKETS;
+use crate::util::rng::{Probability, Rng};
 
 /// What happens to the sender happens at odd multiples of half of that: no timer tick is one, and a host whose clock
 /// is a little late sees the same order.
@@ -36,11 +36,11 @@ const OUTAGES_MS: [u64; 6] = [0, 0, 0, 150, 400, 1500];
 #[derive(Clone, Copy, Debug)]
 struct Path {
     one_way: Time,
-    loss: Chance,
-    ack_loss: Chance,
-    late: Chance,
+    loss: Probability,
+    ack_loss: Probability,
+    late: Probability,
     late_by: Time,
-    mark: Chance,
+    mark: Probability,
     /// From when until when nothing passes.
     outage: (Time, Time),
     /// What becomes of packets then.
@@ -66,9 +66,9 @@ enum Event {
 /// # Errors
 /// [`ScriptError::Nonsense`] if there is no such algorithm.
 pub fn story(algorithm: &str, seed: u64) -> Result<Script, ScriptError> {
-    let mut dice = Dice::new(seed, "story");
-    let handshake_ms = pick(&mut dice, &RTTS_MS);
-    let ecn = if dice.below(4) == 0 { Switch::On } else { Switch::Off };
+    let mut rng = Rng::new(seed, "story");
+    let handshake_ms = pick(&mut rng, &RTTS_MS);
+    let ecn = rng.below(4) == 0;
     let script = Script {
         claim: format!("{algorithm}, story {seed}"),
         source: "the simulator".to_owned(),
@@ -77,35 +77,35 @@ pub fn story(algorithm: &str, seed: u64) -> Result<Script, ScriptError> {
         parameters: BTreeMap::new(),
         handshake_ms,
         ecn,
-        pacing: Switch::Off,
+        pacing: false,
         window_packets: MAX_WINDOW_PACKETS,
         start_cwnd: None,
         skip: BTreeMap::new(),
         steps: Vec::new(),
     };
-    let from = Time::from_ms(u64::from(dice.below(3000)));
+    let from = Time::from_ms(u64::from(rng.below(3000)));
     let path = Path {
         one_way: Time::from_us(u64::from(handshake_ms) * 500),
-        loss: chance(&mut dice, &LOSSES),
-        ack_loss: chance(&mut dice, &ACK_LOSSES),
-        late: chance(&mut dice, &LATE),
-        late_by: Time::from_ms(pick(&mut dice, &LATE_BY_MS)),
-        mark: if ecn == Switch::On { chance(&mut dice, &MARKS) } else { chance(&mut dice, &[0.0]) },
-        outage: (from, from + Time::from_ms(pick(&mut dice, &OUTAGES_MS))),
-        then: if dice.below(2) == 0 { Outage::Delays } else { Outage::Loses },
+        loss: probability(&mut rng, &LOSSES),
+        ack_loss: probability(&mut rng, &ACK_LOSSES),
+        late: probability(&mut rng, &LATE),
+        late_by: Time::from_ms(pick(&mut rng, &LATE_BY_MS)),
+        mark: if ecn { probability(&mut rng, &MARKS) } else { probability(&mut rng, &[0.0]) },
+        outage: (from, from + Time::from_ms(pick(&mut rng, &OUTAGES_MS))),
+        then: if rng.below(2) == 0 { Outage::Delays } else { Outage::Loses },
     };
     let mut sender = SimulatedSender::new(&script)?;
-    let mut world = World::new(path, (SimulatedReceiver::new(&script)?, dice));
+    let mut world = World::new(path, (SimulatedReceiver::new(&script)?, rng));
     world.tell(&mut Player::new(&script, &mut sender))?;
     Ok(Script { steps: world.steps, ..script })
 }
 
-fn pick<T: Copy>(dice: &mut Dice, of: &[T]) -> T {
-    of[dice.below(u32::try_from(of.len()).expect("short")) as usize]
+fn pick<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+    of[rng.below(u32::try_from(of.len()).expect("short")) as usize]
 }
 
-fn chance(dice: &mut Dice, of: &[f64]) -> Chance {
-    Chance::new(pick(dice, of)).expect("a probability")
+fn probability(rng: &mut Rng, of: &[f64]) -> Probability {
+    Probability::new(pick(rng, of)).expect("a probability")
 }
 
 /// The next instant at which something may happen to the sender.
@@ -116,7 +116,7 @@ fn grained(at: Time) -> Time {
 /// The path, the receiver and the application. Times count from when the connection was established.
 struct World {
     path: Path,
-    dice: Dice,
+    rng: Rng,
     receiver: SimulatedReceiver,
     packets: Vec<Packet>,
     events: BinaryHeap<Reverse<(Time, usize, Event)>>,
@@ -128,10 +128,10 @@ struct World {
 }
 
 impl World {
-    fn new(path: Path, (receiver, dice): (SimulatedReceiver, Dice)) -> World {
+    fn new(path: Path, (receiver, rng): (SimulatedReceiver, Rng)) -> World {
         let mut world = World {
             path,
-            dice,
+            rng,
             receiver,
             packets: Vec::new(),
             events: BinaryHeap::new(),
@@ -140,18 +140,18 @@ impl World {
             last_step: Time::ZERO,
             last_arrival: Time::ZERO,
         };
-        if world.dice.below(2) == 0 {
+        if world.rng.below(2) == 0 {
             let at = world.write_singly(10, grained(Time::ZERO));
-            let packets = 100 + world.dice.below(1000);
+            let packets = 100 + world.rng.below(1000);
             world.plan(at, Event::Write(packets));
             return world;
         }
         let mut at = grained(Time::ZERO);
         while world.count < MOST_WRITES {
-            let packets = 1 + world.dice.below(40);
+            let packets = 1 + world.rng.below(40);
             at = world.write_singly(packets, at);
-            let most = if world.dice.below(4) == 0 { 20_000 } else { 1_500 };
-            at += Time::from_ns(GRAIN.ns() * u64::from(world.dice.below(most)));
+            let most = if world.rng.below(4) == 0 { 20_000 } else { 1_500 };
+            at += Time::from_ns(GRAIN.ns() * u64::from(world.rng.below(most)));
         }
         world
     }
@@ -216,10 +216,10 @@ impl World {
     /// What the receiver has sent goes back, if it is not lost.
     fn send_acks(&mut self, now: Time) -> Result<(), ScriptError> {
         for packet in self.receiver.sent()? {
-            if self.dice.happens(self.path.ack_loss) {
+            if self.rng.sample_bool(self.path.ack_loss) {
                 continue;
             }
-            let is_late = self.dice.happens(self.path.late);
+            let is_late = self.rng.sample_bool(self.path.late);
             let delay = if is_late { self.path.one_way + self.path.late_by } else { self.path.one_way };
             self.packets.push(packet);
             self.plan(grained(now + delay), Event::Ack(self.packets.len() - 1));
@@ -253,7 +253,8 @@ impl World {
     /// A packet of the sender goes over the path.
     fn carry(&mut self, mut packet: Packet, at: Time) {
         let Path { one_way, loss, late, late_by, mark, outage, then, .. } = self.path;
-        let [is_lost, is_late, is_marked] = [loss, late, mark].map(|chance| self.dice.happens(chance));
+        let [is_lost, is_late, is_marked] =
+            [loss, late, mark].map(|probability| self.rng.sample_bool(probability));
         let is_stuck = at >= outage.0 && at < outage.1;
         if is_lost || (is_stuck && then == Outage::Loses) {
             return;
@@ -287,7 +288,7 @@ impl Player<'_, SimulatedSender> {
         for word in text.split(' ').skip(1) {
             match word {
                 "dsack" | "sack" => list = word,
-                "ece" => step.ece = Switch::On,
+                "ece" => step.ece = true,
                 range if list == "dsack" => step.dsack = Some(range.to_owned()),
                 range => step.sack.push(range.to_owned()),
             }

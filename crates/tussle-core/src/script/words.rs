@@ -1,7 +1,7 @@
 //! Packets in words, as scripts write them.
 
 use super::ScriptError;
-use crate::packet::{Block, Flags, Kind, Packet};
+use crate::net::packet::{Block, Flags, Kind, Packet};
 
 /// Most packets that one range of a script may name.
 const MOST_PACKETS: u32 = 1 << 16;
@@ -84,7 +84,7 @@ fn joined(runs: &[Block]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Sacks;
+    use crate::net::packet::Sacks;
 
     #[test]
     fn runs_of_numbers_are_joined() {

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use crate::application::{Next, Schedule};
+use crate::Time;
 use crate::cc::CongestionControl;
-use crate::check::RunError;
 use crate::record::FlowMeasures;
 use crate::run::FlowSpec;
+use crate::run::application::{Next, Schedule};
+use crate::run::check::RunError;
 use crate::tcp::{Receiver, ReceiverSetup, Sender, Setup, TimestampOffsets};
-use crate::time::Time;
 
 /// One flow: its ends, and when the application opens and stops.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! [RFC 1122, 4.2.3.2](https://www.rfc-editor.org/rfc/rfc1122#section-4.2.3.2).
 
 use super::ticks::Ticks;
-use crate::time::Time;
+use crate::Time;
 
 /// Shortest wait (Linux: `TCP_DELACK_MIN`, `TCP_ATO_MIN`).
 const MIN_WAIT: Time = Time::from_ms(40);

@@ -2,9 +2,8 @@
 
 use super::rtt::RttEstimator;
 use super::usage::WindowUse;
-use crate::cc::Knobs;
-use crate::run::Switch;
-use crate::time::Time;
+use crate::Time;
+use crate::cc::Control;
 
 /// The sender's state, as Linux names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,9 +89,9 @@ pub struct Flow {
     /// How much of the window was used lately.
     pub usage: WindowUse,
     /// Whether packets wait for the pacing rate (Linux: `sk_pacing_status`).
-    pub pacing: Switch,
+    pub pacing: bool,
     /// Whether both ends agreed on ECN (Linux: `TCP_ECN_OK`).
-    pub ecn: Switch,
+    pub ecn: bool,
     /// Length of a timer tick: kept because algorithms ask for the tick on every ACK.
     pub(crate) tick_ns: u64,
 }
@@ -121,8 +120,8 @@ impl Flow {
             last_sent: Time::ZERO,
             next_send: Time::ZERO,
             usage: WindowUse::default(),
-            pacing: Switch::Off,
-            ecn: Switch::Off,
+            pacing: false,
+            ecn: false,
             tick_ns: 1_000_000_000 / u64::from(hz),
         }
     }
@@ -138,8 +137,8 @@ impl Flow {
     }
 
     /// Whether the window, rather than the application or the receiver, limited the last flight.
-    pub fn cwnd_limited(&self, knobs: &Knobs) -> bool {
-        self.usage.cwnd_limited(knobs)
+    pub fn cwnd_limited(&self, control: &Control) -> bool {
+        self.usage.cwnd_limited(control)
     }
 
     /// Whether the window was full at some time in the last flight (Linux: `is_cwnd_limited`).
@@ -180,7 +179,7 @@ pub struct Ack {
     pub sacked: u32,
     /// Packets newly known to have arrived, by either (Linux: `acked_sacked`).
     pub delivered: u32,
-    /// Packets newly judged lost; known in `on_ack`, zero in `on_sample`.
+    /// Packets newly judged lost; known in `on_ack`, zero in `on_pkts_acked`.
     pub lost: u32,
     /// Raw round-trip time of the newest packet acknowledged, if one was sent only once.
     pub rtt_us: Option<u32>,

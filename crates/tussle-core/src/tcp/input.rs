@@ -2,18 +2,18 @@
 //! algorithm make of it.
 
 use super::flow::{Ack, Cause, Echo, Header, State};
-use super::output::{Notice, Outbox};
+use super::output::{Event, Outbox};
 use super::prr::{Course, Progress, Target};
 use super::rack::age_us;
 use super::scoreboard::Sent;
 use super::sender::{ProbeContent, Sender};
 use crate::cc::Recovery;
-use crate::packet::{Block, Flags, Packet, timestamp_ms};
+use crate::net::packet::{Block, Flags, Packet, timestamp_ms};
 
 /// What one ACK brought, as it is found out.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent findings, each read by its name")]
-pub(super) struct News {
+pub(super) struct AckInfo {
     /// `una` before it.
     pub(super) prior_una: u32,
     /// Timestamp that it echoes, in ms.
@@ -48,7 +48,7 @@ pub(super) struct News {
     prior_highest: u32,
 }
 
-impl News {
+impl AckInfo {
     pub(super) fn una_advanced(&self) -> bool {
         self.acked > 0
     }
@@ -81,11 +81,11 @@ impl Sender {
             return;
         }
         let prior_una = self.flow.una;
-        let mut news = News {
+        let mut news = AckInfo {
             prior_una,
             prior_highest: self.board.highest_sacked_end(&self.flow),
             echo_ms: self.echoed_ms(packet),
-            ..News::default()
+            ..AckInfo::default()
         };
         let prior_delivered = self.flow.delivered;
         let prior_lost = self.flow.lost;
@@ -131,7 +131,7 @@ impl Sender {
             ts_echo_ms: self.echoed_ms(packet),
             ..Ack::default()
         };
-        self.cc.on_sample(&ack, &self.flow, &mut self.knobs);
+        self.cc.on_pkts_acked(&ack, &self.flow, &mut self.control);
         self.rack.adjust_window(self.rate.prior_delivered(), &self.flow);
         self.answer_probe(packet.number, &news, out);
         let resend =
@@ -153,7 +153,7 @@ impl Sender {
     }
 
     /// An ACK overtaken by a later one: only its SACKs count.
-    fn on_old_ack(&mut self, news: &mut News, out: &mut Outbox) {
+    fn on_old_ack(&mut self, news: &mut AckInfo, out: &mut Outbox) {
         if news.sacked > 0 || news.dsack {
             let resend = self.judge(news, out);
             self.send_after_judgement(resend, out);
@@ -161,7 +161,7 @@ impl Sender {
     }
 
     /// Takes the SACK option into the scoreboard. [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
-    fn take_sacks(&mut self, packet: &Packet, news: &mut News) {
+    fn take_sacks(&mut self, packet: &Packet, news: &mut AckInfo) {
         let duplicate = duplicate_block(packet.number, packet.sacks.as_slice());
         if let Some(block) = duplicate {
             self.take_dsack(block, news);
@@ -196,7 +196,7 @@ impl Sender {
         }
     }
 
-    fn take_newly_sacked(&mut self, number: u32, news: &mut News) {
+    fn take_newly_sacked(&mut self, number: u32, news: &mut AckInfo) {
         let sent = self.board.mark_sacked(number, &mut self.flow);
         self.rack.on_arrival(number, sent, &self.flow);
         self.rate.on_delivered(number, sent);
@@ -210,7 +210,7 @@ impl Sender {
     }
 
     /// A retransmission was not needed. [RFC 2883](https://www.rfc-editor.org/rfc/rfc2883)
-    fn take_dsack(&mut self, block: Block, news: &mut News) {
+    fn take_dsack(&mut self, block: Block, news: &mut AckInfo) {
         let packets = block.packets();
         self.dsacked += u64::from(packets);
         // More duplicates than were ever sent again come from the network, not from this sender.
@@ -232,7 +232,7 @@ impl Sender {
     }
 
     /// Retransmissions of packets that are still outstanding came twice.
-    fn take_late_duplicates(&mut self, block: Block, news: &mut News) {
+    fn take_late_duplicates(&mut self, block: Block, news: &mut AckInfo) {
         for number in block.start.max(self.flow.una)..block.end.min(self.flow.nxt) {
             let sent = self.board.get(number);
             if sent.was_retransmitted() {
@@ -247,7 +247,7 @@ impl Sender {
 
     /// Takes every packet below `number` off the scoreboard.
     #[inline]
-    fn take_cumulative(&mut self, number: u32, news: &mut News) {
+    fn take_cumulative(&mut self, number: u32, news: &mut AckInfo) {
         while self.flow.una < number {
             let una = self.flow.una;
             let sent = self.board.pop(&mut self.flow);
@@ -274,7 +274,7 @@ impl Sender {
     /// Updates the RTT estimates; the raw RTT of the newest packet, for the algorithm.
     /// [RFC 6298, 3](https://www.rfc-editor.org/rfc/rfc6298#section-3)
     #[inline]
-    fn measure_rtt(&mut self, news: &mut News) -> Option<u32> {
+    fn measure_rtt(&mut self, news: &mut AckInfo) -> Option<u32> {
         let now_us = self.flow.now.us();
         let acked = news.acked_sent_us.filter(|_| !news.ambiguous);
         let sacked = news.sacked_sent_us;
@@ -300,7 +300,7 @@ impl Sender {
 
     /// A hole was filled by a packet that was never sent again: reordering.
     #[inline]
-    fn note_reordering(&mut self, news: &News) {
+    fn note_reordering(&mut self, news: &AckInfo) {
         if news.lowest_original.is_some_and(|lowest| lowest < news.prior_highest) {
             self.note_displaced(news.lowest_original);
         }
@@ -317,7 +317,7 @@ impl Sender {
     /// What an ACK says of the tail loss probe.
     /// [RFC 8985, 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
     #[inline]
-    fn answer_probe(&mut self, number: u32, news: &News, out: &mut Outbox) {
+    fn answer_probe(&mut self, number: u32, news: &AckInfo, out: &mut Outbox) {
         let Some(probe) = self.probe.filter(|probe| number >= probe.high) else { return };
         if probe.content == ProbeContent::New || news.dsack_of_probe {
             self.probe = None;
@@ -327,7 +327,7 @@ impl Sender {
             self.enter(State::Cwr);
             self.end_reduction();
             self.keep_open();
-            out.notices.push(Notice::Reduction);
+            out.notices.push(Event::Reduction);
         } else if !news.una_advanced() && news.sacked == 0 {
             self.probe = None;
         }
@@ -335,25 +335,25 @@ impl Sender {
 
     /// Lets recovery or the algorithm set the window.
     #[inline]
-    fn control(&mut self, ack: &Ack, news: &News, out: &mut Outbox) {
+    fn control(&mut self, ack: &Ack, news: &AckInfo, out: &mut Outbox) {
         if self.needs.recovery == Recovery::Own {
-            self.cc.on_ack(ack, &self.flow, &mut self.knobs);
+            self.cc.on_ack(ack, &self.flow, &mut self.control);
         } else if self.in_reduction() {
             let good = news.una_advanced() && ack.lost == 0;
             let course = if good { Course::Good } else { Course::Uncertain };
             self.reduce(Progress { delivered: ack.delivered, course });
         } else if news.acked > 0 || (self.rack.reordering_is_high() && news.sacked > 0) {
-            self.cc.on_ack(ack, &self.flow, &mut self.knobs);
+            self.cc.on_ack(ack, &self.flow, &mut self.control);
             self.flow.usage.on_window_set(self.flow.now);
         }
-        if self.knobs.take_reduction_request() {
+        if self.control.take_reduction_request() {
             self.enter_cwr(out);
         }
-        if self.knobs.take_application_limit() {
+        if self.control.take_application_limit() {
             self.rate.on_application_limited(&mut self.flow);
         }
         if let Some(pacer) = &mut self.pacer {
-            pacer.on_ack(&self.flow, &self.knobs);
+            pacer.on_ack(&self.flow, &self.control);
         }
     }
 
@@ -361,11 +361,11 @@ impl Sender {
     pub(super) fn reduce(&mut self, progress: Progress) {
         let target = Target {
             prior_cwnd: self.flow.prior_cwnd,
-            ssthresh: self.knobs.ssthresh,
+            ssthresh: self.control.ssthresh,
             in_flight: self.flow.in_flight(),
         };
         if let Some(cwnd) = self.prr.on_ack(progress, target) {
-            self.knobs.cwnd = cwnd;
+            self.control.cwnd = cwnd;
         }
     }
 

@@ -22,7 +22,7 @@ mod undo;
 mod usage;
 
 pub use flow::{Ack, Cause, Echo, Flow, Header, Limit, Lost, RateSample, State};
-pub use output::{Notice, Outbox};
+pub use output::{Event, Outbox};
 pub(crate) use pacer::window_rate_bit_per_s;
 pub use receiver::{Receiver, ReceiverSetup};
 pub use rtt::RttEstimator;

@@ -4,9 +4,9 @@ use super::flow::State;
 use super::sender::{Probe, ProbeContent, Sender};
 use super::timer::{Alarm, Scheduled, until_timeout};
 use super::usage::{self, Bound, Fit};
+use crate::Time;
 use crate::cc::{EcnMode, Recovery};
-use crate::packet::{Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
-use crate::time::Time;
+use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
 
 /// What a host wants sent and noted; emptied by whoever handed it in.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Outbox {
     /// Packets, in the order in which they leave.
     pub packets: Vec<Packet>,
     /// What happened.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<Event>,
     /// The place in the table of hops where packets begin.
     pub hop: u32,
 }
@@ -29,7 +29,7 @@ impl Outbox {
 
 /// Something worth a row in the `events` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum Event {
     /// Fast recovery began.
     Recovery,
     /// Recovery, or the repair after a timeout, ended.
@@ -46,17 +46,17 @@ pub enum Notice {
     Probe,
 }
 
-impl Notice {
+impl Event {
     /// The name in the `events` table.
     pub const fn name(self) -> &'static str {
         match self {
-            Notice::Recovery => "recovery",
-            Notice::Recovered => "recovered",
-            Notice::Timeout => "timeout",
-            Notice::Undo => "undo",
-            Notice::Reduction => "reduction",
-            Notice::Restart => "restart",
-            Notice::Probe => "probe",
+            Event::Recovery => "recovery",
+            Event::Recovered => "recovered",
+            Event::Timeout => "timeout",
+            Event::Undo => "undo",
+            Event::Reduction => "reduction",
+            Event::Restart => "restart",
+            Event::Probe => "probe",
         }
     }
 }
@@ -74,7 +74,7 @@ impl Sender {
         let has_more = self.flow.nxt < self.application.written;
         let mut sent = 0;
         while self.flow.nxt < self.application.written && sent < most {
-            if self.flow.in_flight() >= self.knobs.cwnd
+            if self.flow.in_flight() >= self.control.cwnd
                 || self.flow.nxt >= self.window_end
                 || self.is_paced_out()
             {
@@ -100,12 +100,12 @@ impl Sender {
     }
 
     fn after_transmission(&mut self, sent: u32) {
-        let bound = if self.flow.in_flight() >= self.knobs.cwnd { Bound::Window } else { Bound::Other };
+        let bound = if self.flow.in_flight() >= self.control.cwnd { Bound::Window } else { Bound::Other };
         if sent > 0 || bound == Bound::Window {
-            let fit = usage::validate(&mut self.flow, &self.knobs, bound);
+            let fit = usage::validate(&mut self.flow, &self.control, bound);
             // An algorithm that sets its window by a model knows what it left unused.
             if fit == Fit::Loose && self.needs.recovery == Recovery::Prr {
-                usage::decay(&mut self.flow, &mut self.knobs);
+                usage::decay(&mut self.flow, &mut self.control);
             }
         }
         if sent > 0 && self.in_reduction() {
@@ -118,9 +118,9 @@ impl Sender {
         if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto()
             && self.needs.recovery == Recovery::Prr
         {
-            self.cc.on_idle(&self.flow, &mut self.knobs);
-            usage::restart_after_idle(&mut self.flow, &mut self.knobs);
-            out.notices.push(Notice::Restart);
+            self.cc.on_cwnd_restart(&self.flow, &mut self.control);
+            usage::restart_after_idle(&mut self.flow, &mut self.control);
+            out.notices.push(Event::Restart);
         }
     }
 
@@ -167,12 +167,12 @@ impl Sender {
     #[inline]
     fn before_sending(&mut self, size_bytes: u32) {
         if self.flow.in_flight() == 0 {
-            self.cc.on_restart(&self.flow, &mut self.knobs);
+            self.cc.on_tx_start(&self.flow, &mut self.control);
         }
         self.flow.last_sent = self.flow.now;
         self.counts.sent_packets += 1;
         if let Some(pacer) = &mut self.pacer {
-            let rate = pacer.bit_per_s(&self.knobs);
+            let rate = pacer.bit_per_s(&self.control);
             pacer.on_send(size_bytes - HEADER_BYTES, self.flow.now, rate);
             self.flow.next_send = pacer.next();
         }
@@ -181,7 +181,7 @@ impl Sender {
     /// Sends lost packets again, oldest first, while the window and pacing allow.
     pub(super) fn retransmit_lost(&mut self, out: &mut Outbox) {
         let mut resent_oldest = false;
-        while self.flow.in_flight() < self.knobs.cwnd && !self.is_paced_out() {
+        while self.flow.in_flight() < self.control.cwnd && !self.is_paced_out() {
             let Some(number) = self.board.next_to_retransmit(&self.flow) else { break };
             self.retransmit(number, out);
             if self.in_reduction() {
@@ -231,7 +231,7 @@ impl Sender {
             };
             self.probe = Some(Probe { high: self.flow.nxt, content });
             self.counts.probes += 1;
-            out.notices.push(Notice::Probe);
+            out.notices.push(Event::Probe);
             // The timeout is counted from the probe.
             self.timer.clear();
         }

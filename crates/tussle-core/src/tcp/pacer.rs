@@ -1,8 +1,8 @@
 //! Pacing: packets leave evenly, not in bursts. Linux's own pacing, with its gains.
 
 use super::flow::Flow;
-use crate::cc::Knobs;
-use crate::time::Time;
+use crate::Time;
+use crate::cc::Control;
 
 /// Packets that are sent at once before pacing begins: the gap after the last of them is the first (Linux: `tcp_update_skb_after_send`).
 const UNPACED_PACKETS: u64 = 10;
@@ -28,13 +28,13 @@ impl Pacer {
     }
 
     /// The window was set by an ACK.
-    pub(crate) fn on_ack(&mut self, flow: &Flow, knobs: &Knobs) {
-        self.window_bit_per_s = window_rate_bit_per_s(flow, knobs);
+    pub(crate) fn on_ack(&mut self, flow: &Flow, control: &Control) {
+        self.window_bit_per_s = window_rate_bit_per_s(flow, control);
     }
 
     /// The algorithm's rate, or that of the window; `None` before there is one.
-    pub(crate) fn bit_per_s(&self, knobs: &Knobs) -> Option<u64> {
-        knobs.pacing_bit_per_s.or(self.window_bit_per_s)
+    pub(crate) fn bit_per_s(&self, control: &Control) -> Option<u64> {
+        control.pacing_bit_per_s.or(self.window_bit_per_s)
     }
 
     /// A packet of `bytes` of payload left at `now`.
@@ -54,13 +54,13 @@ impl Pacer {
 }
 
 /// The rate that the window and the RTT call for; `None` before the first RTT.
-pub(crate) fn window_rate_bit_per_s(flow: &Flow, knobs: &Knobs) -> Option<u64> {
+pub(crate) fn window_rate_bit_per_s(flow: &Flow, control: &Control) -> Option<u64> {
     let srtt_8us = u64::from(flow.rtt.srtt_8us());
     if srtt_8us == 0 {
         return None;
     }
-    let percent = if knobs.cwnd < knobs.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
-    let packets = u64::from(knobs.cwnd.max(flow.packets_out()));
+    let percent = if control.cwnd < control.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+    let packets = u64::from(control.cwnd.max(flow.packets_out()));
     // bytes × packets × gain in one RTT of srtt_8us / 8 µs.
     Some(u64::from(flow.mss_bytes) * 8 * packets * percent * 80_000 / srtt_8us)
 }

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, State};
 use super::scoreboard::{Judgement, Scoreboard, Sent};
-use crate::time::Time;
+use crate::Time;
 
 /// Recoveries for which a widened reordering window is kept (RFC 8985, 6.2, step 4).
 const PERSIST_RECOVERIES: u32 = 16;

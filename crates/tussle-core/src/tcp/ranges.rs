@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::packet::Block;
+use crate::net::packet::Block;
 
 /// Disjoint, non-adjacent ranges in ascending order.
 #[derive(Clone, Debug, Default)]

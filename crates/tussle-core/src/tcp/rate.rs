@@ -119,7 +119,7 @@ impl RateEstimator {
 mod tests {
     use super::super::scoreboard::Scoreboard;
     use super::*;
-    use crate::time::Time;
+    use crate::Time;
 
     /// Packets 0 to 9 are sent; 1 and 2 are judged lost, then 9 arrives.
     #[test]

@@ -7,12 +7,12 @@ use super::output::Outbox;
 use super::ranges::Ranges;
 use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
+use crate::Time;
 use crate::cc::EcnMode;
-use crate::packet::{
+use crate::net::packet::{
     Block, DATAGRAM_HEADER_BYTES, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms,
 };
 use crate::run::MAX_WINDOW_PACKETS;
-use crate::time::Time;
 
 /// SACKs that go at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
 const PROMPT_SACKS: u32 = 3;

@@ -4,8 +4,8 @@
 //! for undo; the order in which they are asked is Linux's.
 
 use super::flow::{Cause, Echo, State};
-use super::input::{News, Resend};
-use super::output::{Notice, Outbox};
+use super::input::{AckInfo, Resend};
+use super::output::{Event, Outbox};
 use super::prr::{Course, Progress, Prr};
 use super::sender::{ProbeContent, Sender};
 use super::timer::Alarm;
@@ -23,7 +23,7 @@ enum Undone {
 
 impl Sender {
     /// What an ACK out of the ordinary means.
-    pub(super) fn judge(&mut self, news: &mut News, out: &mut Outbox) -> Resend {
+    pub(super) fn judge(&mut self, news: &mut AckInfo, out: &mut Outbox) -> Resend {
         if news.echo == Echo::Marked {
             self.undo.prior_ssthresh = None;
         }
@@ -40,7 +40,7 @@ impl Sender {
     }
 
     /// Everything sent before the episode began was acknowledged.
-    fn on_recovery_point(&mut self, news: &News, out: &mut Outbox) {
+    fn on_recovery_point(&mut self, news: &AckInfo, out: &mut Outbox) {
         match self.flow.state {
             // Held until the receiver has surely seen the CWR flag.
             State::Cwr if self.flow.una != self.flow.high_seq => {
@@ -55,7 +55,7 @@ impl Sender {
         }
     }
 
-    fn judge_in_recovery(&mut self, news: &mut News, out: &mut Outbox) -> Resend {
+    fn judge_in_recovery(&mut self, news: &mut AckInfo, out: &mut Outbox) -> Resend {
         if news.una_advanced() && self.undo_partially(news, out) == Undone::Stop {
             return Resend::Nothing;
         }
@@ -72,7 +72,7 @@ impl Sender {
         Resend::Lost
     }
 
-    fn judge_after_timeout(&mut self, news: &mut News, out: &mut Outbox) -> Resend {
+    fn judge_after_timeout(&mut self, news: &mut AckInfo, out: &mut Outbox) -> Resend {
         let resend = self.repair_after_timeout(news, out);
         self.find_losses(news);
         if self.flow.state != State::Open && !news.retransmission_lost {
@@ -84,7 +84,7 @@ impl Sender {
         }
     }
 
-    fn judge_in_order(&mut self, news: &mut News, out: &mut Outbox) -> Resend {
+    fn judge_in_order(&mut self, news: &mut AckInfo, out: &mut Outbox) -> Resend {
         if self.flow.state <= State::Disorder {
             self.undo_by_dsack(out);
         }
@@ -98,7 +98,7 @@ impl Sender {
     }
 
     /// Lets RACK look for losses, if something arrived.
-    fn find_losses(&mut self, news: &mut News) {
+    fn find_losses(&mut self, news: &mut AckInfo) {
         if self.flow.packets_out() == 0 || !std::mem::take(&mut self.rack.advanced) {
             return;
         }
@@ -114,7 +114,7 @@ impl Sender {
     /// Tells the algorithm what was judged lost.
     fn tell_losses(&mut self) {
         for lost in self.board.newly_lost.drain(..) {
-            self.cc.on_lost(&lost, &self.flow, &mut self.knobs);
+            self.cc.on_lost(&lost, &self.flow, &mut self.control);
         }
     }
 
@@ -147,13 +147,13 @@ impl Sender {
         self.begin_undo();
         if !self.in_reduction() {
             if echo == Echo::Clear {
-                self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.knobs));
+                self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.control));
             }
             self.begin_reduction(Cause::Loss);
         }
         self.enter(State::Recovery);
         self.counts.recoveries += 1;
-        out.notices.push(Notice::Recovery);
+        out.notices.push(Event::Recovery);
     }
 
     /// Reduces the window for an ECN mark, or because the algorithm asks; such a reduction stands.
@@ -164,17 +164,17 @@ impl Sender {
             self.begin_reduction(Cause::Ecn);
             self.enter(State::Cwr);
             self.counts.ecn_echoes += 1;
-            out.notices.push(Notice::Reduction);
+            out.notices.push(Event::Reduction);
         }
     }
 
     pub(super) fn begin_reduction(&mut self, cause: Cause) {
         self.flow.high_seq = self.flow.nxt;
         self.probe = None;
-        self.knobs.clear_credit();
-        self.flow.prior_cwnd = self.knobs.cwnd;
+        self.control.clear_credit();
+        self.flow.prior_cwnd = self.control.cwnd;
         self.prr = Prr::default();
-        self.knobs.ssthresh = self.cc.on_congestion(cause, &self.flow, &self.knobs);
+        self.control.ssthresh = self.cc.on_congestion(cause, &self.flow, &self.control);
         self.ecn.cwr_due = self.ecn.negotiated;
     }
 
@@ -184,11 +184,11 @@ impl Sender {
             return;
         }
         let reduced = self.flow.state == State::Cwr || self.undo.is_possible();
-        if reduced && self.knobs.has_ssthresh() {
-            self.knobs.cwnd = self.knobs.ssthresh;
+        if reduced && self.control.has_ssthresh() {
+            self.control.cwnd = self.control.ssthresh;
             self.flow.usage.on_window_set(self.flow.now);
         }
-        self.cc.on_reduced(&self.flow, &mut self.knobs);
+        self.cc.on_cwr_complete(&self.flow, &mut self.control);
     }
 
     pub(super) fn begin_undo(&mut self) {
@@ -211,7 +211,7 @@ impl Sender {
         }
     }
 
-    fn open_unless_marked(&mut self, news: &News, out: &mut Outbox) {
+    fn open_unless_marked(&mut self, news: &AckInfo, out: &mut Outbox) {
         if self.nothing_retransmitted() {
             self.undo.forget_retransmissions();
         }
@@ -226,9 +226,9 @@ impl Sender {
     /// Takes the reduction back.
     fn undo_reduction(&mut self, out: &mut Outbox) {
         if let Some(prior_ssthresh) = self.undo.prior_ssthresh {
-            self.knobs.cwnd = self.cc.on_undo(&self.flow, &self.knobs);
-            if prior_ssthresh > self.knobs.ssthresh {
-                self.knobs.ssthresh = prior_ssthresh;
+            self.control.cwnd = self.cc.on_undo(&self.flow, &self.control);
+            if prior_ssthresh > self.control.ssthresh {
+                self.control.ssthresh = prior_ssthresh;
                 self.ecn.cwr_due = false;
             }
         }
@@ -236,7 +236,7 @@ impl Sender {
         self.undo.end();
         self.rack.advanced = true;
         self.counts.undone_recoveries += 1;
-        out.notices.push(Notice::Undo);
+        out.notices.push(Event::Undo);
     }
 
     fn unmark_losses(&mut self) {
@@ -244,14 +244,14 @@ impl Sender {
     }
 
     /// All that was outstanding when recovery began has arrived.
-    fn finish_recovery(&mut self, news: &News, out: &mut Outbox) {
+    fn finish_recovery(&mut self, news: &AckInfo, out: &mut Outbox) {
         if self.undo.is_proven(news.echo_ms) {
             self.undo_reduction(out);
         } else {
             self.rack.on_recovered();
         }
         self.enter(State::Open);
-        out.notices.push(Notice::Recovered);
+        out.notices.push(Event::Recovered);
     }
 
     /// Every retransmission was answered by a DSACK. [RFC 3708](https://www.rfc-editor.org/rfc/rfc3708)
@@ -266,7 +266,7 @@ impl Sender {
 
     /// The oldest hole was filled by a late packet, not by its retransmission.
     /// [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
-    fn undo_partially(&mut self, news: &News, out: &mut Outbox) -> Undone {
+    fn undo_partially(&mut self, news: &AckInfo, out: &mut Outbox) -> Undone {
         if !self.undo.is_possible() || !self.undo.was_late(news.echo_ms) {
             return Undone::GoOn;
         }
@@ -290,11 +290,11 @@ impl Sender {
         self.unanswered_timeouts = 0;
         self.enter(State::Open);
         self.counts.spurious_timeouts += 1;
-        out.notices.push(Notice::Recovered);
+        out.notices.push(Event::Recovered);
     }
 
     /// After a timeout: was it spurious? If not, repair. [RFC 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
-    fn repair_after_timeout(&mut self, news: &News, out: &mut Outbox) -> Resend {
+    fn repair_after_timeout(&mut self, news: &AckInfo, out: &mut Outbox) -> Resend {
         let recovered = self.flow.una >= self.flow.high_seq;
         if news.una_advanced() && self.undo.is_proven(news.echo_ms) {
             self.undo_timeout(out);
@@ -332,7 +332,7 @@ impl Sender {
         self.enter_loss();
         self.unanswered_timeouts += 1;
         self.counts.timeouts += 1;
-        out.notices.push(Notice::Timeout);
+        out.notices.push(Event::Timeout);
         self.retransmit(self.flow.una, out);
         self.flow.rtt.back_off();
         self.timer.set(Alarm::Retransmit, self.flow.now, self.flow.rtt.rto());
@@ -346,13 +346,13 @@ impl Sender {
         self.tell_losses();
         let first = self.flow.state == State::Loss && self.unanswered_timeouts == 0;
         if self.flow.state <= State::Disorder || self.flow.una >= self.flow.high_seq || first {
-            self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.knobs));
-            self.flow.prior_cwnd = self.knobs.cwnd;
-            self.knobs.ssthresh = self.cc.on_congestion(Cause::Timeout, &self.flow, &self.knobs);
+            self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.control));
+            self.flow.prior_cwnd = self.control.cwnd;
+            self.control.ssthresh = self.cc.on_congestion(Cause::Timeout, &self.flow, &self.control);
             self.begin_undo();
         }
-        self.knobs.cwnd = self.flow.in_flight() + 1;
-        self.knobs.clear_credit();
+        self.control.cwnd = self.flow.in_flight() + 1;
+        self.control.clear_credit();
         self.flow.usage.on_window_set(self.flow.now);
         self.rack.on_timeout_in_disorder(&self.flow);
         self.enter(State::Loss);

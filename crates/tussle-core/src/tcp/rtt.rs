@@ -3,8 +3,8 @@
 
 use std::cmp::Reverse;
 
-use crate::time::Time;
-use crate::windowed::WindowedMax;
+use crate::Time;
+use crate::util::windowed::WindowedMax;
 
 /// Smallest variance in the timeout, hence almost the smallest timeout: 200 ms (Linux: `TCP_RTO_MIN`).
 pub(crate) const RTO_MIN_US: u32 = 200_000;

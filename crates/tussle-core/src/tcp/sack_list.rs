@@ -1,7 +1,7 @@
 //! Which of the ranges that arrived out of order the receiver reports: the latest ones first.
 //! [RFC 2018, 4](https://www.rfc-editor.org/rfc/rfc2018#section-4)
 
-use crate::packet::{Block, Sacks};
+use crate::net::packet::{Block, Sacks};
 
 /// Ranges that Linux remembers (`TCP_NUM_SACKS`): one more than an option with timestamps carries.
 const REMEMBERED: usize = 4;

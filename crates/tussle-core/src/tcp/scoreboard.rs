@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use super::flow::{Flow, Limit, Lost};
 use super::ranges::Ranges;
-use crate::line::Line;
-use crate::packet::Block;
+use crate::net::packet::Block;
+use crate::util::ring_buffer::RingBuffer;
 
 /// One packet that was sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,7 +84,7 @@ struct Retransmission {
 /// The packets from `una` to `nxt`.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
-    packets: Line<Sent>,
+    packets: RingBuffer<Sent>,
     sacked: Ranges,
     /// No packet below this awaits retransmission.
     retransmit_from: u32,
@@ -101,7 +101,7 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     pub(crate) fn new() -> Scoreboard {
         Scoreboard {
-            packets: Line::new(Sent::default()),
+            packets: RingBuffer::new(Sent::default()),
             sacked: Ranges::default(),
             retransmit_from: 0,
             first_unjudged: 0,

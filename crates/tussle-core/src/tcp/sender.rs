@@ -10,10 +10,9 @@ use super::scoreboard::Scoreboard;
 use super::timer::{Alarm, Timer};
 use super::undo::Undo;
 use super::usage::INITIAL_WINDOW_PACKETS;
-use crate::cc::{CongestionControl, EcnMode, Knobs, Needs};
-use crate::packet::{Flags, Kind, Packet, timestamp_ms};
-use crate::run::Switch;
-use crate::time::Time;
+use crate::Time;
+use crate::cc::{CongestionControl, Control, EcnMode, Needs};
+use crate::net::packet::{Flags, Kind, Packet, timestamp_ms};
 
 /// How a sender is set up.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +26,7 @@ pub struct Setup {
     /// What ECN feedback it asks for; an algorithm that needs more gets more.
     pub ecn: EcnMode,
     /// Whether it paces.
-    pub pacing: Switch,
+    pub pacing: bool,
     /// Offset of its timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
 }
@@ -81,7 +80,7 @@ pub struct Sender {
     /// What the algorithm sees.
     pub flow: Flow,
     /// What the algorithm turns.
-    pub knobs: Knobs,
+    pub control: Control,
     /// What was done.
     pub counts: Counts,
     pub(super) cc: Box<dyn CongestionControl>,
@@ -148,13 +147,13 @@ impl Sender {
     /// A sender that has not opened its connection.
     pub fn new(setup: Setup, cc: Box<dyn CongestionControl>) -> Sender {
         let needs = cc.needs();
-        let pacing = if needs.pacing == Switch::On { Switch::On } else { setup.pacing };
+        let pacing = if needs.pacing { true } else { setup.pacing };
         let setup = Setup { ecn: setup.ecn.max(needs.ecn), pacing, ..setup };
         let mut flow = Flow::new(setup.hz, setup.mss_bytes);
         flow.pacing = setup.pacing;
         Sender {
             flow,
-            knobs: Knobs::default(),
+            control: Control::default(),
             counts: Counts::default(),
             needs,
             cc,
@@ -168,7 +167,7 @@ impl Sender {
             rate: RateEstimator::default(),
             timer: Timer::new(setup.hz),
             timer_due: false,
-            pacer: (setup.pacing == Switch::On).then(Pacer::default),
+            pacer: (setup.pacing).then(Pacer::default),
             probe: None,
             frto: false,
             unanswered_timeouts: 0,
@@ -199,7 +198,7 @@ impl Sender {
     /// The rate at which it paces; `None` if it does not, or not yet.
     #[expect(clippy::cast_precision_loss, reason = "a rate is far below 2^53 bit/s")]
     pub fn pacing_bit_per_s(&self) -> Option<f64> {
-        self.pacer.as_ref()?.bit_per_s(&self.knobs).map(|rate| rate as f64)
+        self.pacer.as_ref()?.bit_per_s(&self.control).map(|rate| rate as f64)
     }
 
     /// The RTT that the last ACK gave the smoothed one, once, in µs: that of the oldest packet which it
@@ -275,18 +274,18 @@ impl Sender {
         self.timer.clear();
         self.phase = Phase::Established;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn_ack.flags.has(Flags::ECE);
-        self.flow.ecn = if self.ecn.negotiated { Switch::On } else { Switch::Off };
+        self.flow.ecn = self.ecn.negotiated;
         (self.window_end, self.offered_packets) = (syn_ack.window_packets, syn_ack.window_packets);
         // RFC 5681, 3.1: a SYN lost more than once halves what is known to fit, to one packet.
-        self.knobs.cwnd = if retries > 1 { 1 } else { INITIAL_WINDOW_PACKETS };
+        self.control.cwnd = if retries > 1 { 1 } else { INITIAL_WINDOW_PACKETS };
         // The SYN counts as a packet delivered.
         self.flow.delivered = 1;
         self.flow.last_sent = now;
         self.flow.usage.on_window_set(now);
         if let Some(pacer) = &mut self.pacer {
-            pacer.on_ack(&self.flow, &self.knobs);
+            pacer.on_ack(&self.flow, &self.control);
         }
-        self.cc.on_start(&self.flow, &mut self.knobs);
+        self.cc.on_start(&self.flow, &mut self.control);
         let mut ack = Packet::new(Kind::Ack, self.setup.flow);
         ack.ts_val_ms = self.timestamp(now);
         ack.ts_echo_ms = syn_ack.ts_val_ms;
@@ -375,7 +374,7 @@ impl Sender {
     fn note_application_limit(&mut self) {
         let flow = &self.flow;
         let idle = flow.nxt == self.application.written && flow.lost_out <= flow.retrans_out;
-        if idle && flow.nxt > 0 && flow.in_flight() < self.knobs.cwnd {
+        if idle && flow.nxt > 0 && flow.in_flight() < self.control.cwnd {
             self.rate.on_application_limited(&mut self.flow);
         }
     }
@@ -391,7 +390,7 @@ impl Sender {
     }
 
     pub(super) fn enter(&mut self, next: State) {
-        self.cc.on_state(next, &self.flow, &mut self.knobs);
+        self.cc.on_state(next, &self.flow, &mut self.control);
         self.flow.state = next;
     }
 
@@ -408,7 +407,7 @@ impl Sender {
                 "(sacked, lost, retransmitted) is {sums:?}, but the packets say {counted:?}"
             ));
         }
-        if self.knobs.cwnd == 0 {
+        if self.control.cwnd == 0 {
             return Err("cwnd is 0 packets".to_owned());
         }
         Ok(())

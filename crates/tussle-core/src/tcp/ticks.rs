@@ -3,7 +3,7 @@
 //! Source: T. Gleixner, "timers: Switch to a non-cascading wheel", 2016. A wheel of level n holds timers up
 //! to 63 × 8ⁿ ticks ahead and fires them on multiples of 8ⁿ ticks.
 
-use crate::time::Time;
+use crate::Time;
 
 /// The timer ticks of a kernel (Linux: `jiffies`).
 #[derive(Clone, Debug)]

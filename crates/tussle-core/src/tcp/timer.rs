@@ -4,7 +4,7 @@ use super::flow::{Flow, State};
 use super::rtt::RTO_MIN_US;
 use super::scoreboard::Scoreboard;
 use super::ticks::Ticks;
-use crate::time::Time;
+use crate::Time;
 
 /// What the timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Offsets of timestamps: RFC 7323, 7.1, advises a random one for each connection, and Linux adds one.
 
-use crate::dice::Dice;
 use crate::run::{Hosts, Timestamps};
+use crate::util::rng::Rng;
 
 /// The offsets of one connection, in ms. Each end adds its own to what it sends, and takes it away from what comes
 /// back, so that it sees the other's only.
@@ -19,8 +19,8 @@ impl TimestampOffsets {
         match hosts.timestamps {
             Timestamps::Synchronised => TimestampOffsets::default(),
             Timestamps::Random => {
-                let mut random = Dice::new(seed, &format!("{name} timestamps"));
-                TimestampOffsets { sender_ms: random.number(), receiver_ms: random.number() }
+                let mut random = Rng::new(seed, &format!("{name} timestamps"));
+                TimestampOffsets { sender_ms: random.next_u32(), receiver_ms: random.next_u32() }
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Window validation: a window grows, and is kept, only as far as it is used (RFC 7661, as Linux does it).
 
 use super::flow::{Flow, State};
-use crate::cc::Knobs;
-use crate::time::Time;
+use crate::Time;
+use crate::cc::Control;
 
 /// Window that a connection starts with, and restarts with after idle.
 /// [RFC 6928, 2](https://www.rfc-editor.org/rfc/rfc6928#section-2)
@@ -39,8 +39,8 @@ impl WindowUse {
     }
 
     /// Whether the window may grow: it was the limit, or slow start has not doubled what was used.
-    pub fn cwnd_limited(&self, knobs: &Knobs) -> bool {
-        self.limited || (knobs.in_slow_start() && knobs.cwnd < 2 * self.max_packets_out)
+    pub fn cwnd_limited(&self, control: &Control) -> bool {
+        self.limited || (control.in_slow_start() && control.cwnd < 2 * self.max_packets_out)
     }
 
     /// Whether the window was the limit at some time in the last flight.
@@ -55,7 +55,7 @@ impl WindowUse {
     }
 
     /// Starts again after idle.
-    pub(crate) fn on_restart(&mut self, now: Time) {
+    pub(crate) fn on_tx_start(&mut self, now: Time) {
         self.at = now;
         self.used_packets = 0;
     }
@@ -72,7 +72,7 @@ pub(crate) enum Fit {
 
 /// A burst was sent and ended at `bound`; how the window fits.
 #[inline]
-pub(crate) fn validate(flow: &mut Flow, knobs: &Knobs, bound: Bound) -> Fit {
+pub(crate) fn validate(flow: &mut Flow, control: &Control, bound: Bound) -> Fit {
     let (una, nxt, packets_out) = (flow.una, flow.nxt, flow.packets_out());
     let usage = &mut flow.usage;
     let limited = bound == Bound::Window;
@@ -81,7 +81,7 @@ pub(crate) fn validate(flow: &mut Flow, knobs: &Knobs, bound: Bound) -> Fit {
         usage.max_packets_out = packets_out;
         usage.flight_end = nxt;
     }
-    if usage.cwnd_limited(knobs) {
+    if usage.cwnd_limited(control) {
         usage.used_packets = 0;
         usage.at = flow.now;
     } else {
@@ -96,12 +96,12 @@ pub(crate) fn validate(flow: &mut Flow, knobs: &Knobs, bound: Bound) -> Fit {
 
 /// The application used less than the window for a whole timeout: go half the way to what it used.
 /// [RFC 2861, 3.2](https://www.rfc-editor.org/rfc/rfc2861#section-3.2)
-pub(crate) fn decay(flow: &mut Flow, knobs: &mut Knobs) {
+pub(crate) fn decay(flow: &mut Flow, control: &mut Control) {
     if flow.state == State::Open {
         let used = flow.usage.used_packets.max(INITIAL_WINDOW_PACKETS);
-        if used < knobs.cwnd {
-            knobs.ssthresh = current_ssthresh(flow, knobs);
-            knobs.cwnd = u32::midpoint(knobs.cwnd, used);
+        if used < control.cwnd {
+            control.ssthresh = current_ssthresh(flow, control);
+            control.cwnd = u32::midpoint(control.cwnd, used);
         }
         flow.usage.used_packets = 0;
     }
@@ -110,25 +110,25 @@ pub(crate) fn decay(flow: &mut Flow, knobs: &mut Knobs) {
 
 /// Halves the window for each timeout that the connection was idle, down to the initial window.
 /// [RFC 5681, 4.1](https://www.rfc-editor.org/rfc/rfc5681#section-4.1), as RFC 2861 softens it
-pub(crate) fn restart_after_idle(flow: &mut Flow, knobs: &mut Knobs) {
+pub(crate) fn restart_after_idle(flow: &mut Flow, control: &mut Control) {
     let rto = flow.rtt.rto();
-    knobs.ssthresh = current_ssthresh(flow, knobs);
-    let floor = INITIAL_WINDOW_PACKETS.min(knobs.cwnd);
+    control.ssthresh = current_ssthresh(flow, control);
+    let floor = INITIAL_WINDOW_PACKETS.min(control.cwnd);
     let mut idle = flow.ticked_since(flow.last_sent);
-    while idle > rto && knobs.cwnd > floor {
+    while idle > rto && control.cwnd > floor {
         idle = idle - rto;
-        knobs.cwnd /= 2;
+        control.cwnd /= 2;
     }
-    knobs.cwnd = knobs.cwnd.max(floor);
-    flow.usage.on_restart(flow.now);
+    control.cwnd = control.cwnd.max(floor);
+    flow.usage.on_tx_start(flow.now);
 }
 
 /// ssthresh that keeps three quarters of the window, unless a reduction has just set it.
-pub(crate) fn current_ssthresh(flow: &Flow, knobs: &Knobs) -> u32 {
+pub(crate) fn current_ssthresh(flow: &Flow, control: &Control) -> u32 {
     if matches!(flow.state, State::Cwr | State::Recovery) {
-        knobs.ssthresh
+        control.ssthresh
     } else {
-        knobs.ssthresh.max(knobs.cwnd / 2 + knobs.cwnd / 4)
+        control.ssthresh.max(control.cwnd / 2 + control.cwnd / 4)
     }
 }
 
@@ -140,12 +140,12 @@ mod tests {
     #[test]
     fn a_window_is_loose_after_a_timeout_in_which_it_was_not_filled() {
         let mut flow = Flow { nxt: 10, ..Flow::new(250, 1448) };
-        let knobs = Knobs::new(100, 50);
+        let control = Control::new(100, 50);
         for (ms, fit) in [(0, Fit::Tight), (999, Fit::Tight), (1000, Fit::Loose)] {
             flow.now = Time::from_ms(ms);
-            assert_eq!(validate(&mut flow, &knobs, Bound::Other), fit, "after {ms} ms");
+            assert_eq!(validate(&mut flow, &control, Bound::Other), fit, "after {ms} ms");
         }
-        assert_eq!(validate(&mut flow, &knobs, Bound::Window), Fit::Tight);
+        assert_eq!(validate(&mut flow, &control, Bound::Window), Fit::Tight);
         assert!(flow.cwnd_filled());
     }
 }

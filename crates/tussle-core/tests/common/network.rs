@@ -1,9 +1,9 @@
 //! Networks for tests: dumbbells, and flows over them.
 
-use tussle_core::path::{DelaySpec, EffectSpec, LinkSpec, LossSpec};
-use tussle_core::queue::{FifoSpec, QueueSpec};
+use tussle_core::net::path::{DelaySpec, ElementKind, LinkSpec, LossSpec};
+use tussle_core::net::queue::{FifoSpec, QueueSpec};
 use tussle_core::run::{
-    ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, Switch, Timestamps,
+    ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, Timestamps,
 };
 use tussle_core::{Outcome, Run, Simulation};
 
@@ -47,7 +47,7 @@ impl Dumbbell {
         let queue = QueueSpec::Fifo(FifoSpec { limit_packets: Some(self.buffer_packets), limit_bytes: None });
         let link =
             LinkSpec { rate_bit_per_s: self.rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
-        vec![element("bottleneck", EffectSpec::Link(link)), delay("bottleneck-reverse", half_ns)]
+        vec![element("bottleneck", ElementKind::Link(link)), delay("bottleneck-reverse", half_ns)]
     }
 
     /// A run of these flows, named by their places, that is measured from `steady` on.
@@ -67,7 +67,7 @@ pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_n
         seed: 1,
         duration_ns: steady_ns.1,
         steady: Interval { from_ns: steady_ns.0, to_ns: steady_ns.1 },
-        record: Record { sampling: Sampling::Off, events: Switch::Off },
+        record: Record { sampling: Sampling::Off, events: false },
         hosts: Hosts::default(),
         elements,
         flows,
@@ -91,23 +91,23 @@ pub(crate) fn flow(algorithm: &str) -> FlowSpec {
         mss_bytes: MSS_BYTES,
         forward: vec!["bottleneck".to_owned()],
         reverse: vec!["bottleneck-reverse".to_owned()],
-        ecn: Switch::Off,
-        pacing: Switch::Off,
+        ecn: false,
+        pacing: false,
         receive_window_bytes: None,
         application: None,
     }
 }
 
-pub(crate) fn element(name: &str, effect: EffectSpec) -> ElementSpec {
-    ElementSpec { name: name.to_owned(), effect }
+pub(crate) fn element(name: &str, kind: ElementKind) -> ElementSpec {
+    ElementSpec { name: name.to_owned(), kind }
 }
 
 pub(crate) fn delay(name: &str, delay_ns: u64) -> ElementSpec {
-    element(name, EffectSpec::Delay(DelaySpec { delay_ns }))
+    element(name, ElementKind::Delay(DelaySpec { delay_ns }))
 }
 
 pub(crate) fn loss(name: &str, probability: f64) -> ElementSpec {
-    element(name, EffectSpec::Loss(LossSpec { probability }))
+    element(name, ElementKind::Loss(LossSpec { probability }))
 }
 
 /// Runs to the end.

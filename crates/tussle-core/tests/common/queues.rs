@@ -1,7 +1,7 @@
 //! Every queue of the registry.
 
 use serde_json::json;
-use tussle_core::queue::QueueSpec;
+use tussle_core::net::queue::QueueSpec;
 
 /// A queue of that name with the settings that it cannot do without, and limits; `None`: its own.
 pub(crate) fn queue_named(name: &str, limit_packets: Option<u64>, limit_bytes: Option<u64>) -> QueueSpec {

@@ -1,17 +1,16 @@
 //! Random networks with random flows over them, sensible or not.
 
 use proptest::prelude::*;
-use tussle_core::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
 use tussle_core::cc::REGISTRY;
-use tussle_core::path::{
-    AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, Draws, DuplicateSpec, EffectSpec,
-    GilbertElliottSpec, HandoverSpec, JitterSpec, LinkSpec, ListSpec, LossSpec, Normal, Order, OutageSpec,
-    Pareto, PeriodicSpec, PolicerSpec, RampSpec, TraceSpec, Uniform, WhileDown, WifiSpec,
+use tussle_core::net::path::{
+    AggregateSpec, ArqSpec, Change, CorruptSpec, DelaySpec, DuplicateSpec, ElementKind, GilbertElliottSpec,
+    HandoverSpec, JitterSpec, LinkSpec, LossListSpec, LossPeriodicSpec, LossSpec, Order, OutageSpec,
+    PolicerSpec, RampSpec, TraceSpec, WhileDown, WifiSpec,
 };
-use tussle_core::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
-use tussle_core::run::{
-    ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, Switch, UDP,
-};
+use tussle_core::net::queue::{self, CodelSpec, FifoSpec, QueueSpec, RedSpec, ThresholdSpec};
+use tussle_core::run::application::{ApplicationSpec, ChunksSpec, OnOffSpec, RateSpec, RequestsSpec};
+use tussle_core::run::{ElementSpec, FORMAT, FlowSpec, Hosts, Interval, ProfileName, Record, Sampling, UDP};
+use tussle_core::util::distribution::{Distribution, Normal, Pareto, Uniform};
 use tussle_core::{Outcome, Progress, Run, Simulation};
 
 use super::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
@@ -54,7 +53,7 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
                 max_packets: 80.0,
                 weight: 0.01,
                 max_probability: 0.1,
-                adaptive: Switch::Off,
+                adaptive: false,
                 ecn,
                 limit_packets,
                 limit_bytes,
@@ -72,10 +71,10 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
 }
 
 /// A link of one packet a second up to 16 thousand.
-fn link() -> impl Strategy<Value = EffectSpec> {
+fn link() -> impl Strategy<Value = ElementKind> {
     (rate_bit_per_s(), delay_ns(), queue(), changes()).prop_map(
         |(rate_bit_per_s, delay_ns, queue, changes)| {
-            EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes })
+            ElementKind::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes })
         },
     )
 }
@@ -102,38 +101,38 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
-pub(crate) fn effect() -> impl Strategy<Value = EffectSpec> {
+pub(crate) fn effect() -> impl Strategy<Value = ElementKind> {
     prop_oneof![
         4 => link(),
         1 => trace(),
         1 => arq(),
         1 => wifi(),
-        2 => delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns })),
+        2 => delay_ns().prop_map(|delay_ns| ElementKind::Delay(DelaySpec { delay_ns })),
         2 => delaying(),
         2 => losing(),
     ]
 }
 
 /// A recording of one opportunity each second up to one each millisecond.
-fn trace() -> impl Strategy<Value = EffectSpec> {
+fn trace() -> impl Strategy<Value = ElementKind> {
     let opportunities_ms = prop::collection::vec(0..1000u32, 1..40).prop_map(|mut opportunities| {
         opportunities.push(1 + opportunities[0]);
         opportunities.sort_unstable();
         opportunities
     });
     (opportunities_ms, delay_ns(), queue()).prop_map(|(opportunities_ms, delay_ns, queue)| {
-        EffectSpec::Trace(TraceSpec { opportunities_ms, delay_ns, queue })
+        ElementKind::Trace(TraceSpec { opportunities_ms, delay_ns, queue })
     })
 }
 
-fn arq() -> impl Strategy<Value = EffectSpec> {
+fn arq() -> impl Strategy<Value = ElementKind> {
     let errors = (0.0..0.9, prop_oneof![Just(None), (40..2000u32).prop_map(Some)], 1..8u32);
     (link(), errors, delay_ns(), 0..NS_PER_MS).prop_map(
         |(link, (block_error, block_bytes, attempts), retry_delay_ns, overhead_ns)| {
-            let EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes }) = link else {
+            let ElementKind::Link(LinkSpec { rate_bit_per_s, delay_ns, queue, changes }) = link else {
                 unreachable!("a link is a link")
             };
-            EffectSpec::Arq(ArqSpec {
+            ElementKind::Arq(ArqSpec {
                 rate_bit_per_s,
                 delay_ns,
                 queue,
@@ -148,10 +147,10 @@ fn arq() -> impl Strategy<Value = EffectSpec> {
     )
 }
 
-fn wifi() -> impl Strategy<Value = EffectSpec> {
+fn wifi() -> impl Strategy<Value = ElementKind> {
     (delay_ns(), queue(), 0..20u32, -90.0..-40.0, 0.0..10.0).prop_map(
         |(delay_ns, queue, stations, signal_dbm, fading_db)| {
-            EffectSpec::Wifi(WifiSpec {
+            ElementKind::Wifi(WifiSpec {
                 rate_bit_per_s: 54_000_000,
                 delay_ns,
                 queue,
@@ -165,63 +164,66 @@ fn wifi() -> impl Strategy<Value = EffectSpec> {
 }
 
 /// Times of up to half a second, but for the tails.
-fn draws() -> impl Strategy<Value = Draws> {
+fn distribution() -> impl Strategy<Value = Distribution> {
     prop_oneof![
-        delay_ns().prop_map(Draws::ConstantNs),
+        delay_ns().prop_map(Distribution::ConstantNs),
         (delay_ns(), delay_ns())
-            .prop_map(|(one, more)| Draws::Uniform(Uniform { least_ns: one, most_ns: one + more })),
+            .prop_map(|(one, more)| Distribution::Uniform(Uniform { least_ns: one, most_ns: one + more })),
         (delay_ns(), delay_ns())
-            .prop_map(|(mean_ns, deviation_ns)| Draws::Normal(Normal { mean_ns, deviation_ns })),
-        delay_ns().prop_map(Draws::ExponentialNs),
-        (delay_ns(), 1.1..4.0).prop_map(|(least_ns, shape)| Draws::Pareto(Pareto { least_ns, shape })),
+            .prop_map(|(mean_ns, deviation_ns)| Distribution::Normal(Normal { mean_ns, deviation_ns })),
+        delay_ns().prop_map(Distribution::ExponentialNs),
+        (delay_ns(), 1.1..4.0).prop_map(|(least_ns, shape)| Distribution::Pareto(Pareto { least_ns, shape })),
         prop::collection::vec(delay_ns(), 2..6).prop_map(|mut quantiles| {
             quantiles.sort_unstable();
-            Draws::QuantilesNs(quantiles)
+            Distribution::QuantilesNs(quantiles)
         }),
     ]
 }
 
 /// An element that delays packets, or lets them wait.
-fn delaying() -> impl Strategy<Value = EffectSpec> {
+fn delaying() -> impl Strategy<Value = ElementKind> {
     prop_oneof![
-        (draws(), prop_oneof![Just(Order::Kept), Just(Order::Free)])
-            .prop_map(|(delay, order)| EffectSpec::Jitter(JitterSpec { delay, order })),
+        (distribution(), prop_oneof![Just(Order::Kept), Just(Order::Free)])
+            .prop_map(|(delay, order)| ElementKind::Jitter(JitterSpec { delay, order })),
         (0..NS_PER_S, 1..NS_PER_S, delay_ns(), delay_ns()).prop_map(|(begin_ns, span_ns, from, to)| {
             let end_ns = begin_ns + span_ns;
-            EffectSpec::Ramp(RampSpec { begin_ns, end_ns, from_delay_ns: from, to_delay_ns: to })
+            ElementKind::Ramp(RampSpec { begin_ns, end_ns, from_delay_ns: from, to_delay_ns: to })
         }),
-        (10 * NS_PER_MS..NS_PER_S, draws(), 0..10 * NS_PER_MS).prop_map(|(every_ns, delay, pause_ns)| {
-            EffectSpec::Handover(HandoverSpec { every_ns, delay, pause_ns })
-        }),
-        (draws(), draws(), prop_oneof![Just(WhileDown::Hold), Just(WhileDown::Drop)])
-            .prop_map(|(up, down, while_down)| EffectSpec::Outage(OutageSpec { up, down, while_down })),
-        (delay_ns(), prop_oneof![Just(None), (1..50u64).prop_map(Some)]).prop_map(
-            |(hold_ns, most_packets)| EffectSpec::Aggregate(AggregateSpec { hold_ns, most_packets })
+        (10 * NS_PER_MS..NS_PER_S, distribution(), 0..10 * NS_PER_MS).prop_map(
+            |(every_ns, delay, pause_ns)| {
+                ElementKind::Handover(HandoverSpec { every_ns, delay, pause_ns })
+            }
         ),
-        (0.0..0.5).prop_map(|probability| EffectSpec::Duplicate(DuplicateSpec { probability })),
+        (distribution(), distribution(), prop_oneof![Just(WhileDown::Hold), Just(WhileDown::Drop)])
+            .prop_map(|(up, down, while_down)| ElementKind::Outage(OutageSpec { up, down, while_down })),
+        (delay_ns(), prop_oneof![Just(None), (1..50u64).prop_map(Some)]).prop_map(
+            |(hold_ns, most_packets)| ElementKind::Aggregate(AggregateSpec { hold_ns, most_packets })
+        ),
+        (0.0..0.5).prop_map(|probability| ElementKind::Duplicate(DuplicateSpec { probability })),
     ]
 }
 
 /// An element that loses packets, or damages them.
-fn losing() -> impl Strategy<Value = EffectSpec> {
+fn losing() -> impl Strategy<Value = ElementKind> {
     let part = || 0.0..0.5;
     prop_oneof![
-        part().prop_map(|probability| EffectSpec::Loss(LossSpec { probability })),
+        part().prop_map(|probability| ElementKind::Loss(LossSpec { probability })),
         (part(), 0.1..1.0, 0.0..0.1, part()).prop_map(|(p, r, loss_good, loss_bad)| {
-            EffectSpec::GilbertElliott(GilbertElliottSpec { p, r, loss_good, loss_bad })
+            ElementKind::GilbertElliott(GilbertElliottSpec { p, r, loss_good, loss_bad })
         }),
-        (2..100u64).prop_map(|every_packets| EffectSpec::Periodic(PeriodicSpec { every_packets })),
-        prop::collection::btree_set(0..200u64, 0..10)
-            .prop_map(|packets| EffectSpec::List(ListSpec { packets: packets.into_iter().collect() })),
+        (2..100u64).prop_map(|every_packets| ElementKind::LossPeriodic(LossPeriodicSpec { every_packets })),
+        prop::collection::btree_set(0..200u64, 0..10).prop_map(|packets| ElementKind::LossList(
+            LossListSpec { packets: packets.into_iter().collect() }
+        )),
         (rate_bit_per_s(), magnitude(18.0)).prop_map(|(rate_bit_per_s, burst_bytes)| {
-            EffectSpec::Policer(PolicerSpec { rate_bit_per_s, burst_bytes })
+            ElementKind::Policer(PolicerSpec { rate_bit_per_s, burst_bytes })
         }),
-        part().prop_map(|probability| EffectSpec::Corrupt(CorruptSpec { probability })),
+        part().prop_map(|probability| ElementKind::Corrupt(CorruptSpec { probability })),
     ]
 }
 
-fn switch() -> impl Strategy<Value = Switch> {
-    prop_oneof![3 => Just(Switch::Off), 1 => Just(Switch::On)]
+fn switch() -> impl Strategy<Value = bool> {
+    prop_oneof![3 => Just(false), 1 => Just(true)]
 }
 
 /// The names of some of `elements` elements, in any order, perhaps one of them twice.
@@ -265,12 +267,12 @@ fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
 fn application() -> impl Strategy<Value = ApplicationSpec> {
     prop_oneof![
         rate_bit_per_s().prop_map(|rate_bit_per_s| ApplicationSpec::Rate(RateSpec { rate_bit_per_s })),
-        (rate_bit_per_s(), draws(), draws()).prop_map(|(rate_bit_per_s, on, off)| {
+        (rate_bit_per_s(), distribution(), distribution()).prop_map(|(rate_bit_per_s, on, off)| {
             ApplicationSpec::OnOff(OnOffSpec { rate_bit_per_s, on, off })
         }),
-        (magnitude(18.0), draws())
+        (magnitude(18.0), distribution())
             .prop_map(|(chunk_bytes, every)| { ApplicationSpec::Chunks(ChunksSpec { chunk_bytes, every }) }),
-        (magnitude(18.0), draws()).prop_map(|(response_bytes, think)| {
+        (magnitude(18.0), distribution()).prop_map(|(response_bytes, think)| {
             ApplicationSpec::Requests(RequestsSpec { response_bytes, think })
         }),
     ]
@@ -280,13 +282,8 @@ fn application() -> impl Strategy<Value = ApplicationSpec> {
 fn any_flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
     let written = prop_oneof![4 => Just(None), 3 => application().prop_map(Some)];
     (flow(elements, duration_ns), written, 0..3).prop_map(|(flow, application, die)| {
-        let by_udp = FlowSpec {
-            algorithm: UDP.to_owned(),
-            bytes: None,
-            ecn: Switch::Off,
-            pacing: Switch::Off,
-            ..flow.clone()
-        };
+        let by_udp =
+            FlowSpec { algorithm: UDP.to_owned(), bytes: None, ecn: false, pacing: false, ..flow.clone() };
         let is_udp = application.is_some() && die == 0;
         FlowSpec { application, ..if is_udp { by_udp } else { flow } }
     })
@@ -321,12 +318,12 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
     })
 }
 
-fn named_elements(effects: Vec<EffectSpec>) -> Vec<ElementSpec> {
+fn named_elements(effects: Vec<ElementKind>) -> Vec<ElementSpec> {
     effects.into_iter().enumerate().map(|(i, effect)| element(&format!("element-{i}"), effect)).collect()
 }
 
 /// Names the flows. One that no link limits is given a window: without, it would double for ever.
-fn named_flows(flows: Vec<FlowSpec>, effects: &[EffectSpec]) -> Vec<FlowSpec> {
+fn named_flows(flows: Vec<FlowSpec>, effects: &[ElementKind]) -> Vec<FlowSpec> {
     let links: Vec<_> = (0..effects.len())
         .filter(|&index| effects[index].is_link())
         .map(|index| format!("element-{index}"))
@@ -344,14 +341,14 @@ fn named_flows(flows: Vec<FlowSpec>, effects: &[EffectSpec]) -> Vec<FlowSpec> {
 }
 
 /// A way of links with endless queues and delays: nothing is ever dropped.
-fn clean_way() -> impl Strategy<Value = Vec<EffectSpec>> {
+fn clean_way() -> impl Strategy<Value = Vec<ElementKind>> {
     let endless = QueueSpec::Fifo(FifoSpec { limit_packets: None, limit_bytes: None });
     let link = (6.0..14.0f64, delay_ns()).prop_map(move |(exponent, delay_ns)| {
         let packets_per_s = magnitude_of(exponent);
         let rate_bit_per_s = packets_per_s * 8 * PACKET_BYTES;
-        EffectSpec::Link(LinkSpec { rate_bit_per_s, delay_ns, queue: endless.clone(), changes: Vec::new() })
+        ElementKind::Link(LinkSpec { rate_bit_per_s, delay_ns, queue: endless.clone(), changes: Vec::new() })
     });
-    let delay = delay_ns().prop_map(|delay_ns| EffectSpec::Delay(DelaySpec { delay_ns }));
+    let delay = delay_ns().prop_map(|delay_ns| ElementKind::Delay(DelaySpec { delay_ns }));
     prop::collection::vec(prop_oneof![link, delay], 1..4)
 }
 

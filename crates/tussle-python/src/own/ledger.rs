@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use tussle_core::Time;
 use tussle_core::table::{Column, Table, Values};
-use tussle_core::time::Time;
 
 pyo3::create_exception!(
     tussle._core,
@@ -33,11 +33,11 @@ pub(super) enum Hook {
 /// The names of the methods, in the order of [`Hook`].
 pub(super) const HOOKS: [&str; 9] = [
     "on_start",
-    "on_restart",
-    "on_sample",
+    "on_tx_start",
+    "on_pkts_acked",
     "on_ack",
     "on_congestion",
-    "on_reduced",
+    "on_cwr_complete",
     "on_state",
     "on_undo",
     "internals",

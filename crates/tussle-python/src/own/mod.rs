@@ -13,15 +13,14 @@ use std::time::Instant;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tussle_core::cc::{CongestionControl, EcnMode, Knobs, Needs, Recovery};
-use tussle_core::run::Switch;
+use tussle_core::Time;
+use tussle_core::cc::{CongestionControl, Control, EcnMode, Needs, Recovery};
 use tussle_core::tcp::{Ack, Cause, Flow, State};
-use tussle_core::time::Time;
 
 use self::ledger::{Failure, HOOKS, Hook};
 pub(crate) use self::ledger::{HookError, Ledger, costs};
 use self::views::{Access, MAX_CWND_PACKETS, Whole, shown, ssthresh};
-pub(crate) use self::views::{AckView, FlowView, KnobsView};
+pub(crate) use self::views::{AckView, ControlView, FlowView};
 
 /// The algorithm of one flow, as Python hands it over (`tussle.own_algorithms.Loaded`).
 #[derive(Debug, FromPyObject)]
@@ -31,7 +30,7 @@ pub(crate) struct Given {
     hooks: HashMap<String, Py<PyAny>>,
     recovery: String,
     ecn: String,
-    pacing: String,
+    pacing: bool,
 }
 
 /// The algorithms that a run brings along, by the name of their flow.
@@ -44,10 +43,10 @@ pub(crate) struct OwnAlgorithm {
     needs: Needs,
     ack: Py<AckView>,
     flow: Py<FlowView>,
-    knobs: Py<KnobsView>,
-    /// `(ack, flow, knobs)`
+    control: Py<ControlView>,
+    /// `(ack, flow, control)`
     with_ack: Py<PyTuple>,
-    /// `(flow, knobs)`
+    /// `(flow, control)`
     without_ack: Py<PyTuple>,
     /// The instant of the last ACK, once the connection is established.
     now: Option<Time>,
@@ -84,26 +83,22 @@ impl OwnAlgorithm {
                     ("l4s", EcnMode::L4s),
                 ],
             )?,
-            pacing: one_of(
-                (&given.name, "pacing"),
-                &given.pacing,
-                &[("off", Switch::Off), ("on", Switch::On)],
-            )?,
+            pacing: given.pacing,
             // Nobody knows what it does with timestamps.
-            timestamp_offset: Switch::On,
+            timestamp_offset: true,
         };
         let ledger = Ledger::new(&given.name, flow);
         let ack = Py::new(py, AckView(Ack::default()))?;
         let flow = Py::new(py, FlowView { flow: Flow::new(1, 1), seed })?;
-        let knobs = Py::new(py, KnobsView { knobs: Knobs::default(), access: Access::Read })?;
+        let control = Py::new(py, ControlView { control: Control::default(), access: Access::Read })?;
         Ok(OwnAlgorithm {
             methods: HOOKS.map(|hook| given.hooks.get(hook).map(|method| method.clone_ref(py))),
             needs,
-            with_ack: (&ack, &flow, &knobs).into_pyobject(py)?.unbind(),
-            without_ack: (&flow, &knobs).into_pyobject(py)?.unbind(),
+            with_ack: (&ack, &flow, &control).into_pyobject(py)?.unbind(),
+            without_ack: (&flow, &control).into_pyobject(py)?.unbind(),
             ack,
             flow,
-            knobs,
+            control,
             now: None,
             ledger: Arc::new(ledger),
         })
@@ -143,12 +138,12 @@ impl OwnAlgorithm {
         &self,
         (py, method): (Python<'py>, &Py<PyAny>),
         subject: Subject<'_>,
-        (flow, knobs, access): (&Flow, &Knobs, Access),
+        (flow, control, access): (&Flow, &Control, Access),
     ) -> PyResult<Bound<'py, PyAny>> {
         self.flow.bind(py).borrow_mut().flow.clone_from(flow);
         {
-            let mut view = self.knobs.bind(py).borrow_mut();
-            view.knobs.clone_from(knobs);
+            let mut view = self.control.bind(py).borrow_mut();
+            view.control.clone_from(control);
             view.access = access;
         }
         let method = method.bind(py);
@@ -158,24 +153,24 @@ impl OwnAlgorithm {
                 self.ack.bind(py).borrow_mut().0 = *ack;
                 method.call1(self.with_ack.bind(py))
             }
-            Subject::Named(name) => method.call1((name, &self.flow, &self.knobs)),
+            Subject::Named(name) => method.call1((name, &self.flow, &self.control)),
         }
     }
 
     /// Calls a hook that may turn the knobs; `None`: it is Reno's turn.
-    fn turn(&self, hook: Hook, subject: Subject<'_>, (flow, knobs): (&Flow, &mut Knobs)) -> Option<()> {
+    fn turn(&self, hook: Hook, subject: Subject<'_>, (flow, control): (&Flow, &mut Control)) -> Option<()> {
         let turned = self.perform((hook, flow.now), |py, method| {
-            let returned = self.call((py, method), subject, (flow, knobs, Access::Turn))?;
+            let returned = self.call((py, method), subject, (flow, control, Access::Turn))?;
             if !returned.is_none() {
                 let what = shown(&returned);
                 return Err(PyTypeError::new_err(format!(
-                    "returned {what}; {} returns nothing, it turns the knobs",
+                    "returned {what}; {} returns nothing, it turns the control",
                     hook.name()
                 )));
             }
-            Ok(self.knobs.bind(py).borrow().knobs.clone())
+            Ok(self.control.bind(py).borrow().control.clone())
         })?;
-        *knobs = turned;
+        *control = turned;
         Some(())
     }
 
@@ -184,10 +179,10 @@ impl OwnAlgorithm {
         &self,
         (hook, wanted): (Hook, Whole),
         subject: Subject<'_>,
-        (flow, knobs): (&Flow, &Knobs),
+        (flow, control): (&Flow, &Control),
     ) -> Option<u32> {
         self.perform((hook, flow.now), |py, method| {
-            let returned = self.call((py, method), subject, (flow, knobs, Access::Read))?;
+            let returned = self.call((py, method), subject, (flow, control, Access::Read))?;
             wanted.of(&returned)
         })
     }
@@ -202,48 +197,48 @@ impl CongestionControl for OwnAlgorithm {
         self.needs
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         self.now = Some(flow.now);
-        self.turn(Hook::Start, Subject::Nothing, (flow, knobs));
+        self.turn(Hook::Start, Subject::Nothing, (flow, control));
     }
 
-    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        self.turn(Hook::Restart, Subject::Nothing, (flow, knobs));
+    fn on_tx_start(&mut self, flow: &Flow, control: &mut Control) {
+        self.turn(Hook::Restart, Subject::Nothing, (flow, control));
     }
 
-    fn on_sample(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         self.now = Some(flow.now);
         self.ledger.count_ack();
-        self.turn(Hook::Sample, Subject::Ack(ack), (flow, knobs));
+        self.turn(Hook::Sample, Subject::Ack(ack), (flow, control));
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        self.turn(Hook::Ack, Subject::Ack(ack), (flow, knobs))
-            .unwrap_or_else(|| knobs.grow_like_reno(ack.delivered, flow));
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        self.turn(Hook::Ack, Subject::Ack(ack), (flow, control))
+            .unwrap_or_else(|| control.grow_like_reno(ack.delivered, flow));
     }
 
-    fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
         let cause = Subject::Named(match cause {
             Cause::Loss => "loss",
             Cause::Timeout => "timeout",
             Cause::Ecn => "ecn",
         });
-        self.window((Hook::Congestion, ssthresh("the ssthresh that it returned")), cause, (flow, knobs))
-            .unwrap_or_else(|| (knobs.cwnd / 2).max(2))
+        self.window((Hook::Congestion, ssthresh("the ssthresh that it returned")), cause, (flow, control))
+            .unwrap_or_else(|| (control.cwnd / 2).max(2))
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
-        self.turn(Hook::State, Subject::Named(next.name()), (flow, knobs));
+    fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
+        self.turn(Hook::State, Subject::Named(next.name()), (flow, control));
     }
 
-    fn on_reduced(&mut self, flow: &Flow, knobs: &mut Knobs) {
-        self.turn(Hook::Reduced, Subject::Nothing, (flow, knobs));
+    fn on_cwr_complete(&mut self, flow: &Flow, control: &mut Control) {
+        self.turn(Hook::Reduced, Subject::Nothing, (flow, control));
     }
 
-    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {
         let wanted = Whole { what: "the window that it returned", least: 1, most: MAX_CWND_PACKETS };
-        self.window((Hook::Undo, wanted), Subject::Nothing, (flow, knobs))
-            .unwrap_or_else(|| knobs.cwnd.max(flow.prior_cwnd))
+        self.window((Hook::Undo, wanted), Subject::Nothing, (flow, control))
+            .unwrap_or_else(|| control.cwnd.max(flow.prior_cwnd))
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {

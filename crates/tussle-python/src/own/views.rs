@@ -5,7 +5,7 @@
 
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use tussle_core::cc::Knobs;
+use tussle_core::cc::Control;
 use tussle_core::run::MAX_WINDOW_PACKETS;
 use tussle_core::tcp::{self, Echo, Limit};
 
@@ -39,7 +39,7 @@ impl AckView {
         self.0.delivered
     }
 
-    /// Packets newly judged lost; known in `on_ack`, 0 in `on_sample`.
+    /// Packets newly judged lost; known in `on_ack`, 0 in `on_pkts_acked`.
     #[getter]
     fn lost(&self) -> u32 {
         self.0.lost
@@ -241,8 +241,8 @@ impl FlowView {
     }
 
     /// Whether the window, rather than the application or the receiver, limited the last flight.
-    fn cwnd_limited(&self, knobs: &KnobsView) -> bool {
-        self.flow.cwnd_limited(&knobs.knobs)
+    fn cwnd_limited(&self, control: &ControlView) -> bool {
+        self.flow.cwnd_limited(&control.control)
     }
 }
 
@@ -257,43 +257,43 @@ pub(super) enum Access {
 ///
 /// In `on_congestion` and `on_undo` they are read-only: the sender sets what the hook returns.
 #[derive(Debug)]
-#[pyclass(name = "Knobs", module = "tussle.algorithm")]
-pub(crate) struct KnobsView {
-    pub(super) knobs: Knobs,
+#[pyclass(name = "Control", module = "tussle.algorithm")]
+pub(crate) struct ControlView {
+    pub(super) control: Control,
     pub(super) access: Access,
 }
 
-impl KnobsView {
+impl ControlView {
     /// Turns them by arithmetic that algorithms share, over the packets that were delivered.
     fn grow<T>(
         &mut self,
         delivered: &Bound<'_, PyAny>,
-        act: impl FnOnce(&mut Knobs, u32) -> T,
+        act: impl FnOnce(&mut Control, u32) -> T,
     ) -> PyResult<T> {
-        let knobs = self.turned()?;
+        let control = self.turned()?;
         let delivered = Whole { what: "delivered", least: 0, most: MAX_CWND_PACKETS }.of(delivered)?;
-        let result = act(knobs, delivered);
-        knobs.cwnd = knobs.cwnd.min(MAX_CWND_PACKETS);
+        let result = act(control, delivered);
+        control.cwnd = control.cwnd.min(MAX_CWND_PACKETS);
         Ok(result)
     }
 
     /// The knobs, if the hook may turn them.
-    fn turned(&mut self) -> PyResult<&mut Knobs> {
+    fn turned(&mut self) -> PyResult<&mut Control> {
         match self.access {
-            Access::Turn => Ok(&mut self.knobs),
+            Access::Turn => Ok(&mut self.control),
             Access::Read => {
-                Err(PyAttributeError::new_err("the knobs are read-only in a hook that returns a window"))
+                Err(PyAttributeError::new_err("the control are read-only in a hook that returns a window"))
             }
         }
     }
 }
 
 #[pymethods]
-impl KnobsView {
+impl ControlView {
     /// Congestion window, in packets.
     #[getter]
     fn cwnd(&self) -> u32 {
-        self.knobs.cwnd
+        self.control.cwnd
     }
 
     #[setter]
@@ -305,7 +305,7 @@ impl KnobsView {
     /// Slow-start threshold, in packets; very large before any congestion, see `has_ssthresh`.
     #[getter]
     fn ssthresh(&self) -> u32 {
-        self.knobs.ssthresh
+        self.control.ssthresh
     }
 
     #[setter]
@@ -318,7 +318,7 @@ impl KnobsView {
     /// see `Algorithm.pacing`.
     #[getter]
     fn pacing_bit_per_s(&self) -> Option<u64> {
-        self.knobs.pacing_bit_per_s
+        self.control.pacing_bit_per_s
     }
 
     #[setter]
@@ -330,13 +330,13 @@ impl KnobsView {
     /// Whether the window is below ssthresh.
     #[getter]
     fn in_slow_start(&self) -> bool {
-        self.knobs.in_slow_start()
+        self.control.in_slow_start()
     }
 
     /// Whether any congestion has set ssthresh.
     #[getter]
     fn has_ssthresh(&self) -> bool {
-        self.knobs.has_ssthresh()
+        self.control.has_ssthresh()
     }
 
     /// Grow by one packet for each packet delivered, as far as ssthresh; return the packets delivered that are
@@ -344,8 +344,8 @@ impl KnobsView {
     fn slow_start(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<u32> {
         self.grow(
             delivered,
-            |knobs, delivered| {
-                if knobs.in_slow_start() { knobs.slow_start(delivered) } else { delivered }
+            |control, delivered| {
+                if control.in_slow_start() { control.slow_start(delivered) } else { delivered }
             },
         )
     }
@@ -353,18 +353,18 @@ impl KnobsView {
     /// Grow by one packet for each `per` packets delivered, counting over calls.
     fn additive(&mut self, per: &Bound<'_, PyAny>, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
         let per = Whole { what: "per", least: 1, most: MAX_PER_PACKETS }.of(per)?;
-        self.grow(delivered, |knobs, delivered| knobs.additive(per, delivered))
+        self.grow(delivered, |control, delivered| control.additive(per, delivered))
     }
 
     /// Slow start, if the window is in it; return the packets delivered that are left for congestion
     /// avoidance, or None if it is not its turn, or the window is not what limits the flow.
     fn past_slow_start(&mut self, delivered: &Bound<'_, PyAny>, flow: &FlowView) -> PyResult<Option<u32>> {
-        self.grow(delivered, |knobs, delivered| knobs.past_slow_start(delivered, &flow.flow))
+        self.grow(delivered, |control, delivered| control.past_slow_start(delivered, &flow.flow))
     }
 
     /// Reno: slow start, then one packet a round trip.
     fn grow_like_reno(&mut self, delivered: &Bound<'_, PyAny>, flow: &FlowView) -> PyResult<()> {
-        self.grow(delivered, |knobs, delivered| knobs.grow_like_reno(delivered, &flow.flow))
+        self.grow(delivered, |control, delivered| control.grow_like_reno(delivered, &flow.flow))
     }
 
     /// Ask the sender to reduce the window as for an ECN mark, after this ACK: it calls `on_congestion`.
@@ -384,7 +384,7 @@ pub(super) struct Whole {
 
 /// What a slow-start threshold may be: a window below 2 packets cannot grow out of delayed ACKs.
 pub(super) fn ssthresh(what: &'static str) -> Whole {
-    Whole { what, least: 2, most: Knobs::default().ssthresh }
+    Whole { what, least: 2, most: Control::default().ssthresh }
 }
 
 impl Whole {

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use etherparse::{IpEcn, IpNumber, Ipv4HeaderSlice};
-use tussle_core::packet::{Ecn, Flags, Kind, Packet};
+use tussle_core::net::packet::{Ecn, Flags, Kind, Packet};
 
 /// Where in TCP's header the sequence number stands, what is acknowledged, its length, in the upper four bits, and flags
 /// ([RFC 9293, 3.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.1)).

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use anyhow::Context;
 use tussle_core::Run;
-use tussle_core::dice::named_seed;
-use tussle_core::packet::{Flags, Packet};
-use tussle_core::path::{EffectSpec, Element, LinkView};
-use tussle_core::time::Time;
+use tussle_core::Time;
+use tussle_core::net::packet::{Flags, Packet};
+use tussle_core::net::path::{Element, ElementKind, LinkView};
+use tussle_core::util::rng::named_seed;
 
 use super::bytes::{apply, read};
 use super::losses::{Loss, Losses};
@@ -92,8 +92,8 @@ impl Elements {
         for tunnel in &network.tunnels {
             let spec = &run.elements[tunnel.element];
             elements[tunnel.element] = Some(Crossed {
-                element: spec.effect.build(named_seed(run.seed, &spec.name))?,
-                doubles: matches!(spec.effect, EffectSpec::Duplicate(_)),
+                element: spec.kind.build(named_seed(run.seed, &spec.name))?,
+                doubles: matches!(spec.kind, ElementKind::Duplicate(_)),
             });
         }
         let index = |name: &String| run.elements.iter().position(|element| element.name == *name);
@@ -302,7 +302,7 @@ impl Store {
 mod tests {
     use super::super::bytes::tests::{opening, segment, segment_from};
     use super::*;
-    use crate::network::{Means, receiver_address, sender_address};
+    use crate::network::{Datapath, receiver_address, sender_address};
 
     /// A run of two flows over these elements there, and over a wire of 3 ms back.
     fn run(elements: &serde_json::Value) -> Run {
@@ -316,15 +316,15 @@ mod tests {
         serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
             "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
-            "record": {"sampling": "off", "events": "on"},
+            "record": {"sampling": "off", "events": true},
             "elements": elements, "flows": [flow("a"), flow("b")],
         }))
         .unwrap()
     }
 
-    fn tunnels(elements: &serde_json::Value, means: Means) -> Elements {
+    fn tunnels(elements: &serde_json::Value, datapath: Datapath) -> Elements {
         let run = run(elements);
-        Elements::new(&run, &Network::plan(&run, means).unwrap()).unwrap()
+        Elements::new(&run, &Network::plan(&run, datapath).unwrap()).unwrap()
     }
 
     /// What has left: the element, and the bytes.
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn packets_pass_all_elements_that_follow_each_other_and_leave_by_the_last() {
-        let mut elements = tunnels(&serde_json::json!([delay("one", 3), delay("two", 4)]), Means::Tunnels);
+        let mut elements = tunnels(&serde_json::json!([delay("one", 3), delay("two", 4)]), Datapath::Tunnels);
         let bytes = data(1);
         elements.enter(0, &bytes, Time::from_ms(1));
         assert_eq!(elements.next(), Time::from_ms(4));
@@ -366,9 +366,9 @@ mod tests {
 
     #[test]
     fn elements_of_linux_lie_between() {
-        let periodic = |name| serde_json::json!({"name": name, "kind": "periodic", "every_packets": 2});
+        let periodic = |name| serde_json::json!({"name": name, "kind": "loss_periodic", "every_packets": 2});
         let run = serde_json::json!([periodic("one"), delay("two", 4), periodic("three")]);
-        let mut elements = tunnels(&run, Means::Auto);
+        let mut elements = tunnels(&run, Datapath::Auto);
         elements.enter(0, &data(0), Time::ZERO);
         assert_eq!(left(&mut elements)[0].0, 0);
         elements.enter(2, &data(0), Time::from_ms(4));
@@ -384,7 +384,7 @@ mod tests {
             {"name": "three", "kind": "duplicate", "probability": 0.5},
             {"name": "link", "kind": "link", "rate_bit_per_s": 12_000_000, "delay_ns": 0, "queue": queue},
         ]);
-        let mut elements = tunnels(&run, Means::Tunnels);
+        let mut elements = tunnels(&run, Datapath::Tunnels);
         let mut gone = 0;
         for burst in 0..50 {
             let now = Time::from_ms(10 * burst);
@@ -413,7 +413,7 @@ mod tests {
             {"name": "one", "kind": "duplicate", "probability": 1.0},
             {"name": "link", "kind": "link", "rate_bit_per_s": 12_000_000, "delay_ns": 0, "queue": queue},
         ]);
-        let mut elements = tunnels(&run, Means::Tunnels);
+        let mut elements = tunnels(&run, Datapath::Tunnels);
         let mut bytes = data(0);
         // ECT(0).
         bytes[1] |= 2;
@@ -427,8 +427,8 @@ mod tests {
     /// Data from sequence number 1001 on, in packets of 1448 bytes: the third begins at 1001 + 2896.
     #[test]
     fn a_packet_that_is_dropped_is_told_by_its_number() {
-        let run = serde_json::json!([{"name": "one", "kind": "periodic", "every_packets": 3}]);
-        let mut elements = tunnels(&run, Means::Tunnels);
+        let run = serde_json::json!([{"name": "one", "kind": "loss_periodic", "every_packets": 3}]);
+        let mut elements = tunnels(&run, Datapath::Tunnels);
         let to = receiver_address(1);
         elements.enter(0, &opening(1000, to), Time::ZERO);
         elements.enter(0, &segment_from(1001, (to, 1448)), Time::from_ms(1));
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn a_packet_that_goes_on_damaged_is_told() {
         let run = serde_json::json!([{"name": "one", "kind": "corrupt", "probability": 1.0}]);
-        let mut elements = tunnels(&run, Means::Tunnels);
+        let mut elements = tunnels(&run, Datapath::Tunnels);
         elements.enter(0, &data(0), Time::from_ms(3));
         left(&mut elements);
         let found: Vec<_> = elements.take_losses().iter().map(|loss| (loss.kind, loss.element)).collect();
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn what_is_no_flows_is_left_alone() {
-        let mut elements = tunnels(&serde_json::json!([delay("one", 3)]), Means::Tunnels);
+        let mut elements = tunnels(&serde_json::json!([delay("one", 3)]), Datapath::Tunnels);
         elements.enter(0, &segment(receiver_address(2), 0), Time::ZERO);
         elements.enter(0, &[0x60; 48], Time::ZERO);
         assert_eq!((elements.tally(), elements.next()), (Tally::default(), Time::NEVER));

@@ -1,9 +1,8 @@
 //! Packets that elements drop or damage, by their numbers in the flow.
 
 use tussle_core::Run;
-use tussle_core::packet::{Kind, Packet};
-use tussle_core::run::Switch;
-use tussle_core::time::Time;
+use tussle_core::Time;
+use tussle_core::net::packet::{Kind, Packet};
 
 use super::bytes::sequence_numbers;
 
@@ -22,7 +21,7 @@ pub(crate) struct Loss {
 /// The losses of a run, if its events are asked for.
 #[derive(Debug)]
 pub(super) struct Losses {
-    recorded: Switch,
+    recorded: bool,
     flows: Vec<Numbering>,
     found: Vec<Loss>,
 }
@@ -69,7 +68,7 @@ impl Losses {
         (at, kind, element): (Time, &'static str, Option<usize>),
         (packet, bytes): (&Packet, &[u8]),
     ) {
-        if self.recorded == Switch::On {
+        if self.recorded {
             let flow = packet.flow as usize;
             let packet = self.flows[flow].number(packet.kind, bytes);
             self.found.push(Loss { at, kind, flow, element, packet });

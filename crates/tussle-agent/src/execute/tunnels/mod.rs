@@ -16,10 +16,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use tussle_core::Run;
-use tussle_core::path::LinkView;
-use tussle_core::time::Time;
+use tussle_core::Time;
+use tussle_core::net::path::LinkView;
 
-use super::Ground;
+use super::Environment;
 use super::clock::Clock;
 use super::tun::Tun;
 use crate::network::Network;
@@ -50,7 +50,7 @@ impl Tunnels {
     pub(crate) fn start(
         run: &Run,
         network: &Network,
-        (ends, clock, ground): (Vec<Ends>, Clock, &Ground),
+        (ends, clock, ground): (Vec<Ends>, Clock, &Environment),
     ) -> anyhow::Result<Tunnels> {
         let elements = Elements::new(run, network).map_err(anyhow::Error::msg)?;
         let tunnels = Tunnels { elements: Arc::new(Mutex::new(elements)), problem: Arc::default() };
@@ -96,14 +96,18 @@ struct Carrier {
     tunnels: Tunnels,
     ends: Vec<Ends>,
     clock: Clock,
-    ground: Ground,
+    ground: Environment,
     timer: TimerFd,
     /// When the timer fires.
     due: Time,
 }
 
 impl Carrier {
-    fn new((ends, clock): (Vec<Ends>, Clock), tunnels: Tunnels, ground: Ground) -> anyhow::Result<Carrier> {
+    fn new(
+        (ends, clock): (Vec<Ends>, Clock),
+        tunnels: Tunnels,
+        ground: Environment,
+    ) -> anyhow::Result<Carrier> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
         Ok(Carrier { tunnels, ends, clock, ground, timer, due: Time::NEVER })
     }

@@ -5,10 +5,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use anyhow::Context;
 use nix::errno::Errno;
 use nix::sys::socket::{self, Backlog, MsgFlags, SockaddrIn, sockopt};
-use tussle_core::packet::Packet;
-use tussle_core::run::{MAX_WINDOW_PACKETS, Switch};
+use tussle_core::Time;
+use tussle_core::net::packet::Packet;
+use tussle_core::run::MAX_WINDOW_PACKETS;
 use tussle_core::script::{Host, MSS_BYTES, Role, Script, ScriptError, Standing};
-use tussle_core::time::Time;
 
 use super::OPENING_TOS;
 use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT, Peer};
@@ -76,7 +76,7 @@ fn configured(script: &Script) -> Result<OwnedFd, ScriptError> {
         sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_NODELAY), 1)?;
         socket::setsockopt(&socket, sockopt::SndBufForce, &BUFFER_BYTES)?;
         socket::setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_BYTES)?;
-        if script.pacing == Switch::On {
+        if script.pacing {
             // Any limit but "none" switches pacing on; this one is never reached.
             sys::set_option(&socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)?;
         }

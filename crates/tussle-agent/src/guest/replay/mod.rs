@@ -12,7 +12,6 @@ use std::path::Path;
 use anyhow::Context;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
-use tussle_core::run::Switch;
 use tussle_core::script::{Role, Script, ScriptError, Verdict, judge};
 
 use crate::execute::setup::{command, set};
@@ -81,8 +80,8 @@ fn network(script: &Script) -> String {
 fn configure(script: &Script) -> anyhow::Result<()> {
     let ecn = match (script.role, script.ecn) {
         // 0: does not ask for ECN, but for algorithms that need it.
-        (Role::Sender, Switch::Off) => "0",
-        (Role::Sender, Switch::On) => "1",
+        (Role::Sender, false) => "0",
+        (Role::Sender, true) => "1",
         // 2: agrees to ECN when asked.
         (Role::Receiver, _) => "2",
     };

@@ -7,10 +7,9 @@ use anyhow::Context;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use tussle_core::packet::{Flags, Kind, Packet, timestamp_ms};
-use tussle_core::run::Switch;
+use tussle_core::Time;
+use tussle_core::net::packet::{Flags, Kind, Packet, timestamp_ms};
 use tussle_core::script::Script;
-use tussle_core::time::Time;
 
 use super::wire::{Heard, Origins};
 use crate::execute::clock::Clock;
@@ -87,7 +86,7 @@ impl Peer {
         let mut syn = Packet::new(Kind::Syn, 0);
         syn.ts_val_ms = timestamp_ms(Time::ZERO);
         syn.window_packets = script.window_packets;
-        if script.ecn == Switch::On {
+        if script.ecn {
             syn.flags = Flags::ECE.with(Flags::CWR);
         }
         self.send(&syn)?;

@@ -1,7 +1,7 @@
 //! Packets of scripts as bytes of IPv4 and TCP, and back.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
-use tussle_core::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks};
+use tussle_core::net::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks};
 use tussle_core::script::MSS_BYTES;
 
 use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT};

@@ -1,7 +1,7 @@
 //! BBR: send at the greatest rate that was delivered lately, and hold twice the data that fits the path.
 //! It models the path by its bottleneck bandwidth and its smallest RTT, and probes for both in turn; a loss is
 //! no sign of congestion to it.
-//! Source: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control", ACM
+//! Source: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Knobs", ACM
 //! Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00. Agrees with: Linux 6.1 `bbr` (version 1).
 //! Departs: see docs/deviations/bbr.toml (2 entries).
 
@@ -22,11 +22,10 @@ use self::probe_rtt::{MinRtt, ProbeRtt};
 use self::startup::FullPipe;
 use self::window::Restraint;
 use super::bandwidth::{Bandwidth, Gain};
-use super::{CongestionControl, Entry, Knobs, Needs, Recovery};
-use crate::dice::Dice;
-use crate::run::Switch;
+use super::{CongestionControl, Control, Entry, Needs, Recovery};
 use crate::tcp::{Ack, Cause, Flow, Limit, State};
-use crate::windowed::WindowedMax;
+use crate::util::rng::Rng;
+use crate::util::windowed::WindowedMax;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bbr",
@@ -50,7 +49,7 @@ const CWND_MIN: u32 = 4;
 
 #[derive(Debug)]
 struct Bbr {
-    dice: Dice,
+    rng: Rng,
     phase: Phase,
     pacing_gain: Gain,
     cwnd_gain: Gain,
@@ -104,7 +103,7 @@ struct Pacing {
 impl Bbr {
     fn new(seed: u64) -> Bbr {
         Bbr {
-            dice: Dice::new(seed, ENTRY.name),
+            rng: Rng::new(seed, ENTRY.name),
             phase: Phase::Startup,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
@@ -147,7 +146,9 @@ impl Bbr {
 
     fn watch_policer(&mut self, lost: u32, limit: Limit, flow: &Flow) {
         let counts_round = self.round.started && self.phase == Phase::ProbeBw;
-        match self.policer.on_sample(policer::Sample { lost, limit, round: &self.round, counts_round }, flow)
+        match self
+            .policer
+            .on_pkts_acked(policer::Sample { lost, limit, round: &self.round, counts_round }, flow)
         {
             Verdict::Unchanged => {}
             Verdict::Policed => self.pacing_gain = Gain::ONE,
@@ -166,28 +167,28 @@ impl Bbr {
     }
 
     /// Paces as the initial window and the RTT, if it is known, call for.
-    fn pace_by_window(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn pace_by_window(&mut self, flow: &Flow, control: &mut Control) {
         self.pacing.measured |= flow.rtt.srtt_us().is_some();
         // 1 ms is a nominal RTT, until there is a sample.
         let rtt_us = flow.rtt.srtt_us().map_or(1000, |srtt_us| srtt_us.max(1));
-        let bw = Bandwidth::new(knobs.cwnd, rtt_us.into());
-        self.set_pacing(bw.paced_bytes_per_s(HIGH_GAIN, flow.mss_bytes), knobs);
+        let bw = Bandwidth::new(control.cwnd, rtt_us.into());
+        self.set_pacing(bw.paced_bytes_per_s(HIGH_GAIN, flow.mss_bytes), control);
     }
 
     /// Paces by the model: until the pipe is full never slower than before.
-    fn pace(&mut self, gain: Gain, flow: &Flow, knobs: &mut Knobs) {
+    fn pace(&mut self, gain: Gain, flow: &Flow, control: &mut Control) {
         let rate = self.bandwidth().paced_bytes_per_s(gain, flow.mss_bytes);
         if !self.pacing.measured && flow.rtt.srtt_us().is_some() {
-            self.pace_by_window(flow, knobs);
+            self.pace_by_window(flow, control);
         }
         if self.full_pipe.reached || rate > self.pacing.bytes_per_s {
-            self.set_pacing(rate, knobs);
+            self.set_pacing(rate, control);
         }
     }
 
-    fn set_pacing(&mut self, bytes_per_s: u64, knobs: &mut Knobs) {
+    fn set_pacing(&mut self, bytes_per_s: u64, control: &mut Control) {
         self.pacing.bytes_per_s = bytes_per_s;
-        knobs.pacing_bit_per_s = Some(bytes_per_s.saturating_mul(8));
+        control.pacing_bit_per_s = Some(bytes_per_s.saturating_mul(8));
     }
 }
 
@@ -197,51 +198,51 @@ impl CongestionControl for Bbr {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Own, pacing: Switch::On, ..Needs::default() }
+        Needs { recovery: Recovery::Own, pacing: true, ..Needs::default() }
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         self.round.delivered = flow.delivered;
         self.min_rtt.start(flow);
         self.aggregation.restart(flow.now.us());
         self.policer.forget(flow);
-        self.pace_by_window(flow, knobs);
+        self.pace_by_window(flow, control);
     }
 
     /// After idle the path is empty: what the model says may be sent at once, but not more.
-    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_tx_start(&mut self, flow: &Flow, control: &mut Control) {
         if flow.limit != Limit::Application {
             return;
         }
         self.idle_restart = true;
         self.aggregation.restart(flow.now.us());
         match self.phase {
-            Phase::ProbeBw => self.pace(Gain::ONE, flow, knobs),
-            Phase::ProbeRtt => self.leave_probe_rtt_when_done(flow, knobs),
+            Phase::ProbeBw => self.pace(Gain::ONE, flow, control),
+            Phase::ProbeRtt => self.leave_probe_rtt_when_done(flow, control),
             Phase::Startup | Phase::Drain => {}
         }
     }
 
     /// The model first, as each step builds on the one before; then the rate and the window that follow.
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         self.update_bandwidth(ack, flow);
-        self.update_aggregation(ack, flow, knobs.cwnd);
+        self.update_aggregation(ack, flow, control.cwnd);
         self.advance_cycle(ack, flow);
         self.check_full_pipe(ack.rate.limit);
-        self.check_drain(flow, knobs);
-        self.update_min_rtt(ack, flow, knobs);
+        self.check_drain(flow, control);
+        self.update_min_rtt(ack, flow, control);
         self.update_gains();
-        self.pace(self.pacing_gain, flow, knobs);
-        self.set_cwnd(ack, flow, knobs);
+        self.pace(self.pacing_gain, flow, control);
+        self.set_cwnd(ack, flow, control);
     }
 
     /// A loss does not lower ssthresh; the window of before it is kept for afterwards.
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        self.save_cwnd(knobs.cwnd);
-        knobs.ssthresh
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        self.save_cwnd(control.cwnd);
+        control.ssthresh
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
         if next == State::Loss {
             self.restraint.prior_state = State::Loss;
             self.full_pipe.bw = Bandwidth::ZERO;
@@ -252,11 +253,11 @@ impl CongestionControl for Bbr {
     }
 
     /// The window is restored by the next ACK; what slowed down by mistake starts to look again.
-    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {
         self.full_pipe.bw = Bandwidth::ZERO;
         self.full_pipe.rounds = 0;
         self.policer.forget(flow);
-        knobs.cwnd
+        control.cwnd
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {

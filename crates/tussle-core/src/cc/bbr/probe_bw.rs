@@ -33,7 +33,7 @@ impl Bbr {
     /// different times. (Draft: 4.3.4.3, `BBREnterProbeBW`.)
     pub(super) fn enter_probe_bw(&mut self, flow: &Flow) {
         self.phase = Phase::ProbeBw;
-        self.cycle.index = 7 - u8::try_from(self.dice.below(7)).expect("below 7");
+        self.cycle.index = 7 - u8::try_from(self.rng.below(7)).expect("below 7");
         self.cycle.advance(flow);
     }
 

@@ -1,7 +1,7 @@
 //! Probing for the RTT: after ten seconds without a smaller RTT, nearly stop for 200 ms.
 
 use super::{Bbr, CWND_MIN, Phase};
-use crate::cc::Knobs;
+use crate::cc::Control;
 use crate::tcp::{Ack, Flow};
 
 /// How long a smallest RTT is believed, in s.
@@ -36,7 +36,7 @@ pub(super) struct ProbeRtt {
 impl Bbr {
     /// Takes the RTT of an ACK into the model; begins, goes on with and ends a probe.
     /// (Draft: 4.1.2.3, `BBRUpdateRTprop`, and 4.3.5, `BBRCheckProbeRTT`.)
-    pub(super) fn update_min_rtt(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    pub(super) fn update_min_rtt(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         let now = flow.jiffies();
         let expired = now > self.min_rtt.at + WINDOW_S * flow.hz;
         if let Some(rtt_us) = ack.rtt_us
@@ -46,11 +46,11 @@ impl Bbr {
         }
         if expired && !self.idle_restart && self.phase != Phase::ProbeRtt {
             self.phase = Phase::ProbeRtt;
-            self.save_cwnd(knobs.cwnd);
+            self.save_cwnd(control.cwnd);
             self.probe_rtt.ends = None;
         }
         if self.phase == Phase::ProbeRtt {
-            self.go_on_probing_rtt(flow, knobs);
+            self.go_on_probing_rtt(flow, control);
         }
         // An interval was measured, even if it was too short to be believed: something was delivered.
         if ack.rate.interval_us > 0 {
@@ -58,13 +58,13 @@ impl Bbr {
         }
     }
 
-    fn go_on_probing_rtt(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn go_on_probing_rtt(&mut self, flow: &Flow, control: &mut Control) {
         // The rate of now is this probe's doing.
-        knobs.declare_application_limit();
+        control.declare_application_limit();
         if self.probe_rtt.ends.is_some() {
             self.probe_rtt.round_done |= self.round.started;
             if self.probe_rtt.round_done {
-                self.leave_probe_rtt_when_done(flow, knobs);
+                self.leave_probe_rtt_when_done(flow, control);
             }
         } else if flow.in_flight() <= CWND_MIN {
             let ends = flow.jiffies() + DURATION_MS * flow.hz / 1000;
@@ -73,12 +73,12 @@ impl Bbr {
         }
     }
 
-    pub(super) fn leave_probe_rtt_when_done(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    pub(super) fn leave_probe_rtt_when_done(&mut self, flow: &Flow, control: &mut Control) {
         if self.probe_rtt.ends.is_none_or(|ends| flow.jiffies() <= ends) {
             return;
         }
         self.min_rtt.at = flow.jiffies();
-        knobs.cwnd = knobs.cwnd.max(self.restraint.prior_cwnd);
+        control.cwnd = control.cwnd.max(self.restraint.prior_cwnd);
         if self.full_pipe.reached {
             self.enter_probe_bw(flow);
         } else {

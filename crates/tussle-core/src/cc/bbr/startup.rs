@@ -1,7 +1,7 @@
 //! Startup and drain: double the rate until the bandwidth grows no more, then empty the queue.
 
 use super::{Bbr, Phase};
-use crate::cc::Knobs;
+use crate::cc::Control;
 use crate::cc::bandwidth::{Bandwidth, Gain};
 use crate::tcp::{Flow, Limit};
 
@@ -38,10 +38,10 @@ impl Bbr {
     }
 
     /// (Draft: 4.3.3, `BBRCheckDrain`.)
-    pub(super) fn check_drain(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    pub(super) fn check_drain(&mut self, flow: &Flow, control: &mut Control) {
         if self.phase == Phase::Startup && self.full_pipe.reached {
             self.phase = Phase::Drain;
-            knobs.ssthresh = self.inflight(self.max_bw.get(), Gain::ONE, flow);
+            control.ssthresh = self.inflight(self.max_bw.get(), Gain::ONE, flow);
         }
         if self.phase == Phase::Drain
             && self.in_network_at_departure(flow.in_flight(), flow)

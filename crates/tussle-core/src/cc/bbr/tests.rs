@@ -1,8 +1,8 @@
 //! The example cases of draft-ietf-ccwg-bbr-06, appendix A, as far as version 1 has them.
 
 use super::*;
+use crate::Time;
 use crate::tcp::RateSample;
-use crate::time::Time;
 
 const RTT_US: u32 = 100_000;
 
@@ -10,7 +10,7 @@ const RTT_US: u32 = 100_000;
 struct Story {
     bbr: Bbr,
     flow: Flow,
-    knobs: Knobs,
+    control: Control,
 }
 
 impl Story {
@@ -19,8 +19,8 @@ impl Story {
         flow.rtt.update(RTT_US, 0, 0);
         flow.rtt.update_min(RTT_US, flow.now);
         flow.delivered = 1;
-        let mut story = Story { bbr: Bbr::new(7), flow, knobs: Knobs::default() };
-        story.bbr.on_start(&story.flow, &mut story.knobs);
+        let mut story = Story { bbr: Bbr::new(7), flow, control: Control::default() };
+        story.bbr.on_start(&story.flow, &mut story.control);
         story
     }
 
@@ -54,8 +54,8 @@ impl Story {
             ..RateSample::default()
         };
         self.flow.limit = Limit::Network;
-        self.bbr.on_ack(&Ack { rate, ..ack }, &self.flow, &mut self.knobs);
-        if self.knobs.take_application_limit() {
+        self.bbr.on_ack(&Ack { rate, ..ack }, &self.flow, &mut self.control);
+        if self.control.take_application_limit() {
             self.flow.limit = Limit::Application;
         }
     }
@@ -73,12 +73,12 @@ impl Story {
                 ..RateSample::default()
             };
             let ack = Ack { delivered: 100, rtt_us: Some(RTT_US), rate, ..Ack::default() };
-            self.bbr.on_ack(&ack, &self.flow, &mut self.knobs);
+            self.bbr.on_ack(&ack, &self.flow, &mut self.control);
         }
     }
 
     fn enter(&mut self, next: State) {
-        self.bbr.on_state(next, &self.flow, &mut self.knobs);
+        self.bbr.on_state(next, &self.flow, &mut self.control);
         self.flow.state = next;
     }
 
@@ -95,7 +95,7 @@ impl Story {
 /// 1677/2²⁴ × 10⁶ × 1448 × 2.8867 × 0.99 = 413.6 kB/s.
 #[test]
 fn the_first_rate_is_the_initial_window_over_the_rtt_at_high_gain() {
-    let rate = Story::new().knobs.pacing_bit_per_s.expect("BBR paces") / 8;
+    let rate = Story::new().control.pacing_bit_per_s.expect("BBR paces") / 8;
     assert_eq!(rate, 413_638);
 }
 
@@ -110,7 +110,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
     }
     story.round(1240);
     assert_eq!(story.bbr.phase, Phase::Drain);
-    assert!(story.knobs.has_ssthresh());
+    assert!(story.control.has_ssthresh());
 }
 
 /// The counter starts again with 1250 after 1000.
@@ -217,16 +217,16 @@ fn every_ten_seconds_the_window_falls_to_four_packets_for_200_ms() {
         story.ack(Ack { delivered: 1000, rtt_us: Some(RTT_US + 100), ..Ack::default() });
     }
     assert!(story.flow.now > Time::from_secs(10) && story.flow.now < Time::from_ms(10_300));
-    assert_eq!((story.knobs.cwnd, story.flow.limit), (CWND_MIN, Limit::Application));
+    assert_eq!((story.control.cwnd, story.flow.limit), (CWND_MIN, Limit::Application));
     story.in_flight(4);
     let began = story.flow.now;
     while story.bbr.phase == Phase::ProbeRtt {
-        assert_eq!(story.knobs.cwnd, CWND_MIN);
+        assert_eq!(story.control.cwnd, CWND_MIN);
         story.round(4);
     }
     let lasted = story.flow.now.since(began);
     assert!(lasted > Time::from_ms(200) && lasted <= Time::from_ms(400), "{lasted}");
-    assert!(story.knobs.cwnd > 2000, "{}", story.knobs.cwnd);
+    assert!(story.control.cwnd > 2000, "{}", story.control.cwnd);
 }
 
 /// A.11: an idle flow has emptied its queue already.
@@ -235,7 +235,7 @@ fn a_flow_that_was_idle_need_not_probe_the_rtt() {
     let mut story = Story::steady();
     story.flow.now += Time::from_secs(11);
     story.flow.limit = Limit::Application;
-    story.bbr.on_restart(&story.flow, &mut story.knobs);
+    story.bbr.on_tx_start(&story.flow, &mut story.control);
     story.round(10);
     assert_eq!(story.bbr.phase, Phase::ProbeBw);
 }
@@ -246,8 +246,8 @@ fn a_flow_that_was_idle_starts_at_the_bandwidth() {
     let mut story = Story::steady();
     story.flow.limit = Limit::Application;
     story.bbr.cycle.index = 0;
-    story.bbr.on_restart(&story.flow, &mut story.knobs);
-    let rate = story.knobs.pacing_bit_per_s.expect("BBR paces") / 8;
+    story.bbr.on_tx_start(&story.flow, &mut story.control);
+    let rate = story.control.pacing_bit_per_s.expect("BBR paces") / 8;
     assert!((14_330_000..14_336_000).contains(&rate), "{rate} bytes/s");
 }
 
@@ -258,13 +258,13 @@ fn acks_in_bunches_make_the_window_larger() {
     let mut story = Story::steady();
     (0..6).for_each(|_| story.round(1000));
     assert_eq!(story.bbr.aggregation_allowance(), 999);
-    assert!((2999..=3040).contains(&story.knobs.cwnd), "{}", story.knobs.cwnd);
+    assert!((2999..=3040).contains(&story.control.cwnd), "{}", story.control.cwnd);
     // ACKs fall behind the bandwidth: what came before is no bunch any more.
     story.flow.now += Time::from_ms(200);
     (0..12).for_each(|_| story.smooth_round());
     let allowance = story.bbr.aggregation_allowance();
     assert!((100..=120).contains(&allowance), "{allowance}");
-    assert!((2100..=2160).contains(&story.knobs.cwnd), "{}", story.knobs.cwnd);
+    assert!((2100..=2160).contains(&story.control.cwnd), "{}", story.control.cwnd);
 }
 
 /// A.14: one packet in 10 s and an RTT of 100 ms: 0.01 packets fit.
@@ -279,11 +279,11 @@ fn the_window_is_four_packets_where_less_than_one_fits() {
         story.flow.now += Time::from_secs(1);
         let rate = RateSample { delivered: Some(1), interval_us: 10_000_000, ..RateSample::default() };
         let ack = Ack { delivered: 1, rtt_us: Some(RTT_US), rate, ..Ack::default() };
-        story.bbr.on_ack(&ack, &story.flow, &mut story.knobs);
-        assert!(story.knobs.cwnd >= CWND_MIN);
+        story.bbr.on_ack(&ack, &story.flow, &mut story.control);
+        assert!(story.control.cwnd >= CWND_MIN);
     }
     // 2 × 0.01 rounded up, what came at once, room for three single packets, rounded to even.
-    assert!(story.knobs.cwnd <= 10, "{}", story.knobs.cwnd);
+    assert!(story.control.cwnd <= 10, "{}", story.control.cwnd);
 }
 
 /// A.15: a probe finds a quarter more; ten times as much takes ln 10 / ln 1.25 = 10.3 probes, one after the other
@@ -293,7 +293,7 @@ fn ten_times_the_bandwidth_is_found_by_probing() {
     let mut story = Story::steady();
     let mut rounds = 0;
     while story.packets_per_round() < 10_000 {
-        let sent = story.knobs.pacing_bit_per_s.expect("BBR paces") / 8 / 1448 / 10;
+        let sent = story.control.pacing_bit_per_s.expect("BBR paces") / 8 / 1448 / 10;
         story.in_flight(u32::try_from(sent).expect("small"));
         story.round(u32::try_from(sent).expect("small").min(10_000));
         rounds += 1;
@@ -349,15 +349,15 @@ fn losses_below_a_fifth_are_no_policer() {
 #[test]
 fn the_first_round_of_recovery_conserves_packets() {
     let mut story = Story::steady();
-    let before = story.knobs.cwnd;
+    let before = story.control.cwnd;
     story.in_flight(900);
-    story.knobs.ssthresh = story.bbr.on_congestion(Cause::Loss, &story.flow, &story.knobs);
+    story.control.ssthresh = story.bbr.on_congestion(Cause::Loss, &story.flow, &story.control);
     story.enter(State::Recovery);
     story.ack(Ack { delivered: 2, lost: 1, rtt_us: Some(RTT_US), ..Ack::default() });
-    assert_eq!(story.knobs.cwnd, 902);
+    assert_eq!(story.control.cwnd, 902);
     story.enter(State::Open);
     story.round(2);
-    assert!(story.knobs.cwnd >= before.min(2000), "{before} → {}", story.knobs.cwnd);
+    assert!(story.control.cwnd >= before.min(2000), "{before} → {}", story.control.cwnd);
 }
 
 /// A.18: the room for bursts, up to 12 packets each, follows the rate.
@@ -365,16 +365,16 @@ fn the_first_round_of_recovery_conserves_packets() {
 fn a_false_alarm_gives_the_window_back() {
     let mut story = Story::steady();
     story.round(1000);
-    let before = story.knobs.cwnd;
+    let before = story.control.cwnd;
     story.in_flight(900);
-    story.knobs.ssthresh = story.bbr.on_congestion(Cause::Loss, &story.flow, &story.knobs);
+    story.control.ssthresh = story.bbr.on_congestion(Cause::Loss, &story.flow, &story.control);
     story.enter(State::Recovery);
     story.ack(Ack { delivered: 2, lost: 1, rtt_us: Some(RTT_US), ..Ack::default() });
-    story.knobs.cwnd = story.bbr.on_undo(&story.flow, &story.knobs);
+    story.control.cwnd = story.bbr.on_undo(&story.flow, &story.control);
     assert_eq!(story.bbr.full_pipe.rounds, 0);
     story.enter(State::Open);
     story.round(2);
-    assert!(story.knobs.cwnd.abs_diff(before) <= 3 * 12, "{before} → {}", story.knobs.cwnd);
+    assert!(story.control.cwnd.abs_diff(before) <= 3 * 12, "{before} → {}", story.control.cwnd);
 }
 
 /// A.19: the sender cuts the window to one packet; the first ACK after the false alarm restores it.
@@ -382,15 +382,15 @@ fn a_false_alarm_gives_the_window_back() {
 fn a_false_timeout_gives_the_window_back() {
     let mut story = Story::steady();
     story.round(1000);
-    let before = story.knobs.cwnd;
-    story.knobs.ssthresh = story.bbr.on_congestion(Cause::Timeout, &story.flow, &story.knobs);
-    story.knobs.cwnd = 1;
+    let before = story.control.cwnd;
+    story.control.ssthresh = story.bbr.on_congestion(Cause::Timeout, &story.flow, &story.control);
+    story.control.cwnd = 1;
     story.enter(State::Loss);
-    story.knobs.cwnd = story.bbr.on_undo(&story.flow, &story.knobs);
-    assert_eq!(story.knobs.cwnd, 1);
+    story.control.cwnd = story.bbr.on_undo(&story.flow, &story.control);
+    assert_eq!(story.control.cwnd, 1);
     story.enter(State::Open);
     story.round(2);
-    assert!(story.knobs.cwnd.abs_diff(before) <= 3 * 12, "{before} → {}", story.knobs.cwnd);
+    assert!(story.control.cwnd.abs_diff(before) <= 3 * 12, "{before} → {}", story.control.cwnd);
 }
 
 /// A.20

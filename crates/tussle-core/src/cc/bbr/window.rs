@@ -1,7 +1,7 @@
 //! The window: what fits the path at a gain, room for bursts, and restraint in recovery.
 
 use super::{Bbr, CWND_MIN, Phase};
-use crate::cc::Knobs;
+use crate::cc::Control;
 use crate::cc::bandwidth::{Bandwidth, Gain};
 use crate::tcp::{Ack, Flow, INITIAL_WINDOW_PACKETS, State};
 
@@ -70,17 +70,17 @@ impl Bbr {
     }
 
     /// (Draft: 4.2.3.6, `BBRSetCwnd`.)
-    pub(super) fn set_cwnd(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
-        let mut cwnd = knobs.cwnd;
+    pub(super) fn set_cwnd(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
+        let mut cwnd = control.cwnd;
         if ack.delivered > 0 {
             cwnd = self.modulate_for_recovery(cwnd, ack, flow);
             if !self.restraint.conserving {
                 cwnd = self.towards_target(cwnd, ack, flow);
             }
         }
-        knobs.cwnd = cwnd.min(knobs.cwnd_clamp);
+        control.cwnd = cwnd.min(control.cwnd_clamp);
         if self.phase == Phase::ProbeRtt {
-            knobs.cwnd = knobs.cwnd.min(CWND_MIN);
+            control.cwnd = control.cwnd.min(CWND_MIN);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Bbr3, Sample};
 use crate::tcp::Flow;
-use crate::windowed::WindowedMax;
+use crate::util::windowed::WindowedMax;
 
 /// Round trips over which the greatest excess counts, once the pipe was full. (`ExtraAckedFilterLen`)
 const ROUNDS: u64 = 10;

@@ -2,7 +2,7 @@
 //! And what is taken back when a loss proves to be none.
 
 use super::{Bbr3, Phase, Sample, UNBOUNDED};
-use crate::cc::Knobs;
+use crate::cc::Control;
 use crate::cc::bandwidth::{Bandwidth, Gain};
 use crate::tcp::{Flow, State};
 
@@ -135,7 +135,7 @@ impl Bbr3 {
     }
 
     /// The first loss of a round trip: what is now may have to come back. (`NoteLoss`)
-    pub(super) fn note_loss(&mut self, flow: &Flow, knobs: &Knobs) {
+    pub(super) fn note_loss(&mut self, flow: &Flow, control: &Control) {
         if self.congestion.lost_in_round {
             return;
         }
@@ -145,7 +145,7 @@ impl Bbr3 {
         if self.undo.saved {
             return;
         }
-        self.save_cwnd(flow, knobs);
+        self.save_cwnd(flow, control);
         self.undo = Undo {
             saved: true,
             interrupted: Interrupted::Nothing,
@@ -156,9 +156,9 @@ impl Bbr3 {
     }
 
     /// (`SaveCwnd`)
-    pub(super) fn save_cwnd(&mut self, flow: &Flow, knobs: &Knobs) {
+    pub(super) fn save_cwnd(&mut self, flow: &Flow, control: &Control) {
         let is_free = flow.state < State::Recovery && self.phase != Phase::ProbeRtt;
-        self.prior_cwnd = if is_free { knobs.cwnd } else { self.prior_cwnd.max(knobs.cwnd) };
+        self.prior_cwnd = if is_free { control.cwnd } else { self.prior_cwnd.max(control.cwnd) };
     }
 
     /// There was no loss. (`HandleSpuriousLossDetection`)

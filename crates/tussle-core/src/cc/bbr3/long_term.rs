@@ -2,7 +2,7 @@
 
 use super::congestion::{Interrupted, beta_of};
 use super::{Bbr3, CWND_MIN, Phase, Sample, UNBOUNDED};
-use crate::cc::Knobs;
+use crate::cc::Control;
 use crate::tcp::{Flow, Limit, Lost};
 
 /// The long-term bound, and how a probe moves it.
@@ -79,8 +79,8 @@ fn in_flight_at_loss(lost: &Lost) -> u32 {
 
 impl Bbr3 {
     /// (`HandleLostPacket`)
-    pub(super) fn handle_lost(&mut self, lost: &Lost, flow: &Flow, knobs: &Knobs) {
-        self.note_loss(flow, knobs);
+    pub(super) fn handle_lost(&mut self, lost: &Lost, flow: &Flow, control: &Control) {
+        self.note_loss(flow, control);
         let previous = self.congestion.last_lost.replace(lost.number);
         if previous.is_none_or(|previous| lost.number != previous.wrapping_add(1)) {
             self.congestion.lost_ranges += 1;
@@ -92,7 +92,8 @@ impl Bbr3 {
         // One answer to each probe.
         self.long_term.probing = false;
         if lost.limit == Limit::Network {
-            self.long_term.inflight = in_flight_at_loss(lost).max(beta_of(self.target_inflight(knobs.cwnd)));
+            self.long_term.inflight =
+                in_flight_at_loss(lost).max(beta_of(self.target_inflight(control.cwnd)));
         }
         if self.phase == Phase::Up {
             self.undo.interrupted = Interrupted::Up;
@@ -101,14 +102,14 @@ impl Bbr3 {
     }
 
     /// (The last part of `AdaptLongTermModel`)
-    pub(super) fn raise_long_term(&mut self, sample: &Sample, flow: &Flow, knobs: &Knobs) {
+    pub(super) fn raise_long_term(&mut self, sample: &Sample, flow: &Flow, control: &Control) {
         let long_term = &mut self.long_term;
         if is_too_much(sample.lost, sample.tx_in_flight) || long_term.inflight == UNBOUNDED {
             return;
         }
         long_term.inflight = long_term.inflight.max(sample.tx_in_flight);
         // Only a bound that is reached can prove too low. (`ProbeInflightLongtermUpward`)
-        if self.phase != Phase::Up || !flow.cwnd_filled() || knobs.cwnd < long_term.inflight {
+        if self.phase != Phase::Up || !flow.cwnd_filled() || control.cwnd < long_term.inflight {
             return;
         }
         long_term.acked = long_term.acked.saturating_add(sample.newly_acked);
@@ -116,7 +117,7 @@ impl Bbr3 {
         long_term.acked -= raise * long_term.acked_per_packet;
         long_term.inflight = long_term.inflight.saturating_add(raise);
         if self.round.started {
-            long_term.steepen(knobs.cwnd);
+            long_term.steepen(control.cwnd);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! but not more than what was found to be lost by more than 2 %.
 //! Like version 1 it probes for the bandwidth and the smallest RTT in turn; a loss between the probes also
 //! lowers the rate and the window for the moment.
-//! Source: Cardwell, Swett and Beshay (editors), "BBR Congestion Control", draft-ietf-ccwg-bbr-06, 6 July 2026;
+//! Source: Cardwell, Swett and Beshay (editors), "BBR Congestion Knobs", draft-ietf-ccwg-bbr-06, 6 July 2026;
 //! its names are in the comments. Agrees with: the draft; Linux 6.1 has no version 3.
 //! Departs: see docs/deviations/bbr3.toml (6 entries).
 
@@ -24,10 +24,9 @@ use self::probe_bw::Cycle;
 use self::probe_rtt::MinRtt;
 use self::startup::FullPipe;
 use super::bandwidth::{Bandwidth, Gain};
-use super::{CongestionControl, Entry, Knobs, Needs, Recovery};
-use crate::dice::Dice;
-use crate::run::Switch;
+use super::{CongestionControl, Control, Entry, Needs, Recovery};
 use crate::tcp::{Ack, Cause, Flow, Limit, Lost, State};
+use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bbr3",
@@ -45,7 +44,7 @@ const UNBOUNDED: u32 = u32::MAX;
 
 #[derive(Debug)]
 struct Bbr3 {
-    dice: Dice,
+    rng: Rng,
     phase: Phase,
     round: Round,
     full_pipe: FullPipe,
@@ -158,7 +157,7 @@ impl Sample {
 impl Bbr3 {
     fn new(seed: u64) -> Bbr3 {
         Bbr3 {
-            dice: Dice::new(seed, ENTRY.name),
+            rng: Rng::new(seed, ENTRY.name),
             phase: Phase::Startup,
             round: Round::default(),
             full_pipe: FullPipe::default(),
@@ -203,15 +202,15 @@ impl Bbr3 {
     }
 
     /// Each step builds on the one before. (`UpdateModelAndState`)
-    fn update_model(&mut self, sample: &Sample, flow: &Flow, knobs: &Knobs) {
+    fn update_model(&mut self, sample: &Sample, flow: &Flow, control: &Control) {
         self.update_latest(sample, flow);
         self.update_max_bw(sample, flow);
-        self.adapt_to_congestion(knobs.cwnd);
-        self.update_aggregation(sample, flow, knobs.cwnd);
+        self.adapt_to_congestion(control.cwnd);
+        self.update_aggregation(sample, flow, control.cwnd);
         self.check_full_pipe(sample);
         self.check_startup_done(sample, flow);
         self.check_drain_done(flow);
-        self.update_cycle(sample, flow, knobs);
+        self.update_cycle(sample, flow, control);
     }
 }
 
@@ -221,37 +220,37 @@ impl CongestionControl for Bbr3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Own, pacing: Switch::On, ..Needs::default() }
+        Needs { recovery: Recovery::Own, pacing: true, ..Needs::default() }
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         self.rtt.start(flow);
         self.aggregation.restart(flow);
-        self.pace_by_initial_window(flow, knobs);
+        self.pace_by_initial_window(flow, control);
     }
 
     /// After idle the path is empty: what the model says may be sent at once, but not more. (5.4.1)
-    fn on_restart(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_tx_start(&mut self, flow: &Flow, control: &mut Control) {
         if flow.limit != Limit::Application {
             return;
         }
         self.idle_restart = true;
         self.aggregation.restart(flow);
         if self.phase.is_probe_bw() {
-            self.pace(Gain::ONE, flow, knobs);
+            self.pace(Gain::ONE, flow, control);
         } else if self.phase == Phase::ProbeRtt {
-            self.leave_probe_rtt_when_done(flow, knobs);
+            self.leave_probe_rtt_when_done(flow, control);
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         let sample = Sample::of(ack);
         self.round.started = false;
         if let Some(sample) = &sample {
-            self.update_model(sample, flow, knobs);
+            self.update_model(sample, flow, control);
         }
         self.update_min_rtt(ack.rtt_us, flow);
-        self.check_probe_rtt(flow, knobs);
+        self.check_probe_rtt(flow, control);
         if ack.rate.interval_us > 0 {
             self.idle_restart = false;
         }
@@ -259,35 +258,35 @@ impl CongestionControl for Bbr3 {
             self.congestion.advance_latest(sample);
         }
         self.bw = self.max_bw().min(self.congestion.bw_bound);
-        self.pace(self.phase.gains().0, flow, knobs);
-        self.set_cwnd(ack.delivered, flow, knobs);
+        self.pace(self.phase.gains().0, flow, control);
+        self.set_cwnd(ack.delivered, flow, control);
     }
 
-    fn on_lost(&mut self, lost: &Lost, flow: &Flow, knobs: &mut Knobs) {
-        self.handle_lost(lost, flow, knobs);
+    fn on_lost(&mut self, lost: &Lost, flow: &Flow, control: &mut Control) {
+        self.handle_lost(lost, flow, control);
     }
 
     /// A loss does not lower ssthresh; what it changes was changed when it was found.
-    fn on_congestion(&mut self, cause: Cause, flow: &Flow, knobs: &Knobs) -> u32 {
-        self.save_cwnd(flow, knobs);
+    fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
+        self.save_cwnd(flow, control);
         if cause != Cause::Ecn {
-            self.note_loss(flow, knobs);
+            self.note_loss(flow, control);
         }
-        knobs.ssthresh
+        control.ssthresh
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
         if next < State::Cwr {
             self.undo.close();
         }
         if flow.state >= State::Recovery && next < State::Recovery {
-            knobs.cwnd = knobs.cwnd.max(self.prior_cwnd).min(knobs.cwnd_clamp);
+            control.cwnd = control.cwnd.max(self.prior_cwnd).min(control.cwnd_clamp);
         }
     }
 
-    fn on_undo(&mut self, flow: &Flow, knobs: &Knobs) -> u32 {
+    fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {
         self.undo_losses(flow);
-        knobs.cwnd.max(self.prior_cwnd).min(knobs.cwnd_clamp)
+        control.cwnd.max(self.prior_cwnd).min(control.cwnd_clamp)
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {

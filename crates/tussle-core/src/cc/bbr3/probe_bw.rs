@@ -1,7 +1,7 @@
 //! Probing for bandwidth: down, cruise, refill, up. (5.3.3)
 
 use super::{Bbr3, Phase, Sample, UNBOUNDED};
-use crate::cc::Knobs;
+use crate::cc::Control;
 use crate::cc::bandwidth::Bandwidth;
 use crate::tcp::{Flow, Limit};
 
@@ -38,9 +38,9 @@ impl Bbr3 {
         self.congestion.reset_signals();
         self.long_term.acked_per_packet = UNBOUNDED;
         self.cycle = Cycle {
-            rounds_since_up: self.dice.below(2),
+            rounds_since_up: self.rng.below(2),
             began_us: flow.now.us(),
-            wait_us: WAIT_US + u64::from(self.dice.below(1_000_001)),
+            wait_us: WAIT_US + u64::from(self.rng.below(1_000_001)),
             acks: AckPhase::ProbeStopping,
         };
         self.round.restart(flow);
@@ -71,19 +71,21 @@ impl Bbr3 {
     }
 
     /// (`UpdateProbeBWCyclePhase`)
-    pub(super) fn update_cycle(&mut self, sample: &Sample, flow: &Flow, knobs: &Knobs) {
-        if !self.full_pipe.reached || self.follow_acks(sample, flow, knobs) == Decision::Taken {
+    pub(super) fn update_cycle(&mut self, sample: &Sample, flow: &Flow, control: &Control) {
+        if !self.full_pipe.reached || self.follow_acks(sample, flow, control) == Decision::Taken {
             return;
         }
         let phase = self.phase;
         match phase {
-            Phase::Down | Phase::Cruise if self.is_time_to_probe(flow, knobs.cwnd) => self.start_refill(flow),
+            Phase::Down | Phase::Cruise if self.is_time_to_probe(flow, control.cwnd) => {
+                self.start_refill(flow);
+            }
             Phase::Down if self.is_time_to_cruise(flow) => self.start_cruise(),
             Phase::Refill if self.round.started => {
                 self.long_term.probing = true;
-                self.start_up(sample.bw, flow, knobs.cwnd);
+                self.start_up(sample.bw, flow, control.cwnd);
             }
-            Phase::Up if self.is_time_to_go_down(sample.bw, flow, knobs.cwnd) => {
+            Phase::Up if self.is_time_to_go_down(sample.bw, flow, control.cwnd) => {
                 self.long_term.was_too_high = false;
                 self.start_down(flow);
             }
@@ -92,7 +94,7 @@ impl Bbr3 {
     }
 
     /// (`AdaptLongTermModel`)
-    fn follow_acks(&mut self, sample: &Sample, flow: &Flow, knobs: &Knobs) -> Decision {
+    fn follow_acks(&mut self, sample: &Sample, flow: &Flow, control: &Control) -> Decision {
         match self.cycle.acks {
             AckPhase::ProbeStarting if self.round.started => self.cycle.acks = AckPhase::ProbeFeedback,
             AckPhase::ProbeStopping if self.round.started => {
@@ -112,7 +114,7 @@ impl Bbr3 {
             }
             _ => {}
         }
-        self.raise_long_term(sample, flow, knobs);
+        self.raise_long_term(sample, flow, control);
         Decision::Open
     }
 

@@ -2,7 +2,7 @@
 
 use super::probe_bw::AckPhase;
 use super::{Bbr3, Phase};
-use crate::cc::Knobs;
+use crate::cc::Control;
 use crate::tcp::Flow;
 
 /// How long a smallest RTT is believed, in µs. (`MinRTTFilterLen`)
@@ -58,27 +58,27 @@ impl Bbr3 {
     }
 
     /// (`CheckProbeRTT`)
-    pub(super) fn check_probe_rtt(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    pub(super) fn check_probe_rtt(&mut self, flow: &Flow, control: &mut Control) {
         if self.phase != Phase::ProbeRtt && self.rtt.expired && !self.idle_restart {
-            self.save_cwnd(flow, knobs);
+            self.save_cwnd(flow, control);
             self.phase = Phase::ProbeRtt;
             self.rtt.ends = None;
             self.cycle.acks = AckPhase::ProbeStopping;
             self.round.restart(flow);
         }
         if self.phase == Phase::ProbeRtt {
-            self.go_on_probing_rtt(flow, knobs);
+            self.go_on_probing_rtt(flow, control);
         }
     }
 
     /// (`HandleProbeRTT`)
-    fn go_on_probing_rtt(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn go_on_probing_rtt(&mut self, flow: &Flow, control: &mut Control) {
         // The rate of now is this probe's doing.
-        knobs.declare_application_limit();
+        control.declare_application_limit();
         if self.rtt.ends.is_some() {
             self.rtt.round_done |= self.round.started;
             if self.rtt.round_done {
-                self.leave_probe_rtt_when_done(flow, knobs);
+                self.leave_probe_rtt_when_done(flow, control);
             }
         } else if flow.in_flight() <= self.probe_rtt_cwnd() {
             self.rtt.ends = Some(flow.now.us() + DURATION_US);
@@ -88,12 +88,12 @@ impl Bbr3 {
     }
 
     /// (`CheckProbeRTTDone` and `ExitProbeRTT`)
-    pub(super) fn leave_probe_rtt_when_done(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    pub(super) fn leave_probe_rtt_when_done(&mut self, flow: &Flow, control: &mut Control) {
         if self.rtt.ends.is_none_or(|ends| flow.now.us() <= ends) {
             return;
         }
         self.rtt.recent_at = flow.now.us();
-        knobs.cwnd = knobs.cwnd.max(self.prior_cwnd).min(knobs.cwnd_clamp);
+        control.cwnd = control.cwnd.max(self.prior_cwnd).min(control.cwnd_clamp);
         self.congestion.lift_bounds();
         if self.full_pipe.reached {
             // What is in flight is below what fits already, so cruising can begin.

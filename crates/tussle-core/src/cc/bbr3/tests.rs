@@ -4,8 +4,8 @@
 use super::congestion::Interrupted;
 use super::probe_bw::AckPhase;
 use super::*;
+use crate::Time;
 use crate::tcp::RateSample;
-use crate::time::Time;
 
 const RTT_US: u32 = 100_000;
 
@@ -13,7 +13,7 @@ const RTT_US: u32 = 100_000;
 struct Story {
     bbr: Bbr3,
     flow: Flow,
-    knobs: Knobs,
+    control: Control,
     limit: Limit,
     rtt_us: u32,
 }
@@ -23,9 +23,9 @@ impl Story {
         let mut flow = Flow::new(1000, 1448);
         flow.rtt.update(RTT_US, 0, 0);
         flow.delivered = 1;
-        let (bbr, knobs) = (Bbr3::new(7), Knobs::default());
-        let mut story = Story { bbr, flow, knobs, limit: Limit::Network, rtt_us: RTT_US };
-        story.bbr.on_start(&story.flow, &mut story.knobs);
+        let (bbr, control) = (Bbr3::new(7), Control::default());
+        let mut story = Story { bbr, flow, control, limit: Limit::Network, rtt_us: RTT_US };
+        story.bbr.on_start(&story.flow, &mut story.control);
         story
     }
 
@@ -80,7 +80,7 @@ impl Story {
             limit: self.limit,
         };
         let ack = Ack { delivered, lost, rtt_us: Some(self.rtt_us), rate, ..Ack::default() };
-        self.bbr.on_ack(&ack, &self.flow, &mut self.knobs);
+        self.bbr.on_ack(&ack, &self.flow, &mut self.control);
     }
 
     /// `count` packets, every `step`-th, are judged lost of `in_flight`.
@@ -88,12 +88,12 @@ impl Story {
         for nth in 0..count {
             let limit = self.limit;
             let lost = Lost { number: 10_000 + nth * step, in_flight, lost: nth + 1, limit };
-            self.bbr.on_lost(&lost, &self.flow, &mut self.knobs);
+            self.bbr.on_lost(&lost, &self.flow, &mut self.control);
         }
     }
 
     fn enter(&mut self, next: State) {
-        self.bbr.on_state(next, &self.flow, &mut self.knobs);
+        self.bbr.on_state(next, &self.flow, &mut self.control);
         self.flow.state = next;
     }
 
@@ -275,8 +275,8 @@ fn every_five_seconds_the_window_is_half_of_what_fits_for_200_ms() {
     }
     let waited = story.flow.now.since(began);
     assert!(waited > Time::from_secs(5) && waited <= Time::from_ms(5200), "{waited}");
-    assert!((500..=501).contains(&story.knobs.cwnd), "{}", story.knobs.cwnd);
-    assert!(story.knobs.take_application_limit());
+    assert!((500..=501).contains(&story.control.cwnd), "{}", story.control.cwnd);
+    assert!(story.control.take_application_limit());
     story.in_flight(500);
     let began = story.flow.now;
     while story.bbr.phase == Phase::ProbeRtt {
@@ -285,7 +285,7 @@ fn every_five_seconds_the_window_is_half_of_what_fits_for_200_ms() {
     let lasted = story.flow.now.since(began);
     assert!(lasted > Time::from_ms(200) && lasted <= Time::from_ms(400), "{lasted}");
     assert_eq!(story.bbr.phase, Phase::Cruise);
-    assert!(story.knobs.cwnd > 1000);
+    assert!(story.control.cwnd > 1000);
 }
 
 /// A.11
@@ -294,7 +294,7 @@ fn a_flow_that_was_idle_need_not_probe_the_rtt() {
     let mut story = Story::at(Phase::Cruise);
     story.flow.now += Time::from_secs(6);
     story.flow.limit = Limit::Application;
-    story.bbr.on_restart(&story.flow, &mut story.knobs);
+    story.bbr.on_tx_start(&story.flow, &mut story.control);
     assert!(story.bbr.idle_restart);
     story.round(10);
     assert_ne!(story.bbr.phase, Phase::ProbeRtt);
@@ -308,7 +308,7 @@ fn acks_in_bunches_make_the_window_larger() {
     story.in_flight(1000);
     (0..10).for_each(|_| story.round(1000));
     assert!(story.bbr.aggregation.extra_acked() >= 1000);
-    assert!(story.knobs.cwnd > 2 * 1000, "{}", story.knobs.cwnd);
+    assert!(story.control.cwnd > 2 * 1000, "{}", story.control.cwnd);
 }
 
 /// A.14: one packet in 10 s and an RTT of 100 ms: 0.01 packets fit.
@@ -323,8 +323,8 @@ fn the_window_is_four_packets_where_less_than_one_fits() {
         story.bbr.rtt.start(&story.flow);
         let rate = RateSample { delivered: Some(1), interval_us: 10_000_000, ..RateSample::default() };
         let ack = Ack { delivered: 1, rtt_us: Some(RTT_US), rate, ..Ack::default() };
-        story.bbr.on_ack(&ack, &story.flow, &mut story.knobs);
-        assert!((4..=10).contains(&story.knobs.cwnd), "{}", story.knobs.cwnd);
+        story.bbr.on_ack(&ack, &story.flow, &mut story.control);
+        assert!((4..=10).contains(&story.control.cwnd), "{}", story.control.cwnd);
     }
     // 0.1 packets/s of 1448 bytes.
     assert!(story.bbr.pacing_bytes_per_s <= 1448 / 10 * 5 / 4);
@@ -335,7 +335,7 @@ fn the_window_is_four_packets_where_less_than_one_fits() {
 fn a_bound_that_is_reached_is_raised_twice_as_fast_each_round() {
     let mut story = Story::at(Phase::Up);
     story.bbr.long_term.inflight = 1000;
-    story.knobs.cwnd = 1000;
+    story.control.cwnd = 1000;
     story.flow.usage = crate::tcp::WindowUse::limited();
     story.bbr.long_term.begin_probe();
     story.bbr.long_term.steepen(1000);
@@ -345,7 +345,7 @@ fn a_bound_that_is_reached_is_raised_twice_as_fast_each_round() {
         // Most ACKs of a round trip find the window at the bound; the only one here raises it first.
         story.bbr.full_pipe.reset(Bandwidth::ZERO);
         story.in_flight(before);
-        story.knobs.cwnd = before;
+        story.control.cwnd = before;
         story.round(before);
         raised.push(story.bbr.long_term.inflight - before);
     }
@@ -386,23 +386,23 @@ fn losses_between_probes_bound_rate_and_window_by_what_is_delivered() {
     }
     assert_eq!(story.bbr.congestion.inflight_bound, 800);
     assert_eq!(story.bbr.bw.window(RTT_US.into(), Gain::ONE), 800);
-    assert_eq!(story.knobs.cwnd, 800);
+    assert_eq!(story.control.cwnd, 800);
 }
 
 /// A.18: a probe that a false alarm ended begins again, without the bound that it set.
 #[test]
 fn a_false_alarm_resumes_the_probe() {
     let mut story = Story::at(Phase::Up);
-    let before = story.knobs.cwnd;
+    let before = story.control.cwnd;
     story.lose(30, 1, 1250);
-    story.knobs.ssthresh = story.bbr.on_congestion(Cause::Loss, &story.flow, &story.knobs);
+    story.control.ssthresh = story.bbr.on_congestion(Cause::Loss, &story.flow, &story.control);
     story.enter(State::Recovery);
     assert_eq!((story.bbr.phase, story.bbr.undo.interrupted), (Phase::Down, Interrupted::Up));
     story.round(1000);
-    story.knobs.cwnd = story.bbr.on_undo(&story.flow, &story.knobs);
+    story.control.cwnd = story.bbr.on_undo(&story.flow, &story.control);
     assert_eq!(story.bbr.phase, Phase::Refill);
     assert_eq!(story.bbr.long_term.inflight, UNBOUNDED);
-    assert!(story.knobs.cwnd >= before);
+    assert!(story.control.cwnd >= before);
 }
 
 /// A.19: the sender cut the window to one packet.
@@ -411,17 +411,17 @@ fn a_false_timeout_gives_window_and_startup_back() {
     let mut story = Story::new();
     story.in_flight(1000);
     story.round(900);
-    let before = story.knobs.cwnd;
+    let before = story.control.cwnd;
     story.lose(30, 2, 1000);
-    story.knobs.ssthresh = story.bbr.on_congestion(Cause::Timeout, &story.flow, &story.knobs);
-    story.knobs.cwnd = 1;
+    story.control.ssthresh = story.bbr.on_congestion(Cause::Timeout, &story.flow, &story.control);
+    story.control.cwnd = 1;
     story.enter(State::Loss);
     story.enter(State::Recovery);
     story.round_with_loss(970, 30);
     assert_eq!(story.bbr.phase, Phase::Drain);
-    story.knobs.cwnd = story.bbr.on_undo(&story.flow, &story.knobs);
+    story.control.cwnd = story.bbr.on_undo(&story.flow, &story.control);
     assert_eq!((story.bbr.phase, story.bbr.full_pipe.reached), (Phase::Startup, false));
-    assert!(story.knobs.cwnd >= before);
+    assert!(story.control.cwnd >= before);
 }
 
 /// A.20
@@ -445,7 +445,7 @@ fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
 fn a_bound_falls_to_seven_tenths_of_what_fits_at_most() {
     let mut story = Story::at(Phase::Up);
     story.bbr.long_term.inflight = 1500;
-    story.knobs.cwnd = 1500;
+    story.control.cwnd = 1500;
     story.lose(13, 1, 600);
     assert_eq!((story.bbr.phase, story.bbr.long_term.inflight), (Phase::Down, 700));
 }

@@ -1,7 +1,7 @@
 //! The pacing rate and the window that follow from the model. (5.6)
 
 use super::{Bbr3, CWND_MIN, Phase};
-use crate::cc::Knobs;
+use crate::cc::Control;
 use crate::cc::bandwidth::{Bandwidth, Gain};
 use crate::tcp::{Flow, INITIAL_WINDOW_PACKETS};
 
@@ -10,24 +10,24 @@ const QUANTUM_MAX_BYTES: u64 = 64 * 1024;
 
 impl Bbr3 {
     /// (`InitPacingRate`)
-    pub(super) fn pace_by_initial_window(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    pub(super) fn pace_by_initial_window(&mut self, flow: &Flow, control: &mut Control) {
         // 1 ms is a nominal RTT, until there is a sample.
         let rtt_us = flow.rtt.srtt_us().unwrap_or(1000).max(1);
-        let bw = Bandwidth::new(knobs.cwnd, rtt_us.into());
-        self.set_pacing(bw.paced_bytes_per_s(self.phase.gains().0, flow.mss_bytes), knobs);
+        let bw = Bandwidth::new(control.cwnd, rtt_us.into());
+        self.set_pacing(bw.paced_bytes_per_s(self.phase.gains().0, flow.mss_bytes), control);
     }
 
     /// By the model: until the pipe is full never slower than before. (`SetPacingRateWithGain`)
-    pub(super) fn pace(&mut self, gain: Gain, flow: &Flow, knobs: &mut Knobs) {
+    pub(super) fn pace(&mut self, gain: Gain, flow: &Flow, control: &mut Control) {
         let rate = self.bw.paced_bytes_per_s(gain, flow.mss_bytes);
         if self.full_pipe.reached || rate > self.pacing_bytes_per_s {
-            self.set_pacing(rate, knobs);
+            self.set_pacing(rate, control);
         }
     }
 
-    fn set_pacing(&mut self, bytes_per_s: u64, knobs: &mut Knobs) {
+    fn set_pacing(&mut self, bytes_per_s: u64, control: &mut Control) {
         self.pacing_bytes_per_s = bytes_per_s;
-        knobs.pacing_bit_per_s = Some(bytes_per_s.saturating_mul(8));
+        control.pacing_bit_per_s = Some(bytes_per_s.saturating_mul(8));
     }
 
     /// (`BDPMultiple`)
@@ -67,20 +67,20 @@ impl Bbr3 {
     }
 
     /// (`SetCwnd`)
-    pub(super) fn set_cwnd(&self, newly_acked: u32, flow: &Flow, knobs: &mut Knobs) {
+    pub(super) fn set_cwnd(&self, newly_acked: u32, flow: &Flow, control: &mut Control) {
         let fits = self.bdp_times(self.bw, self.phase.gains().1);
         let max_inflight = self.with_room(fits.saturating_add(self.aggregation.extra_acked()), flow);
-        let grown = knobs.cwnd.saturating_add(newly_acked);
+        let grown = control.cwnd.saturating_add(newly_acked);
         let cwnd = if self.full_pipe.reached {
             grown.min(max_inflight)
-        } else if knobs.cwnd < max_inflight || flow.delivered < INITIAL_WINDOW_PACKETS {
+        } else if control.cwnd < max_inflight || flow.delivered < INITIAL_WINDOW_PACKETS {
             grown
         } else {
-            knobs.cwnd
+            control.cwnd
         };
         let probe = if self.phase == Phase::ProbeRtt { self.probe_rtt_cwnd() } else { u32::MAX };
         let bounded = cwnd.max(CWND_MIN).min(probe).min(self.model_bound());
-        knobs.cwnd = bounded.min(knobs.cwnd_clamp);
+        control.cwnd = bounded.min(control.cwnd_clamp);
     }
 
     /// (`BoundCwndForModel`)

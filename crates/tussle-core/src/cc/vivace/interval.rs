@@ -3,7 +3,7 @@
 //! An ACK belongs to the interval in which the newest packet that it acknowledges was sent. The sums are
 //! integers, and the floating point is `+ - × ÷ √` only, which every machine rounds alike.
 
-use crate::time::Time;
+use crate::Time;
 
 /// Slopes of the RTT below this are noise. (Paper, 4.4: latency filter.)
 const GRADIENT_NOISE: f64 = 0.01;

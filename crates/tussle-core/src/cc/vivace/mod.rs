@@ -2,7 +2,7 @@
 //! Packets are paced. What came of each monitor interval gives a utility, two intervals give its slope, and
 //! the rate climbs it: faster while the direction stays, but never by more than a boundary.
 //! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion
-//! Control", NSDI 2018, 3 and 4; the latency flavour, b = 900.
+//! Knobs", NSDI 2018, 3 and 4; the latency flavour, b = 900.
 //! Choices that the paper leaves: an interval lasts a smoothed RTT and at least ten packets; while the
 //! outcome of a pair is awaited the flow sends at its rate; which of the pair goes first alternates; a
 //! timeout halves the rate; the window is twice what the rate needs, so that it does not limit.
@@ -16,10 +16,9 @@ use std::collections::VecDeque;
 use climb::Climb;
 use interval::{Interval, Outcome, Purpose, Weights};
 
-use super::{CongestionControl, Entry, Knobs, Needs, Parameter, Parameters, Recovery};
-use crate::run::Switch;
+use super::{CongestionControl, Control, Entry, Needs, Parameter, Parameters, Recovery};
+use crate::Time;
 use crate::tcp::{Ack, Cause, Flow, INITIAL_WINDOW_PACKETS, Limit, State};
-use crate::time::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "vivace",
@@ -226,11 +225,11 @@ impl Vivace {
         clippy::cast_sign_loss,
         reason = "a rate is within 0 to 10^12"
     )]
-    fn turn(&self, flow: &Flow, knobs: &mut Knobs) {
-        knobs.pacing_bit_per_s = Some(((self.current.rate * 1e6) as u64).max(1));
+    fn turn(&self, flow: &Flow, control: &mut Control) {
+        control.pacing_bit_per_s = Some(((self.current.rate * 1e6) as u64).max(1));
         let a_round = self.current.rate * f64::from(srtt_us(flow)) / (f64::from(flow.mss_bytes) * 8.0);
         // Saturates.
-        knobs.cwnd = ((2.0 * a_round) as u32).max(INITIAL_WINDOW_PACKETS).min(knobs.cwnd_clamp).max(1);
+        control.cwnd = ((2.0 * a_round) as u32).max(INITIAL_WINDOW_PACKETS).min(control.cwnd_clamp).max(1);
     }
 }
 
@@ -240,31 +239,31 @@ impl CongestionControl for Vivace {
     }
 
     fn needs(&self) -> Needs {
-        Needs { recovery: Recovery::Own, pacing: Switch::On, ..Needs::default() }
+        Needs { recovery: Recovery::Own, pacing: true, ..Needs::default() }
     }
 
-    fn on_start(&mut self, flow: &Flow, knobs: &mut Knobs) {
+    fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         self.begin_anew(rate_of(INITIAL_WINDOW_PACKETS, flow), flow);
         // The first packets leave at once, and the queue that they make tells nothing of the rate.
         self.current.purpose = Purpose::Wait;
-        self.turn(flow, knobs);
+        self.turn(flow, control);
     }
 
-    fn on_restart(&mut self, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_tx_start(&mut self, flow: &Flow, _knobs: &mut Control) {
         self.begin_anew(self.rate, flow);
     }
 
-    fn on_ack(&mut self, ack: &Ack, flow: &Flow, knobs: &mut Knobs) {
+    fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         self.attribute(ack, flow);
         self.advance(flow);
-        self.turn(flow, knobs);
+        self.turn(flow, control);
     }
 
-    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, knobs: &Knobs) -> u32 {
-        knobs.cwnd.max(2)
+    fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
+        control.cwnd.max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Knobs) {
+    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
         if next == State::Loss && flow.state != State::Loss {
             self.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
             self.climb = Climb::default();
@@ -290,21 +289,21 @@ mod tests {
     use super::*;
 
     /// Vivace on a path of 100 ms, its flow having delivered all of 1000 packets.
-    fn started() -> (Vivace, Flow, Knobs) {
+    fn started() -> (Vivace, Flow, Control) {
         let mut vivace = Vivace::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { now: Time::from_secs(1), delivered: 1000, ..Flow::new(1000, 1448) };
         flow.rtt.update(100_000, 0, 0);
-        let mut knobs = Knobs::default();
-        vivace.on_start(&flow, &mut knobs);
-        (vivace, flow, knobs)
+        let mut control = Control::default();
+        vivace.on_start(&flow, &mut control);
+        (vivace, flow, control)
     }
 
     /// Sends for 100 ms as paced, with nothing coming back but one ACK for the clock; the rate sent at.
-    fn send_interval((vivace, flow, knobs): &mut (Vivace, Flow, Knobs)) -> f64 {
+    fn send_interval((vivace, flow, control): &mut (Vivace, Flow, Control)) -> f64 {
         let rate = vivace.current.rate;
         flow.now += Time::from_ms(100);
         flow.nxt += 1 + 1000;
-        vivace.on_ack(&Ack::default(), flow, knobs);
+        vivace.on_ack(&Ack::default(), flow, control);
         rate
     }
 
@@ -316,7 +315,7 @@ mod tests {
         interval
     }
 
-    fn probing(pair: &mut (Vivace, Flow, Knobs), rate: f64) {
+    fn probing(pair: &mut (Vivace, Flow, Control), rate: f64) {
         pair.0.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
         pair.0.begin_anew(rate, &pair.1);
     }
@@ -384,10 +383,10 @@ mod tests {
         let mut pair = started();
         send_interval(&mut pair);
         send_interval(&mut pair);
-        let (vivace, flow, knobs) = &mut pair;
+        let (vivace, flow, control) = &mut pair;
         flow.now += Time::from_ms(50);
         flow.lost = 3;
-        vivace.on_ack(&Ack { rtt_us: Some(100_000), ..Ack::default() }, flow, knobs);
+        vivace.on_ack(&Ack { rtt_us: Some(100_000), ..Ack::default() }, flow, control);
         assert_eq!((vivace.pending[0].from, vivace.pending[0].lost), (Time::from_ms(1100), 3));
     }
 

@@ -1,0 +1,58 @@
+//! Lines of JSON for whoever started this program; one that does not read cannot hold it up.
+
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// Lines that wait for a reader.
+const MOST_LINES: usize = 64;
+
+/// Where the lines go.
+#[derive(Debug)]
+pub(super) struct JsonWriter {
+    lines: SyncSender<String>,
+    writer: JoinHandle<()>,
+}
+
+impl JsonWriter {
+    /// To the standard output.
+    pub(super) fn open() -> JsonWriter {
+        let (lines, waiting) = sync_channel::<String>(MOST_LINES);
+        let writer = std::thread::spawn(move || {
+            let mut out = std::io::stdout();
+            for line in waiting {
+                if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
+                    return;
+                }
+            }
+        });
+        JsonWriter { lines, writer }
+    }
+
+    /// Says something, unless too much waits already.
+    pub(super) fn say<T: Serialize>(&self, what: &T) -> anyhow::Result<()> {
+        let line = serde_json::to_string(what).context("a line")?;
+        // The next line of its kind tells as much.
+        _ = self.lines.try_send(line + "\n");
+        Ok(())
+    }
+
+    /// Says the last thing, and waits until it is read.
+    pub(super) fn close<T: Serialize>(self, what: &T) -> anyhow::Result<()> {
+        let line = serde_json::to_string(what).context("a line")?;
+        _ = self.lines.send(line + "\n");
+        drop(self.lines);
+        _ = self.writer.join();
+        Ok(())
+    }
+}
+
+/// Whether the standard input, which had something to say, has ended; what it says is thrown away.
+pub(super) fn input_has_ended() -> bool {
+    let mut room = [0; 256];
+    matches!(nix::unistd::read(std::io::stdin().as_fd(), &mut room), Ok(0) | Err(_))
+}

@@ -1,0 +1,90 @@
+//! How many bytes a run can have under way: what sockets and the guest need room for.
+
+use tussle_core::Run;
+use tussle_core::net::path::ElementKind;
+use tussle_core::run::FlowSpec;
+use tussle_core::run::receive_window::{path_bytes, queue_bytes, receive_window_bytes};
+
+const PACKET_BYTES: u64 = 1500;
+
+/// What waits for the reader takes from the buffer, with what describes it: room for it beside the window.
+const UNREAD_BYTES: u64 = 4 << 20;
+/// Most that a socket may have.
+const MAX_BUFFER_BYTES: u64 = i32::MAX as u64 - 1;
+
+/// A kernel with nothing to do, and what it needs for a socket at each end.
+const GUEST_BYTES: u64 = 160 << 20;
+const FLOW_BYTES: u64 = 1 << 20;
+/// Memory for a full packet: its two copies, the sender's and the one under way, with what describes them.
+const PACKET_MEMORY_BYTES: u64 = 5 << 10;
+/// Most memory that a guest is given.
+const MAX_GUEST_BYTES: u64 = 8 << 30;
+
+/// The window of a flow's receiver, and the buffer that always has room for it: Linux offers half of it.
+pub(crate) fn receive_room_bytes(run: &Run, flow: &FlowSpec) -> (u64, u64) {
+    let window_bytes = receive_window_bytes(flow, path(run, flow));
+    (window_bytes, (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES))
+}
+
+/// Memory for a guest.
+pub(crate) fn guest_bytes(run: &Run) -> u64 {
+    let flows = run.flows.len() as u64;
+    // No link is in use twice at once; flows without one in common add up.
+    let queued: u64 = run.elements.iter().map(|element| queue_bytes(&element.kind)).sum();
+    let moving: u64 = run.flows.iter().map(|flow| path_bytes(path(run, flow))).max().unwrap_or_default();
+    let packets = (queued + moving) / PACKET_BYTES;
+    (GUEST_BYTES + flows * FLOW_BYTES + packets * PACKET_MEMORY_BYTES).min(MAX_GUEST_BYTES)
+}
+
+fn path<'a>(run: &'a Run, flow: &'a FlowSpec) -> impl Iterator<Item = &'a ElementKind> {
+    let crossed = |name| flow.forward.contains(name) || flow.reverse.contains(name);
+    run.elements.iter().filter(move |element| crossed(&element.name)).map(|element| &element.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One flow over a link there and a link back, of 100 ms together.
+    fn run(rate_bit_per_s: u64, queue: &serde_json::Value) -> Run {
+        let link = |name| {
+            serde_json::json!({"name": name, "kind": "link", "rate_bit_per_s": rate_bit_per_s,
+                               "delay_ns": 50_000_000, "queue": queue})
+        };
+        serde_json::from_value(serde_json::json!({
+            "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
+            "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
+            "record": {"sampling": "off", "events": false},
+            "elements": [link("there"), link("back")],
+            "flows": [{"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
+                       "forward": ["there"], "reverse": ["back"]}],
+        }))
+        .unwrap()
+    }
+
+    /// The path holds 12.5 MB and each of two queues 1 MB, so the window is 29 MB.
+    #[test]
+    fn a_receive_buffer_has_room_for_the_window_twice_and_for_what_is_not_read() {
+        let run = run(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000}));
+        assert_eq!(receive_room_bytes(&run, &run.flows[0]), (29_000_000, 58_000_000 + (4 << 20)));
+        // 14.5 MB of the path and 2 MB of queues are 11 000 packets of 1500 bytes, of 5 kB of memory each.
+        assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 11_000 * 5120);
+    }
+
+    /// 200 packets wait in the queue, and count once more as a part of the path.
+    #[test]
+    fn memory_is_for_the_queues_of_radio_links_too() {
+        let mut run = run(1, &serde_json::json!({"kind": "fifo"}));
+        let radio = serde_json::json!({"name": "there", "kind": "arq", "rate_bit_per_s": 1_000_000, "delay_ns": 0,
+                                       "queue": {"kind": "fifo", "limit_packets": 200}, "block_error": 0.1,
+                                       "attempts": 3});
+        run.elements = vec![serde_json::from_value(radio).unwrap()];
+        assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 2 * 200 * 5120);
+    }
+
+    #[test]
+    fn a_queue_without_a_limit_does_not_ask_for_the_whole_machine() {
+        let run = run(400_000_000_000, &serde_json::json!({"kind": "fifo"}));
+        assert_eq!(guest_bytes(&run), 8 << 30);
+    }
+}

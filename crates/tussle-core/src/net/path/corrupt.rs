@@ -1,0 +1,43 @@
+//! Corrupt: damages packets at random. They travel on, and the receiver drops them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Element, Entry, checked_probability};
+use crate::util::rng::{Probability, Rng};
+use crate::net::packet::{Flags, Packet};
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "corrupt",
+    idea: "Damages packets at random: they take their time on the path, and the receiver drops them.",
+};
+
+/// How much is damaged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Probability that a packet is damaged, 0 to 1.
+    pub probability: f64,
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        let probability = checked_probability("probability", self.probability)?;
+        Ok(Box::new(Corrupt { probability, rng: Rng::new(seed, ENTRY.name) }))
+    }
+}
+
+#[derive(Debug)]
+struct Corrupt {
+    probability: Probability,
+    rng: Rng,
+}
+
+impl Element for Corrupt {
+    fn accept(&mut self, packet: Packet, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        if self.rng.sample_bool(self.probability) {
+            return Some(Packet { flags: packet.flags.with(Flags::CORRUPT), ..packet });
+        }
+        Some(packet)
+    }
+}

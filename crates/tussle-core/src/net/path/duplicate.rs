@@ -1,0 +1,94 @@
+//! Duplicate: some packets leave twice, one right after the other.
+
+use serde::{Deserialize, Serialize};
+
+use super::wire::Wire;
+use super::{Element, Entry, checked_probability};
+use crate::util::rng::{Probability, Rng};
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry { name: "duplicate", idea: "Doubles packets at random, each independently." };
+
+/// How much is doubled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Probability that a packet is doubled, 0 to 1.
+    pub probability: f64,
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        Ok(Box::new(Duplicate {
+            probability: checked_probability("probability", self.probability)?,
+            rng: Rng::new(seed, ENTRY.name),
+            wire: Wire::default(),
+            copies: Vec::new(),
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Duplicate {
+    probability: Probability,
+    rng: Rng,
+    /// What came in this instant, and copies.
+    wire: Wire,
+    /// Copies of data packets, by flow.
+    copies: Vec<u64>,
+}
+
+impl Element for Duplicate {
+    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.push(packet, now);
+        if self.rng.sample_bool(self.probability) {
+            self.wire.push(packet, now);
+            let flow = packet.flow as usize;
+            if self.copies.len() <= flow {
+                self.copies.resize(flow + 1, 0);
+            }
+            self.copies[flow] += u64::from(packet.kind.has_payload());
+        }
+        None
+    }
+
+    fn next(&self) -> Time {
+        self.wire.next()
+    }
+
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.pop()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.wire.for_each(visit);
+    }
+
+    fn copies(&self, flow: u32) -> u64 {
+        self.copies.get(flow as usize).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{departures, paced};
+    use super::*;
+
+    #[test]
+    fn with_certainty_every_packet_leaves_twice() {
+        let mut element = Spec { probability: 1.0 }.build(0).unwrap();
+        let left = departures(&mut *element, paced(Time::ZERO, 3));
+        assert_eq!(left.iter().map(|(_, number)| *number).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
+        assert_eq!((element.copies(0), element.copies(1)), (3, 0));
+    }
+
+    /// 10 000 packets at 10 %: 1000 copies, deviation sqrt(10 000 × 0.1 × 0.9) = 30, five of those.
+    #[test]
+    fn as_many_leave_twice_as_it_says() {
+        let mut element = Spec { probability: 0.1 }.build(0).unwrap();
+        let left = departures(&mut *element, paced(Time::from_ms(1), 10_000));
+        assert!(left.len().abs_diff(11_000) <= 150, "{}", left.len());
+        assert_eq!(left.len() as u64, 10_000 + element.copies(0));
+    }
+}

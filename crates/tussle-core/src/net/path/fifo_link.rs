@@ -1,0 +1,224 @@
+//! A link with a FIFO in front, computed rather than simulated: which packets wait before one is known when it comes,
+//! so all its times are too. It takes its place in one line at once: first those on the wire, then the one that is
+//! transmitted, then those that wait.
+
+use super::transmitter::{Sent, Transmitter};
+use super::{Element, LinkView};
+use crate::Time;
+use crate::net::packet::{Flags, Packet};
+use crate::net::packet_buffer::PacketBuffer;
+use crate::net::queue::{Backlog, FifoSpec, Limit};
+
+/// Tells the same of itself, and the same packets leave it at the same times, as from [`super::transmitter::simulated`]
+/// with that queue.
+#[derive(Debug)]
+pub(crate) struct FifoLink<T> {
+    transmitter: T,
+    limit: Limit,
+    /// Packets that wait, are transmitted or are on the wire.
+    held: PacketBuffer<Times>,
+    /// How many of all that were taken are transmitted; the next one is under way.
+    transmitted: usize,
+    /// When the last transmission ends.
+    busy_until: Time,
+    /// When the last packet leaves the wire: none overtakes another.
+    last_arrival: Time,
+    totals: Totals,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// When its transmission ends.
+    end: Time,
+    /// When it leaves the wire.
+    arrival: Time,
+}
+
+/// Sums over what came, from which a view of some instant is made.
+#[derive(Debug, Default)]
+struct Totals {
+    dropped_packets: u64,
+    taken_bytes: u64,
+    transmitted_bytes: u64,
+    max_backlog_packets: u64,
+    /// The times at which the link became idle, less those at which it became busy.
+    busy_ns: i128,
+    /// The times at which packets ceased to wait, less those at which they began to.
+    waited_ns: i128,
+}
+
+impl<T> FifoLink<T> {
+    /// With that queue in front of the transmitter.
+    pub(super) fn of_queue(transmitter: T, queue: &FifoSpec) -> Result<FifoLink<T>, String> {
+        let limit = queue.limit().map_err(|problem| format!("queue.{problem}"))?;
+        Ok(FifoLink {
+            transmitter,
+            limit,
+            held: PacketBuffer::new(Times { end: Time::ZERO, arrival: Time::ZERO }),
+            transmitted: 0,
+            busy_until: Time::ZERO,
+            last_arrival: Time::ZERO,
+            totals: Totals::default(),
+        })
+    }
+
+    /// Notes every transmission that ended by `now`; what waits then.
+    #[inline]
+    fn advance(&mut self, now: Time) -> Backlog {
+        while self.transmitted < self.held.came() {
+            let next = self.held.get(self.transmitted);
+            let (end, bytes) = (next.note.end, u64::from(next.size_bytes));
+            if end > now {
+                return Backlog {
+                    packets: (self.held.came() - self.transmitted - 1) as u64,
+                    bytes: self.totals.taken_bytes - self.totals.transmitted_bytes - bytes,
+                };
+            }
+            self.transmitted += 1;
+            self.totals.transmitted_bytes += bytes;
+            if self.transmitted < self.held.came() {
+                self.totals.waited_ns += i128::from(end.ns());
+            } else {
+                self.totals.busy_ns += i128::from(end.ns());
+            }
+        }
+        Backlog::default()
+    }
+}
+
+impl<T: Transmitter> FifoLink<T> {
+    /// A packet comes in; by reference, because what a host has just written is not fast to copy.
+    #[inline]
+    pub(super) fn take(&mut self, packet: &Packet, now: Time, dropped: &mut Vec<Packet>) {
+        let waiting = self.advance(now);
+        if !self.limit.has_room_for(packet.size_bytes, waiting) {
+            self.totals.dropped_packets += 1;
+            dropped.push(*packet);
+            return;
+        }
+        self.totals.taken_bytes += u64::from(packet.size_bytes);
+        let start = if self.transmitted < self.held.came() {
+            self.totals.max_backlog_packets = self.totals.max_backlog_packets.max(waiting.packets + 1);
+            self.totals.waited_ns -= i128::from(now.ns());
+            self.busy_until
+        } else {
+            self.totals.busy_ns -= i128::from(now.ns());
+            self.transmitter.after_idle();
+            now
+        };
+        let Sent { end, arrival, fate } = self.transmitter.transmit(start, packet.size_bytes);
+        self.busy_until = end;
+        self.last_arrival = arrival.max(self.last_arrival);
+        let times = Times { end, arrival: self.last_arrival };
+        if T::LOSES {
+            self.held.push(&Packet { flags: fate.mark(packet.flags), ..*packet }, times);
+        } else {
+            self.held.push(packet, times);
+        }
+    }
+}
+
+impl<T: Transmitter> Element for FifoLink<T> {
+    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.take(&packet, now, dropped);
+        None
+    }
+
+    #[inline]
+    fn next(&self) -> Time {
+        self.held.first().map_or(Time::NEVER, |held| held.note.arrival)
+    }
+
+    #[inline]
+    fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        // What leaves may have come before anyone noted that it was transmitted.
+        if self.transmitted == self.held.left() {
+            self.advance(now);
+        }
+        let packet = self.held.pop()?;
+        if T::LOSES && packet.flags.has(Flags::LOST) {
+            dropped.push(packet);
+            return None;
+        }
+        Some(packet)
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.held.for_each(visit);
+    }
+
+    fn observe(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {
+        let backlog = self.advance(now);
+        let is_busy = self.transmitted < self.held.came();
+        let totals = &mut self.totals;
+        let now_ns = i128::from(now.ns());
+        let busy_ns = totals.busy_ns + if is_busy { now_ns } else { 0 };
+        let waited_ns = totals.waited_ns + i128::from(backlog.packets) * now_ns;
+        Some(LinkView {
+            backlog_packets: backlog.packets,
+            backlog_bytes: backlog.bytes,
+            max_backlog_packets: std::mem::replace(&mut totals.max_backlog_packets, backlog.packets),
+            backlog_packet_ns: u128::try_from(waited_ns).expect("packets wait before they leave"),
+            arrived_packets: self.held.came() as u64 + totals.dropped_packets,
+            delivered_packets: self.transmitted as u64,
+            dropped_packets: totals.dropped_packets,
+            marked_packets: 0,
+            delivered_bytes: totals.transmitted_bytes,
+            busy_ns: u64::try_from(busy_ns).expect("a link is busy before it is idle"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::link::Rated;
+    use super::super::transmitter::simulated;
+    use super::super::{Change, tests::packet};
+    use super::*;
+    use crate::net::queue::{Place, QueueSpec};
+    use proptest::prelude::*;
+
+    /// What a link tells, and what leaves it or is dropped, event by event.
+    fn told(mut link: Box<dyn Element>, arrivals: &[(u64, u32, bool)]) -> Vec<String> {
+        let (mut told, mut dropped, mut now) = (Vec::new(), Vec::new(), Time::ZERO);
+        let ends = [(1_000_000_000, 0, true)];
+        for (number, &(gap_us, size_bytes, looks)) in (0..).zip(arrivals.iter().chain(&ends)) {
+            now += Time::from_us(gap_us);
+            while link.next() <= now {
+                let at = link.next();
+                told.push(format!("{at}: {:?}", link.release(at, &mut dropped)));
+            }
+            if size_bytes > 0 {
+                link.accept(Packet { size_bytes, ..packet(number) }, now, &mut dropped);
+            }
+            if looks {
+                told.push(format!("{now}: {:?}", link.observe(now, &mut dropped)));
+            }
+            told.extend(dropped.drain(..).map(|packet| format!("{now}: dropped {packet:?}")));
+        }
+        told
+    }
+
+    proptest! {
+        /// Packets of 40 to 1500 bytes, 0 to 2 ms apart, at 12 Mbit/s (1 ms for a full one) and then at other rates.
+        #[test]
+        fn what_is_computed_is_what_is_simulated(
+            limit_packets in prop::option::of(1u64..8),
+            limit_bytes in prop::option::of(1000u64..8000),
+            arrivals in prop::collection::vec((0u64..2000, 40u32..=1500, any::<bool>()), 1..120),
+            changes in prop::collection::btree_map(1u64..60, (1u64..30, 0u64..40), 0..4),
+        ) {
+            let changes: Vec<_> = changes.into_iter().map(|(at, (rate, delay))| Change {
+                at_ns: at * 1_000_000,
+                rate_bit_per_s: Some(rate * 1_000_000),
+                delay_ns: Some(delay * 1_000_000),
+            }).collect();
+            let rated = || Rated::new((12_000_000, 5_000_000), &changes).unwrap();
+            let spec = FifoSpec { limit_packets, limit_bytes };
+            let place = Place { rate_bit_per_s: 12_000_000, seed: 1 };
+            let queue = QueueSpec::Fifo(spec.clone()).build(place).unwrap();
+            let computed = Box::new(FifoLink::of_queue(rated(), &spec).unwrap());
+            prop_assert_eq!(told(computed, &arrivals), told(simulated(rated(), queue), &arrivals));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Gilbert-Elliott: losses in bursts, by a channel that is good or bad for a while.
+//!
+//! Sources: E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5), 1960
+//! (nothing is lost in the good state); E. O. Elliott, "Estimates of Error Rates for Codes on Burst-Noise
+//! Channels", Bell System Technical Journal 42(5), 1963 (something is). Time counts in packets. In the long
+//! run the channel is bad for p / (p + r) of the packets, and stays so for 1 / r of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Element, Entry, checked_probability};
+use crate::util::rng::{Probability, Rng};
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "gilbert_elliott",
+    idea: "Drops packets in bursts: the channel is good or bad for a while, and loses more when bad.",
+};
+
+/// The channel's probabilities, each 0 to 1, for each packet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// That a good channel turns bad. (Paper: `P`.)
+    pub p: f64,
+    /// That a bad channel turns good. (Gilbert: `p`, Elliott: `p`.)
+    pub r: f64,
+    /// That a packet is lost while the channel is good. (Elliott: `1 - k`.)
+    #[serde(default)]
+    pub loss_good: f64,
+    /// That a packet is lost while the channel is bad. (Elliott: `1 - h`.)
+    #[serde(default = "always")]
+    pub loss_bad: f64,
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        Ok(Box::new(GilbertElliott {
+            to_bad: checked_probability("p", self.p)?,
+            to_good: checked_probability("r", self.r)?,
+            loss_good: checked_probability("loss_good", self.loss_good)?,
+            loss_bad: checked_probability("loss_bad", self.loss_bad)?,
+            state: State::Good,
+            rng: Rng::new(seed, ENTRY.name),
+        }))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Good,
+    Bad,
+}
+
+#[derive(Debug)]
+struct GilbertElliott {
+    to_bad: Probability,
+    to_good: Probability,
+    loss_good: Probability,
+    loss_bad: Probability,
+    state: State,
+    rng: Rng,
+}
+
+impl Element for GilbertElliott {
+    fn accept(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        let (turns, other) = match self.state {
+            State::Good => (self.to_bad, State::Bad),
+            State::Bad => (self.to_good, State::Good),
+        };
+        if self.rng.sample_bool(turns) {
+            self.state = other;
+        }
+        let loss = match self.state {
+            State::Good => self.loss_good,
+            State::Bad => self.loss_bad,
+        };
+        if self.rng.sample_bool(loss) {
+            dropped.push(packet);
+            return None;
+        }
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::fates;
+    use super::*;
+
+    /// The share of lost packets, and the mean length of the runs of losses.
+    #[expect(clippy::cast_precision_loss, reason = "counts of a test are far below 2^53")]
+    fn loss_and_burst(spec: &Spec) -> (f64, f64) {
+        let lost = fates(&mut *spec.build(1).unwrap(), 1_000_000);
+        let losses = lost.iter().filter(|&&lost| lost).count();
+        let bursts = lost.windows(2).filter(|pair| pair[0] && !pair[1]).count();
+        (losses as f64 / lost.len() as f64, losses as f64 / bursts as f64)
+    }
+
+    /// p = 0.01, r = 0.25: bad for 0.01 / 0.26 = 3.85 % of packets, for 1 / 0.25 = 4 at a time. A million
+    /// packets have 10^6 × 0.0385 × 0.25 = 9615 bursts of deviation sqrt(0.75) / 0.25 = 3.5 each: the mean
+    /// burst is known to 3.5 / sqrt(9615) = 0.035, the loss to about as large a part, 1 %: five of those.
+    #[test]
+    fn the_share_and_the_bursts_of_losses_are_those_of_gilbert() {
+        let (loss, burst) = loss_and_burst(&Spec { p: 0.01, r: 0.25, loss_good: 0.0, loss_bad: 1.0 });
+        assert!((loss - 0.01 / 0.26).abs() <= 0.05 * 0.0385, "{loss}");
+        assert!((burst - 4.0).abs() <= 5.0 * 0.035, "{burst}");
+    }
+
+    /// Bad for 0.02 / 0.12 = 1/6 of packets: 5/6 × 0.001 + 1/6 × 0.5 = 8.4 %. A run of losses in a bad time
+    /// goes on if the time does and the next packet is lost: 0.9 × 0.5 = 0.45, so it lasts 1 / 0.55 = 1.82;
+    /// the few losses in good times (0.083 % of packets, beside 4.6 % of bursts) shorten the mean by 1.5 %.
+    #[test]
+    fn the_share_and_the_bursts_of_losses_are_those_of_elliott() {
+        let (loss, burst) = loss_and_burst(&Spec { p: 0.02, r: 0.1, loss_good: 0.001, loss_bad: 0.5 });
+        assert!((loss - (5.0 / 6.0 * 0.001 + 1.0 / 6.0 * 0.5)).abs() <= 0.05 * 0.084, "{loss}");
+        assert!((burst - 1.0 / 0.55).abs() <= 0.03 * 1.82, "{burst}");
+    }
+
+    /// With p + r = 1 the next state does not depend on this one: losses are independent.
+    #[test]
+    fn without_memory_it_is_plain_loss() {
+        let (loss, burst) = loss_and_burst(&Spec { p: 0.1, r: 0.9, loss_good: 0.0, loss_bad: 1.0 });
+        assert!((loss - 0.1).abs() <= 5.0 * 0.0003, "{loss}");
+        assert!((burst - 1.0 / 0.9).abs() <= 0.01, "{burst}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Jitter: a delay that is drawn for each packet.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::util::distribution::{Distribution, Sampler};
+use super::wire::Wire;
+use super::{Element, Entry, MAX_DELAY};
+use crate::util::rng::Rng;
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry { name: "jitter", idea: "Delays each packet for a time that is drawn." };
+
+/// How long, and whether packets may overtake.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// How the delay is drawn.
+    pub delay: Distribution,
+    /// What happens if a packet's delay ends before that of an earlier one.
+    #[serde(default)]
+    pub order: Order,
+}
+
+/// Whether packets leave in the order in which they came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// They do: one whose delay is over waits for the one before it.
+    #[default]
+    Kept,
+    /// Each leaves when its own delay is over.
+    Free,
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        let delay = Sampler::new(&self.delay, MAX_DELAY, Rng::new(seed, ENTRY.name))
+            .map_err(|problem| format!("delay.{problem}"))?;
+        Ok(match self.order {
+            Order::Kept => Box::new(InOrder { delay, wire: Wire::default() }),
+            Order::Free => Box::new(Reordering { delay, held: BinaryHeap::new(), arrived: 0 }),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct InOrder {
+    delay: Sampler,
+    wire: Wire,
+}
+
+impl Element for InOrder {
+    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.push(packet, now + self.delay.sample());
+        None
+    }
+
+    fn next(&self) -> Time {
+        self.wire.next()
+    }
+
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.pop()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.wire.for_each(visit);
+    }
+}
+
+#[derive(Debug)]
+struct Reordering {
+    delay: Sampler,
+    /// The next to leave on top; of equals the first to come.
+    held: BinaryHeap<Reverse<Held>>,
+    arrived: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    at: Time,
+    arrival: u64,
+    packet: Packet,
+}
+
+impl Held {
+    fn key(&self) -> (Time, u64) {
+        (self.at, self.arrival)
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Held) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Held) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Held) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Element for Reordering {
+    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.held.push(Reverse(Held { at: now + self.delay.sample(), arrival: self.arrived, packet }));
+        self.arrived += 1;
+        None
+    }
+
+    fn next(&self) -> Time {
+        self.held.peek().map_or(Time::NEVER, |Reverse(held)| held.at)
+    }
+
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.held.pop().map(|Reverse(held)| held.packet)
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.held.iter().for_each(|Reverse(held)| visit(&held.packet));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::util::distribution::Uniform;
+    use super::super::tests::{departures, paced};
+    use super::*;
+
+    fn spec(order: Order) -> Spec {
+        Spec { delay: Distribution::Uniform(Uniform { least_ns: 0, most_ns: 10_000_000 }), order }
+    }
+
+    /// Packets 1 ms apart, delays of 0 to 10 ms: with free order each is late by its own draw, 5 ms in the
+    /// mean; kept in order, by the largest of those that are still open, which is more.
+    #[test]
+    fn keeping_the_order_costs_delay() {
+        let mut means_ms = Vec::new();
+        for order in [Order::Kept, Order::Free] {
+            let left = departures(&mut *spec(order).build(3).unwrap(), paced(Time::from_ms(1), 10_000));
+            assert_eq!(left.len(), 10_000);
+            let in_order = left.is_sorted_by_key(|(_, number)| *number);
+            assert_eq!(in_order, matches!(order, Order::Kept));
+            let late_ms = left.iter().map(|(at, number)| at.as_secs_f64() * 1e3 - f64::from(*number));
+            means_ms.push(late_ms.sum::<f64>() / 10_000.0);
+        }
+        assert!((means_ms[1] - 5.0).abs() <= 0.15, "{means_ms:?}");
+        assert!(means_ms[0] > 6.0 && means_ms[0] < 10.0, "{means_ms:?}");
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same_delays() {
+        let run = |seed| departures(&mut *spec(Order::Free).build(seed).unwrap(), paced(Time::from_ms(1), 100));
+        assert_eq!(run(1), run(1));
+        assert_ne!(run(1), run(2));
+    }
+}

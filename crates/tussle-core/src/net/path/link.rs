@@ -1,0 +1,268 @@
+//! Link: a queue, a transmitter of some rate, and a wire.
+
+use serde::{Deserialize, Serialize};
+
+use super::change::checked_changes;
+use super::fifo_link::FifoLink;
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
+use super::{Change, Element, Entry, checked_delay, checked_rate};
+use crate::net::queue::{Place, QueueSpec};
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
+
+/// The link's settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Rate of the transmitter, over IP packet sizes.
+    pub rate_bit_per_s: u64,
+    /// One-way propagation delay of the wire.
+    pub delay_ns: u64,
+    /// What waits in front of the transmitter.
+    pub queue: QueueSpec,
+    /// How rate and delay change, in order of time. A queue that reckons with the rate knows the first one.
+    #[serde(default)]
+    pub changes: Vec<Change>,
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        link(self.transmitter()?, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
+    }
+
+    /// The link, if its queue is a FIFO.
+    pub(super) fn with_fifo(&self) -> Option<Result<FifoLink<Rated>, String>> {
+        let QueueSpec::Fifo(fifo) = &self.queue else { return None };
+        Some(self.transmitter().and_then(|rated| FifoLink::of_queue(rated, fifo)))
+    }
+
+    fn transmitter(&self) -> Result<Rated, String> {
+        Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)
+    }
+}
+
+/// Transmits at a rate that may change.
+#[derive(Debug)]
+pub(crate) struct Rated {
+    pub(super) rate_bit_per_s: u64,
+    pub(super) delay: Time,
+    /// What the last transmissions took beyond whole nanoseconds, in parts of `rate_bit_per_s`, so that the rate is
+    /// exact.
+    remainder: u64,
+    /// The size of the last packet, and what it takes: most have the same.
+    size_bytes: u32,
+    whole_ns: u64,
+    parts: u64,
+    /// Changes to come, the next one last.
+    changes: Vec<Change>,
+    next_change: Time,
+}
+
+impl Transmitter for Rated {
+    #[inline]
+    fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
+        self.keep_up(start);
+        if size_bytes != self.size_bytes {
+            self.measure(size_bytes);
+        }
+        let mut end = start + Time::from_ns(self.whole_ns);
+        self.remainder += self.parts;
+        if self.remainder >= self.rate_bit_per_s {
+            self.remainder -= self.rate_bit_per_s;
+            end += Time::from_ns(1);
+        }
+        Sent { end, arrival: end + self.delay, fate: Fate::Delivered }
+    }
+
+    #[inline]
+    fn after_idle(&mut self) {
+        self.remainder = 0;
+    }
+}
+
+impl Rated {
+    /// With that rate in bit/s and that delay in ns at first.
+    pub(super) fn new((rate_bit_per_s, delay_ns): (u64, u64), changes: &[Change]) -> Result<Rated, String> {
+        let changes = checked_changes(changes)?;
+        Ok(Rated {
+            rate_bit_per_s: checked_rate(rate_bit_per_s)?,
+            delay: checked_delay(delay_ns)?,
+            remainder: 0,
+            size_bytes: 0,
+            whole_ns: 0,
+            parts: 0,
+            next_change: changes.last().map_or(Time::NEVER, Change::at),
+            changes,
+        })
+    }
+
+    /// Makes the changes that are due by `now`, if there are any.
+    #[inline]
+    pub(super) fn keep_up(&mut self, now: Time) {
+        if now >= self.next_change {
+            self.change(now);
+        }
+    }
+
+    fn measure(&mut self, size_bytes: u32) {
+        let work = u64::from(size_bytes) * NS_BITS;
+        self.size_bytes = size_bytes;
+        (self.whole_ns, self.parts) = (work / self.rate_bit_per_s, work % self.rate_bit_per_s);
+    }
+
+    #[cold]
+    fn change(&mut self, now: Time) {
+        while let Some(change) = self.changes.pop_if(|change| change.at() <= now) {
+            if let Some(rate_bit_per_s) = change.rate_bit_per_s {
+                self.rate_bit_per_s = rate_bit_per_s;
+                self.remainder = 0;
+                self.measure(self.size_bytes);
+            }
+            if let Some(delay_ns) = change.delay_ns {
+                self.delay = Time::from_ns(delay_ns);
+            }
+        }
+        self.next_change = self.changes.last().map_or(Time::NEVER, Change::at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::packet;
+    use super::*;
+    use crate::net::queue::FifoSpec;
+
+    fn link(rate_bit_per_s: u64, delay: Time) -> Box<dyn Element> {
+        let queue = QueueSpec::Fifo(FifoSpec { limit_packets: Some(2), limit_bytes: None });
+        Spec { rate_bit_per_s, delay_ns: delay.ns(), queue, changes: Vec::new() }.build(0).unwrap()
+    }
+
+    /// A link of 12 Mbit/s, 1500 bytes a millisecond, and 10 ms, that drops nothing.
+    fn changing(changes: &[Change]) -> Spec {
+        let queue = QueueSpec::Fifo(FifoSpec::default());
+        Spec { rate_bit_per_s: 12_000_000, delay_ns: 10_000_000, queue, changes: changes.to_vec() }
+    }
+
+    fn change_at(at: Time) -> Change {
+        Change { at_ns: at.ns(), rate_bit_per_s: None, delay_ns: None }
+    }
+
+    /// When each of `count` full packets that come at once leaves, in ms.
+    fn leave_ms(mut link: Box<dyn Element>, count: u32) -> Vec<u64> {
+        let mut dropped = Vec::new();
+        (0..count).for_each(|number| assert_eq!(link.accept(packet(number), Time::ZERO, &mut dropped), None));
+        let mut left = Vec::new();
+        while link.next() != Time::NEVER {
+            let now = link.next();
+            assert_eq!(link.release(now, &mut dropped).unwrap().number as usize, left.len());
+            left.push(now.ms());
+        }
+        left
+    }
+
+    /// 1500 bytes at 12 Mbit/s take 1 ms. Four packets at once: one is transmitted, two wait, one is dropped.
+    #[test]
+    fn packets_leave_a_transmission_time_apart_after_the_delay() {
+        let mut link = link(12_000_000, Time::from_ms(10));
+        let mut dropped = Vec::new();
+        for number in 0..4 {
+            assert_eq!(link.accept(packet(number), Time::ZERO, &mut dropped), None);
+        }
+        assert_eq!(dropped, [packet(3)]);
+        let mut left = Vec::new();
+        while link.next() != Time::NEVER {
+            let now = link.next();
+            left.extend(link.release(now, &mut dropped).map(|packet| (now.ms(), packet.number)));
+        }
+        assert_eq!(left, [(11, 0), (12, 1), (13, 2)]);
+    }
+
+    /// 1500 bytes at 7 Mbit/s take 1714285.71… ns: seven take 12 ms exactly.
+    #[test]
+    fn the_long_run_rate_is_exact() {
+        let mut link = link(7_000_000, Time::ZERO);
+        let mut dropped = Vec::new();
+        let mut now = Time::ZERO;
+        for number in 0..7 {
+            link.accept(packet(number), now, &mut dropped);
+            if number > 0 {
+                now = link.next();
+                link.release(now, &mut dropped);
+            }
+        }
+        assert_eq!(link.next(), Time::from_ms(12));
+    }
+
+    /// Packets of 1 ms. From 1.5 ms on they take 4 ms: the second, under way since 1 ms, still ends at 2 ms,
+    /// the third at 6, the fourth at 10. From 9 ms on they take 2: the fifth ends at 12, the sixth at 14.
+    #[test]
+    fn a_packet_under_transmission_finishes_at_the_old_rate() {
+        let slower = Change { rate_bit_per_s: Some(3_000_000), ..change_at(Time::from_us(1500)) };
+        let faster = Change { rate_bit_per_s: Some(6_000_000), ..change_at(Time::from_ms(9)) };
+        let link = changing(&[slower, faster]).build(0).unwrap();
+        assert_eq!(leave_ms(link, 6), [11, 12, 16, 20, 22, 24]);
+    }
+
+    /// The first two leave after 1 + 10 and 2 + 10 ms. With 2 ms of delay from 2 ms on, the next would leave
+    /// at 3 + 2 … 10 + 2 ms: all but the last before the second one, so they leave with it.
+    #[test]
+    fn a_shorter_delay_lets_no_packet_overtake() {
+        let shorter = Change { delay_ns: Some(2_000_000), ..change_at(Time::from_ms(2)) };
+        let link = changing(&[shorter]).build(0).unwrap();
+        assert_eq!(leave_ms(link, 12), [11, 12, 12, 12, 12, 12, 12, 12, 12, 12, 13, 14]);
+    }
+
+    /// A link that is idle at the change has the new rate and delay for the next packet: 2 + 30 ms.
+    #[test]
+    fn a_change_counts_for_an_idle_link() {
+        let at = Time::from_ms(5);
+        let both = Change { rate_bit_per_s: Some(6_000_000), delay_ns: Some(30_000_000), ..change_at(at) };
+        let mut link = changing(&[both]).build(0).unwrap();
+        link.accept(packet(0), at, &mut Vec::new());
+        assert_eq!(link.next(), Time::from_ms(5 + 2 + 30));
+    }
+
+    /// 1 s at 1 packet/ms, 1 s at half of it, 1 s at 1 packet/ms: 1000 + 500 + 1000 packets, and one more for
+    /// the transmission under way at each change; busy all the time.
+    #[test]
+    fn a_link_carries_the_sum_of_its_rates_over_time() {
+        let slower = Change { rate_bit_per_s: Some(6_000_000), ..change_at(Time::from_secs(1)) };
+        let again = Change { rate_bit_per_s: Some(12_000_000), ..change_at(Time::from_secs(2)) };
+        let mut link = changing(&[slower, again]).build(0).unwrap();
+        (0..4000).for_each(|number| {
+            link.accept(packet(number), Time::ZERO, &mut Vec::new());
+        });
+        let view = link.observe(Time::from_secs(3), &mut Vec::new()).unwrap();
+        assert_eq!((view.delivered_packets, view.busy_ns), (2500, 3_000_000_000));
+    }
+
+    #[test]
+    fn changes_that_make_no_sense_are_named() {
+        let said = |changes: &[Change]| changing(changes).build(0).unwrap_err();
+        let at = |ms, rate_bit_per_s| Change { rate_bit_per_s, ..change_at(Time::from_ms(ms)) };
+        assert_eq!(said(&[at(1, Some(0))]), "changes.0.rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
+        assert_eq!(
+            said(&[at(1, Some(1)), at(2, None)]),
+            "changes.1.at_ns: nothing changes; give rate_bit_per_s, delay_ns or both"
+        );
+        assert_eq!(
+            said(&[at(2, Some(1)), at(2, Some(2))]),
+            "changes.1.at_ns: 0.002000000 s; give more than 0.002000000 s"
+        );
+    }
+
+    /// Three packets at once at 12 Mbit/s: 2 wait for 1 ms, 1 for another: 3 packet-milliseconds.
+    #[test]
+    fn the_backlog_is_summed_over_time() {
+        let mut link = link(12_000_000, Time::from_ms(10));
+        let mut dropped = Vec::new();
+        for number in 0..3 {
+            link.accept(packet(number), Time::ZERO, &mut dropped);
+        }
+        let view = link.observe(Time::from_ms(4), &mut dropped).unwrap();
+        assert_eq!(view.backlog_packet_ns, 3_000_000);
+        assert_eq!(view.busy_ns, 3_000_000);
+        assert_eq!((view.max_backlog_packets, view.backlog_packets, view.delivered_packets), (2, 0, 3));
+    }
+}

@@ -1,0 +1,41 @@
+//! Loss: drops packets at random, each independently.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Element, Entry, checked_probability};
+use crate::util::rng::{Probability, Rng};
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry { name: "loss", idea: "Drops packets at random, each independently." };
+
+/// How much is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Probability that a packet is dropped, 0 to 1.
+    pub probability: f64,
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        let probability = checked_probability("probability", self.probability)?;
+        Ok(Box::new(Loss { probability, rng: Rng::new(seed, ENTRY.name) }))
+    }
+}
+
+#[derive(Debug)]
+struct Loss {
+    probability: Probability,
+    rng: Rng,
+}
+
+impl Element for Loss {
+    fn accept(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        if self.rng.sample_bool(self.probability) {
+            dropped.push(packet);
+            return None;
+        }
+        Some(packet)
+    }
+}

@@ -1,0 +1,274 @@
+//! What a path is made of: each element takes packets in and lets them out, later, or not at all.
+
+use std::fmt::Debug;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Time;
+use crate::net::packet::Packet;
+use crate::net::queue::QueueSpec;
+use crate::util::rng::Probability;
+
+/// Declares every element once: its variant of [`ElementKind`], whose name in JSON is the same in snake
+/// case, and its module, which offers `Spec` and `ENTRY`.
+macro_rules! elements {
+    ($($variant:ident: $module:ident,)*) => {
+        $(mod $module;)*
+
+        /// What an element does to packets, and its settings.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "snake_case")]
+        pub enum ElementKind {
+            $(
+                #[doc = concat!("See `net/path/", stringify!($module), ".rs`.")]
+                $variant($module::Spec),
+            )*
+        }
+
+        impl ElementKind {
+            /// Makes the element; its dice are seeded by `seed`.
+            ///
+            /// # Errors
+            /// A sentence that names the setting that makes no sense.
+            pub fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+                match self {
+                    $(ElementKind::$variant(spec) => spec.build(seed),)*
+                }
+            }
+        }
+
+        /// Every element, in the order in which lists show them.
+        pub const REGISTRY: &[Entry] = &[$($module::ENTRY,)*];
+    };
+}
+
+elements! {
+    Link: link,
+    Trace: trace,
+    Arq: arq,
+    Wifi: wifi,
+    Delay: delay,
+    Jitter: jitter,
+    Ramp: ramp,
+    Handover: handover,
+    Outage: outage,
+    Aggregate: aggregate,
+    Policer: policer,
+    Loss: loss,
+    GilbertElliott: gilbert_elliott,
+    LossPeriodic: loss_periodic,
+    LossList: loss_list,
+    Corrupt: corrupt,
+    Duplicate: duplicate,
+}
+
+mod change;
+mod fifo_link;
+mod placed;
+mod transmitter;
+mod wire;
+
+pub use aggregate::Spec as AggregateSpec;
+pub use arq::Spec as ArqSpec;
+pub use change::Change;
+pub use corrupt::Spec as CorruptSpec;
+pub use delay::Spec as DelaySpec;
+pub use duplicate::Spec as DuplicateSpec;
+pub use gilbert_elliott::Spec as GilbertElliottSpec;
+pub use handover::Spec as HandoverSpec;
+pub use jitter::{Order, Spec as JitterSpec};
+pub use link::Spec as LinkSpec;
+pub use loss::Spec as LossSpec;
+pub use loss_list::Spec as LossListSpec;
+pub use loss_periodic::Spec as LossPeriodicSpec;
+pub use outage::{Spec as OutageSpec, WhileDown};
+pub(crate) use placed::Placed;
+pub use policer::Spec as PolicerSpec;
+pub use ramp::Spec as RampSpec;
+pub use trace::Spec as TraceSpec;
+pub use wifi::Spec as WifiSpec;
+
+impl ElementKind {
+    /// How the element changes over time.
+    pub fn changes(&self) -> &[Change] {
+        match self {
+            ElementKind::Link(link) => &link.changes,
+            ElementKind::Arq(arq) => &arq.changes,
+            _ => &[],
+        }
+    }
+
+    /// The shortest delay that every packet has that is not lost.
+    pub fn least_delay_ns(&self) -> u64 {
+        match self {
+            ElementKind::Link(link) => shortest(link.delay_ns, &link.changes),
+            ElementKind::Arq(arq) => shortest(arq.delay_ns, &arq.changes),
+            ElementKind::Trace(trace) => trace.delay_ns,
+            ElementKind::Wifi(wifi) => wifi.delay_ns,
+            ElementKind::Delay(delay) => delay.delay_ns,
+            ElementKind::Jitter(jitter) => jitter.delay.least_ns(),
+            ElementKind::Ramp(ramp) => ramp.from_delay_ns.min(ramp.to_delay_ns),
+            ElementKind::Handover(handover) => handover.delay.least_ns(),
+            _ => 0,
+        }
+    }
+
+    /// What waits in front of a transmitter, which takes time for each packet; `None` where there is none.
+    pub fn queue(&self) -> Option<&QueueSpec> {
+        match self {
+            ElementKind::Link(link) => Some(&link.queue),
+            ElementKind::Trace(trace) => Some(&trace.queue),
+            ElementKind::Arq(arq) => Some(&arq.queue),
+            ElementKind::Wifi(wifi) => Some(&wifi.queue),
+            _ => None,
+        }
+    }
+
+    /// Whether packets wait in front of a transmitter.
+    pub fn is_link(&self) -> bool {
+        self.queue().is_some()
+    }
+}
+
+/// The shortest delay of a link.
+fn shortest(first_ns: u64, changes: &[Change]) -> u64 {
+    changes.iter().filter_map(|change| change.delay_ns).fold(first_ns, u64::min)
+}
+
+/// Longest one-way delay of an element: beyond it no retransmission timeout would be right.
+const MAX_DELAY: Time = Time::from_secs(100);
+
+/// Highest rate: at 400 Gbit/s the smallest packet still takes a nanosecond, so that time moves on.
+const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
+
+/// A rate in bit/s.
+fn checked_rate(rate_bit_per_s: u64) -> Result<u64, String> {
+    if !(1..=MAX_RATE_BIT_PER_S).contains(&rate_bit_per_s) {
+        return Err(format!("rate_bit_per_s: {rate_bit_per_s} bit/s; give 1 to {MAX_RATE_BIT_PER_S}"));
+    }
+    Ok(rate_bit_per_s)
+}
+
+/// A one-way delay.
+fn checked_delay(delay_ns: u64) -> Result<Time, String> {
+    let delay = Time::from_ns(delay_ns);
+    if delay > MAX_DELAY {
+        return Err(format!("delay_ns: {delay}; give 0 to {MAX_DELAY}"));
+    }
+    Ok(delay)
+}
+
+/// The probability that a setting called `name` gives.
+///
+/// # Errors
+/// A sentence, if it is not between 0 and 1.
+pub fn checked_probability(name: &str, probability: f64) -> Result<Probability, String> {
+    Probability::new(probability).ok_or_else(|| format!("{name}: {probability}; give 0 to 1"))
+}
+
+/// A part of a path. Packets leave it in the order of the times that [`Element::next`] tells, so that it
+/// needs one pending event, however many packets are in it. One that holds none defines `accept` alone.
+pub trait Element: Debug + Send {
+    /// A packet comes in. Returned: it goes on at once, and nothing else changes; else it is held, or went to
+    /// `dropped`.
+    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
+
+    /// When the next packet leaves; [`Time::NEVER`] if none is held.
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The packet that leaves at `now`, which is the time that [`Element::next`] told.
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        None
+    }
+
+    /// Shows `visit` every packet that is held.
+    fn for_each(&self, _visit: &mut dyn FnMut(&Packet)) {}
+
+    /// Data packets of the flow of that index that it made: copies of those that came.
+    fn copies(&self, _flow: u32) -> u64 {
+        0
+    }
+
+    /// What a link tells of itself at `now`, up to which it brings itself; `None` for other elements.
+    fn observe(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {
+        None
+    }
+}
+
+/// What a link has done by some instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkView {
+    /// Packets that wait.
+    pub backlog_packets: u64,
+    /// Their bytes.
+    pub backlog_bytes: u64,
+    /// Most packets that waited since the last view was taken.
+    pub max_backlog_packets: u64,
+    /// Integral of the packets that wait over time, in packet-nanoseconds.
+    pub backlog_packet_ns: u128,
+    /// Packets that came in.
+    pub arrived_packets: u64,
+    /// Packets that were transmitted.
+    pub delivered_packets: u64,
+    /// Packets dropped by the queue.
+    pub dropped_packets: u64,
+    /// Packets marked by the queue.
+    pub marked_packets: u64,
+    /// Bytes that were transmitted.
+    pub delivered_bytes: u64,
+    /// Time spent transmitting, in ns.
+    pub busy_ns: u64,
+}
+
+/// An element as lists know it.
+#[derive(Debug)]
+pub struct Entry {
+    /// The name everywhere.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub idea: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::packet::Kind;
+
+    /// A full packet.
+    pub(super) fn packet(number: u32) -> Packet {
+        Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
+    }
+
+    /// `count` arrivals `gap` apart, the first at once.
+    pub(super) fn paced(gap: Time, count: u64) -> Vec<Time> {
+        (0..count).map(|number| Time::from_ns(gap.ns() * number)).collect()
+    }
+
+    /// Offers full packets at these times, numbered in order: when each leaves, and its number. What leaves in
+    /// the instant of an arrival leaves first.
+    pub(super) fn departures(element: &mut dyn Element, arrivals: Vec<Time>) -> Vec<(Time, u32)> {
+        let mut left = Vec::new();
+        let mut dropped = Vec::new();
+        let arrivals = (0..).zip(arrivals).map(|(number, at)| (at, Some(packet(number))));
+        for (at, arrival) in arrivals.chain([(Time::from_ns(u64::MAX - 1), None)]) {
+            while element.next() <= at {
+                let now = element.next();
+                left.extend(element.release(now, &mut dropped).map(|packet| (now, packet.number)));
+            }
+            let passed = arrival.and_then(|packet| element.accept(packet, at, &mut dropped));
+            left.extend(passed.map(|packet| (at, packet.number)));
+        }
+        left
+    }
+
+    /// Offers packets a millisecond apart: whether each is lost.
+    pub(super) fn fates(element: &mut dyn Element, count: u64) -> Vec<bool> {
+        let mut lost = vec![true; usize::try_from(count).unwrap()];
+        for (_, number) in departures(element, paced(Time::from_ms(1), count)) {
+            lost[number as usize] = false;
+        }
+        lost
+    }
+}

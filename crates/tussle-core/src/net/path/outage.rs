@@ -1,0 +1,157 @@
+//! Outage: the path is up for a while and down for a while, in turns.
+
+use serde::{Deserialize, Serialize};
+
+use crate::util::distribution::{Distribution, Sampler};
+use super::wire::Wire;
+use super::{Element, Entry};
+use crate::util::rng::Rng;
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "outage",
+    idea: "Up for a while, down for a while, in turns; while down, packets wait or are dropped.",
+};
+
+/// Longest time of one kind.
+const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
+/// Shortest: what is drawn shorter lasts as long.
+const MIN_SPAN: Time = Time::from_us(100);
+
+/// How long each lasts, and what happens to packets. It begins with an up time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// How the length of each up time is drawn.
+    pub up: Distribution,
+    /// How the length of each down time is drawn.
+    pub down: Distribution,
+    /// What happens to a packet that comes in a down time.
+    #[serde(default)]
+    pub while_down: WhileDown,
+}
+
+/// What becomes of a packet that comes in a down time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhileDown {
+    /// It waits for the up time; those that waited leave at once, in order.
+    #[default]
+    Hold,
+    /// It is lost.
+    Drop,
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        let sampler = |name: &str, distribution: &Distribution| {
+            if distribution.most_ns() < MIN_SPAN.ns() {
+                return Err(format!("{name}: shorter than {MIN_SPAN}; give a longer one"));
+            }
+            Sampler::new(distribution, MAX_SPAN, Rng::new(seed, name)).map_err(|problem| format!("{name}.{problem}"))
+        };
+        let (mut up, down) = (sampler("up", &self.up)?, sampler("down", &self.down)?);
+        let until = up.sample().max(MIN_SPAN);
+        let wire = Wire::default();
+        Ok(Box::new(Outage { up, down, state: State::Up, until, while_down: self.while_down, wire }))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Up,
+    Down,
+}
+
+#[derive(Debug)]
+struct Outage {
+    up: Sampler,
+    down: Sampler,
+    state: State,
+    until: Time,
+    while_down: WhileDown,
+    wire: Wire,
+}
+
+impl Outage {
+    fn advance(&mut self, now: Time) {
+        while self.until <= now {
+            let (state, span) = match self.state {
+                State::Up => (State::Down, self.down.sample()),
+                State::Down => (State::Up, self.up.sample()),
+            };
+            self.state = state;
+            self.until += span.max(MIN_SPAN);
+        }
+    }
+}
+
+impl Element for Outage {
+    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.advance(now);
+        match (self.state, self.while_down) {
+            (State::Up, _) if self.wire.is_empty() => return Some(packet),
+            (State::Up, _) => self.wire.push(packet, now),
+            (State::Down, WhileDown::Hold) => self.wire.push(packet, self.until),
+            (State::Down, WhileDown::Drop) => dropped.push(packet),
+        }
+        None
+    }
+
+    fn next(&self) -> Time {
+        self.wire.next()
+    }
+
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.pop()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.wire.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{departures, paced};
+    use super::*;
+
+    fn regular(while_down: WhileDown) -> Spec {
+        Spec { up: Distribution::ConstantNs(3_000_000), down: Distribution::ConstantNs(2_000_000), while_down }
+    }
+
+    fn leave_ms(spec: &Spec) -> Vec<(u64, u32)> {
+        let left = departures(&mut *spec.build(0).unwrap(), paced(Time::from_ms(1), 8));
+        left.into_iter().map(|(at, number)| (at.ms(), number)).collect()
+    }
+
+    /// Up from 0 to 3 ms, down to 5, up to 8.
+    #[test]
+    fn what_comes_while_it_is_down_leaves_when_it_is_up_again() {
+        let left = leave_ms(&regular(WhileDown::Hold));
+        assert_eq!(left, [(0, 0), (1, 1), (2, 2), (5, 3), (5, 4), (5, 5), (6, 6), (7, 7)]);
+    }
+
+    #[test]
+    fn what_comes_while_it_is_down_is_lost() {
+        let left = leave_ms(&regular(WhileDown::Drop));
+        assert_eq!(left, [(0, 0), (1, 1), (2, 2), (5, 5), (6, 6), (7, 7)]);
+    }
+
+    /// Up for 30 ms in the mean and down for 10: a quarter is lost. 100 000 ms have 2500 turns; each down time
+    /// has a deviation of its mean, so the share is known to 0.25 × 0.75 × sqrt(2 / 2500) = 0.5 %: five of those.
+    #[test]
+    fn as_much_is_lost_as_it_is_down() {
+        let (up, down) = (Distribution::ExponentialNs(30_000_000), Distribution::ExponentialNs(10_000_000));
+        let spec = Spec { up, down, while_down: WhileDown::Drop };
+        let left = departures(&mut *spec.build(1).unwrap(), paced(Time::from_ms(1), 100_000));
+        assert!(left.len().abs_diff(75_000) <= 2500, "{}", left.len());
+    }
+
+    #[test]
+    fn times_that_never_last_are_refused() {
+        let refused = Spec { up: Distribution::ConstantNs(0), ..regular(WhileDown::Hold) }.build(0).unwrap_err();
+        assert_eq!(refused, "up: shorter than 0.000100000 s; give a longer one");
+    }
+}

@@ -1,0 +1,106 @@
+//! Ramp: a wire whose delay goes evenly from one value to another over a time.
+
+use serde::{Deserialize, Serialize};
+
+use super::wire::Wire;
+use super::{Element, Entry, checked_delay};
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry =
+    Entry { name: "ramp", idea: "A wire whose delay goes evenly from one value to another." };
+
+/// From when to when, and from what delay to what. Packets leave in the order in which they came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// When the delay begins to change.
+    pub begin_ns: u64,
+    /// When it has changed.
+    pub end_ns: u64,
+    /// One-way delay before.
+    pub from_delay_ns: u64,
+    /// One-way delay after.
+    pub to_delay_ns: u64,
+}
+
+impl Spec {
+    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+        if self.end_ns <= self.begin_ns {
+            return Err(format!("end_ns: {}; give more than begin_ns, {}", self.end_ns, self.begin_ns));
+        }
+        Ok(Box::new(Ramp {
+            begin: Time::from_ns(self.begin_ns),
+            end: Time::from_ns(self.end_ns),
+            from: checked_delay(self.from_delay_ns).map_err(|problem| format!("from_{problem}"))?,
+            to: checked_delay(self.to_delay_ns).map_err(|problem| format!("to_{problem}"))?,
+            wire: Wire::default(),
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Ramp {
+    begin: Time,
+    end: Time,
+    from: Time,
+    to: Time,
+    wire: Wire,
+}
+
+impl Ramp {
+    fn delay(&self, now: Time) -> Time {
+        let whole = u128::from((self.end - self.begin).ns());
+        let done = u128::from(now.clamp(self.begin, self.end).since(self.begin).ns());
+        let weighed = u128::from(self.from.ns()) * (whole - done) + u128::from(self.to.ns()) * done;
+        Time::from_ns(u64::try_from(weighed / whole).expect("a delay between two others"))
+    }
+}
+
+impl Element for Ramp {
+    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.push(packet, now + self.delay(now));
+        None
+    }
+
+    fn next(&self) -> Time {
+        self.wire.next()
+    }
+
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.pop()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.wire.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{departures, paced};
+    use super::*;
+
+    /// From 10 to 30 ms between 2 and 6 s: 10, 10, 10, 15, 20, 25, 30, 30 ms at 0, 1 … 7 s.
+    #[test]
+    fn the_delay_goes_evenly_from_one_value_to_the_other() {
+        let spec = Spec {
+            begin_ns: 2_000_000_000,
+            end_ns: 6_000_000_000,
+            from_delay_ns: 10_000_000,
+            to_delay_ns: 30_000_000,
+        };
+        let left = departures(&mut *spec.build(0).unwrap(), paced(Time::from_secs(1), 8));
+        let late_ms: Vec<_> = left.iter().map(|(at, number)| at.ms() - 1000 * u64::from(*number)).collect();
+        assert_eq!(late_ms, [10, 10, 10, 15, 20, 25, 30, 30]);
+    }
+
+    /// 1 s to 0 within 1 ms, a packet each 0.1 ms: the first leaves at 1 s, and none before it.
+    #[test]
+    fn a_delay_that_falls_fast_lets_no_packet_overtake() {
+        let spec = Spec { begin_ns: 0, end_ns: 1_000_000, from_delay_ns: 1_000_000_000, to_delay_ns: 0 };
+        let left = departures(&mut *spec.build(0).unwrap(), paced(Time::from_us(100), 20));
+        assert!(left.iter().all(|(at, _)| *at == Time::from_secs(1)), "{left:?}");
+        assert!(left.is_sorted_by_key(|(_, number)| *number));
+    }
+}

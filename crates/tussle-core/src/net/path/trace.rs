@@ -1,0 +1,180 @@
+//! Trace: a link whose transmitter has its opportunities from a recording, as in mahimahi.
+//!
+//! Source: R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, and its program
+//! `mm-link`: an opportunity carries a packet of the MTU, here 1500 bytes, at a millisecond of the recording, or
+//! several small ones; it is lost if nothing waits; after its last millisecond the recording begins again.
+
+use serde::{Deserialize, Serialize};
+
+use super::transmitter::{Fate, Sent, Transmitter, link};
+use super::{Element, Entry, MAX_RATE_BIT_PER_S, checked_delay};
+use crate::net::queue::{Place, QueueSpec};
+use crate::Time;
+
+pub(super) const ENTRY: Entry =
+    Entry { name: "trace", idea: "A link that transmits when a recording says, as mahimahi's." };
+
+/// What an opportunity carries.
+const OPPORTUNITY_BYTES: u32 = 1500;
+const NS_PER_MS: u64 = 1_000_000;
+
+/// The recording, and what is beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// When 1500 bytes may be transmitted, in ms since the recording began; never descending. It begins
+    /// again at the last of them.
+    pub opportunities_ms: Vec<u32>,
+    /// One-way propagation delay of the wire.
+    pub delay_ns: u64,
+    /// What waits in front of the transmitter. One that reckons with the rate knows the mean rate.
+    pub queue: QueueSpec,
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        let opportunities = &self.opportunities_ms;
+        if !opportunities.is_sorted() {
+            return Err("opportunities_ms: a time is before the one above it; sort them".to_owned());
+        }
+        let Some(cycle_ms) = opportunities.last().copied().filter(|last| *last > 0) else {
+            return Err("opportunities_ms: the recording lasts no time; give a time after 0".to_owned());
+        };
+        let bits = 8 * u64::from(OPPORTUNITY_BYTES) * opportunities.len() as u64;
+        let rate_bit_per_s = (bits * 1000 / u64::from(cycle_ms)).clamp(1, MAX_RATE_BIT_PER_S);
+        let recorded = Recorded {
+            opportunities_ns: opportunities.iter().map(|ms| u64::from(*ms) * NS_PER_MS).collect(),
+            cycle_ns: u64::from(cycle_ms) * NS_PER_MS,
+            current: Opportunity { index: 0, cycle: 0 },
+            left_bytes: OPPORTUNITY_BYTES,
+            delay: checked_delay(self.delay_ns)?,
+        };
+        link(recorded, (&self.queue, Place { rate_bit_per_s, seed }))
+    }
+}
+
+#[derive(Debug)]
+struct Recorded {
+    opportunities_ns: Vec<u64>,
+    cycle_ns: u64,
+    current: Opportunity,
+    /// What the current opportunity can still carry.
+    left_bytes: u32,
+    delay: Time,
+}
+
+/// An opportunity of some repetition of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Opportunity {
+    index: usize,
+    cycle: u64,
+}
+
+impl Recorded {
+    fn time(&self, opportunity: Opportunity) -> Time {
+        Time::from_ns(opportunity.cycle * self.cycle_ns + self.opportunities_ns[opportunity.index])
+    }
+
+    /// Moves on to the next opportunity.
+    fn step(&mut self) {
+        self.current.index += 1;
+        if self.current.index == self.opportunities_ns.len() {
+            self.current = Opportunity { index: 0, cycle: self.current.cycle + 1 };
+        }
+        self.left_bytes = OPPORTUNITY_BYTES;
+    }
+
+    /// Passes over the opportunities before `start`, for which nothing waited.
+    fn skip(&mut self, start: Time) {
+        if self.time(self.current) >= start {
+            return;
+        }
+        // The end of a repetition is the beginning of the next, so the one before may still have some.
+        let cycle = (start.ns() / self.cycle_ns).saturating_sub(1).max(self.current.cycle);
+        let within = start.ns() - cycle * self.cycle_ns;
+        let index = self.opportunities_ns.partition_point(|at| *at < within);
+        self.current = Opportunity { index, cycle };
+        self.left_bytes = OPPORTUNITY_BYTES;
+        if index == self.opportunities_ns.len() {
+            self.current = Opportunity { index: 0, cycle: cycle + 1 };
+            self.skip(start);
+        }
+    }
+}
+
+impl Transmitter for Recorded {
+    fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
+        self.skip(start);
+        let mut bytes = size_bytes;
+        while bytes > self.left_bytes {
+            bytes -= self.left_bytes;
+            self.step();
+        }
+        self.left_bytes -= bytes;
+        let end = self.time(self.current);
+        Sent { end, arrival: end + self.delay, fate: Fate::Delivered }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{departures, packet, paced};
+    use super::*;
+    use crate::net::packet::Packet;
+    use crate::net::queue::FifoSpec;
+
+    fn trace(opportunities_ms: &[u32]) -> Result<Box<dyn Element>, String> {
+        let queue = QueueSpec::Fifo(FifoSpec::default());
+        Spec { opportunities_ms: opportunities_ms.to_vec(), delay_ns: 0, queue }.build(0)
+    }
+
+    fn leave_ms(opportunities_ms: &[u32], arrivals: Vec<Time>) -> Vec<u64> {
+        let left = departures(&mut *trace(opportunities_ms).unwrap(), arrivals);
+        left.iter().map(|(at, _)| at.ms()).collect()
+    }
+
+    /// Opportunities at 1, 1, 4 and 6 ms, then again 6 ms later: at 7, 7, 10, 12, 13.
+    #[test]
+    fn packets_leave_when_the_recording_says_and_it_repeats() {
+        assert_eq!(leave_ms(&[1, 1, 4, 6], paced(Time::ZERO, 9)), [1, 1, 4, 6, 7, 7, 10, 12, 13]);
+    }
+
+    /// Nothing waits before 5 ms: the opportunities at 1, 1 and 4 ms are lost. At 100 ms, 16 repetitions are
+    /// over at 96 ms: those at 97 and 97 are lost, too, and the next is at 96 + 4.
+    #[test]
+    fn opportunities_for_which_nothing_waits_are_lost() {
+        let arrivals = [5, 5, 100, 100].map(Time::from_ms).to_vec();
+        assert_eq!(leave_ms(&[1, 1, 4, 6], arrivals), [6, 7, 100, 102]);
+    }
+
+    /// 1500 bytes carry two packets of 700 and 100 of the third, which the next opportunity completes.
+    #[test]
+    fn small_packets_share_an_opportunity() {
+        let mut link = trace(&[2, 4]).unwrap();
+        let mut dropped = Vec::new();
+        for number in 0..3 {
+            link.accept(Packet { size_bytes: 700, ..packet(number) }, Time::ZERO, &mut dropped);
+        }
+        let mut left_ms = Vec::new();
+        while link.next() != Time::NEVER {
+            let now = link.next();
+            left_ms.extend(link.release(now, &mut dropped).map(|_| now.ms()));
+        }
+        assert_eq!(left_ms, [2, 2, 4]);
+    }
+
+    /// 3 opportunities each 10 ms: 3 × 12 000 bit / 10 ms = 3.6 Mbit/s, 300 packets a second.
+    #[test]
+    fn a_busy_link_carries_the_mean_rate() {
+        let left = leave_ms(&[1, 5, 10], paced(Time::ZERO, 3000));
+        assert_eq!(left.last(), Some(&10_000));
+    }
+
+    #[test]
+    fn recordings_that_make_no_sense_are_refused() {
+        let said = |opportunities: &[u32]| trace(opportunities).unwrap_err();
+        assert_eq!(said(&[]), "opportunities_ms: the recording lasts no time; give a time after 0");
+        assert_eq!(said(&[0, 0]), "opportunities_ms: the recording lasts no time; give a time after 0");
+        assert_eq!(said(&[3, 2]), "opportunities_ms: a time is before the one above it; sort them");
+    }
+}

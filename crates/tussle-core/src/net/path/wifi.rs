@@ -1,0 +1,313 @@
+//! Wi-Fi: a link of 802.11g among other stations that always have something to send.
+//!
+//! A station waits until the medium was idle for a while and a random number of slots, which stands still while
+//! others transmit; a frame that collides or is damaged is sent again after a longer wait, until a limit. The
+//! signal is drawn anew now and then; the rate is the highest that the last signal was strong enough for.
+//!
+//! Sources: the access, IEEE 802.11 (distributed coordination function); how often others transmit, G. Bianchi,
+//! "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000; the times,
+//! the windows and the sensitivities, IEEE 802.11a and g as tabulated by CWNP and by vendors; the limit, the
+//! default of `dot11ShortRetryLimit`. That errors grow tenfold with each decibel less is chosen.
+
+use serde::{Deserialize, Serialize};
+
+use crate::util::distribution::standard_normal;
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
+use super::{Element, Entry, checked_delay};
+use crate::util::rng::{Probability, Rng};
+use crate::net::queue::{Place, QueueSpec};
+use crate::Time;
+
+pub(super) const ENTRY: Entry =
+    Entry { name: "wifi", idea: "A link of 802.11g, shared with stations that always send, at some signal." };
+
+/// Rates in Mbit/s, and the signal in dBm at which a tenth of the frames of 1000 bytes is damaged.
+const RATES: [(u64, f64); 8] = [
+    (6, -82.0),
+    (9, -81.0),
+    (12, -79.0),
+    (18, -77.0),
+    (24, -74.0),
+    (36, -70.0),
+    (48, -66.0),
+    (54, -65.0),
+];
+const BIT_PER_MBIT: u64 = 1_000_000;
+const ERROR_AT_SENSITIVITY: f64 = 0.1;
+/// A slot of the backoff (short).
+const SLOT: Time = Time::from_us(9);
+/// DIFS: SIFS and two slots.
+const BEFORE: Time = Time::from_us(28);
+/// Preamble and PLCP header, SIFS, preamble and PLCP header again, and an acknowledgement of 14 bytes at
+/// 24 Mbit/s: 24 + 10 + 24 + 4.7 µs.
+const AROUND: Time = Time::from_ns(62_667);
+/// MAC header and check sum of a frame, and its LLC header: 28 + 8 bytes.
+const FRAME_BYTES: u64 = 36;
+/// Slots of the first backoff, and of the longest.
+const LEAST_WINDOW: u32 = 16;
+const MOST_WINDOW: u32 = 1024;
+const DOUBLINGS: i32 = 6;
+/// Transmissions of a frame.
+const ATTEMPTS: u32 = 7;
+/// What the others send: full packets at the highest rate.
+const OTHERS_BYTES: u64 = 1500;
+const MAX_STATIONS: u32 = 1000;
+
+/// The medium and the signal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Highest rate that is used, 6 Mbit/s at least; 54 Mbit/s is the highest that there is.
+    pub rate_bit_per_s: u64,
+    /// One-way delay beyond the transmission.
+    pub delay_ns: u64,
+    /// What waits in front of the transmitter. One that reckons with the rate knows the highest.
+    pub queue: QueueSpec,
+    /// Other stations, each of which always has a full packet to send at the highest rate.
+    pub stations: u32,
+    /// Mean received signal, in dBm.
+    pub signal_dbm: f64,
+    /// Standard deviation of the signal, in dB.
+    #[serde(default)]
+    pub fading_db: f64,
+    /// How long the signal stays; at least 1 ms.
+    #[serde(default = "tenth_of_a_second")]
+    pub fading_every_ns: u64,
+}
+
+fn tenth_of_a_second() -> u64 {
+    100_000_000
+}
+
+impl Spec {
+    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        let rates = RATES.iter().filter(|(mbit, _)| mbit * BIT_PER_MBIT <= self.rate_bit_per_s).count();
+        if rates == 0 {
+            return Err(format!("rate_bit_per_s: {} bit/s; give at least 6000000", self.rate_bit_per_s));
+        }
+        if self.stations > MAX_STATIONS {
+            return Err(format!("stations: {}; give at most {MAX_STATIONS}", self.stations));
+        }
+        if !(-100.0..=0.0).contains(&self.signal_dbm) {
+            return Err(format!("signal_dbm: {}; give -100 to 0", self.signal_dbm));
+        }
+        if !(0.0..=30.0).contains(&self.fading_db) {
+            return Err(format!("fading_db: {}; give 0 to 30", self.fading_db));
+        }
+        if self.fading_every_ns < 1_000_000 {
+            return Err(format!("fading_every_ns: {} ns; give at least 1 ms", self.fading_every_ns));
+        }
+        let station = Station {
+            delay: checked_delay(self.delay_ns)?,
+            rates: &RATES[..rates],
+            others: probability(1.0 - power(1.0 - attempt_rate(self.stations), self.stations)),
+            spec: self.clone(),
+            signal_dbm: self.signal_dbm,
+            heard_dbm: self.signal_dbm,
+            next_fading: Time::ZERO,
+            rng: Rng::new(seed, ENTRY.name),
+        };
+        link(station, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
+    }
+}
+
+/// How often, for each slot, a station transmits among so many others. (Bianchi: `τ`.)
+fn attempt_rate(others: u32) -> f64 {
+    let window = f64::from(LEAST_WINDOW);
+    let rate_at = |collision: f64| {
+        let twice = 2.0 * collision;
+        // 1 + 2p + … + (2p)^(m-1), which is (1 - (2p)^m) / (1 - 2p) wherever that is defined.
+        let stages: f64 = (0..DOUBLINGS).map(|stage| power(twice, stage.unsigned_abs())).sum();
+        2.0 / (1.0 + window + collision * window * stages)
+    };
+    // The rate falls with the collisions and the collisions grow with the rate: bisection.
+    let (mut least, mut most) = (0.0, 1.0);
+    for _ in 0..60 {
+        let rate = f64::midpoint(least, most);
+        if rate_at(1.0 - power(1.0 - rate, others)) > rate {
+            least = rate;
+        } else {
+            most = rate;
+        }
+    }
+    least
+}
+
+/// A whole power, by multiplication: the same on every platform.
+fn power(base: f64, exponent: u32) -> f64 {
+    (0..exponent).fold(1.0, |product, _| product * base)
+}
+
+fn probability(probability: f64) -> Probability {
+    Probability::new(probability.clamp(0.0, 1.0)).expect("it is clamped")
+}
+
+/// How long a frame occupies the medium, with what is before and after it.
+fn frame_time(bytes: u64, mbit: u64) -> Time {
+    BEFORE + AROUND + Time::from_ns((bytes + FRAME_BYTES) * NS_BITS / (mbit * BIT_PER_MBIT))
+}
+
+#[derive(Debug)]
+struct Station {
+    spec: Spec,
+    delay: Time,
+    rates: &'static [(u64, f64)],
+    /// That one of the others transmits in a slot.
+    others: Probability,
+    signal_dbm: f64,
+    /// The signal that the rate is chosen by: the last but one.
+    heard_dbm: f64,
+    next_fading: Time,
+    rng: Rng,
+}
+
+impl Station {
+    fn fade(&mut self, now: Time) {
+        while self.next_fading <= now {
+            self.heard_dbm = self.signal_dbm;
+            self.signal_dbm = self.spec.signal_dbm + self.spec.fading_db * standard_normal(&mut self.rng);
+            self.next_fading += Time::from_ns(self.spec.fading_every_ns);
+        }
+    }
+
+    /// The rate in use, and the probability that a frame is damaged.
+    fn rate(&self) -> (u64, Probability) {
+        let strong_enough = self.rates.iter().rev().find(|(_, needed_dbm)| *needed_dbm <= self.heard_dbm);
+        let (mbit, needed_dbm) = *strong_enough.unwrap_or(&self.rates[0]);
+        let error = ERROR_AT_SENSITIVITY * libm::pow(10.0, needed_dbm - self.signal_dbm);
+        (mbit, probability(error))
+    }
+
+    /// Waits for the medium: the slots, and what others transmit meanwhile.
+    fn back_off(&mut self, window: u32) -> Time {
+        let slots = self.rng.below(window);
+        let busy = (0..slots).filter(|_| self.rng.sample_bool(self.others)).count() as u64;
+        let idle = u64::from(slots) - busy;
+        Time::from_ns(idle * SLOT.ns() + busy * others_time().ns())
+    }
+}
+
+fn others_time() -> Time {
+    frame_time(OTHERS_BYTES, RATES[RATES.len() - 1].0)
+}
+
+impl Transmitter for Station {
+    const LOSES: bool = true;
+
+    fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
+        let mut end = start;
+        let mut window = LEAST_WINDOW;
+        for _ in 0..ATTEMPTS {
+            self.fade(end);
+            let (mbit, damage) = self.rate();
+            end += self.back_off(window);
+            let own = frame_time(u64::from(size_bytes), mbit);
+            let collides = self.rng.sample_bool(self.others);
+            end += if collides { own.max(others_time()) } else { own };
+            if !collides && !self.rng.sample_bool(damage) {
+                return Sent { end, arrival: end + self.delay, fate: Fate::Delivered };
+            }
+            window = (2 * window).min(MOST_WINDOW);
+        }
+        Sent { end, arrival: end + self.delay, fate: Fate::Dropped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{departures, paced};
+    use super::*;
+    use crate::net::queue::FifoSpec;
+
+    fn spec(stations: u32, signal_dbm: f64) -> Spec {
+        Spec {
+            rate_bit_per_s: 54_000_000,
+            delay_ns: 0,
+            queue: QueueSpec::Fifo(FifoSpec::default()),
+            stations,
+            signal_dbm,
+            fading_db: 0.0,
+            fading_every_ns: 100_000_000,
+        }
+    }
+
+    /// Packets that arrive of those that come at once, and the mean time of each in µs.
+    fn saturated(spec: &Spec, count: u32) -> (usize, f64) {
+        let left = departures(&mut *spec.build(1).unwrap(), paced(Time::ZERO, u64::from(count)));
+        let last_us = left.last().map_or(f64::NAN, |(at, _)| at.as_secs_f64() * 1e6);
+        (left.len(), last_us / f64::from(count))
+    }
+
+    /// Alone: 7.5 slots of 9 µs in the mean and 28 + 62.667 + (1536 × 8) / 54 = 318.2 µs: 385.7 µs, or
+    /// 31.1 Mbit/s. Of 10 000 the mean is known to 4.6 × 9 / 100 = 0.4 µs.
+    #[test]
+    fn a_station_alone_has_the_medium_but_for_its_overhead() {
+        let (arrived, mean_us) = saturated(&spec(0, -50.0), 10_000);
+        assert_eq!(arrived, 10_000);
+        assert!((mean_us - 385.7).abs() <= 2.0, "{mean_us}");
+    }
+
+    /// Bianchi's throughput of n stations: in a slot somebody transmits with P = 1 - (1 - τ)^n, alone with
+    /// n τ (1 - τ)^(n-1): that many packets for each slot, which lasts 9 µs or, if anybody transmits, 318.2. A
+    /// transmission collides with p = 1 - (1 - τ)^(n-1), and seven times with p⁷: that many are lost.
+    #[test]
+    fn among_others_it_gets_its_share_of_what_bianchi_finds() {
+        for others in [1, 4, 9] {
+            let n = f64::from(others + 1);
+            let tau = attempt_rate(others);
+            let idle = power(1.0 - tau, others + 1);
+            let alone = n * tau * power(1.0 - tau, others);
+            let theory_us = n * (idle * 9.0 + (1.0 - idle) * others_time().as_secs_f64() * 1e6) / alone;
+            let (arrived, mean_us) = saturated(&spec(others, -50.0), 20_000);
+            let lost = 20_000.0 * power(1.0 - power(1.0 - tau, others), ATTEMPTS);
+            let found = f64::from(u32::try_from(20_000 - arrived).unwrap());
+            assert!((found - lost).abs() <= 5.0 * lost.sqrt() + 1.0, "{others}: {found} lost, theory {lost}");
+            assert!((mean_us / theory_us - 1.0).abs() <= 0.04, "{others}: {mean_us}, theory {theory_us}");
+        }
+    }
+
+    /// τ of Bianchi for W = 16 and m = 6 with no other station: 2 / (W + 1).
+    #[test]
+    fn a_station_alone_transmits_each_half_window() {
+        assert!((attempt_rate(0) - 2.0 / 17.0).abs() < 1e-9);
+        assert!(attempt_rate(9) < attempt_rate(1));
+    }
+
+    /// At -76 dBm 18 Mbit/s is the highest that is strong enough, by 1 dB: 1 % of the frames is damaged. Alone:
+    /// (67.5 + 90.667 + 1536 × 8 / 18) × 1.01 = 849.2 µs, and a little more for the longer backoffs.
+    #[test]
+    fn a_weak_signal_lowers_the_rate() {
+        let (arrived, mean_us) = saturated(&spec(0, -76.0), 10_000);
+        assert_eq!(arrived, 10_000);
+        assert!((mean_us - 850.0).abs() <= 5.0, "{mean_us}");
+    }
+
+    /// 9 dB below what 6 Mbit/s needs, every frame is damaged, seven times: nothing arrives.
+    #[test]
+    fn without_a_signal_nothing_arrives() {
+        assert_eq!(saturated(&spec(0, -91.0), 100).0, 0);
+    }
+
+    /// The rate follows the signal late: a fading signal damages more than a steady one, and frames wait.
+    #[test]
+    fn a_signal_that_varies_costs_time_and_packets() {
+        let (steady, steady_us) = saturated(&spec(0, -76.0), 20_000);
+        let (faded, faded_us) = saturated(&Spec { fading_db: 4.0, ..spec(0, -76.0) }, 20_000);
+        assert!(faded < steady, "{faded} of {steady}");
+        assert!(faded_us > 1.2 * steady_us, "{faded_us} after {steady_us}");
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_named() {
+        let said = |spec: Spec| spec.build(1).unwrap_err();
+        let slow = Spec { rate_bit_per_s: 1_000_000, ..spec(0, -50.0) };
+        assert_eq!(said(slow), "rate_bit_per_s: 1000000 bit/s; give at least 6000000");
+        assert_eq!(said(spec(1001, -50.0)), "stations: 1001; give at most 1000");
+        assert_eq!(said(spec(0, 20.0)), "signal_dbm: 20; give -100 to 0");
+        assert_eq!(said(Spec { fading_db: -1.0, ..spec(0, -50.0) }), "fading_db: -1; give 0 to 30");
+        assert_eq!(
+            said(Spec { fading_every_ns: 1, ..spec(0, -50.0) }),
+            "fading_every_ns: 1 ns; give at least 1 ms"
+        );
+    }
+}

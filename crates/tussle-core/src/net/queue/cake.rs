@@ -1,0 +1,356 @@
+//! CAKE: flows take turns, each with its own COBALT and, as long as a set of eight has room, its own queue; a flow
+//! that had nothing waiting goes first.
+//! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
+//! Gateways", IEEE LANMAN, 2018. Agrees with: Linux 6.1 `cake` as `besteffort`, with what follows from the rate.
+//! The transmitter behind the queue is the shaper. Sizes are IP packets, where Linux adds 14 bytes of Ethernet, and
+//! the limit is in their bytes, where Linux counts memory. Left out: the tins of `DiffServ`, as packets have no code
+//! point; fairness among hosts, as every flow has its own; the filter of ACKs, overheads, `ingress`, `autorate`.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::cobalt::{Control, Fate, Law};
+use super::codel::{interval_ns, target_ns};
+use super::flows::{FlowQueues, DeficitRoundRobin, FlowHash};
+use super::ring::Stamped;
+use super::{Backlog, Entry, Limit, Place, Queue};
+use crate::util::rng::Rng;
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "cake",
+    idea: "Flows take turns, each with its own COBALT and hardly ever sharing a queue.",
+    source: "Høiland-Jørgensen et al., IEEE LANMAN, 2018",
+};
+
+/// Queues, and how many of them a flow may choose from.
+const QUEUES: usize = 1024;
+const WAYS: usize = 8;
+/// A full packet, and what a flow sends in its turn unless the link is slow.
+const PACKET_BYTES: u64 = 1500;
+/// The least that a flow sends in its turn on a slow link.
+const LEAST_QUANTUM_BYTES: u64 = 300;
+/// Unless a limit is given, at least and at most so many bytes may wait.
+const LIMIT_BYTES: (u64, u64) = (4 << 20, 10_240 * PACKET_BYTES);
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The target, the interval, and the limits, by default what leaves in four intervals, but 4 to 15 MB.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Waiting time that is no harm, in ns; at least one and a half packets' time.
+    #[serde(default = "target_ns")]
+    pub target_ns: u64,
+    /// For how long it may be exceeded, in ns: about the longest RTT. (Linux: `rtt`.)
+    #[serde(default = "interval_ns")]
+    pub interval_ns: u64,
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { target_ns: target_ns(), interval_ns: interval_ns(), limit_packets: None, limit_bytes: None }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+        if self.interval_ns == 0 {
+            return Err("interval_ns: 0 ns; give the longest RTT to be expected".to_owned());
+        }
+        let queues = u32::try_from(QUEUES).expect("1024 queues");
+        let quantum_bytes = (place.rate_bit_per_s / 8 / 4096).clamp(LEAST_QUANTUM_BYTES, PACKET_BYTES);
+        Ok(Box::new(Cake {
+            limit: self.limit(place)?,
+            law: self.law(place),
+            spread: FlowHash::new(place.seed, ENTRY.name, queues)?,
+            rounds: DeficitRoundRobin::new(u32::try_from(quantum_bytes).expect("at most a packet"), queues)?,
+            lines: FlowQueues::new(queues),
+            controls: vec![Control::default(); QUEUES],
+            tags: vec![0; QUEUES],
+            idle: VecDeque::new(),
+            marked: 0,
+        }))
+    }
+
+    fn limit(&self, place: Place) -> Result<Limit, String> {
+        let limit = Limit::new(self.limit_packets, self.limit_bytes)?;
+        if self.limit_packets.is_some() || self.limit_bytes.is_some() {
+            return Ok(limit);
+        }
+        let (least, most) = LIMIT_BYTES;
+        let in_intervals = u128::from(place.rate_bit_per_s) * u128::from(self.interval_ns) * 4 / u128::from(8 * NS_PER_S);
+        Limit::new(None, Some(u64::try_from(in_intervals).unwrap_or(most).clamp(least, most)))
+    }
+
+    /// On a slow link the times are longer, by what packets take.
+    fn law(&self, place: Place) -> Law {
+        let packet_ns = PACKET_BYTES * 8 * NS_PER_S / place.rate_bit_per_s;
+        let target_ns = self.target_ns.max(packet_ns * 3 / 2);
+        let interval_ns = self.interval_ns.saturating_add(target_ns - self.target_ns);
+        Law {
+            target: Time::from_ns(target_ns),
+            interval: Time::from_ns(interval_ns.max(target_ns.saturating_mul(2))),
+            least_wait: Time::from_ns(4 * packet_ns),
+            rng: Rng::new(place.seed, ENTRY.name),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Cake {
+    limit: Limit,
+    law: Law,
+    spread: FlowHash,
+    rounds: DeficitRoundRobin,
+    lines: FlowQueues,
+    /// One for each queue.
+    controls: Vec<Control>,
+    /// The hash of the flow that each queue was last given to.
+    tags: Vec<u32>,
+    /// Queues that are empty, but count as used; they have no turns. (Linux: `decaying_flows`.)
+    idle: VecDeque<usize>,
+    marked: u64,
+}
+
+impl Cake {
+    /// The queue of a flow: the one it has, else an unused one of its set, else one that it shares.
+    fn queue_of(&mut self, flow: u32) -> usize {
+        let hash = self.spread.hash(flow);
+        let direct = hash as usize % QUEUES;
+        let ways = (0..WAYS).map(|way| direct - direct % WAYS + (direct + way) % WAYS);
+        let own = ways.clone().find(|&queue| self.tags[queue] == hash);
+        let queue = own.or_else(|| ways.clone().find(|&queue| !self.is_used(queue))).unwrap_or(direct);
+        self.tags[queue] = hash;
+        queue
+    }
+
+    fn is_used(&self, queue: usize) -> bool {
+        self.rounds.has(queue) || self.idle.contains(&queue)
+    }
+
+    /// The packet of a queue whose turn it is; the last one that waits is not dropped.
+    fn take(&mut self, queue: usize, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        while let Some(mut held) = self.lines.pop(queue) {
+            match self.law.judge(&mut self.controls[queue], &mut held, now) {
+                Fate::Drop if self.lines.backlog(queue).packets > 0 => dropped.push(held.packet),
+                fate => {
+                    self.marked += u64::from(fate == Fate::Marked);
+                    return Some(held.packet);
+                }
+            }
+        }
+        None
+    }
+
+    /// A queue has nothing: it forgets a little, and is idle as long as there is more to forget.
+    fn rest(&mut self, queue: usize, now: Time) {
+        let control = &mut self.controls[queue];
+        self.law.on_empty(control, now);
+        if control.is_used(now) {
+            self.idle.push_back(queue);
+        }
+    }
+}
+
+impl Queue for Cake {
+    fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
+        let queue = self.queue_of(packet.flow);
+        self.lines.push(queue, Stamped { came: now, packet });
+        if let Some(at) = self.idle.iter().position(|&idle| idle == queue) {
+            self.idle.remove(at);
+        }
+        self.rounds.wake(queue);
+        while self.limit.is_exceeded_by(self.lines.total()) {
+            let longest = self.lines.longest(|backlog| backlog.bytes);
+            self.law.on_overflow(&mut self.controls[longest], now);
+            dropped.extend(self.lines.pop(longest).map(|held| held.packet));
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        if self.lines.total().packets == 0 {
+            return None;
+        }
+        if let Some(queue) = self.idle.pop_front() {
+            self.rest(queue, now);
+        }
+        while let Some(queue) = self.rounds.next() {
+            if let Some(packet) = self.take(queue, now, dropped) {
+                self.rounds.charge(queue, packet.size_bytes);
+                return Some(packet);
+            }
+            self.rounds.leave();
+            self.rest(queue, now);
+        }
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.lines.total()
+    }
+
+    fn marked_packets(&self) -> u64 {
+        self.marked
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.lines.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{full_packet_of, numbers, place};
+    use super::*;
+    use crate::net::packet::Ecn;
+
+    /// A link of 100 Mbit/s, on which a packet takes 0.12 ms.
+    fn fast() -> Place {
+        Place { rate_bit_per_s: 100_000_000, ..place() }
+    }
+
+    fn offer(queue: &mut dyn Queue, flow: u32, packets: u32) -> Vec<Packet> {
+        let mut dropped = Vec::new();
+        (0..packets).for_each(|number| queue.enqueue(full_packet_of(flow, number), Time::ZERO, &mut dropped));
+        dropped
+    }
+
+    fn flows_that_leave(queue: &mut dyn Queue, at_ms: u64, packets: u64) -> Vec<u32> {
+        let left = (0..packets).map(|_| queue.dequeue(Time::from_ms(at_ms), &mut Vec::new()));
+        left.map(|packet| packet.unwrap().flow).collect()
+    }
+
+    #[test]
+    fn flows_take_turns_and_one_that_had_nothing_waiting_goes_first() {
+        let mut queue = Spec::default().build(fast()).unwrap();
+        offer(&mut *queue, 0, 4);
+        offer(&mut *queue, 1, 4);
+        assert_eq!(flows_that_leave(&mut *queue, 1, 3), [0, 1, 0]);
+        offer(&mut *queue, 2, 1);
+        assert_eq!(flows_that_leave(&mut *queue, 2, 3), [2, 1, 0]);
+    }
+
+    /// 100 Mbit/s / 8 / 4096 = 3051 bytes are more than a packet, 10 Mbit/s / 8 / 4096 = 305 bytes, and 1 Mbit/s 30.
+    #[test]
+    fn on_a_slow_link_turns_are_small() {
+        for (rate_bit_per_s, small) in [(100_000_000, 4), (10_000_000, 4), (1_000_000, 3)] {
+            let mut queue = Spec::default().build(Place { rate_bit_per_s, ..place() }).unwrap();
+            // A flow of packets of 100 bytes sends as many as its quantum covers before the other has a turn.
+            for number in 0..16 {
+                let packet = Packet { size_bytes: 100, ..full_packet_of(0, number) };
+                queue.enqueue(packet, Time::ZERO, &mut Vec::new());
+            }
+            offer(&mut *queue, 1, 1);
+            let before = flows_that_leave(&mut *queue, 1, 17).iter().position(|&flow| flow == 1);
+            let expected = if rate_bit_per_s == 100_000_000 { 15 } else { small };
+            assert_eq!(before, Some(expected), "{rate_bit_per_s} bit/s");
+        }
+    }
+
+    /// By their hashes alone about 100 × 99 / 2 / 1024 = 5 of 100 flows would meet another.
+    #[test]
+    fn flows_do_not_share_a_queue() {
+        let mut queue = Spec::default().build(fast()).unwrap();
+        (0..100).for_each(|flow| assert!(offer(&mut *queue, flow, 2).is_empty()));
+        let mut flows = flows_that_leave(&mut *queue, 1, 100);
+        flows.sort_unstable();
+        assert_eq!(flows, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_flow_keeps_its_queue_while_it_sends() {
+        let mut queue = Spec::default().build(fast()).unwrap();
+        (0..1000).for_each(|flow| assert!(offer(&mut *queue, flow, 1).is_empty()));
+        offer(&mut *queue, 7, 3);
+        let mut of_seven = Vec::new();
+        while let Some(packet) = queue.dequeue(Time::ZERO, &mut Vec::new()) {
+            of_seven.extend((packet.flow == 7).then_some(packet.number));
+        }
+        assert_eq!(of_seven, [0, 0, 1, 2]);
+    }
+
+    /// 4 × 0.1 s × 200 Mbit/s are 10 MB; of 10 Mbit/s 0.5 MB, less than 4 MiB; of 10 Gbit/s more than 15.36 MB.
+    #[test]
+    fn by_default_four_intervals_may_wait() {
+        for (rate_bit_per_s, bytes) in
+            [(200_000_000, 10_000_000), (10_000_000, 4_194_304), (10_000_000_000, 15_360_000)]
+        {
+            let limit = Spec::default().limit(Place { rate_bit_per_s, ..place() }).unwrap();
+            assert!(!limit.is_exceeded_by(Backlog { packets: 0, bytes }));
+            assert!(limit.is_exceeded_by(Backlog { packets: 0, bytes: bytes + 1 }));
+        }
+    }
+
+    /// A packet takes 12 ms at 1 Mbit/s: a target of 18 ms, an interval of 113 ms, and no harm up to 48 ms.
+    #[test]
+    fn times_are_longer_on_a_slow_link() {
+        let law = Spec::default().law(Place { rate_bit_per_s: 1_000_000, ..place() });
+        assert_eq!([law.target, law.interval, law.least_wait], [18, 113, 48].map(Time::from_ms));
+    }
+
+    #[test]
+    fn at_the_limit_the_longest_flow_loses_its_oldest_packet() {
+        let spec = Spec { limit_packets: Some(10), ..Spec::default() };
+        let mut queue = spec.build(fast()).unwrap();
+        assert!(offer(&mut *queue, 0, 8).is_empty());
+        let dropped = offer(&mut *queue, 1, 4);
+        assert!(dropped.iter().all(|packet| packet.flow == 0));
+        assert_eq!(numbers(&dropped), [0, 1]);
+    }
+
+    /// Two packets a millisecond come of flow 0, which reacts to nothing, and one leaves: at a limit of 100 packets it
+    /// loses half of them. One packet each 10 ms comes of flow 1, which loses none and does not wait.
+    #[test]
+    fn a_flow_that_reacts_to_nothing_harms_itself_alone() {
+        let spec = Spec { limit_packets: Some(100), ..Spec::default() };
+        let mut queue = spec.build(fast()).unwrap();
+        let (mut dropped, mut waits_ms) = (Vec::new(), Vec::new());
+        for ms in 0..10_000 {
+            let now = Time::from_ms(ms);
+            (0..2).for_each(|_| queue.enqueue(full_packet_of(0, 0), now, &mut dropped));
+            if ms % 10 == 5 {
+                let number = u32::try_from(ms).unwrap();
+                queue.enqueue(full_packet_of(1, number), now, &mut dropped);
+            }
+            let packet = queue.dequeue(now, &mut dropped).unwrap();
+            waits_ms.extend((packet.flow == 1).then(|| ms - u64::from(packet.number)));
+        }
+        assert!(dropped.iter().all(|packet| packet.flow == 0));
+        assert!(dropped.len() > 9_000, "{}", dropped.len());
+        assert_eq!((waits_ms.len(), waits_ms.iter().max()), (1000, Some(&0)));
+    }
+
+    /// 30 packets that wait for ever, taken one each millisecond: some are dropped, but never the last.
+    #[test]
+    fn the_last_packet_of_a_flow_is_not_dropped() {
+        for ecn in [Ecn::Ect0, Ecn::NotEct] {
+            let mut queue = Spec::default().build(fast()).unwrap();
+            let mut dropped = Vec::new();
+            let packets = (0..30).map(|number| Packet { ecn, ..full_packet_of(0, number) });
+            packets.for_each(|packet| queue.enqueue(packet, Time::ZERO, &mut dropped));
+            let mut left = Vec::new();
+            for s in 1.. {
+                let Some(packet) = queue.dequeue(Time::from_secs(s), &mut dropped) else { break };
+                left.push(packet.number);
+            }
+            assert_eq!(left.last(), Some(&29));
+            assert_eq!(dropped.is_empty(), ecn == Ecn::Ect0);
+            assert_eq!(queue.marked_packets() > 0, ecn == Ecn::Ect0);
+            assert_eq!(left.len() + dropped.len(), 30);
+        }
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        let error = Spec { interval_ns: 0, ..Spec::default() }.build(place()).unwrap_err();
+        assert!(error.starts_with("interval_ns"), "{error}");
+    }
+}

@@ -1,0 +1,102 @@
+//! FIFO: first in, first out; what finds no room is dropped (drop-tail).
+//! Source: RFC 7567, 4.1, which describes it as the default to be replaced. Agrees with: Linux 6.1 `pfifo`
+//! and `bfifo`; with both limits, whichever is reached first.
+
+use serde::{Deserialize, Serialize};
+
+use super::ring::Ring;
+use super::{Backlog, Entry, Limit, Place, Queue};
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry =
+    Entry { name: "fifo", idea: "First in, first out; what finds no room is dropped.", source: "RFC 7567, 4.1" };
+
+/// The limits; without any, nothing is ever dropped. The packet being transmitted does not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+impl Spec {
+    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
+        Ok(Box::new(Fifo { waiting: Ring::default(), limit: self.limit()? }))
+    }
+
+    /// What may wait.
+    pub(crate) fn limit(&self) -> Result<Limit, String> {
+        Limit::new(self.limit_packets, self.limit_bytes)
+    }
+}
+
+#[derive(Debug)]
+struct Fifo {
+    waiting: Ring<Packet>,
+    limit: Limit,
+}
+
+impl Queue for Fifo {
+    fn enqueue(&mut self, packet: Packet, _now: Time, dropped: &mut Vec<Packet>) {
+        if self.limit.has_room_for(packet.size_bytes, self.backlog()) {
+            self.waiting.push(packet);
+        } else {
+            dropped.push(packet);
+        }
+    }
+
+    fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.waiting.pop()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.waiting.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::place;
+    use super::*;
+    use crate::net::packet::Kind;
+
+    fn packet(number: u32, size_bytes: u32) -> Packet {
+        Packet { number, size_bytes, ..Packet::new(Kind::Data, 0) }
+    }
+
+    fn offer(spec: &Spec, sizes: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let mut queue = spec.build(place()).unwrap();
+        let mut dropped = Vec::new();
+        for (number, &size) in (0..).zip(sizes) {
+            queue.enqueue(packet(number, size), Time::ZERO, &mut dropped);
+        }
+        let mut kept = Vec::new();
+        while let Some(packet) = queue.dequeue(Time::ZERO, &mut dropped) {
+            kept.push(packet.number);
+        }
+        assert_eq!(queue.backlog(), Backlog::default());
+        (kept, dropped.iter().map(|packet| packet.number).collect())
+    }
+
+    #[test]
+    fn the_third_packet_finds_no_room_for_two() {
+        let spec = Spec { limit_packets: Some(2), limit_bytes: None };
+        assert_eq!(offer(&spec, &[1500, 1500, 1500]), (vec![0, 1], vec![2]));
+    }
+
+    /// 3000 bytes: two of 1500, or one and then two small ones after a large one was refused.
+    #[test]
+    fn a_byte_limit_lets_small_packets_in_after_a_large_one_was_refused() {
+        let spec = Spec { limit_packets: None, limit_bytes: Some(3000) };
+        assert_eq!(offer(&spec, &[1500, 1400, 1500, 100]), (vec![0, 1, 3], vec![2]));
+    }
+}

@@ -1,0 +1,296 @@
+//! FQ-CoDel: flows take turns, each with its own CoDel; a flow that has nothing waiting goes first when it comes
+//! back.
+//! Source: Høiland-Jørgensen, McKenney, Täht, Gettys and Dumazet, RFC 8290. Agrees with: Linux 6.1 `fq_codel`
+//! in its default settings and in what "no queue" means to CoDel: what waits of all flows, no more than a packet.
+//! Sizes are IP packets, so the default quantum is 1500 bytes where Linux and the RFC, which count 14 bytes of
+//! Ethernet with each, have 1514: a full packet a turn. Left out: filters, the memory limit, `ce_threshold`.
+
+use serde::{Deserialize, Serialize};
+
+use super::codel::{Control, Controlled, Law, interval_ns, target_ns};
+use super::flows::{FlowQueues, DeficitRoundRobin, FlowHash};
+use super::ring::Stamped;
+use super::{Backlog, Entry, Limit, Place, Queue, on};
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "fq_codel",
+    idea: "Flows take turns, each with its own CoDel; one that had nothing waiting goes first.",
+    source: "RFC 8290",
+};
+
+/// Packets that may wait unless a limit is given. [RFC 8290, 5.2.3](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.3)
+const LIMIT_PACKETS: u64 = 10_240;
+/// At the limit so many packets, or half a queue, are dropped at once.
+/// [RFC 8290, 4.1](https://www.rfc-editor.org/rfc/rfc8290#section-4.1)
+const MOST_DROPPED_AT_ONCE: u32 = 64;
+
+/// CoDel's settings, those of the turns, and the limits, by default 10240 packets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Waiting time that is no harm, in ns.
+    #[serde(default = "target_ns")]
+    pub target_ns: u64,
+    /// For how long it may be exceeded, in ns: about the longest RTT.
+    #[serde(default = "interval_ns")]
+    pub interval_ns: u64,
+    /// What a flow sends in its turn.
+    #[serde(default = "quantum_bytes")]
+    pub quantum_bytes: u32,
+    /// Queues over which flows are spread.
+    #[serde(default = "flows")]
+    pub flows: u32,
+    /// Whether packets that can be marked are marked instead of dropped.
+    #[serde(default = "on")]
+    pub ecn: bool,
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+/// A full packet. [RFC 8290, 5.2.4](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.4)
+pub(super) fn quantum_bytes() -> u32 {
+    1500
+}
+
+/// 1024. [RFC 8290, 5.2.5](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.5)
+pub(super) fn flows() -> u32 {
+    1024
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
+            target_ns: target_ns(),
+            interval_ns: interval_ns(),
+            quantum_bytes: quantum_bytes(),
+            flows: flows(),
+            ecn: on(),
+            limit_packets: None,
+            limit_bytes: None,
+        }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+        let spread = FlowHash::new(place.seed, ENTRY.name, self.flows)?;
+        Ok(Box::new(FqCodel {
+            limit: Limit::new(self.limit_packets, self.limit_bytes)?.or_packets(LIMIT_PACKETS),
+            law: Law::new(Time::from_ns(self.target_ns), Time::from_ns(self.interval_ns), self.ecn)?,
+            rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
+            spread,
+            lines: FlowQueues::new(self.flows),
+            controls: (0..self.flows).map(|_| Control::default()).collect(),
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct FqCodel {
+    limit: Limit,
+    law: Law,
+    rounds: DeficitRoundRobin,
+    spread: FlowHash,
+    lines: FlowQueues,
+    /// One for each queue.
+    controls: Vec<Control>,
+}
+
+/// One queue, as CoDel sees it.
+struct Flow<'a> {
+    lines: &'a mut FlowQueues,
+    queue: usize,
+    control: &'a mut Control,
+}
+
+impl Controlled for Flow<'_> {
+    fn pop(&mut self) -> Option<Stamped> {
+        self.lines.pop(self.queue)
+    }
+
+    fn left_bytes(&self) -> u64 {
+        self.lines.total().bytes
+    }
+
+    fn control(&mut self) -> &mut Control {
+        self.control
+    }
+}
+
+impl FqCodel {
+    /// Drops half of the longest queue, from its head, but not too many packets at once.
+    fn drop_from_longest(&mut self, dropped: &mut Vec<Packet>) {
+        let queue = self.lines.longest(|backlog| backlog.bytes);
+        let half_bytes = self.lines.backlog(queue).bytes / 2;
+        let (mut gone, mut gone_bytes) = (0, 0);
+        while gone < MOST_DROPPED_AT_ONCE
+            && (gone == 0 || gone_bytes < half_bytes)
+            && let Some(Stamped { packet, .. }) = self.lines.pop(queue)
+        {
+            gone += 1;
+            gone_bytes += u64::from(packet.size_bytes);
+            dropped.push(packet);
+        }
+        self.controls[queue].raise(gone);
+    }
+}
+
+impl Queue for FqCodel {
+    fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
+        let queue = self.spread.queue_of(packet.flow);
+        self.lines.push(queue, Stamped { came: now, packet });
+        self.rounds.wake(queue);
+        while self.limit.is_exceeded_by(self.lines.total()) {
+            self.drop_from_longest(dropped);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        while let Some(queue) = self.rounds.next() {
+            let mut flow = Flow { lines: &mut self.lines, queue, control: &mut self.controls[queue] };
+            if let Some(packet) = self.law.dequeue(&mut flow, now, dropped) {
+                self.rounds.charge(queue, packet.size_bytes);
+                return Some(packet);
+            }
+            self.rounds.pass();
+        }
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.lines.total()
+    }
+
+    fn marked_packets(&self) -> u64 {
+        self.law.marked_packets()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.lines.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{full_packet_of, numbers, place};
+    use super::*;
+    use crate::net::packet::Ecn;
+
+    fn queue(spec: &Spec) -> Box<dyn Queue> {
+        spec.build(place()).unwrap()
+    }
+
+    /// The flows of the packets that leave, in order, one each millisecond from `from_ms` on.
+    fn flows_that_leave(queue: &mut dyn Queue, from_ms: u64, packets: u64) -> Vec<u32> {
+        let mut dropped = Vec::new();
+        let left = (0..packets).map(|ms| queue.dequeue(Time::from_ms(from_ms + ms), &mut dropped));
+        let flows = left.map(|packet| packet.unwrap().flow).collect();
+        assert!(dropped.is_empty());
+        flows
+    }
+
+    fn offer(queue: &mut dyn Queue, flow: u32, packets: u32) -> Vec<Packet> {
+        let mut dropped = Vec::new();
+        (0..packets).for_each(|number| queue.enqueue(full_packet_of(flow, number), Time::ZERO, &mut dropped));
+        dropped
+    }
+
+    /// After its first packet flow 0 has spent its quantum, and is behind flow 1, which is behind flow 2.
+    #[test]
+    fn flows_take_turns_packet_by_packet() {
+        let mut queue = queue(&Spec::default());
+        (0..3).for_each(|flow| assert!(offer(&mut *queue, flow, 3).is_empty()));
+        assert_eq!(flows_that_leave(&mut *queue, 0, 9), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    }
+
+    /// Flow 0 has just spent its quantum when flow 2 comes; with its second packet flow 2 is behind flow 1, and flow
+    /// 0, whose turn ends only when the next one is looked for, behind flow 2.
+    #[test]
+    fn a_flow_that_had_nothing_waiting_goes_first_once() {
+        let mut queue = queue(&Spec::default());
+        offer(&mut *queue, 0, 5);
+        offer(&mut *queue, 1, 5);
+        assert_eq!(flows_that_leave(&mut *queue, 0, 3), [0, 1, 0]);
+        offer(&mut *queue, 2, 2);
+        assert_eq!(flows_that_leave(&mut *queue, 3, 4), [2, 1, 2, 0]);
+    }
+
+    /// Flow 0 sends packets of 1500 bytes, flow 1 of 500: three of these for one of those.
+    #[test]
+    fn turns_are_fair_in_bytes() {
+        let mut queue = queue(&Spec::default());
+        offer(&mut *queue, 0, 10);
+        let small = |number| Packet { size_bytes: 500, ..full_packet_of(1, number) };
+        (0..30).for_each(|number| queue.enqueue(small(number), Time::ZERO, &mut Vec::new()));
+        assert_eq!(flows_that_leave(&mut *queue, 0, 8), [0, 1, 1, 1, 0, 1, 1, 1]);
+    }
+
+    /// A quantum of 3000 bytes: two packets a turn.
+    #[test]
+    fn a_flow_sends_a_quantum_in_its_turn() {
+        let mut queue = queue(&Spec { quantum_bytes: 3000, ..Spec::default() });
+        (0..2).for_each(|flow| assert!(offer(&mut *queue, flow, 4).is_empty()));
+        assert_eq!(flows_that_leave(&mut *queue, 0, 8), [0, 0, 1, 1, 0, 0, 1, 1]);
+    }
+
+    /// Flow 0 has 8 packets and flow 1 has 2 when the eleventh comes, of flow 1: half of the 12 000 bytes of flow 0
+    /// are 4 packets, from its head.
+    #[test]
+    fn at_the_limit_the_longest_flow_loses_the_first_half_of_its_packets() {
+        let mut queue = queue(&Spec { limit_packets: Some(10), ..Spec::default() });
+        assert!(offer(&mut *queue, 0, 8).is_empty());
+        let dropped = offer(&mut *queue, 1, 3);
+        assert!(dropped.iter().all(|packet| packet.flow == 0));
+        assert_eq!(numbers(&dropped), [0, 1, 2, 3]);
+        assert_eq!(queue.backlog(), Backlog { packets: 7, bytes: 10_500 });
+    }
+
+    /// Without a limit of its own 10 240 packets may wait; the next one costs 64, as half of the flow are more.
+    #[test]
+    fn at_most_64_packets_are_dropped_at_once() {
+        let mut queue = queue(&Spec::default());
+        let dropped = offer(&mut *queue, 0, 10_241);
+        assert_eq!((dropped.len(), queue.backlog().packets), (64, 10_241 - 64));
+    }
+
+    /// One packet of each flow leaves a millisecond: flow 0 has 40 waiting, so that they wait too long; flow 1 sends
+    /// one each 2 ms, which leaves at once. Each has its own control: flow 0 is marked, flow 1 never.
+    #[test]
+    fn only_the_flow_that_waits_is_hit() {
+        let mut queue = queue(&Spec::default());
+        let mut dropped = Vec::new();
+        let ect = |flow| Packet { ecn: Ecn::Ect0, ..full_packet_of(flow, 0) };
+        (0..40).for_each(|_| queue.enqueue(ect(0), Time::ZERO, &mut dropped));
+        let mut marked = [0, 0];
+        for ms in (0..1000).step_by(2) {
+            queue.enqueue(ect(0), Time::from_ms(ms), &mut dropped);
+            queue.enqueue(ect(1), Time::from_ms(ms), &mut dropped);
+            for now in [ms, ms + 1] {
+                let packet = queue.dequeue(Time::from_ms(now), &mut dropped).unwrap();
+                marked[packet.flow as usize] += u32::from(packet.ecn == Ecn::Ce);
+            }
+        }
+        assert!(marked[0] > 10, "{marked:?}");
+        assert_eq!((marked[1], dropped.len()), (0, 0));
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        for (spec, field) in [
+            (Spec { quantum_bytes: 255, ..Spec::default() }, "quantum_bytes"),
+            (Spec { flows: 0, ..Spec::default() }, "flows"),
+            (Spec { flows: 65_537, ..Spec::default() }, "flows"),
+            (Spec { interval_ns: 0, ..Spec::default() }, "interval_ns"),
+            (Spec { limit_packets: Some(0), ..Spec::default() }, "limit_packets"),
+        ] {
+            let error = spec.build(place()).unwrap_err();
+            assert!(error.starts_with(field), "{error}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Queue disciplines: what waits in front of a transmitter, and what is dropped or marked.
+
+use std::fmt::Debug;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Time;
+use crate::net::packet::{Ecn, Packet};
+
+mod cobalt;
+mod flows;
+mod ring;
+mod updates;
+
+/// Declares every discipline once: its variant of [`QueueSpec`], whose name in JSON is the same in snake
+/// case, and its module, which offers `Spec` and `ENTRY`.
+macro_rules! queues {
+    ($($variant:ident: $module:ident,)*) => {
+        $(mod $module;)*
+
+        /// A queue discipline and its settings.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "snake_case")]
+        pub enum QueueSpec {
+            $(
+                #[doc = concat!("See `queue/", stringify!($module), ".rs`.")]
+                $variant($module::Spec),
+            )*
+        }
+
+        impl QueueSpec {
+            /// Makes the queue.
+            ///
+            /// # Errors
+            /// A sentence that names the setting that makes no sense.
+            pub fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+                match self {
+                    $(QueueSpec::$variant(spec) => spec.build(place),)*
+                }
+            }
+
+            /// The limits that are given, in packets and in bytes.
+            pub fn limits(&self) -> (Option<u64>, Option<u64>) {
+                match self {
+                    $(QueueSpec::$variant(spec) => (spec.limit_packets, spec.limit_bytes),)*
+                }
+            }
+        }
+
+        /// Every discipline, in the order in which lists show them.
+        pub const REGISTRY: &[Entry] = &[$($module::ENTRY,)*];
+    };
+}
+
+queues! {
+    Fifo: fifo,
+    Threshold: threshold,
+    Red: red,
+    Codel: codel,
+    FqCodel: fq_codel,
+    Pie: pie,
+    FqPie: fq_pie,
+    Cake: cake,
+    Dualpi2: dualpi2,
+    Sfq: sfq,
+}
+
+pub use cake::Spec as CakeSpec;
+pub use codel::Spec as CodelSpec;
+pub use dualpi2::Spec as DualPi2Spec;
+pub use fifo::Spec as FifoSpec;
+pub use fq_codel::Spec as FqCodelSpec;
+pub use fq_pie::Spec as FqPieSpec;
+pub use pie::Spec as PieSpec;
+pub use red::Spec as RedSpec;
+pub use sfq::Spec as SfqSpec;
+pub use threshold::Spec as ThresholdSpec;
+
+/// Where a queue stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Rate of the transmitter behind it, over IP packet sizes.
+    pub rate_bit_per_s: u64,
+    /// Seeds its dice.
+    pub seed: u64,
+}
+
+/// What waits in front of a transmitter.
+pub trait Queue: Debug + Send {
+    /// A packet comes in; this one, or others in its place, may go to `dropped`.
+    fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>);
+
+    /// The packet to transmit next; those that the discipline gives up go to `dropped`.
+    fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
+
+    /// What waits.
+    fn backlog(&self) -> Backlog;
+
+    /// Packets marked so far.
+    fn marked_packets(&self) -> u64 {
+        0
+    }
+
+    /// Shows `visit` every packet that waits.
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet));
+}
+
+/// What waits in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u64,
+    /// Their sizes as IP packets, in bytes.
+    pub bytes: u64,
+}
+
+/// Most that may wait; the packet being transmitted does not count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit(Backlog);
+
+impl Limit {
+    /// In packets, in bytes, or whichever is reached first; `None`: no such limit.
+    fn new(packets: Option<u64>, bytes: Option<u64>) -> Result<Limit, String> {
+        if packets == Some(0) {
+            return Err("limit_packets: 0 packets; give at least 1".to_owned());
+        }
+        if bytes == Some(0) {
+            return Err("limit_bytes: 0 bytes; give at least one packet".to_owned());
+        }
+        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        Ok(Limit(Backlog { packets: most(packets), bytes: most(bytes) }))
+    }
+
+    /// The given limits; without any, so many packets.
+    fn or_packets(self, packets: u64) -> Limit {
+        let is_given = self.0.packets < u64::MAX || self.0.bytes < u64::MAX;
+        if is_given { self } else { Limit(Backlog { packets, bytes: u64::MAX }) }
+    }
+
+    /// Whether more waits than may.
+    fn is_exceeded_by(self, waiting: Backlog) -> bool {
+        waiting.packets > self.0.packets || waiting.bytes > self.0.bytes
+    }
+
+    /// Whether one more packet may wait beside those that do.
+    pub(crate) fn has_room_for(self, size_bytes: u32, waiting: Backlog) -> bool {
+        waiting.packets < self.0.packets && waiting.bytes + u64::from(size_bytes) <= self.0.bytes
+    }
+}
+
+/// Whether the transport of a packet reacts to marks.
+fn can_be_marked(packet: &Packet) -> bool {
+    packet.ecn != Ecn::NotEct
+}
+
+/// The default of `ecn`.
+fn on() -> bool {
+    true
+}
+
+/// A discipline as lists know it.
+#[derive(Debug)]
+pub struct Entry {
+    /// The name everywhere.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub idea: &'static str,
+    /// The RFC or paper that defines it.
+    pub source: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::packet::Kind;
+
+    pub(super) fn place() -> Place {
+        Place { rate_bit_per_s: 12_000_000, seed: 1 }
+    }
+
+    /// A full packet.
+    pub(super) fn packet(number: u32, ecn: Ecn) -> Packet {
+        Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
+    }
+
+    /// A full packet that cannot be marked.
+    pub(super) fn full_packet_of(flow: u32, number: u32) -> Packet {
+        Packet { flow, ..packet(number, Ecn::NotEct) }
+    }
+
+    pub(super) fn numbers(packets: &[Packet]) -> Vec<u32> {
+        packets.iter().map(|packet| packet.number).collect()
+    }
+
+    /// Offers packets at once; the numbers of those that come out marked, and of those that are dropped.
+    pub(super) fn marks_and_drops(
+        queue: &mut dyn Queue,
+        packets: impl Iterator<Item = Packet>,
+    ) -> (Vec<u32>, Vec<u32>) {
+        let mut dropped = Vec::new();
+        packets.for_each(|packet| queue.enqueue(packet, Time::ZERO, &mut dropped));
+        let mut marked = Vec::new();
+        while let Some(packet) = queue.dequeue(Time::ZERO, &mut dropped) {
+            marked.extend((packet.ecn == Ecn::Ce).then_some(packet.number));
+        }
+        assert_eq!(queue.backlog(), Backlog::default());
+        (marked, dropped.iter().map(|packet| packet.number).collect())
+    }
+}

@@ -1,0 +1,431 @@
+//! PIE (proportional integral controller enhanced): a probability of dropping what comes, which follows the wait
+//! and its trend.
+//! Source: Pan, Natarajan, Baker and White, RFC 8033, with its optional ECN (5.1), derandomization (5.4) and cap of
+//! increases (5.5). Agrees with: Linux 6.1 `pie` in its default settings, which measures the wait of each packet
+//! that leaves and not the rate of the link (5.2), is always active (5.3), and takes the time between packets that
+//! leave off the burst allowance. Linux counts the interval of updates in ticks of its timer, here it is exact.
+
+use serde::{Deserialize, Serialize};
+
+use super::ring::{Ring, Stamped};
+use super::updates::Updates;
+use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
+use crate::util::rng::{Probability, Rng};
+use crate::net::packet::{Ecn, Packet};
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "pie",
+    idea: "Drops or marks what comes, with a probability that follows the wait and its trend.",
+    source: "RFC 8033",
+};
+
+/// Packets that may wait unless a limit is given, in Linux.
+const LIMIT_PACKETS: u64 = 1000;
+/// Less than two full packets waiting is no queue. [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
+const NO_QUEUE_BYTES: u64 = 2 * 1500;
+/// How the wait beyond the target raises the probability, and how the growth of the wait does, per second of it.
+/// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+const ALPHA_PER_S: f64 = 0.125;
+const BETA_PER_S: f64 = 1.25;
+/// For so long nothing is dropped after the queue was short. [RFC 8033, 4.4](https://www.rfc-editor.org/rfc/rfc8033#section-4.4)
+const BURST: Time = Time::from_ms(150);
+/// With a larger probability marks become drops. [RFC 8033, 5.1](https://www.rfc-editor.org/rfc/rfc8033#section-5.1)
+const MOST_MARKED: f64 = 0.1;
+/// Hits are so many expected hits apart. [RFC 8033, 5.4](https://www.rfc-editor.org/rfc/rfc8033#section-5.4)
+const SPACING: (f64, f64) = (0.85, 8.5);
+/// A longer wait raises the probability by [`STEP`] each time. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+const LONG_WAIT: Time = Time::from_ms(250);
+/// From a probability of 10 % on it grows by no more at once. [RFC 8033, 5.5](https://www.rfc-editor.org/rfc/rfc8033#section-5.5)
+const STEP: f64 = 0.02;
+/// What is left of the probability each time that there is no queue; 0.98 in the RFC, this in Linux.
+const DECAY: f64 = 63.0 / 64.0;
+
+/// The target, how often the probability is updated, and the limits, by default 1000 packets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The wait to be held, in ns. (RFC: `QDELAY_REF`.)
+    #[serde(default = "target_ns")]
+    pub target_ns: u64,
+    /// Between two updates of the probability, in ns. (RFC: `T_UPDATE`.)
+    #[serde(default = "update_ns")]
+    pub update_ns: u64,
+    /// Whether packets that can be marked are marked instead of dropped, while the probability is at most 10 %.
+    #[serde(default = "on")]
+    pub ecn: bool,
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+/// 15 ms. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+pub(super) fn target_ns() -> u64 {
+    15_000_000
+}
+
+/// 15 ms. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+pub(super) fn update_ns() -> u64 {
+    15_000_000
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { target_ns: target_ns(), update_ns: update_ns(), ecn: on(), limit_packets: None, limit_bytes: None }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+        let rng = Rng::new(place.seed, ENTRY.name);
+        Ok(Box::new(Pie {
+            limit: Limit::new(self.limit_packets, self.limit_bytes)?.or_packets(LIMIT_PACKETS),
+            updates: Updates::new(Time::from_ns(self.update_ns))?,
+            law: Law { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
+            control: Control::default(),
+            waiting: Ring::default(),
+        }))
+    }
+}
+
+/// PIE's settings, for any number of queues.
+#[derive(Debug)]
+pub(super) struct Law {
+    pub(super) target: Time,
+    pub(super) ecn: bool,
+    pub(super) rng: Rng,
+    pub(super) marked: u64,
+}
+
+/// What PIE keeps of a queue.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    /// (RFC: `PIE->drop_prob_`.)
+    probability: f64,
+    /// Probabilities since the last hit, summed. (RFC: `PIE->accu_prob_`.)
+    sum: f64,
+    /// The wait of the last packet that left; none if it left an empty queue. (RFC: `current_qdelay`.)
+    wait: Time,
+    /// The same at the last update. (RFC: `PIE->qdelay_old_`.)
+    wait_before: Time,
+    /// For how long nothing is dropped yet. (RFC: `PIE->burst_allowance_`.)
+    burst: Time,
+    /// When the last packet left, since the allowance was given.
+    left_at: Option<Time>,
+}
+
+impl Default for Control {
+    fn default() -> Control {
+        Control {
+            probability: 0.0,
+            sum: 0.0,
+            wait: Time::ZERO,
+            wait_before: Time::ZERO,
+            burst: BURST,
+            left_at: None,
+        }
+    }
+}
+
+impl Law {
+    /// Marks a packet that comes to a queue, or leaves it as it is; `None`: it is dropped.
+    pub(super) fn judge(&mut self, control: &mut Control, waiting_bytes: u64, mut packet: Packet) -> Option<Packet> {
+        if !self.is_hit(control, waiting_bytes) {
+            return Some(packet);
+        }
+        control.sum = 0.0;
+        if !self.ecn || !can_be_marked(&packet) || control.probability > MOST_MARKED {
+            return None;
+        }
+        packet.ecn = Ecn::Ce;
+        self.marked += 1;
+        Some(packet)
+    }
+
+    /// [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
+    fn is_hit(&mut self, control: &mut Control, waiting_bytes: u64) -> bool {
+        let is_light = 2 * control.wait.ns() < self.target.ns() && control.probability < 0.2;
+        if control.burst > Time::ZERO || is_light || waiting_bytes < NO_QUEUE_BYTES {
+            return false;
+        }
+        control.sum = if control.probability > 0.0 { control.sum + control.probability } else { 0.0 };
+        let (least, most) = SPACING;
+        let probability = Probability::new(control.probability).expect("it is kept between 0 and 1");
+        control.sum >= least && (control.sum >= most || self.rng.sample_bool(probability))
+    }
+
+    /// Moves the probability by the wait and its trend.
+    /// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+    pub(super) fn update(&self, control: &mut Control, waiting: Backlog) {
+        let Control { probability, wait, wait_before, .. } = *control;
+        let (now_s, before_s) = (wait.as_secs_f64(), wait_before.as_secs_f64());
+        let beyond = ALPHA_PER_S * (now_s - self.target.as_secs_f64()) + BETA_PER_S * (now_s - before_s);
+        let mut step = beyond / damping(probability);
+        if probability >= 0.1 {
+            step = step.min(STEP);
+        }
+        if wait > LONG_WAIT {
+            step += STEP;
+        }
+        control.probability = (probability + step).clamp(0.0, 1.0);
+        if wait == Time::ZERO && wait_before == Time::ZERO && waiting.packets == 0 {
+            control.probability *= DECAY;
+        }
+        let is_short = |wait: Time| 2 * wait.ns() < self.target.ns();
+        if is_short(wait) && is_short(wait_before) && control.probability <= 0.0 {
+            (control.burst, control.left_at, control.sum) = (BURST, None, 0.0);
+        }
+        control.wait_before = wait;
+    }
+}
+
+/// By how much changes of a small probability are made smaller.
+/// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+fn damping(probability: f64) -> f64 {
+    match probability {
+        p if p < 0.000_001 => 2048.0,
+        p if p < 0.000_01 => 512.0,
+        p if p < 0.000_1 => 128.0,
+        p if p < 0.001 => 32.0,
+        p if p < 0.01 => 8.0,
+        p if p < 0.1 => 2.0,
+        _ => 1.0,
+    }
+}
+
+impl Control {
+    /// A packet found no room.
+    pub(super) fn on_overflow(&mut self) {
+        self.sum = 0.0;
+    }
+
+    /// A packet that came at `came` leaves, and `left` stays.
+    pub(super) fn on_leave(&mut self, came: Time, now: Time, left: Backlog) {
+        self.wait = if left.packets > 0 { now.since(came) } else { Time::ZERO };
+        let since = self.left_at.replace(now).map_or(Time::ZERO, |before| now.since(before));
+        self.burst = self.burst.since(since);
+    }
+
+    /// Whether no update after the next one of an empty queue changes anything.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.probability <= 0.0 && self.wait == Time::ZERO && self.wait_before == Time::ZERO
+    }
+}
+
+#[derive(Debug)]
+struct Pie {
+    limit: Limit,
+    updates: Updates,
+    law: Law,
+    control: Control,
+    waiting: Ring<Stamped>,
+}
+
+impl Pie {
+    /// Makes the updates that are due: between packets nothing changes that they depend on.
+    fn catch_up(&mut self, now: Time) {
+        while self.updates.due(now).is_some() {
+            let was_at_rest = self.control.is_at_rest();
+            self.law.update(&mut self.control, self.waiting.backlog());
+            if was_at_rest {
+                self.updates.skip(now);
+            }
+        }
+    }
+}
+
+impl Queue for Pie {
+    fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
+        self.catch_up(now);
+        let waiting = self.backlog();
+        if !self.limit.has_room_for(packet.size_bytes, waiting) {
+            self.control.on_overflow();
+            dropped.push(packet);
+        } else if let Some(packet) = self.law.judge(&mut self.control, waiting.bytes, packet) {
+            self.waiting.push(Stamped { came: now, packet });
+        } else {
+            dropped.push(packet);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.catch_up(now);
+        let Stamped { came, packet } = self.waiting.pop()?;
+        self.control.on_leave(came, now, self.waiting.backlog());
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+
+    fn marked_packets(&self) -> u64 {
+        self.law.marked
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.waiting.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{full_packet_of, packet, place};
+    use super::*;
+
+    fn law(ecn: bool) -> Law {
+        Law { target: Time::from_ms(15), ecn, rng: Rng::new(1, "test"), marked: 0 }
+    }
+
+    fn waiting(packets: u64) -> Backlog {
+        Backlog { packets, bytes: 1500 * packets }
+    }
+
+    /// The probability after an update of a queue that waits, in ms, and waited.
+    fn updated(probability: f64, wait: u64, wait_before: u64) -> f64 {
+        let (wait, wait_before) = (Time::from_ms(wait), Time::from_ms(wait_before));
+        let mut control = Control { probability, wait, wait_before, ..Control::default() };
+        law(true).update(&mut control, waiting(10));
+        assert_eq!(control.wait_before, wait);
+        control.probability
+    }
+
+    fn assert_near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+    }
+
+    /// 0.125 (0.035 - 0.015) + 1.25 (0.035 - 0.025) = 0.0025 + 0.0125 = 0.015.
+    #[test]
+    fn the_probability_follows_the_wait_and_its_trend() {
+        assert_near(updated(0.15, 35, 25), 0.165);
+        // 0.125 (0.005 - 0.015) + 1.25 (0.005 - 0.025) = -0.00125 - 0.025.
+        assert_near(updated(0.15, 5, 25), 0.12375);
+        assert_near(updated(0.15, 15, 15), 0.15);
+    }
+
+    /// The same 0.015, by the RFC's table.
+    #[test]
+    fn a_small_probability_moves_in_small_steps() {
+        for (probability, damping) in [
+            (0.0, 2048.0),
+            (0.000_005, 512.0),
+            (0.000_05, 128.0),
+            (0.000_5, 32.0),
+            (0.005, 8.0),
+            (0.05, 2.0),
+            (0.1, 1.0),
+        ] {
+            assert_near(updated(probability, 35, 25), probability + 0.015 / damping);
+        }
+    }
+
+    /// 0.125 (0.2 - 0.015) + 1.25 (0.2 - 0.1) = 0.148; below 10 %, half of it.
+    #[test]
+    fn from_ten_per_cent_on_the_probability_grows_by_two_at_most() {
+        assert_near(updated(0.1, 200, 100), 0.12);
+        assert_near(updated(0.09, 200, 100), 0.09 + 0.148_125 / 2.0);
+    }
+
+    /// 0.125 (0.251 - 0.015) = 0.0295, capped at 0.02, and 0.02 more.
+    #[test]
+    fn a_wait_of_more_than_250_ms_adds_two_per_cent() {
+        assert_near(updated(0.5, 251, 251), 0.54);
+        assert_near(updated(0.99, 251, 251), 1.0);
+    }
+
+    /// 0.125 × -0.015 = -0.001875, then 63/64.
+    #[test]
+    fn without_a_queue_the_probability_decays() {
+        let mut control = Control { probability: 0.5, ..Control::default() };
+        law(true).update(&mut control, waiting(0));
+        assert_near(control.probability, (0.5 - 0.001_875) * 63.0 / 64.0);
+    }
+
+    /// Control of a queue whose allowance is used up.
+    fn busy(probability: f64) -> Control {
+        Control { probability, wait: Time::from_ms(20), burst: Time::ZERO, ..Control::default() }
+    }
+
+    fn hits(law: &mut Law, control: &mut Control, packets: u32) -> Vec<u32> {
+        (0..packets).filter(|_| law.judge(control, 30_000, full_packet_of(0, 0)).is_none()).collect()
+    }
+
+    /// At 1/8 the sum reaches 0.85 with the seventh packet (0.875) and 8.5 with the 68th; between, each is hit with 1/8:
+    /// 6 that pass and then 8 on average, 14 in all, so 7143 of 100 000; the deviation of the gap is
+    /// sqrt(7/8) × 8 = 7.5, that of the number 7.5 / 14 × sqrt(7143) = 45; five of those.
+    #[test]
+    fn hits_are_neither_close_together_nor_far_apart() {
+        let mut control = busy(0.125);
+        let hits = hits(&mut law(false), &mut control, 100_000);
+        assert!((6918..=7368).contains(&hits.len()), "{}", hits.len());
+        assert!(hits.windows(2).all(|pair| (7..=68).contains(&(pair[1] - pair[0]))));
+    }
+
+    #[test]
+    fn nothing_is_hit_in_a_burst_with_a_short_wait_or_without_a_queue() {
+        let mut law = law(false);
+        let burst = Control { burst: Time::from_ns(1), ..busy(1.0) };
+        let light = Control { wait: Time::from_ms(7), ..busy(0.19) };
+        for mut control in [burst, light] {
+            assert!(hits(&mut law, &mut control, 100).is_empty());
+        }
+        assert!((0..100).all(|_| law.judge(&mut busy(1.0), 2999, full_packet_of(0, 0)).is_some()));
+        assert_eq!(hits(&mut law, &mut Control { wait: Time::from_ms(7), ..busy(1.0) }, 9).len(), 9);
+    }
+
+    #[test]
+    fn marks_become_drops_above_ten_per_cent() {
+        for (probability, ecn, switch, is_marked) in [
+            (0.1, Ecn::Ect0, true, true),
+            (0.11, Ecn::Ect0, true, false),
+            (0.1, Ecn::NotEct, true, false),
+            (0.1, Ecn::Ect0, false, false),
+        ] {
+            let mut law = law(switch);
+            let mut control = Control { sum: 8.5, ..busy(probability) };
+            let judged = law.judge(&mut control, 30_000, packet(0, ecn));
+            assert_eq!(judged.map(|packet| packet.ecn), is_marked.then_some(Ecn::Ce));
+            assert_eq!(law.marked, u64::from(is_marked));
+            assert_near(control.sum, 0.0);
+        }
+    }
+
+    /// Packets leave each 10 ms: the first begins the time, and the sixteenth is 150 ms later.
+    #[test]
+    fn a_burst_of_150_ms_is_allowed() {
+        let mut control = Control::default();
+        let lasts = (0..20).take_while(|&packet| {
+            control.on_leave(Time::ZERO, Time::from_ms(10 * packet), waiting(50));
+            control.burst > Time::ZERO
+        });
+        assert_eq!(lasts.count(), 15);
+    }
+
+    #[test]
+    fn the_allowance_comes_back_when_the_queue_was_short_twice() {
+        let mut control = Control { wait_before: Time::from_ms(20), wait: Time::from_ms(7), ..busy(0.0) };
+        let law = law(true);
+        law.update(&mut control, waiting(1));
+        assert_eq!(control.burst, Time::ZERO);
+        control.probability = 0.0;
+        law.update(&mut control, waiting(1));
+        assert_eq!(control.burst, BURST);
+    }
+
+    #[test]
+    fn by_default_a_thousand_packets_may_wait() {
+        let mut queue = Spec::default().build(place()).unwrap();
+        let mut dropped = Vec::new();
+        (0..1001).for_each(|number| queue.enqueue(full_packet_of(0, number), Time::ZERO, &mut dropped));
+        assert_eq!((dropped.len(), queue.backlog().packets), (1, 1000));
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        let error = Spec { update_ns: 0, ..Spec::default() }.build(place()).unwrap_err();
+        assert!(error.starts_with("update_ns"), "{error}");
+    }
+}

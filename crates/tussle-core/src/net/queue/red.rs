@@ -1,0 +1,400 @@
+//! RED (random early detection): the longer the queue is on average, the likelier a packet is marked or dropped.
+//! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions
+//! on Networking 1(4), 1993; marks instead of drops as RFC 3168, 7 allows. The queue is counted in packets.
+//! Adaptive RED holds the average half way between the thresholds: Floyd, Gummadi and Shenker, "Adaptive RED: An
+//! Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001. As in Linux 6.1 it adapts the
+//! probability alone; the weight and the thresholds, which the paper also derives from the rate, are as given.
+
+use serde::{Deserialize, Serialize};
+
+use super::ring::Ring;
+use super::updates::Updates;
+use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
+use crate::util::rng::{Probability, Rng};
+use crate::net::packet::{Ecn, Packet};
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "red",
+    idea: "The longer the queue is on average, the likelier a packet is marked or dropped.",
+    source: "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993",
+};
+
+/// A packet as the paper counts idle time: as many as could have been transmitted.
+const PACKET_BITS: u64 = 8 * 1500;
+
+/// Adaptive RED: time between two adaptations, the part of the way between the thresholds that is aimed at, the least
+/// and the most that the probability is kept between, and how it moves. (2001: section 4, Figure 1.)
+const ADAPTED_EVERY: Time = Time::from_ms(500);
+const AIM: (f64, f64) = (0.4, 0.6);
+const PROBABILITIES: (f64, f64) = (0.01, 0.5);
+const MOST_ADDED: f64 = 0.01;
+const KEPT: f64 = 0.9;
+
+/// The paper's parameters and the limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// With a shorter average nothing happens. (Paper: `min_th`.)
+    pub min_packets: f64,
+    /// With at least this average, each packet is marked or dropped; twice `min_packets` or more is advised.
+    /// (Paper: `max_th`.)
+    pub max_packets: f64,
+    /// Weight of the latest queue length in the average. (Paper: `w_q`.)
+    #[serde(default = "weight")]
+    pub weight: f64,
+    /// Probability just below `max_packets`, before the count since the last one raises it. (Paper: `max_p`.)
+    #[serde(default = "max_probability")]
+    pub max_probability: f64,
+    /// Whether `max_probability` is only where it begins, and then holds the average half way between the thresholds.
+    #[serde(default)]
+    pub adaptive: bool,
+    /// Whether packets that can be marked are marked instead of dropped.
+    #[serde(default = "on")]
+    pub ecn: bool,
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+/// 0.002 (paper: section X, and the default of ns).
+fn weight() -> f64 {
+    0.002
+}
+
+/// 1/50 (paper: section XI, and the default of Linux's `tc`).
+fn max_probability() -> f64 {
+    0.02
+}
+
+impl Spec {
+    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+        let Spec { min_packets, max_packets, weight, max_probability, .. } = *self;
+        if !(min_packets.is_finite() && min_packets >= 0.0) {
+            return Err(format!("min_packets: {min_packets} packets; give 0 or more"));
+        }
+        if !(max_packets.is_finite() && max_packets > min_packets) {
+            return Err(format!("max_packets: {max_packets} packets; give more than min_packets, {min_packets}"));
+        }
+        if !(weight > 0.0 && weight <= 1.0) {
+            return Err(format!("weight: {weight}; give more than 0 and at most 1"));
+        }
+        if !(0.0..=1.0).contains(&max_probability) {
+            return Err(format!("max_probability: {max_probability}; give 0 to 1"));
+        }
+        Ok(Box::new(Red {
+            waiting: Ring::default(),
+            limit: Limit::new(self.limit_packets, self.limit_bytes)?,
+            settings: self.clone(),
+            adaptations: Updates::new(ADAPTED_EVERY)?,
+            max_probability,
+            packet_ns: (PACKET_BITS * 1_000_000_000 / place.rate_bit_per_s).max(1),
+            rng: Rng::new(place.seed, ENTRY.name),
+            average: 0.0,
+            since: None,
+            empty_since: Some(Time::ZERO),
+            marked: 0,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Red {
+    waiting: Ring<Packet>,
+    limit: Limit,
+    settings: Spec,
+    adaptations: Updates,
+    /// (Paper: `max_p`.)
+    max_probability: f64,
+    /// Time that a packet takes to transmit. (Paper: `s`.)
+    packet_ns: u64,
+    rng: Rng,
+    /// Average queue length, in packets. (Paper: `avg`.)
+    average: f64,
+    /// Packets since the last one that was marked or dropped; `None` while the average is below `min_packets`.
+    /// (Paper: `count`, -1 for `None`.)
+    since: Option<u32>,
+    /// When the queue became empty; `None` while it is not. (Paper: `q_time`.)
+    empty_since: Option<Time>,
+    marked: u64,
+}
+
+/// What becomes of a packet that comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Pass,
+    /// Marked, or dropped if it cannot be.
+    Hit,
+}
+
+impl Red {
+    /// Takes the queue length into the average.
+    #[expect(clippy::cast_precision_loss, reason = "a queue is shorter than 2^53 packets")]
+    fn update_average(&mut self, now: Time) {
+        if self.empty_since.is_some() {
+            self.average = self.average_at(now);
+            self.empty_since = Some(now);
+        } else {
+            let weight = self.settings.weight;
+            self.average = (1.0 - weight) * self.average + weight * self.waiting.backlog().packets as f64;
+        }
+    }
+
+    /// The average at a time until which no packet came. A queue that is empty counts as a zero for each packet that
+    /// could have been transmitted.
+    fn average_at(&self, now: Time) -> f64 {
+        let idle_ns = self.empty_since.map_or(0, |since| now.since(since).ns());
+        self.average * power(1.0 - self.settings.weight, idle_ns / self.packet_ns)
+    }
+
+    /// Makes the adaptations that are due.
+    fn adapt(&mut self, now: Time) {
+        let Spec { min_packets, max_packets, .. } = self.settings;
+        while let Some(at) = self.adaptations.due(now) {
+            let way = (self.average_at(at) - min_packets) / (max_packets - min_packets);
+            let (least, most) = PROBABILITIES;
+            if way > AIM.1 && self.max_probability <= most {
+                self.max_probability += MOST_ADDED.min(self.max_probability / 4.0);
+            } else if way < AIM.0 && self.max_probability >= least {
+                self.max_probability *= KEPT;
+            }
+        }
+    }
+
+    fn judge(&mut self) -> Fate {
+        let Spec { min_packets, max_packets, .. } = self.settings;
+        if self.average < min_packets {
+            self.since = None;
+            return Fate::Pass;
+        }
+        let since = self.since.map_or(0, |since| since.saturating_add(1));
+        let hit = self.average >= max_packets || {
+            let p_b = self.max_probability * (self.average - min_packets) / (max_packets - min_packets);
+            self.rng.sample_bool(spread(p_b, since))
+        };
+        self.since = Some(if hit { 0 } else { since });
+        if hit { Fate::Hit } else { Fate::Pass }
+    }
+}
+
+/// `p_b / (1 - count p_b)`: makes the number of packets between two hits uniform, from 1 to 1 / `p_b`.
+fn spread(p_b: f64, count: u32) -> Probability {
+    let rest = 1.0 - f64::from(count) * p_b;
+    let p_a = if rest > p_b { p_b / rest } else { 1.0 };
+    Probability::new(p_a).expect("p_b is a probability and less than the rest")
+}
+
+/// `base` to the power of `exponent` by squaring, the same on every platform.
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut product = 1.0;
+    while exponent > 0 && product > 0.0 {
+        if exponent & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    product
+}
+
+impl Queue for Red {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
+        if self.settings.adaptive {
+            self.adapt(now);
+        }
+        self.update_average(now);
+        let fate = self.judge();
+        let marks = self.settings.ecn && can_be_marked(&packet);
+        let is_given_up = fate == Fate::Hit && !marks;
+        if is_given_up || !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
+            dropped.push(packet);
+            return;
+        }
+        if fate == Fate::Hit {
+            packet.ecn = Ecn::Ce;
+            self.marked += 1;
+        }
+        self.empty_since = None;
+        self.waiting.push(packet);
+    }
+
+    fn dequeue(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        let packet = self.waiting.pop();
+        if packet.is_none() {
+            self.empty_since.get_or_insert(now);
+        }
+        packet
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+
+    fn marked_packets(&self) -> u64 {
+        self.marked
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.waiting.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{marks_and_drops, packet, place};
+    use super::*;
+
+    fn spec() -> Spec {
+        Spec {
+            min_packets: 5.0,
+            max_packets: 15.0,
+            weight: weight(),
+            max_probability: max_probability(),
+            adaptive: false,
+            ecn: true,
+            limit_packets: None,
+            limit_bytes: None,
+        }
+    }
+
+    /// A packet takes a millisecond, and a queue that was empty came to an end.
+    fn red(spec: &Spec) -> Red {
+        let settings = spec.clone();
+        Red {
+            waiting: Ring::default(),
+            limit: Limit::new(None, None).unwrap(),
+            adaptations: Updates::new(ADAPTED_EVERY).unwrap(),
+            max_probability: settings.max_probability,
+            settings,
+            packet_ns: 1_000_000,
+            rng: Rng::new(1, "test"),
+            average: 0.0,
+            since: None,
+            empty_since: None,
+            marked: 0,
+        }
+    }
+
+    /// How many of 100 000 packets are hit at an average of so many packets.
+    fn hits(average: f64) -> usize {
+        let mut red = red(&spec());
+        red.average = average;
+        (0..100_000).filter(|_| red.judge() == Fate::Hit).count()
+    }
+
+    /// Half way `p_b` is 0.01: the gap between hits is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
+    /// its deviation is 29, that of the number 29 / 50.5 × sqrt(1980) = 26; five of those.
+    #[test]
+    fn between_the_thresholds_hits_come_at_uniform_gaps() {
+        assert_eq!((hits(4.99), hits(15.0)), (0, 100_000));
+        let hits = hits(10.0);
+        assert!((1850..=2110).contains(&hits), "{hits}");
+    }
+
+    /// 1 / `p_b` = 100: no gap is longer.
+    #[test]
+    fn no_gap_is_longer_than_the_inverse_of_the_probability() {
+        let mut red = red(&spec());
+        red.average = 10.0;
+        let mut gap = 0;
+        for _ in 0..10_000 {
+            gap = if red.judge() == Fate::Hit { 0 } else { gap + 1 };
+            assert!(gap < 100);
+        }
+    }
+
+    /// 10 packets wait: 0.998 × 2 + 0.002 × 10.
+    #[test]
+    fn the_average_moves_by_its_weight() {
+        let mut red = red(&spec());
+        red.average = 2.0;
+        (0..10).for_each(|number| red.waiting.push(packet(number, Ecn::Ect0)));
+        red.update_average(Time::from_ms(5));
+        assert!((red.average - 2.016).abs() < 1e-12, "{}", red.average);
+    }
+
+    /// 100 packets could have been transmitted: 0.998^100 = 0.8186.
+    #[test]
+    fn an_idle_link_lets_the_average_fall() {
+        let mut red = red(&spec());
+        (red.average, red.empty_since) = (10.0, Some(Time::from_ms(50)));
+        red.update_average(Time::from_ms(150));
+        assert!((red.average - 8.186).abs() < 1e-3, "{}", red.average);
+        red.update_average(Time::from_ms(150));
+        assert!((red.average - 8.186).abs() < 1e-3, "idle time counts once");
+    }
+
+    /// The probability after so many adaptations of a queue of that average; the thresholds are 5 and 15.
+    fn adapted(max_probability: f64, average: f64, times: u64) -> f64 {
+        let mut red = red(&Spec { max_probability, adaptive: true, ..spec() });
+        red.average = average;
+        red.adapt(Time::from_ms(500 * times));
+        red.max_probability
+    }
+
+    /// Aimed at is 9 to 11. 0.02 + 0.02 / 4, then 0.025 + 0.025 / 4; from 4 % on a hundredth is added, up to 0.5 and
+    /// a step; 0.9 of it is kept, down to 0.01 and a step.
+    #[test]
+    fn adaptive_red_aims_half_way_between_the_thresholds() {
+        for (from, average, times, to) in [
+            (0.02, 10.0, 9, 0.02),
+            (0.02, 11.1, 1, 0.025),
+            (0.02, 11.1, 2, 0.03125),
+            (0.1, 14.0, 3, 0.13),
+            (0.495, 14.0, 9, 0.505),
+            (0.1, 8.9, 2, 0.081),
+            (0.011, 8.9, 9, 0.0099),
+        ] {
+            let found = adapted(from, average, times);
+            assert!((found - to).abs() < 1e-12, "{found}, not {to}");
+        }
+    }
+
+    /// The average of 12 was left 100 packets' time ago: 12 × 0.998^100 = 9.8 is aimed at. At 1000 and 1500 ms
+    /// it is far below, 12 × 0.998^600 = 3.6 and less: 0.02 × 0.81.
+    #[test]
+    fn adaptive_red_knows_that_the_link_is_idle() {
+        let mut red = red(&Spec { adaptive: true, ..spec() });
+        (red.average, red.empty_since) = (12.0, Some(Time::from_ms(400)));
+        red.adapt(Time::from_ms(500));
+        assert!((red.max_probability - 0.02).abs() < 1e-12);
+        red.adapt(Time::from_ms(1500));
+        assert!((red.max_probability - 0.0162).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_can_be_marked_is_marked_and_the_rest_dropped() {
+        for (ecn, offered, expected) in [
+            (true, Ecn::Ect0, (vec![0], vec![])),
+            (true, Ecn::NotEct, (vec![], vec![0])),
+            (false, Ecn::Ect0, (vec![], vec![0])),
+        ] {
+            let mut red = red(&Spec { ecn, ..spec() });
+            red.average = 20.0;
+            assert_eq!(marks_and_drops(&mut red, [packet(0, offered)].into_iter()), expected);
+        }
+    }
+
+    #[test]
+    fn power_is_that_of_repeated_multiplication() {
+        let slow = (0..37).fold(1.0, |product, _| product * 0.998);
+        assert!((power(0.998, 37) - slow).abs() < 1e-12);
+        assert!((power(0.5, 0) - 1.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        for (spec, field) in [
+            (Spec { min_packets: -1.0, ..spec() }, "min_packets"),
+            (Spec { max_packets: 5.0, ..spec() }, "max_packets"),
+            (Spec { weight: 0.0, ..spec() }, "weight"),
+            (Spec { max_probability: 1.5, ..spec() }, "max_probability"),
+        ] {
+            let error = spec.build(place()).unwrap_err();
+            assert!(error.starts_with(field), "{error}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! SFQ (stochastic fairness queueing): flows take turns; what finds no room costs the longest flow its newest
+//! packet.
+//! Source: McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM, 1990; turns by bytes as Shreedhar and Varghese,
+//! "Efficient Fair Queueing Using Deficit Round Robin", ACM SIGCOMM, 1995. Agrees with: Linux 6.1 `sfq` without
+//! `perturb`, its default, so that flows that share a queue do so for ever. Sizes are IP packets: the default
+//! quantum is 1500 bytes, which Linux counts as 1514. Of several longest flows Linux takes the one that changed last;
+//! here it is that of the packet that comes, or the first. Left out: RED within a flow, `headdrop`.
+
+use serde::{Deserialize, Serialize};
+
+use super::flows::{FlowQueues, DeficitRoundRobin, FlowHash};
+use super::fq_codel::{flows, quantum_bytes};
+use super::ring::Stamped;
+use super::{Backlog, Entry, Limit, Place, Queue};
+use crate::net::packet::Packet;
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "sfq",
+    idea: "Flows take turns; what finds no room costs the longest flow its newest packet.",
+    source: "McKenney, IEEE INFOCOM, 1990",
+};
+
+/// Packets that may wait, unless a limit is given, and packets of one flow that may in any case.
+const LIMIT_PACKETS: u64 = 127;
+const MOST_OF_A_FLOW: u64 = 127;
+/// Flows that may have something waiting.
+const MOST_FLOWS: u64 = 128;
+
+/// The settings of the turns, and the limits, by default 127 packets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// What a flow sends in its turn.
+    #[serde(default = "quantum_bytes")]
+    pub quantum_bytes: u32,
+    /// Queues over which flows are spread. (Linux: `divisor`.)
+    #[serde(default = "flows")]
+    pub flows: u32,
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { quantum_bytes: quantum_bytes(), flows: flows(), limit_packets: None, limit_bytes: None }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+        let spread = FlowHash::new(place.seed, ENTRY.name, self.flows)?;
+        Ok(Box::new(Sfq {
+            limit: Limit::new(self.limit_packets, self.limit_bytes)?.or_packets(LIMIT_PACKETS),
+            rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
+            spread,
+            lines: FlowQueues::new(self.flows),
+            waiting_flows: 0,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Sfq {
+    limit: Limit,
+    rounds: DeficitRoundRobin,
+    spread: FlowHash,
+    lines: FlowQueues,
+    /// Queues that have something.
+    waiting_flows: u64,
+}
+
+impl Sfq {
+    /// The queue that loses a packet when one came to `newest`.
+    fn loser(&self, newest: usize) -> usize {
+        let longest = self.lines.longest(|backlog| backlog.packets);
+        let is_as_long = self.lines.backlog(newest).packets == self.lines.backlog(longest).packets;
+        if is_as_long { newest } else { longest }
+    }
+
+    fn packets(&self, queue: usize) -> u64 {
+        self.lines.backlog(queue).packets
+    }
+}
+
+impl Queue for Sfq {
+    fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
+        let queue = self.spread.queue_of(packet.flow);
+        let has_room = match self.packets(queue) {
+            0 => self.waiting_flows < MOST_FLOWS,
+            packets => packets < MOST_OF_A_FLOW,
+        };
+        if !has_room {
+            dropped.push(packet);
+            return;
+        }
+        self.waiting_flows += u64::from(self.packets(queue) == 0);
+        self.lines.push(queue, Stamped { came: now, packet });
+        self.rounds.wake_last(queue);
+        while self.limit.is_exceeded_by(self.lines.total()) {
+            let loser = self.loser(queue);
+            dropped.extend(self.lines.pop_newest(loser).map(|held| held.packet));
+            self.waiting_flows -= u64::from(self.packets(loser) == 0);
+        }
+    }
+
+    fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        while let Some(queue) = self.rounds.next() {
+            let Some(Stamped { packet, .. }) = self.lines.pop(queue) else {
+                self.rounds.leave();
+                continue;
+            };
+            self.rounds.charge(queue, packet.size_bytes);
+            if self.packets(queue) == 0 {
+                self.waiting_flows -= 1;
+                self.rounds.leave();
+            }
+            return Some(packet);
+        }
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.lines.total()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.lines.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{full_packet_of, numbers, place};
+    use super::*;
+
+    fn offer(queue: &mut dyn Queue, flow: u32, packets: u32) -> Vec<Packet> {
+        let mut dropped = Vec::new();
+        (0..packets).for_each(|number| queue.enqueue(full_packet_of(flow, number), Time::ZERO, &mut dropped));
+        dropped
+    }
+
+    fn flows_that_leave(queue: &mut dyn Queue, packets: u64) -> Vec<u32> {
+        let left = (0..packets).map(|_| queue.dequeue(Time::ZERO, &mut Vec::new()));
+        left.map(|packet| packet.unwrap().flow).collect()
+    }
+
+    #[test]
+    fn flows_take_turns_and_one_that_had_nothing_waiting_comes_last() {
+        let mut queue = Spec::default().build(place()).unwrap();
+        (0..3).for_each(|flow| assert!(offer(&mut *queue, flow, 3).is_empty()));
+        assert_eq!(flows_that_leave(&mut *queue, 4), [0, 1, 2, 0]);
+        offer(&mut *queue, 3, 1);
+        assert_eq!(flows_that_leave(&mut *queue, 6), [1, 2, 3, 0, 1, 2]);
+    }
+
+    /// 7 and 3 packets wait when the eleventh comes, of flow 1: flow 0 loses its seventh.
+    #[test]
+    fn at_the_limit_the_longest_flow_loses_its_newest_packet() {
+        let mut queue = Spec { limit_packets: Some(10), ..Spec::default() }.build(place()).unwrap();
+        assert!(offer(&mut *queue, 0, 7).is_empty());
+        let dropped = offer(&mut *queue, 1, 4);
+        assert_eq!((dropped[0].flow, numbers(&dropped)), (0, vec![6]));
+        // Six and four: flow 0 loses one more, then flow 1 is the longest.
+        let dropped = offer(&mut *queue, 1, 2);
+        assert_eq!(dropped.iter().map(|packet| packet.flow).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn a_flow_may_have_127_packets_and_128_flows_some() {
+        let mut queue = Spec { limit_packets: Some(1000), ..Spec::default() }.build(place()).unwrap();
+        assert_eq!(offer(&mut *queue, 0, 130).len(), 3);
+        let spec = Spec { limit_packets: Some(1000), flows: 65_536, ..Spec::default() };
+        let mut queue = spec.build(place()).unwrap();
+        let dropped: usize = (0..130).map(|flow| offer(&mut *queue, flow, 1).len()).sum();
+        assert_eq!(dropped, 2);
+        assert_eq!(flows_that_leave(&mut *queue, 1), [0]);
+        assert!(offer(&mut *queue, 200, 1).is_empty());
+    }
+
+    #[test]
+    fn by_default_127_packets_may_wait() {
+        let mut queue = Spec::default().build(place()).unwrap();
+        assert!(offer(&mut *queue, 0, 100).is_empty());
+        assert_eq!(offer(&mut *queue, 1, 28).len(), 1);
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        for (spec, field) in [
+            (Spec { quantum_bytes: 255, ..Spec::default() }, "quantum_bytes"),
+            (Spec { flows: 0, ..Spec::default() }, "flows"),
+            (Spec { limit_packets: Some(0), ..Spec::default() }, "limit_packets"),
+        ] {
+            let error = spec.build(place()).unwrap_err();
+            assert!(error.starts_with(field), "{error}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Threshold: a FIFO that marks what comes while more than so much waits.
+//! Source: Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010, 3.1; the marking that RFC 8257, 3.1
+//! expects of switches. What cannot be marked is dropped at the limit only, as in a FIFO.
+
+use serde::{Deserialize, Serialize};
+
+use super::ring::Ring;
+use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked};
+use crate::net::packet::{Ecn, Packet};
+use crate::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "threshold",
+    idea: "A FIFO that marks what comes while more than a threshold waits.",
+    source: "Alizadeh et al., ACM SIGCOMM, 2010",
+};
+
+/// The threshold, in packets, in bytes or whichever is reached first, and the limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// A packet that finds more packets waiting is marked. (Paper: `K`.)
+    #[serde(default)]
+    pub mark_above_packets: Option<u64>,
+    /// A packet that finds more bytes waiting is marked.
+    #[serde(default)]
+    pub mark_above_bytes: Option<u64>,
+    /// Most packets that may wait.
+    #[serde(default)]
+    pub limit_packets: Option<u64>,
+    /// Most bytes that may wait.
+    #[serde(default)]
+    pub limit_bytes: Option<u64>,
+}
+
+impl Spec {
+    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
+        if self.mark_above_packets.is_none() && self.mark_above_bytes.is_none() {
+            return Err("mark_above_packets: a threshold queue needs it, or mark_above_bytes".to_owned());
+        }
+        Ok(Box::new(Threshold {
+            waiting: Ring::default(),
+            mark_above: Backlog {
+                packets: self.mark_above_packets.unwrap_or(u64::MAX),
+                bytes: self.mark_above_bytes.unwrap_or(u64::MAX),
+            },
+            limit: Limit::new(self.limit_packets, self.limit_bytes)?,
+            marked: 0,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Threshold {
+    waiting: Ring<Packet>,
+    mark_above: Backlog,
+    limit: Limit,
+    marked: u64,
+}
+
+impl Queue for Threshold {
+    fn enqueue(&mut self, mut packet: Packet, _now: Time, dropped: &mut Vec<Packet>) {
+        let found = self.backlog();
+        if !self.limit.has_room_for(packet.size_bytes, found) {
+            dropped.push(packet);
+            return;
+        }
+        let crowded = found.packets > self.mark_above.packets || found.bytes > self.mark_above.bytes;
+        if crowded && can_be_marked(&packet) {
+            packet.ecn = Ecn::Ce;
+            self.marked += 1;
+        }
+        self.waiting.push(packet);
+    }
+
+    fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.waiting.pop()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+
+    fn marked_packets(&self) -> u64 {
+        self.marked
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.waiting.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{marks_and_drops, packet, place};
+    use super::*;
+
+    /// The fourth finds three, which is not more than three; the fifth finds four.
+    #[test]
+    fn what_finds_more_than_the_threshold_is_marked() {
+        let spec = Spec { mark_above_packets: Some(3), ..Spec::default() };
+        let mut queue = spec.build(place()).unwrap();
+        assert_eq!(marks_and_drops(&mut *queue, (0..6).map(|number| packet(number, Ecn::Ect0))), (vec![4, 5], vec![]));
+        assert_eq!(queue.marked_packets(), 2);
+    }
+
+    /// 3000 bytes: the third finds just as many, the fourth 4500.
+    #[test]
+    fn the_threshold_may_be_in_bytes() {
+        let spec = Spec { mark_above_bytes: Some(3000), ..Spec::default() };
+        let mut queue = spec.build(place()).unwrap();
+        assert_eq!(marks_and_drops(&mut *queue, (0..4).map(|number| packet(number, Ecn::Ect0))), (vec![3], vec![]));
+    }
+
+    #[test]
+    fn what_cannot_be_marked_is_dropped_at_the_limit_only() {
+        let spec = Spec { mark_above_packets: Some(1), limit_packets: Some(4), ..Spec::default() };
+        let mut queue = spec.build(place()).unwrap();
+        let packets = (0..6).map(|number| packet(number, Ecn::NotEct));
+        assert_eq!(marks_and_drops(&mut *queue, packets), (vec![], vec![4, 5]));
+        assert_eq!(queue.marked_packets(), 0);
+    }
+
+    #[test]
+    fn a_threshold_must_be_given() {
+        let error = Spec::default().build(place()).unwrap_err();
+        assert!(error.contains("mark_above_packets"), "{error}");
+    }
+}

@@ -1,0 +1,375 @@
+//! What applications write, and when: the same schedule for every engine.
+//!
+//! They write whole segments, but for the last of a flow with a byte count: a chunk or a response is rounded
+//! up to them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Time;
+use crate::run::FlowSpec;
+use crate::util::distribution::{Distribution, Sampler};
+use crate::util::rng::{Rng, named_seed};
+
+/// Longest time that is drawn: that of the longest run.
+const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
+/// Shortest on time, and shortest time between chunks: what is drawn shorter lasts as long.
+const MIN_SPAN: Time = Time::from_us(100);
+/// As the fastest link.
+const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
+
+/// How an application writes that does not write all that is taken. It begins when its flow starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ApplicationSpec {
+    /// A segment at a time, at a constant rate.
+    Rate(RateSpec),
+    /// At a constant rate for a while and not at all for a while, in turns.
+    OnOff(OnOffSpec),
+    /// A chunk every so often, as players of recorded video fetch them.
+    Chunks(ChunksSpec),
+    /// A response to each request, which comes some time after the response before was acknowledged.
+    Requests(RequestsSpec),
+}
+
+/// The settings of `rate`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateSpec {
+    /// Payload a second.
+    pub rate_bit_per_s: u64,
+}
+
+/// The settings of `on_off`. It begins with an on time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnOffSpec {
+    /// Payload a second while it is on.
+    pub rate_bit_per_s: u64,
+    /// How the length of each on time is drawn.
+    pub on: Distribution,
+    /// How the length of each off time is drawn.
+    pub off: Distribution,
+}
+
+/// The settings of `chunks`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChunksSpec {
+    /// Payload of a chunk.
+    pub chunk_bytes: u64,
+    /// How the time from one chunk to the next is drawn.
+    pub every: Distribution,
+}
+
+/// The settings of `requests`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestsSpec {
+    /// Payload of a response.
+    pub response_bytes: u64,
+    /// How the time from the last acknowledgement of a response to the next response is drawn.
+    pub think: Distribution,
+}
+
+/// What an application does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It writes at that time, or when it was to, if that has passed.
+    Write {
+        /// When.
+        at: Time,
+        /// How much: whole segments, unless it is the last write.
+        bytes: u64,
+        /// Whether it closes then.
+        then: Then,
+    },
+    /// It waits until all is acknowledged that it wrote; then [`Schedule::resume`] is to be called.
+    Wait,
+    /// Nothing more.
+    Nothing,
+}
+
+/// What an application does after a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It will write more.
+    More,
+    /// It closes.
+    Close,
+}
+
+/// The writes of a flow's application, one after another.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    pattern: Pattern,
+    mss_bytes: u64,
+    /// What is left of the flow's byte count.
+    left_bytes: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum Pattern {
+    Stream { stream: Stream, turns: Option<Turns> },
+    Chunks { segments: u64, at: Time, every: Sampler },
+    Requests { segments: u64, at: Option<Time>, think: Sampler },
+}
+
+/// How the lengths of on times and off times are drawn.
+#[derive(Clone, Debug)]
+struct Turns {
+    on: Sampler,
+    off: Sampler,
+}
+
+/// Segments at a constant rate over the on times, as if there were nothing between these.
+#[derive(Clone, Debug)]
+struct Stream {
+    rate_bit_per_s: u64,
+    written: u64,
+    /// When the current on time begins, and how long all of those before it were together.
+    from: Time,
+    before: Time,
+    /// How long all on times are together with this one.
+    until: Time,
+}
+
+impl Schedule {
+    /// The writes of a flow that has an application; `None` if it has none. Its dice are seeded by `seed`, the
+    /// run's, and the flow's name.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that makes no sense.
+    pub fn new(flow: &FlowSpec, seed: u64) -> Result<Option<Schedule>, String> {
+        let Some(application) = &flow.application else { return Ok(None) };
+        let mss_bytes = u64::from(flow.mss_bytes);
+        let start = Time::from_ns(flow.start_ns);
+        let seed = named_seed(seed, &format!("{} application", flow.name));
+        let sampler = |name: &str, distribution: &Distribution| {
+            Sampler::new(distribution, MAX_SPAN, Rng::new(seed, name))
+                .map_err(|problem| format!("{name}.{problem}"))
+        };
+        let long = |name: &str, distribution: &Distribution| {
+            if distribution.most_ns() < MIN_SPAN.ns() {
+                return Err(format!("{name}: shorter than {MIN_SPAN}; give a longer one"));
+            }
+            sampler(name, distribution)
+        };
+        let segments = |name: &str, bytes: u64| {
+            if bytes == 0 || bytes.div_ceil(mss_bytes) > u64::from(u32::MAX) {
+                return Err(format!("{name}: {bytes} bytes; give at least 1, and fewer than 2^32 segments"));
+            }
+            Ok(bytes.div_ceil(mss_bytes))
+        };
+        let pattern = match application {
+            ApplicationSpec::Rate(spec) => {
+                Pattern::Stream { stream: Stream::new(spec.rate_bit_per_s, start)?, turns: None }
+            }
+            ApplicationSpec::OnOff(spec) => {
+                let (mut on, off) = (long("on", &spec.on)?, sampler("off", &spec.off)?);
+                let mut stream = Stream::new(spec.rate_bit_per_s, start)?;
+                stream.until = on.sample().max(MIN_SPAN);
+                Pattern::Stream { stream, turns: Some(Turns { on, off }) }
+            }
+            ApplicationSpec::Chunks(spec) => Pattern::Chunks {
+                segments: segments("chunk_bytes", spec.chunk_bytes)?,
+                at: start,
+                every: long("every", &spec.every)?,
+            },
+            ApplicationSpec::Requests(spec) => Pattern::Requests {
+                segments: segments("response_bytes", spec.response_bytes)?,
+                at: Some(start),
+                think: sampler("think", &spec.think)?,
+            },
+        };
+        Ok(Some(Schedule { pattern, mss_bytes, left_bytes: flow.bytes }))
+    }
+
+    /// Size of its messages, chunks or responses, of which the last may have less; `None` if it writes a stream.
+    pub fn message_bytes(&self) -> Option<u64> {
+        match self.pattern {
+            Pattern::Stream { .. } => None,
+            Pattern::Chunks { segments, .. } | Pattern::Requests { segments, .. } => {
+                Some(segments * self.mss_bytes)
+            }
+        }
+    }
+
+    /// What the application does next.
+    pub fn proceed(&mut self) -> Next {
+        if self.left_bytes == Some(0) {
+            return Next::Nothing;
+        }
+        let (at, segments) = match &mut self.pattern {
+            Pattern::Stream { stream, turns } => (stream.next(self.mss_bytes, turns), 1),
+            Pattern::Chunks { segments, at, every } => {
+                let due = *at;
+                *at += every.sample().max(MIN_SPAN);
+                (due, *segments)
+            }
+            Pattern::Requests { segments, at, .. } => match at.take() {
+                Some(due) => (due, *segments),
+                None => return Next::Wait,
+            },
+        };
+        let bytes = segments * self.mss_bytes;
+        let bytes = self.left_bytes.map_or(bytes, |left| left.min(bytes));
+        self.left_bytes = self.left_bytes.map(|left| left - bytes);
+        let then = if self.left_bytes == Some(0) { Then::Close } else { Then::More };
+        Next::Write { at, bytes, then }
+    }
+
+    /// What the application does next, once all is acknowledged that it wrote.
+    pub fn resume(&mut self, now: Time) -> Next {
+        if let Pattern::Requests { at, think, .. } = &mut self.pattern {
+            *at = Some(now + think.sample());
+        }
+        self.proceed()
+    }
+}
+
+impl Stream {
+    fn new(rate_bit_per_s: u64, start: Time) -> Result<Stream, String> {
+        if !(1..=MAX_RATE_BIT_PER_S).contains(&rate_bit_per_s) {
+            return Err(format!("rate_bit_per_s: {rate_bit_per_s} bit/s; give 1 to {MAX_RATE_BIT_PER_S}"));
+        }
+        Ok(Stream { rate_bit_per_s, written: 0, from: start, before: Time::ZERO, until: Time::NEVER })
+    }
+
+    /// When the next segment is written: it is due as soon as those before it have taken their time.
+    fn next(&mut self, mss_bytes: u64, turns: &mut Option<Turns>) -> Time {
+        let bits_ns = u128::from(self.written) * u128::from(mss_bytes) * 8 * 1_000_000_000;
+        let due_ns = u64::try_from(bits_ns / u128::from(self.rate_bit_per_s)).unwrap_or(u64::MAX);
+        let due = Time::from_ns(due_ns);
+        self.written += 1;
+        if let Some(Turns { on, off }) = turns {
+            while self.until <= due && self.from < Time::NEVER {
+                self.from += (self.until - self.before) + off.sample();
+                self.before = self.until;
+                self.until += on.sample().max(MIN_SPAN);
+            }
+        }
+        self.from + (due - self.before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn schedule(application: &serde_json::Value, bytes: Option<u64>) -> Schedule {
+        Schedule::new(&flow(application, bytes), 1).unwrap().unwrap()
+    }
+
+    /// A flow of segments of 1000 bytes that starts at 5 ms.
+    fn flow(application: &serde_json::Value, bytes: Option<u64>) -> FlowSpec {
+        serde_json::from_value(serde_json::json!({
+            "name": "a", "algorithm": "reno", "start_ns": 5 * MS, "mss_bytes": 1000, "bytes": bytes,
+            "forward": [], "reverse": [], "application": application,
+        }))
+        .unwrap()
+    }
+
+    fn writes(schedule: &mut Schedule, count: usize) -> Vec<(f64, u64)> {
+        let next = |_| match schedule.proceed() {
+            Next::Write { at, bytes, .. } => (at.as_secs_f64() * 1e3, bytes),
+            other => panic!("{other:?}"),
+        };
+        (0..count).map(next).collect()
+    }
+
+    /// 1000 bytes at 4 Mbit/s take 8000 / 4 000 000 s = 2 ms.
+    #[test]
+    fn a_constant_rate_writes_a_segment_when_the_one_before_took_its_time() {
+        let application = serde_json::json!({"kind": "rate", "rate_bit_per_s": 4_000_000});
+        let expected = [(5.0, 1000), (7.0, 1000), (9.0, 1000)];
+        assert_eq!(writes(&mut schedule(&application, None), 3), expected);
+    }
+
+    /// A third of a megabit: 24 ms a segment. After 1000 of them 24 s, and no rounding adds up.
+    #[test]
+    fn a_rate_keeps_no_rounding() {
+        let application = serde_json::json!({"kind": "rate", "rate_bit_per_s": 333_333});
+        let last = *writes(&mut schedule(&application, None), 1001).last().unwrap();
+        // 1000 × 8000 bits / 333 333 bit/s = 24.000 024 s, and it starts at 5 ms.
+        assert!((last.0 - 24_005.024).abs() < 0.001, "{last:?}");
+    }
+
+    /// On for 5 ms, off for 10: segments are due after 0, 2, 4, 6 and 8 ms of on time; the fourth one 1 ms into
+    /// the second on time, which begins 15 ms after the first.
+    #[test]
+    fn what_is_begun_in_an_on_time_goes_on_in_the_next() {
+        let application = serde_json::json!({"kind": "on_off", "rate_bit_per_s": 4_000_000,
+            "on": {"constant_ns": 5 * MS}, "off": {"constant_ns": 10 * MS}});
+        let times: Vec<_> = writes(&mut schedule(&application, None), 6).iter().map(|each| each.0).collect();
+        assert_eq!(times, [5.0, 7.0, 9.0, 21.0, 23.0, 35.0]);
+    }
+
+    /// On and off for 1 s each in the mean, at 4 Mbit/s: 500 segments a second; over 1000 s the on times add up
+    /// to 500 s with a deviation of sqrt(500 × 2 / 4) = 16 s; five of those allowed.
+    #[test]
+    fn random_turns_have_their_mean() {
+        let application = serde_json::json!({"kind": "on_off", "rate_bit_per_s": 4_000_000,
+            "on": {"exponential_ns": 1000 * MS}, "off": {"exponential_ns": 1000 * MS}});
+        let writes = writes(&mut schedule(&application, None), 400_000);
+        let within = writes.iter().filter(|each| each.0 < 1_000_000.0).count();
+        assert!((500 * 420..=500 * 580).contains(&within), "{within}");
+    }
+
+    #[test]
+    fn chunks_are_whole_segments_and_the_last_is_what_is_left() {
+        let application = serde_json::json!({"kind": "chunks", "chunk_bytes": 2500,
+            "every": {"constant_ns": 4 * MS}});
+        let mut schedule = schedule(&application, Some(7100));
+        assert_eq!(schedule.message_bytes(), Some(3000));
+        assert_eq!(writes(&mut schedule, 3), [(5.0, 3000), (9.0, 3000), (13.0, 1100)]);
+        assert_eq!(schedule.proceed(), Next::Nothing);
+    }
+
+    #[test]
+    fn the_last_write_closes() {
+        let application = serde_json::json!({"kind": "rate", "rate_bit_per_s": 4_000_000});
+        let mut schedule = schedule(&application, Some(1500));
+        let then = |next| if let Next::Write { then, .. } = next { Some(then) } else { None };
+        assert_eq!(
+            [then(schedule.proceed()), then(schedule.proceed())],
+            [Some(Then::More), Some(Then::Close)]
+        );
+    }
+
+    #[test]
+    fn a_response_waits_for_the_one_before_and_the_time_to_think() {
+        let application = serde_json::json!({"kind": "requests", "response_bytes": 2000,
+            "think": {"constant_ns": 30 * MS}});
+        let mut schedule = schedule(&application, None);
+        assert_eq!(writes(&mut schedule, 1), [(5.0, 2000)]);
+        assert_eq!(schedule.proceed(), Next::Wait);
+        let resumed = schedule.resume(Time::from_ns(50 * MS));
+        assert_eq!(resumed, Next::Write { at: Time::from_ns(80 * MS), bytes: 2000, then: Then::More });
+        assert_eq!(schedule.proceed(), Next::Wait);
+    }
+
+    #[test]
+    fn flows_have_dice_of_their_own() {
+        let application = serde_json::json!({"kind": "chunks", "chunk_bytes": 1,
+            "every": {"exponential_ns": 4 * MS}});
+        let one = flow(&application, None);
+        let other = FlowSpec { name: "b".to_owned(), ..one.clone() };
+        let drawn = |flow| writes(&mut Schedule::new(flow, 1).unwrap().unwrap(), 10);
+        assert_eq!(drawn(&one), drawn(&one));
+        assert_ne!(drawn(&one), drawn(&other));
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        let said = |application| Schedule::new(&flow(&application, None), 1).unwrap_err();
+        let rate = serde_json::json!({"kind": "rate", "rate_bit_per_s": 0});
+        assert_eq!(said(rate), "rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
+        let zero = serde_json::json!({"constant_ns": 0});
+        let never_on = serde_json::json!({"kind": "on_off", "rate_bit_per_s": 1, "on": zero, "off": zero});
+        assert_eq!(said(never_on), "on: shorter than 0.000100000 s; give a longer one");
+        let empty = serde_json::json!({"kind": "chunks", "chunk_bytes": 0, "every": zero});
+        assert_eq!(said(empty), "chunk_bytes: 0 bytes; give at least 1, and fewer than 2^32 segments");
+    }
+}

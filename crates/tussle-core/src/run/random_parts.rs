@@ -1,0 +1,116 @@
+//! Which parts of a run throw dice, and so differ between its repetitions.
+
+use std::fmt::Debug;
+
+use crate::run::check::RunError;
+use crate::run::{Run, Timestamps};
+
+impl Run {
+    /// Names of the elements, then of the flows, whose random draws can change what happens.
+    ///
+    /// Nobody keeps a list of them: they are those that another seed makes otherwise, and those that say that they
+    /// read the random offset of timestamps.
+    ///
+    /// # Errors
+    /// The first element or flow that makes no sense.
+    pub fn random_parts(&self) -> Result<Vec<&str>, RunError> {
+        let mut found = Vec::new();
+        for (i, element) in self.elements.iter().enumerate() {
+            let build = |seed| {
+                let built = element.kind.build(seed);
+                built.map_err(|problem| RunError::new(format!("elements.{i}"), problem))
+            };
+            if differ(&build(1)?, &build(2)?) {
+                found.push(element.name.as_str());
+            }
+        }
+        for (i, flow) in self.flows.iter().enumerate() {
+            let build = |seed| flow.registered_algorithm(seed).map_err(|error| error.of_flow(i));
+            let reads_offset =
+                self.hosts.timestamps == Timestamps::Random && build(1)?.needs().timestamp_offset;
+            if reads_offset || differ(&build(1)?, &build(2)?) {
+                found.push(flow.name.as_str());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether two parts hold other values: their dice stand in what `Debug` tells of them.
+fn differ(one: &impl Debug, other: &impl Debug) -> bool {
+    format!("{one:?}") != format!("{other:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc;
+    use crate::run::Hosts;
+    use serde_json::{Value, json};
+
+    /// A run of one flow over a link with that queue, after an effect.
+    fn run(algorithm: &str, queue: &Value, effect: &Value) -> Run {
+        let mut element = json!({"name": "effect"});
+        element.as_object_mut().unwrap().extend(effect.as_object().unwrap().clone());
+        serde_json::from_value(json!({
+            "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
+            "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
+            "record": {"sampling": "off", "events": false},
+            "elements": [
+                element,
+                {"name": "link", "kind": "link", "rate_bit_per_s": 10_000_000, "delay_ns": 10_000_000,
+                 "queue": queue},
+            ],
+            "flows": [{"name": "a", "algorithm": algorithm, "start_ns": 0, "mss_bytes": 1448,
+                       "forward": ["effect", "link"], "reverse": []}],
+        }))
+        .unwrap()
+    }
+
+    fn fifo() -> Value {
+        json!({"kind": "fifo", "limit_packets": 20})
+    }
+
+    fn delay() -> Value {
+        json!({"kind": "delay", "delay_ns": 10_000_000})
+    }
+
+    #[test]
+    fn a_queue_that_throws_dice_makes_its_link_random() {
+        let of = |queue: &Value| run("reno", queue, &delay()).random_parts().unwrap().join(" ");
+        assert_eq!(of(&fifo()), "");
+        assert_eq!(of(&json!({"kind": "codel", "limit_packets": 20})), "");
+        assert_eq!(of(&json!({"kind": "pie", "limit_packets": 20})), "link");
+    }
+
+    #[test]
+    fn times_that_are_drawn_are_random_and_constant_ones_are_not() {
+        let jitter = |delay: Value| json!({"kind": "jitter", "delay": delay, "order": "kept"});
+        let of = |effect: &Value| run("reno", &fifo(), effect).random_parts().unwrap().join(" ");
+        assert_eq!(of(&json!({"kind": "loss", "probability": 0.01})), "effect");
+        assert_eq!(of(&jitter(json!({"uniform": {"least_ns": 0, "most_ns": 1000}}))), "effect");
+        assert_eq!(of(&jitter(json!({"constant_ns": 1000}))), "");
+    }
+
+    /// BBR draws its first phase, CDG whether it backs off, and LP reads timestamps with a random offset; the others
+    /// compute.
+    #[test]
+    fn the_algorithms_that_draw_are_those_that_are_seeded() {
+        let random = |name: &&str| run(name, &fifo(), &delay()).random_parts().unwrap() == ["a"];
+        let names: Vec<&str> = cc::REGISTRY.iter().map(|entry| entry.name).filter(random).collect();
+        assert_eq!(names, ["lp", "bbr", "bbr3", "cdg", "nv"]);
+    }
+
+    #[test]
+    fn lp_is_random_where_timestamps_are() {
+        let with = |timestamps| Run { hosts: Hosts { timestamps }, ..run("lp", &fifo(), &delay()) };
+        assert_eq!(with(Timestamps::Random).random_parts().unwrap(), ["a"]);
+        assert_eq!(with(Timestamps::Synchronised).random_parts().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let refused = run("renault", &fifo(), &delay()).random_parts().unwrap_err();
+        assert_eq!(refused.at, "flows.0.algorithm");
+    }
+}

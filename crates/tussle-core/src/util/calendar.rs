@@ -1,0 +1,140 @@
+//! The event list: for each component, when its next event is; and of all, which is first.
+//!
+//! A tournament: eight components play each other, the winners of eight games play each other, and so on. A change
+//! replays the games on the way to the root, one for each level. Ties go to the lower index, always.
+
+use crate::Time;
+
+/// How many play in a game: their entries fill a line of a processor's cache.
+const PLAYERS: usize = 8;
+
+/// The next event of each component.
+#[derive(Clone, Debug)]
+pub(crate) struct Calendar {
+    /// A tree in an array: the players of game `g` at place `p` won game `PLAYERS * g + 1 + p`. Components play in the
+    /// games from `leaves` on. An entry is a time and the component whose it is, in one number, so that one comparison
+    /// decides between two.
+    games: Vec<[u64; PLAYERS]>,
+    leaves: usize,
+    first: u64,
+    /// How many bits of an entry are the component; the others are the time in ns, all ones for never.
+    component_bits: u32,
+}
+
+impl Calendar {
+    /// With no events for `components` components.
+    pub(crate) fn new(components: usize) -> Calendar {
+        let (mut leaves, mut width) = (0, 1);
+        while width * PLAYERS < components {
+            leaves += width;
+            width *= PLAYERS;
+        }
+        let component_bits = component_bits(components);
+        let never = u64::MAX << component_bits;
+        let mut games = vec![[u64::MAX; PLAYERS]; leaves + width];
+        for (component, leaf) in (0..components as u64).zip(games[leaves..].as_flattened_mut()) {
+            *leaf = never | component;
+        }
+        for game in (1..games.len()).rev() {
+            let (above, place) = above(game);
+            games[above][place] = winner(&games[game]);
+        }
+        let first = winner(&games[0]);
+        Calendar { games, leaves, first, component_bits }
+    }
+
+    /// The latest time that is told from never, among so many components.
+    pub(crate) fn last_time(components: usize) -> Time {
+        Time::from_ns((u64::MAX >> component_bits(components)) - 1)
+    }
+
+    /// The first event: when, and whose.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a component is an index")]
+    pub(crate) fn first(&self) -> (Time, usize) {
+        (self.time(self.first), (self.first & !(u64::MAX << self.component_bits)) as usize)
+    }
+
+    /// Sets the next event of a component; one later than [`Calendar::last_time`] never comes.
+    #[inline]
+    pub(crate) fn set(&mut self, component: usize, at: Time) {
+        let never = u64::MAX >> self.component_bits;
+        let mut entry = at.ns().min(never) << self.component_bits | component as u64;
+        let (mut game, mut place) = (self.leaves + component / PLAYERS, component % PLAYERS);
+        loop {
+            let players = &mut self.games[game];
+            players[place] = entry;
+            let won = winner(players);
+            if game == 0 {
+                self.first = won;
+                return;
+            }
+            (game, place) = above(game);
+            // A game that ends as before changes none above it.
+            if self.games[game][place] == won {
+                return;
+            }
+            entry = won;
+        }
+    }
+
+    #[inline]
+    fn time(&self, entry: u64) -> Time {
+        let never = u64::MAX >> self.component_bits;
+        let ns = entry >> self.component_bits;
+        if ns == never { Time::NEVER } else { Time::from_ns(ns) }
+    }
+}
+
+fn component_bits(components: usize) -> u32 {
+    usize::BITS - components.leading_zeros()
+}
+
+/// The game that the winner of a game plays in, and its place there.
+#[inline]
+fn above(game: usize) -> (usize, usize) {
+    ((game - 1) / PLAYERS, (game - 1) % PLAYERS)
+}
+
+#[inline]
+fn winner(players: &[u64; PLAYERS]) -> u64 {
+    // In pairs, which a processor compares at the same time.
+    let min = |places: [usize; 2]| players[places[0]].min(players[places[1]]);
+    min([0, 1]).min(min([2, 3])).min(min([4, 5]).min(min([6, 7])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_event_is_the_earliest_and_of_equals_the_lowest(
+            components in 1usize..600,
+            changes in prop::collection::vec((0usize..600, 0u64..20), 0..400),
+        ) {
+            let mut calendar = Calendar::new(components);
+            let mut times = vec![Time::NEVER; components];
+            for (component, at) in changes {
+                let component = component % components;
+                times[component] = Time::from_ns(at);
+                calendar.set(component, times[component]);
+                let first = (0..).zip(&times).map(|(i, at)| (*at, i)).min().unwrap();
+                prop_assert_eq!(calendar.first(), first);
+            }
+        }
+    }
+
+    /// 3 components take 2 bits: 62 are left, of which the highest number means never.
+    #[test]
+    fn what_comes_too_late_to_be_told_from_never_does_not_come() {
+        let last = Calendar::last_time(3);
+        assert_eq!(last, Time::from_ns((1 << 62) - 2));
+        let mut calendar = Calendar::new(3);
+        calendar.set(2, last);
+        assert_eq!(calendar.first(), (last, 2));
+        calendar.set(2, last + Time::from_ns(1));
+        assert_eq!(calendar.first(), (Time::NEVER, 0));
+    }
+}

@@ -1,0 +1,309 @@
+//! Random times: the distributions that delays and durations are drawn from.
+//!
+//! Logarithms and powers come from `libm`, whose results do not depend on the platform.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Time;
+use crate::util::rng::Rng;
+
+/// How a time is drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Distribution {
+    /// Always the same, in ns.
+    ConstantNs(u64),
+    /// Any between two, each as likely.
+    Uniform(Uniform),
+    /// Bell-shaped; what would be less than zero is zero.
+    Normal(Normal),
+    /// Memoryless, of this mean in ns.
+    ExponentialNs(u64),
+    /// Heavy-tailed.
+    Pareto(Pareto),
+    /// By quantiles in ns, ascending and evenly spaced from 0 to 100 %; linear between them.
+    QuantilesNs(Vec<u64>),
+}
+
+/// The ends of a uniform distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Uniform {
+    /// The shortest.
+    pub least_ns: u64,
+    /// The longest.
+    pub most_ns: u64,
+}
+
+/// The moments of a normal distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Normal {
+    /// Its mean.
+    pub mean_ns: u64,
+    /// Its standard deviation.
+    pub deviation_ns: u64,
+}
+
+/// The parameters of a Pareto distribution: longer than t with probability (least / t)^shape.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pareto {
+    /// The shortest.
+    pub least_ns: u64,
+    /// The less, the heavier the tail; the mean is finite above 1, the variance above 2.
+    pub shape: f64,
+}
+
+/// Draws times from a distribution.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampler {
+    distribution: Distribution,
+    most: Time,
+    rng: Rng,
+}
+
+impl Sampler {
+    /// Of times that are at most `most`: longer ones are cut to it.
+    pub(crate) fn new(distribution: &Distribution, most: Time, rng: Rng) -> Result<Sampler, String> {
+        match distribution {
+            Distribution::Uniform(Uniform { least_ns, most_ns }) if least_ns > most_ns => {
+                return Err(format!("uniform: from {least_ns} to {most_ns} ns; give the shorter first"));
+            }
+            Distribution::Pareto(Pareto { shape, .. }) if !(shape.is_finite() && *shape > 0.0) => {
+                return Err(format!("pareto.shape: {shape}; give more than 0"));
+            }
+            Distribution::QuantilesNs(quantiles) if quantiles.len() < 2 || !quantiles.is_sorted() => {
+                return Err("quantiles_ns: give at least 2, ascending".to_owned());
+            }
+            _ => {}
+        }
+        if distribution.least_ns() > most.ns() {
+            return Err(format!(
+                "{} at the least; give at most {most}",
+                Time::from_ns(distribution.least_ns())
+            ));
+        }
+        // A constant throws none: it is the same with every seed.
+        let rng = if let Distribution::ConstantNs(_) = distribution { Rng::new(0, "none") } else { rng };
+        Ok(Sampler { distribution: distribution.clone(), most, rng })
+    }
+
+    /// The next time.
+    pub(crate) fn sample(&mut self) -> Time {
+        let drawn_ns = match &self.distribution {
+            Distribution::ConstantNs(ns) => *ns,
+            Distribution::Uniform(Uniform { least_ns, most_ns }) => {
+                least_ns + part(most_ns - least_ns, bits(&mut self.rng))
+            }
+            Distribution::Normal(Normal { mean_ns, deviation_ns }) => {
+                whole_ns(float(*mean_ns) + float(*deviation_ns) * standard_normal(&mut self.rng))
+            }
+            Distribution::ExponentialNs(mean_ns) => {
+                whole_ns(-float(*mean_ns) * libm::log(above_zero(bits(&mut self.rng))))
+            }
+            Distribution::Pareto(Pareto { least_ns, shape }) => {
+                let power = libm::pow(above_zero(bits(&mut self.rng)), -1.0 / shape);
+                whole_ns(float(*least_ns) * power)
+            }
+            Distribution::QuantilesNs(quantiles) => between(quantiles, bits(&mut self.rng)),
+        };
+        Time::from_ns(drawn_ns).min(self.most)
+    }
+}
+
+impl Distribution {
+    /// The longest time that may be drawn, if there is one.
+    pub(crate) fn most_ns(&self) -> u64 {
+        match self {
+            Distribution::ConstantNs(ns) => *ns,
+            Distribution::Uniform(Uniform { most_ns, .. }) => *most_ns,
+            Distribution::Normal(_) | Distribution::ExponentialNs(_) | Distribution::Pareto(_) => u64::MAX,
+            Distribution::QuantilesNs(quantiles) => quantiles.last().copied().unwrap_or(0),
+        }
+    }
+
+    /// A time that at most one draw in ten thousand exceeds, in ns.
+    pub(crate) fn long_ns(&self) -> u64 {
+        /// Deviations above the mean beyond which 1.0e-4 of a normal distribution lies.
+        const DEVIATIONS: f64 = 3.72;
+        const RARE: f64 = 1e-4;
+        match self {
+            Distribution::Normal(normal) => {
+                whole_ns(float(normal.mean_ns) + DEVIATIONS * float(normal.deviation_ns))
+            }
+            Distribution::ExponentialNs(mean_ns) => whole_ns(-float(*mean_ns) * libm::log(RARE)),
+            Distribution::Pareto(pareto) => {
+                whole_ns(float(pareto.least_ns) * libm::pow(RARE, -1.0 / pareto.shape))
+            }
+            bounded => bounded.most_ns(),
+        }
+    }
+
+    /// The shortest time that may be drawn.
+    pub(crate) fn least_ns(&self) -> u64 {
+        match self {
+            Distribution::ConstantNs(ns) => *ns,
+            Distribution::Uniform(Uniform { least_ns, .. })
+            | Distribution::Pareto(Pareto { least_ns, .. }) => *least_ns,
+            Distribution::Normal(_) | Distribution::ExponentialNs(_) => 0,
+            Distribution::QuantilesNs(quantiles) => quantiles.first().copied().unwrap_or(0),
+        }
+    }
+}
+
+/// 64 bits, each as likely.
+fn bits(rng: &mut Rng) -> u64 {
+    u64::from(rng.next_u32()) << 32 | u64::from(rng.next_u32())
+}
+
+/// The part of `whole` that `bits` is of 2⁶⁴.
+fn part(whole: u64, bits: u64) -> u64 {
+    let scaled = ((u128::from(whole) + 1) * u128::from(bits)) >> 64;
+    u64::try_from(scaled).expect("a part of a u64")
+}
+
+/// Between 0 and 1, and never 0: (n + 1) / 2⁵³ for 53 bits.
+fn above_zero(bits: u64) -> f64 {
+    float((bits >> 11) + 1) / float(1 << 53)
+}
+
+/// Mean 0, deviation 1. Source: G. Marsaglia and T. A. Bray, "A Convenient Method for Generating Normal
+/// Variables", SIAM Review 6(3), 1964 (the polar method).
+pub(crate) fn standard_normal(rng: &mut Rng) -> f64 {
+    loop {
+        let (x, y) = (2.0 * above_zero(bits(rng)) - 1.0, 2.0 * above_zero(bits(rng)) - 1.0);
+        let square = x * x + y * y;
+        if square > 0.0 && square < 1.0 {
+            return x * (-2.0 * libm::log(square) / square).sqrt();
+        }
+    }
+}
+
+/// The value of the quantile function at `bits` / 2⁶⁴.
+fn between(quantiles: &[u64], bits: u64) -> u64 {
+    let place = (quantiles.len() as u128 - 1) * u128::from(bits);
+    let below = usize::try_from(place >> 64).expect("an index of the slice");
+    #[expect(clippy::cast_possible_truncation, reason = "the lower 64 bits are wanted")]
+    let rest = place as u64;
+    quantiles[below] + part(quantiles[below + 1] - quantiles[below], rest)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a nanosecond in 104 days")]
+fn float(number: u64) -> f64 {
+    number as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating, and 0 if negative")]
+fn whole_ns(ns: f64) -> u64 {
+    ns.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNT: usize = 100_000;
+    const MS: u64 = 1_000_000;
+
+    /// Sorted draws, in ms.
+    fn drawn_ms(distribution: &Distribution) -> Vec<f64> {
+        let mut sampler = Sampler::new(distribution, Time::from_secs(1000), Rng::new(1, "test")).unwrap();
+        let mut times_ms: Vec<_> = (0..COUNT).map(|_| sampler.sample().as_secs_f64() * 1e3).collect();
+        times_ms.sort_by(f64::total_cmp);
+        times_ms
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "100 000")]
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+
+    fn deviation(values: &[f64]) -> f64 {
+        let mean_ = mean(values);
+        mean(&values.iter().map(|value| (value - mean_).powi(2)).collect::<Vec<_>>()).sqrt()
+    }
+
+    /// Mean 3 ms, deviation 4 / sqrt(12) = 1.155 ms; of 100 000 draws the mean is known to 0.0037 ms.
+    #[test]
+    fn uniform_draws_fill_the_interval() {
+        let drawn = drawn_ms(&Distribution::Uniform(Uniform { least_ns: MS, most_ns: 5 * MS }));
+        assert!((mean(&drawn) - 3.0).abs() <= 5.0 * 0.0037, "{}", mean(&drawn));
+        assert!((deviation(&drawn) - 1.155).abs() <= 0.01, "{}", deviation(&drawn));
+        assert!(drawn[0] >= 1.0 && drawn[COUNT - 1] <= 5.0);
+    }
+
+    /// Mean 20 ms, deviation 2 ms; 97.72 % are below 24 ms. Known to 2 / sqrt(100 000) = 0.0063 ms.
+    #[test]
+    fn normal_draws_have_their_moments_and_tails() {
+        let drawn = drawn_ms(&Distribution::Normal(Normal { mean_ns: 20 * MS, deviation_ns: 2 * MS }));
+        assert!((mean(&drawn) - 20.0).abs() <= 5.0 * 0.0063, "{}", mean(&drawn));
+        assert!((deviation(&drawn) - 2.0).abs() <= 5.0 * 0.0045, "{}", deviation(&drawn));
+        assert!((drawn[97_725] - 24.0).abs() <= 0.1, "{}", drawn[97_725]);
+    }
+
+    /// Half are below ln 2 × 10 = 6.93 ms, and e⁻³ = 4.98 % above 30 ms.
+    #[test]
+    fn exponential_draws_have_no_memory() {
+        let drawn = drawn_ms(&Distribution::ExponentialNs(10 * MS));
+        assert!((mean(&drawn) - 10.0).abs() <= 5.0 * 0.032, "{}", mean(&drawn));
+        assert!((drawn[COUNT / 2] - 6.93).abs() <= 0.2, "{}", drawn[COUNT / 2]);
+        assert!((drawn[95_021] - 30.0).abs() <= 1.0, "{}", drawn[95_021]);
+    }
+
+    /// Shape 2.5 from 4 ms on: mean 2.5 × 4 / 1.5 = 6.67 ms, half are below 4 × 2^(1/2.5) = 5.28 ms, and 1 %
+    /// above 4 × 100^(1/2.5) = 25.2 ms.
+    #[test]
+    fn pareto_draws_have_a_heavy_tail() {
+        let drawn = drawn_ms(&Distribution::Pareto(Pareto { least_ns: 4 * MS, shape: 2.5 }));
+        assert!((mean(&drawn) - 6.67).abs() <= 0.15, "{}", mean(&drawn));
+        assert!((drawn[COUNT / 2] - 5.28).abs() <= 0.05, "{}", drawn[COUNT / 2]);
+        assert!((drawn[99_000] - 25.2).abs() <= 1.5, "{}", drawn[99_000]);
+        assert!(drawn[0] >= 4.0);
+    }
+
+    /// Half of the draws between 1 and 2 ms, half between 2 and 10: mean (1.5 + 6) / 2 = 3.75 ms.
+    #[test]
+    fn quantiles_are_met_and_joined_by_lines() {
+        let drawn = drawn_ms(&Distribution::QuantilesNs(vec![MS, 2 * MS, 10 * MS]));
+        assert!((mean(&drawn) - 3.75).abs() <= 0.05, "{}", mean(&drawn));
+        assert!((drawn[COUNT / 2] - 2.0).abs() <= 0.1, "{}", drawn[COUNT / 2]);
+        assert!((drawn[COUNT * 3 / 4] - 6.0).abs() <= 0.1, "{}", drawn[COUNT * 3 / 4]);
+        assert!(drawn[0] >= 1.0 && drawn[COUNT - 1] <= 10.0);
+    }
+
+    /// Of 100 000 draws 10 are expected beyond, known to sqrt(10); five of those allowed.
+    #[test]
+    fn hardly_any_draw_is_longer_than_the_long_time() {
+        for distribution in [
+            Distribution::ConstantNs(MS),
+            Distribution::Uniform(Uniform { least_ns: MS, most_ns: 5 * MS }),
+            Distribution::Normal(Normal { mean_ns: 20 * MS, deviation_ns: 2 * MS }),
+            Distribution::ExponentialNs(MS),
+            Distribution::Pareto(Pareto { least_ns: MS, shape: 1.5 }),
+            Distribution::QuantilesNs(vec![MS, 2 * MS]),
+        ] {
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
+            let long_ms = distribution.long_ns() as f64 / 1e6;
+            let beyond = drawn_ms(&distribution).iter().filter(|drawn| **drawn > long_ms).count();
+            let bounded = distribution.most_ns() != u64::MAX;
+            assert!(
+                if bounded { beyond == 0 } else { (1..=26).contains(&beyond) },
+                "{distribution:?}: {beyond}"
+            );
+        }
+    }
+
+    #[test]
+    fn distributions_that_make_no_sense_are_refused() {
+        let said =
+            |distribution| Sampler::new(&distribution, Time::from_secs(1), Rng::new(1, "test")).unwrap_err();
+        let uniform = Distribution::Uniform(Uniform { least_ns: 2, most_ns: 1 });
+        assert_eq!(said(uniform), "uniform: from 2 to 1 ns; give the shorter first");
+        let pareto = Distribution::Pareto(Pareto { least_ns: 2, shape: 0.0 });
+        assert_eq!(said(pareto), "pareto.shape: 0; give more than 0");
+        assert_eq!(said(Distribution::QuantilesNs(vec![1])), "quantiles_ns: give at least 2, ascending");
+        let constant = Distribution::ConstantNs(2_000_000_000);
+        assert_eq!(said(constant), "2.000000000 s at the least; give at most 1.000000000 s");
+    }
+}

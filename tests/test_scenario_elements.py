@@ -1,0 +1,312 @@
+"""Elements, radio links and recordings on a path: as a person writes them, and as a run has them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tussle import _core
+from tussle.engines import engine
+from tussle.errors import TussleError
+from tussle.profiles import profiles
+from tussle.scenario import Scenario
+from tussle.scenario.elements import SETTINGS
+from tussle.scenario.fields import element_kinds
+from tussle.scenario.tables import Element
+from tussle.sweep.merge import runs_table
+from written import WRITTEN, scenario
+
+MS = 1_000_000
+S = 1_000_000_000
+
+EVERY_EFFECT: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"kind": "jitter", "delay": "5 ms"}, {"delay": {"constant_ns": 5 * MS}}),
+    (
+        {"kind": "jitter", "delay": "normal(20 ms, 5 ms)", "order": "free"},
+        {"delay": {"normal": {"mean_ns": 20 * MS, "deviation_ns": 5 * MS}}, "order": "free"},
+    ),
+    (
+        {"kind": "ramp", "begin": "1 s", "end": "2 s", "from": "0 ms", "to": "5 ms"},
+        {"begin_ns": S, "end_ns": 2 * S, "from_delay_ns": 0, "to_delay_ns": 5 * MS},
+    ),
+    (
+        {"kind": "handover", "every": "15 s", "delay": "uniform(0 ms, 9 ms)", "pause": "10 ms"},
+        {
+            "every_ns": 15 * S,
+            "delay": {"uniform": {"least_ns": 0, "most_ns": 9 * MS}},
+            "pause_ns": 10 * MS,
+        },
+    ),
+    (
+        {"kind": "outage", "up": "exponential(10 s)", "down": "pareto(5 ms, 2.5)", "while_down": "drop"},
+        {
+            "up": {"exponential_ns": 10 * S},
+            "down": {"pareto": {"least_ns": 5 * MS, "shape": 2.5}},
+            "while_down": "drop",
+        },
+    ),
+    ({"kind": "aggregate", "hold": "4 ms", "most_packets": 32}, {"hold_ns": 4 * MS, "most_packets": 32}),
+    (
+        {"kind": "policer", "rate": "10 Mbit/s", "burst": "100 kB"},
+        {"rate_bit_per_s": 10_000_000, "burst_bytes": 100_000},
+    ),
+    ({"kind": "gilbert_elliott", "p": "1 %", "r": "25 %"}, {"p": 0.01, "r": 0.25}),
+    ({"kind": "loss_periodic", "every_packets": 100}, {"every_packets": 100}),
+    ({"kind": "loss_list", "packets": "20, 40-42"}, {"packets": [20, 40, 41, 42]}),
+    ({"kind": "corrupt", "probability": "0.1 %"}, {"probability": 0.001}),
+    ({"kind": "duplicate", "probability": "0.1 %"}, {"probability": 0.001}),
+    (
+        {"kind": "jitter", "delay": "quantiles(0 ms, 1 ms, 9 ms)"},
+        {"delay": {"quantiles_ns": [0, MS, 9 * MS]}},
+    ),
+]
+
+
+def ways(made: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The elements there and back of the only point; the simulator takes them."""
+    (point,) = made.points()
+    run = point.resolve(seed=1)
+    _core.check(json.dumps(run))
+    by_name = {each["name"]: each for each in run["elements"]}
+    return tuple([by_name[name] for name in run["flows"][0][way]] for way in ("forward", "reverse"))  # pyright: ignore[reportReturnType]
+
+
+def names(elements: list[dict[str, Any]]) -> list[str]:
+    return [element["name"] for element in elements]
+
+
+def mistakes(**changes: Any) -> list[str]:
+    with pytest.raises(TussleError) as refused:
+        scenario(**changes)
+    return str(refused.value).splitlines()
+
+
+def test_every_element_and_no_other_has_settings_which_a_scenario_can_give():
+    assert sorted(SETTINGS) == sorted(element_kinds())
+    fields = {field.alias or name for name, field in Element.model_fields.items()} - {"kind", "place"}
+    assert {setting for settings in SETTINGS.values() for setting in settings} == fields
+    assert {written["kind"] for written, _ in EVERY_EFFECT} == set(SETTINGS)
+
+
+@pytest.mark.parametrize(("written", "element"), EVERY_EFFECT)
+def test_an_element_of_a_scenario_becomes_one_of_its_run(written: dict[str, Any], element: dict[str, Any]):
+    there, _ = ways(scenario(path__elements=[written]))
+    assert there[-1] == {"name": written["kind"], "kind": written["kind"]} | element
+
+
+def test_what_the_examples_of_needed_settings_say_is_right():
+    for kind, settings in SETTINGS.items():
+        needed = {name: example for name, example in settings.items() if example is not None}
+        typed = {name: int(each) if name == "every_packets" else each for name, each in needed.items()}
+        ways(scenario(path__elements=[{"kind": kind, **typed}]))
+
+
+def test_elements_stand_before_or_after_the_bottleneck_in_the_order_written():
+    police = {"kind": "policer", "rate": "9 Mbit/s", "burst": "30 kB", "place": "before"}
+    jitter = {"kind": "jitter", "delay": "1 ms"}
+    lose = {"kind": "loss_periodic", "every_packets": 9}
+    there, back = ways(
+        scenario(
+            path__loss="1 %", path__elements=[jitter, police, lose, jitter], path__reverse__elements=[lose]
+        )
+    )
+    assert names(there) == ["loss", "policer", "bottleneck", "jitter", "loss_periodic", "jitter-2"]
+    assert names(back) == ["bottleneck-reverse", "loss_periodic-reverse"]
+
+
+def test_a_list_in_an_element_is_an_axis():
+    element = {"kind": ["duplicate", "corrupt"], "probability": ["1 %", "2 %"]}
+    made = scenario(path__elements=[element], repetitions=1)
+    assert list(made.axes()) == ["path.elements.0.kind", "path.elements.0.probability"]
+    assert len(made.runs()) == 4
+
+
+def test_a_radio_link_takes_its_errors_and_those_of_the_profile_it_does_not_name():
+    radio = {"block_error": "10 %", "block": "320 B", "attempts": 4, "retry_delay": "8 ms"}
+    there, back = ways(scenario(path__radio=radio, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
+    assert {key: there[0][key] for key in ("kind", "block_error", "block_bytes", "attempts")} == {
+        "kind": "arq",
+        "block_error": 0.1,
+        "block_bytes": 320,
+        "attempts": 4,
+    }
+    assert (there[0]["retry_delay_ns"], there[0]["overhead_ns"]) == (8 * MS, 0)
+    assert there[0]["changes"]
+    assert back[0]["kind"] == "link"
+
+
+def test_wifi_takes_its_stations_and_its_signal_and_the_rate_is_the_highest():
+    wifi = {"stations": [3, 9], "signal_dbm": -76}
+    made = scenario(path__rate="54 Mbit/s", path__wifi=wifi)
+    assert made.axes() == {"path.wifi.stations": (3, 9)}
+    there = [point.resolve(seed=1)["elements"][0] for point in made.points()]
+    assert [(each["kind"], each["stations"], each["signal_dbm"]) for each in there] == [
+        ("wifi", 3, -76),
+        ("wifi", 9, -76),
+    ]
+    assert {each["rate_bit_per_s"] for each in there} == {54_000_000}
+
+
+def test_a_recording_beside_the_scenario_goes_into_the_run(tmp_path: Path):
+    """3 x 12 000 bit each 10 ms: 3.6 Mbit/s, and 1 bdp of 40 ms is 12 packets."""
+    (tmp_path / "lte.trace").write_text("1\n5\n10\n")
+    file = tmp_path / "lte.toml"
+    file.write_text(WRITTEN.replace('rate = "100 Mbit/s"', 'trace = "lte.trace"'))
+    made = Scenario.load(file)
+    there, back = ways(made)
+    assert (there[0]["kind"], list(there[0]["opportunities_ms"])) == ("trace", [1, 5, 10])
+    assert there[0]["queue"] == {"kind": "fifo", "limit_packets": 12}
+    assert back[0] == there[0] | {"name": "bottleneck-reverse"}
+    assert runs_table(made.runs())["link_rate_bit_per_s"].item() == 3.6e6
+    assert Scenario.from_dict(made.to_dict()) == made
+
+
+def test_a_recording_wins_over_the_rate_of_a_profile(tmp_path: Path):
+    trace = tmp_path / "up.trace"
+    trace.write_text("10\n")
+    there, back = ways(scenario(path__rate=None, path__profile="dsl", path__trace=str(trace)))
+    assert (there[0]["kind"], back[0]["kind"]) == ("trace", "link")
+    assert back[0]["rate_bit_per_s"] == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("1\nx\n", 'line 2: "x" is not a time in whole milliseconds'),
+        ("3\n2\n", "line 2: 2 ms is before the line above it"),
+        ("0\n", "lasts no time; its last line must be more than 0"),
+        ("", "lasts no time; its last line must be more than 0"),
+        ("1\n" * 90_000 + "2\n", "has 540 Gbit/s on average; 400 Gbit/s is the most"),
+    ],
+)
+def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str, what: str):
+    trace = tmp_path / "bad.trace"
+    trace.write_text(text)
+    (sentence,) = mistakes(path__rate=None, path__trace=str(trace))
+    assert sentence.startswith("scenario, path.trace: bad.trace")
+    assert sentence.endswith(what)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"path__elements": [{"kind": "jiter"}]},
+            'scenario, path.elements.0.kind: unknown element "jiter"; did you mean "jitter"?',
+        ),
+        (
+            {"path__elements": [{}]},
+            'scenario, path.elements.0.kind: missing; say which element, like kind = "jitter"',
+        ),
+        (
+            {"path__elements": [{"kind": "jitter"}]},
+            'scenario, path.elements.0.delay: missing; jitter needs it, like "normal(5 ms, 2 ms)"',
+        ),
+        (
+            {"path__reverse__elements": [{"kind": "loss_periodic"}]},
+            "scenario, path.reverse.elements.0.every_packets: missing; loss_periodic needs it, like 100",
+        ),
+        (
+            {"path__elements": [{"kind": "loss_periodic", "every_packets": 9, "delay": "1 ms"}]},
+            "scenario, path.elements.0.delay: a setting of jitter and handover; loss_periodic takes every_packets",
+        ),
+        (
+            {"path__elements": [{"kind": "jitter", "delay": "uniforme(1 ms, 1 ms)"}]},
+            'scenario, path.elements.0.delay: unknown distribution "uniforme"; did you mean "uniform"?',
+        ),
+        (
+            {"path__elements": [{"kind": "jitter", "delay": "normal(1 ms)"}]},
+            'scenario, path.elements.0.delay: write two values, like "normal(20 ms, 5 ms)"',
+        ),
+        (
+            {"path__elements": [{"kind": "loss_list", "packets": "9-3"}]},
+            'scenario, path.elements.0.packets: "9-3"; write packets and ranges of them, ascending, '
+            'like "20, 40-45"',
+        ),
+        (
+            {"path__elements": [{"kind": "ramp", "begin": "2 s", "end": "1 s", "from": 0, "to": "1 ms"}]},
+            "scenario, path.elements.0.end: 1 s is not after begin, 2 s",
+        ),
+        (
+            {"path__elements": [{"kind": "handover", "every": "1 s", "delay": 0, "pause": "1 s"}]},
+            "scenario, path.elements.0.pause: 1 s is not less than every, 1 s",
+        ),
+        (
+            {"path__elements": [{"kind": "policer", "rate": "1 Mbit/s", "burst": "1 kB"}]},
+            "scenario, path.elements.0.burst: 1 kB lets no full packet pass; give at least 1500 B",
+        ),
+        (
+            {"path__elements": [{"kind": "jitter", "delay": "1 ms", "place": "middle"}]},
+            'scenario, path.elements.0.place: "middle"; write "before" or "after"',
+        ),
+        (
+            {"path__rate": None, "path__trace": "none.trace"},
+            'scenario, path.trace: there is no file "none.trace"; name one in mahimahi\'s format',
+        ),
+        (
+            {"path__rate": "5 Mbit/s", "path__wifi": {}},
+            "scenario, path.rate: 5 Mbit/s is below any of WiFi; give 6 Mbit/s to 54 Mbit/s",
+        ),
+        (
+            {"path__wifi": {}, "path__radio": {}},
+            "scenario, path.wifi: a bottleneck is one of wifi, trace and radio; give one of them",
+        ),
+        (
+            {"path__wifi": {}, "path__changes": [{"at": "1 s", "rtt": "1 ms"}]},
+            "scenario, path.changes.0: wifi does not change; give the path a rate instead, "
+            "in both directions",
+        ),
+        (
+            {"path__wifi": {"signal_dbm": 5}},
+            "scenario, path.wifi.signal_dbm: 5; give -100 to 0",
+        ),
+        (
+            {"path__radio": {"attempts": 0}},
+            "scenario, path.radio.attempts: 0; give 1 to 1000",
+        ),
+        (
+            {"path__radio": {"block_error": "100 %"}},
+            "scenario, path.radio.block_error: 100 %; nothing would arrive; give less than 100 %",
+        ),
+    ],
+)
+def test_a_mistake_in_an_element_is_answered_in_one_sentence(changes: dict[str, Any], sentence: str):
+    assert mistakes(**changes) == [sentence]
+
+
+def test_a_recording_excludes_what_it_contains(tmp_path: Path):
+    trace = tmp_path / "a.trace"
+    trace.write_text("10\n")
+    both = mistakes(path__trace=str(trace))
+    assert both == ["scenario, path.trace: a trace says how fast the link is; give either a trace or a rate"]
+    radio = mistakes(path__rate=None, path__trace=str(trace), path__radio={})
+    assert radio == [
+        "scenario, path.radio: a trace has the errors of its radio in it; give either a trace or a radio"
+    ]
+    changing = mistakes(path__rate=None, path__trace=str(trace), path__changes=[{"at": "1 s", "rtt": 0}])
+    assert changing == [
+        "scenario, path.changes.0: a trace does not change; give the path a rate instead, in both directions"
+    ]
+
+
+def test_corrupt_packets_are_events_of_their_own_and_are_sent_again():
+    made = scenario(
+        path__elements=[{"kind": "corrupt", "probability": "1 %"}],
+        flows__0__bytes="3 MB",
+        record={"events": True, "samples": "off"},
+    )
+    tables = engine("sim").execute(made.runs()[0].run)
+    flow = tables["flows"].row(0, named=True)
+    corrupt = tables["events"].filter(pl.col("kind") == "corrupt")
+    assert corrupt.height == flow["dropped_packets"] > 0
+    assert flow["retransmitted_packets"] >= flow["dropped_packets"]
+    assert flow["delivered_bytes"] == 3_000_000
+
+
+@pytest.mark.parametrize("name", sorted(profiles()))
+def test_a_flow_gets_through_every_profile(name: str):
+    made = scenario(path={"profile": name}, duration="5 s", flows__0__algorithm="cubic")
+    tables = engine("sim").execute(made.runs()[0].run)
+    assert tables["flows"]["goodput_bit_per_s"].item() > 0
