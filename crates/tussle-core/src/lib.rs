@@ -17,6 +17,6 @@ pub use record::Histogram;
 pub use run::Run;
 pub use run::check::RunError;
 pub use sim::capture::Capture;
-pub use sim::{Outcome, Own, Progress, Simulation, Violation};
+pub use sim::{AlgorithmFactory, Outcome, Progress, Simulation, SimulationBuilder, Violation};
 pub use table::Table;
 pub use util::time::Time;

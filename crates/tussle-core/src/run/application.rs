@@ -6,9 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Time;
-use crate::run::FlowSpec;
 use crate::util::distribution::{Distribution, Sampler};
-use crate::util::rng::{Rng, named_seed};
+use crate::util::rng::Rng;
 
 /// Longest time that is drawn: that of the longest run.
 const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
@@ -80,8 +79,8 @@ pub enum Next {
         at: Time,
         /// How much: whole segments, unless it is the last write.
         bytes: u64,
-        /// Whether it closes then.
-        then: Then,
+        /// Whether the application closes after this write.
+        closes: bool,
     },
     /// It waits until all is acknowledged that it wrote; then [`Schedule::resume`] is to be called.
     Wait,
@@ -89,13 +88,17 @@ pub enum Next {
     Nothing,
 }
 
-/// What an application does after a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
-    /// It will write more.
-    More,
-    /// It closes.
-    Close,
+/// A flow, as the schedule of its application needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct ScheduleSetup {
+    /// When the application begins.
+    pub start: Time,
+    /// Payload of a full segment.
+    pub mss_bytes: u32,
+    /// Payload of the whole flow; `None`: without end.
+    pub bytes: Option<u64>,
+    /// Seed of the application's random number generators.
+    pub seed: u64,
 }
 
 /// The writes of a flow's application, one after another.
@@ -134,16 +137,13 @@ struct Stream {
 }
 
 impl Schedule {
-    /// The writes of a flow that has an application; `None` if it has none. Its dice are seeded by `seed`, the
-    /// run's, and the flow's name.
+    /// The writes of an application.
     ///
     /// # Errors
     /// A sentence that names the setting that makes no sense.
-    pub fn new(flow: &FlowSpec, seed: u64) -> Result<Option<Schedule>, String> {
-        let Some(application) = &flow.application else { return Ok(None) };
-        let mss_bytes = u64::from(flow.mss_bytes);
-        let start = Time::from_ns(flow.start_ns);
-        let seed = named_seed(seed, &format!("{} application", flow.name));
+    pub fn new(application: &ApplicationSpec, setup: ScheduleSetup) -> Result<Schedule, String> {
+        let ScheduleSetup { start, bytes, seed, .. } = setup;
+        let mss_bytes = u64::from(setup.mss_bytes);
         let sampler = |name: &str, distribution: &Distribution| {
             Sampler::new(distribution, MAX_SPAN, Rng::new(seed, name))
                 .map_err(|problem| format!("{name}.{problem}"))
@@ -181,7 +181,7 @@ impl Schedule {
                 think: sampler("think", &spec.think)?,
             },
         };
-        Ok(Some(Schedule { pattern, mss_bytes, left_bytes: flow.bytes }))
+        Ok(Schedule { pattern, mss_bytes, left_bytes: bytes })
     }
 
     /// Size of its messages, chunks or responses, of which the last may have less; `None` if it writes a stream.
@@ -214,8 +214,7 @@ impl Schedule {
         let bytes = segments * self.mss_bytes;
         let bytes = self.left_bytes.map_or(bytes, |left| left.min(bytes));
         self.left_bytes = self.left_bytes.map(|left| left - bytes);
-        let then = if self.left_bytes == Some(0) { Then::Close } else { Then::More };
-        Next::Write { at, bytes, then }
+        Next::Write { at, bytes, closes: self.left_bytes == Some(0) }
     }
 
     /// What the application does next, once all is acknowledged that it wrote.
@@ -255,11 +254,12 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::FlowSpec;
 
     const MS: u64 = 1_000_000;
 
     fn schedule(application: &serde_json::Value, bytes: Option<u64>) -> Schedule {
-        Schedule::new(&flow(application, bytes), 1).unwrap().unwrap()
+        flow(application, bytes).schedule(1).unwrap().unwrap()
     }
 
     /// A flow of segments of 1000 bytes that starts at 5 ms.
@@ -331,11 +331,8 @@ mod tests {
     fn the_last_write_closes() {
         let application = serde_json::json!({"kind": "rate", "rate_bit_per_s": 4_000_000});
         let mut schedule = schedule(&application, Some(1500));
-        let then = |next| if let Next::Write { then, .. } = next { Some(then) } else { None };
-        assert_eq!(
-            [then(schedule.proceed()), then(schedule.proceed())],
-            [Some(Then::More), Some(Then::Close)]
-        );
+        let closes = |next| matches!(next, Next::Write { closes: true, .. });
+        assert_eq!([closes(schedule.proceed()), closes(schedule.proceed())], [false, true]);
     }
 
     #[test]
@@ -346,24 +343,24 @@ mod tests {
         assert_eq!(writes(&mut schedule, 1), [(5.0, 2000)]);
         assert_eq!(schedule.proceed(), Next::Wait);
         let resumed = schedule.resume(Time::from_ns(50 * MS));
-        assert_eq!(resumed, Next::Write { at: Time::from_ns(80 * MS), bytes: 2000, then: Then::More });
+        assert_eq!(resumed, Next::Write { at: Time::from_ns(80 * MS), bytes: 2000, closes: false });
         assert_eq!(schedule.proceed(), Next::Wait);
     }
 
     #[test]
-    fn flows_have_dice_of_their_own() {
+    fn each_flow_has_its_own_random_numbers() {
         let application = serde_json::json!({"kind": "chunks", "chunk_bytes": 1,
             "every": {"exponential_ns": 4 * MS}});
         let one = flow(&application, None);
         let other = FlowSpec { name: "b".to_owned(), ..one.clone() };
-        let drawn = |flow| writes(&mut Schedule::new(flow, 1).unwrap().unwrap(), 10);
-        assert_eq!(drawn(&one), drawn(&one));
-        assert_ne!(drawn(&one), drawn(&other));
+        let sampled = |flow: &FlowSpec| writes(&mut flow.schedule(1).unwrap().unwrap(), 10);
+        assert_eq!(sampled(&one), sampled(&one));
+        assert_ne!(sampled(&one), sampled(&other));
     }
 
     #[test]
     fn settings_that_make_no_sense_are_refused() {
-        let said = |application| Schedule::new(&flow(&application, None), 1).unwrap_err();
+        let said = |application| flow(&application, None).schedule(1).unwrap_err();
         let rate = serde_json::json!({"kind": "rate", "rate_bit_per_s": 0});
         assert_eq!(said(rate), "rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
         let zero = serde_json::json!({"constant_ns": 0});

@@ -2,12 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::cc::{self, CongestionControl};
 use crate::net::packet::HEADER_BYTES;
 use crate::net::path::ElementKind;
-use crate::run::application::{ApplicationSpec, Schedule};
+use crate::run::application::ApplicationSpec;
 use crate::run::{FORMAT, FlowSpec, Run, Sampling};
-use crate::sim::udp;
 use crate::util::calendar::Calendar;
 
 /// A run that makes no sense.
@@ -125,7 +123,7 @@ impl Run {
                 format!("give at least one packet, {} bytes", flow.mss_bytes),
             );
         }
-        Schedule::new(flow, 0).map_err(|problem| RunError::new("application", problem))?;
+        flow.schedule(0).map_err(|problem| RunError::new("application", problem))?;
         if flow.is_udp() {
             check_udp(flow)?;
         }
@@ -175,29 +173,15 @@ fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
         let field = if flow.ecn { "ecn" } else { "pacing" };
         return fail(field, "udp has none; give off");
     }
-    Ok(())
+    check_udp_parameters(flow)
 }
 
-impl FlowSpec {
-    /// Makes the algorithm that the registry has under its name; `seed` is for its dice.
-    ///
-    /// # Errors
-    /// There is none of that name, or it does not take the parameters.
-    pub(crate) fn registered_algorithm(&self, seed: u64) -> Result<Box<dyn CongestionControl>, RunError> {
-        if self.is_udp() {
-            return udp::algorithm(&self.parameters).map_err(|problem| RunError::new("parameters", problem));
-        }
-        let entry = cc::Entry::find(&self.algorithm).ok_or_else(|| {
-            let known: Vec<_> = cc::REGISTRY.iter().map(|entry| entry.name).collect();
-            let problem =
-                format!("no algorithm is called {}; there are {}", self.algorithm, known.join(", "));
-            RunError::new("algorithm", problem)
-        })?;
-        let parameters = entry
-            .parameters(&self.parameters)
-            .map_err(|problem| RunError::new("parameters", problem.to_string()))?;
-        Ok((entry.build)(&parameters, seed))
-    }
+/// Checks that a flow of datagrams has no parameters of an algorithm.
+pub(crate) fn check_udp_parameters(flow: &FlowSpec) -> Result<(), RunError> {
+    flow.parameters
+        .keys()
+        .next()
+        .map_or(Ok(()), |name| Err(RunError::new("parameters", format!("udp has none; leave out {name}"))))
 }
 
 #[cfg(test)]

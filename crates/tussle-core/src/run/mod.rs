@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Time;
 use crate::net::path::ElementKind;
-use crate::run::application::ApplicationSpec;
+use crate::run::application::{ApplicationSpec, Schedule, ScheduleSetup};
+use crate::util::rng::named_seed;
 
 pub mod application;
 pub(crate) mod check;
 mod hosts;
-mod random_parts;
 pub mod receive_window;
 
 pub use hosts::{Hosts, Timestamps};
@@ -142,9 +143,32 @@ pub struct FlowSpec {
     pub application: Option<ApplicationSpec>,
 }
 
+impl ProfileName {
+    /// Timer ticks a second of the kernel (Linux: `HZ`).
+    pub const fn timer_hz(self) -> u32 {
+        match self {
+            ProfileName::Linux6_1 => 250,
+        }
+    }
+}
+
 impl FlowSpec {
-    /// Whether it sends datagrams.
+    /// Whether the flow sends datagrams.
     pub fn is_udp(&self) -> bool {
         self.algorithm == UDP
+    }
+
+    /// The writes of the flow's application in a run with that seed; `None` if it is a bulk sender.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that makes no sense.
+    pub fn schedule(&self, seed: u64) -> Result<Option<Schedule>, String> {
+        let setup = ScheduleSetup {
+            start: Time::from_ns(self.start_ns),
+            mss_bytes: self.mss_bytes,
+            bytes: self.bytes,
+            seed: named_seed(seed, &format!("{} application", self.name)),
+        };
+        self.application.as_ref().map(|application| Schedule::new(application, setup)).transpose()
     }
 }

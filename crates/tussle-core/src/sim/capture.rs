@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_run_is_the_same_while_it_is_watched() {
         let capture = Capture::default();
-        let watched = Simulation::with_capture(&lossy(), &mut |_, _| None, &capture).unwrap();
+        let watched = Simulation::builder(&lossy()).capture(&capture).build().unwrap();
         let plain = Simulation::new(&lossy()).unwrap().run_to_end().unwrap();
         assert_eq!(watched.run_to_end().unwrap(), plain);
         assert!(capture.packets() > 1000, "only {} packets were seen", capture.packets());
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_capture_has_every_packet_that_was_sent_and_every_one_that_arrived() {
         let capture = Capture::default();
-        let simulation = Simulation::with_capture(&lossy(), &mut |_, _| None, &capture).unwrap();
+        let simulation = Simulation::builder(&lossy()).capture(&capture).build().unwrap();
         let flows = simulation.run_to_end().unwrap().flows;
         let Table { columns, .. } = capture.table();
         let labels = |name: &str| match &columns.iter().find(|each| each.name == name).unwrap().values {

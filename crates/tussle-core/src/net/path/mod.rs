@@ -58,8 +58,8 @@ elements! {
 }
 
 mod change;
+mod element_slot;
 mod fifo_link;
-mod placed;
 mod queued_link;
 mod settings;
 mod transmitter;
@@ -71,6 +71,7 @@ pub use change::Change;
 pub use corrupt::Spec as CorruptSpec;
 pub use delay::Spec as DelaySpec;
 pub use duplicate::Spec as DuplicateSpec;
+pub(crate) use element_slot::ElementSlot;
 pub use gilbert_elliott::Spec as GilbertElliottSpec;
 pub use handover::Spec as HandoverSpec;
 pub use jitter::{Order, Spec as JitterSpec};
@@ -79,7 +80,6 @@ pub use loss::Spec as LossSpec;
 pub use loss_list::Spec as LossListSpec;
 pub use loss_periodic::Spec as LossPeriodicSpec;
 pub use outage::{Spec as OutageSpec, WhileDown};
-pub(crate) use placed::Placed;
 pub use policer::Spec as PolicerSpec;
 pub use ramp::Spec as RampSpec;
 pub use settings::{Delays, LinkSettings};

@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use crate::run::check::RunError;
+use super::algorithms;
+use crate::run::check::{RunError, check_udp_parameters};
 use crate::run::{Run, Timestamps};
 
 impl Run {
@@ -25,7 +26,11 @@ impl Run {
             }
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            let build = |seed| flow.registered_algorithm(seed).map_err(|error| error.of_flow(i));
+            if flow.is_udp() {
+                check_udp_parameters(flow).map_err(|error| error.of_flow(i))?;
+                continue;
+            }
+            let build = |seed| algorithms::registered(flow, seed).map_err(|error| error.of_flow(i));
             let reads_offset =
                 self.hosts.timestamps == Timestamps::Random && build(1)?.needs().timestamp_offset;
             if reads_offset || differ(&build(1)?, &build(2)?) {
