@@ -16,7 +16,7 @@ pub(crate) struct FifoLink<T> {
     transmitter: T,
     limit: Limit,
     /// Packets that wait, are transmitted or are on the wire.
-    held: PacketBuffer<Times>,
+    packets: PacketBuffer<Times>,
     /// How many of all that were taken are transmitted; the next one is under way.
     transmitted: usize,
     /// When the last transmission ends.
@@ -54,7 +54,7 @@ impl<T> FifoLink<T> {
         Ok(FifoLink {
             transmitter,
             limit,
-            held: PacketBuffer::new(Times { end: Time::ZERO, arrival: Time::ZERO }),
+            packets: PacketBuffer::new(Times { end: Time::ZERO, arrival: Time::ZERO }),
             transmitted: 0,
             busy_until: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -65,18 +65,18 @@ impl<T> FifoLink<T> {
     /// Notes every transmission that ended by `now`; what waits then.
     #[inline]
     fn advance(&mut self, now: Time) -> Backlog {
-        while self.transmitted < self.held.came() {
-            let next = self.held.get(self.transmitted);
+        while self.transmitted < self.packets.added() {
+            let next = self.packets.get(self.transmitted);
             let (end, bytes) = (next.note.end, u64::from(next.size_bytes));
             if end > now {
                 return Backlog {
-                    packets: (self.held.came() - self.transmitted - 1) as u64,
+                    packets: (self.packets.added() - self.transmitted - 1) as u64,
                     bytes: self.totals.taken_bytes - self.totals.transmitted_bytes - bytes,
                 };
             }
             self.transmitted += 1;
             self.totals.transmitted_bytes += bytes;
-            if self.transmitted < self.held.came() {
+            if self.transmitted < self.packets.added() {
                 self.totals.waited_ns += i128::from(end.ns());
             } else {
                 self.totals.busy_ns += i128::from(end.ns());
@@ -97,7 +97,7 @@ impl<T: Transmitter> FifoLink<T> {
             return;
         }
         self.totals.taken_bytes += u64::from(packet.size_bytes);
-        let start = if self.transmitted < self.held.came() {
+        let start = if self.transmitted < self.packets.added() {
             self.totals.max_backlog_packets = self.totals.max_backlog_packets.max(waiting.packets + 1);
             self.totals.waited_ns -= i128::from(now.ns());
             self.busy_until
@@ -111,9 +111,9 @@ impl<T: Transmitter> FifoLink<T> {
         self.last_arrival = arrival.max(self.last_arrival);
         let times = Times { end, arrival: self.last_arrival };
         if T::LOSES {
-            self.held.push(&Packet { flags: fate.mark(packet.flags), ..*packet }, times);
+            self.packets.push(&Packet { flags: fate.mark(packet.flags), ..*packet }, times);
         } else {
-            self.held.push(packet, times);
+            self.packets.push(packet, times);
         }
     }
 }
@@ -126,16 +126,16 @@ impl<T: Transmitter> Element for FifoLink<T> {
 
     #[inline]
     fn next(&self) -> Time {
-        self.held.first().map_or(Time::NEVER, |held| held.note.arrival)
+        self.packets.first().map_or(Time::NEVER, |first| first.note.arrival)
     }
 
     #[inline]
     fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         // What leaves may have come before anyone noted that it was transmitted.
-        if self.transmitted == self.held.left() {
+        if self.transmitted == self.packets.removed() {
             self.advance(now);
         }
-        let packet = self.held.pop()?;
+        let packet = self.packets.pop()?;
         if T::LOSES && packet.flags.has(Flags::LOST) {
             dropped.push(packet);
             return None;
@@ -144,12 +144,12 @@ impl<T: Transmitter> Element for FifoLink<T> {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.held.for_each(visit);
+        self.packets.for_each(visit);
     }
 
     fn observe(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {
         let backlog = self.advance(now);
-        let is_busy = self.transmitted < self.held.came();
+        let is_busy = self.transmitted < self.packets.added();
         let totals = &mut self.totals;
         let now_ns = i128::from(now.ns());
         let busy_ns = totals.busy_ns + if is_busy { now_ns } else { 0 };
@@ -159,7 +159,7 @@ impl<T: Transmitter> Element for FifoLink<T> {
             backlog_bytes: backlog.bytes,
             max_backlog_packets: std::mem::replace(&mut totals.max_backlog_packets, backlog.packets),
             backlog_packet_ns: u128::try_from(waited_ns).expect("packets wait before they leave"),
-            arrived_packets: self.held.came() as u64 + totals.dropped_packets,
+            arrived_packets: self.packets.added() as u64 + totals.dropped_packets,
             delivered_packets: self.transmitted as u64,
             dropped_packets: totals.dropped_packets,
             marked_packets: 0,

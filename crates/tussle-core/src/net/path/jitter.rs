@@ -78,60 +78,60 @@ impl Scheduler for InOrder {
 struct Reordering {
     delay: Sampler,
     /// The next to leave on top; of equals the first to come.
-    held: BinaryHeap<Reverse<Held>>,
+    held: BinaryHeap<Reverse<Delayed>>,
     arrived: u64,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Delayed {
     at: Time,
     arrival: u64,
     packet: Packet,
 }
 
-impl Held {
+impl Delayed {
     fn key(&self) -> (Time, u64) {
         (self.at, self.arrival)
     }
 }
 
-impl PartialEq for Held {
-    fn eq(&self, other: &Held) -> bool {
+impl PartialEq for Delayed {
+    fn eq(&self, other: &Delayed) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Held {}
+impl Eq for Delayed {}
 
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Held) -> Option<std::cmp::Ordering> {
+impl PartialOrd for Delayed {
+    fn partial_cmp(&self, other: &Delayed) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Held {
-    fn cmp(&self, other: &Held) -> std::cmp::Ordering {
+impl Ord for Delayed {
+    fn cmp(&self, other: &Delayed) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
 }
 
 impl Element for Reordering {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.held.push(Reverse(Held { at: now + self.delay.sample(), arrival: self.arrived, packet }));
+        self.held.push(Reverse(Delayed { at: now + self.delay.sample(), arrival: self.arrived, packet }));
         self.arrived += 1;
         None
     }
 
     fn next(&self) -> Time {
-        self.held.peek().map_or(Time::NEVER, |Reverse(held)| held.at)
+        self.held.peek().map_or(Time::NEVER, |Reverse(delayed)| delayed.at)
     }
 
     fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.held.pop().map(|Reverse(held)| held.packet)
+        self.held.pop().map(|Reverse(delayed)| delayed.packet)
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.held.iter().for_each(|Reverse(held)| visit(&held.packet));
+        self.held.iter().for_each(|Reverse(delayed)| visit(&delayed.packet));
     }
 }
 

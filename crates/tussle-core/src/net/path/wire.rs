@@ -30,7 +30,7 @@ impl Wire {
 
     /// When the first packet leaves.
     pub(super) fn next(&self) -> Time {
-        self.packets.first().map_or(Time::NEVER, |held| held.note)
+        self.packets.first().map_or(Time::NEVER, |first| first.note)
     }
 
     /// The first packet.

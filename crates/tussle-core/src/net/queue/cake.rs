@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::cobalt::{Control, Fate, Law};
+use super::cobalt::{Control, ControlLaw, Fate};
 use super::codel::{interval_ns, target_ns};
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
-use super::ring::Stamped;
+use super::packet_queue::Stamped;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
 use crate::net::packet::Packet;
@@ -70,9 +70,12 @@ impl QueueSettings for Spec {
         Ok(Box::new(Cake {
             limit: self.limit(context)?,
             law: self.law(context),
-            spread: FlowHash::new(context.seed, ENTRY.name, queues)?,
-            rounds: DeficitRoundRobin::new(u32::try_from(quantum_bytes).expect("at most a packet"), queues)?,
-            lines: FlowQueues::new(queues),
+            flow_hash: FlowHash::new(context.seed, ENTRY.name, queues)?,
+            round_robin: DeficitRoundRobin::new(
+                u32::try_from(quantum_bytes).expect("at most a packet"),
+                queues,
+            )?,
+            queues: FlowQueues::new(queues),
             controls: vec![Control::default(); QUEUES],
             tags: vec![0; QUEUES],
             idle: VecDeque::new(),
@@ -99,11 +102,11 @@ impl Spec {
     }
 
     /// On a slow link the times are longer, by what packets take.
-    fn law(&self, context: QueueContext) -> Law {
+    fn law(&self, context: QueueContext) -> ControlLaw {
         let packet_ns = PACKET_BYTES * 8 * NS_PER_S / context.rate_bit_per_s;
         let target_ns = self.target_ns.max(packet_ns * 3 / 2);
         let interval_ns = self.interval_ns.saturating_add(target_ns - self.target_ns);
-        Law {
+        ControlLaw {
             target: Time::from_ns(target_ns),
             interval: Time::from_ns(interval_ns.max(target_ns.saturating_mul(2))),
             least_wait: Time::from_ns(4 * packet_ns),
@@ -115,10 +118,10 @@ impl Spec {
 #[derive(Debug)]
 struct Cake {
     limit: Limit,
-    law: Law,
-    spread: FlowHash,
-    rounds: DeficitRoundRobin,
-    lines: FlowQueues,
+    law: ControlLaw,
+    flow_hash: FlowHash,
+    round_robin: DeficitRoundRobin,
+    queues: FlowQueues,
     /// One for each queue.
     controls: Vec<Control>,
     /// The hash of the flow that each queue was last given to.
@@ -131,7 +134,7 @@ struct Cake {
 impl Cake {
     /// The queue of a flow: the one it has, else an unused one of its set, else one that it shares.
     fn queue_of(&mut self, flow: u32) -> usize {
-        let hash = self.spread.hash(flow);
+        let hash = self.flow_hash.hash(flow);
         let direct = hash as usize % QUEUES;
         let ways = (0..WAYS).map(|way| direct - direct % WAYS + (direct + way) % WAYS);
         let own = ways.clone().find(|&queue| self.tags[queue] == hash);
@@ -141,17 +144,17 @@ impl Cake {
     }
 
     fn is_used(&self, queue: usize) -> bool {
-        self.rounds.has(queue) || self.idle.contains(&queue)
+        self.round_robin.has(queue) || self.idle.contains(&queue)
     }
 
     /// The packet of a queue whose turn it is; the last one that waits is not dropped.
     fn take(&mut self, queue: usize, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while let Some(mut held) = self.lines.pop(queue) {
-            match self.law.judge(&mut self.controls[queue], &mut held, now) {
-                Fate::Drop if self.lines.backlog(queue).packets > 0 => dropped.push(held.packet),
+        while let Some(mut stamped) = self.queues.pop(queue) {
+            match self.law.decide(&mut self.controls[queue], &mut stamped, now) {
+                Fate::Drop if self.queues.backlog(queue).packets > 0 => dropped.push(stamped.packet),
                 fate => {
                     self.marked += u64::from(fate == Fate::Marked);
-                    return Some(held.packet);
+                    return Some(stamped.packet);
                 }
             }
         }
@@ -171,38 +174,38 @@ impl Cake {
 impl Queue for Cake {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         let queue = self.queue_of(packet.flow);
-        self.lines.push(queue, Stamped { came: now, packet });
+        self.queues.push(queue, Stamped { arrived: now, packet });
         if let Some(at) = self.idle.iter().position(|&idle| idle == queue) {
             self.idle.remove(at);
         }
-        self.rounds.wake(queue);
-        while self.limit.is_exceeded_by(self.lines.total()) {
-            let longest = self.lines.longest(|backlog| backlog.bytes);
+        self.round_robin.wake(queue);
+        while self.limit.is_exceeded_by(self.queues.total()) {
+            let longest = self.queues.longest(|backlog| backlog.bytes);
             self.law.on_overflow(&mut self.controls[longest], now);
-            dropped.extend(self.lines.pop(longest).map(|held| held.packet));
+            dropped.extend(self.queues.pop(longest).map(|stamped| stamped.packet));
         }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        if self.lines.total().packets == 0 {
+        if self.queues.total().packets == 0 {
             return None;
         }
         if let Some(queue) = self.idle.pop_front() {
             self.rest(queue, now);
         }
-        while let Some(queue) = self.rounds.next() {
+        while let Some(queue) = self.round_robin.next() {
             if let Some(packet) = self.take(queue, now, dropped) {
-                self.rounds.charge(queue, packet.size_bytes);
+                self.round_robin.charge(queue, packet.size_bytes);
                 return Some(packet);
             }
-            self.rounds.leave();
+            self.round_robin.leave();
             self.rest(queue, now);
         }
         None
     }
 
     fn backlog(&self) -> Backlog {
-        self.lines.total()
+        self.queues.total()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -210,7 +213,7 @@ impl Queue for Cake {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.for_each(visit);
+        self.queues.for_each(visit);
     }
 }
 

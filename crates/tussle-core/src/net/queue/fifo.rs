@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::Ring;
+use super::packet_queue::PacketQueue;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
 use crate::net::packet::Packet;
@@ -29,7 +29,7 @@ pub struct Spec {
 
 impl QueueSettings for Spec {
     fn build(&self, _context: QueueContext) -> Result<Box<dyn Queue>, String> {
-        Ok(Box::new(Fifo { waiting: Ring::default(), limit: self.limit()? }))
+        Ok(Box::new(Fifo { waiting: PacketQueue::default(), limit: self.limit()? }))
     }
 
     fn limits(&self) -> Limits {
@@ -46,7 +46,7 @@ impl Spec {
 
 #[derive(Debug)]
 struct Fifo {
-    waiting: Ring<Packet>,
+    waiting: PacketQueue<Packet>,
     limit: Limit,
 }
 

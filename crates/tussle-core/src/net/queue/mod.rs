@@ -9,7 +9,7 @@ use crate::net::packet::{Ecn, Packet};
 
 mod cobalt;
 mod flows;
-mod ring;
+mod packet_queue;
 mod updates;
 
 /// Declares every discipline once: its variant of [`QueueSpec`], whose name in JSON is the same in snake

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::{Ring, Stamped};
+use super::packet_queue::{PacketQueue, Stamped};
 use super::updates::Updates;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
 use crate::Time;
@@ -90,9 +90,9 @@ impl QueueSettings for Spec {
         Ok(Box::new(Pie {
             limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
             updates: Updates::new(Time::from_ns(self.update_ns))?,
-            law: Law { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
+            law: ControlLaw { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
             control: Control::default(),
-            waiting: Ring::default(),
+            waiting: PacketQueue::default(),
         }))
     }
 
@@ -103,7 +103,7 @@ impl QueueSettings for Spec {
 
 /// PIE's settings, for any number of queues.
 #[derive(Debug)]
-pub(super) struct Law {
+pub(super) struct ControlLaw {
     pub(super) target: Time,
     pub(super) ecn: bool,
     pub(super) rng: Rng,
@@ -140,15 +140,15 @@ impl Default for Control {
     }
 }
 
-impl Law {
+impl ControlLaw {
     /// Marks a packet that comes to a queue, or leaves it as it is; `None`: it is dropped.
-    pub(super) fn judge(
+    pub(super) fn admit(
         &mut self,
         control: &mut Control,
         waiting_bytes: u64,
         mut packet: Packet,
     ) -> Option<Packet> {
-        if !self.is_hit(control, waiting_bytes) {
+        if !self.is_selected(control, waiting_bytes) {
             return Some(packet);
         }
         control.sum = 0.0;
@@ -161,7 +161,7 @@ impl Law {
     }
 
     /// [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
-    fn is_hit(&mut self, control: &mut Control, waiting_bytes: u64) -> bool {
+    fn is_selected(&mut self, control: &mut Control, waiting_bytes: u64) -> bool {
         let is_light = 2 * control.wait.ns() < self.target.ns() && control.probability < 0.2;
         if control.burst > Time::ZERO || is_light || waiting_bytes < NO_QUEUE_BYTES {
             return false;
@@ -217,9 +217,9 @@ impl Control {
         self.sum = 0.0;
     }
 
-    /// A packet that came at `came` leaves, and `left` stays.
-    pub(super) fn on_leave(&mut self, came: Time, now: Time, left: Backlog) {
-        self.wait = if left.packets > 0 { now.since(came) } else { Time::ZERO };
+    /// A packet that arrived at `arrived` leaves, and `left` stays.
+    pub(super) fn on_leave(&mut self, arrived: Time, now: Time, left: Backlog) {
+        self.wait = if left.packets > 0 { now.since(arrived) } else { Time::ZERO };
         let since = self.left_at.replace(now).map_or(Time::ZERO, |before| now.since(before));
         self.burst = self.burst.since(since);
     }
@@ -234,9 +234,9 @@ impl Control {
 struct Pie {
     limit: Limit,
     updates: Updates,
-    law: Law,
+    law: ControlLaw,
     control: Control,
-    waiting: Ring<Stamped>,
+    waiting: PacketQueue<Stamped>,
 }
 
 impl Pie {
@@ -259,8 +259,8 @@ impl Queue for Pie {
         if !self.limit.has_room_for(packet.size_bytes, waiting) {
             self.control.on_overflow();
             dropped.push(packet);
-        } else if let Some(packet) = self.law.judge(&mut self.control, waiting.bytes, packet) {
-            self.waiting.push(Stamped { came: now, packet });
+        } else if let Some(packet) = self.law.admit(&mut self.control, waiting.bytes, packet) {
+            self.waiting.push(Stamped { arrived: now, packet });
         } else {
             dropped.push(packet);
         }
@@ -268,8 +268,8 @@ impl Queue for Pie {
 
     fn dequeue(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
         self.catch_up(now);
-        let Stamped { came, packet } = self.waiting.pop()?;
-        self.control.on_leave(came, now, self.waiting.backlog());
+        let Stamped { arrived, packet } = self.waiting.pop()?;
+        self.control.on_leave(arrived, now, self.waiting.backlog());
         Some(packet)
     }
 
@@ -291,8 +291,8 @@ mod tests {
     use super::super::tests::{context, full_packet_of, packet};
     use super::*;
 
-    fn law(ecn: bool) -> Law {
-        Law { target: Time::from_ms(15), ecn, rng: Rng::new(1, "test"), marked: 0 }
+    fn law(ecn: bool) -> ControlLaw {
+        ControlLaw { target: Time::from_ms(15), ecn, rng: Rng::new(1, "test"), marked: 0 }
     }
 
     fn waiting(packets: u64) -> Backlog {
@@ -364,8 +364,8 @@ mod tests {
         Control { probability, wait: Time::from_ms(20), burst: Time::ZERO, ..Control::default() }
     }
 
-    fn hits(law: &mut Law, control: &mut Control, packets: u32) -> Vec<u32> {
-        (0..packets).filter(|_| law.judge(control, 30_000, full_packet_of(0, 0)).is_none()).collect()
+    fn hits(law: &mut ControlLaw, control: &mut Control, packets: u32) -> Vec<u32> {
+        (0..packets).filter(|_| law.admit(control, 30_000, full_packet_of(0, 0)).is_none()).collect()
     }
 
     /// At 1/8 the sum reaches 0.85 with the seventh packet (0.875) and 8.5 with the 68th; between, each is hit with 1/8:
@@ -387,7 +387,7 @@ mod tests {
         for mut control in [burst, light] {
             assert!(hits(&mut law, &mut control, 100).is_empty());
         }
-        assert!((0..100).all(|_| law.judge(&mut busy(1.0), 2999, full_packet_of(0, 0)).is_some()));
+        assert!((0..100).all(|_| law.admit(&mut busy(1.0), 2999, full_packet_of(0, 0)).is_some()));
         assert_eq!(hits(&mut law, &mut Control { wait: Time::from_ms(7), ..busy(1.0) }, 9).len(), 9);
     }
 
@@ -401,7 +401,7 @@ mod tests {
         ] {
             let mut law = law(switch);
             let mut control = Control { sum: 8.5, ..busy(probability) };
-            let judged = law.judge(&mut control, 30_000, packet(0, ecn));
+            let judged = law.admit(&mut control, 30_000, packet(0, ecn));
             assert_eq!(judged.map(|packet| packet.ecn), is_marked.then_some(Ecn::Ce));
             assert_eq!(law.marked, u64::from(is_marked));
             assert_near(control.sum, 0.0);

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::Ring;
+use super::packet_queue::PacketQueue;
 use super::updates::Updates;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
 use crate::Time;
@@ -88,7 +88,7 @@ impl QueueSettings for Spec {
             return Err(format!("max_probability: {max_probability}; give 0 to 1"));
         }
         Ok(Box::new(Red {
-            waiting: Ring::default(),
+            waiting: PacketQueue::default(),
             limit: self.limits().checked()?,
             settings: self.clone(),
             adaptations: Updates::new(ADAPTED_EVERY)?,
@@ -109,7 +109,7 @@ impl QueueSettings for Spec {
 
 #[derive(Debug)]
 struct Red {
-    waiting: Ring<Packet>,
+    waiting: PacketQueue<Packet>,
     limit: Limit,
     settings: Spec,
     adaptations: Updates,
@@ -170,7 +170,7 @@ impl Red {
         }
     }
 
-    fn judge(&mut self) -> Fate {
+    fn decide(&mut self) -> Fate {
         let Spec { min_packets, max_packets, .. } = self.settings;
         if self.average < min_packets {
             self.since = None;
@@ -179,7 +179,7 @@ impl Red {
         let since = self.since.map_or(0, |since| since.saturating_add(1));
         let hit = self.average >= max_packets || {
             let p_b = self.max_probability * (self.average - min_packets) / (max_packets - min_packets);
-            self.rng.sample_bool(spread(p_b, since))
+            self.rng.sample_bool(mark_probability(p_b, since))
         };
         self.since = Some(if hit { 0 } else { since });
         if hit { Fate::Hit } else { Fate::Pass }
@@ -187,7 +187,7 @@ impl Red {
 }
 
 /// `p_b / (1 - count p_b)`: makes the number of packets between two hits uniform, from 1 to 1 / `p_b`.
-fn spread(p_b: f64, count: u32) -> Probability {
+fn mark_probability(p_b: f64, count: u32) -> Probability {
     let rest = 1.0 - f64::from(count) * p_b;
     let p_a = if rest > p_b { p_b / rest } else { 1.0 };
     Probability::new(p_a).expect("p_b is a probability and less than the rest")
@@ -212,7 +212,7 @@ impl Queue for Red {
             self.adapt(now);
         }
         self.update_average(now);
-        let fate = self.judge();
+        let fate = self.decide();
         let marks = self.settings.ecn && can_be_marked(&packet);
         let is_given_up = fate == Fate::Hit && !marks;
         if is_given_up || !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
@@ -270,7 +270,7 @@ mod tests {
     fn red(spec: &Spec) -> Red {
         let settings = spec.clone();
         Red {
-            waiting: Ring::default(),
+            waiting: PacketQueue::default(),
             limit: Limits::default().checked().unwrap(),
             adaptations: Updates::new(ADAPTED_EVERY).unwrap(),
             max_probability: settings.max_probability,
@@ -288,7 +288,7 @@ mod tests {
     fn hits(average: f64) -> usize {
         let mut red = red(&spec());
         red.average = average;
-        (0..100_000).filter(|_| red.judge() == Fate::Hit).count()
+        (0..100_000).filter(|_| red.decide() == Fate::Hit).count()
     }
 
     /// Half way `p_b` is 0.01: the gap between hits is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
@@ -307,7 +307,7 @@ mod tests {
         red.average = 10.0;
         let mut gap = 0;
         for _ in 0..10_000 {
-            gap = if red.judge() == Fate::Hit { 0 } else { gap + 1 };
+            gap = if red.decide() == Fate::Hit { 0 } else { gap + 1 };
             assert!(gap < 100);
         }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::fq_codel::{flows, quantum_bytes};
-use super::ring::Stamped;
+use super::packet_queue::Stamped;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
 use crate::net::packet::Packet;
@@ -34,7 +34,7 @@ pub struct Spec {
     /// What a flow sends in its turn.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
-    /// Queues over which flows are spread. (Linux: `divisor`.)
+    /// Queues over which flows are flow_hash. (Linux: `divisor`.)
     #[serde(default = "flows")]
     pub flows: u32,
     /// Most packets that may wait.
@@ -53,12 +53,12 @@ impl Default for Spec {
 
 impl QueueSettings for Spec {
     fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
-        let spread = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
+        let flow_hash = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
         Ok(Box::new(Sfq {
             limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
-            rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
-            spread,
-            lines: FlowQueues::new(self.flows),
+            round_robin: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
+            flow_hash,
+            queues: FlowQueues::new(self.flows),
             waiting_flows: 0,
         }))
     }
@@ -71,9 +71,9 @@ impl QueueSettings for Spec {
 #[derive(Debug)]
 struct Sfq {
     limit: Limit,
-    rounds: DeficitRoundRobin,
-    spread: FlowHash,
-    lines: FlowQueues,
+    round_robin: DeficitRoundRobin,
+    flow_hash: FlowHash,
+    queues: FlowQueues,
     /// Queues that have something.
     waiting_flows: u64,
 }
@@ -81,19 +81,19 @@ struct Sfq {
 impl Sfq {
     /// The queue that loses a packet when one came to `newest`.
     fn loser(&self, newest: usize) -> usize {
-        let longest = self.lines.longest(|backlog| backlog.packets);
-        let is_as_long = self.lines.backlog(newest).packets == self.lines.backlog(longest).packets;
+        let longest = self.queues.longest(|backlog| backlog.packets);
+        let is_as_long = self.queues.backlog(newest).packets == self.queues.backlog(longest).packets;
         if is_as_long { newest } else { longest }
     }
 
     fn packets(&self, queue: usize) -> u64 {
-        self.lines.backlog(queue).packets
+        self.queues.backlog(queue).packets
     }
 }
 
 impl Queue for Sfq {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
-        let queue = self.spread.queue_of(packet.flow);
+        let queue = self.flow_hash.queue_of(packet.flow);
         let has_room = match self.packets(queue) {
             0 => self.waiting_flows < MOST_FLOWS,
             packets => packets < MOST_OF_A_FLOW,
@@ -103,25 +103,25 @@ impl Queue for Sfq {
             return;
         }
         self.waiting_flows += u64::from(self.packets(queue) == 0);
-        self.lines.push(queue, Stamped { came: now, packet });
-        self.rounds.wake_last(queue);
-        while self.limit.is_exceeded_by(self.lines.total()) {
+        self.queues.push(queue, Stamped { arrived: now, packet });
+        self.round_robin.wake_last(queue);
+        while self.limit.is_exceeded_by(self.queues.total()) {
             let loser = self.loser(queue);
-            dropped.extend(self.lines.pop_newest(loser).map(|held| held.packet));
+            dropped.extend(self.queues.pop_newest(loser).map(|stamped| stamped.packet));
             self.waiting_flows -= u64::from(self.packets(loser) == 0);
         }
     }
 
     fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while let Some(queue) = self.rounds.next() {
-            let Some(Stamped { packet, .. }) = self.lines.pop(queue) else {
-                self.rounds.leave();
+        while let Some(queue) = self.round_robin.next() {
+            let Some(Stamped { packet, .. }) = self.queues.pop(queue) else {
+                self.round_robin.leave();
                 continue;
             };
-            self.rounds.charge(queue, packet.size_bytes);
+            self.round_robin.charge(queue, packet.size_bytes);
             if self.packets(queue) == 0 {
                 self.waiting_flows -= 1;
-                self.rounds.leave();
+                self.round_robin.leave();
             }
             return Some(packet);
         }
@@ -129,11 +129,11 @@ impl Queue for Sfq {
     }
 
     fn backlog(&self) -> Backlog {
-        self.lines.total()
+        self.queues.total()
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.for_each(visit);
+        self.queues.for_each(visit);
     }
 }
 
