@@ -1,7 +1,7 @@
 //! Tussle's packet-level simulator of TCP congestion control.
 //!
-//! The same [`Run`] gives the same bytes: time is whole nanoseconds, random number generators are seeded, and nothing
-//! here reads a clock, a file or the environment.
+//! Equal [`Run`]s give equal bytes: time is whole nanoseconds, random number generators are seeded, and nothing here
+//! reads a clock, a file or the environment.
 
 pub mod cc;
 pub mod net;

@@ -1,4 +1,4 @@
-//! The `events` table: what happened, and when.
+//! The `events` table: events of flows and links, each with its time.
 
 use super::samples::Window;
 use super::{Labels, column, seconds};
@@ -7,7 +7,7 @@ use crate::net::packet::Packet;
 use crate::run::Run;
 use crate::table::{Table, Values};
 
-/// The rows so far.
+/// Rows of the table so far.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     time: Vec<Time>,

@@ -5,7 +5,7 @@ use crate::Time;
 use crate::net::path::LinkView;
 use crate::table::{Table, Values};
 
-/// The rows so far.
+/// Rows of the table so far.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     link: Labels,

@@ -6,7 +6,7 @@ use crate::cc::CongestionControl;
 use crate::table::{Table, Values};
 use crate::tcp::State;
 
-/// The rows so far.
+/// Rows of the table so far.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     flow: Vec<u32>,
@@ -20,7 +20,7 @@ pub(crate) struct Samples {
     retransmitted: Vec<u64>,
     pacing: Vec<Option<f64>>,
     state: Labels,
-    /// The algorithms' inner quantities; a column shorter than the others lacks its last rows.
+    /// Internal quantities of the algorithms; a column that is shorter than the others has no value in the last rows.
     internals: Vec<(String, Vec<Option<f64>>)>,
     /// The last window, ssthresh and state of each flow.
     last: Vec<Option<(Window, State)>>,

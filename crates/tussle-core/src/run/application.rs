@@ -1,7 +1,7 @@
-//! What applications write, and when: the same schedule for every engine.
+//! The writes of applications: the same schedule for every engine.
 //!
-//! They write whole segments, but for the last of a flow with a byte count: a chunk or a response is rounded
-//! up to them.
+//! Applications write whole segments, but for the last write of a flow with a byte count: a chunk or a response is
+//! rounded up to whole segments.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,22 +9,22 @@ use crate::Time;
 use crate::util::distribution::{Distribution, Sampler};
 use crate::util::rng::Rng;
 
-/// Longest time that is drawn: that of the longest run.
+/// Longest random time: that of the longest run.
 const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
-/// Shortest on time, and shortest time between chunks: what is drawn shorter lasts as long.
+/// Shortest on time, and shortest time between chunks: a shorter sample lasts as long.
 const MIN_SPAN: Time = Time::from_us(100);
-/// As the fastest link.
+/// Highest rate: that of the fastest link.
 const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
 
-/// How an application writes that does not write all that is taken. It begins when its flow starts.
+/// Write pattern of an application that is not a bulk sender. It begins when its flow starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ApplicationSpec {
     /// A segment at a time, at a constant rate.
     Rate(RateSpec),
-    /// At a constant rate for a while and not at all for a while, in turns.
+    /// On times at a constant rate, and off times without a write, in turns.
     OnOff(OnOffSpec),
-    /// A chunk every so often, as players of recorded video fetch them.
+    /// A chunk at each of a sequence of times, as players of recorded video fetch them.
     Chunks(ChunksSpec),
     /// A response to each request, which comes some time after the response before was acknowledged.
     Requests(RequestsSpec),
@@ -38,15 +38,15 @@ pub struct RateSpec {
     pub rate_bit_per_s: u64,
 }
 
-/// The settings of `on_off`. It begins with an on time.
+/// The settings of `on_off`, which begins with an on time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OnOffSpec {
     /// Payload a second while it is on.
     pub rate_bit_per_s: u64,
-    /// How the length of each on time is drawn.
+    /// Distribution of the length of an on time.
     pub on: Distribution,
-    /// How the length of each off time is drawn.
+    /// Distribution of the length of an off time.
     pub off: Distribution,
 }
 
@@ -56,7 +56,7 @@ pub struct OnOffSpec {
 pub struct ChunksSpec {
     /// Payload of a chunk.
     pub chunk_bytes: u64,
-    /// How the time from one chunk to the next is drawn.
+    /// Distribution of the time from one chunk to the next.
     pub every: Distribution,
 }
 
@@ -66,25 +66,25 @@ pub struct ChunksSpec {
 pub struct RequestsSpec {
     /// Payload of a response.
     pub response_bytes: u64,
-    /// How the time from the last acknowledgement of a response to the next response is drawn.
+    /// Distribution of the time from the last acknowledgement of a response to the next response.
     pub think: Distribution,
 }
 
-/// What an application does next.
+/// The next action of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It writes at that time, or when it was to, if that has passed.
+    /// A write, at once if its time has passed.
     Write {
-        /// When.
+        /// Time of the write.
         at: Time,
-        /// How much: whole segments, unless it is the last write.
+        /// Payload: whole segments, unless it is the last write.
         bytes: u64,
         /// Whether the application closes after this write.
         closes: bool,
     },
-    /// It waits until all is acknowledged that it wrote; then [`Schedule::resume`] is to be called.
+    /// A wait until everything written is acknowledged; then [`Schedule::resume`] is to be called.
     Wait,
-    /// Nothing more.
+    /// No further write.
     Nothing,
 }
 
@@ -106,7 +106,7 @@ pub struct ScheduleSetup {
 pub struct Schedule {
     pattern: Pattern,
     mss_bytes: u64,
-    /// What is left of the flow's byte count.
+    /// Rest of the flow's byte count.
     left_bytes: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ enum Pattern {
     Requests { segments: u64, at: Option<Time>, think: Sampler },
 }
 
-/// How the lengths of on times and off times are drawn.
+/// The lengths of on times and off times.
 #[derive(Clone, Debug)]
 struct Turns {
     on: Sampler,
@@ -129,10 +129,10 @@ struct Turns {
 struct Stream {
     rate_bit_per_s: u64,
     written: u64,
-    /// When the current on time begins, and how long all of those before it were together.
+    /// Begin of the current on time, and the sum of all on times before it.
     from: Time,
     before: Time,
-    /// How long all on times are together with this one.
+    /// Sum of all on times, the current one included.
     until: Time,
 }
 
@@ -184,7 +184,7 @@ impl Schedule {
         Ok(Schedule { pattern, mss_bytes, left_bytes: bytes })
     }
 
-    /// Size of its messages, chunks or responses, of which the last may have less; `None` if it writes a stream.
+    /// Size of a message, chunk or response, of which the last may be smaller; `None` if the application writes a stream.
     pub fn message_bytes(&self) -> Option<u64> {
         match self.pattern {
             Pattern::Stream { .. } => None,
@@ -194,7 +194,7 @@ impl Schedule {
         }
     }
 
-    /// What the application does next.
+    /// Takes the next action.
     pub fn proceed(&mut self) -> Next {
         if self.left_bytes == Some(0) {
             return Next::Nothing;
@@ -217,7 +217,7 @@ impl Schedule {
         Next::Write { at, bytes, closes: self.left_bytes == Some(0) }
     }
 
-    /// What the application does next, once all is acknowledged that it wrote.
+    /// Takes the next action once everything written is acknowledged.
     pub fn resume(&mut self, now: Time) -> Next {
         if let Pattern::Requests { at, think, .. } = &mut self.pattern {
             *at = Some(now + think.sample());
@@ -234,7 +234,7 @@ impl Stream {
         Ok(Stream { rate_bit_per_s, written: 0, from: start, before: Time::ZERO, until: Time::NEVER })
     }
 
-    /// When the next segment is written: it is due as soon as those before it have taken their time.
+    /// Time of the next segment, which is due when the segments before it have taken their time.
     fn next(&mut self, mss_bytes: u64, turns: &mut Option<Turns>) -> Time {
         let bits_ns = u128::from(self.written) * u128::from(mss_bytes) * 8 * 1_000_000_000;
         let due_ns = u64::try_from(bits_ns / u128::from(self.rate_bit_per_s)).unwrap_or(u64::MAX);

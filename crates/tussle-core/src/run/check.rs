@@ -1,4 +1,4 @@
-//! Whether a run makes sense, and what is wrong if not.
+//! Checks of a run: whether it makes sense, and what is wrong if not.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::util::calendar::Calendar;
 pub struct RunError {
     /// The field, as `flows.0.start_ns`.
     pub at: String,
-    /// What is wrong with it, and what would be right.
+    /// What is wrong with the field, and what would be right.
     pub problem: String,
 }
 
@@ -23,7 +23,7 @@ impl RunError {
         RunError { at: at.into(), problem: problem.into() }
     }
 
-    /// The same, where `at` is a field of the flow of that index.
+    /// The error with a field of the flow of that index.
     pub(crate) fn of_flow(self, index: usize) -> RunError {
         RunError { at: format!("flows.{index}.{}", self.at), ..self }
     }
@@ -147,7 +147,7 @@ impl Run {
 /// Most datagrams of a chunk, all of which leave at once: 6 MB, where a frame of video has a tenth of that.
 const MOST_DATAGRAMS_AT_ONCE: u64 = 4096;
 
-/// Checks a flow of datagrams, which are neither answered nor taken as fast as the path allows.
+/// Checks a UDP flow, whose datagrams nobody acknowledges.
 fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
     let fail = |at: &str, problem: &str| Err(RunError::new(at, problem));
     match flow.application {
@@ -199,7 +199,7 @@ mod tests {
         })
     }
 
-    /// What is said of a run in which one field has another value.
+    /// The error of a run in which one field has another value.
     fn said(pointer: &str, value: serde_json::Value) -> String {
         let mut run = valid();
         let (parent, field) = pointer.rsplit_once('/').unwrap();

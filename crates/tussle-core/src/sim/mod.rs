@@ -37,9 +37,9 @@ use recording::Recording;
 pub struct Violation {
     /// The invariant.
     pub name: &'static str,
-    /// When the violation was found.
+    /// Time at which the violation was found.
     pub at: Time,
-    /// What was found.
+    /// Description of the violation.
     pub found: String,
 }
 
@@ -163,7 +163,7 @@ impl Simulation {
         self.flows.iter().map(|flow| flow.endpoints.received_packets()).sum()
     }
 
-    /// The head of an element leaves it.
+    /// Releases the first packet of an element.
     #[inline]
     fn release(&mut self, element: usize) {
         let mut released = self.elements[element].release(self.now, &mut self.dropped);
@@ -188,7 +188,7 @@ impl Simulation {
         }
     }
 
-    /// Takes a packet as far as it gets now.
+    /// Forwards a packet as far as it gets at this instant.
     #[inline]
     fn forward(&mut self, packet: &Packet) {
         if let Some(through) = self.enter(packet) {
@@ -196,7 +196,7 @@ impl Simulation {
         }
     }
 
-    /// Takes a packet on that an element let through.
+    /// Forwards a packet that an element let pass.
     fn forward_through(&mut self, packet: Packet) {
         let mut through = Some(packet);
         while let Some(packet) = &mut through {
@@ -205,7 +205,7 @@ impl Simulation {
         }
     }
 
-    /// A packet reaches the next place on its way; returned if it goes on at once.
+    /// Delivers a packet to its next hop; returns the packet if it passes at once.
     #[inline]
     fn enter(&mut self, packet: &Packet) -> Option<Packet> {
         let component = self.hops[packet.hop as usize] as usize;
@@ -223,7 +223,7 @@ impl Simulation {
         passed
     }
 
-    /// A packet reaches a host: the sender of a flow, or beyond all senders the receiver.
+    /// Delivers a packet to a host: hosts are numbered by flow, first the senders, then the receivers.
     #[inline]
     fn arrive(&mut self, host: usize, packet: &Packet) {
         if packet.flags.has(Flags::CORRUPT) {
@@ -235,7 +235,7 @@ impl Simulation {
         }
     }
 
-    // Apart, so that a packet which only passes through elements pays nothing for what hosts do.
+    // Not inlined, so that a packet which only passes elements pays nothing for the work of hosts.
     #[inline(never)]
     fn arrive_at_sender(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
@@ -261,7 +261,7 @@ impl Simulation {
         self.reschedule_receiver(index);
     }
 
-    /// Sends what hosts want sent, and what that makes others send at this instant.
+    /// Sends the packets of the outbox, and the packets that these make other hosts send at this instant.
     #[inline]
     fn send_outbox(&mut self) {
         while !self.outbox.packets.is_empty() {
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn an_algorithm_brought_along_needs_no_place_in_the_registry() {
+    fn an_algorithm_from_a_factory_needs_no_entry_in_the_registry() {
         let run = described(&serde_json::json!({"algorithm": "mine"}), "off");
         let refused = Simulation::new(&run).unwrap_err().to_string();
         assert!(refused.starts_with("flows.0.algorithm: no algorithm is called mine"), "{refused}");

@@ -54,7 +54,7 @@ impl<T: Copy> RingBuffer<T> {
         if index < self.ring.len() { index } else { index - self.ring.len() }
     }
 
-    /// The one that added first.
+    /// The first item.
     #[inline]
     pub(crate) fn first(&self) -> Option<&T> {
         if self.removed == self.added { None } else { Some(&self.ring[self.first]) }
@@ -83,7 +83,7 @@ impl<T: Copy> RingBuffer<T> {
         Some(popped)
     }
 
-    // Has no need of the new item, which then goes to its index without being written elsewhere before.
+    // Does not take the new item, which is then written to its index alone.
     #[cold]
     fn grow(&mut self) {
         let length = self.ring.len();

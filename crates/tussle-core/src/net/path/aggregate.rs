@@ -1,4 +1,4 @@
-//! Aggregate: holds packets and lets them go together, as Wi-Fi's frames and a cable modem's grants do.
+//! Aggregate: holds packets and releases them together, as frames of Wi-Fi and grants of a cable modem do.
 
 use std::collections::VecDeque;
 
@@ -11,13 +11,13 @@ use crate::net::packet::Packet;
 pub(super) const ENTRY: Entry =
     Entry { name: "aggregate", idea: "Holds packets and lets them go in bursts." };
 
-/// When a burst leaves.
+/// Settings of `aggregate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How long the first packet of a burst waits at most.
+    /// Longest time that the first packet of a burst waits.
     pub hold_ns: u64,
-    /// How many packets leave at once without waiting for longer; `None`: any number waits.
+    /// Number of packets that leave without waiting longer; `None`: any number waits.
     #[serde(default)]
     pub most_packets: Option<u64>,
 }
@@ -51,9 +51,9 @@ struct Aggregate {
     hold: Time,
     most: usize,
     packets: VecDeque<Packet>,
-    /// How many of the first are leaving in this instant.
+    /// Number of packets at the head that leave at this instant.
     leaving: usize,
-    /// When the first leaves.
+    /// Time at which the first packet leaves.
     next: Time,
 }
 

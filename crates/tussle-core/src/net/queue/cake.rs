@@ -1,5 +1,5 @@
-//! CAKE: flows take turns, each with its own COBALT and, as long as a set of eight has room, its own queue; a flow
-//! that had nothing waiting goes first.
+//! CAKE: flows take turns, each with its own COBALT and, as long as its set of eight queues has a free one, its own
+//! queue. A flow that had nothing waiting goes first.
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
 //! Gateways", IEEE LANMAN, 2018. Agrees with: Linux 6.1 `cake` as `besteffort`, with what follows from the rate.
 //! The transmitter behind the queue is the shaper. Sizes are IP packets, where Linux adds 14 bytes of Ethernet, and
@@ -25,14 +25,14 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Høiland-Jørgensen et al., IEEE LANMAN, 2018",
 };
 
-/// Queues, and how many of them a flow may choose from.
+/// Number of queues, and of those among which a flow may choose.
 const QUEUES: usize = 1024;
 const WAYS: usize = 8;
-/// A full packet, and what a flow sends in its turn unless the link is slow.
+/// Size of a full packet, which is the quantum unless the link is slow.
 const PACKET_BYTES: u64 = 1500;
-/// The least that a flow sends in its turn on a slow link.
+/// Smallest quantum, on a slow link.
 const LEAST_QUANTUM_BYTES: u64 = 300;
-/// Unless a limit is given, at least and at most so many bytes may wait.
+/// Smallest and largest default limit, in bytes.
 const LIMIT_BYTES: (u64, u64) = (4 << 20, 10_240 * PACKET_BYTES);
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -40,10 +40,10 @@ const NS_PER_S: u64 = 1_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Waiting time that is no harm, in ns; at least one and a half packets' time.
+    /// Acceptable waiting time, in ns; at least the transmission time of one and a half packets.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// For how long it may be exceeded, in ns: about the longest RTT. (Linux: `rtt`.)
+    /// Time for which the wait may exceed the target, in ns: about the longest RTT. (Linux: `rtt`.)
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
     /// Most packets that may wait.
@@ -101,7 +101,7 @@ impl Spec {
             .checked()
     }
 
-    /// On a slow link the times are longer, by what packets take.
+    /// The control law; on a slow link its times are longer by the transmission time of packets.
     fn law(&self, context: QueueContext) -> ControlLaw {
         let packet_ns = PACKET_BYTES * 8 * NS_PER_S / context.rate_bit_per_s;
         let target_ns = self.target_ns.max(packet_ns * 3 / 2);
@@ -122,17 +122,17 @@ struct Cake {
     flow_hash: FlowHash,
     round_robin: DeficitRoundRobin,
     queues: FlowQueues,
-    /// One for each queue.
+    /// State of the control law, one for each queue.
     controls: Vec<Control>,
-    /// The hash of the flow that each queue was last given to.
+    /// Hash of the flow that last used each queue.
     tags: Vec<u32>,
-    /// Queues that are empty, but count as used; they have no turns. (Linux: `decaying_flows`.)
+    /// Queues that are empty but count as used; they have no turns. (Linux: `decaying_flows`.)
     idle: VecDeque<usize>,
     marked: u64,
 }
 
 impl Cake {
-    /// The queue of a flow: the one it has, else an unused one of its set, else one that it shares.
+    /// The queue of a flow: its own, else an unused one of its set, else one that another flow uses, too.
     fn queue_of(&mut self, flow: u32) -> usize {
         let hash = self.flow_hash.hash(flow);
         let direct = hash as usize % QUEUES;
@@ -147,7 +147,7 @@ impl Cake {
         self.round_robin.has(queue) || self.idle.contains(&queue)
     }
 
-    /// The packet of a queue whose turn it is; the last one that waits is not dropped.
+    /// Removes a packet of the queue whose turn it is; the last packet that waits is never dropped.
     fn take(&mut self, queue: usize, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         while let Some(mut stamped) = self.queues.pop(queue) {
             match self.law.decide(&mut self.controls[queue], &mut stamped, now) {
@@ -161,7 +161,7 @@ impl Cake {
         None
     }
 
-    /// A queue has nothing: it forgets a little, and is idle as long as there is more to forget.
+    /// Notes that a queue is empty: it forgets a little, and is idle as long as there is more to forget.
     fn rest(&mut self, queue: usize, now: Time) {
         let control = &mut self.controls[queue];
         self.law.on_empty(control, now);

@@ -19,19 +19,19 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 9332",
 };
 
-/// Packets that may wait unless a limit is given.
+/// Default limit in packets.
 const LIMIT_PACKETS: u64 = 10_000;
-/// Less than two full packets waiting is no queue.
+/// Backlog below which nothing is dropped or marked: two full packets.
 const NO_QUEUE_BYTES: u64 = 2 * PACKET_BYTES;
 const PACKET_BYTES: u64 = 1500;
-/// How the wait beyond the target raises the probability, and how the growth of the wait does, per second of it.
+/// Gains of the controller: for each second of wait beyond the target, and for each second of growth of the wait.
 /// [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
 const ALPHA_PER_S: f64 = 41.0 / 256.0;
 const BETA_PER_S: f64 = 819.0 / 256.0;
 /// Marks of the low-latency queue for each square root of a drop in the other.
 /// [RFC 9332, 2.1](https://www.rfc-editor.org/rfc/rfc9332#section-2.1)
 const COUPLING: f64 = 2.0;
-/// Shares, in per cent, of the two queues while both have packets.
+/// Weights of the two queues while both have packets, in per cent.
 const CLASSIC_SHARE: i64 = 10;
 const LOW_LATENCY_SHARE: i64 = 100 - CLASSIC_SHARE;
 
@@ -39,13 +39,13 @@ const LOW_LATENCY_SHARE: i64 = 100 - CLASSIC_SHARE;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The wait to be stamped in the classic queue, in ns.
+    /// Target of the wait in the classic queue, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// A packet that waited longer in the low-latency queue is marked, in ns.
+    /// Wait in the low-latency queue above which a packet is marked, in ns.
     #[serde(default = "step_ns")]
     pub step_ns: u64,
-    /// Between two updates of the probability, in ns. (RFC: `Tupdate`.)
+    /// Interval of the updates of the probability, in ns. (RFC: `Tupdate`.)
     #[serde(default = "update_ns")]
     pub update_ns: u64,
     /// Most packets that may wait in both.
@@ -117,9 +117,9 @@ struct DualPi2 {
     rng: Rng,
     low_latency: PacketQueue<Stamped>,
     classic: PacketQueue<Stamped>,
-    /// What the classic queue may send while both have packets, in bytes times a share; it sends above zero.
+    /// Credit of the classic queue while both have packets, in bytes times a weight; above zero the queue may send.
     credit: i64,
-    /// Before it is squared for the one queue and coupled to the other. (RFC: `p'`.)
+    /// Base probability, which is squared for the classic queue and coupled to the other. (RFC: `p'`.)
     probability: f64,
     /// The longer wait of the two oldest packets, at the last update. (RFC: `prevq`.)
     wait: Time,
@@ -131,7 +131,7 @@ struct DualPi2 {
 struct Leaving {
     stamped: Stamped,
     from: Side,
-    /// What the credit changes by if it leaves.
+    /// Change of the credit if the packet leaves.
     credit: i64,
 }
 
@@ -172,7 +172,7 @@ impl DualPi2 {
         self.wait = wait;
     }
 
-    /// The packet whose turn it is: the queues share the link as long as both have some.
+    /// Removes the packet whose turn it is: the queues alternate by their weights while both have packets.
     fn take(&mut self) -> Option<Leaving> {
         let [fast, slow] = [&self.low_latency, &self.classic].map(|ring| ring.backlog().packets > 0);
         let (from, ring, share) = if fast && (!slow || self.credit <= 0) {
@@ -204,7 +204,7 @@ impl DualPi2 {
         if fate == Fate::Pass && is_late { Fate::Mark } else { fate }
     }
 
-    /// With the square of the probability, as the rate of classic flows falls with the root of it.
+    /// Selects a packet with the square of the probability, as the rate of classic flows falls with its root.
     fn is_selected_twice(&mut self) -> bool {
         let probability = probability(self.probability);
         self.rng.sample_bool(probability) && self.rng.sample_bool(probability)

@@ -1,4 +1,4 @@
-//! FIFO: first in, first out; what finds no room is dropped (drop-tail).
+//! FIFO: first in, first out; a packet that finds the queue full is dropped (drop-tail).
 //! Source: RFC 7567, 4.1, which describes it as the default to be replaced. Agrees with: Linux 6.1 `pfifo`
 //! and `bfifo`; with both limits, whichever is reached first.
 
@@ -11,7 +11,7 @@ use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "fifo",
-    idea: "First in, first out; what finds no room is dropped.",
+    idea: "First in, first out; a packet that finds the queue full is dropped.",
     source: "RFC 7567, 4.1",
 };
 
@@ -38,7 +38,7 @@ impl QueueSettings for Spec {
 }
 
 impl Spec {
-    /// What may wait.
+    /// Limit of the backlog.
     pub(crate) fn limit(&self) -> Result<Limit, String> {
         self.limits().checked()
     }

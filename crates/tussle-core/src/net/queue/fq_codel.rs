@@ -20,9 +20,9 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 8290",
 };
 
-/// Packets that may wait unless a limit is given. [RFC 8290, 5.2.3](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.3)
+/// Default limit in packets. [RFC 8290, 5.2.3](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.3)
 const LIMIT_PACKETS: u64 = 10_240;
-/// At the limit so many packets, or half a queue, are dropped at once.
+/// Most packets dropped at once at the limit.
 /// [RFC 8290, 4.1](https://www.rfc-editor.org/rfc/rfc8290#section-4.1)
 const MOST_DROPPED_AT_ONCE: u32 = 64;
 
@@ -30,16 +30,16 @@ const MOST_DROPPED_AT_ONCE: u32 = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Waiting time that is no harm, in ns.
+    /// Acceptable waiting time, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// For how long it may be exceeded, in ns: about the longest RTT.
+    /// Time for which the wait may exceed the target, in ns: about the longest RTT.
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
-    /// What a flow sends in its turn.
+    /// Bytes that a flow sends in its turn.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
-    /// Queues over which flows are flow_hash.
+    /// Queues over which flows are spread.
     #[serde(default = "flows")]
     pub flows: u32,
     /// Whether packets that can be marked are marked instead of dropped.
@@ -102,11 +102,11 @@ struct FqCodel {
     round_robin: DeficitRoundRobin,
     flow_hash: FlowHash,
     queues: FlowQueues,
-    /// One for each queue.
+    /// State of the control law, one for each queue.
     controls: Vec<Control>,
 }
 
-/// One queue, as CoDel sees it.
+/// One queue under CoDel's control.
 struct Flow<'a> {
     queues: &'a mut FlowQueues,
     queue: usize,

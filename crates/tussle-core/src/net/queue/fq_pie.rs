@@ -21,23 +21,23 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 8033 and RFC 8290",
 };
 
-/// Packets that may wait unless a limit is given, in Linux.
+/// Default limit in packets, in Linux.
 const LIMIT_PACKETS: u64 = 10_240;
 
 /// PIE's settings, those of the turns, and the limits, by default 10240 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The wait to be held, in ns.
+    /// Target of the wait, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Between two updates of the probabilities, in ns.
+    /// Interval of the updates of the probabilities, in ns.
     #[serde(default = "update_ns")]
     pub update_ns: u64,
-    /// What a flow sends in its turn.
+    /// Bytes that a flow sends in its turn.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
-    /// Queues over which flows are flow_hash.
+    /// Queues over which flows are spread.
     #[serde(default = "flows")]
     pub flows: u32,
     /// Whether packets that can be marked are marked instead of dropped, while the probability is at most 10 %.
@@ -95,11 +95,11 @@ struct FqPie {
     round_robin: DeficitRoundRobin,
     flow_hash: FlowHash,
     queues: FlowQueues,
-    /// One for each queue.
+    /// State of the control law, one for each queue.
     controls: Vec<Control>,
-    /// Queues whose control is not as at the beginning, in any order.
+    /// Queues whose control is not in its initial state, in any order.
     active: Vec<usize>,
-    /// One for each queue: whether it is among those.
+    /// Whether each queue is among the active ones.
     is_active: Vec<bool>,
 }
 

@@ -20,35 +20,35 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 8033",
 };
 
-/// Packets that may wait unless a limit is given, in Linux.
+/// Default limit in packets, in Linux.
 const LIMIT_PACKETS: u64 = 1000;
-/// Less than two full packets waiting is no queue. [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
+/// Backlog below which nothing is dropped or marked: two full packets. [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
 const NO_QUEUE_BYTES: u64 = 2 * 1500;
-/// How the wait beyond the target raises the probability, and how the growth of the wait does, per second of it.
+/// Gains of the controller: for each second of wait beyond the target, and for each second of growth of the wait.
 /// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 const ALPHA_PER_S: f64 = 0.125;
 const BETA_PER_S: f64 = 1.25;
-/// For so long nothing is dropped after the queue was short. [RFC 8033, 4.4](https://www.rfc-editor.org/rfc/rfc8033#section-4.4)
+/// Burst allowance: time in which nothing is dropped after the queue was short. [RFC 8033, 4.4](https://www.rfc-editor.org/rfc/rfc8033#section-4.4)
 const BURST: Time = Time::from_ms(150);
-/// With a larger probability marks become drops. [RFC 8033, 5.1](https://www.rfc-editor.org/rfc/rfc8033#section-5.1)
+/// Largest probability at which packets are marked rather than dropped. [RFC 8033, 5.1](https://www.rfc-editor.org/rfc/rfc8033#section-5.1)
 const MOST_MARKED: f64 = 0.1;
-/// Hits are so many expected hits apart. [RFC 8033, 5.4](https://www.rfc-editor.org/rfc/rfc8033#section-5.4)
+/// Bounds of the sum of probabilities between two drops or marks. [RFC 8033, 5.4](https://www.rfc-editor.org/rfc/rfc8033#section-5.4)
 const SPACING: (f64, f64) = (0.85, 8.5);
-/// A longer wait raises the probability by [`STEP`] each time. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+/// Wait above which every update raises the probability by [`STEP`]. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 const LONG_WAIT: Time = Time::from_ms(250);
-/// From a probability of 10 % on it grows by no more at once. [RFC 8033, 5.5](https://www.rfc-editor.org/rfc/rfc8033#section-5.5)
+/// Largest increase of an update, from a probability of 10 % on. [RFC 8033, 5.5](https://www.rfc-editor.org/rfc/rfc8033#section-5.5)
 const STEP: f64 = 0.02;
-/// What is left of the probability each time that there is no queue; 0.98 in the RFC, this in Linux.
+/// Factor of the probability at each update without a queue, as in Linux; 0.98 in the RFC.
 const DECAY: f64 = 63.0 / 64.0;
 
 /// The target, how often the probability is updated, and the limits, by default 1000 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The wait to be held, in ns. (RFC: `QDELAY_REF`.)
+    /// Target of the wait, in ns. (RFC: `QDELAY_REF`.)
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Between two updates of the probability, in ns. (RFC: `T_UPDATE`.)
+    /// Interval of the updates of the probability, in ns. (RFC: `T_UPDATE`.)
     #[serde(default = "update_ns")]
     pub update_ns: u64,
     /// Whether packets that can be marked are marked instead of dropped, while the probability is at most 10 %.
@@ -101,7 +101,7 @@ impl QueueSettings for Spec {
     }
 }
 
-/// PIE's settings, for any number of queues.
+/// PIE's control law: its settings, for any number of queues.
 #[derive(Debug)]
 pub(super) struct ControlLaw {
     pub(super) target: Time,
@@ -110,20 +110,20 @@ pub(super) struct ControlLaw {
     pub(super) marked: u64,
 }
 
-/// What PIE keeps of a queue.
+/// State of PIE for one queue.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    /// (RFC: `PIE->drop_prob_`.)
+    /// Probability of a drop or mark. (RFC: `PIE->drop_prob_`.)
     probability: f64,
-    /// Probabilities since the last hit, summed. (RFC: `PIE->accu_prob_`.)
+    /// Sum of the probabilities since the last drop or mark. (RFC: `PIE->accu_prob_`.)
     sum: f64,
-    /// The wait of the last packet that left; none if it left an empty queue. (RFC: `current_qdelay`.)
+    /// Wait of the last packet that left; zero if it left an empty queue. (RFC: `current_qdelay`.)
     wait: Time,
-    /// The same at the last update. (RFC: `PIE->qdelay_old_`.)
+    /// `wait` at the last update. (RFC: `PIE->qdelay_old_`.)
     wait_before: Time,
-    /// For how long nothing is dropped yet. (RFC: `PIE->burst_allowance_`.)
+    /// Rest of the burst allowance. (RFC: `PIE->burst_allowance_`.)
     burst: Time,
-    /// When the last packet left, since the allowance was given.
+    /// Time at which the last packet left since the allowance was given.
     left_at: Option<Time>,
 }
 
@@ -141,7 +141,7 @@ impl Default for Control {
 }
 
 impl ControlLaw {
-    /// Marks a packet that comes to a queue, or leaves it as it is; `None`: it is dropped.
+    /// Admits a packet to a queue, marked or not; `None`: the packet is to be dropped.
     pub(super) fn admit(
         &mut self,
         control: &mut Control,
@@ -197,7 +197,7 @@ impl ControlLaw {
     }
 }
 
-/// By how much changes of a small probability are made smaller.
+/// Divisor of the changes of a small probability.
 /// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 fn damping(probability: f64) -> f64 {
     match probability {
@@ -212,12 +212,12 @@ fn damping(probability: f64) -> f64 {
 }
 
 impl Control {
-    /// A packet found no room.
+    /// Notes that a packet found the queue full.
     pub(super) fn on_overflow(&mut self) {
         self.sum = 0.0;
     }
 
-    /// A packet that arrived at `arrived` leaves, and `left` stays.
+    /// Notes that a packet that came at `arrived` leaves, and that `left` stays.
     pub(super) fn on_leave(&mut self, arrived: Time, now: Time, left: Backlog) {
         self.wait = if left.packets > 0 { now.since(arrived) } else { Time::ZERO };
         let since = self.left_at.replace(now).map_or(Time::ZERO, |before| now.since(before));
@@ -240,7 +240,7 @@ struct Pie {
 }
 
 impl Pie {
-    /// Makes the updates that are due: between packets nothing changes that they depend on.
+    /// Makes the updates that are due. They depend on nothing that changes between packets.
     fn catch_up(&mut self, now: Time) {
         while self.updates.due(now).is_some() {
             let was_at_rest = self.control.is_at_rest();
@@ -401,8 +401,8 @@ mod tests {
         ] {
             let mut law = law(switch);
             let mut control = Control { sum: 8.5, ..busy(probability) };
-            let judged = law.admit(&mut control, 30_000, packet(0, ecn));
-            assert_eq!(judged.map(|packet| packet.ecn), is_marked.then_some(Ecn::Ce));
+            let admitted = law.admit(&mut control, 30_000, packet(0, ecn));
+            assert_eq!(admitted.map(|packet| packet.ecn), is_marked.then_some(Ecn::Ce));
             assert_eq!(law.marked, u64::from(is_marked));
             assert_near(control.sum, 0.0);
         }

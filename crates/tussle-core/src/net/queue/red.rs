@@ -20,7 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993",
 };
 
-/// A packet as the paper counts idle time: as many as could have been transmitted.
+/// Size of the packets in which the paper counts idle time.
 const PACKET_BITS: u64 = 8 * 1500;
 
 /// Adaptive RED: time between two adaptations, the part of the way between the thresholds that is aimed at, the least
@@ -35,9 +35,9 @@ const KEPT: f64 = 0.9;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// With a shorter average nothing happens. (Paper: `min_th`.)
+    /// Average below which no packet is marked or dropped. (Paper: `min_th`.)
     pub min_packets: f64,
-    /// With at least this average, each packet is marked or dropped; twice `min_packets` or more is advised.
+    /// Average from which on each packet is marked or dropped; twice `min_packets` or more is advised.
     /// (Paper: `max_th`.)
     pub max_packets: f64,
     /// Weight of the latest queue length in the average. (Paper: `w_q`.)
@@ -46,7 +46,7 @@ pub struct Spec {
     /// Probability just below `max_packets`, before the count since the last one raises it. (Paper: `max_p`.)
     #[serde(default = "max_probability")]
     pub max_probability: f64,
-    /// Whether `max_probability` is only where it begins, and then holds the average half way between the thresholds.
+    /// Whether `max_probability` adapts, from that value on, to hold the average half way between the thresholds.
     #[serde(default)]
     pub adaptive: bool,
     /// Whether packets that can be marked are marked instead of dropped.
@@ -123,12 +123,12 @@ struct Red {
     /// Packets since the last one that was marked or dropped; `None` while the average is below `min_packets`.
     /// (Paper: `count`, -1 for `None`.)
     since: Option<u32>,
-    /// When the queue became empty; `None` while it is not. (Paper: `q_time`.)
+    /// Time at which the queue became empty; `None` while it is not. (Paper: `q_time`.)
     empty_since: Option<Time>,
     marked: u64,
 }
 
-/// What becomes of a packet that comes.
+/// Fate of a packet that comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Pass,
@@ -137,7 +137,7 @@ enum Fate {
 }
 
 impl Red {
-    /// Takes the queue length into the average.
+    /// Adds the queue length to the average.
     #[expect(clippy::cast_precision_loss, reason = "a queue is shorter than 2^53 packets")]
     fn update_average(&mut self, now: Time) {
         if self.empty_since.is_some() {
@@ -160,11 +160,11 @@ impl Red {
     fn adapt(&mut self, now: Time) {
         let Spec { min_packets, max_packets, .. } = self.settings;
         while let Some(at) = self.adaptations.due(now) {
-            let way = (self.average_at(at) - min_packets) / (max_packets - min_packets);
+            let position = (self.average_at(at) - min_packets) / (max_packets - min_packets);
             let (least, most) = PROBABILITIES;
-            if way > AIM.1 && self.max_probability <= most {
+            if position > AIM.1 && self.max_probability <= most {
                 self.max_probability += MOST_ADDED.min(self.max_probability / 4.0);
-            } else if way < AIM.0 && self.max_probability >= least {
+            } else if position < AIM.0 && self.max_probability >= least {
                 self.max_probability *= KEPT;
             }
         }

@@ -1,8 +1,7 @@
-//! SFQ (stochastic fairness queueing): flows take turns; what finds no room costs the longest flow its newest
-//! packet.
+//! SFQ (stochastic fairness queueing): flows take turns; at the limit the longest flow loses its newest packet.
 //! Source: McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM, 1990; turns by bytes as Shreedhar and Varghese,
 //! "Efficient Fair Queueing Using Deficit Round Robin", ACM SIGCOMM, 1995. Agrees with: Linux 6.1 `sfq` without
-//! `perturb`, its default, so that flows that share a queue do so for ever. Sizes are IP packets: the default
+//! `perturb`, its default, so that flows in one queue stay in it for ever. Sizes are IP packets: the default
 //! quantum is 1500 bytes, which Linux counts as 1514. Of several longest flows Linux takes the one that changed last;
 //! here it is that of the packet that comes, or the first. Left out: RED within a flow, `headdrop`.
 
@@ -17,24 +16,24 @@ use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "sfq",
-    idea: "Flows take turns; what finds no room costs the longest flow its newest packet.",
+    idea: "Flows take turns; at the limit the longest flow loses its newest packet.",
     source: "McKenney, IEEE INFOCOM, 1990",
 };
 
-/// Packets that may wait, unless a limit is given, and packets of one flow that may in any case.
+/// Default limit in packets, and the limit of each flow.
 const LIMIT_PACKETS: u64 = 127;
 const MOST_OF_A_FLOW: u64 = 127;
-/// Flows that may have something waiting.
+/// Most flows with waiting packets.
 const MOST_FLOWS: u64 = 128;
 
 /// The settings of the turns, and the limits, by default 127 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// What a flow sends in its turn.
+    /// Bytes that a flow sends in its turn.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
-    /// Queues over which flows are flow_hash. (Linux: `divisor`.)
+    /// Queues over which flows are spread. (Linux: `divisor`.)
     #[serde(default = "flows")]
     pub flows: u32,
     /// Most packets that may wait.
@@ -74,7 +73,7 @@ struct Sfq {
     round_robin: DeficitRoundRobin,
     flow_hash: FlowHash,
     queues: FlowQueues,
-    /// Queues that have something.
+    /// Number of queues with packets.
     waiting_flows: u64,
 }
 

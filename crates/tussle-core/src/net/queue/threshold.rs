@@ -1,6 +1,6 @@
-//! Threshold: a FIFO that marks what comes while more than so much waits.
+//! Threshold: a FIFO that marks a packet that finds more than a threshold waiting.
 //! Source: Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010, 3.1; the marking that RFC 8257, 3.1
-//! expects of switches. What cannot be marked is dropped at the limit only, as in a FIFO.
+//! expects of switches. A packet that cannot be marked is dropped at the limit only, as in a FIFO.
 
 use serde::{Deserialize, Serialize};
 
