@@ -170,7 +170,7 @@ def test_a_file_that_is_not_there_is_named(tussle_):
 def test_stories_that_nobody_chose_end_alike_on_linux():
     """Hundreds of ACKs each, with losses, reordering, outages and marks; where the sender stands then."""
     stories = {
-        f"{algorithm} {seed}": json.loads(_core.packet_story(algorithm, seed))
+        f"{algorithm} {seed}": json.loads(_core.random_packet_script(algorithm, seed))
         for algorithm in ("reno", "cubic")
         for seed in range(STORIES)
     }

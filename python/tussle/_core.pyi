@@ -49,7 +49,7 @@ def play_script(script_json: str) -> str:
     Raises ValueError, with a sentence, when it is no script.
     """
 
-def packet_story(algorithm: str, seed: int) -> str:
+def random_packet_script(algorithm: str, seed: int) -> str:
     """Return a story of a sender on a path of dice, as JSON: a packet script that the simulator follows.
 
     Raises ValueError when there is no such algorithm.

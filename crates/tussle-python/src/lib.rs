@@ -21,7 +21,7 @@ mod _core {
     #[pymodule_export]
     use crate::own::{AckView, ControlView, FlowView, HookError};
     #[pymodule_export]
-    use crate::script::{packet_story, play_script};
+    use crate::script::{play_script, random_packet_script};
 
     use pyo3::pyfunction;
 

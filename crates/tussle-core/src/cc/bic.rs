@@ -1,6 +1,6 @@
 //! BIC: search for the fair window like a word in a dictionary, halving the distance to where loss happened;
 //! where that would be a jump, climb in a straight line, and beyond it probe slowly, then faster.
-//! Source: Xu, Harfoush and Rhee, "Binary Increase Congestion Knobs (BIC) for Fast Long-Distance Networks",
+//! Source: Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
 //! IEEE INFOCOM, 2004. Agrees with: Linux 6.1 `bic`. Departs: see docs/deviations/bic.toml (1 entry).
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
@@ -179,7 +179,7 @@ impl CongestionControl for Bic {
         }
     }
 
-    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
         if flow.state == State::Open {
             let ratio = &mut self.learnt.ack_ratio;
             *ratio = *ratio - (*ratio >> ACK_RATIO_BITS) + ack.acked;
@@ -206,7 +206,7 @@ impl CongestionControl for Bic {
         left.max(2)
     }
 
-    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, _flow: &Flow, _control: &mut Control) {
         if next == State::Loss {
             self.learnt = Learnt::default();
         }

@@ -1,6 +1,6 @@
 //! CDG (CAIA delay gradient): an RTT that grows from round trip to round trip is a queue that fills. The steeper
 //! it grows, the likelier the window falls; and a loss that comes without that is not worth half the window.
-//! Source: Hayes and Armitage, "Revisiting TCP Congestion Knobs Using Delay Gradients", IFIP Networking, 2011.
+//! Source: Hayes and Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking, 2011.
 //! Agrees with: Linux 6.1 `cdg`, which adds hybrid slow start and sums gradients where the paper averages them.
 //! Departs: see docs/deviations/cdg.toml (2 entries).
 
@@ -396,7 +396,7 @@ impl CongestionControl for Cdg {
 
     /// Source of the filter: Hayes, "Timing enhancements to the FreeBSD kernel to support delay and rate based
     /// TCP mechanisms", CAIA technical report 100219A, 2010.
-    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
         let Some(rtt_us) = ack.rtt_us.filter(|&rtt_us| rtt_us > 0) else { return };
         let rtt_us = i32::try_from(rtt_us).unwrap_or(i32::MAX);
         let path = &mut self.path;
@@ -452,7 +452,7 @@ impl CongestionControl for Cdg {
         left.max(CWND_MIN)
     }
 
-    fn on_cwr_complete(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_cwr_complete(&mut self, flow: &Flow, _control: &mut Control) {
         self.path.queue = QueueState::Unknown;
         self.path.start_round(flow);
     }

@@ -1,7 +1,7 @@
 //! Copa: send at the rate 1 / (δ × queueing delay), so that a flow keeps about 1/δ packets waiting.
 //! The window moves towards that rate by v/δ packets a round trip, up and down around it, so that the queue
 //! empties every few round trips; a queue that never empties is somebody else's, and δ falls to compete.
-//! Source: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Knobs for the Internet", NSDI
+//! Source: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI
 //! 2018 (the corrected edition), 2 to 2.2.
 //! Choices that the paper leaves: a step is at most the window in a round trip, which bounds v; a v meant
 //! for the other direction falls to 1 at once; the window grows only while it is the limit; slow start

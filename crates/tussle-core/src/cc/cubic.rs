@@ -251,7 +251,7 @@ impl CongestionControl for Cubic {
     }
 
     /// Time spent idle is not time spent on the curve. [RFC 9438, 5.8](https://www.rfc-editor.org/rfc/rfc9438#section-5.8)
-    fn on_tx_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_tx_start(&mut self, flow: &Flow, _control: &mut Control) {
         if let Some(epoch) = &mut self.epoch {
             let now = flow.jiffies();
             let idle = now - flow.jiffies_at(flow.last_sent);
@@ -299,7 +299,7 @@ impl CongestionControl for Cubic {
         control.cwnd_part(self.settings.beta, BETA_ONE).max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         if next == State::Loss {
             self.forget();
             if let Some(hystart) = &mut self.hystart {

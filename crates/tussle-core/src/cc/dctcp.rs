@@ -100,11 +100,11 @@ impl CongestionControl for Dctcp {
         Needs { ecn: EcnMode::PerPacket, ..Needs::default() }
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_start(&mut self, flow: &Flow, _control: &mut Control) {
         self.window = Window::start(flow);
     }
 
-    fn on_pkts_acked(&mut self, _ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, _ack: &Ack, flow: &Flow, _control: &mut Control) {
         if flow.una >= self.window.end {
             self.average(flow);
             self.window = Window::start(flow);

@@ -214,7 +214,7 @@ impl CongestionControl for Htcp {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_start(&mut self, flow: &Flow, _control: &mut Control) {
         self.hz = flow.hz;
         self.congestion_at = flow.jiffies();
     }
@@ -261,7 +261,7 @@ impl CongestionControl for Htcp {
         control.cwnd_part(self.beta, ONE).max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         match next {
             State::Open => {
                 if self.congestion_before.take().is_some() {

@@ -127,7 +127,7 @@ impl CongestionControl for Hybla {
         }
     }
 
-    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, _flow: &Flow, _control: &mut Control) {
         self.mode = if next == State::Open { Mode::Hybla } else { Mode::Reno };
     }
 

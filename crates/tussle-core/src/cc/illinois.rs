@@ -194,12 +194,12 @@ impl CongestionControl for Illinois {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_start(&mut self, flow: &Flow, _control: &mut Control) {
         self.start_round(flow);
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "counted in 16 bits, as in Linux")]
-    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _control: &mut Control) {
         self.acked = ack.acked as u16;
         if let Some(rtt_us) = ack.rtt_us {
             let rtt_us = rtt_us.min(RTT_MAX_US);
@@ -236,7 +236,7 @@ impl CongestionControl for Illinois {
     }
 
     /// A timeout says that the delays are out of date.
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         if next == State::Loss {
             (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);
             self.delays = Delays::Low;

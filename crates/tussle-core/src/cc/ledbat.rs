@@ -133,7 +133,7 @@ impl CongestionControl for Ledbat {
         ENTRY.name
     }
 
-    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
         // Modulo 2^32, as the clocks count.
         let measured_ms = ack.ts_val_ms.wrapping_sub(ack.ts_echo_ms);
         let delay_ms = measured_ms.wrapping_sub(*self.origin_ms.get_or_insert(measured_ms)).cast_signed();

@@ -77,18 +77,18 @@ pub trait CongestionControl: Debug + Send {
     }
 
     /// The connection is established.
-    fn on_start(&mut self, _flow: &Flow, _knobs: &mut Control) {}
+    fn on_start(&mut self, _flow: &Flow, _control: &mut Control) {}
 
     /// The flow sends again after everything it had sent was acknowledged; `flow.last_sent` says since when
     /// it was idle.
-    fn on_tx_start(&mut self, _flow: &Flow, _knobs: &mut Control) {}
+    fn on_tx_start(&mut self, _flow: &Flow, _control: &mut Control) {}
 
     /// The flow sends again after more than a timeout without anything to send: `control.cwnd` is still what it
     /// was, and will be halved for each timeout. [`CongestionControl::on_tx_start`] follows.
-    fn on_cwnd_restart(&mut self, _flow: &Flow, _knobs: &mut Control) {}
+    fn on_cwnd_restart(&mut self, _flow: &Flow, _control: &mut Control) {}
 
     /// An ACK has been measured; whether it reveals losses is not judged yet.
-    fn on_pkts_acked(&mut self, _ack: &Ack, _flow: &Flow, _knobs: &mut Control) {}
+    fn on_pkts_acked(&mut self, _ack: &Ack, _flow: &Flow, _control: &mut Control) {}
 
     /// The window may grow. With [`Recovery::Own`]: every ACK, in every state.
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
@@ -101,13 +101,13 @@ pub trait CongestionControl: Debug + Send {
     }
 
     /// A packet was judged lost; in order of judgement, before [`CongestionControl::on_congestion`] is asked.
-    fn on_lost(&mut self, _lost: &Lost, _flow: &Flow, _knobs: &mut Control) {}
+    fn on_lost(&mut self, _lost: &Lost, _flow: &Flow, _control: &mut Control) {}
 
     /// The sender enters `next`; `flow.state` is still the state it leaves.
-    fn on_state(&mut self, _next: State, _flow: &Flow, _knobs: &mut Control) {}
+    fn on_state(&mut self, _next: State, _flow: &Flow, _control: &mut Control) {}
 
     /// A reduction is complete: the window is ssthresh, and the state is still the one of the reduction.
-    fn on_cwr_complete(&mut self, _flow: &Flow, _knobs: &mut Control) {}
+    fn on_cwr_complete(&mut self, _flow: &Flow, _control: &mut Control) {}
 
     /// The last reduction was a false alarm: the window to go back to, in packets.
     fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {

@@ -276,7 +276,7 @@ impl CongestionControl for Nv {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_start(&mut self, flow: &Flow, _control: &mut Control) {
         self.reset(flow);
         self.rtt.period_end = flow.jiffies() + 2 * flow.hz;
     }
@@ -318,7 +318,7 @@ impl CongestionControl for Nv {
         control.cwnd_part(LOSS_LEAVES, LOSS_ONE).max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         match next {
             State::Open if self.reset_due => self.reset(flow),
             State::Open | State::Disorder => {}

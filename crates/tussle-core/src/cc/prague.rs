@@ -10,7 +10,7 @@
 use super::fraction::{Fraction, PACKET};
 use super::{CongestionControl, Control, EcnMode, Entry, Needs, Parameter, Parameters, Recovery};
 use crate::Time;
-use crate::tcp::{Ack, Cause, Echo, Flow, State};
+use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "prague",
@@ -186,7 +186,7 @@ impl CongestionControl for Prague {
         self.pace(flow, control);
     }
 
-    fn on_pkts_acked(&mut self, _ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, _ack: &Ack, flow: &Flow, _control: &mut Control) {
         self.update_alpha(flow);
     }
 
@@ -196,7 +196,7 @@ impl CongestionControl for Prague {
             let kept = flow.in_flight() + u32::from(ack.lost > 0);
             control.cwnd = control.cwnd.min(kept.max(control.ssthresh));
         } else {
-            let unmarked = if ack.echo == Echo::Marked { 0 } else { ack.delivered };
+            let unmarked = if ack.ece { 0 } else { ack.delivered };
             if let Some(left) = control.past_slow_start(unmarked, flow) {
                 self.grow(left, flow, control);
             }
@@ -249,8 +249,8 @@ mod tests {
         (prague, flow)
     }
 
-    fn ack(delivered: u32, echo: Echo) -> Ack {
-        Ack { acked: delivered, delivered, echo, ..Ack::default() }
+    fn ack(delivered: u32, ece: bool) -> Ack {
+        Ack { acked: delivered, delivered, ece, ..Ack::default() }
     }
 
     /// The window in hundredths of a packet.
@@ -310,9 +310,9 @@ mod tests {
     fn only_unmarked_packets_make_it_grow() {
         let (mut prague, flow) = on_path(40_000);
         let mut control = Control::new(20, 20);
-        prague.on_ack(&ack(5, Echo::Marked), &flow, &mut control);
+        prague.on_ack(&ack(5, true), &flow, &mut control);
         assert_eq!(hundredths(&prague, &control), 2000);
-        prague.on_ack(&ack(15, Echo::Clear), &flow, &mut control);
+        prague.on_ack(&ack(15, false), &flow, &mut control);
         assert_eq!(hundredths(&prague, &control), 2075);
     }
 
@@ -324,7 +324,7 @@ mod tests {
             let (mut prague, flow) = on_path(rtt_us);
             prague.rounds = rounds;
             let mut control = Control::new(10, 10);
-            prague.on_ack(&ack(10, Echo::Clear), &flow, &mut control);
+            prague.on_ack(&ack(10, false), &flow, &mut control);
             // A part is lost to rounding.
             assert!(
                 (1000 + grown - hundredths(&prague, &control)).abs() <= 1,
@@ -369,7 +369,7 @@ mod tests {
         let (mut prague, flow) = on_path(40_000);
         for (ssthresh, rate) in [(20, 5_792_000), (100, 11_584_000)] {
             let mut control = Control::new(20, ssthresh);
-            prague.on_ack(&ack(0, Echo::Clear), &flow, &mut control);
+            prague.on_ack(&ack(0, false), &flow, &mut control);
             assert_eq!(control.pacing_bit_per_s, Some(rate));
         }
     }

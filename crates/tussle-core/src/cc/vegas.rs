@@ -149,15 +149,15 @@ impl CongestionControl for Vegas {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_start(&mut self, flow: &Flow, _control: &mut Control) {
         self.forget(flow);
     }
 
-    fn on_tx_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_tx_start(&mut self, flow: &Flow, _control: &mut Control) {
         self.forget(flow);
     }
 
-    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _control: &mut Control) {
         if let Some(rtt_us) = ack.rtt_us {
             // No RTT is zero.
             let rtt_us = rtt_us.saturating_add(1);
@@ -187,7 +187,7 @@ impl CongestionControl for Vegas {
         }
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         match next {
             State::Open => self.resume(flow),
             _ => self.mode = Mode::Reno,

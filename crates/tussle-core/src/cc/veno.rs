@@ -100,11 +100,11 @@ impl CongestionControl for Veno {
     }
 
     /// The path may have changed while the flow was idle.
-    fn on_tx_start(&mut self, _flow: &Flow, _knobs: &mut Control) {
+    fn on_tx_start(&mut self, _flow: &Flow, _control: &mut Control) {
         *self = Veno { samples: self.samples, waiting: self.waiting, ..Veno::default() };
     }
 
-    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _control: &mut Control) {
         if let Some(rtt_us) = ack.rtt_us {
             // No RTT is zero.
             let rtt_us = rtt_us.saturating_add(1);
@@ -144,7 +144,7 @@ impl CongestionControl for Veno {
         left.max(CWND_MIN)
     }
 
-    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, _flow: &Flow, _control: &mut Control) {
         if next == State::Open {
             self.mode = Mode::Veno;
             self.rtt_us = NO_RTT_US;

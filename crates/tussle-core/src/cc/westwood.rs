@@ -1,12 +1,12 @@
 //! Westwood+: after a loss, keep what the path was seen to carry: the measured bandwidth times the smallest RTT,
 //! instead of half. A loss that is no congestion then costs little.
 //! Source: Grieco and Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
-//! Congestion Knobs", ACM CCR 34(2), 2004; after Mascolo et al., "TCP Westwood: Bandwidth Estimation for
+//! Congestion Control", ACM CCR 34(2), 2004; after Mascolo et al., "TCP Westwood: Bandwidth Estimation for
 //! Enhanced Transport over Wireless Links", ACM MobiCom, 2001. Agrees with: Linux 6.1 `westwood`, which measures
 //! time in timer ticks and filters twice. Departs: see docs/deviations/westwood.toml (2 entries).
 
 use super::{CongestionControl, Control, Entry};
-use crate::tcp::{Ack, Cause, Flow, Header};
+use crate::tcp::{Ack, Cause, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "westwood",
@@ -76,19 +76,19 @@ impl Counted {
     fn packets(&mut self, ack: &Ack, flow: &Flow) -> u32 {
         let advanced = flow.una - self.una.unwrap_or(flow.una);
         self.una = Some(flow.una);
-        match (ack.header, advanced) {
-            (Header::Predicted, _) => advanced,
+        match (ack.slow_path, advanced) {
+            (false, _) => advanced,
             // A duplicate: some packet beyond a hole has arrived.
-            (Header::Unpredicted, 0) => {
+            (true, 0) => {
                 self.ahead += 1;
                 1
             }
-            (Header::Unpredicted, 1) => 1,
-            (Header::Unpredicted, _) if self.ahead >= advanced => {
+            (true, 1) => 1,
+            (true, _) if self.ahead >= advanced => {
                 self.ahead -= advanced;
                 1
             }
-            (Header::Unpredicted, _) => advanced - std::mem::take(&mut self.ahead),
+            (true, _) => advanced - std::mem::take(&mut self.ahead),
         }
     }
 }
@@ -129,7 +129,7 @@ impl CongestionControl for Westwood {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_start(&mut self, flow: &Flow, _control: &mut Control) {
         let initial = INITIAL_RTT_S * flow.hz;
         *self = Westwood {
             rtt: Rtt { latest: initial, min: initial, min_is_stale: true },
@@ -139,7 +139,7 @@ impl CongestionControl for Westwood {
         };
     }
 
-    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
         // As in Linux an ACK is counted with the RTT of the one before it.
         self.measure(flow);
         self.sample.bytes += u64::from(self.counted.packets(ack, flow)) * u64::from(flow.mss_bytes);
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn packets_are_counted_once_though_duplicates_came_first() {
         let (_, mut flow) = started();
-        let slow = Ack { header: Header::Unpredicted, ..Ack::default() };
+        let slow = Ack { slow_path: true, ..Ack::default() };
         let mut counted = Counted { una: Some(0), ahead: 0 };
         let total: u32 = (0..3).map(|_| counted.packets(&slow, &flow)).sum();
         flow.una += 5;

@@ -13,10 +13,12 @@ use crate::run::application::ApplicationSpec;
 pub mod application;
 pub(crate) mod check;
 mod hosts;
+mod profile;
 mod random_parts;
 pub mod receive_window;
 
 pub use hosts::{Hosts, Timestamps};
+pub use profile::{ProfileConstants, ProfileName};
 
 /// The version of this format.
 pub const FORMAT: u32 = 1;
@@ -51,14 +53,6 @@ pub struct Run {
     pub elements: Vec<ElementSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
-}
-
-/// A TCP implementation to follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ProfileName {
-    /// Linux 6.1, with 250 timer ticks a second.
-    #[serde(rename = "linux-6.1")]
-    Linux6_1,
 }
 
 /// A half-open interval of simulated time, in ns.

@@ -61,10 +61,10 @@ impl FlowEnds {
     /// The ends of a flow, not yet joined to the network; its receiver's window grows to `window_bytes`.
     pub(super) fn new(
         flow: u32,
+        hz: u32,
         (window_bytes, offsets): (u64, TimestampOffsets),
         (spec, algorithm): (&FlowSpec, Box<dyn CongestionControl>),
     ) -> FlowEnds {
-        let hz = 250;
         let mss_bytes = spec.mss_bytes;
         let setup = Setup {
             flow,

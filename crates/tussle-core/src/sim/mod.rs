@@ -14,7 +14,7 @@ use crate::record::{Events, Finished, Links, Samples, flows_table, recorded_chan
 use crate::run::application::{Next, Then};
 use crate::run::check::RunError;
 use crate::run::receive_window::receive_window_bytes;
-use crate::run::{FlowSpec, ProfileName, Run, Sampling};
+use crate::run::{FlowSpec, Run, Sampling};
 use crate::sim::capture::Capture;
 use crate::table::Table;
 use crate::tcp::{Outbox, TimestampOffsets};
@@ -134,7 +134,7 @@ impl Simulation {
             .enumerate()
             .map(|(i, element)| (element.name.as_str(), component(i)))
             .collect();
-        let ProfileName::Linux6_1 = run.profile;
+        let hz = run.profile.constants().hz;
         let near = capture.map(|_| component(elements.len()));
         let far = near.map(|near| near + 1);
         elements.extend(capture.into_iter().flat_map(Capture::taps).map(Placed::from));
@@ -162,7 +162,7 @@ impl Simulation {
                 writer: Writer::of(spec, run.seed).map_err(|error| error.of_flow(i))?,
                 forward,
                 reverse,
-                ..FlowEnds::new(component(i), (window_bytes, offsets), (spec, algorithm))
+                ..FlowEnds::new(component(i), hz, (window_bytes, offsets), (spec, algorithm))
             });
         }
         let mut simulation = Simulation {
@@ -472,14 +472,14 @@ impl Simulation {
     #[inline]
     fn after_sender(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        if !self.outbox.notices.is_empty() {
+        if !self.outbox.events.is_empty() {
             if self.run.record.events {
-                for notice in &self.outbox.notices {
+                for event in &self.outbox.events {
                     let of = (flow.sender.index(), &flow.sender);
-                    self.events.add(self.now, notice.name(), of);
+                    self.events.add(self.now, event.name(), of);
                 }
             }
-            self.outbox.notices.clear();
+            self.outbox.events.clear();
         }
         if flow.writer.is_some() {
             self.resume(index);

@@ -1,7 +1,7 @@
 //! What an algorithm may read of the sender, and what an ACK told it.
 
 use super::rtt::RttEstimator;
-use super::usage::WindowUse;
+use super::window_use::WindowUse;
 use crate::Time;
 use crate::cc::Control;
 
@@ -80,7 +80,7 @@ pub struct Flow {
     pub delivered_at_us: u64,
     /// What limits the flight that is being measured (Linux: `app_limited`).
     pub limit: Limit,
-    /// Packets judged lost so far (Linux: `lost`).
+    /// Packets detected as lost so far (Linux: `lost`).
     pub lost: u32,
     /// When a packet was last sent (Linux: `lsndtime`).
     pub last_sent: Time,
@@ -189,32 +189,13 @@ pub struct Ack {
     pub ts_val_ms: u32,
     /// The sender's clock when it sent the packet that caused it, in ms, without an offset (RFC 7323: TSecr).
     pub ts_echo_ms: u32,
-    /// Whether the receiver echoed a congestion mark.
-    pub echo: Echo,
-    /// Whether its header was the expected one.
-    pub header: Header,
+    /// Whether the ACK carries the ECN-Echo flag (RFC 3168).
+    pub ece: bool,
+    /// Whether header prediction failed for the ACK: it carries a SACK option, the ECE flag or a changed window
+    /// (Linux: `CA_ACK_SLOWPATH`).
+    pub slow_path: bool,
     /// The delivery rate over the flight that this ACK ended.
     pub rate: RateSample,
-}
-
-/// The ECN feedback of an ACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Echo {
-    /// No mark.
-    #[default]
-    Clear,
-    /// The ECE flag.
-    Marked,
-}
-
-/// What Linux's header prediction says of an ACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Header {
-    /// A number and timestamps, nothing else: the fast path.
-    #[default]
-    Predicted,
-    /// A SACK option, the ECE flag or another window, too: the slow path (Linux: `CA_ACK_SLOWPATH`).
-    Unpredicted,
 }
 
 /// A measurement of the delivery rate. [draft-cheng-iccrg-delivery-rate-estimation-02, 3.3]

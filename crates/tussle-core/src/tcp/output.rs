@@ -1,9 +1,9 @@
 //! What the sender sends: new packets as the window allows, and lost ones again.
 
 use super::flow::State;
-use super::sender::{Probe, ProbeContent, Sender};
-use super::timer::{Alarm, Scheduled, until_timeout};
-use super::usage::{self, Bound, Fit};
+use super::sender::{Probe, Sender};
+use super::timer::{Alarm, until_timeout};
+use super::usage;
 use crate::Time;
 use crate::cc::{EcnMode, Recovery};
 use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
@@ -13,8 +13,8 @@ use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
 pub struct Outbox {
     /// Packets, in the order in which they leave.
     pub packets: Vec<Packet>,
-    /// What happened.
-    pub notices: Vec<Event>,
+    /// Rows for the `events` table.
+    pub events: Vec<Event>,
     /// The place in the table of hops where packets begin.
     pub hop: u32,
 }
@@ -100,11 +100,11 @@ impl Sender {
     }
 
     fn after_transmission(&mut self, sent: u32) {
-        let bound = if self.flow.in_flight() >= self.control.cwnd { Bound::Window } else { Bound::Other };
-        if sent > 0 || bound == Bound::Window {
-            let fit = usage::validate(&mut self.flow, &self.control, bound);
+        let is_cwnd_limited = self.flow.in_flight() >= self.control.cwnd;
+        if sent > 0 || is_cwnd_limited {
+            let is_unused = usage::validate(&mut self.flow, &self.control, is_cwnd_limited);
             // An algorithm that sets its window by a model knows what it left unused.
-            if fit == Fit::Loose && self.needs.recovery == Recovery::Prr {
+            if is_unused && self.needs.recovery == Recovery::Prr {
                 usage::decay(&mut self.flow, &mut self.control);
             }
         }
@@ -120,7 +120,7 @@ impl Sender {
         {
             self.cc.on_cwnd_restart(&self.flow, &mut self.control);
             usage::restart_after_idle(&mut self.flow, &mut self.control);
-            out.notices.push(Event::Restart);
+            out.events.push(Event::Restart);
         }
     }
 
@@ -130,7 +130,7 @@ impl Sender {
 
     fn schedule_probe_from_oldest(&mut self) {
         let timeout = until_timeout(&self.flow, &self.board);
-        if self.timer.schedule_probe(&self.flow, timeout) == Scheduled::No
+        if !self.timer.schedule_probe(&self.flow, timeout)
             && matches!(self.timer.pending(), None | Some(Alarm::Probe))
         {
             self.timer.rearm(&self.flow, &self.board);
@@ -180,28 +180,28 @@ impl Sender {
 
     /// Sends lost packets again, oldest first, while the window and pacing allow.
     pub(super) fn retransmit_lost(&mut self, out: &mut Outbox) {
-        let mut resent_oldest = false;
+        let mut retransmitted_oldest = false;
         while self.flow.in_flight() < self.control.cwnd && !self.is_paced_out() {
             let Some(number) = self.board.next_to_retransmit(&self.flow) else { break };
             self.retransmit(number, out);
             if self.in_reduction() {
                 self.prr.on_sent(1);
             }
-            resent_oldest |= number == self.flow.una;
+            retransmitted_oldest |= number == self.flow.una;
         }
-        if resent_oldest && self.timer.pending() != Some(Alarm::Reordering) {
+        if retransmitted_oldest && self.timer.pending() != Some(Alarm::Reordering) {
             self.timer.set(Alarm::Retransmit, self.flow.now, self.flow.rtt.rto());
         }
     }
 
     /// Sends `number` again and counts it in the network.
     pub(super) fn retransmit(&mut self, number: u32, out: &mut Outbox) {
-        self.send_again(number, out);
+        self.retransmit_uncounted(number, out);
         self.board.count_retransmission(number, &mut self.flow);
         self.undo.on_retransmission(timestamp_ms(self.flow.now));
     }
 
-    fn send_again(&mut self, number: u32, out: &mut Outbox) {
+    fn retransmit_uncounted(&mut self, number: u32, out: &mut Outbox) {
         let mut packet = self.data_packet(number);
         // Else not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
         if self.ecn.negotiated && self.needs.ecn >= EcnMode::PerPacket {
@@ -210,7 +210,7 @@ impl Sender {
         self.before_sending(packet.size_bytes);
         self.counts.retransmitted_packets += 1;
         let sent = self.rate.on_send(&mut self.flow);
-        self.board.resend(number, sent);
+        self.board.on_retransmission(number, sent);
         out.send(packet);
     }
 
@@ -221,17 +221,18 @@ impl Sender {
             return self.timer.clear();
         }
         if self.probe.is_none() {
-            let content = if self.flow.nxt < self.application.written && self.flow.nxt < self.window_end {
-                self.send_new(out);
-                self.after_transmission(1);
-                ProbeContent::New
-            } else {
-                self.send_again(self.flow.nxt - 1, out);
-                ProbeContent::Repeated
-            };
-            self.probe = Some(Probe { high: self.flow.nxt, content });
+            let is_retransmission =
+                if self.flow.nxt < self.application.written && self.flow.nxt < self.window_end {
+                    self.send_new(out);
+                    self.after_transmission(1);
+                    false
+                } else {
+                    self.retransmit_uncounted(self.flow.nxt - 1, out);
+                    true
+                };
+            self.probe = Some(Probe { high: self.flow.nxt, is_retransmission });
             self.counts.probes += 1;
-            out.notices.push(Event::Probe);
+            out.events.push(Event::Probe);
             // The timeout is counted from the probe.
             self.timer.clear();
         }
@@ -245,7 +246,7 @@ impl Sender {
     /// Sets the timer after progress: a probe if one is called for, else the timeout, counted from now.
     pub(super) fn set_timer(&mut self) {
         let timeout: Time = self.flow.rtt.rto();
-        if self.timer.schedule_probe(&self.flow, timeout) == Scheduled::No {
+        if !self.timer.schedule_probe(&self.flow, timeout) {
             self.timer.rearm(&self.flow, &self.board);
         }
     }

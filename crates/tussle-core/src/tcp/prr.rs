@@ -17,17 +17,8 @@ pub(crate) struct Prr {
 pub(crate) struct Progress {
     /// Packets newly known to have arrived.
     pub(crate) delivered: u32,
-    /// Whether it is free of new losses and acknowledges cumulatively.
-    pub(crate) course: Course,
-}
-
-/// How recovery goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Course {
-    /// `una` advanced, and nothing more was lost.
-    Good,
-    /// Otherwise.
-    Uncertain,
+    /// Whether the ACK advances `una` and reveals no further loss (rfc6937bis: `SafeACK`).
+    pub(crate) safe_ack: bool,
 }
 
 /// The window at the start of the reduction and the one it aims at, and what is in the network.
@@ -57,7 +48,7 @@ impl Prr {
             i64::try_from(due).expect("a window is below 2^31 packets") - sent
         } else {
             let conserved = (i64::from(self.delivered) - sent).max(i64::from(progress.delivered));
-            let limit = conserved + i64::from(progress.course == Course::Good);
+            let limit = conserved + i64::from(progress.safe_ack);
             limit.min(i64::from(target.ssthresh - target.in_flight))
         };
         // The first retransmission goes out whatever is in flight.
@@ -71,8 +62,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    fn window(prr: &mut Prr, in_flight: u32, course: Course) -> u32 {
-        let progress = Progress { delivered: 1, course };
+    fn window(prr: &mut Prr, in_flight: u32, safe_ack: bool) -> u32 {
+        let progress = Progress { delivered: 1, safe_ack };
         prr.on_ack(progress, Target { prior_cwnd: 20, ssthresh: 14, in_flight })
             .expect("something was delivered")
     }
@@ -86,7 +77,7 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..4 {
             in_flight -= 1;
-            let quota = window(&mut prr, in_flight, Course::Uncertain) - in_flight;
+            let quota = window(&mut prr, in_flight, false) - in_flight;
             prr.on_sent(quota);
             in_flight += quota;
             sent.push(quota);
@@ -98,15 +89,15 @@ mod tests {
     #[test]
     fn below_ssthresh_the_window_conserves_or_slow_starts() {
         let mut prr = Prr { delivered: 5, sent: 5 };
-        assert_eq!(window(&mut prr.clone(), 10, Course::Uncertain), 11);
-        assert_eq!(window(&mut prr.clone(), 10, Course::Good), 12);
-        assert_eq!(window(&mut prr, 13, Course::Good), 14);
+        assert_eq!(window(&mut prr.clone(), 10, false), 11);
+        assert_eq!(window(&mut prr.clone(), 10, true), 12);
+        assert_eq!(window(&mut prr, 13, true), 14);
     }
 
     #[test]
     fn the_first_retransmission_is_always_allowed() {
-        assert_eq!(window(&mut Prr::default(), 18, Course::Uncertain), 19);
+        assert_eq!(window(&mut Prr::default(), 18, false), 19);
         let mut ahead = Prr { delivered: 0, sent: 3 };
-        assert_eq!(window(&mut ahead, 18, Course::Uncertain), 18, "three were sent where one was due");
+        assert_eq!(window(&mut ahead, 18, false), 18, "three were sent where one was due");
     }
 }

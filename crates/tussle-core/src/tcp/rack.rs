@@ -1,7 +1,7 @@
 //! RACK: a packet is lost if one sent sufficiently later has arrived (RFC 8985, as Linux does it).
 
 use super::flow::{Flow, State};
-use super::scoreboard::{Judgement, Scoreboard, Sent};
+use super::scoreboard::{Scoreboard, Sent, Verdict};
 use crate::Time;
 
 /// Recoveries for which a widened reordering window is kept (RFC 8985, 6.2, step 4).
@@ -18,7 +18,7 @@ pub(crate) struct Rack {
     newest: (u64, u32),
     /// RTT of the last packet that arrived.
     rtt_us: u32,
-    /// Whether something arrived since losses were last judged.
+    /// Whether something arrived since the last loss detection.
     pub(crate) advanced: bool,
     /// Reordering window, in quarters of the smallest RTT.
     window_steps: u32,
@@ -129,16 +129,16 @@ impl Rack {
         let allowed_us = self.rtt_us.saturating_add(self.window_us(flow));
         let now_us = flow.now.us();
         let mut longest_us = None;
-        board.judge(flow, |number, sent| {
+        board.detect_losses(flow, |number, sent| {
             if self.newest <= (sent.at_us, number + 1) {
-                return Judgement::TooRecent;
+                return Verdict::TooRecent;
             }
             let remaining_us = allowed_us.saturating_sub(age_us(sent.at_us, now_us));
             if remaining_us == 0 {
-                return Judgement::Lost;
+                return Verdict::Lost;
             }
             longest_us = longest_us.max(Some(remaining_us));
-            Judgement::Wait
+            Verdict::Wait
         });
         longest_us
     }

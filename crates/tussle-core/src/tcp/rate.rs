@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::Time;
 
-    /// Packets 0 to 9 are sent; 1 and 2 are judged lost, then 9 arrives.
+    /// Packets 0 to 9 are sent; 1 and 2 are detected as lost, then 9 arrives.
     #[test]
     fn losses_and_samples_tell_what_was_in_flight_and_what_was_lost_since() {
         let mut flow = Flow::new(250, 1448);

@@ -55,22 +55,19 @@ struct EcnReceiver {
     seen: bool,
 }
 
-/// Whether an ACK went for a packet while it was taken in: then none follows for it, even one without it (Linux
-/// forgets that one is due).
+/// Whether processing this packet already sent an ACK. No other ACK follows then, even if the ACK did not cover the
+/// packet (Linux forgets that one is due).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Now,
-    Later,
-}
+struct AckSent(bool);
 
-/// How far the connection is open.
+/// State of the connection. [RFC 9293, 3.3.2](https://www.rfc-editor.org/rfc/rfc9293#section-3.3.2)
 #[derive(Clone, Copy, Debug)]
-enum Opening {
-    Listening,
-    /// The first SYN-ACK was sent at that time.
-    Answered {
-        at: Time,
-    },
+enum Connection {
+    /// Waiting for a SYN.
+    Listen,
+    /// The first SYN-ACK was sent at `since`.
+    SynReceived { since: Time },
+    /// Open.
     Established,
 }
 
@@ -82,7 +79,8 @@ pub struct Receiver {
     next: u32,
     /// `next` in the last ACK (Linux: `rcv_wup`).
     acknowledged: u32,
-    beyond: Ranges,
+    /// Packets that arrived out of order.
+    out_of_order: Ranges,
     sack_list: SackList,
     dsack: Option<Block>,
     delack: DelayedAck,
@@ -90,7 +88,7 @@ pub struct Receiver {
     rtt: RttEstimator,
     /// Timestamp to echo, in ms (RFC 7323, 4.3).
     ts_recent_ms: u32,
-    opening: Opening,
+    connection: Connection,
     /// A gap was filled, or the sender is finished or has reduced: the next ACK goes at once.
     ack_now: bool,
     /// SACKs that went at once since `next` last moved.
@@ -118,14 +116,14 @@ impl Receiver {
             setup,
             next: 0,
             acknowledged: 0,
-            beyond: Ranges::default(),
+            out_of_order: Ranges::default(),
             sack_list: SackList::default(),
             dsack: None,
             delack: DelayedAck::new(setup.hz),
             ecn: EcnReceiver::default(),
             rtt: RttEstimator::new(setup.hz),
             ts_recent_ms: 0,
-            opening: Opening::Listening,
+            connection: Connection::Listen,
             ack_now: false,
             prompt_sacks: 0,
             prompt_sacks_at: 0,
@@ -194,11 +192,11 @@ impl Receiver {
     }
 
     fn on_syn(&mut self, syn: &Packet, now: Time, out: &mut Outbox) {
-        match self.opening {
-            Opening::Listening => self.opening = Opening::Answered { at: now },
-            Opening::Answered { .. } => {}
+        match self.connection {
+            Connection::Listen => self.connection = Connection::SynReceived { since: now },
+            Connection::SynReceived { .. } => {}
             // A copy that was overtaken.
-            Opening::Established => return,
+            Connection::Established => return,
         }
         self.ts_recent_ms = syn.ts_val_ms;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn.flags.has(Flags::ECE.with(Flags::CWR));
@@ -218,10 +216,10 @@ impl Receiver {
 
     /// The third packet of the handshake arrived, or data that prove that it was sent.
     fn establish(&mut self, now: Time) {
-        if let Opening::Answered { at } = self.opening {
-            let rtt_us = u32::try_from(now.since(at).us()).unwrap_or(u32::MAX);
+        if let Connection::SynReceived { since } = self.connection {
+            let rtt_us = u32::try_from(now.since(since).us()).unwrap_or(u32::MAX);
             self.rtt.update(rtt_us, 0, 0);
-            self.opening = Opening::Established;
+            self.connection = Connection::Established;
         }
     }
 
@@ -256,7 +254,7 @@ impl Receiver {
             }
             Ordering::Equal => self.take_in_order(packet, now),
             Ordering::Greater => {
-                if self.take_beyond(packet, now, out) == Told::Now {
+                if self.take_out_of_order(packet, now, out) == AckSent(true) {
                     return;
                 }
             }
@@ -273,10 +271,10 @@ impl Receiver {
         if packet.flags.has(Flags::FIN) {
             self.finish(now);
         }
-        if self.beyond.is_empty() {
+        if self.out_of_order.is_empty() {
             return;
         }
-        if let Some(block) = self.beyond.take_from(self.next) {
+        if let Some(block) = self.out_of_order.take_from(self.next) {
             self.next = block.end;
             self.delivered_bytes += self.bytes_of(block);
             if self.short_last.is_some_and(|(number, _)| number < self.next) {
@@ -285,7 +283,7 @@ impl Receiver {
         }
         self.sack_list.remove_below(self.next);
         // RFC 5681, 4.2: acknowledge at once when a gap is filled.
-        self.ack_now |= self.beyond.is_empty();
+        self.ack_now |= self.out_of_order.is_empty();
     }
 
     /// The window grows by two segments with each packet that was missing, as long as the buffer has room
@@ -313,12 +311,12 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    fn take_beyond(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> Told {
+    fn take_out_of_order(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> AckSent {
         let block = Block { start: packet.number, end: packet.number + 1 };
-        if self.beyond.contains(packet.number) {
+        if self.out_of_order.contains(packet.number) {
             self.dsack = Some(block);
         } else {
-            self.beyond.insert(block, |_| ());
+            self.out_of_order.insert(block, |_| ());
             self.grow_window();
         }
         if packet.flags.has(Flags::FIN) {
@@ -333,7 +331,7 @@ impl Receiver {
         if urgency == Urgency::ReportAfter {
             self.send_ack(now, out);
         }
-        if urgency == Urgency::None { Told::Later } else { Told::Now }
+        AckSent(urgency != Urgency::None)
     }
 
     fn take_mark(&mut self, packet: &Packet) {
@@ -377,7 +375,7 @@ impl Receiver {
         if self.next - self.acknowledged > 1 || self.delack.is_quick() || self.ack_now {
             return self.send_ack(now, out);
         }
-        if self.beyond.is_empty() {
+        if self.out_of_order.is_empty() {
             if self.delack.delay(now, self.path()) == Decision::Now {
                 self.send_ack(now, out);
             }
@@ -425,7 +423,7 @@ impl Receiver {
         if let Some(block) = self.dsack.take() {
             sacks.push(block);
         }
-        if !self.beyond.is_empty() {
+        if !self.out_of_order.is_empty() {
             self.sack_list.fill(&mut sacks);
         }
         ack.set_sacks(sacks);

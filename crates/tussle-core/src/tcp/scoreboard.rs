@@ -22,7 +22,7 @@ pub(crate) struct Sent {
     pub(crate) since_flight_start_us: u32,
     /// How many packets had been delivered then.
     pub(crate) delivered: u32,
-    /// How many had been judged lost then.
+    /// Packets detected as lost before that transmission.
     pub(crate) lost: u32,
     /// How many were in flight then, with this one.
     pub(crate) in_flight: u32,
@@ -34,8 +34,8 @@ const LOST: u8 = 2;
 const RETRANSMISSION_OUT: u8 = 4;
 const EVER_RETRANSMITTED: u8 = 8;
 const LIMITED_BY_APPLICATION: u8 = 16;
-/// RACK judged this transmission and does not look at it again.
-const JUDGED: u8 = 32;
+/// RACK detected this transmission as lost and does not examine it again.
+const DETECTED: u8 = 32;
 
 impl Sent {
     fn has(self, tag: u8) -> bool {
@@ -88,13 +88,13 @@ pub(crate) struct Scoreboard {
     sacked: Ranges,
     /// No packet below this awaits retransmission.
     retransmit_from: u32,
-    /// No first transmission below this is still to be judged by RACK.
-    first_unjudged: u32,
+    /// RACK need not examine any first transmission below this.
+    first_unexamined: u32,
     /// A timeout marked every packet below this that was not sacked.
     timed_out_to: u32,
-    /// Retransmissions that RACK may still judge.
+    /// Retransmissions that RACK may still detect as lost.
     retransmissions: VecDeque<Retransmission>,
-    /// What was judged lost and not yet told to the algorithm.
+    /// Packets detected as lost and not yet reported to the algorithm.
     pub(super) newly_lost: Vec<Lost>,
 }
 
@@ -104,7 +104,7 @@ impl Scoreboard {
             packets: RingBuffer::new(Sent::default()),
             sacked: Ranges::default(),
             retransmit_from: 0,
-            first_unjudged: 0,
+            first_unexamined: 0,
             timed_out_to: 0,
             retransmissions: VecDeque::new(),
             newly_lost: Vec::new(),
@@ -254,8 +254,8 @@ impl Scoreboard {
         (number < flow.nxt).then_some(number)
     }
 
-    /// Records that `number` is sent again, with the `sent` of this transmission.
-    pub(crate) fn resend(&mut self, number: u32, sent: Sent) {
+    /// Records the retransmission of `number`.
+    pub(crate) fn on_retransmission(&mut self, number: u32, sent: Sent) {
         let record = self.get_mut(number);
         let kept = record.tags & (SACKED | LOST | RETRANSMISSION_OUT);
         *record = Sent { tags: sent.tags | kept | EVER_RETRANSMITTED, ..sent };
@@ -272,39 +272,43 @@ impl Scoreboard {
         }
     }
 
-    /// Shows `judge` every transmission that may be lost, oldest first among the first transmissions and
-    /// among the retransmissions, until it says [`Judgement::TooRecent`].
-    pub(crate) fn judge(&mut self, flow: &mut Flow, mut judge: impl FnMut(u32, Sent) -> Judgement) {
-        let mut number = self.first_unjudged.max(flow.una);
-        self.first_unjudged = number;
-        let mut all_judged = true;
+    /// Asks `examine` about every transmission that may be lost and marks those that it calls lost. First
+    /// transmissions and retransmissions are each examined oldest first, until [`Verdict::TooRecent`].
+    pub(crate) fn detect_losses(&mut self, flow: &mut Flow, mut examine: impl FnMut(u32, Sent) -> Verdict) {
+        let mut number = self.first_unexamined.max(flow.una);
+        self.first_unexamined = number;
+        let mut all_examined = true;
         while number < flow.nxt {
             let sent = self.get(number);
-            if sent.tags & (SACKED | EVER_RETRANSMITTED | JUDGED) == 0 {
+            if sent.tags & (SACKED | EVER_RETRANSMITTED | DETECTED) == 0 {
                 if sent.is_lost() {
-                    // Marked by a timeout; the timeout may be undone, so it stays to be judged.
-                    all_judged = false;
+                    // Marked by a timeout, which may be undone: RACK examines it again.
+                    all_examined = false;
                     number = number.max(self.timed_out_to.saturating_sub(1));
                 } else {
-                    match judge(number, sent) {
-                        Judgement::TooRecent => break,
-                        Judgement::Wait => all_judged = false,
-                        Judgement::Lost => {
+                    match examine(number, sent) {
+                        Verdict::TooRecent => break,
+                        Verdict::Wait => all_examined = false,
+                        Verdict::Lost => {
                             self.mark_lost(number, flow);
-                            self.get_mut(number).tags |= JUDGED;
+                            self.get_mut(number).tags |= DETECTED;
                         }
                     }
                 }
             }
             number += 1;
-            if all_judged {
-                self.first_unjudged = number;
+            if all_examined {
+                self.first_unexamined = number;
             }
         }
-        self.judge_retransmissions(flow, judge);
+        self.detect_lost_retransmissions(flow, examine);
     }
 
-    fn judge_retransmissions(&mut self, flow: &mut Flow, mut judge: impl FnMut(u32, Sent) -> Judgement) {
+    fn detect_lost_retransmissions(
+        &mut self,
+        flow: &mut Flow,
+        mut examine: impl FnMut(u32, Sent) -> Verdict,
+    ) {
         let mut i = 0;
         while let Some(&Retransmission { number, at_us }) = self.retransmissions.get(i) {
             let stale = number < flow.una || {
@@ -320,10 +324,10 @@ impl Scoreboard {
                 i += 1;
                 continue;
             }
-            match judge(number, sent) {
-                Judgement::TooRecent => break,
-                Judgement::Wait => i += 1,
-                Judgement::Lost => {
+            match examine(number, sent) {
+                Verdict::TooRecent => break,
+                Verdict::Wait => i += 1,
+                Verdict::Lost => {
                     self.mark_lost(number, flow);
                     self.forget_retransmission(&mut i);
                 }
@@ -352,9 +356,9 @@ impl Scoreboard {
     }
 }
 
-/// What loss detection says of a transmission.
+/// Verdict of loss detection on a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judgement {
+pub(crate) enum Verdict {
     /// It is lost.
     Lost,
     /// It may still arrive.

@@ -31,13 +31,16 @@ pub struct Setup {
     pub timestamp_offset_ms: u32,
 }
 
-/// Where the connection stands.
+/// State of the connection. [RFC 9293, 3.3.2](https://www.rfc-editor.org/rfc/rfc9293#section-3.3.2)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum Connection {
     /// Not opened.
     Closed,
-    /// A SYN is on its way; how often it was sent again.
-    Opening { retries: u32 },
+    /// A SYN is outstanding.
+    SynSent {
+        /// Retransmissions of the SYN.
+        retries: u32,
+    },
     /// Open.
     Established,
 }
@@ -86,7 +89,7 @@ pub struct Sender {
     pub(super) cc: Box<dyn CongestionControl>,
     pub(super) needs: Needs,
     pub(super) setup: Setup,
-    pub(super) phase: Phase,
+    pub(super) connection: Connection,
     pub(super) application: Application,
     pub(super) board: Scoreboard,
     pub(super) rack: Rack,
@@ -121,17 +124,8 @@ pub struct Sender {
 pub(super) struct Probe {
     /// `nxt` when it was sent.
     pub(super) high: u32,
-    /// Whether it repeated a packet.
-    pub(super) content: ProbeContent,
-}
-
-/// What a tail loss probe carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProbeContent {
-    /// A packet never sent before.
-    New,
-    /// The last packet, again.
-    Repeated,
+    /// Whether it retransmits the last packet (Linux: `tlp_retrans`); else it carries a new one.
+    pub(super) is_retransmission: bool,
 }
 
 /// ECN at the sender. [RFC 3168, 6.1.2](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2)
@@ -147,7 +141,7 @@ impl Sender {
     /// A sender that has not opened its connection.
     pub fn new(setup: Setup, cc: Box<dyn CongestionControl>) -> Sender {
         let needs = cc.needs();
-        let pacing = if needs.pacing { true } else { setup.pacing };
+        let pacing = needs.pacing || setup.pacing;
         let setup = Setup { ecn: setup.ecn.max(needs.ecn), pacing, ..setup };
         let mut flow = Flow::new(setup.hz, setup.mss_bytes);
         flow.pacing = setup.pacing;
@@ -158,7 +152,7 @@ impl Sender {
             needs,
             cc,
             setup,
-            phase: Phase::Closed,
+            connection: Connection::Closed,
             application: Application { written: 0, last_bytes: setup.mss_bytes, closed: false },
             board: Scoreboard::new(),
             rack: Rack::new(),
@@ -167,7 +161,7 @@ impl Sender {
             rate: RateEstimator::default(),
             timer: Timer::new(setup.hz),
             timer_due: false,
-            pacer: (setup.pacing).then(Pacer::default),
+            pacer: setup.pacing.then(Pacer::default),
             probe: None,
             frto: false,
             unanswered_timeouts: 0,
@@ -222,7 +216,7 @@ impl Sender {
     /// Opens the connection.
     pub fn open(&mut self, now: Time, out: &mut Outbox) {
         self.flow.now = now;
-        self.phase = Phase::Opening { retries: 0 };
+        self.connection = Connection::SynSent { retries: 0 };
         self.send_syn(out);
     }
 
@@ -232,7 +226,7 @@ impl Sender {
         syn.ts_val_ms = self.timestamp(now);
         // A host that drops packets that ask for ECN gets a SYN without it the second time
         // (RFC 3168, 6.1.1.1).
-        if self.setup.ecn > EcnMode::Off && self.phase == (Phase::Opening { retries: 0 }) {
+        if self.setup.ecn > EcnMode::Off && self.connection == (Connection::SynSent { retries: 0 }) {
             syn.flags = Flags::ECE.with(Flags::CWR);
         }
         self.timer.set(Alarm::Retransmit, now, self.flow.rtt.rto());
@@ -241,7 +235,7 @@ impl Sender {
     }
 
     fn on_syn_timeout(&mut self, retries: u32, out: &mut Outbox) {
-        self.phase = Phase::Opening { retries: retries + 1 };
+        self.connection = Connection::SynSent { retries: retries + 1 };
         self.flow.rtt.back_off();
         self.send_syn(out);
     }
@@ -250,9 +244,9 @@ impl Sender {
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         self.flow.now = now;
-        match (packet.kind, self.phase) {
-            (Kind::SynAck, Phase::Opening { retries }) => self.establish(packet, retries, out),
-            (Kind::Ack, Phase::Established) => {
+        match (packet.kind, self.connection) {
+            (Kind::SynAck, Connection::SynSent { retries }) => self.establish(packet, retries, out),
+            (Kind::Ack, Connection::Established) => {
                 self.on_ack(packet, out);
                 self.transmit(out);
             }
@@ -272,7 +266,7 @@ impl Sender {
         self.flow.rtt.update_min(rtt_us, now);
         self.flow.rtt.update(rtt_us, 0, 0);
         self.timer.clear();
-        self.phase = Phase::Established;
+        self.connection = Connection::Established;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn_ack.flags.has(Flags::ECE);
         self.flow.ecn = self.ecn.negotiated;
         (self.window_end, self.offered_packets) = (syn_ack.window_packets, syn_ack.window_packets);
@@ -310,15 +304,15 @@ impl Sender {
         self.flow.now = now;
         if self.timer.at() <= now {
             self.timer.on_fired(now);
-            match (self.phase, self.timer.pending()) {
-                (Phase::Opening { retries }, _) => self.on_syn_timeout(retries, out),
+            match (self.connection, self.timer.pending()) {
+                (Connection::SynSent { retries }, _) => self.on_syn_timeout(retries, out),
                 (_, Some(Alarm::Retransmit)) => self.on_timeout(out),
                 (_, Some(Alarm::Probe)) => self.send_probe(out),
                 (_, Some(Alarm::Reordering)) => self.on_reordering_timeout(out),
                 (_, None) => {}
             }
         }
-        if self.phase == Phase::Established && self.pacer.is_some() {
+        if self.connection == Connection::Established && self.pacer.is_some() {
             self.retransmit_lost(out);
             self.transmit(out);
         }
@@ -328,7 +322,7 @@ impl Sender {
     pub fn write(&mut self, packets: u32, out: &mut Outbox) {
         self.note_application_limit();
         self.application.written = self.application.written.saturating_add(packets);
-        if self.phase == Phase::Established {
+        if self.connection == Connection::Established {
             // Packet by packet, as the kernel takes what is written: the use of the window is judged after each.
             while self.transmit_at_most(1, out) > 0 {}
         }

@@ -72,11 +72,11 @@ impl Timer {
         self.set(Alarm::Retransmit, flow.now, span);
     }
 
-    /// Sets a tail loss probe if one is called for, else leaves the timer.
+    /// Sets the timer for a tail loss probe if one is called for, and returns whether it did.
     /// [RFC 8985, 7.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.2)
-    pub(crate) fn schedule_probe(&mut self, flow: &Flow, timeout: Time) -> Scheduled {
+    pub(crate) fn schedule_probe(&mut self, flow: &Flow, timeout: Time) -> bool {
         if flow.packets_out() == 0 || !matches!(flow.state, State::Open | State::Cwr) {
-            return Scheduled::No;
+            return false;
         }
         let span = match flow.rtt.srtt_8us() {
             0 => Time::from_secs(1),
@@ -89,20 +89,13 @@ impl Timer {
         };
         let span = if timeout > Time::ZERO { span.min(timeout) } else { span };
         self.set(Alarm::Probe, flow.now, span);
-        Scheduled::Yes
+        true
     }
 
     /// Sets the wait for packets that may only be late.
     pub(crate) fn await_reordering(&mut self, now: Time, wait_us: u32) {
         self.set(Alarm::Reordering, now, Time::from_us(u64::from(wait_us)) + MARGIN);
     }
-}
-
-/// Whether a probe was set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scheduled {
-    Yes,
-    No,
 }
 
 /// How long until the oldest packet times out; zero if it should have.

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use tussle_core::cc::Control;
 use tussle_core::run::MAX_WINDOW_PACKETS;
-use tussle_core::tcp::{self, Echo, Limit};
+use tussle_core::tcp::{self, Limit};
 
 /// Largest window: in slow start one may become twice what a receiver takes.
 pub(super) const MAX_CWND_PACKETS: u32 = 2 * MAX_WINDOW_PACKETS;
@@ -74,7 +74,7 @@ impl AckView {
     /// Whether the receiver echoed a congestion mark (ECN).
     #[getter]
     fn marked(&self) -> bool {
-        self.0.echo == Echo::Marked
+        self.0.ece
     }
 
     /// Packets delivered over `rate_interval_us`, a measurement of the delivery rate; None if it is not valid.

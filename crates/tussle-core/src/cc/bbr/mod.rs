@@ -1,7 +1,7 @@
 //! BBR: send at the greatest rate that was delivered lately, and hold twice the data that fits the path.
 //! It models the path by its bottleneck bandwidth and its smallest RTT, and probes for both in turn; a loss is
 //! no sign of congestion to it.
-//! Source: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Knobs", ACM
+//! Source: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control", ACM
 //! Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00. Agrees with: Linux 6.1 `bbr` (version 1).
 //! Departs: see docs/deviations/bbr.toml (2 entries).
 
@@ -242,7 +242,7 @@ impl CongestionControl for Bbr {
         control.ssthresh
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         if next == State::Loss {
             self.restraint.prior_state = State::Loss;
             self.full_pipe.bw = Bandwidth::ZERO;

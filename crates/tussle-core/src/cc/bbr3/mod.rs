@@ -2,7 +2,7 @@
 //! but not more than what was found to be lost by more than 2 %.
 //! Like version 1 it probes for the bandwidth and the smallest RTT in turn; a loss between the probes also
 //! lowers the rate and the window for the moment.
-//! Source: Cardwell, Swett and Beshay (editors), "BBR Congestion Knobs", draft-ietf-ccwg-bbr-06, 6 July 2026;
+//! Source: Cardwell, Swett and Beshay (editors), "BBR Congestion Control", draft-ietf-ccwg-bbr-06, 6 July 2026;
 //! its names are in the comments. Agrees with: the draft; Linux 6.1 has no version 3.
 //! Departs: see docs/deviations/bbr3.toml (6 entries).
 

@@ -2,7 +2,7 @@
 //! Packets are paced. What came of each monitor interval gives a utility, two intervals give its slope, and
 //! the rate climbs it: faster while the direction stays, but never by more than a boundary.
 //! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion
-//! Knobs", NSDI 2018, 3 and 4; the latency flavour, b = 900.
+//! Control", NSDI 2018, 3 and 4; the latency flavour, b = 900.
 //! Choices that the paper leaves: an interval lasts a smoothed RTT and at least ten packets; while the
 //! outcome of a pair is awaited the flow sends at its rate; which of the pair goes first alternates; a
 //! timeout halves the rate; the window is twice what the rate needs, so that it does not limit.
@@ -249,7 +249,7 @@ impl CongestionControl for Vivace {
         self.turn(flow, control);
     }
 
-    fn on_tx_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_tx_start(&mut self, flow: &Flow, _control: &mut Control) {
         self.begin_anew(self.rate, flow);
     }
 
@@ -263,7 +263,7 @@ impl CongestionControl for Vivace {
         control.cwnd.max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         if next == State::Loss && flow.state != State::Loss {
             self.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
             self.climb = Climb::default();
