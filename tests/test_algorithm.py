@@ -152,7 +152,7 @@ class Mine(Algorithm):
     def on_ack(self, ack, flow, control): note("on_ack"); super().on_ack(ack, flow, control)
     def on_congestion(self, cause, flow, control): note(f"on_congestion {cause}"); return 7
     def on_lost(self, lost, flow, control): note(
-        f"on_lost {lost.number >= flow.una} {0 < lost.in_flight <= 100} {lost.lost > 0} {lost.application_limited}"
+        f"on_lost {lost.number >= flow.una} {lost.in_flight > 0} {lost.lost > 0} {lost.application_limited}"
     )
     def on_cwr_complete(self, flow, control): note(
         f"on_cwr_complete {control.cwnd} {control.ssthresh} {control.in_slow_start}"
@@ -187,7 +187,7 @@ class Mine(Algorithm):
     def note(self, hook, flow, control):
         idle_ms = (flow.now_us - flow.last_sent_us) // 1000
         with Path("calls").open("a") as calls:
-            calls.write(f"{hook} {control.cwnd} {idle_ms > 240}\n")
+            calls.write(f"{hook} {control.cwnd} {idle_ms > 240}\\n")
 
     def on_tx_start(self, flow, control): self.note("on_tx_start", flow, control)
     def on_cwnd_restart(self, flow, control): self.note("on_cwnd_restart", flow, control)

@@ -21,11 +21,11 @@ class HookError(RuntimeError):
 def execute(run_json: str, own: Mapping[str, Loaded] = {}) -> dict[str, ArrowTable]:
     """Simulate a run; return the tables flows, samples, links and events.
 
-    `own` maps names of flows to algorithms that are not in the catalogue. If there are any, the result also has the
-    table costs.
+    `own` maps names of flows to algorithms that are not in the catalogue. If there are any, the result also
+    has the table costs.
 
-    Raises HookError if a hook fails; ValueError, with an explanation, if the run is invalid; KeyboardInterrupt
-    within a fraction of a second after Ctrl-C.
+    Raises HookError if a hook fails; ValueError, with an explanation, if the run is invalid;
+    KeyboardInterrupt within a fraction of a second after Ctrl-C.
     """
 
 def capture(run_json: str, most: int, own: Mapping[str, Loaded] = {}) -> dict[str, ArrowTable]:

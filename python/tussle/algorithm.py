@@ -9,9 +9,9 @@ Save a class in a file and name both, as in `tussle run SCENARIO --algorithm min
         def on_congestion(self, cause, flow, control):
             return max(control.cwnd * 3 // 4, 2)
 
-The sender detects losses, recovers and undoes as Linux does; an algorithm is policy only. A class defines the
-hooks in which it differs from Reno. A hook that it does not define is Reno's and costs nothing, because Python
-is not called. Windows are in packets.
+The sender detects losses, recovers and undoes as Linux does; an algorithm is policy only. A class defines
+the hooks in which it differs from Reno. A hook that it does not define is Reno's and costs nothing, because
+Python is not called. Windows are in packets.
 """
 
 from typing import ClassVar, Literal
@@ -21,8 +21,8 @@ from tussle._core import Ack, Control, Flow, Lost
 __all__ = ["Ack", "Algorithm", "Cause", "Control", "Flow", "Lost", "State"]
 
 Cause = Literal["loss", "timeout", "ecn"]
-"""Cause of a window reduction: a loss detected by SACK or RACK; an expired retransmission timer; an ECN mark or
-`control.request_reduction()`."""
+"""Cause of a window reduction: a loss detected by SACK or RACK; an expired retransmission timer; an ECN mark
+or `control.request_reduction()`."""
 
 State = Literal["open", "disorder", "cwr", "recovery", "loss"]
 """Congestion state of the sender, as in Linux: nothing is wrong; packets arrived out of order or twice; the
@@ -33,16 +33,17 @@ lost packets are being retransmitted after a timeout."""
 class Algorithm:
     """Reno. Define the hooks in which your algorithm differs; `super()` has Reno's.
 
-    Each flow has an object of its own, made with the scenario's `parameters` as keyword arguments. The behaviour
-    must depend on nothing but the arguments of the hooks and `flow.seed`; the results are then the same on every
-    machine and with any number of workers. An exception ends the run and is shown with the simulated time.
+    Each flow has an object of its own, made with the scenario's `parameters` as keyword arguments. The
+    behaviour must depend on nothing but the arguments of the hooks and `flow.seed`; the results are then the
+    same on every machine and with any number of workers. An exception ends the run and is shown with the
+    simulated time.
     """
 
     name: ClassVar[str | None] = None
     """Name in tables and figures; None: the names of file and class."""
     recovery: ClassVar[Literal["prr", "own"]] = "prr"
-    """Owner of the window during recovery. "prr": the sender, by proportional rate reduction (RFC 6937); "own":
-    the algorithm in `on_ack`, which the sender then calls for every ACK in every state."""
+    """Owner of the window during recovery. "prr": the sender, by proportional rate reduction (RFC 6937);
+    "own": the algorithm in `on_ack`, which the sender then calls for every ACK in every state."""
     ecn: ClassVar[Literal["off", "classic", "per-packet", "l4s"]] = "off"
     """ECN feedback that the algorithm needs. "off": none; "classic": one echo per round trip (RFC 3168);
     "per-packet": an echo of each mark (RFC 8257); "l4s": an echo of each mark, and data packets carry ECT(1)
@@ -54,16 +55,16 @@ class Algorithm:
         """Handle the establishment of the connection."""
 
     def on_tx_start(self, flow: Flow, control: Control) -> None:
-        """Handle the first transmission after all data in flight was acknowledged (Linux: `CA_EVENT_TX_START`).
+        """Handle the first transmission after all data was acknowledged (Linux: `CA_EVENT_TX_START`).
 
         `flow.last_sent_us` is the time of the transmission before.
         """
 
     def on_cwnd_restart(self, flow: Flow, control: Control) -> None:
-        """Handle a restart after idle time of more than a retransmission timeout (Linux: `CA_EVENT_CWND_RESTART`).
+        """Handle a restart after more than a timeout of idle time (Linux: `CA_EVENT_CWND_RESTART`).
 
-        `control.cwnd` still has its old value; the sender then halves it for each timeout of idle time and calls
-        `on_tx_start`. It is not called if `recovery` is "own".
+        `control.cwnd` still has its old value; the sender then halves it for each timeout of idle time and
+        calls `on_tx_start`. The sender does not call this hook if `recovery` is "own".
         """
 
     def on_pkts_acked(self, ack: Ack, flow: Flow, control: Control) -> None:

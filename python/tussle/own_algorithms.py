@@ -1,7 +1,7 @@
 """Users' own algorithms: loading of a class such as `mine.py:Mine` and its object for a flow.
 
-The file is executed again for each run. A run thus cannot change the next one through the file, and results do not
-depend on the process that executes a run.
+The file is executed again for each run. A run thus cannot change the next one through the file, and results
+do not depend on the process that executes a run.
 """
 
 import hashlib
