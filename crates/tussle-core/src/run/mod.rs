@@ -14,9 +14,11 @@ use crate::util::rng::named_seed;
 pub mod application;
 pub(crate) mod check;
 mod hosts;
+mod profile;
 pub mod receive_window;
 
 pub use hosts::{Hosts, Timestamps};
+pub use profile::{ProfileConstants, ProfileName};
 
 /// The version of this format.
 pub const FORMAT: u32 = 1;
@@ -51,14 +53,6 @@ pub struct Run {
     pub elements: Vec<ElementSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
-}
-
-/// A TCP implementation to follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ProfileName {
-    /// Linux 6.1, with 250 timer ticks a second.
-    #[serde(rename = "linux-6.1")]
-    Linux6_1,
 }
 
 /// A half-open interval of simulated time, in ns.
@@ -140,15 +134,6 @@ pub struct FlowSpec {
     /// Write pattern of the application; `None`: a bulk sender, which writes all it has at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationSpec>,
-}
-
-impl ProfileName {
-    /// Timer ticks a second of the kernel (Linux: `HZ`).
-    pub const fn timer_hz(self) -> u32 {
-        match self {
-            ProfileName::Linux6_1 => 250,
-        }
-    }
 }
 
 impl FlowSpec {

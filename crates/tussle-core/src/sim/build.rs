@@ -168,7 +168,7 @@ impl<'a> Topology<'a> {
         let offsets = TimestampOffsets::of(run.hosts, run.seed, &spec.name);
         let setup = Setup {
             flow: component(i),
-            hz: run.profile.timer_hz(),
+            hz: run.profile.constants().hz,
             mss_bytes: spec.mss_bytes,
             ecn: spec.ecn.into(),
             pacing: spec.pacing,

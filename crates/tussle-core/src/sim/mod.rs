@@ -399,8 +399,8 @@ impl Simulation {
 
     #[inline]
     fn after_sender(&mut self, index: usize) {
-        if !self.outbox.notices.is_empty() {
-            for event in self.outbox.notices.drain(..) {
+        if !self.outbox.events.is_empty() {
+            for event in self.outbox.events.drain(..) {
                 self.recording.note(self.now, event.name(), &self.flows[index]);
             }
         }
