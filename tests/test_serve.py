@@ -187,7 +187,7 @@ def test_another_code_does_not_let_in(network, tmp_path):
         "clients": 0,
         "refused": {"with a wrong code": 1},
         "full": False,
-        "given_up": [],
+        "rejected": [],
     }
 
 

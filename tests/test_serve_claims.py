@@ -72,7 +72,7 @@ def test_a_lie_ends_the_liar_and_nobody_else(after_lies):
 
 def test_the_operator_is_told_who_lied(after_lies):
     _, dataset = after_lies
-    told = dataset.provenance["served"]["given_up"]
+    told = dataset.provenance["served"]["rejected"]
     assert len(told) == len(UPLOADED) + 2
     assert told[0] == (
         "client 2 (127.0.0.1) told the impossible: a delivery rate in bytes/s of 18446744073709551615"
@@ -144,7 +144,7 @@ def test_honest_clients_are_not_contradicted(tmp_path):
             finished(sending(None, server, direction=direction, bytes=3_000_000))
         dataset = server.dataset()
     assert "contradictions" not in dataset.provenance
-    assert dataset.provenance["served"]["given_up"] == []
+    assert dataset.provenance["served"]["rejected"] == []
     complete = dataset.flows.filter(pl.col("completion_s").is_not_null()).collect()
     assert set(complete["delivered_bytes"]) == {3_000_000}
 

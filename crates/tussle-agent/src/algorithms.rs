@@ -1,6 +1,22 @@
-//! Which congestion control a process may use on a kernel that is not ours, and what to type for one that it may not.
+//! Congestion control of sockets: which algorithms a process may use on this kernel, and which one a socket has.
 
 use std::fs;
+use std::os::fd::AsFd;
+
+use anyhow::Context;
+use nix::sys::socket::{self, sockopt};
+use tussle_core::cc::Entry;
+
+/// Reads back the algorithm of a socket.
+pub(crate) fn algorithm_of(socket: impl AsFd) -> anyhow::Result<String> {
+    let read = socket::getsockopt(&socket, sockopt::TcpCongestion).context("reading the algorithm back")?;
+    Ok(read.to_string_lossy().trim_end_matches('\0').to_owned())
+}
+
+/// Whether an algorithm paces its packets by itself, as the registry of algorithms says.
+pub(crate) fn needs_pacing(name: &str) -> bool {
+    Entry::find(name).is_some_and(|entry| entry.build_default().needs().pacing)
+}
 
 /// Whether a socket of this process can have an algorithm; if not, a sentence on why, and what to do.
 ///
@@ -10,24 +26,20 @@ pub(crate) fn usable(name: &str) -> Result<(), String> {
         let told = fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control"));
         told.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
     };
-    let kernel = Listed { available: listed("available"), allowed: listed("allowed") };
-    kernel.usable(name, if nix::unistd::geteuid().is_root() { Who::Root } else { Who::User })
+    let is_root = nix::unistd::geteuid().is_root();
+    Listed { available: listed("available"), allowed: listed("allowed"), is_root }.usable(name)
 }
 
-/// What a kernel has, and what it allows to all.
+/// The algorithms of a kernel, and who asks for one.
 struct Listed {
     available: Vec<String>,
+    /// Algorithms that every user may use.
     allowed: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Who {
-    Root,
-    User,
+    is_root: bool,
 }
 
 impl Listed {
-    fn usable(&self, name: &str, who: Who) -> Result<(), String> {
+    fn usable(&self, name: &str) -> Result<(), String> {
         if !self.available.iter().any(|each| each == name) {
             let mut known = self.available.clone();
             known.sort_unstable();
@@ -36,7 +48,7 @@ impl Listed {
                 known.join(", ")
             ));
         }
-        if who == Who::User && !self.allowed.iter().any(|each| each == name) {
+        if !self.is_root && !self.allowed.iter().any(|each| each == name) {
             return Err(format!(
                 "this kernel allows {} to users, and {name} to root alone; \
                  `sysctl net.ipv4.tcp_allowed_congestion_control=\"{} {name}\"` allows it",
@@ -53,17 +65,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_registry_tells_which_algorithms_need_pacing() {
+        let paced: Vec<_> = ["reno", "cubic", "bbr", "bbr3", "unknown"].map(needs_pacing).into();
+        assert_eq!(paced, [false, false, true, true, false]);
+    }
+
+    #[test]
     fn what_to_type_is_said() {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-        let kernel = Listed { available: words("reno cubic bbr"), allowed: words("reno bbr") };
-        assert_eq!(kernel.usable("cubic", Who::Root), Ok(()));
-        assert_eq!(kernel.usable("bbr", Who::User), Ok(()));
-        let said = kernel.usable("cubic", Who::User).unwrap_err();
+        let asked_by =
+            |is_root| Listed { available: words("reno cubic bbr"), allowed: words("reno bbr"), is_root };
+        let (root, user) = (asked_by(true), asked_by(false));
+        assert_eq!(root.usable("cubic"), Ok(()));
+        assert_eq!(user.usable("bbr"), Ok(()));
+        let said = user.usable("cubic").unwrap_err();
         assert!(
             said.contains("`sysctl net.ipv4.tcp_allowed_congestion_control=\"reno bbr cubic\"`"),
             "{said}"
         );
-        let said = kernel.usable("vegas", Who::Root).unwrap_err();
+        let said = root.usable("vegas").unwrap_err();
         assert!(
             said.contains("has bbr, cubic, reno, and not vegas") && said.contains("`modprobe tcp_vegas`")
         );

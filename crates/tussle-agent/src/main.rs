@@ -8,6 +8,8 @@ mod algorithms;
 #[cfg(target_os = "linux")]
 mod check;
 #[cfg(target_os = "linux")]
+mod columns;
+#[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
 mod execute;
@@ -18,6 +20,8 @@ mod join;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(target_os = "linux")]
 mod netns;
 #[cfg(target_os = "linux")]
 mod network;
@@ -27,6 +31,8 @@ mod probe;
 mod remote;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod tcp_info;
 #[cfg(target_os = "linux")]
 mod validity;
 

@@ -14,10 +14,10 @@ use tussle_core::run::FlowSpec;
 
 use crate::algorithms;
 use crate::check::honoured_by_sockets;
-use crate::execute::netlink::Netlink;
 use crate::execute::{Environment, setup, timeline, write};
+use crate::netlink::Netlink;
 use crate::network::{Datapath, Network, Refusal};
-use crate::validity::Watch;
+use crate::validity::LoadMonitor;
 
 /// Reads a run from stdin. Prints over which network this host can execute it: that one, or `tun` where `auto` finds
 /// no queue disciplines; or the first part of the run that it cannot honour.
@@ -47,9 +47,9 @@ pub(crate) fn execute(network: &str) -> anyhow::Result<ExitCode> {
         .context("keeping mounts to ourselves")?;
     mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>)
         .context("a folder for the names of namespaces")?;
-    let ground = Environment::Host(Arc::new(Mutex::new(Watch::start()?)));
-    let hosts = setup::build(&run, &network, &ground)?;
-    for table in timeline::run(&run, &network, (hosts, &ground))? {
+    let environment = Environment::Host(Arc::new(Mutex::new(LoadMonitor::start()?)));
+    let hosts = setup::build(&run, &network, &environment)?;
+    for table in timeline::run(&run, &network, hosts, &environment)? {
         write(table, Path::new("."))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -5,8 +5,6 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use nix::unistd::Pid;
 
-use crate::network::MEMORY_WORDS;
-
 /// Room for `struct tcp_info` of kernels to come.
 pub(crate) const TCP_INFO_ROOM: usize = 512;
 
@@ -139,11 +137,7 @@ pub(crate) fn name_tun(device: impl AsFd, name: &str) -> nix::Result<()> {
 /// # Errors
 /// That of `setsockopt`.
 #[expect(unsafe_code, reason = "nix lacks most options of TCP")]
-pub(crate) fn set_option<T: Integer>(
-    socket: impl AsFd,
-    (level, name): (i32, i32),
-    value: T,
-) -> nix::Result<()> {
+pub(crate) fn set_option<T: Integer>(socket: impl AsFd, level: i32, name: i32, value: T) -> nix::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).expect("small");
     // SAFETY: the kernel reads `length` bytes from a value of that size.
     nix::errno::Errno::result(unsafe {
@@ -196,7 +190,7 @@ const CLASSIFIER: u32 = 3;
 ///
 /// # Errors
 /// Those of `bpf`.
-pub(crate) fn bpf_memory(words: &[u64; MEMORY_WORDS]) -> nix::Result<OwnedFd> {
+pub(crate) fn bpf_memory(words: &[u64]) -> nix::Result<OwnedFd> {
     let value_bytes = u32::try_from(size_of_val(words)).expect("small");
     let map = bpf_descriptor(0, &MapRequest { kind: ARRAY, key_bytes: 4, value_bytes, entries: 1 })?;
     let number = u32::try_from(map.as_raw_fd()).expect("open");
@@ -280,7 +274,7 @@ pub(crate) fn ethtool(socket: impl AsFd, device: &str, command: u32) -> nix::Res
 /// # Errors
 /// That of `getsockopt`.
 #[expect(unsafe_code, reason = "nix lacks some options of IP")]
-pub(crate) fn option(socket: impl AsFd, (level, name): (i32, i32)) -> nix::Result<i32> {
+pub(crate) fn option(socket: impl AsFd, level: i32, name: i32) -> nix::Result<i32> {
     let mut value = 0;
     let mut length = libc::socklen_t::try_from(size_of::<i32>()).expect("small");
     // SAFETY: the kernel writes at most `length` bytes to an integer of that size.

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use tussle_core::Histogram;
 use tussle_core::table::{Labels, Table, Values};
 
-use crate::execute::netlink::Netlink;
-use crate::execute::rows::column;
-use crate::execute::tcp_info::TcpInfo;
-use crate::execute::traffic::algorithm_of;
+use crate::algorithms::algorithm_of;
+use crate::columns::column;
+use crate::netlink::Netlink;
 use crate::sys;
+use crate::tcp_info::TcpInfo;
 
 /// Requests of `include/uapi/linux/ethtool.h` for one feature each, by the names that `ethtool -k` shortens to.
 const OFFLOADS: [(&str, u32); 3] = [("tso", 0x1e), ("gso", 0x23), ("gro", 0x2b)];
@@ -26,19 +26,19 @@ const LRO: u32 = 1 << 15;
 const IPV6_MTU: i32 = 24;
 
 /// A host did not keep up when more of its CPUs' time was in use: nothing was left for what comes at once.
-const MOST_CPU_SHARE: f64 = 0.95;
+const MAX_CPU_SHARE: f64 = 0.95;
 /// Nor when one timer in a hundred was later: that is as much jitter as a path of milliseconds has delay.
-const MOST_SLIP_MS: f64 = 1.0;
+const MAX_SLIP_MS: f64 = 1.0;
 /// Nor when what is written came too late for so much of the time in which there was something to send.
-const MOST_SENDER_LIMITED: f64 = 0.05;
+const MAX_SENDER_LIMITED: f64 = 0.05;
 
 /// The longest name of a host, or of a kernel's release (`__NEW_UTS_LEN`).
-const MOST_NAME_BYTES: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 /// Longer than anybody measures, in s, and than a timer is late, in ms.
-const MOST_S: f64 = 1e6;
-const MOST_LATE_MS: f64 = 1e8;
+const MAX_S: f64 = 1e6;
+const MAX_LATE_MS: f64 = 1e8;
 /// Clocks differ by less: one that was never set says 1970.
-const MOST_OFFSET_S: f64 = 1e11;
+const MAX_OFFSET_S: f64 = 1e11;
 
 /// What is known of a host and a flow that it sends or receives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ pub(crate) struct Validity {
     pub(crate) receiver_limited_s: f64,
     pub(crate) sender_limited_s: f64,
     /// How the host fared.
-    pub(crate) pace: Pace,
+    pub(crate) load: HostLoad,
 }
 
 /// An estimate of how far a clock is ahead.
@@ -73,7 +73,7 @@ pub(crate) struct ClockOffset {
 
 /// Whether a host did things when they were due.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Pace {
+pub(crate) struct HostLoad {
     /// Part of the CPUs' time that was in use, by whatever does not make room, 0 to 1.
     pub(crate) cpu_share: f64,
     /// How late timers were: 99 % of them by less, and the latest.
@@ -83,7 +83,7 @@ pub(crate) struct Pace {
 
 impl Validity {
     /// Asks the kernel about a connected socket, from the namespace that it is in.
-    pub(crate) fn of(socket: impl AsFd, pace: Pace) -> anyhow::Result<Validity> {
+    pub(crate) fn of(socket: impl AsFd, load: HostLoad) -> anyhow::Result<Validity> {
         let info = TcpInfo::of(&socket).context("TCP_INFO")?;
         let (host, kernel) = Validity::here()?;
         let device = peer(&socket).and_then(|peer| Device::towards(peer).ok());
@@ -100,72 +100,72 @@ impl Validity {
             busy_s: seconds(info.busy_us),
             receiver_limited_s: seconds(info.rwnd_limited_us),
             sender_limited_s: seconds(info.sndbuf_limited_us),
-            pace,
+            load,
         })
     }
 
     /// The name of this host, and the release of its kernel.
     pub(crate) fn here() -> anyhow::Result<(String, String)> {
-        Ok((told("kernel/hostname")?, told("kernel/osrelease")?))
+        Ok((read_sysctl("kernel/hostname")?, read_sysctl("kernel/osrelease")?))
     }
 
     /// What in it cannot be, in words; asked of what another machine told.
     pub(crate) fn implausible(&self) -> Option<&'static str> {
         let optional = [&self.interface, &self.qdisc, &self.offloads];
         let names = [&self.host, &self.kernel, &self.algorithm];
-        let is_name = |name: &String| name.len() <= MOST_NAME_BYTES && !name.chars().any(char::is_control);
+        let is_name = |name: &String| name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
         if !names.into_iter().chain(optional.into_iter().flatten()).all(is_name) {
             return Some("a name that is too long, or has control characters");
         }
         let times = [self.busy_s, self.receiver_limited_s, self.sender_limited_s];
-        if !times.iter().all(|time| (0.0..=MOST_S).contains(time)) {
+        if !times.iter().all(|time| (0.0..=MAX_S).contains(time)) {
             return Some("a time that is negative, or too long");
         }
         let clock = self.clock.unwrap_or(ClockOffset { offset_s: 0.0, error_s: 0.0 });
-        if clock.offset_s.abs() > MOST_OFFSET_S || !(0.0..=MOST_S).contains(&clock.error_s) {
+        if clock.offset_s.abs() > MAX_OFFSET_S || !(0.0..=MAX_S).contains(&clock.error_s) {
             return Some("a clock that is too far off");
         }
-        let Pace { cpu_share, timer_slip_p99_ms, timer_slip_max_ms } = self.pace;
-        let is_late = |slip_ms: f64| (0.0..=MOST_LATE_MS).contains(&slip_ms);
-        let is_pace =
+        let HostLoad { cpu_share, timer_slip_p99_ms, timer_slip_max_ms } = self.load;
+        let is_late = |slip_ms: f64| (0.0..=MAX_LATE_MS).contains(&slip_ms);
+        let is_load =
             (0.0..=1.0).contains(&cpu_share) && is_late(timer_slip_p99_ms) && is_late(timer_slip_max_ms);
-        (!is_pace).then_some("CPUs or timers as no machine has them")
+        (!is_load).then_some("CPUs or timers as no machine has them")
     }
 
     /// Why the host did not keep up; `None` if it did.
     pub(crate) fn shortfall(&self) -> Option<String> {
-        if let Some(reason) = self.pace.shortfall() {
+        if let Some(reason) = self.load.shortfall() {
             return Some(reason);
         }
         let limited = self.sender_limited_s / self.busy_s.max(f64::MIN_POSITIVE);
-        (limited > MOST_SENDER_LIMITED)
+        (limited > MAX_SENDER_LIMITED)
             .then(|| format!("the sender wrote too late for {:.0} % of the time", 100.0 * limited))
     }
 }
 
-impl Pace {
+impl HostLoad {
     /// Why the host did not keep up; `None` if it did.
     pub(crate) fn shortfall(&self) -> Option<String> {
-        if self.cpu_share > MOST_CPU_SHARE {
+        if self.cpu_share > MAX_CPU_SHARE {
             return Some(format!("the CPUs were in use {:.0} % of the time", 100.0 * self.cpu_share));
         }
-        (self.timer_slip_p99_ms > MOST_SLIP_MS)
+        (self.timer_slip_p99_ms > MAX_SLIP_MS)
             .then(|| format!("1 % of timers were more than {:.1} ms late", self.timer_slip_p99_ms))
     }
 }
 
 /// Looks at how a host fares while something is measured on it.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct LoadMonitor {
     before: CpuTimes,
     slips_us: Histogram,
     max_us: u32,
 }
 
-impl Watch {
+impl LoadMonitor {
     /// Begins to look.
-    pub(crate) fn start() -> anyhow::Result<Watch> {
-        Ok(Watch { before: CpuTimes::now()?, slips_us: Histogram::default(), max_us: 0 })
+    pub(crate) fn start() -> anyhow::Result<LoadMonitor> {
+        Ok(LoadMonitor { before: CpuTimes::now()?, slips_us: Histogram::default(), max_us: 0 })
     }
 
     /// A timer fired so late.
@@ -176,8 +176,8 @@ impl Watch {
     }
 
     /// How it fared until now.
-    pub(crate) fn pace(&self) -> anyhow::Result<Pace> {
-        Ok(Pace {
+    pub(crate) fn load(&self) -> anyhow::Result<HostLoad> {
+        Ok(HostLoad {
             cpu_share: CpuTimes::now()?.share_since(self.before),
             timer_slip_p99_ms: self.slips_us.quantile(99).unwrap_or_default() / 1e3,
             timer_slip_max_ms: f64::from(self.max_us) / 1e3,
@@ -226,7 +226,7 @@ impl Device {
     /// The one that packets to an address leave by.
     fn towards(address: IpAddr) -> anyhow::Result<Device> {
         let kernel = Netlink::open()?;
-        let (name, qdisc) = kernel.device(kernel.way_to(address)?)?;
+        let (name, qdisc) = kernel.device(kernel.device_towards(address)?)?;
         Ok(Device { name, qdisc })
     }
 }
@@ -255,12 +255,12 @@ fn offloads(socket: &impl AsFd, device: &str) -> Option<String> {
 }
 
 fn path_mtu_bytes(socket: &impl AsFd) -> Option<u32> {
-    let v4 = || sys::option(socket, (libc::IPPROTO_IP, libc::IP_MTU));
-    let v6 = || sys::option(socket, (libc::IPPROTO_IPV6, IPV6_MTU));
+    let v4 = || sys::option(socket, libc::IPPROTO_IP, libc::IP_MTU);
+    let v6 = || sys::option(socket, libc::IPPROTO_IPV6, IPV6_MTU);
     v4().or_else(|_| v6()).ok()?.try_into().ok()
 }
 
-fn told(sysctl: &str) -> anyhow::Result<String> {
+fn read_sysctl(sysctl: &str) -> anyhow::Result<String> {
     let text =
         fs::read_to_string(format!("/proc/sys/{sysctl}")).with_context(|| format!("reading {sysctl}"))?;
     Ok(text.trim().to_owned())
@@ -293,9 +293,9 @@ pub(crate) fn table(rows: &[Row]) -> Table {
         column("busy_s", f64s(&|each| each.busy_s)),
         column("receiver_limited_s", f64s(&|each| each.receiver_limited_s)),
         column("sender_limited_s", f64s(&|each| each.sender_limited_s)),
-        column("cpu_share", f64s(&|each| each.pace.cpu_share)),
-        column("timer_slip_p99_ms", f64s(&|each| each.pace.timer_slip_p99_ms)),
-        column("timer_slip_max_ms", f64s(&|each| each.pace.timer_slip_max_ms)),
+        column("cpu_share", f64s(&|each| each.load.cpu_share)),
+        column("timer_slip_p99_ms", f64s(&|each| each.load.timer_slip_p99_ms)),
+        column("timer_slip_max_ms", f64s(&|each| each.load.timer_slip_max_ms)),
         column("kept_up", Values::U32(rows.iter().map(|row| u32::from(shortfall(row).is_none())).collect())),
         column("shortfall", labels(&shortfall)),
     ];
@@ -306,7 +306,7 @@ pub(crate) fn table(rows: &[Row]) -> Table {
 fn shortfall((_, sender, receiver): &Row) -> Option<String> {
     let at_receiver = || {
         let receiver = receiver.as_ref()?;
-        receiver.pace.shortfall().map(|reason| format!("{}: {reason}", receiver.host))
+        receiver.load.shortfall().map(|reason| format!("{}: {reason}", receiver.host))
     };
     sender.shortfall().or_else(at_receiver)
 }
@@ -334,7 +334,7 @@ mod tests {
 
     use super::*;
 
-    const AT_EASE: Pace = Pace { cpu_share: 0.2, timer_slip_p99_ms: 0.1, timer_slip_max_ms: 3.0 };
+    const AT_EASE: HostLoad = HostLoad { cpu_share: 0.2, timer_slip_p99_ms: 0.1, timer_slip_max_ms: 3.0 };
 
     fn over_loopback() -> Validity {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -356,13 +356,13 @@ mod tests {
 
     #[test]
     fn a_host_that_did_not_keep_up_says_why() {
-        let busy = Pace { cpu_share: 0.97, ..AT_EASE };
-        let late = Pace { timer_slip_p99_ms: 2.34, ..AT_EASE };
+        let busy = HostLoad { cpu_share: 0.97, ..AT_EASE };
+        let late = HostLoad { timer_slip_p99_ms: 2.34, ..AT_EASE };
         assert_eq!(busy.shortfall().unwrap(), "the CPUs were in use 97 % of the time");
         assert_eq!(late.shortfall().unwrap(), "1 % of timers were more than 2.3 ms late");
         let slow = Validity { busy_s: 10.0, sender_limited_s: 1.0, ..over_loopback() };
         assert_eq!(slow.shortfall().unwrap(), "the sender wrote too late for 10 % of the time");
-        let receiver = Validity { pace: late, host: "there".to_owned(), ..slow.clone() };
+        let receiver = Validity { load: late, host: "there".to_owned(), ..slow.clone() };
         let sender = Validity { sender_limited_s: 0.0, ..slow };
         assert_eq!(
             shortfall(&(0, sender, Some(receiver))).unwrap(),
@@ -383,12 +383,12 @@ mod tests {
     /// Of 200 timers 3 are late, so the third latest, which is the 198th, is among 99 %.
     #[test]
     fn the_latest_timers_are_told_by_themselves() {
-        let mut watch = Watch::start().unwrap();
+        let mut watch = LoadMonitor::start().unwrap();
         (0..197).for_each(|_| watch.slip(0));
         (0..3).for_each(|_| watch.slip(5_000_000));
-        let pace = watch.pace().unwrap();
-        assert!((pace.timer_slip_p99_ms - 5.0).abs() < 0.02, "{pace:?}");
-        assert!((pace.timer_slip_max_ms - 5.0).abs() < 1e-9);
+        let load = watch.load().unwrap();
+        assert!((load.timer_slip_p99_ms - 5.0).abs() < 0.02, "{load:?}");
+        assert!((load.timer_slip_max_ms - 5.0).abs() < 1e-9);
     }
 
     #[test]
@@ -414,8 +414,8 @@ mod tests {
             Validity { busy_s: -1.0, ..told.clone() },
             Validity { sender_limited_s: 1e300, ..told.clone() },
             Validity { clock, ..told.clone() },
-            Validity { pace: Pace { cpu_share: 2.0, ..AT_EASE }, ..told.clone() },
-            Validity { pace: Pace { timer_slip_p99_ms: -1.0, ..AT_EASE }, ..told.clone() },
+            Validity { load: HostLoad { cpu_share: 2.0, ..AT_EASE }, ..told.clone() },
+            Validity { load: HostLoad { timer_slip_p99_ms: -1.0, ..AT_EASE }, ..told.clone() },
         ] {
             assert!(changed.implausible().is_some(), "{changed:?}");
         }

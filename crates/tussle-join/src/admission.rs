@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Connections that have not shown a ticket or the code yet.
-const MOST_WAITING: usize = 128;
+const MAX_WAITING: usize = 128;
 /// Of these, from one address.
-const MOST_WAITING_EACH: usize = 32;
+const MAX_WAITING_EACH: usize = 32;
 /// For how long they may wait, in ns.
 const DEADLINE_NS: u64 = 5_000_000_000;
 /// Handshakes that an address may try at once, and a second.
@@ -14,16 +14,16 @@ const ATTEMPTS_EACH: u64 = 10;
 /// Handshakes that all may try at once, and a second: some 20 ms of a processor.
 const ATTEMPTS_ALL: u64 = 200;
 /// The most that an address's late attempts count against its next one; they are forgotten one a second.
-const MOST_RECENT: u64 = 100;
+const MAX_RECENT: u64 = 100;
 /// Addresses that are remembered.
-const MOST_ADDRESSES: usize = 4096;
+const MAX_ADDRESSES: usize = 4096;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Why a connection was closed before it was anybody's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
     /// It did not begin as Tussle's do, or went on with what no client sends.
-    Garbage,
+    Malformed,
     /// It does not have the code.
     WrongCode,
     /// Its ticket is none, or was used.
@@ -39,7 +39,7 @@ pub enum Refusal {
 impl Refusal {
     /// Each of them, in words of an account: so many of these.
     pub const ALL: [(Refusal, &str); 6] = [
-        (Refusal::Garbage, "not of Tussle"),
+        (Refusal::Malformed, "not of Tussle"),
         (Refusal::WrongCode, "with a wrong code"),
         (Refusal::WrongTicket, "with a wrong ticket"),
         (Refusal::TooOften, "too often"),
@@ -72,15 +72,7 @@ pub struct Admission {
 struct Waiting {
     address: IpAddr,
     since_ns: u64,
-    standing: Standing,
-}
-
-/// What a connection that waits has shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
-    Nothing,
-    /// A first message that takes the code, or a recording of one.
-    Greeted,
+    has_handshake: bool,
 }
 
 /// What an address tried.
@@ -105,7 +97,7 @@ impl Attempts {
 
     fn count(&mut self) {
         self.left.take();
-        self.recent_ns = (self.recent_ns + SECOND_NS).min(MOST_RECENT * SECOND_NS);
+        self.recent_ns = (self.recent_ns + SECOND_NS).min(MAX_RECENT * SECOND_NS);
     }
 }
 
@@ -144,7 +136,7 @@ impl Bucket {
 }
 
 impl Admission {
-    /// A door at which nobody waits.
+    /// A admission at which nobody waits.
     pub fn new(now_ns: u64) -> Admission {
         Admission {
             waiting: BTreeMap::new(),
@@ -156,34 +148,34 @@ impl Admission {
 
     /// A connection came. Returned is one that must go for it, if there are too many: of the addresses that have
     /// most, the one that has shown nothing for longest, since who has the code shows it at once.
-    pub fn come(&mut self, connection: u64, address: IpAddr, now_ns: u64) -> Option<u64> {
+    pub fn add(&mut self, connection: u64, address: IpAddr, now_ns: u64) -> Option<u64> {
         let address = network_of(address);
-        self.waiting.insert(connection, Waiting { address, since_ns: now_ns, standing: Standing::Nothing });
+        self.waiting.insert(connection, Waiting { address, since_ns: now_ns, has_handshake: false });
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         for waiting in self.waiting.values() {
             *counts.entry(waiting.address).or_default() += 1;
         }
         let most = counts.values().copied().max()?;
         let is_crowded = |one: IpAddr| {
-            if counts[&address] > MOST_WAITING_EACH { one == address } else { counts[&one] == most }
+            if counts[&address] > MAX_WAITING_EACH { one == address } else { counts[&one] == most }
         };
-        if counts[&address] <= MOST_WAITING_EACH && self.waiting.len() <= MOST_WAITING {
+        if counts[&address] <= MAX_WAITING_EACH && self.waiting.len() <= MAX_WAITING {
             return None;
         }
         let oldest = self
             .waiting
             .iter()
             .filter(|(_, waiting)| is_crowded(waiting.address))
-            .min_by_key(|(number, waiting)| (waiting.standing, waiting.since_ns, **number))
+            .min_by_key(|(number, waiting)| (waiting.has_handshake, waiting.since_ns, **number))
             .map(|(number, _)| *number)?;
         self.refuse(oldest, Refusal::Full);
         Some(oldest)
     }
 
     /// A connection has greeted with the code: it goes after those who have shown nothing.
-    pub fn greeted(&mut self, connection: u64) {
+    pub fn handshake_done(&mut self, connection: u64) {
         if let Some(waiting) = self.waiting.get_mut(&connection) {
-            waiting.standing = Standing::Greeted;
+            waiting.has_handshake = true;
         }
     }
 
@@ -195,7 +187,7 @@ impl Admission {
     pub fn try_handshake(&mut self, address: IpAddr, now_ns: u64) -> Result<(), Refusal> {
         let address = network_of(address);
         self.all.fill(ATTEMPTS_ALL, now_ns);
-        if self.attempts.len() >= MOST_ADDRESSES && !self.attempts.contains_key(&address) {
+        if self.attempts.len() >= MAX_ADDRESSES && !self.attempts.contains_key(&address) {
             self.forget(now_ns);
         }
         let own = self.attempts.entry(address).or_insert_with(|| Attempts::none(now_ns));
@@ -215,7 +207,7 @@ impl Admission {
             own.pass(now_ns);
             own.recent_ns > 0
         });
-        if self.attempts.len() >= MOST_ADDRESSES {
+        if self.attempts.len() >= MAX_ADDRESSES {
             let least =
                 self.attempts.iter().min_by_key(|(_, own)| own.recent_ns).map(|(address, _)| *address);
             least.map(|address| self.attempts.remove(&address));
@@ -223,7 +215,7 @@ impl Admission {
     }
 
     /// The connection is somebody's now.
-    pub fn enter(&mut self, connection: u64) {
+    pub fn admit(&mut self, connection: u64) {
         self.waiting.remove(&connection);
     }
 
@@ -269,41 +261,41 @@ mod tests {
 
     #[test]
     fn of_a_crowd_from_one_address_the_oldest_go() {
-        let mut door = Admission::new(0);
-        let gone: Vec<_> = (0..40).filter_map(|number| door.come(number, address(1), number)).collect();
+        let mut admission = Admission::new(0);
+        let gone: Vec<_> = (0..40).filter_map(|number| admission.add(number, address(1), number)).collect();
         assert_eq!(gone, (0..8).collect::<Vec<_>>());
-        assert_eq!(door.refused().count(Refusal::Full), 8);
-        assert_eq!(door.come(100, address(2), 100), None);
+        assert_eq!(admission.refused().count(Refusal::Full), 8);
+        assert_eq!(admission.add(100, address(2), 100), None);
     }
 
     #[test]
     fn a_crowd_from_many_addresses_makes_room_for_one_more() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         for number in 0..128 {
             let from = u8::try_from(number / 16).unwrap();
-            assert_eq!(door.come(number, address(from), number), None);
+            assert_eq!(admission.add(number, address(from), number), None);
         }
-        assert_eq!(door.come(128, address(7), 128), Some(112));
+        assert_eq!(admission.add(128, address(7), 128), Some(112));
     }
 
     #[test]
     fn of_many_crowds_of_one_the_oldest_goes_whatever_its_address() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         for number in 0..128 {
-            assert_eq!(door.come(number, address(u8::try_from(number).unwrap()), number), None);
+            assert_eq!(admission.add(number, address(u8::try_from(number).unwrap()), number), None);
         }
-        assert_eq!(door.come(128, address(255), 128), Some(0));
-        assert_eq!(door.come(129, address(0), 129), Some(1));
+        assert_eq!(admission.add(128, address(255), 128), Some(0));
+        assert_eq!(admission.add(129, address(0), 129), Some(1));
     }
 
     #[test]
     fn who_has_greeted_with_the_code_stays_while_others_have_shown_nothing() {
-        let mut door = Admission::new(0);
-        door.come(1_000, address(0), 0);
-        door.greeted(1_000);
+        let mut admission = Admission::new(0);
+        admission.add(1_000, address(0), 0);
+        admission.handshake_done(1_000);
         for number in 1..=2_000 {
             assert_ne!(
-                door.come(number + 1_000, address(u8::try_from(number % 200).unwrap()), number),
+                admission.add(number + 1_000, address(u8::try_from(number % 200).unwrap()), number),
                 Some(1_000)
             );
         }
@@ -312,15 +304,15 @@ mod tests {
     /// Forty addresses, each as fast as it may, for ten seconds; then one more, once a second.
     #[test]
     fn addresses_that_try_without_end_do_not_shut_out_another() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         let mut joined = 0;
         for step in 0..40_u64 {
             let now_ns = step * SECOND_NS / 4;
             for _ in 0..10 {
-                (0..40).for_each(|from| _ = door.try_handshake(address(from), now_ns));
+                (0..40).for_each(|from| _ = admission.try_handshake(address(from), now_ns));
             }
             if step % 4 == 3 {
-                joined += u32::from(door.try_handshake(address(99), now_ns).is_ok());
+                joined += u32::from(admission.try_handshake(address(99), now_ns).is_ok());
             }
         }
         assert_eq!(joined, 10);
@@ -329,19 +321,19 @@ mod tests {
     /// Five thousand addresses, each once in ten seconds.
     #[test]
     fn more_addresses_than_are_remembered_do_not_shut_out_another() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         for number in 0..20_000_u32 {
             let now_ns = u64::from(number) * 2_000_000;
-            _ = door.try_handshake(IpAddr::from((number % 5_000 + 1).to_be_bytes()), now_ns);
+            _ = admission.try_handshake(IpAddr::from((number % 5_000 + 1).to_be_bytes()), now_ns);
         }
-        assert_eq!(door.try_handshake(address(1), 40 * SECOND_NS), Ok(()));
+        assert_eq!(admission.try_handshake(address(1), 40 * SECOND_NS), Ok(()));
     }
 
     /// Ten at once, then one in each tenth of a second.
     #[test]
     fn an_address_tries_as_often_as_it_may() {
-        let mut door = Admission::new(0);
-        let mut tries = |now_ns| door.try_handshake(address(1), now_ns);
+        let mut admission = Admission::new(0);
+        let mut tries = |now_ns| admission.try_handshake(address(1), now_ns);
         assert!((0..10).all(|_| tries(0).is_ok()));
         assert_eq!(tries(0), Err(Refusal::TooOften));
         assert_eq!(tries(99_999_999), Err(Refusal::TooOften));
@@ -351,31 +343,31 @@ mod tests {
 
     #[test]
     fn addresses_of_one_network_try_together() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         let of = |host: u16| IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, host]);
-        assert!((0..10).all(|host| door.try_handshake(of(host), 0).is_ok()));
-        assert_eq!(door.try_handshake(of(10), 0), Err(Refusal::TooOften));
-        assert_eq!(door.try_handshake(IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, 1]), 0), Ok(()));
+        assert!((0..10).all(|host| admission.try_handshake(of(host), 0).is_ok()));
+        assert_eq!(admission.try_handshake(of(10), 0), Err(Refusal::TooOften));
+        assert_eq!(admission.try_handshake(IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, 1]), 0), Ok(()));
     }
 
     #[test]
     fn addresses_without_end_are_not_remembered_without_end() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         for number in 0..100_000_u32 {
-            _ = door.try_handshake(IpAddr::from(number.to_be_bytes()), u64::from(number) * 5_000_000);
-            assert!(door.attempts.len() <= MOST_ADDRESSES);
+            _ = admission.try_handshake(IpAddr::from(number.to_be_bytes()), u64::from(number) * 5_000_000);
+            assert!(admission.attempts.len() <= MAX_ADDRESSES);
         }
     }
 
     #[test]
     fn who_says_nothing_goes_after_five_seconds() {
-        let mut door = Admission::new(0);
-        door.come(1, address(1), 0);
-        door.come(2, address(1), 1);
-        door.come(3, address(1), 0);
-        door.enter(3);
-        assert_eq!(door.overdue(4_999_999_999), []);
-        assert_eq!(door.overdue(5_000_000_000), [1]);
-        assert_eq!(door.refused().count(Refusal::TooSlow), 1);
+        let mut admission = Admission::new(0);
+        admission.add(1, address(1), 0);
+        admission.add(2, address(1), 1);
+        admission.add(3, address(1), 0);
+        admission.admit(3);
+        assert_eq!(admission.overdue(4_999_999_999), []);
+        assert_eq!(admission.overdue(5_000_000_000), [1]);
+        assert_eq!(admission.refused().count(Refusal::TooSlow), 1);
     }
 }

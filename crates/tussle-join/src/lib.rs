@@ -14,11 +14,11 @@ mod message;
 mod preamble;
 
 pub use admission::{Admission, Refusal, Refused};
-pub use channel::{Broken, Channel, MOST_PLAIN_BYTES};
+pub use channel::{Channel, ChannelError, MAX_PLAIN_BYTES};
 pub use claims::{Claims, Implausible};
 pub use code::{Code, NotACode};
 pub use message::{
-    Direction, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, MOST_ALGORITHM_BYTES, MOST_ROWS,
-    MOST_TEXT_BYTES, Row, Seen, Sender, VERSION,
+    ClientMessage, Direction, GRID_NS, Grant, Hello, Limits, MAX_ALGORITHM_BYTES, MAX_ROWS, MAX_TEXT_BYTES,
+    Observation, Row, Sender, ServerMessage, VERSION,
 };
-pub use preamble::{OPENING_BYTES, Preamble, TICKET_BYTES, Ticket};
+pub use preamble::{PREAMBLE_BYTES, Preamble, TICKET_BYTES, Ticket};

@@ -9,19 +9,19 @@ pub const VERSION: u16 = 1;
 /// Both ends look at their flows at multiples of that, on the server's clock.
 pub const GRID_NS: u64 = 100_000_000;
 /// Rows in one message.
-pub const MOST_ROWS: usize = 40;
+pub const MAX_ROWS: usize = 40;
 /// Text in one message.
-pub const MOST_TEXT_BYTES: usize = 2048;
+pub const MAX_TEXT_BYTES: usize = 2048;
 /// The name of an algorithm is shorter (`TCP_CA_NAME_MAX` of Linux).
-pub const MOST_ALGORITHM_BYTES: usize = 15;
+pub const MAX_ALGORITHM_BYTES: usize = 15;
 
 /// What a client says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum FromClient {
+pub enum ClientMessage {
     /// First: who it is and what it wants.
     Hello(Hello),
     /// The shortest round trip of its probe before its flows began, in µs.
-    Idle(u32),
+    IdleRtt(u32),
     /// What it saw of its flows since it last told.
     Rows(Vec<Row>),
     /// What its machine did for one of its flows.
@@ -37,7 +37,7 @@ pub enum FromClient {
 
 /// What the server says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum FromServer {
+pub enum ServerMessage {
     /// It may begin.
     Granted(Grant),
     /// It may not, for that reason.
@@ -97,12 +97,12 @@ pub struct Row {
     /// Which of the client's flows, from 0.
     pub flow: u16,
     /// What.
-    pub seen: Seen,
+    pub observation: Observation,
 }
 
 /// What can be seen of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Seen {
+pub enum Observation {
     /// At its sender.
     Sender(Box<Sender>),
     /// At its receiver.
@@ -182,14 +182,14 @@ impl Hello {
     }
 }
 
-impl FromClient {
+impl ClientMessage {
     /// Whether all lengths are such as clients send.
     pub fn is_bounded(&self) -> bool {
         match self {
-            FromClient::Hello(hello) => hello.algorithm.len() <= MOST_ALGORITHM_BYTES,
-            FromClient::Rows(rows) => rows.len() <= MOST_ROWS,
-            FromClient::Validity { json, .. } => json.len() <= MOST_TEXT_BYTES,
-            FromClient::Idle(_) | FromClient::Finished => true,
+            ClientMessage::Hello(hello) => hello.algorithm.len() <= MAX_ALGORITHM_BYTES,
+            ClientMessage::Rows(rows) => rows.len() <= MAX_ROWS,
+            ClientMessage::Validity { json, .. } => json.len() <= MAX_TEXT_BYTES,
+            ClientMessage::IdleRtt(_) | ClientMessage::Finished => true,
         }
     }
 }
@@ -197,7 +197,7 @@ impl FromClient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::MOST_PLAIN_BYTES;
+    use crate::channel::MAX_PLAIN_BYTES;
 
     fn hello() -> Hello {
         Hello {
@@ -264,11 +264,12 @@ mod tests {
             reordering_seen: u32::MAX,
             total_rto: Some(u16::MAX),
         };
-        let row = Row { instant: u32::MAX, flow: u16::MAX, seen: Seen::Sender(Box::new(sender)) };
-        let validity = FromClient::Validity { flow: u16::MAX, json: "x".repeat(MOST_TEXT_BYTES) };
-        for message in [FromClient::Rows(vec![row; MOST_ROWS]), validity] {
+        let row =
+            Row { instant: u32::MAX, flow: u16::MAX, observation: Observation::Sender(Box::new(sender)) };
+        let validity = ClientMessage::Validity { flow: u16::MAX, json: "x".repeat(MAX_TEXT_BYTES) };
+        for message in [ClientMessage::Rows(vec![row; MAX_ROWS]), validity] {
             assert!(message.is_bounded());
-            assert!(postcard::to_allocvec(&message).unwrap().len() <= MOST_PLAIN_BYTES);
+            assert!(postcard::to_allocvec(&message).unwrap().len() <= MAX_PLAIN_BYTES);
         }
     }
 }

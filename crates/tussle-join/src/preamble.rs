@@ -8,7 +8,7 @@ const TICKET: u8 = b'T';
 /// Bytes of a ticket: 128 random bits.
 pub const TICKET_BYTES: usize = 16;
 /// The longest opening.
-pub const OPENING_BYTES: usize = MAGIC.len() + 1 + TICKET_BYTES;
+pub const PREAMBLE_BYTES: usize = MAGIC.len() + 1 + TICKET_BYTES;
 
 /// What lets one connection in, once: random, and told over the encrypted channel.
 pub type Ticket = [u8; TICKET_BYTES];
@@ -27,16 +27,16 @@ impl Preamble {
     ///
     /// # Errors
     /// The bytes are no opening, whatever may follow.
-    pub fn read(bytes: &[u8]) -> Result<Option<(Preamble, usize)>, NotAnOpening> {
+    pub fn read(bytes: &[u8]) -> Result<Option<(Preamble, usize)>, NotAPreamble> {
         let known = bytes.len().min(MAGIC.len());
         if bytes[..known] != MAGIC[..known] {
-            return Err(NotAnOpening);
+            return Err(NotAPreamble);
         }
         let Some((kind, rest)) = bytes[known..].split_first() else { return Ok(None) };
         match *kind {
             JOIN => Ok(Some((Preamble::Join, MAGIC.len() + 1))),
-            TICKET => Ok(rest.first_chunk().map(|ticket| (Preamble::Ticket(*ticket), OPENING_BYTES))),
-            _ => Err(NotAnOpening),
+            TICKET => Ok(rest.first_chunk().map(|ticket| (Preamble::Ticket(*ticket), PREAMBLE_BYTES))),
+            _ => Err(NotAPreamble),
         }
     }
 
@@ -52,7 +52,7 @@ impl Preamble {
 /// The bytes are of some other program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the connection does not begin as Tussle's do")]
-pub struct NotAnOpening;
+pub struct NotAPreamble;
 
 #[cfg(test)]
 mod tests {
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_first_wrong_byte_ends_it() {
         for wrong in [b"G".as_slice(), b"tussle2", b"tussle1X", b"\0"] {
-            assert_eq!(Preamble::read(wrong), Err(NotAnOpening));
+            assert_eq!(Preamble::read(wrong), Err(NotAPreamble));
         }
     }
 }

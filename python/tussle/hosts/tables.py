@@ -151,5 +151,5 @@ def _validity_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[s
     if sent:
         told = sent["validity"]
         row |= {key: told[key] for key in told if key in _SCHEMAS["validity"] and key != "host"}
-        row |= told["pace"]
+        row |= told["load"]
     return row

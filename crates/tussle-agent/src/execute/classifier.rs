@@ -9,9 +9,9 @@ use netlink_packet_route::tc::{
     TcAttribute, TcBpfFlags, TcFilterBpf, TcFilterBpfOption, TcHandle, TcMessage, TcOption,
 };
 
-use super::netlink::{Netlink, index};
-use super::setup::enter;
-use crate::network::Losses;
+use super::namespace::enter;
+use crate::netlink::{Netlink, index};
+use crate::network::LossProgram;
 use crate::sys::{self, Word};
 
 /// Where the program finds its memory: a map of one value, whose address the kernel writes into an instruction of
@@ -19,7 +19,7 @@ use crate::sys::{self, Word};
 const MEMORY_TO_R6: [u8; 2] = [0x18, 0x26];
 
 /// Attaches a program to a device of a namespace, by the discipline `clsact`; the thread stays there.
-pub(super) fn attach(namespace: &File, device: &str, losses: &Losses) -> anyhow::Result<()> {
+pub(super) fn attach(namespace: &File, device: &str, losses: &LossProgram) -> anyhow::Result<()> {
     enter(namespace)?;
     let memory = sys::bpf_memory(&losses.memory).context("the memory of a program")?;
     let program = sys::bpf_classifier(&code(losses, &memory)).context("a program for losses")?;
@@ -31,7 +31,7 @@ pub(super) fn attach(namespace: &File, device: &str, losses: &Losses) -> anyhow:
 }
 
 /// The program, after the instruction that tells it of its memory.
-fn code(losses: &Losses, memory: &OwnedFd) -> Vec<Word> {
+fn code(losses: &LossProgram, memory: &OwnedFd) -> Vec<Word> {
     let mut first = [0; 8];
     first[..2].copy_from_slice(&MEMORY_TO_R6);
     first[4..].copy_from_slice(&memory.as_raw_fd().to_ne_bytes());

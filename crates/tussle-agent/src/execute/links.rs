@@ -4,9 +4,10 @@ use tussle_core::Run;
 use tussle_core::net::path::{ElementKind, LinkSpec, LinkView};
 
 use super::qdiscs::QdiscCounts;
-use super::rows::{LinkRow, Links, seconds};
+use super::rows::{LinkRow, Links};
 use super::tunnels::Tunnels;
-use crate::network::{Network, Role};
+use crate::columns::seconds;
+use crate::network::Network;
 
 /// A link, and what became of it since its last row.
 pub(crate) struct Link {
@@ -54,12 +55,12 @@ pub(crate) fn links(run: &Run, network: &Network) -> Vec<Link> {
 
 /// Whether the queue of a link is at that wire.
 pub(crate) fn is_queue(network: &Network, wire: usize) -> bool {
-    network.wires[wire].hop.as_ref().is_some_and(|hop| hop.role == Role::Queue)
+    network.wires[wire].hop.as_ref().is_some_and(|hop| hop.is_queue)
 }
 
 impl Link {
     /// Takes what the queue at that wire counts now, if it is this link's.
-    pub(crate) fn look(&mut self, now_ns: u64, (wire, counts): (usize, QdiscCounts)) {
+    pub(crate) fn look(&mut self, now_ns: u64, wire: usize, counts: QdiscCounts) {
         if let Source::Queue(queue) = &mut self.source
             && queue.wire == wire
         {
@@ -68,7 +69,7 @@ impl Link {
     }
 
     /// Adds its row; none if it has one for this instant.
-    pub(crate) fn row(&mut self, now_ns: u64, (rows, tunnels): (&mut Links, &Tunnels)) {
+    pub(crate) fn row(&mut self, now_ns: u64, rows: &mut Links, tunnels: &Tunnels) {
         let span_ns = now_ns - std::mem::replace(&mut self.last_row_ns, now_ns);
         if span_ns == 0 && now_ns > 0 {
             return;
@@ -77,7 +78,7 @@ impl Link {
             Source::Queue(queue) => Some(queue.row(span_ns)),
             Source::Element(index, before) => tunnels.observe(*index, now_ns).map(|view| {
                 let before = std::mem::replace(before, view);
-                row_of_views((before, view), span_ns)
+                row_of_views(before, view, span_ns)
             }),
         };
         if let Some(row) = row {
@@ -139,7 +140,7 @@ impl Queue {
 
 /// The row of an element that told one view and then another: as the simulator's.
 #[expect(clippy::cast_precision_loss, reason = "packets and times of a run are far below 2^53")]
-fn row_of_views((before, view): (LinkView, LinkView), span_ns: u64) -> LinkRow {
+fn row_of_views(before: LinkView, view: LinkView, span_ns: u64) -> LinkRow {
     let per_ns = 1.0 / span_ns.max(1) as f64;
     LinkRow {
         counts: QdiscCounts {

@@ -4,12 +4,11 @@ mod classifier;
 pub(crate) mod clock;
 pub(crate) mod counters;
 mod links;
-pub(crate) mod netlink;
+pub(crate) mod namespace;
 mod observer;
 mod qdiscs;
 pub(crate) mod rows;
 pub(crate) mod setup;
-pub(crate) mod tcp_info;
 pub(crate) mod timeline;
 mod trace;
 pub(crate) mod traffic;
@@ -22,10 +21,11 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use nix::sys::prctl;
-use tussle_core::Table;
+use tussle_core::{Run, Table};
 
+use crate::network::Network;
 use crate::sys;
-use crate::validity::Watch;
+use crate::validity::LoadMonitor;
 use clock::Clock;
 
 /// Whose kernel a run is executed on.
@@ -34,7 +34,7 @@ pub(crate) enum Environment {
     /// A guest's: all of it is ours, and its time stands still while anything works.
     Guest,
     /// A host's, in real time: nothing of it is changed that others see, and how it fares is watched.
-    Host(Arc<Mutex<Watch>>),
+    Host(Arc<Mutex<LoadMonitor>>),
 }
 
 impl Environment {
@@ -55,6 +55,15 @@ impl Environment {
         }
         Ok(())
     }
+}
+
+/// A run that is being executed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Execution<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) network: &'a Network,
+    pub(crate) clock: Clock,
+    pub(crate) environment: &'a Environment,
 }
 
 /// Writes a table into a folder, as the Arrow stream `NAME.arrow`.

@@ -1,6 +1,5 @@
 //! What is looked at while a run goes on, and whether it adds up.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
@@ -8,18 +7,21 @@ use tussle_core::run::Sampling;
 use tussle_core::table::{Table, Values};
 use tussle_core::{Histogram, Run};
 
-use super::Environment;
 use super::clock::Clock;
 use super::counters::{HostDevice, TcpCounts};
 use super::links::{Link, is_queue, links};
+use super::namespace::{self, enter};
 use super::qdiscs::Qdiscs;
-use super::rows::{Event, Events, Links, Paces, Sample, Samples, column, seconds};
-use super::setup::{Hosts, enter, silence};
-use super::tcp_info::{TcpInfo, state_name};
+use super::rows::{Event, Events, Links, Sample, Samples};
+use super::setup::{Hosts, silence};
 use super::trace::{Probe, Record, Trace, Traced};
 use super::traffic::Flow;
 use super::tunnels::Tunnels;
+use super::{Environment, Execution};
+use crate::algorithms::needs_pacing;
+use crate::columns::{column, seconds};
 use crate::network::Network;
+use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity;
 
 /// How long the network is given, after the end, to let out what is in it.
@@ -37,7 +39,7 @@ pub(crate) struct Observer<'a> {
     run: &'a Run,
     network: &'a Network,
     clock: Clock,
-    flows: Vec<Watched>,
+    flows: Vec<ObservedFlow>,
     links: Vec<Link>,
     /// Of namespaces with links, then of the others; devices are numbered by their wires.
     queues: Vec<Qdiscs>,
@@ -47,15 +49,16 @@ pub(crate) struct Observer<'a> {
     devices: Vec<HostDevice>,
     /// `None`: of a host's kernel it is looked at what sockets tell, for tracing is a setting that others see.
     trace: Option<Trace>,
-    ground: Environment,
+    environment: &'a Environment,
     samples: Samples,
     link_rows: Links,
     events: Events,
 }
 
 /// A flow and what is known of it.
-struct Watched {
+struct ObservedFlow {
     flow: Arc<Flow>,
+    is_paced: bool,
     probe: Option<Probe>,
     /// The latest RTT measured, in µs.
     rtt_us: Option<u32>,
@@ -65,21 +68,21 @@ struct Watched {
     rtts: Histogram,
     /// Indices of events whose window just after is not known yet.
     unsettled: Vec<usize>,
-    from: Seen,
-    to: Seen,
-    end: Seen,
+    from: FlowSnapshot,
+    to: FlowSnapshot,
+    end: FlowSnapshot,
 }
 
 /// A flow at an instant.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct FlowSnapshot {
     sender: TcpInfo,
     receiver: TcpInfo,
     counts: TcpCounts,
 }
 
 /// Data packets of a flow, once nothing is under way.
-struct Way {
+struct PacketBalance {
     /// Into the network, and copies that it made.
     sent: u64,
     arrived: u64,
@@ -97,11 +100,13 @@ struct Tally {
 impl<'a> Observer<'a> {
     /// Opens all that is to be looked at. The thread ends up where it was.
     pub(crate) fn new(
-        (run, network, clock): (&'a Run, &'a Network, Clock),
-        (hosts, flows, tunnels): (Hosts, &[Arc<Flow>], Tunnels),
-        ground: &Environment,
+        execution: Execution<'a>,
+        hosts: Hosts,
+        flows: &[Arc<Flow>],
+        tunnels: Tunnels,
     ) -> anyhow::Result<Observer<'a>> {
-        let home = File::open("/proc/self/ns/net").context("this namespace")?;
+        let Execution { run, network, clock, environment } = execution;
+        let home = namespace::current()?;
         let mut queues = Vec::new();
         let mut others = Vec::new();
         for (name, namespace) in &hosts.queues {
@@ -109,8 +114,8 @@ impl<'a> Observer<'a> {
                 .wires
                 .iter()
                 .enumerate()
-                .filter(|(_, wire)| wire.hop.is_some() && wire.near.0 == *name);
-            let devices: Vec<_> = wires.map(|(index, wire)| (index, wire.near.1.clone())).collect();
+                .filter(|(_, wire)| wire.hop.is_some() && wire.entry.namespace == *name);
+            let devices: Vec<_> = wires.map(|(index, wire)| (index, wire.entry.device.clone())).collect();
             let has_link = devices.iter().any(|(index, _)| is_queue(network, *index));
             let qdiscs = Qdiscs::open(namespace, &devices)?;
             if has_link { queues.push(qdiscs) } else { others.push(qdiscs) }
@@ -125,15 +130,15 @@ impl<'a> Observer<'a> {
             run,
             network,
             clock,
-            flows: flows.iter().map(|flow| Watched::new(Arc::clone(flow))).collect(),
+            flows: flows.iter().map(|flow| ObservedFlow::new(Arc::clone(flow))).collect(),
             links: links(run, network),
             queues,
             others,
             tunnels,
             hosts,
             devices,
-            trace: if let Environment::Guest = ground { Some(Trace::start()?) } else { None },
-            ground: ground.clone(),
+            trace: if let Environment::Guest = environment { Some(Trace::start()?) } else { None },
+            environment,
             samples: Samples::default(),
             link_rows: Links::default(),
             events: Events::default(),
@@ -149,18 +154,18 @@ impl<'a> Observer<'a> {
         if is_edge || is_sampled || now_ns.is_multiple_of(TRACE_NS) {
             self.read_trace()?;
         }
-        self.listen(now_ns)?;
+        self.read_sockets(now_ns)?;
         self.look_at_links(now_ns)?;
         if is_edge || is_sampled {
             for link in &mut self.links {
-                link.row(now_ns, (&mut self.link_rows, &self.tunnels));
+                link.row(now_ns, &mut self.link_rows, &self.tunnels);
             }
-            for (index, watched) in (0..).zip(&mut self.flows) {
-                let seen = watched.look()?;
-                self.samples.add(index, now_ns, &watched.sample(&seen));
+            for (index, flow_state) in (0..).zip(&mut self.flows) {
+                let seen = flow_state.look()?;
+                self.samples.add(index, now_ns, &flow_state.sample(&seen));
                 if is_edge {
-                    let counts = watched.flow.netstat.read()?;
-                    watched.keep(&Seen { counts, ..seen }, (now_ns, run));
+                    let counts = flow_state.flow.netstat.read()?;
+                    flow_state.keep(&FlowSnapshot { counts, ..seen }, now_ns, run);
                 }
             }
         }
@@ -170,23 +175,23 @@ impl<'a> Observer<'a> {
     fn read_trace(&mut self) -> anyhow::Result<()> {
         let Observer { run, clock, flows, events, trace: Some(trace), .. } = self else { return Ok(()) };
         trace.read(&mut |Traced { monotonic_ns, flow, record }| {
-            let Some(watched) = flows.get_mut(flow) else { return };
+            let Some(flow_state) = flows.get_mut(flow) else { return };
             let time_ns = clock.of_monotonic(monotonic_ns);
             match record {
-                Record::Probe(probe) => watched.probe(probe, (time_ns, run), events),
-                Record::State(state) => watched.state(state, (time_ns, flow, run), events),
+                Record::Probe(probe) => flow_state.probe(probe, time_ns, run, events),
+                Record::State(state) => flow_state.state(state, time_ns, flow, run, events),
             }
         })
     }
 
     /// Takes from the sockets, as often as there is a look, what a trace would tell of each packet.
-    fn listen(&mut self, now_ns: u64) -> anyhow::Result<()> {
+    fn read_sockets(&mut self, now_ns: u64) -> anyhow::Result<()> {
         if self.trace.is_some() {
             return Ok(());
         }
-        for (index, watched) in self.flows.iter_mut().enumerate() {
-            let info = watched.flow.sender_info()?;
-            watched.listen(&info, (now_ns, index, self.run), &mut self.events);
+        for (index, flow_state) in self.flows.iter_mut().enumerate() {
+            let info = flow_state.flow.sender_info()?;
+            flow_state.read_socket(&info, now_ns, index, self.run, &mut self.events);
         }
         Ok(())
     }
@@ -196,7 +201,7 @@ impl<'a> Observer<'a> {
         for qdiscs in &mut self.queues {
             qdiscs.read(&mut |wire, counts| {
                 for link in links.iter_mut() {
-                    link.look(now_ns, (wire, counts));
+                    link.look(now_ns, wire, counts);
                 }
             })?;
         }
@@ -208,16 +213,16 @@ impl<'a> Observer<'a> {
         self.check_acknowledged()?;
         let validity = self.validity()?;
         self.drain()?;
-        let ways = self.ways()?;
-        for watched in &self.flows {
-            watched.note_ends(self.run, &mut self.events);
+        let balances = self.balances()?;
+        for flow_state in &self.flows {
+            flow_state.note_ends(self.run, &mut self.events);
         }
         self.tunnels.take_losses().iter().for_each(|loss| self.events.add_loss(loss));
         for (index, element) in self.run.elements.iter().enumerate() {
             let changes = element.kind.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
             changes.for_each(|change| self.events.add_path_change(change.at_ns, index));
         }
-        let flows = flows_table(self.run, &self.flows, &ways)?;
+        let flows = flows_table(self.run, &self.flows, &balances)?;
         let Observer { run, samples, link_rows, mut events, .. } = self;
         if !run.record.events {
             events = Events::default();
@@ -229,13 +234,13 @@ impl<'a> Observer<'a> {
 
     /// The `validity` table, where there is something to tell.
     fn validity(&self) -> anyhow::Result<Option<Table>> {
-        let Environment::Host(watch) = &self.ground else { return Ok(None) };
-        let pace = watch.lock().expect("nobody panics with it").pace()?;
-        let home = File::open("/proc/self/ns/net").context("this namespace")?;
+        let Environment::Host(watch) = self.environment else { return Ok(None) };
+        let load = watch.lock().expect("nobody panics with it").load()?;
+        let home = namespace::current()?;
         let mut rows = Vec::new();
-        for (index, (watched, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
+        for (index, (flow_state, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
             enter(namespace)?;
-            let told = watched.flow.validity(pace)?;
+            let told = flow_state.flow.validity(load)?;
             rows.push((index, told.clone(), Some(told)));
         }
         enter(&home)?;
@@ -244,12 +249,12 @@ impl<'a> Observer<'a> {
 
     /// What was acknowledged was received: no byte is there twice.
     fn check_acknowledged(&self) -> anyhow::Result<()> {
-        for watched in &self.flows {
-            let Seen { sender, receiver, .. } = watched.end;
+        for flow_state in &self.flows {
+            let FlowSnapshot { sender, receiver, .. } = flow_state.end;
             ensure!(
                 sender.bytes_acked <= receiver.bytes_received() + HANDSHAKE_BYTES,
                 "invariant violated: bytes acknowledged were received: of flow {}, {} were acknowledged and {} received",
-                watched.flow.spec.name,
+                flow_state.flow.spec.name,
                 sender.bytes_acked,
                 receiver.bytes_received()
             );
@@ -259,7 +264,7 @@ impl<'a> Observer<'a> {
 
     /// Cuts the senders off, lets the network run empty, and checks that every packet is accounted for.
     fn drain(&mut self) -> anyhow::Result<()> {
-        silence(self.network, &self.ground)?;
+        silence(self.network, self.environment)?;
         let mut now_ns = self.run.duration_ns;
         let mut looks = 0;
         loop {
@@ -272,7 +277,7 @@ impl<'a> Observer<'a> {
             // On a machine whose clock goes on while the counters are read, an ACK may pass between two of them.
             looks += u32::from(waiting == 0);
             ensure!(
-                matches!(self.ground, Environment::Guest) || looks < MAX_LOOKS,
+                matches!(self.environment, Environment::Guest) || looks < MAX_LOOKS,
                 "{} packets were lost on this host, but not in the network of the run: it is too slow for it; \
                  give lower rates",
                 sent.abs_diff(received + dropped)
@@ -308,60 +313,61 @@ impl<'a> Observer<'a> {
     }
 
     /// What became of each flow's data packets, once the network is empty.
-    fn ways(&self) -> anyhow::Result<Vec<Way>> {
-        let home = File::open("/proc/self/ns/net").context("this namespace")?;
-        let ways = self
+    fn balances(&self) -> anyhow::Result<Vec<PacketBalance>> {
+        let home = namespace::current()?;
+        let balances = self
             .flows
             .iter()
             .zip(&self.hosts.senders)
             .enumerate()
-            .map(|(index, (watched, namespace))| {
+            .map(|(index, (flow_state, namespace))| {
                 let mut kept_back = 0;
                 let mut device = Qdiscs::open(namespace, &[(0, "net".to_owned())])?;
                 device.read(&mut |_, counts| kept_back = counts.dropped_packets)?;
-                let sent = u64::from(watched.flow.sender_info()?.data_segs_out);
+                let sent = u64::from(flow_state.flow.sender_info()?.data_segs_out);
                 // The device of a sender keeps acknowledgements back, too.
-                let sent_since = sent - u64::from(watched.end.sender.data_segs_out);
+                let sent_since = sent - u64::from(flow_state.end.sender.data_segs_out);
                 let kept_back = kept_back.min(sent_since);
-                let arrived = u64::from(watched.flow.receiver_info()?.data_segs_in);
-                Ok(Way { sent: sent - kept_back + self.tunnels.copies(index), arrived })
+                let arrived = u64::from(flow_state.flow.receiver_info()?.data_segs_in);
+                Ok(PacketBalance { sent: sent - kept_back + self.tunnels.copies(index), arrived })
             })
             .collect();
         enter(&home)?;
-        ways
+        balances
     }
 }
 
-impl Watched {
-    fn new(flow: Arc<Flow>) -> Watched {
-        Watched {
+impl ObservedFlow {
+    fn new(flow: Arc<Flow>) -> ObservedFlow {
+        ObservedFlow {
+            is_paced: flow.spec.pacing || needs_pacing(&flow.spec.algorithm),
             flow,
             probe: None,
             rtt_us: None,
             state: 0,
             rtts: Histogram::default(),
             unsettled: Vec::new(),
-            from: Seen::default(),
-            to: Seen::default(),
-            end: Seen::default(),
+            from: FlowSnapshot::default(),
+            to: FlowSnapshot::default(),
+            end: FlowSnapshot::default(),
         }
     }
 
-    fn look(&self) -> anyhow::Result<Seen> {
+    fn look(&self) -> anyhow::Result<FlowSnapshot> {
         let (sender, receiver) = (self.flow.sender_info()?, self.flow.receiver_info()?);
-        Ok(Seen { sender, receiver, counts: TcpCounts::default() })
+        Ok(FlowSnapshot { sender, receiver, counts: TcpCounts::default() })
     }
 
-    fn sample(&self, seen: &Seen) -> Sample {
+    fn sample(&self, seen: &FlowSnapshot) -> Sample {
         Sample {
             sender: seen.sender,
             delivered_bytes: seen.receiver.bytes_received(),
             rtt_us: self.rtt_us,
-            paces: Paces::of(&self.flow.spec),
+            is_paced: self.is_paced,
         }
     }
 
-    fn keep(&mut self, seen: &Seen, (now_ns, run): (u64, &Run)) {
+    fn keep(&mut self, seen: &FlowSnapshot, now_ns: u64, run: &Run) {
         for (at_ns, place) in [
             (run.steady.from_ns, &mut self.from),
             (run.steady.to_ns, &mut self.to),
@@ -375,7 +381,7 @@ impl Watched {
 
     /// The sender takes a packet in. What the one before did to it shows now: srtt became 7/8 of itself and 1/8 of
     /// the RTT measured (RFC 6298, 2.3), from which that follows, to 8 µs.
-    fn probe(&mut self, probe: Probe, (now_ns, run): (u64, &Run), events: &mut Events) {
+    fn probe(&mut self, probe: Probe, now_ns: u64, run: &Run, events: &mut Events) {
         self.unsettled.drain(..).for_each(|event| events.settle(event, (probe.cwnd, probe.ssthresh)));
         let Some(before) = self.probe.replace(probe) else { return };
         let measured = if before.srtt_us == 0 {
@@ -394,11 +400,11 @@ impl Watched {
     }
 
     /// What the socket tells now: the smoothed RTT stands for those measured since the last look.
-    fn listen(&mut self, info: &TcpInfo, (now_ns, flow, run): (u64, usize, &Run), events: &mut Events) {
+    fn read_socket(&mut self, info: &TcpInfo, now_ns: u64, flow: usize, run: &Run, events: &mut Events) {
         self.unsettled.drain(..).for_each(|event| events.settle(event, (info.cwnd, info.ssthresh)));
         if self.state != info.ca_state {
             self.state = info.ca_state;
-            self.state(info.ca_state, (now_ns, flow, run), events);
+            self.state(info.ca_state, now_ns, flow, run, events);
         }
         if info.rtt_us > 0 {
             self.rtt_us = Some(info.rtt_us);
@@ -408,7 +414,7 @@ impl Watched {
         }
     }
 
-    fn state(&mut self, state: u8, (time_ns, flow, run): (u64, usize, &Run), events: &mut Events) {
+    fn state(&mut self, state: u8, time_ns: u64, flow: usize, run: &Run, events: &mut Events) {
         let kind = match state_name(state) {
             "recovery" => "recovery",
             "loss" => "timeout",
@@ -437,25 +443,25 @@ impl Watched {
 
 /// The `flows` table.
 #[expect(clippy::cast_precision_loss, reason = "bytes of a run are far below 2^53")]
-fn flows_table(run: &Run, flows: &[Watched], ways: &[Way]) -> anyhow::Result<Table> {
+fn flows_table(run: &Run, flows: &[ObservedFlow], balances: &[PacketBalance]) -> anyhow::Result<Table> {
     let mut dropped = Vec::new();
-    for (watched, Way { sent, arrived }) in flows.iter().zip(ways) {
+    for (flow_state, PacketBalance { sent, arrived }) in flows.iter().zip(balances) {
         let lost = sent.checked_sub(*arrived).with_context(|| {
-            let name = &watched.flow.spec.name;
+            let name = &flow_state.flow.spec.name;
             format!("invariant violated: packets conserved: of flow {name}, {sent} were sent and {arrived} arrived")
         })?;
         dropped.push(lost);
     }
-    let text = |of: fn(&Watched) -> String| Values::Text(flows.iter().map(of).collect());
-    let u64s = |of: fn(&Watched) -> u64| Values::U64(flows.iter().map(of).collect());
-    let u32s = |of: fn(&Watched) -> u32| Values::U32(flows.iter().map(of).collect());
-    let maybe = |of: &dyn Fn(&Watched) -> Option<f64>| Values::MaybeF64(flows.iter().map(of).collect());
+    let text = |of: fn(&ObservedFlow) -> String| Values::Text(flows.iter().map(of).collect());
+    let u64s = |of: fn(&ObservedFlow) -> u64| Values::U64(flows.iter().map(of).collect());
+    let u32s = |of: fn(&ObservedFlow) -> u32| Values::U32(flows.iter().map(of).collect());
+    let maybe = |of: &dyn Fn(&ObservedFlow) -> Option<f64>| Values::MaybeF64(flows.iter().map(of).collect());
     let quantile = |percent| maybe(&move |flow| flow.rtts.quantile(percent).map(|us| us / 1e3));
     let steady_s = seconds(run.steady.to_ns - run.steady.from_ns);
     let steady_bytes =
-        |flow: &Watched| flow.to.receiver.bytes_received() - flow.from.receiver.bytes_received();
+        |flow: &ObservedFlow| flow.to.receiver.bytes_received() - flow.from.receiver.bytes_received();
     let goodput = flows.iter().map(|flow| steady_bytes(flow) as f64 * 8.0 / steady_s).collect();
-    let completion = |flow: &Watched| {
+    let completion = |flow: &ObservedFlow| {
         let at = flow.flow.completed_ns().filter(|at| *at <= run.duration_ns)?;
         Some(seconds(at - flow.flow.spec.start_ns))
     };

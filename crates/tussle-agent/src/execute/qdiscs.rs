@@ -12,7 +12,7 @@ use netlink_packet_route::tc::{TcAttribute, TcFqCodelXstats, TcHandle, TcMessage
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{self, AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType};
 
-use super::setup::enter;
+use super::namespace::enter;
 
 /// More than a message of the kernel takes.
 const ANSWER_BYTES: usize = 32 * 1024;

@@ -1,35 +1,11 @@
 //! The tables that a run fills, row by row.
 
-use tussle_core::run::FlowSpec;
-use tussle_core::table::{Column, Labels, Table, Values};
+use tussle_core::table::{Labels, Table, Values};
 
 use super::qdiscs::QdiscCounts;
-use super::tcp_info::TcpInfo;
 use super::tunnels::Loss;
-
-/// Slow-start threshold that stands for none (`TCP_INFINITE_SSTHRESH`).
-const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-
-/// A column of that name.
-pub(crate) fn column(name: &str, values: Values) -> Column {
-    Column { name: name.to_owned(), values }
-}
-
-/// Nanoseconds in seconds.
-#[expect(clippy::cast_precision_loss, reason = "runs are shorter than 2^53 ns, which are 104 days")]
-pub(crate) fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}
-
-/// `ssthresh`, unless it is infinite.
-pub(crate) fn finite(ssthresh: u32) -> Option<u32> {
-    (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh)
-}
-
-/// A measured time in ms; nothing, or all ones in a minimum, stands for one that was not measured.
-fn measured_ms(us: u32) -> Option<f64> {
-    (us > 0 && us < u32::MAX).then(|| f64::from(us) / 1e3)
-}
+use crate::columns::{column, finite, measured_ms, seconds};
+use crate::tcp_info::TcpInfo;
 
 /// The `samples` table.
 #[derive(Debug, Default)]
@@ -49,22 +25,8 @@ pub(crate) struct Sample {
     pub(crate) sender: TcpInfo,
     pub(crate) delivered_bytes: u64,
     pub(crate) rtt_us: Option<u32>,
-    /// Whether it paces its packets.
-    pub(crate) paces: Paces,
-}
-
-/// Whether a flow paces its packets: the kernel reckons a rate in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paces {
-    Yes,
-    No,
-}
-
-impl Paces {
-    /// Whether a flow does that is asked for and has that algorithm.
-    pub(crate) fn of(spec: &FlowSpec) -> Paces {
-        if spec.pacing || spec.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No }
-    }
+    /// Whether the sender paces its packets. The kernel computes a pacing rate in any case.
+    pub(crate) is_paced: bool,
 }
 
 impl Samples {
@@ -77,7 +39,7 @@ impl Samples {
         self.info.push(sample.sender);
         self.delivered_bytes.push(sample.delivered_bytes);
         self.rtt_us.push(sample.rtt_us);
-        self.pacing.push((sample.paces == Paces::Yes && rate < u64::MAX).then_some(rate as f64 * 8.0));
+        self.pacing.push((sample.is_paced && rate < u64::MAX).then_some(rate as f64 * 8.0));
         self.state.push(sample.sender.state());
     }
 

@@ -10,18 +10,17 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, setns, unshare};
+use nix::sched::{CloneFlags, unshare};
 use tussle_core::Run;
 use tussle_core::run::Timestamps;
 
-use super::netlink::Netlink;
+use super::namespace::{self, TIMESTAMPS, enter, open, read, set};
 use super::tun::{BURST_PACKETS, Tun};
-use super::tunnels::Ends;
-use super::{Environment, classifier, netlink};
-use crate::network::{Handling, Hop, Losses, Namespace, Network, Tunnel, largest_packet_bytes};
-
-/// The sysctl of TCP's timestamps: 1, Linux's default, adds a random offset to those of each connection, 2 adds none.
-pub(crate) const TIMESTAMPS: &str = "net/ipv4/tcp_timestamps";
+use super::tunnels::TunnelEnds;
+use super::{Environment, classifier};
+use crate::netlink;
+use crate::netlink::Netlink;
+use crate::network::{Handling, Hop, LossProgram, Namespace, Network, Port, Tunnel, largest_packet_bytes};
 
 /// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
@@ -42,17 +41,17 @@ pub(crate) struct Hosts {
     /// Namespaces with a queue, by name.
     pub(crate) queues: Vec<(String, File)>,
     /// The devices of tunnels.
-    pub(crate) tunnels: Vec<Ends>,
+    pub(crate) tunnels: Vec<TunnelEnds>,
 }
 
 /// Makes the network.
-pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyhow::Result<Hosts> {
-    if let Environment::Guest = ground {
+pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> anyhow::Result<Hosts> {
+    if let Environment::Guest = environment {
         set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
         set("net/ipv4/tcp_mem", "100000000 100000000 100000000")?;
     }
-    fs::create_dir_all("/run/netns").context("the folder of namespaces")?;
-    let home = File::open("/proc/self/ns/net").context("this namespace")?;
+    fs::create_dir_all(namespace::FOLDER).context("the folder of namespaces")?;
+    let home = namespace::current()?;
     for namespace in network.namespaces() {
         make(namespace)?;
         configure(run, network, namespace)?;
@@ -63,7 +62,7 @@ pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyho
     lay(network, mtu_bytes)?;
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
-        connect((network, mtu_bytes), namespace)?;
+        connect(network, namespace, mtu_bytes)?;
     }
     enter(&home)?;
     for namespace in network.namespaces() {
@@ -74,7 +73,7 @@ pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyho
     }
     for wire in &network.wires {
         if let Some(Hop { handling: Handling::Classifier(losses), .. }) = &wire.hop {
-            classifier::attach(&open(&wire.near.0)?, &wire.near.1, losses)?;
+            classifier::attach(&open(&wire.entry.namespace)?, &wire.entry.device, losses)?;
         }
     }
     wait_for_devices(network)?;
@@ -95,17 +94,12 @@ pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyho
     })
 }
 
-/// This thread goes to a namespace.
-pub(crate) fn enter(namespace: &File) -> anyhow::Result<()> {
-    setns(namespace, CloneFlags::CLONE_NEWNET).context("entering a namespace")
-}
-
 /// Cuts every sender off: what it sends from now on is lost in its own device, which counts it.
-pub(crate) fn silence(network: &Network, ground: &Environment) -> anyhow::Result<()> {
+pub(crate) fn silence(network: &Network, environment: &Environment) -> anyhow::Result<()> {
     network.senders.iter().try_for_each(|sender| {
         let namespace = open(&sender.name)?;
-        match ground {
-            Environment::Guest => classifier::attach(&namespace, "net", &Losses::of_all()),
+        match environment {
+            Environment::Guest => classifier::attach(&namespace, "net", &LossProgram::all()),
             // Every kernel has this discipline; the one for classifiers may be missing.
             Environment::Host(_) => {
                 enter(&namespace)?;
@@ -120,26 +114,21 @@ pub(crate) fn change(namespace: &str, line: &str) -> anyhow::Result<()> {
     command("tc", Some(namespace), &format!("{line}\n"))
 }
 
-fn open(name: &str) -> anyhow::Result<File> {
-    File::open(format!("/run/netns/{name}")).with_context(|| format!("namespace {name}"))
-}
-
-/// Leaves this thread in the namespace of the far end.
-fn open_tunnel(tunnel: &Tunnel) -> anyhow::Result<Ends> {
-    let end = |(namespace, device): &(String, String)| {
+fn open_tunnel(tunnel: &Tunnel) -> anyhow::Result<TunnelEnds> {
+    let end = |Port { namespace, device }: &Port| {
         enter(&open(namespace)?)?;
         Tun::open(device)
     };
-    Ok(Ends { element: tunnel.element, near: end(&tunnel.near)?, far: end(&tunnel.far)? })
+    Ok(TunnelEnds { element: tunnel.element, entry: end(&tunnel.entry)?, exit: end(&tunnel.exit)? })
 }
 
 fn has_queues(network: &Network, namespace: &Namespace) -> bool {
-    network.wires.iter().any(|wire| wire.hop.is_some() && wire.near.0 == namespace.name)
+    network.wires.iter().any(|wire| wire.hop.is_some() && wire.entry.namespace == namespace.name)
 }
 
 /// Makes a namespace, under its name, and goes there.
 fn make(namespace: &Namespace) -> anyhow::Result<()> {
-    let place = format!("/run/netns/{}", namespace.name);
+    let place = format!("{}/{}", namespace::FOLDER, namespace.name);
     File::create(&place)
         .and_then(|_| Ok(unshare(CloneFlags::CLONE_NEWNET)?))
         .and_then(|()| {
@@ -153,19 +142,21 @@ fn make(namespace: &Namespace) -> anyhow::Result<()> {
 fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
     for wire in &network.wires {
-        let [near, far] = [open(&wire.near.0)?, open(&wire.far.0)?];
+        let [entry, exit] = [open(&wire.entry.namespace)?, open(&wire.exit.namespace)?];
         kernel
-            .add(netlink::pair(((&wire.near.1, &near), (&wire.far.1, &far)), mtu_bytes))
-            .with_context(|| format!("laying the wire {}", wire.near.1))?;
+            .add(netlink::pair((&wire.entry.device, &entry), (&wire.exit.device, &exit), mtu_bytes))
+            .with_context(|| format!("laying the wire {}", wire.entry.device))?;
     }
     Ok(())
 }
 
 /// Turns the devices on of the namespace that this thread is in, and tells it of addresses and routes.
-fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyhow::Result<()> {
+fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
-    for (place, device) in network.tunnels.iter().flat_map(|tunnel| [&tunnel.near, &tunnel.far]) {
-        if *place == namespace.name {
+    for Port { namespace: owner, device } in
+        network.tunnels.iter().flat_map(|tunnel| [&tunnel.entry, &tunnel.exit])
+    {
+        if *owner == namespace.name {
             kernel.turn_on(device, &netlink::tun(mtu_bytes, BURST_PACKETS))?;
         }
     }
@@ -201,15 +192,15 @@ fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
 
 /// The devices of wires that are in a namespace.
 fn wire_ends<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
-    let ends = network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]);
-    ends.filter(|(place, _)| *place == namespace.name).map(|(_, device)| device.as_str())
+    let ends = network.wires.iter().flat_map(|wire| [&wire.entry, &wire.exit]);
+    ends.filter(|port| port.namespace == namespace.name).map(|port| port.device.as_str())
 }
 
 fn disciplines(network: &Network, namespace: &Namespace) -> String {
     let mut lines = String::new();
-    for wire in network.wires.iter().filter(|wire| wire.near.0 == namespace.name) {
+    for wire in network.wires.iter().filter(|wire| wire.entry.namespace == namespace.name) {
         let Some(hop) = &wire.hop else { continue };
-        for line in hop.handling.lines("add", &wire.near.1) {
+        for line in hop.handling.lines("add", &wire.entry.device) {
             _ = writeln!(lines, "{line}");
         }
     }
@@ -243,18 +234,6 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         set("net/ipv4/tcp_ecn", "1")?;
     }
     Ok(())
-}
-
-/// Sets a sysctl of the network that this thread is in.
-pub(crate) fn set(name: &str, value: &str) -> anyhow::Result<()> {
-    fs::write(format!("/proc/sys/{name}"), value).with_context(|| format!("cannot set {name} to {value}"))
-}
-
-/// Reads a sysctl of the network that this thread is in.
-pub(crate) fn read(name: &str) -> anyhow::Result<String> {
-    let text =
-        fs::read_to_string(format!("/proc/sys/{name}")).with_context(|| format!("cannot read {name}"))?;
-    Ok(text.trim().to_owned())
 }
 
 /// Where a program is: guests have all in one folder, and hosts some where only administrators look.

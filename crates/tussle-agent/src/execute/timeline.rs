@@ -6,12 +6,12 @@ use anyhow::{anyhow, bail};
 use tussle_core::run::Sampling;
 use tussle_core::{Run, Table};
 
-use super::Environment;
 use super::clock::Clock;
 use super::observer::Observer;
 use super::setup::{self, Hosts};
 use super::traffic::{self, Flow};
 use super::tunnels::Tunnels;
+use super::{Environment, Execution};
 use crate::network::Network;
 
 /// Longest time between two looks at the queues, from which their mean is made.
@@ -21,18 +21,20 @@ const LOOK_NS: u64 = 10_000_000;
 pub(crate) fn run(
     run: &Run,
     network: &Network,
-    (mut hosts, ground): (Hosts, &Environment),
+    mut hosts: Hosts,
+    environment: &Environment,
 ) -> anyhow::Result<Vec<Table>> {
     let flows = traffic::prepare(run, network, &hosts)?;
     let clock = Clock::from_next_second()?;
-    let tunnels = Tunnels::start(run, network, (std::mem::take(&mut hosts.tunnels), clock, ground))?;
-    let mut observer = Observer::new((run, network, clock), (hosts, &flows, tunnels.clone()), ground)?;
+    let execution = Execution { run, network, clock, environment };
+    let tunnels = Tunnels::start(execution, std::mem::take(&mut hosts.tunnels))?;
+    let mut observer = Observer::new(execution, hosts, &flows, tunnels.clone())?;
     traffic::start(&flows, clock);
-    ground.be_punctual()?;
+    environment.be_punctual()?;
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
     for at_ns in Instants::of(run, changes.keys().copied()) {
         clock.sleep_until(at_ns)?;
-        ground.note_slip(at_ns, clock)?;
+        environment.note_slip(at_ns, clock)?;
         for flow in flows.iter().filter(|flow| flow.spec.stop_ns == Some(at_ns)) {
             flow.stop()?;
         }

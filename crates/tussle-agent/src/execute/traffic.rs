@@ -1,7 +1,6 @@
 //! Flows on sockets. Under user mode a system call costs more than a packet, so there are few: a send takes
 //! megabytes and sleeps in the kernel, and a read leaves the bytes where they are.
 
-use std::fs::File;
 use std::io::IoSlice;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -22,12 +21,14 @@ use tussle_core::run::application::{Next, Schedule};
 
 use super::clock::Clock;
 use super::counters::Netstat;
-use super::setup::{Hosts, enter};
-use super::tcp_info::TcpInfo;
-use crate::algorithms;
-use crate::network::{Network, PORT, buffers, receiver_address, sender_address};
+use super::namespace::{self, enter};
+use super::setup::Hosts;
+use crate::algorithms::{self, algorithm_of};
+use crate::network::buffers::{self, ReceiveBuffer};
+use crate::network::{Network, PORT, receiver_address, sender_address};
 use crate::sys;
-use crate::validity::{Pace, Validity};
+use crate::tcp_info::TcpInfo;
+use crate::validity::{HostLoad, Validity};
 
 /// The sender's own port; its address is its own, too.
 const SENDER_PORT: u16 = 40_000;
@@ -62,7 +63,7 @@ pub(crate) struct Flow {
     pub(crate) netstat: Netstat,
     sender: Arc<Sender>,
     receiver: Arc<Receiver>,
-    notes: Arc<Notes>,
+    log: Arc<FlowLog>,
 }
 
 /// What the first bytes of a connection must be, so that strangers are no part of a flow.
@@ -81,7 +82,7 @@ pub(crate) struct Sender {
     opens_ns: u64,
     socket: OwnedFd,
     token: Option<Token>,
-    notes: Arc<Notes>,
+    log: Arc<FlowLog>,
 }
 
 /// The side of a flow that reads.
@@ -94,17 +95,17 @@ pub(crate) struct Receiver {
     token: Option<Token>,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
-    notes: Arc<Notes>,
+    log: Arc<FlowLog>,
 }
 
 /// What the threads of a flow tell others.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
+pub(crate) struct FlowLog {
     messages: Mutex<Vec<(u64, &'static str)>>,
     problem: Mutex<Option<String>>,
 }
 
-impl Notes {
+impl FlowLog {
     /// When chunks were written (`request`) or had arrived (`response`), in ns of the run.
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
         self.messages.lock().expect("nobody panics with it").clone()
@@ -138,8 +139,8 @@ impl Flow {
     }
 
     /// What is known of the sender's host, from whose namespace it is asked.
-    pub(crate) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
-        self.sender.validity(pace)
+    pub(crate) fn validity(&self, load: HostLoad) -> anyhow::Result<Validity> {
+        self.sender.validity(load)
     }
 
     /// When the last byte reached the receiving application, in ns of the run.
@@ -149,7 +150,7 @@ impl Flow {
 
     /// When chunks were written (`request`) and had arrived (`response`), in ns of the run.
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.notes.messages()
+        self.log.messages()
     }
 
     /// The application stops writing; what is written is still sent.
@@ -159,37 +160,33 @@ impl Flow {
 
     /// What went wrong in one of its threads.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.notes.problem()
+        self.log.problem()
     }
 }
 
 impl Sender {
-    fn new((spec, seed): (&FlowSpec, u64), socket: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Sender> {
+    fn new(spec: &FlowSpec, seed: u64, socket: OwnedFd, log: Arc<FlowLog>) -> anyhow::Result<Sender> {
         let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
-        Ok(Sender { spec: spec.clone(), schedule, opens_ns: spec.start_ns, socket, token: None, notes })
+        Ok(Sender { spec: spec.clone(), schedule, opens_ns: spec.start_ns, socket, token: None, log })
     }
 
     /// Opens a socket for a flow over a network that is there, for addresses of that kind.
-    pub(crate) fn open(
-        (spec, seed): (&FlowSpec, u64),
-        kind: SocketAddr,
-        token: Token,
-    ) -> anyhow::Result<Sender> {
+    pub(crate) fn open(spec: &FlowSpec, seed: u64, kind: SocketAddr, token: Token) -> anyhow::Result<Sender> {
         let socket = socket_for(kind)?;
         set_algorithm(&socket, &spec.algorithm)?;
         set_sender_options(&socket, spec)?;
-        let made = Sender::new((spec, seed), socket, Arc::default())?;
+        let made = Sender::new(spec, seed, socket, Arc::default())?;
         Ok(Sender { token: Some(token), ..made })
     }
 
     /// What went wrong in its thread.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.notes.problem()
+        self.log.problem()
     }
 
     /// Its messages, as [`Flow::messages`].
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.notes.messages()
+        self.log.messages()
     }
 
     /// What the kernel tells of it.
@@ -198,8 +195,8 @@ impl Sender {
     }
 
     /// What is known of its host.
-    pub(crate) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
-        Validity::of(&self.socket, pace)
+    pub(crate) fn validity(&self, load: HostLoad) -> anyhow::Result<Validity> {
+        Validity::of(&self.socket, load)
     }
 
     /// The application stops writing; what is written is still sent.
@@ -213,7 +210,7 @@ impl Sender {
 }
 
 impl Receiver {
-    fn new((spec, seed): (&FlowSpec, u64), listener: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Receiver> {
+    fn new(spec: &FlowSpec, seed: u64, listener: OwnedFd, log: Arc<FlowLog>) -> anyhow::Result<Receiver> {
         let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
         Ok(Receiver {
             spec: spec.clone(),
@@ -222,13 +219,14 @@ impl Receiver {
             token: None,
             accepted: OnceLock::new(),
             completed_ns: OnceLock::new(),
-            notes,
+            log,
         })
     }
 
     /// Opens a socket for a flow over a network that is there, and listens at that address.
     pub(crate) fn listen(
-        (spec, seed): (&FlowSpec, u64),
+        spec: &FlowSpec,
+        seed: u64,
         at: SocketAddr,
         token: Token,
     ) -> anyhow::Result<Receiver> {
@@ -239,13 +237,13 @@ impl Receiver {
         }
         if let Some(bytes) = spec.receive_window_bytes {
             let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-            sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), bytes)
+            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
                 .context("the receive window")?;
         }
         socket::setsockopt(&socket, sockopt::ReuseAddr, &true)?;
         socket::bind(socket.as_raw_fd(), &SockaddrStorage::from(at))?;
         socket::listen(&socket, Backlog::new(BACKLOG)?)?;
-        let made = Receiver::new((spec, seed), socket, Arc::default())?;
+        let made = Receiver::new(spec, seed, socket, Arc::default())?;
         Ok(Receiver { token: Some(token), ..made })
     }
 
@@ -258,12 +256,12 @@ impl Receiver {
 
     /// What went wrong in its thread.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.notes.problem()
+        self.log.problem()
     }
 
     /// Its messages, as [`Flow::messages`].
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.notes.messages()
+        self.log.messages()
     }
 
     /// Ends its thread.
@@ -306,14 +304,14 @@ impl Receiver {
 
 /// Opens the sockets of every flow, each in its namespace.
 pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Result<Vec<Arc<Flow>>> {
-    let home = File::open("/proc/self/ns/net").context("this namespace")?;
+    let home = namespace::current()?;
     let flows = run
         .flows
         .iter()
         .enumerate()
         .map(|(index, spec)| {
             enter(&hosts.receivers[network.receiver_of[index]])?;
-            let listener = listener((index, spec), buffers::receive_room_bytes(run, spec))
+            let listener = listener(index, spec, buffers::receive_buffer(run, spec))
                 .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
             let sender = sender(index, spec).with_context(|| format!("the sender of {}", spec.name))?;
@@ -321,17 +319,17 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
             if algorithm != spec.algorithm {
                 bail!("flow {} runs {algorithm} although {} was asked for", spec.name, spec.algorithm);
             }
-            let notes = Arc::<Notes>::default();
+            let log = Arc::<FlowLog>::default();
             Ok(Arc::new(Flow {
                 spec: spec.clone(),
                 algorithm,
                 netstat: Netstat::open()?,
                 sender: Arc::new(Sender {
                     opens_ns: opens_ns(&run.flows, index),
-                    ..Sender::new((spec, run.seed), sender, Arc::clone(&notes))?
+                    ..Sender::new(spec, run.seed, sender, Arc::clone(&log))?
                 }),
-                receiver: Arc::new(Receiver::new((spec, run.seed), listener, Arc::clone(&notes))?),
-                notes,
+                receiver: Arc::new(Receiver::new(spec, run.seed, listener, Arc::clone(&log))?),
+                log,
             }))
         })
         .collect();
@@ -346,12 +344,6 @@ fn opens_ns(flows: &[FlowSpec], index: usize) -> u64 {
     start_ns + APART_NS * before as u64
 }
 
-/// The algorithm that a socket really has.
-pub(crate) fn algorithm_of(socket: impl AsFd) -> anyhow::Result<String> {
-    let read = socket::getsockopt(&socket, sockopt::TcpCongestion).context("reading the algorithm back")?;
-    Ok(read.to_string_lossy().trim_end_matches('\0').to_owned())
-}
-
 /// Starts the threads of every flow; they end with the process.
 pub(crate) fn start(flows: &[Arc<Flow>], clock: Clock) {
     for (index, flow) in flows.iter().enumerate() {
@@ -363,17 +355,18 @@ pub(crate) fn start(flows: &[Arc<Flow>], clock: Clock) {
 
 /// Starts the thread that reads.
 pub(crate) fn start_receiver(receiver: Arc<Receiver>, clock: Clock) {
-    std::thread::spawn(move || receiver.notes.outcome(receive(&receiver, clock)));
+    std::thread::spawn(move || receiver.log.outcome(receive(&receiver, clock)));
 }
 
 /// Starts the thread that connects to an address, and writes.
 pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock) {
-    std::thread::spawn(move || sender.notes.outcome(send(&sender, to, clock)));
+    std::thread::spawn(move || sender.log.outcome(send(&sender, to, clock)));
 }
 
 fn listener(
-    (index, spec): (usize, &FlowSpec),
-    (window_bytes, buffer_bytes): (u64, u64),
+    index: usize,
+    spec: &FlowSpec,
+    ReceiveBuffer { window_bytes, buffer_bytes }: ReceiveBuffer,
 ) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
     // The kernel doubles what it is told.
@@ -382,7 +375,7 @@ fn listener(
     // For DCTCP, whose receiver has a part in it.
     set_algorithm(&socket, &spec.algorithm)?;
     let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
-    sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), window_bytes)
+    sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window_bytes)
         .context("the receive window")?;
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(receiver_address(index), PORT)))?;
     socket::listen(&socket, Backlog::new(1)?)?;
@@ -414,14 +407,14 @@ fn sender(index: usize, spec: &FlowSpec) -> anyhow::Result<OwnedFd> {
 }
 
 fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec) -> anyhow::Result<()> {
-    sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), UNSENT_BYTES)?;
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES)?;
     if spec.mss_bytes != USUAL_MSS_BYTES {
         let bytes = i32::try_from(spec.mss_bytes + TIMESTAMPS_BYTES).context("the segment size")?;
-        sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), bytes).context("the segment size")?;
+        sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes).context("the segment size")?;
     }
     if spec.pacing {
         // Any limit but "none" switches pacing on; this one is never reached.
-        sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
+        sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)
             .context("pacing")?;
     }
     Ok(())
@@ -460,53 +453,53 @@ fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
         Some(schedule) => write_by(schedule.clone(), flow, clock)?,
     };
     match written {
-        Written::All => flow.stop(),
-        Written::Gone => Ok(()),
+        WriteOutcome::Complete => flow.stop(),
+        WriteOutcome::Closed => Ok(()),
     }
 }
 
 /// Writes what a schedule says, when it says so, or as soon after as the socket takes it.
-fn write_by(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<Written> {
+fn write_by(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<WriteOutcome> {
     loop {
         match schedule.proceed() {
             Next::Write { at, .. } if flow.spec.stop_ns.is_some_and(|stop_ns| stop_ns <= at.ns()) => {
-                return Ok(Written::Gone);
+                return Ok(WriteOutcome::Closed);
             }
             Next::Write { at, bytes, .. } => {
                 clock.sleep_until(at.ns())?;
                 if schedule.message_bytes().is_some() {
-                    flow.notes.message(at.ns(), "request");
+                    flow.log.message(at.ns(), "request");
                 }
-                if write(flow, bytes)? == Written::Gone {
-                    return Ok(Written::Gone);
+                if write(flow, bytes)? == WriteOutcome::Closed {
+                    return Ok(WriteOutcome::Closed);
                 }
             }
             Next::Wait => bail!("the check lets no application pass that waits for acknowledgements"),
-            Next::Nothing => return Ok(Written::All),
+            Next::Nothing => return Ok(WriteOutcome::Complete),
         }
     }
 }
 
 /// What became of bytes that were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Written {
+enum WriteOutcome {
     /// The socket took them.
-    All,
+    Complete,
     /// It was stopped, or is to be, or gave up after too many timeouts.
-    Gone,
+    Closed,
 }
 
-fn write(flow: &Sender, mut left: u64) -> anyhow::Result<Written> {
+fn write(flow: &Sender, mut left: u64) -> anyhow::Result<WriteOutcome> {
     while left > 0 {
         let slices: Vec<IoSlice> = slices(&CHUNK, left).collect();
         let none: Option<&SockaddrIn> = None;
         match socket::sendmsg(flow.socket.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, none) {
             Ok(sent) => left -= sent as u64,
-            Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(Written::Gone),
+            Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(WriteOutcome::Closed),
             Err(problem) => return Err(problem).context("sending"),
         }
     }
-    Ok(Written::All)
+    Ok(WriteOutcome::Complete)
 }
 
 /// At most `left` bytes, and what one call takes.
@@ -537,7 +530,7 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     while received < expected {
         let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
         if told != Some(lowat) {
-            sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_RCVLOWAT), lowat)?;
+            sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, lowat)?;
             told = Some(lowat);
         }
         match socket::recv(socket.as_raw_fd(), &mut room, MsgFlags::MSG_TRUNC) {
@@ -547,14 +540,14 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
         }
         if let Some(bytes) = flow.message_bytes {
             while message_end <= received && message_end < expected {
-                flow.notes.message(clock.now_ns()?, "response");
+                flow.log.message(clock.now_ns()?, "response");
                 message_end = (message_end + bytes).min(expected);
             }
         }
     }
     let now_ns = clock.now_ns()?;
     if flow.message_bytes.is_some() {
-        flow.notes.message(now_ns, "response");
+        flow.log.message(now_ns, "response");
     }
     flow.completed_ns.get_or_init(|| now_ns);
     Ok(())
@@ -592,12 +585,12 @@ mod tests {
         .unwrap();
         let clock = Clock::from_next_second().unwrap();
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let receiver = Arc::new(Receiver::listen((&spec, 1), anywhere, [7; TOKEN_BYTES]).unwrap());
+        let receiver = Arc::new(Receiver::listen(&spec, 1, anywhere, [7; TOKEN_BYTES]).unwrap());
         let to = SocketAddr::from((Ipv4Addr::LOCALHOST, receiver.port().unwrap()));
         let mut stranger = TcpStream::connect(to).unwrap();
         stranger.write_all(&vec![0; 100_000]).unwrap();
         start_receiver(Arc::clone(&receiver), clock);
-        let sender = Arc::new(Sender::open((&spec, 1), anywhere, [7; TOKEN_BYTES]).unwrap());
+        let sender = Arc::new(Sender::open(&spec, 1, anywhere, [7; TOKEN_BYTES]).unwrap());
         start_sender(Arc::clone(&sender), to, clock);
         while receiver.completed_ns().is_none() {
             assert_eq!((receiver.problem(), sender.problem()), (None, None));

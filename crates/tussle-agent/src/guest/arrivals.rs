@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -20,7 +20,8 @@ use tussle_core::util::rng::named_seed;
 
 use crate::execute::Environment;
 use crate::execute::clock::Clock;
-use crate::execute::setup::{self, command, enter};
+use crate::execute::namespace::{self, enter};
+use crate::execute::setup::{self, command};
 use crate::execute::tun::{BURST_PACKETS, Tun};
 use crate::network::{Datapath, Network, PORT, receiver_address, sender_address};
 
@@ -89,19 +90,19 @@ impl Link {
         setup::build(run, &network, &Environment::Guest)?;
         let wires: Vec<_> = network.wires.iter().filter(|wire| wire.element() == Some(0)).collect();
         let (first, last) = wires.first().zip(wires.last()).context("the first element has no wires")?;
-        let device = |namespace: &str, name: &str, more: &str| {
-            enter(&File::open(format!("/run/netns/{namespace}"))?)?;
+        let device = |host: &str, name: &str, more: &str| {
+            enter(&namespace::open(host)?)?;
             let tun = Tun::open(name)?;
             let up = format!("link set {name} up gso_max_segs 1 txqueuelen {BURST_PACKETS}\n{more}");
-            command("ip", Some(namespace), &up).map(|()| tun)
+            command("ip", Some(host), &up).map(|()| tun)
         };
         let mut routes = String::new();
         for flow in 0..run.flows.len() {
             _ = writeln!(routes, "route replace {} dev sink", receiver_address(flow));
         }
         Ok(Link {
-            source: device(&first.near.0, "source", "")?,
-            sink: device(&last.far.0, "sink", &routes)?,
+            source: device(&first.entry.namespace, "source", "")?,
+            sink: device(&last.exit.namespace, "sink", &routes)?,
             timer: TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?,
             clock: Clock::from_next_second()?,
         })

@@ -12,7 +12,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use tussle_core::Run;
 
-use crate::execute::{Environment, setup, timeline, write};
+use crate::execute::{Environment, namespace, setup, timeline, write};
 use crate::network::{Datapath, Network};
 use crate::sys;
 
@@ -60,7 +60,7 @@ fn mount_one(kind: &str, place: &str, data: &str) -> anyhow::Result<()> {
 }
 
 fn execute() -> anyhow::Result<()> {
-    tell_kernel()?;
+    write_kernel_facts()?;
     if Path::new(SHARE).join("scripts.json").exists() {
         sys::seed_kernel(0).context("seeding the kernel's rng")?;
         replay::execute(Path::new(SHARE))?;
@@ -78,8 +78,8 @@ fn execute() -> anyhow::Result<()> {
     let datapath = std::env::var("network").context("the kernel was told no network")?;
     let network = Network::plan(&run, Datapath::named(&datapath).map_err(anyhow::Error::msg)?)?;
     let hosts = setup::build(&run, &network, &Environment::Guest)?;
-    tell_hosts(&hosts)?;
-    for table in timeline::run(&run, &network, (hosts, &Environment::Guest))? {
+    write_host_settings(&hosts)?;
+    for table in timeline::run(&run, &network, hosts, &Environment::Guest)? {
         write(table, Path::new(SHARE))?;
     }
     finish()
@@ -91,13 +91,13 @@ fn finish() -> anyhow::Result<()> {
 }
 
 /// Writes down a setting of each end of the first flow, as it is read back.
-fn tell_hosts(hosts: &setup::Hosts) -> anyhow::Result<()> {
+fn write_host_settings(hosts: &setup::Hosts) -> anyhow::Result<()> {
     let settings = std::thread::scope(|scope| {
         let ends = hosts.senders.iter().take(1).chain(hosts.receivers.iter().take(1));
         let read = ends.map(|end| {
             // A thread goes to the end's namespace, and this one stays where it is.
             scope
-                .spawn(|| setup::enter(end).and_then(|()| setup::read(setup::TIMESTAMPS)))
+                .spawn(|| namespace::enter(end).and_then(|()| namespace::read(namespace::TIMESTAMPS)))
                 .join()
                 .expect("the thread does not panic")
         });
@@ -107,7 +107,7 @@ fn tell_hosts(hosts: &setup::Hosts) -> anyhow::Result<()> {
 }
 
 /// Writes down which kernel this is, and what it has.
-fn tell_kernel() -> anyhow::Result<()> {
+fn write_kernel_facts() -> anyhow::Result<()> {
     for (name, place) in [
         ("release", "/proc/sys/kernel/osrelease"),
         ("algorithms", "/proc/sys/net/ipv4/tcp_available_congestion_control"),

@@ -9,7 +9,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 /// Lines that wait for a reader.
-const MOST_LINES: usize = 64;
+const MAX_LINES: usize = 64;
 
 /// Where the lines go.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct JsonWriter {
 impl JsonWriter {
     /// To the standard output.
     pub(super) fn open() -> JsonWriter {
-        let (lines, waiting) = sync_channel::<String>(MOST_LINES);
+        let (lines, waiting) = sync_channel::<String>(MAX_LINES);
         let writer = std::thread::spawn(move || {
             let mut out = std::io::stdout();
             for line in waiting {
@@ -34,7 +34,7 @@ impl JsonWriter {
     }
 
     /// Says something, unless too much waits already.
-    pub(super) fn say<T: Serialize>(&self, what: &T) -> anyhow::Result<()> {
+    pub(super) fn send<T: Serialize>(&self, what: &T) -> anyhow::Result<()> {
         let line = serde_json::to_string(what).context("a line")?;
         // The next line of its kind tells as much.
         _ = self.lines.try_send(line + "\n");

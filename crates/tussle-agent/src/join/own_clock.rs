@@ -19,14 +19,14 @@ pub(super) struct OwnClock {
     acked_at_ns: u64,
 }
 
-/// What the clock says of a flow.
+/// State of a flow by the client's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    GoesOn,
-    /// Its time is over.
-    Over,
-    /// What it wrote does not arrive.
-    Stuck,
+pub(super) enum FlowStatus {
+    Running,
+    /// The flow has used up its time.
+    TimeOver,
+    /// Written data are no longer acknowledged.
+    Stalled,
 }
 
 impl OwnClock {
@@ -41,26 +41,30 @@ impl OwnClock {
         now_ns.saturating_sub(self.opened_ns) >= self.for_ns - self.for_ns / APART
     }
 
-    pub(super) fn of_download(&self, now_ns: u64) -> Verdict {
+    pub(super) fn check_download(&self, now_ns: u64) -> FlowStatus {
         let longest_ns = self.for_ns.saturating_add(AFTERWARDS_NS);
-        if now_ns.saturating_sub(self.opened_ns) < longest_ns { Verdict::GoesOn } else { Verdict::Over }
+        if now_ns.saturating_sub(self.opened_ns) < longest_ns {
+            FlowStatus::Running
+        } else {
+            FlowStatus::TimeOver
+        }
     }
 
     /// Takes note of how much is acknowledged, and of whether everything is written.
-    pub(super) fn of_upload(&mut self, now_ns: u64, acked: u64, has_stopped: bool) -> Verdict {
+    pub(super) fn check_upload(&mut self, now_ns: u64, acked: u64, has_stopped: bool) -> FlowStatus {
         if acked > self.acked {
             (self.acked, self.acked_at_ns) = (acked, now_ns);
         }
         if !has_stopped {
-            return Verdict::GoesOn;
+            return FlowStatus::Running;
         }
         let stopped_ns = *self.stopped_ns.get_or_insert(now_ns);
         let silent_ns = now_ns.saturating_sub(self.acked_at_ns.max(stopped_ns));
         let rest_ns = now_ns.saturating_sub(stopped_ns);
         if silent_ns > self.patience_ns || rest_ns > LONGEST_REST_NS {
-            Verdict::Stuck
+            FlowStatus::Stalled
         } else {
-            Verdict::GoesOn
+            FlowStatus::Running
         }
     }
 }
@@ -74,8 +78,8 @@ mod tests {
     #[test]
     fn a_download_ends_when_its_time_is_over_whatever_comes() {
         let clock = OwnClock::new(5 * S, 10 * S, 60 * S);
-        assert_eq!(clock.of_download(16 * S), Verdict::GoesOn);
-        assert_eq!(clock.of_download(17 * S), Verdict::Over);
+        assert_eq!(clock.check_download(16 * S), FlowStatus::Running);
+        assert_eq!(clock.check_download(17 * S), FlowStatus::TimeOver);
         assert!(!clock.is_up(14 * S));
         assert!(clock.is_up(15 * S));
     }
@@ -83,17 +87,17 @@ mod tests {
     #[test]
     fn an_upload_that_is_written_ends_once_nothing_more_arrives() {
         let mut clock = OwnClock::new(0, 10 * S, 3 * S);
-        assert_eq!(clock.of_upload(9 * S, 1, false), Verdict::GoesOn);
-        assert_eq!(clock.of_upload(10 * S, 1, true), Verdict::GoesOn);
-        assert_eq!(clock.of_upload(12 * S, 2, true), Verdict::GoesOn);
-        assert_eq!(clock.of_upload(15 * S, 2, true), Verdict::GoesOn);
-        assert_eq!(clock.of_upload(16 * S, 2, true), Verdict::Stuck);
+        assert_eq!(clock.check_upload(9 * S, 1, false), FlowStatus::Running);
+        assert_eq!(clock.check_upload(10 * S, 1, true), FlowStatus::Running);
+        assert_eq!(clock.check_upload(12 * S, 2, true), FlowStatus::Running);
+        assert_eq!(clock.check_upload(15 * S, 2, true), FlowStatus::Running);
+        assert_eq!(clock.check_upload(16 * S, 2, true), FlowStatus::Stalled);
     }
 
     #[test]
     fn nobody_is_held_by_acknowledgements_that_trickle() {
         let mut clock = OwnClock::new(0, S, 60 * S);
-        let stuck = (1..1_000).find(|s| clock.of_upload(s * S, *s, true) == Verdict::Stuck);
+        let stuck = (1..1_000).find(|s| clock.check_upload(s * S, *s, true) == FlowStatus::Stalled);
         assert_eq!(stuck, Some(602));
     }
 }

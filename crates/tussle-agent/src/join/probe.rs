@@ -21,7 +21,7 @@ const IDLE_PAUSE: Duration = Duration::from_millis(100);
 /// The longest that a server has been there, in ns: ten years.
 const LONGEST_NS: u64 = 10 * 365 * 24 * 3600 * 1_000_000_000;
 /// Questions that wait for their answers.
-const MOST_OPEN: usize = 600;
+const MAX_OPEN: usize = 600;
 
 /// The server's end.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Echo {
     ///
     /// # Errors
     /// The connection is gone, or the answers are not read.
-    pub(super) fn answer(&mut self, (since_ns, wall_ns): (u64, u64)) -> anyhow::Result<()> {
+    pub(super) fn answer(&mut self, since_ns: u64, wall_ns: u64) -> anyhow::Result<()> {
         let mut room = [0; 64 * ASK_BYTES];
         match self.socket.read(&mut room) {
             Ok(0) => bail!("it has ended"),
@@ -71,7 +71,7 @@ pub(super) struct Probe {
 /// What is known before the flows begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "the unit stands in the name")]
-pub(super) struct Idle {
+pub(super) struct IdlePath {
     /// What our steady clock is ahead of the time since the server began, in ns, if both ways take as long.
     pub(super) ahead_ns: i64,
     /// What our time of day is ahead of the server's, in ns, likewise.
@@ -82,9 +82,9 @@ pub(super) struct Idle {
 
 impl Probe {
     /// Asks a few questions one by one over a connection that blocks, and makes it one that does not.
-    pub(super) fn begin(mut socket: TcpStream) -> anyhow::Result<(Probe, Idle)> {
+    pub(super) fn begin(mut socket: TcpStream) -> anyhow::Result<(Probe, IdlePath)> {
         let deadline = Deadline::of_joining();
-        let mut best: Option<Idle> = None;
+        let mut best: Option<IdlePath> = None;
         for _ in 0..IDLE_QUESTIONS {
             let asked_ns = now_ns();
             socket.write_all(&asked_ns.to_be_bytes()).context("the probe")?;
@@ -102,7 +102,7 @@ impl Probe {
             };
             if best.is_none_or(|best| rtt_ns < best.rtt_ns) {
                 let (ahead_ns, wall_ahead_ns) = (ahead(now_ns, since_ns), ahead(own_wall_ns, wall_ns));
-                best = Some(Idle { ahead_ns, wall_ahead_ns, rtt_ns });
+                best = Some(IdlePath { ahead_ns, wall_ahead_ns, rtt_ns });
             }
             std::thread::sleep(IDLE_PAUSE);
         }
@@ -113,7 +113,7 @@ impl Probe {
 
     /// Asks, unless too many questions are open: then the answers will not be late, but old.
     pub(super) fn ask(&mut self) {
-        let Some(open) = self.open.as_mut().filter(|open| open.len() < MOST_OPEN) else { return };
+        let Some(open) = self.open.as_mut().filter(|open| open.len() < MAX_OPEN) else { return };
         let asked_ns = now_ns();
         match self.socket.write(&asked_ns.to_be_bytes()) {
             Ok(ASK_BYTES) => open.push_back(asked_ns),
@@ -124,7 +124,7 @@ impl Probe {
     }
 
     /// Takes in answers; whether more may come.
-    pub(super) fn hear(&mut self) -> bool {
+    pub(super) fn receive(&mut self) -> bool {
         let mut room = [0; 64 * ANSWER_BYTES];
         match self.socket.read(&mut room) {
             Ok(0) => return false,

@@ -11,25 +11,25 @@ use nix::sys::timerfd::{self, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags
 use nix::time::{ClockId, clock_gettime};
 
 /// Events taken at once.
-const MOST_EVENTS: usize = 64;
+const MAX_EVENTS: usize = 64;
 /// The number of the timer, which no connection has.
 const TIMER: u64 = u64::MAX;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a connection is waited for.
+/// Events of a connection that the reactor waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
-    /// Something to read.
+pub(super) enum Interest {
+    /// Data to read.
     Read,
-    /// Something to read, or room to write.
-    Both,
+    /// Data to read, or buffer space to write.
+    ReadWrite,
 }
 
-impl Wish {
+impl Interest {
     fn flags(self) -> EpollFlags {
         match self {
-            Wish::Read => EpollFlags::EPOLLIN,
-            Wish::Both => EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT,
+            Interest::Read => EpollFlags::EPOLLIN,
+            Interest::ReadWrite => EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT,
         }
     }
 }
@@ -53,14 +53,21 @@ impl Reactor {
     }
 
     /// Waits for a connection from now on, until it is closed.
-    pub(super) fn add(&self, connection: impl AsFd, number: u64, wish: Wish) -> anyhow::Result<()> {
-        self.epoll.add(connection, EpollEvent::new(wish.flags(), number)).context("waiting for a connection")
+    pub(super) fn add(&self, connection: impl AsFd, number: u64, interest: Interest) -> anyhow::Result<()> {
+        self.epoll
+            .add(connection, EpollEvent::new(interest.flags(), number))
+            .context("waiting for a connection")
     }
 
     /// Waits for something else of it.
-    pub(super) fn change(&self, connection: impl AsFd, number: u64, wish: Wish) -> anyhow::Result<()> {
+    pub(super) fn change(
+        &self,
+        connection: impl AsFd,
+        number: u64,
+        interest: Interest,
+    ) -> anyhow::Result<()> {
         self.epoll
-            .modify(connection, &mut EpollEvent::new(wish.flags(), number))
+            .modify(connection, &mut EpollEvent::new(interest.flags(), number))
             .context("waiting for a connection")
     }
 
@@ -78,7 +85,7 @@ impl Reactor {
         self.timer
             .set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             .context("setting a timer")?;
-        let mut events = [EpollEvent::empty(); MOST_EVENTS];
+        let mut events = [EpollEvent::empty(); MAX_EVENTS];
         match self.epoll.wait(&mut events, EpollTimeout::NONE) {
             Ok(count) => {
                 Ok(events[..count].iter().map(EpollEvent::data).filter(|one| *one != TIMER).collect())

@@ -8,15 +8,16 @@ use anyhow::Context;
 use tussle_core::table::{Labels, Table, Values};
 use tussle_join::{Direction, GRID_NS};
 
-use super::flow_record::{End, FlowRecord, How, Whole};
-use crate::execute::rows::{Samples, column, seconds};
+use super::flow_record::{CompleteRow, End, EndReason, FlowRecord};
+use crate::columns::{column, seconds};
+use crate::execute::rows::Samples;
 use crate::execute::stream;
 use crate::validity::{self, ClockOffset};
 
 /// Rows of samples on the disk: about a gigabyte, and 139 hours of one flow.
-const MOST_ROWS: usize = 5_000_000;
+const MAX_ROWS: usize = 5_000_000;
 /// Rows of samples in memory.
-const MOST_FRESH: usize = 20_000;
+const MAX_UNWRITTEN: usize = 20_000;
 /// How often what is known is written, in instants: 10 s.
 const CHECKPOINT: u32 = 100;
 
@@ -25,7 +26,7 @@ const CHECKPOINT: u32 = 100;
 pub(super) struct Record {
     folder: PathBuf,
     pub(super) flows: Vec<FlowRecord>,
-    fresh: Fresh,
+    unwritten: UnwrittenRows,
     /// Files of samples so far, and rows in them.
     chunks: usize,
     rows: usize,
@@ -34,7 +35,7 @@ pub(super) struct Record {
 
 /// Rows that are not in a file yet.
 #[derive(Debug, Default)]
-struct Fresh {
+struct UnwrittenRows {
     samples: Samples,
     sent_packets: Vec<f64>,
     timeouts: Vec<Option<f64>>,
@@ -46,18 +47,25 @@ struct Fresh {
 impl Record {
     /// Nothing so far; the folder exists and is empty.
     pub(super) fn new(folder: PathBuf) -> Record {
-        Record { folder, flows: Vec::new(), fresh: Fresh::default(), chunks: 0, rows: 0, checkpoint_at: 0 }
+        Record {
+            folder,
+            flows: Vec::new(),
+            unwritten: UnwrittenRows::default(),
+            chunks: 0,
+            rows: 0,
+            checkpoint_at: 0,
+        }
     }
 
     /// Whether no more rows are written down.
     pub(super) fn is_full(&self) -> bool {
-        self.rows >= MOST_ROWS
+        self.rows >= MAX_ROWS
     }
 
     /// Turns what was seen into rows, and writes files when it is time.
     pub(super) fn settle(&mut self, now: u32) -> anyhow::Result<()> {
         (0..self.flows.len()).try_for_each(|flow| self.settle_flow(flow, now))?;
-        if !self.fresh.is_empty() && now >= self.checkpoint_at {
+        if !self.unwritten.is_empty() && now >= self.checkpoint_at {
             self.checkpoint_at = now + CHECKPOINT;
             self.write()?;
         }
@@ -67,12 +75,12 @@ impl Record {
     /// Turns what was seen of a flow into rows, and writes them when they are many.
     pub(super) fn settle_flow(&mut self, flow: usize, now: u32) -> anyhow::Result<()> {
         while let Some(whole) = self.flows[flow].next_row(now) {
-            if self.rows >= MOST_ROWS {
+            if self.rows >= MAX_ROWS {
                 continue;
             }
             self.rows += 1;
-            self.fresh.add(u32::try_from(flow)?, &whole, self.flows[flow].idle_us);
-            if self.fresh.probe_ms.len() >= MOST_FRESH {
+            self.unwritten.add(u32::try_from(flow)?, &whole, self.flows[flow].idle_us);
+            if self.unwritten.probe_ms.len() >= MAX_UNWRITTEN {
                 self.write()?;
             }
         }
@@ -84,8 +92,8 @@ impl Record {
         if self.flows.is_empty() {
             return Ok(());
         }
-        if !self.fresh.is_empty() {
-            let table = std::mem::take(&mut self.fresh).table();
+        if !self.unwritten.is_empty() {
+            let table = std::mem::take(&mut self.unwritten).table();
             self.write_whole(&format!("samples-{:06}", self.chunks), table)?;
             self.chunks += 1;
         }
@@ -110,10 +118,10 @@ impl Record {
         };
         let mut how = Labels::default();
         for flow in flows {
-            how.push(match flow.end.map(|end| end.how) {
-                Some(How::Complete) => "complete",
-                Some(How::Stopped) => "stopped",
-                Some(How::Lost) => "lost",
+            how.push(match flow.end.map(|end| end.reason) {
+                Some(EndReason::Complete) => "complete",
+                Some(EndReason::Stopped) => "stopped",
+                Some(EndReason::Lost) => "lost",
                 None => "under way",
             });
         }
@@ -133,7 +141,7 @@ impl Record {
             column("start_s", Values::F64(flows.iter().map(|flow| seconds(flow.start_ns)).collect())),
             column("stop_s", Values::MaybeF64(flows.iter().map(|flow| flow.stop_ns.map(seconds)).collect())),
             column("end_s", ends(&|_| true)),
-            column("complete_s", ends(&|end| end.how == How::Complete)),
+            column("complete_s", ends(&|end| end.reason == EndReason::Complete)),
             column("ended", how.values()),
             column("delivered_bytes", u64s(&|flow| flow.received_bytes)),
             column("arrived_packets", u64s(&|flow| flow.received_packets.into())),
@@ -164,13 +172,13 @@ impl Record {
     }
 }
 
-impl Fresh {
+impl UnwrittenRows {
     fn is_empty(&self) -> bool {
         self.probe_ms.is_empty()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "bytes of a measurement are far below 2^53")]
-    fn add(&mut self, flow: u32, whole: &Whole, idle_us: Option<u32>) {
+    fn add(&mut self, flow: u32, whole: &CompleteRow, idle_us: Option<u32>) {
         let ms = |us: u32| f64::from(us) / 1e3;
         self.samples.add(flow, u64::from(whole.instant) * GRID_NS, &whole.sample);
         self.sent_packets.push(f64::from(whole.sender.data_segs_out));

@@ -20,10 +20,18 @@ const PACKET_MEMORY_BYTES: u64 = 5 << 10;
 /// Most memory that a guest is given.
 const MAX_GUEST_BYTES: u64 = 8 << 30;
 
-/// The window of a flow's receiver, and the buffer that always has room for it: Linux offers half of it.
-pub(crate) fn receive_room_bytes(run: &Run, flow: &FlowSpec) -> (u64, u64) {
+/// The receive window of a flow, and the socket buffer that holds it. Linux offers half of the buffer as window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReceiveBuffer {
+    pub(crate) window_bytes: u64,
+    pub(crate) buffer_bytes: u64,
+}
+
+/// Computes the receive window and the buffer of a flow.
+pub(crate) fn receive_buffer(run: &Run, flow: &FlowSpec) -> ReceiveBuffer {
     let window_bytes = receive_window_bytes(flow, path(run, flow));
-    (window_bytes, (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES))
+    let buffer_bytes = (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES);
+    ReceiveBuffer { window_bytes, buffer_bytes }
 }
 
 /// Memory for a guest.
@@ -66,7 +74,9 @@ mod tests {
     #[test]
     fn a_receive_buffer_has_room_for_the_window_twice_and_for_what_is_not_read() {
         let run = run(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000}));
-        assert_eq!(receive_room_bytes(&run, &run.flows[0]), (29_000_000, 58_000_000 + (4 << 20)));
+        let buffer_bytes = 58_000_000 + (4 << 20);
+        let expected = ReceiveBuffer { window_bytes: 29_000_000, buffer_bytes };
+        assert_eq!(receive_buffer(&run, &run.flows[0]), expected);
         // 14.5 MB of the path and 2 MB of queues are 11 000 packets of 1500 bytes, of 5 kB of memory each.
         assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 11_000 * 5120);
     }

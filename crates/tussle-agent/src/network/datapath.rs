@@ -2,7 +2,7 @@
 
 use tussle_core::net::path::ElementKind;
 
-use super::hops::{Hop, Place, hops};
+use super::hops::{ElementContext, Hop, hops};
 
 /// How the elements of a run become a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +39,18 @@ pub(super) enum Crossing {
 }
 
 /// How packets cross an element by a datapath; an error is a sentence on what cannot be.
-pub(super) fn crossing(place: Place, effect: &ElementKind, datapath: Datapath) -> Result<Crossing, String> {
+pub(super) fn crossing(
+    context: ElementContext,
+    kind: &ElementKind,
+    datapath: Datapath,
+) -> Result<Crossing, String> {
     let disciplines = match datapath {
         Datapath::Tunnels => None,
-        Datapath::Disciplines => Some(hops(place, effect)?),
-        Datapath::Auto => hops(place, effect).ok(),
+        Datapath::Disciplines => Some(hops(context, kind)?),
+        Datapath::Auto => hops(context, kind).ok(),
     };
     match disciplines {
         Some(hops) => Ok(Crossing::Wires(hops)),
-        None => effect.build(0).map(|_| Crossing::Tunnel),
+        None => kind.build(0).map(|_| Crossing::Tunnel),
     }
 }

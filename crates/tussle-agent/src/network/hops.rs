@@ -2,7 +2,7 @@
 
 use tussle_core::net::path::{ElementKind, LinkSpec};
 
-use super::losses::{Losses, in_bursts, independent};
+use super::losses::{LossProgram, in_bursts, independent};
 use super::qdisc::{Qdisc, netem_delay, netem_serialiser, shaper};
 
 /// A device's part in an element.
@@ -10,8 +10,8 @@ use super::qdisc::{Qdisc, netem_delay, netem_serialiser, shaper};
 pub(crate) struct Hop {
     /// Index of the element.
     pub(crate) element: usize,
-    /// Why it is there.
-    pub(crate) role: Role,
+    /// Whether packets wait here: the queue of a link, served at its rate.
+    pub(crate) is_queue: bool,
     /// What packets pass through.
     pub(crate) handling: Handling,
 }
@@ -22,7 +22,7 @@ pub(crate) enum Handling {
     /// A queue discipline.
     Discipline(Qdisc),
     /// A classifier that drops some packets, and queues none.
-    Classifier(Losses),
+    Classifier(LossProgram),
 }
 
 impl Handling {
@@ -43,18 +43,9 @@ impl Handling {
     }
 }
 
-/// What a hop is to its element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The queue of a link, let out at its rate.
-    Queue,
-    /// All else.
-    Rest,
-}
-
 /// Which element, and what comes to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct ElementContext {
     /// Its index.
     pub(super) element: usize,
     /// What its dice are seeded by.
@@ -64,20 +55,20 @@ pub(super) struct Place {
 }
 
 /// The hops of an element; an error is a sentence on what Linux cannot do.
-pub(super) fn hops(place: Place, effect: &ElementKind) -> Result<Vec<Hop>, String> {
-    let rest = |handling| vec![Hop { element: place.element, role: Role::Rest, handling }];
-    Ok(match effect {
+pub(super) fn hops(context: ElementContext, kind: &ElementKind) -> Result<Vec<Hop>, String> {
+    let rest = |handling| vec![Hop { element: context.element, is_queue: false, handling }];
+    Ok(match kind {
         ElementKind::Link(link) => {
             // What it changes to must be possible, too.
             for rate in link.changes.iter().filter_map(|change| change.rate_bit_per_s) {
-                link_hops(place, link, (rate, 0))?;
+                link_hops(context, link, rate, 0)?;
             }
-            link_hops(place, link, (link.rate_bit_per_s, link.delay_ns))?
+            link_hops(context, link, link.rate_bit_per_s, link.delay_ns)?
         }
         ElementKind::Delay(delay) => rest(Handling::Discipline(netem_delay(delay.delay_ns))),
-        ElementKind::Loss(loss) => rest(Handling::Classifier(independent(loss, place.seed)?)),
-        ElementKind::GilbertElliott(model) => rest(Handling::Classifier(in_bursts(model, place.seed)?)),
-        _ => return Err(no_hop(effect)),
+        ElementKind::Loss(loss) => rest(Handling::Classifier(independent(loss, context.seed)?)),
+        ElementKind::GilbertElliott(model) => rest(Handling::Classifier(in_bursts(model, context.seed)?)),
+        _ => return Err(no_hop(kind)),
     })
 }
 
@@ -86,23 +77,24 @@ pub(super) fn hops(place: Place, effect: &ElementKind) -> Result<Vec<Hop>, Strin
 /// `tbf` lets a packet go when its transmission *begins*. A second hop, `netem` with the same rate, holds it until
 /// it ends, and then over the wire; no queue builds up there, since packets come no faster.
 pub(super) fn link_hops(
-    place: Place,
+    context: ElementContext,
     link: &LinkSpec,
-    (rate, delay_ns): (u64, u64),
+    rate: u64,
+    delay_ns: u64,
 ) -> Result<Vec<Hop>, String> {
     let queue =
-        shaper(rate, &link.queue, place.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
-    let element = place.element;
+        shaper(rate, &link.queue, context.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
+    let element = context.element;
     Ok(vec![
-        Hop { element, role: Role::Queue, handling: Handling::Discipline(queue) },
-        Hop { element, role: Role::Rest, handling: Handling::Discipline(netem_serialiser(rate, delay_ns)) },
+        Hop { element, is_queue: true, handling: Handling::Discipline(queue) },
+        Hop { element, is_queue: false, handling: Handling::Discipline(netem_serialiser(rate, delay_ns)) },
     ])
 }
 
 /// Elements are named as in a run.
-fn no_hop(effect: &ElementKind) -> String {
+fn no_hop(kind: &ElementKind) -> String {
     let kind =
-        serde_json::to_value(effect).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
+        serde_json::to_value(kind).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
     format!(
         "Linux has no {}; it has link, delay, loss and gilbert_elliott",
         kind.unwrap_or_else(|| "such element".to_owned())

@@ -22,9 +22,9 @@ use tussle_core::util::rng::named_seed;
 
 pub(crate) use datapath::Datapath;
 use datapath::{Crossing, crossing};
-pub(crate) use hops::{Handling, Hop, Role};
-use hops::{Place, link_hops};
-pub(crate) use losses::{Losses, MEMORY_WORDS};
+use hops::{ElementContext, link_hops};
+pub(crate) use hops::{Handling, Hop};
+pub(crate) use losses::LossProgram;
 use nodes::Nodes;
 
 /// Why the kernel engine cannot honour a run.
@@ -86,14 +86,27 @@ pub(crate) struct Namespace {
     pub(crate) routes: BTreeMap<Option<Ipv4Addr>, String>,
 }
 
+/// A device in a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Port {
+    pub(crate) namespace: String,
+    pub(crate) device: String,
+}
+
+impl Port {
+    fn new(namespace: String, device: String) -> Port {
+        Port { namespace, device }
+    }
+}
+
 /// A pair of devices, each in its namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wire {
     /// Namespace and device where packets of the element enter.
-    pub(crate) near: (String, String),
+    pub(crate) entry: Port,
     /// Namespace and device where they leave.
-    pub(crate) far: (String, String),
-    /// What `near` does to them; nothing for the wire of a host.
+    pub(crate) exit: Port,
+    /// What `entry` does to them; nothing for the wire of a host.
     pub(crate) hop: Option<Hop>,
 }
 
@@ -103,18 +116,18 @@ pub(crate) struct Tunnel {
     /// Index of the element.
     pub(crate) element: usize,
     /// Namespace and device where packets enter.
-    pub(crate) near: (String, String),
+    pub(crate) entry: Port,
     /// Namespace and device where they leave.
-    pub(crate) far: (String, String),
+    pub(crate) exit: Port,
 }
 
 /// Which way a packet of a flow goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     /// To the receiver.
-    There,
+    Forward,
     /// To the sender.
-    Back,
+    Reverse,
 }
 
 impl Network {
@@ -132,7 +145,7 @@ impl Network {
             .iter()
             .enumerate()
             .map(|(index, element)| {
-                crossing(place(run, index), &element.kind, datapath)
+                crossing(element_context(run, index), &element.kind, datapath)
                     .map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -166,11 +179,14 @@ impl Network {
             let mut now = (link.rate_bit_per_s, link.delay_ns);
             for change in &link.changes {
                 now = (change.rate_bit_per_s.unwrap_or(now.0), change.delay_ns.unwrap_or(now.1));
-                let hops = link_hops(place(run, element), link, now)?;
+                let hops = link_hops(element_context(run, element), link, now.0, now.1)?;
                 let wires = self.wires.iter().filter(|wire| wire.element() == Some(element));
                 let lines = wires.zip(hops).flat_map(|(wire, hop)| {
-                    let device = &wire.near.1;
-                    hop.handling.lines("change", device).into_iter().map(|line| (wire.near.0.clone(), line))
+                    let device = &wire.entry.device;
+                    hop.handling
+                        .lines("change", device)
+                        .into_iter()
+                        .map(|line| (wire.entry.namespace.clone(), line))
                 });
                 changes.entry(change.at_ns).or_default().extend(lines);
             }
@@ -186,35 +202,35 @@ impl Network {
     fn lay_elements(&mut self, crossings: &[Crossing], nodes: &Nodes) {
         for (element, crossing) in crossings.iter().enumerate() {
             let (first, last) = nodes.of_element(element);
-            let (near, far) = (self.routers[first].name.clone(), self.routers[last].name.clone());
+            let (entry, exit) = (self.routers[first].name.clone(), self.routers[last].name.clone());
             match crossing {
-                Crossing::Wires(hops) => self.lay_wires((element, hops), (near, &far)),
+                Crossing::Wires(hops) => self.lay_wires(element, hops, entry, &exit),
                 Crossing::Tunnel => self.tunnels.push(Tunnel {
                     element,
-                    near: (near, near_device(element, 0)),
-                    far: (far, far_device(element, 0)),
+                    entry: Port::new(entry, entry_device(element, 0)),
+                    exit: Port::new(exit, exit_device(element, 0)),
                 }),
             }
         }
     }
 
-    fn lay_wires(&mut self, (element, hops): (usize, &[Hop]), (mut near, last): (String, &str)) {
+    fn lay_wires(&mut self, element: usize, hops: &[Hop], mut entry: String, last: &str) {
         for (number, hop) in hops.iter().enumerate() {
-            let far = if number + 1 == hops.len() {
+            let exit = if number + 1 == hops.len() {
                 last.to_owned()
             } else {
                 // Nothing else is here, so everything goes on by the next wire.
                 let mut between = namespace(format!("m{element}"));
-                between.routes.insert(None, near_device(element, number + 1));
+                between.routes.insert(None, entry_device(element, number + 1));
                 self.routers.push(between);
                 format!("m{element}")
             };
             self.wires.push(Wire {
-                near: (near, near_device(element, number)),
-                far: (far.clone(), far_device(element, number)),
+                entry: Port::new(entry, entry_device(element, number)),
+                exit: Port::new(exit.clone(), exit_device(element, number)),
                 hop: Some(hop.clone()),
             });
-            near = far;
+            entry = exit;
         }
     }
 
@@ -244,33 +260,33 @@ impl Network {
         }
     }
 
-    fn attach(&mut self, host: &str, place: usize) {
+    fn attach(&mut self, host: &str, node: usize) {
         self.wires.push(Wire {
-            near: (host.to_owned(), "net".to_owned()),
-            far: (self.routers[place].name.clone(), format!("h-{host}")),
+            entry: Port::new(host.to_owned(), "net".to_owned()),
+            exit: Port::new(self.routers[node].name.clone(), format!("h-{host}")),
             hop: None,
         });
     }
 
     fn route_flows(&mut self, run: &Run, nodes: &Nodes) -> Result<(), Refusal> {
         for (index, flow) in run.flows.iter().enumerate() {
-            let ways = [
+            let directions = [
                 ("forward", &flow.forward, receiver_address(index)),
                 ("reverse", &flow.reverse, sender_address(index)),
             ];
-            for (side, path, to) in ways {
+            for (direction, path, to) in directions {
                 for name in path {
                     let element = nodes.index(name);
-                    let (place, _) = nodes.of_element(element);
-                    let device = near_device(element, 0);
-                    if self.routers[place]
+                    let (node, _) = nodes.of_element(element);
+                    let device = entry_device(element, 0);
+                    if self.routers[node]
                         .routes
                         .insert(Some(to), device.clone())
                         .is_some_and(|old| old != device)
                     {
                         let problem =
                             "comes to one place twice; the kernel engine routes by destination alone";
-                        return Err(Refusal::new(format!("flows.{index}.{side}"), problem));
+                        return Err(Refusal::new(format!("flows.{index}.{direction}"), problem));
                     }
                 }
             }
@@ -297,12 +313,12 @@ pub(crate) fn receiver_address(flow: usize) -> Ipv4Addr {
 }
 
 /// The flow that packets to an address are of, and which way they go.
-pub(crate) fn flow_towards(address: Ipv4Addr) -> Option<(usize, Way)> {
+pub(crate) fn flow_towards(address: Ipv4Addr) -> Option<(usize, Direction)> {
     let [10, side, high, low] = address.octets() else { return None };
     let flow = usize::from(u16::from_be_bytes([high, low])).checked_sub(FIRST_HOST)?;
     match side {
-        SENDERS => Some((flow, Way::Back)),
-        RECEIVERS => Some((flow, Way::There)),
+        SENDERS => Some((flow, Direction::Reverse)),
+        RECEIVERS => Some((flow, Direction::Forward)),
         _ => None,
     }
 }
@@ -312,9 +328,9 @@ fn address(side: u8, flow: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, side, high, low)
 }
 
-fn place(run: &Run, element: usize) -> Place {
+fn element_context(run: &Run, element: usize) -> ElementContext {
     let seed = named_seed(run.seed, &run.elements[element].name);
-    Place { element, seed, packet_bytes: largest_packet_bytes(run) }
+    ElementContext { element, seed, packet_bytes: largest_packet_bytes(run) }
 }
 
 /// The largest IP packet of a run, if it is larger than usual.
@@ -322,11 +338,11 @@ pub(crate) fn largest_packet_bytes(run: &Run) -> u32 {
     run.flows.iter().map(|flow| flow.mss_bytes + HEADER_BYTES).fold(USUAL_PACKET_BYTES, u32::max)
 }
 
-fn near_device(element: usize, number: usize) -> String {
+fn entry_device(element: usize, number: usize) -> String {
     format!("e{element}-{number}")
 }
 
-fn far_device(element: usize, number: usize) -> String {
+fn exit_device(element: usize, number: usize) -> String {
     format!("x{element}-{number}")
 }
 
@@ -359,7 +375,7 @@ mod tests {
     }
 
     /// Follows the routes from a namespace to an address; the elements on the way.
-    fn way(network: &Network, from: &str, to: Ipv4Addr) -> Vec<String> {
+    fn route(network: &Network, from: &str, to: Ipv4Addr) -> Vec<String> {
         let mut at = from.to_owned();
         let mut passed = Vec::new();
         loop {
@@ -372,65 +388,69 @@ mod tests {
                 .wires
                 .iter()
                 .find_map(|wire| {
-                    let (near, far) = (&wire.near, &wire.far);
-                    (near.0 == at && near.1 == *device)
-                        .then_some((near, far))
-                        .or_else(|| (far.0 == at && far.1 == *device).then_some((far, near)))
+                    let (entry, exit) = (&wire.entry, &wire.exit);
+                    (entry.namespace == at && entry.device == *device)
+                        .then_some((entry, exit))
+                        .or_else(|| (exit.namespace == at && exit.device == *device).then_some((exit, entry)))
                 })
                 .unwrap();
-            passed.push(wire.0.1.clone());
-            at.clone_from(&wire.1.0);
+            passed.push(wire.0.device.clone());
+            at.clone_from(&wire.1.namespace);
         }
     }
 
     #[test]
     fn packets_of_a_dumbbell_pass_their_elements_in_order() {
         let elements = serde_json::json!([
-            link("there"), link("back"),
-            {"name": "near", "kind": "delay", "delay_ns": 1}, {"name": "near-back", "kind": "delay", "delay_ns": 1},
+            link("forward"), link("reverse"),
+            {"name": "access", "kind": "delay", "delay_ns": 1}, {"name": "access-reverse", "kind": "delay", "delay_ns": 1},
         ]);
         let flows = serde_json::json!([
-            flow("a", &["there"], &["back"]),
-            flow("b", &["near", "there"], &["back", "near-back"]),
+            flow("a", &["forward"], &["reverse"]),
+            flow("b", &["access", "forward"], &["reverse", "access-reverse"]),
         ]);
         let network = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap();
-        assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "h-r0"]);
-        assert_eq!(way(&network, "r0", sender_address(0)), ["net", "e1-0", "e1-1", "h-s0"]);
-        assert_eq!(way(&network, "s1", receiver_address(1)), ["net", "e2-0", "e0-0", "e0-1", "h-r0"]);
-        assert_eq!(way(&network, "r0", sender_address(1)), ["net", "e1-0", "e1-1", "e3-0", "h-s1"]);
+        assert_eq!(route(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "h-r0"]);
+        assert_eq!(route(&network, "r0", sender_address(0)), ["net", "e1-0", "e1-1", "h-s0"]);
+        assert_eq!(route(&network, "s1", receiver_address(1)), ["net", "e2-0", "e0-0", "e0-1", "h-r0"]);
+        assert_eq!(route(&network, "r0", sender_address(1)), ["net", "e1-0", "e1-1", "e3-0", "h-s1"]);
     }
 
     #[test]
     fn a_parking_lot_has_a_receiver_for_each_exit() {
-        let elements = serde_json::json!([link("first"), link("second"), link("back")]);
+        let elements = serde_json::json!([link("first"), link("second"), link("reverse")]);
         let flows = serde_json::json!([
-            flow("long", &["first", "second"], &["back"]),
-            flow("short", &["first"], &["back"]),
-            flow("late", &["second"], &["back"]),
+            flow("long", &["first", "second"], &["reverse"]),
+            flow("short", &["first"], &["reverse"]),
+            flow("late", &["second"], &["reverse"]),
         ]);
         // The way back enters where "first" ends and where "second" ends: so one place, which is passed twice.
         let refusal = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap_err();
         assert_eq!(refusal.at, "flows.0.forward");
 
-        let elements = serde_json::json!([link("first"), link("second"), link("back"), link("second-back")]);
+        let elements =
+            serde_json::json!([link("first"), link("second"), link("reverse"), link("second-reverse")]);
         let flows = serde_json::json!([
-            flow("long", &["first", "second"], &["second-back", "back"]),
-            flow("short", &["first"], &["back"]),
-            flow("late", &["second"], &["second-back"]),
+            flow("long", &["first", "second"], &["second-reverse", "reverse"]),
+            flow("short", &["first"], &["reverse"]),
+            flow("late", &["second"], &["second-reverse"]),
         ]);
         let network = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap();
         assert_eq!(network.receiver_of, [0, 1, 0]);
-        assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]);
-        assert_eq!(way(&network, "s2", receiver_address(2)), ["net", "e1-0", "e1-1", "h-r0"]);
-        assert_eq!(way(&network, "r1", sender_address(1)), ["net", "e2-0", "e2-1", "h-s1"]);
+        assert_eq!(
+            route(&network, "s0", receiver_address(0)),
+            ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]
+        );
+        assert_eq!(route(&network, "s2", receiver_address(2)), ["net", "e1-0", "e1-1", "h-r0"]);
+        assert_eq!(route(&network, "r1", sender_address(1)), ["net", "e2-0", "e2-1", "h-s1"]);
     }
 
     #[test]
     fn what_linux_cannot_queue_is_refused_by_name() {
-        let mut threshold = link("there");
+        let mut threshold = link("forward");
         threshold["queue"] = serde_json::json!({"kind": "threshold", "mark_above_packets": 10});
-        let flows = serde_json::json!([flow("a", &["there"], &["back"])]);
-        let run = run(&serde_json::json!([threshold, link("back")]), &flows);
+        let flows = serde_json::json!([flow("a", &["forward"], &["reverse"])]);
+        let run = run(&serde_json::json!([threshold, link("reverse")]), &flows);
         let refusal = Network::plan(&run, Datapath::Disciplines).unwrap_err();
         assert!(refusal.to_string().starts_with("elements.0: queue.kind: Linux has no"), "{refusal}");
         assert_eq!(Network::plan(&run, Datapath::Auto).unwrap().tunnels.len(), 1);
@@ -439,9 +459,9 @@ mod tests {
     #[test]
     fn what_linux_lacks_is_a_tunnel_and_so_is_all_if_asked_for() {
         let elements = serde_json::json!([
-            link("there"), link("back"), {"name": "third", "kind": "loss_periodic", "every_packets": 3},
+            link("forward"), link("reverse"), {"name": "third", "kind": "loss_periodic", "every_packets": 3},
         ]);
-        let flows = serde_json::json!([flow("a", &["third", "there"], &["back"])]);
+        let flows = serde_json::json!([flow("a", &["third", "forward"], &["reverse"])]);
         let run = run(&elements, &flows);
         let tunnels = |datapath| {
             let network = Network::plan(&run, datapath).unwrap();
@@ -454,8 +474,8 @@ mod tests {
 
     #[test]
     fn a_flow_is_known_by_where_its_packets_go() {
-        assert_eq!(flow_towards(receiver_address(700)), Some((700, Way::There)));
-        assert_eq!(flow_towards(sender_address(0)), Some((0, Way::Back)));
+        assert_eq!(flow_towards(receiver_address(700)), Some((700, Direction::Forward)));
+        assert_eq!(flow_towards(sender_address(0)), Some((0, Direction::Reverse)));
         assert_eq!(flow_towards(Ipv4Addr::new(10, 1, 0, 3)), None);
         assert_eq!(flow_towards(Ipv4Addr::BROADCAST), None);
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tussle_core::Run;
 
-/// Which ends of elements and which hosts are in one place. Places are numbered in the order of the elements
+/// Which ends of elements and which hosts are in one context. Places are numbered in the order of the elements
 /// and flows that touch them.
 #[derive(Debug)]
 pub(crate) struct Nodes {

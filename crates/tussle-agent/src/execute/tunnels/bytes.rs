@@ -93,11 +93,11 @@ pub(super) mod tests {
 
     /// A segment of TCP with so much payload, of which any flow can be the owner.
     pub(crate) fn segment(to: Ipv4Addr, payload_bytes: usize) -> Vec<u8> {
-        segment_from(7, (to, payload_bytes))
+        segment_from(7, to, payload_bytes)
     }
 
     /// The same, with the sequence number of its first byte.
-    pub(crate) fn segment_from(sequence: u32, (to, payload_bytes): (Ipv4Addr, usize)) -> Vec<u8> {
+    pub(crate) fn segment_from(sequence: u32, to: Ipv4Addr, payload_bytes: usize) -> Vec<u8> {
         let ip = PacketBuilder::ipv4([10, 1, 1, 0], to.octets(), 64);
         written(ip.tcp(40_000, 5001, sequence, 1000).ack(1), payload_bytes)
     }

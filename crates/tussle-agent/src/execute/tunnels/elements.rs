@@ -12,21 +12,21 @@ use tussle_core::util::rng::named_seed;
 
 use super::bytes::{apply, read};
 use super::losses::{Loss, Losses};
-use crate::network::{Network, Way, flow_towards};
+use crate::network::{Direction, Network, flow_towards};
 
 /// A run's elements that stand in tunnels.
 #[derive(Debug)]
 pub(super) struct Elements {
     /// By the index in the run; `None` is Linux's.
-    crossed: Vec<Option<Crossed>>,
-    /// The ways of all flows, one after another; a packet's `hop` is its place in them.
+    elements: Vec<Option<TunnelElement>>,
+    /// The steps_of of all flows, one after another; a packet's `hop` is its slot in them.
     steps: Vec<Step>,
     /// Where the way of each flow stands in them, there and back.
-    ways: Vec<[Range<usize>; 2]>,
-    /// The bytes of packets; a packet's `number` is its place in them.
+    steps_of: Vec<[Range<usize>; 2]>,
+    /// The bytes of packets; a packet's `number` is its slot in them.
     store: Store,
     /// What is to be written, with the element that it leaves.
-    left: VecDeque<(usize, Packet)>,
+    leaving: VecDeque<(usize, Packet)>,
     /// The bytes that are written.
     written: Vec<u8>,
     dropped: Vec<Packet>,
@@ -38,17 +38,17 @@ pub(super) struct Elements {
 
 /// An element of the simulator.
 #[derive(Debug)]
-struct Crossed {
+struct TunnelElement {
     element: Box<dyn Element>,
     /// Whether it makes copies.
-    doubles: bool,
+    makes_copies: bool,
 }
 
-impl Crossed {
+impl TunnelElement {
     /// How often a packet is in it, if it makes copies; they are in it for an instant only.
-    fn doubled(&self, packet: &Packet) -> u64 {
+    fn held_copies(&self, packet: &Packet) -> u64 {
         let mut found = 0;
-        if self.doubles {
+        if self.makes_copies {
             self.element.for_each(&mut |held| found += u64::from(held.number == packet.number));
         }
         found
@@ -59,16 +59,8 @@ impl Crossed {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     element: usize,
-    then: Then,
-}
-
-/// What comes after an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
-    /// The element of the next step, without a network between.
-    On,
-    /// The network.
-    Out,
+    /// Whether the network follows; otherwise the element of the next step does.
+    is_last: bool,
 }
 
 /// What became of packets.
@@ -91,9 +83,9 @@ impl Elements {
         let mut elements: Vec<_> = run.elements.iter().map(|_| None).collect();
         for tunnel in &network.tunnels {
             let spec = &run.elements[tunnel.element];
-            elements[tunnel.element] = Some(Crossed {
+            elements[tunnel.element] = Some(TunnelElement {
                 element: spec.kind.build(named_seed(run.seed, &spec.name))?,
-                doubles: matches!(spec.kind, ElementKind::Duplicate(_)),
+                makes_copies: matches!(spec.kind, ElementKind::Duplicate(_)),
             });
         }
         let index = |name: &String| run.elements.iter().position(|element| element.name == *name);
@@ -104,18 +96,18 @@ impl Elements {
             for (at, &element) in path.iter().enumerate() {
                 let next = path.get(at + 1).is_some_and(|next| elements[*next].is_some());
                 if elements[element].is_some() {
-                    steps.push(Step { element, then: if next { Then::On } else { Then::Out } });
+                    steps.push(Step { element, is_last: !next });
                 }
             }
             begin..steps.len()
         };
-        let ways = run.flows.iter().map(|flow| [add(&flow.forward), add(&flow.reverse)]).collect();
+        let steps_of = run.flows.iter().map(|flow| [add(&flow.forward), add(&flow.reverse)]).collect();
         Ok(Elements {
-            crossed: elements,
+            elements: elements,
             steps,
-            ways,
+            steps_of,
             store: Store::default(),
-            left: VecDeque::new(),
+            leaving: VecDeque::new(),
             written: Vec::new(),
             dropped: Vec::new(),
             tally: Tally::default(),
@@ -128,8 +120,8 @@ impl Elements {
     pub(super) fn enter(&mut self, element: usize, bytes: &[u8], now: Time) {
         let Some((packet, destination)) = read(bytes) else { return };
         let Some((flow, way)) = flow_towards(destination) else { return };
-        let Some(ways) = self.ways.get(flow) else { return };
-        let mut way = ways[usize::from(way == Way::Back)].clone();
+        let Some(steps_of) = self.steps_of.get(flow) else { return };
+        let mut way = steps_of[usize::from(way == Direction::Reverse)].clone();
         let Some(step) = way.find(|step| self.steps[*step].element == element) else { return };
         let packet = Packet {
             flow: u32::try_from(flow).expect("there are few flows"),
@@ -145,7 +137,7 @@ impl Elements {
 
     /// When the next packet leaves an element.
     pub(super) fn next(&self) -> Time {
-        self.crossed.iter().flatten().map(|crossed| crossed.element.next()).min().unwrap_or(Time::NEVER)
+        self.elements.iter().flatten().map(|elements| elements.element.next()).min().unwrap_or(Time::NEVER)
     }
 
     /// Lets out, each in its time, what leaves by `now`: the earliest first, then by the order of elements.
@@ -154,8 +146,8 @@ impl Elements {
             && at <= now
         {
             self.now = self.now.max(at);
-            let crossed = self.crossed[index].as_mut().expect("it has a packet");
-            let released = crossed.element.release(at, &mut self.dropped);
+            let elements = self.elements[index].as_mut().expect("it has a packet");
+            let released = elements.element.release(at, &mut self.dropped);
             self.drop_dropped(index);
             if let Some(packet) = released {
                 self.leave(packet, at);
@@ -164,20 +156,20 @@ impl Elements {
         self.now = self.now.max(now);
     }
 
-    /// Hands `write` the element and the bytes of each packet that has left.
+    /// Hands `write` the element and the bytes of each packet that has leaving.
     ///
     /// # Errors
     /// Those of `write`.
-    pub(super) fn write_left(
+    pub(super) fn write_leaving(
         &mut self,
         write: &mut dyn FnMut(usize, &[u8]) -> std::io::Result<()>,
     ) -> anyhow::Result<()> {
-        while let Some((element, packet)) = self.left.pop_front() {
+        while let Some((element, packet)) = self.leaving.pop_front() {
             // A copy of the packet may need the bytes as they came.
             self.written.clear();
             self.written.extend_from_slice(self.store.take(packet.number));
             if packet.flags.has(Flags::CORRUPT) {
-                self.losses.damaged(self.now, (&packet, &self.written));
+                self.losses.damaged(self.now, &packet, &self.written);
             }
             apply(&packet, &mut self.written);
             write(element, &self.written).context("writing a packet")?;
@@ -189,8 +181,8 @@ impl Elements {
     /// What an element tells of itself at `now`, if it is a link in a tunnel.
     pub(super) fn observe(&mut self, element: usize, now: Time) -> Option<LinkView> {
         self.now = self.now.max(now);
-        let crossed = self.crossed[element].as_mut()?;
-        let view = crossed.element.observe(self.now, &mut self.dropped);
+        let elements = self.elements[element].as_mut()?;
+        let view = elements.element.observe(self.now, &mut self.dropped);
         self.drop_dropped(element);
         view
     }
@@ -208,17 +200,17 @@ impl Elements {
     /// Copies of a flow's data packets.
     pub(super) fn copies(&self, flow: usize) -> u64 {
         let flow = u32::try_from(flow).expect("there are few flows");
-        self.crossed.iter().flatten().map(|crossed| crossed.element.copies(flow)).sum()
+        self.elements.iter().flatten().map(|elements| elements.element.copies(flow)).sum()
     }
 
     /// Takes a packet as far as it gets now, from the step where it is.
     fn forward(&mut self, packet: Packet, now: Time) {
         let element = self.steps[packet.hop as usize].element;
-        let crossed = self.crossed[element].as_mut().expect("steps are elements of tunnels");
-        let before = crossed.doubled(&packet);
-        let passed = crossed.element.accept(packet, now, &mut self.dropped);
-        let copies = crossed.doubled(&packet).saturating_sub(before + 1);
-        self.store.use_again(packet.number, copies);
+        let elements = self.elements[element].as_mut().expect("steps are elements of tunnels");
+        let before = elements.held_copies(&packet);
+        let passed = elements.element.accept(packet, now, &mut self.dropped);
+        let copies = elements.held_copies(&packet).saturating_sub(before + 1);
+        self.store.add_uses(packet.number, copies);
         self.tally.copied += copies;
         self.tally.held += copies;
         self.drop_dropped(element);
@@ -230,18 +222,17 @@ impl Elements {
     /// A packet has passed the element of its step.
     fn leave(&mut self, mut packet: Packet, now: Time) {
         let step = self.steps[packet.hop as usize];
-        match step.then {
-            Then::On => {
-                packet.hop += 1;
-                self.forward(packet, now);
-            }
-            Then::Out => self.left.push_back((step.element, packet)),
+        if step.is_last {
+            self.leaving.push_back((step.element, packet));
+        } else {
+            packet.hop += 1;
+            self.forward(packet, now);
         }
     }
 
     fn drop_dropped(&mut self, element: usize) {
         for packet in self.dropped.drain(..) {
-            self.losses.dropped((self.now, element), (&packet, self.store.take(packet.number)));
+            self.losses.dropped(self.now, element, &packet, self.store.take(packet.number));
             self.tally.dropped += 1;
             self.tally.held -= 1;
         }
@@ -249,50 +240,50 @@ impl Elements {
 
     /// The element that a packet leaves next, and when.
     fn first(&self) -> Option<(Time, usize)> {
-        let elements = self.crossed.iter().enumerate();
-        elements.filter_map(|(index, crossed)| Some((crossed.as_ref()?.element.next(), index))).min()
+        let elements = self.elements.iter().enumerate();
+        elements.filter_map(|(index, elements)| Some((elements.as_ref()?.element.next(), index))).min()
     }
 }
 
-/// The bytes of packets under way; places are used again.
+/// The bytes of packets under way; slots are used again.
 #[derive(Debug, Default)]
 struct Store {
-    places: Vec<Kept>,
+    slots: Vec<StoredPacket>,
     free: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredPacket {
     bytes: Vec<u8>,
     /// How many packets have these bytes.
     uses: u64,
 }
 
 impl Store {
-    /// Keeps bytes for one packet; returned is their place.
+    /// Keeps bytes for one packet; returned is their slot.
     fn keep(&mut self, bytes: &[u8]) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Kept::default());
-            u32::try_from(self.places.len() - 1).expect("memory is full long before")
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(StoredPacket::default());
+            u32::try_from(self.slots.len() - 1).expect("memory is full long before")
         });
-        let kept = &mut self.places[place as usize];
+        let kept = &mut self.slots[slot as usize];
         kept.bytes.clear();
         kept.bytes.extend_from_slice(bytes);
         kept.uses = 1;
-        place
+        slot
     }
 
     /// So many more packets have these bytes.
-    fn use_again(&mut self, place: u32, packets: u64) {
-        self.places[place as usize].uses += packets;
+    fn add_uses(&mut self, slot: u32, packets: u64) {
+        self.slots[slot as usize].uses += packets;
     }
 
-    /// The bytes of a packet that goes; their place is free when no other has them.
-    fn take(&mut self, place: u32) -> &[u8] {
-        let kept = &mut self.places[place as usize];
+    /// The bytes of a packet that goes; their slot is free when no other has them.
+    fn take(&mut self, slot: u32) -> &[u8] {
+        let kept = &mut self.slots[slot as usize];
         kept.uses -= 1;
         if kept.uses == 0 {
-            self.free.push(place);
+            self.free.push(slot);
         }
         &kept.bytes
     }
@@ -327,11 +318,11 @@ mod tests {
         Elements::new(&run, &Network::plan(&run, datapath).unwrap()).unwrap()
     }
 
-    /// What has left: the element, and the bytes.
-    fn left(elements: &mut Elements) -> Vec<(usize, Vec<u8>)> {
+    /// What has leaving: the element, and the bytes.
+    fn leaving(elements: &mut Elements) -> Vec<(usize, Vec<u8>)> {
         let mut all = Vec::new();
         elements
-            .write_left(&mut |element, bytes| {
+            .write_leaving(&mut |element, bytes| {
                 all.push((element, bytes.to_vec()));
                 Ok(())
             })
@@ -354,13 +345,13 @@ mod tests {
         elements.enter(0, &bytes, Time::from_ms(1));
         assert_eq!(elements.next(), Time::from_ms(4));
         elements.release(Time::from_ms(7));
-        assert_eq!((left(&mut elements), elements.next()), (vec![], Time::from_ms(8)));
+        assert_eq!((leaving(&mut elements), elements.next()), (vec![], Time::from_ms(8)));
         elements.release(Time::from_ms(8));
-        assert_eq!(left(&mut elements), [(1, bytes)]);
+        assert_eq!(leaving(&mut elements), [(1, bytes)]);
         // The way back.
         elements.enter(2, &segment(sender_address(1), 0), Time::from_ms(8));
         elements.release(Time::from_ms(11));
-        assert_eq!(left(&mut elements)[0].0, 2);
+        assert_eq!(leaving(&mut elements)[0].0, 2);
         assert_eq!(elements.tally(), Tally::default());
     }
 
@@ -370,9 +361,9 @@ mod tests {
         let run = serde_json::json!([periodic("one"), delay("two", 4), periodic("three")]);
         let mut elements = tunnels(&run, Datapath::Auto);
         elements.enter(0, &data(0), Time::ZERO);
-        assert_eq!(left(&mut elements)[0].0, 0);
+        assert_eq!(leaving(&mut elements)[0].0, 0);
         elements.enter(2, &data(0), Time::from_ms(4));
-        assert_eq!(left(&mut elements)[0].0, 2);
+        assert_eq!(leaving(&mut elements)[0].0, 2);
     }
 
     #[test]
@@ -391,19 +382,19 @@ mod tests {
             elements.release(now);
             (0..8).for_each(|flow| elements.enter(0, &data(flow % 2), now));
             elements.release(now);
-            gone += left(&mut elements).len() as u64;
+            gone += leaving(&mut elements).len() as u64;
             let Tally { dropped, copied, held } = elements.tally();
             assert_eq!(8 * (burst + 1) + copied, dropped + held + gone);
         }
         elements.release(Time::from_secs(1));
-        gone += left(&mut elements).len() as u64;
+        gone += leaving(&mut elements).len() as u64;
         let Tally { dropped, copied, held } = elements.tally();
         assert_eq!((held, 400 + copied), (0, dropped + gone));
         assert_eq!(copied, elements.copies(0) + elements.copies(1));
-        // 400 packets, doubled twice with 1/2: 900 in the mean, deviation below sqrt(400 × 5) = 45.
+        // 400 packets, held_copies twice with 1/2: 900 in the mean, deviation below sqrt(400 × 5) = 45.
         assert!((300..=700).contains(&copied), "{copied}");
         assert!(dropped > 0);
-        assert_eq!(elements.store.free.len(), elements.store.places.len());
+        assert_eq!(elements.store.free.len(), elements.store.slots.len());
     }
 
     #[test]
@@ -419,7 +410,7 @@ mod tests {
         bytes[1] |= 2;
         (0..2).for_each(|_| elements.enter(0, &bytes, Time::ZERO));
         elements.release(Time::from_secs(1));
-        let marked: Vec<_> = left(&mut elements).iter().map(|(_, bytes)| bytes[1] & 3 == 3).collect();
+        let marked: Vec<_> = leaving(&mut elements).iter().map(|(_, bytes)| bytes[1] & 3 == 3).collect();
         assert_eq!(marked.len(), 4);
         assert!(marked.contains(&true) && marked.contains(&false), "{marked:?}");
     }
@@ -431,8 +422,8 @@ mod tests {
         let mut elements = tunnels(&run, Datapath::Tunnels);
         let to = receiver_address(1);
         elements.enter(0, &opening(1000, to), Time::ZERO);
-        elements.enter(0, &segment_from(1001, (to, 1448)), Time::from_ms(1));
-        elements.enter(0, &segment_from(1001 + 2896, (to, 1448)), Time::from_ms(2));
+        elements.enter(0, &segment_from(1001, to, 1448), Time::from_ms(1));
+        elements.enter(0, &segment_from(1001 + 2896, to, 1448), Time::from_ms(2));
         let loss = Loss { at: Time::from_ms(2), kind: "drop", flow: 1, element: Some(0), packet: Some(2) };
         assert_eq!(elements.take_losses(), [loss]);
         assert_eq!(elements.take_losses(), []);
@@ -443,7 +434,7 @@ mod tests {
         let run = serde_json::json!([{"name": "one", "kind": "corrupt", "probability": 1.0}]);
         let mut elements = tunnels(&run, Datapath::Tunnels);
         elements.enter(0, &data(0), Time::from_ms(3));
-        left(&mut elements);
+        leaving(&mut elements);
         let found: Vec<_> = elements.take_losses().iter().map(|loss| (loss.kind, loss.element)).collect();
         assert_eq!(found, [("corrupt", None)]);
     }

@@ -49,13 +49,13 @@ impl Losses {
     }
 
     /// A packet was dropped by an element at `now`.
-    pub(super) fn dropped(&mut self, (now, element): (Time, usize), (packet, bytes): (&Packet, &[u8])) {
-        self.note((now, "drop", Some(element)), (packet, bytes));
+    pub(super) fn dropped(&mut self, now: Time, element: usize, packet: &Packet, bytes: &[u8]) {
+        self.note(now, "drop", Some(element), packet, bytes);
     }
 
     /// A packet goes on damaged.
-    pub(super) fn damaged(&mut self, now: Time, (packet, bytes): (&Packet, &[u8])) {
-        self.note((now, "corrupt", None), (packet, bytes));
+    pub(super) fn damaged(&mut self, now: Time, packet: &Packet, bytes: &[u8]) {
+        self.note(now, "corrupt", None, packet, bytes);
     }
 
     /// What was found so far, and not handed out before.
@@ -63,11 +63,7 @@ impl Losses {
         std::mem::take(&mut self.found)
     }
 
-    fn note(
-        &mut self,
-        (at, kind, element): (Time, &'static str, Option<usize>),
-        (packet, bytes): (&Packet, &[u8]),
-    ) {
+    fn note(&mut self, at: Time, kind: &'static str, element: Option<usize>, packet: &Packet, bytes: &[u8]) {
         if self.recorded {
             let flow = packet.flow as usize;
             let packet = self.flows[flow].number(packet.kind, bytes);

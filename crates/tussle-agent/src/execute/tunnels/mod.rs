@@ -15,27 +15,25 @@ use anyhow::Context;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use tussle_core::Run;
 use tussle_core::Time;
 use tussle_core::net::path::LinkView;
 
-use super::Environment;
 use super::clock::Clock;
 use super::tun::Tun;
-use crate::network::Network;
+use super::{Environment, Execution};
 use elements::Elements;
 pub(crate) use elements::Tally;
 pub(crate) use losses::Loss;
 
 /// The two ends of a tunnel.
 #[derive(Debug)]
-pub(crate) struct Ends {
+pub(crate) struct TunnelEnds {
     /// Index of the element between them.
     pub(crate) element: usize,
     /// Where packets enter.
-    pub(crate) near: Tun,
+    pub(crate) entry: Tun,
     /// Where they leave.
-    pub(crate) far: Tun,
+    pub(crate) exit: Tun,
 }
 
 /// What is known of a run's tunnels while they carry packets.
@@ -47,15 +45,11 @@ pub(crate) struct Tunnels {
 
 impl Tunnels {
     /// Starts to carry packets; the thread ends with the process.
-    pub(crate) fn start(
-        run: &Run,
-        network: &Network,
-        (ends, clock, ground): (Vec<Ends>, Clock, &Environment),
-    ) -> anyhow::Result<Tunnels> {
-        let elements = Elements::new(run, network).map_err(anyhow::Error::msg)?;
+    pub(crate) fn start(execution: Execution, ends: Vec<TunnelEnds>) -> anyhow::Result<Tunnels> {
+        let elements = Elements::new(execution.run, execution.network).map_err(anyhow::Error::msg)?;
         let tunnels = Tunnels { elements: Arc::new(Mutex::new(elements)), problem: Arc::default() };
         if !ends.is_empty() {
-            let carrier = Carrier::new((ends, clock), tunnels.clone(), ground.clone())?;
+            let carrier = Carrier::new(ends, execution, tunnels.clone())?;
             std::thread::spawn(move || carrier.carry());
         }
         Ok(tunnels)
@@ -94,26 +88,23 @@ impl Tunnels {
 /// The thread's own: devices and the timer.
 struct Carrier {
     tunnels: Tunnels,
-    ends: Vec<Ends>,
+    ends: Vec<TunnelEnds>,
     clock: Clock,
-    ground: Environment,
+    environment: Environment,
     timer: TimerFd,
     /// When the timer fires.
     due: Time,
 }
 
 impl Carrier {
-    fn new(
-        (ends, clock): (Vec<Ends>, Clock),
-        tunnels: Tunnels,
-        ground: Environment,
-    ) -> anyhow::Result<Carrier> {
+    fn new(ends: Vec<TunnelEnds>, execution: Execution, tunnels: Tunnels) -> anyhow::Result<Carrier> {
+        let (clock, environment) = (execution.clock, execution.environment.clone());
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
-        Ok(Carrier { tunnels, ends, clock, ground, timer, due: Time::NEVER })
+        Ok(Carrier { tunnels, ends, clock, environment, timer, due: Time::NEVER })
     }
 
     fn carry(mut self) {
-        let mut outcome = self.ground.be_punctual().context("exact timers");
+        let mut outcome = self.environment.be_punctual().context("exact timers");
         while outcome.is_ok() {
             outcome = self.turn();
         }
@@ -125,7 +116,7 @@ impl Carrier {
     fn turn(&mut self) -> anyhow::Result<()> {
         let (entered, is_due) = self.wait()?;
         if is_due {
-            self.ground.note_slip(self.due.ns(), self.clock)?;
+            self.environment.note_slip(self.due.ns(), self.clock)?;
         }
         // The timer's own time is known without asking for it, and that costs a system call.
         let now = if is_due && entered.is_empty() { self.due } else { Time::from_ns(self.clock.now_ns()?) };
@@ -133,16 +124,16 @@ impl Carrier {
         // What leaves in the instant of an arrival leaves first, as in the simulator.
         elements.release(now);
         for end in entered {
-            let Ends { element, near, .. } = &mut self.ends[end];
-            while let Some(bytes) = near.read().context("reading a packet")? {
+            let TunnelEnds { element, entry, .. } = &mut self.ends[end];
+            while let Some(bytes) = entry.read().context("reading a packet")? {
                 elements.enter(*element, bytes, now);
             }
         }
         elements.release(now);
         let ends = &mut self.ends;
-        elements.write_left(&mut |element, bytes| {
+        elements.write_leaving(&mut |element, bytes| {
             let end = ends.iter_mut().find(|end| end.element == element).expect("packets leave by a tunnel");
-            end.far.write(bytes)
+            end.exit.write(bytes)
         })?;
         let next = elements.next();
         drop(elements);
@@ -154,9 +145,9 @@ impl Carrier {
 
     /// The ends at which packets have entered, and whether the timer has fired.
     fn wait(&self) -> anyhow::Result<(Vec<usize>, bool)> {
-        let near = self.ends.iter().map(|end| end.near.as_fd());
+        let entries = self.ends.iter().map(|end| end.entry.as_fd());
         let mut all: Vec<_> = std::iter::once(self.timer.as_fd())
-            .chain(near)
+            .chain(entries)
             .map(|each| PollFd::new(each, PollFlags::POLLIN))
             .collect();
         poll(&mut all, PollTimeout::NONE).context("waiting for packets")?;

@@ -1,6 +1,7 @@
 //! Packet scripts on the kernel: each in a network of its own, whose only device is a TUN that the peer's packets
 //! come from.
 
+mod addresses;
 mod host;
 mod peer;
 mod wire;
@@ -14,14 +15,14 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use tussle_core::script::{Role, Script, ScriptError, Verdict, judge};
 
-use crate::execute::setup::{command, set};
+use crate::execute::namespace::set;
+use crate::execute::setup::command;
 use crate::execute::tun::{BURST_PACKETS, Tun};
+use addresses::{HOST, OPENING_TOS, PEER};
 use host::KernelHost;
 
 /// The device by which the kernel and the peer of a script meet.
 const DEVICE: &str = "script";
-/// Type of service by which packets are routed until the connection is open.
-const OPENING_TOS: i32 = 0x10;
 
 /// Plays `scripts`, a map by their names, in JSON; the verdicts, in JSON, are by the same names.
 pub(super) fn play(scripts: &str) -> anyhow::Result<String> {
@@ -65,13 +66,13 @@ fn network(script: &Script) -> String {
     // route to open by, and another one for the rest.
     let opening = script
         .start_cwnd
-        .map(|cwnd| format!("route add {} tos {OPENING_TOS:#x} dev {DEVICE} initcwnd {cwnd}\n", peer::PEER));
+        .map(|cwnd| format!("route add {} tos {OPENING_TOS:#x} dev {DEVICE} initcwnd {cwnd}\n", PEER));
     format!(
         "link set {DEVICE} up mtu 1500 gso_max_segs 1 txqueuelen {BURST_PACKETS}\n\
          address add {host}/32 dev {DEVICE}\n\
          route add {peer} dev {DEVICE}\n{opening}",
-        host = peer::HOST,
-        peer = peer::PEER,
+        host = HOST,
+        peer = PEER,
         opening = opening.unwrap_or_default(),
     )
 }

@@ -1,6 +1,5 @@
 //! The peer of a script: opens the connection with the kernel, then sends what it is told and hears what comes.
 
-use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 
 use anyhow::Context;
@@ -11,16 +10,9 @@ use tussle_core::Time;
 use tussle_core::net::packet::{Flags, Kind, Packet, timestamp_ms};
 use tussle_core::script::Script;
 
-use super::wire::{Heard, Origins};
+use super::wire::{HostPacket, Origins};
 use crate::execute::clock::Clock;
 use crate::execute::tun::Tun;
-
-/// The kernel's address.
-pub(super) const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// The peer's.
-pub(super) const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-pub(super) const HOST_PORT: u16 = 40_000;
-pub(super) const PEER_PORT: u16 = crate::network::PORT;
 
 /// The other end of a connection.
 #[derive(Debug)]
@@ -37,11 +29,11 @@ pub(super) struct Peer {
     /// Since the SYN.
     now: Time,
     /// Timestamps that the host has sent, and when, ascending.
-    heard_ms: Vec<(Time, u32)>,
+    timestamps_ms: Vec<(Time, u32)>,
 }
 
 impl Peer {
-    pub(super) fn new(script: &Script, (tun, clock): (Tun, Clock)) -> anyhow::Result<Peer> {
+    pub(super) fn new(script: &Script, tun: Tun, clock: Clock) -> anyhow::Result<Peer> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
         Ok(Peer {
             tun,
@@ -51,7 +43,7 @@ impl Peer {
             opened_ms: u32::try_from(clock.monotonic(0).as_millis() % (1 << 32)).expect("32 bits"),
             rtt: script.handshake(),
             now: Time::ZERO,
-            heard_ms: Vec::new(),
+            timestamps_ms: Vec::new(),
         })
     }
 
@@ -101,9 +93,9 @@ impl Peer {
 
     /// The packet of the handshake that must have come.
     fn opening(&mut self, kind: Kind) -> anyhow::Result<Packet> {
-        let heard = self.hear()?;
-        let found = heard.iter().find(|heard| heard.packet.kind == kind);
-        let found = found.with_context(|| format!("the kernel sent no {kind:?} but {heard:?}"))?;
+        let packets = self.receive()?;
+        let found = packets.iter().find(|packets| packets.packet.kind == kind);
+        let found = found.with_context(|| format!("the kernel sent no {kind:?} but {packets:?}"))?;
         if kind != Kind::Ack {
             self.origins.host = found.sequence.wrapping_add(1);
         }
@@ -124,12 +116,12 @@ impl Peer {
     }
 
     /// What the host has sent.
-    pub(super) fn hear(&mut self) -> anyhow::Result<Vec<Heard>> {
+    pub(super) fn receive(&mut self) -> anyhow::Result<Vec<HostPacket>> {
         let mut all = Vec::new();
         while let Some(bytes) = self.tun.read().context("reading what the kernel sent")? {
-            if let Some(heard) = self.origins.decode(bytes)? {
-                self.heard_ms.push((self.now, heard.packet.ts_val_ms));
-                all.push(heard);
+            if let Some(packets) = self.origins.decode(bytes)? {
+                self.timestamps_ms.push((self.now, packets.packet.ts_val_ms));
+                all.push(packets);
             }
         }
         Ok(all)
@@ -152,7 +144,7 @@ impl Peer {
     /// The timestamp that had reached the peer when it sent what reaches the host now: one round trip old, so that
     /// the host measures that.
     fn echo_ms(&self) -> u32 {
-        let known = self.heard_ms.partition_point(|(at, _)| *at + self.rtt <= self.now);
-        self.heard_ms[..known].last().map_or(0, |(_, ms)| *ms)
+        let known = self.timestamps_ms.partition_point(|(at, _)| *at + self.rtt <= self.now);
+        self.timestamps_ms[..known].last().map_or(0, |(_, ms)| *ms)
     }
 }

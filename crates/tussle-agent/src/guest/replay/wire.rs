@@ -4,7 +4,7 @@ use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
 use tussle_core::net::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks};
 use tussle_core::script::MSS_BYTES;
 
-use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT};
+use super::addresses::{HOST, HOST_PORT, PEER, PEER_PORT};
 
 /// Largest window that the header can tell, before it is scaled.
 const MAX_UNSCALED: u32 = u16::MAX as u32;
@@ -27,7 +27,7 @@ pub(super) struct Origins {
 
 /// What a packet of the host said.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
+pub(super) struct HostPacket {
     pub(super) packet: Packet,
     /// The sequence number of a SYN.
     pub(super) sequence: u32,
@@ -114,7 +114,7 @@ impl Origins {
     ///
     /// # Errors
     /// When it is no whole number of full packets.
-    pub(super) fn decode(&self, bytes: &[u8]) -> anyhow::Result<Option<Heard>> {
+    pub(super) fn decode(&self, bytes: &[u8]) -> anyhow::Result<Option<HostPacket>> {
         let (ip, rest) = Ipv4Header::from_slice(bytes)?;
         if ip.protocol != IpNumber::TCP {
             return Ok(None);
@@ -163,7 +163,7 @@ impl Origins {
             whole(u32::try_from(payload.len())?)?;
             packet.size_bytes = HEADER_BYTES + u32::try_from(payload.len())?;
         }
-        Ok(Some(Heard { packet, sequence: tcp.sequence_number }))
+        Ok(Some(HostPacket { packet, sequence: tcp.sequence_number }))
     }
 }
 

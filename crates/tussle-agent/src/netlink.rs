@@ -41,7 +41,7 @@ impl Netlink {
 
     /// Asks for something new.
     pub(crate) fn add(&self, body: RouteNetlinkMessage) -> anyhow::Result<()> {
-        self.tell(body, NLM_F_CREATE | NLM_F_EXCL)
+        self.request(body, NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Turns a device on, with settings.
@@ -50,7 +50,7 @@ impl Netlink {
         message.header.index = index(device)?;
         (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
         message.attributes = settings.to_vec();
-        self.tell(RouteNetlinkMessage::SetLink(message), 0).with_context(|| format!("turning {device} on"))
+        self.request(RouteNetlinkMessage::SetLink(message), 0).with_context(|| format!("turning {device} on"))
     }
 
     /// Whether a device works. One without a discipline drops what it is to send until then, and counts nothing.
@@ -61,23 +61,23 @@ impl Netlink {
 
     /// Whether it has queue disciplines of that kind: it says so before it looks at what they lack.
     pub(crate) fn has_discipline(&self, kind: &str) -> anyhow::Result<bool> {
-        let answer = self.say(discipline("lo", kind)?, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)?;
+        let answer = self.exchange(discipline("lo", kind)?, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)?;
         let NetlinkPayload::Error(told) = answer else { bail!("the kernel said {answer:?}") };
         Ok(told.code.is_none_or(|code| code.get() != -libc::ENOENT))
     }
 
     /// The number of the device that packets to an address leave by.
-    pub(crate) fn way_to(&self, address: IpAddr) -> anyhow::Result<u32> {
+    pub(crate) fn device_towards(&self, address: IpAddr) -> anyhow::Result<u32> {
         let mut message = RouteMessage::default();
         message.header.address_family =
             if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         message.header.destination_prefix_length = if address.is_ipv4() { 32 } else { 128 };
         message.attributes = vec![RouteAttribute::Destination(address.into())];
-        let way = match self.say(RouteNetlinkMessage::GetRoute(message), 0)? {
-            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(way)) => way,
+        let route = match self.exchange(RouteNetlinkMessage::GetRoute(message), 0)? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) => route,
             other => bail!("the kernel said {other:?}"),
         };
-        let device = way.attributes.iter().find_map(|attribute| match attribute {
+        let device = route.attributes.iter().find_map(|attribute| match attribute {
             RouteAttribute::Oif(device) => Some(*device),
             _ => None,
         });
@@ -100,21 +100,21 @@ impl Netlink {
     fn link(&self, index: u32) -> anyhow::Result<LinkMessage> {
         let mut message = LinkMessage::default();
         message.header.index = index;
-        match self.say(RouteNetlinkMessage::GetLink(message), 0)? {
+        match self.exchange(RouteNetlinkMessage::GetLink(message), 0)? {
             NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link),
             other => bail!("the kernel said {other:?}"),
         }
     }
 
-    fn tell(&self, body: RouteNetlinkMessage, flags: u16) -> anyhow::Result<()> {
-        match self.say(body, NLM_F_ACK | flags)? {
+    fn request(&self, body: RouteNetlinkMessage, flags: u16) -> anyhow::Result<()> {
+        match self.exchange(body, NLM_F_ACK | flags)? {
             NetlinkPayload::Error(told) if told.code.is_none() => Ok(()),
             NetlinkPayload::Error(told) => bail!("{told}"),
             other => bail!("the kernel said {other:?}"),
         }
     }
 
-    fn say(
+    fn exchange(
         &self,
         body: RouteNetlinkMessage,
         flags: u16,
@@ -141,11 +141,11 @@ pub(crate) type End<'a> = (&'a str, &'a std::fs::File);
 
 /// A pair of virtual Ethernet devices, each in a namespace. They send no ARP, and cut nothing into segments:
 /// otherwise bursts of 64 kB would stand for packets.
-pub(crate) fn pair((near, far): (End, End), mtu_bytes: u32) -> RouteNetlinkMessage {
-    let mut message = device(near, mtu_bytes);
+pub(crate) fn pair(first: End, second: End, mtu_bytes: u32) -> RouteNetlinkMessage {
+    let mut message = device(first, mtu_bytes);
     message.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Veth),
-        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(device(far, mtu_bytes)))),
+        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(device(second, mtu_bytes)))),
     ]));
     RouteNetlinkMessage::NewLink(message)
 }
