@@ -61,6 +61,7 @@ fn whole_numbers(table: &Table, column: &str) -> Result<Vec<u64>, String> {
     match values(table, column)? {
         Values::U32(numbers) => Ok(numbers.iter().map(|&number| u64::from(number)).collect()),
         Values::U64(numbers) => Ok(numbers.clone()),
+        Values::MaybeU64(numbers) => Ok(numbers.iter().flatten().copied().collect()),
         _ => Err(format!("{}.{column} does not count", table.name)),
     }
 }

@@ -5,7 +5,7 @@
 
 pub mod cc;
 pub mod net;
-mod record;
+pub mod record;
 pub mod run;
 pub mod script;
 mod sim;

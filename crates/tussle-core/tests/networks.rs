@@ -147,7 +147,7 @@ fn check_completion(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
 /// down to whole ms.
 fn check_rtt_is_at_least_the_base(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     let delays: BTreeMap<_, _> =
-        run.elements.iter().map(|element| (&element.name, element.kind.least_delay_ns())).collect();
+        run.elements.iter().map(|element| (&element.name, element.kind.delays().shortest_ns)).collect();
     for (flow, rtt_min_ms) in run.flows.iter().zip(maybe_quantities(&outcome.flows, "rtt_min_ms")) {
         let base_ns: u64 = flow.forward.iter().chain(&flow.reverse).map(|name| delays[name]).sum();
         let least_ms = std::time::Duration::from_nanos(base_ns).as_secs_f64() * 1e3 - 1.0;

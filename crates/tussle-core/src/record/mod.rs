@@ -4,12 +4,14 @@ mod events;
 mod flows;
 mod histogram;
 mod links;
+mod measures;
 mod samples;
 
 pub(crate) use events::{Events, recorded_changes};
-pub(crate) use flows::{Finished, FlowMeasures, table as flows_table};
+pub use flows::{FlowCounts, FlowRow, RttSummary, SteadyCounts, flows_table};
 pub use histogram::Histogram;
 pub(crate) use links::Links;
+pub(crate) use measures::FlowMeasures;
 pub(crate) use samples::Samples;
 
 use crate::Time;

@@ -149,7 +149,7 @@ impl Schedule {
                 .map_err(|problem| format!("{name}.{problem}"))
         };
         let long = |name: &str, distribution: &Distribution| {
-            if distribution.most_ns() < MIN_SPAN.ns() {
+            if distribution.longest_ns() < MIN_SPAN.ns() {
                 return Err(format!("{name}: shorter than {MIN_SPAN}; give a longer one"));
             }
             sampler(name, distribution)

@@ -135,7 +135,9 @@ impl Run {
             }
         }
         let takes_time = |name: &String| {
-            elements.get(name.as_str()).is_some_and(|effect| effect.is_link() || effect.least_delay_ns() > 0)
+            elements
+                .get(name.as_str())
+                .is_some_and(|element| element.is_link() || element.delays().shortest_ns > 0)
         };
         if !flow.forward.iter().chain(&flow.reverse).any(takes_time) {
             return fail("forward", "a round trip takes no time; give the path a delay or a link".to_owned());

@@ -1,14 +1,12 @@
 //! How many bytes a flow can have under way, and the window that its receiver offers for them.
 
-use crate::net::path::{Change, ElementKind};
+use crate::net::path::ElementKind;
 use crate::run::FlowSpec;
 
 /// What stands for the bytes in a queue without a limit.
 const UNLIMITED_BYTES: u64 = 256 << 20;
 const PACKET_BYTES: u64 = 1500;
 const NS_PER_S: u128 = 1_000_000_000;
-/// Over which time a recorded link is at its fastest: near a base RTT, so that a spike of 1 ms counts little.
-const BUSY_MS: u32 = 100;
 
 /// Largest window of a Linux receiver that tunes its buffer by itself: half of `tcp_rmem`'s 6 MiB.
 const USUAL_WINDOW_BYTES: u64 = 3 << 20;
@@ -25,72 +23,19 @@ pub fn receive_window_bytes<'a>(flow: &FlowSpec, path: impl Iterator<Item = &'a 
 /// Bytes that fill a path there and back, and all its queues.
 pub fn path_bytes<'a>(path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     let (mut delay, mut queued, mut rate) = (0_u64, 0_u64, None::<u64>);
-    for effect in path {
-        delay = delay.saturating_add(delay_ns(effect));
-        queued = queued.saturating_add(queue_bytes(effect));
-        rate = rate.into_iter().chain(rate_bit_per_s(effect)).min();
+    for element in path {
+        delay = delay.saturating_add(element.delays().longest_ns);
+        queued = queued.saturating_add(queue_bytes(element));
+        rate = rate.into_iter().chain(element.link().map(|link| link.highest_rate_bit_per_s)).min();
     }
     let moving = u128::from(rate.unwrap_or_default()) * u128::from(delay) / NS_PER_S / 8;
     u64::try_from(moving).unwrap_or(u64::MAX).saturating_add(queued)
 }
 
 /// Bytes that can wait in the queue of an element.
-pub fn queue_bytes(effect: &ElementKind) -> u64 {
-    let Some(queue) = effect.queue() else { return 0 };
-    let (packets, bytes) = queue.limits();
-    let limits = [packets.map(|packets| packets.saturating_mul(PACKET_BYTES)), bytes];
-    limits.into_iter().flatten().min().unwrap_or(UNLIMITED_BYTES).min(UNLIMITED_BYTES)
-}
-
-/// How long an element holds a packet that is not queued, at the longest: hardly any is held longer.
-fn delay_ns(effect: &ElementKind) -> u64 {
-    match effect {
-        ElementKind::Link(link) => longest(link.delay_ns, &link.changes),
-        ElementKind::Arq(arq) => {
-            let retries_ns = u64::from(arq.attempts).saturating_mul(arq.retry_delay_ns);
-            longest(arq.delay_ns, &arq.changes).saturating_add(retries_ns)
-        }
-        ElementKind::Trace(trace) => trace.delay_ns,
-        ElementKind::Wifi(wifi) => wifi.delay_ns,
-        ElementKind::Delay(delay) => delay.delay_ns,
-        ElementKind::Jitter(jitter) => jitter.delay.long_ns(),
-        ElementKind::Ramp(ramp) => ramp.from_delay_ns.max(ramp.to_delay_ns),
-        ElementKind::Handover(handover) => handover.delay.long_ns().saturating_add(handover.pause_ns),
-        ElementKind::Outage(outage) => outage.down.long_ns(),
-        ElementKind::Aggregate(aggregate) => aggregate.hold_ns,
-        _ => 0,
-    }
-}
-
-/// The highest rate of a link.
-fn rate_bit_per_s(effect: &ElementKind) -> Option<u64> {
-    match effect {
-        ElementKind::Link(link) => Some(fastest(link.rate_bit_per_s, &link.changes)),
-        ElementKind::Arq(arq) => Some(fastest(arq.rate_bit_per_s, &arq.changes)),
-        ElementKind::Trace(trace) => Some(busiest_bit_per_s(&trace.opportunities_ms)),
-        ElementKind::Wifi(wifi) => Some(wifi.rate_bit_per_s),
-        _ => None,
-    }
-}
-
-fn longest(first_ns: u64, changes: &[Change]) -> u64 {
-    changes.iter().filter_map(|change| change.delay_ns).fold(first_ns, u64::max)
-}
-
-fn fastest(first_bit_per_s: u64, changes: &[Change]) -> u64 {
-    changes.iter().filter_map(|change| change.rate_bit_per_s).fold(first_bit_per_s, u64::max)
-}
-
-/// The rate of the busiest [`BUSY_MS`] of a recording.
-fn busiest_bit_per_s(opportunities_ms: &[u32]) -> u64 {
-    let mut first = 0;
-    let within = opportunities_ms.iter().enumerate().map(|(last, at_ms)| {
-        while at_ms.saturating_sub(opportunities_ms[first]) >= BUSY_MS {
-            first += 1;
-        }
-        last + 1 - first
-    });
-    within.max().unwrap_or_default() as u64 * PACKET_BYTES * 8 * 1000 / u64::from(BUSY_MS)
+pub fn queue_bytes(element: &ElementKind) -> u64 {
+    let Some(link) = element.link() else { return 0 };
+    link.queue.limits().in_bytes(PACKET_BYTES).unwrap_or(UNLIMITED_BYTES).min(UNLIMITED_BYTES)
 }
 
 #[cfg(test)]

@@ -179,7 +179,7 @@ mod tests {
             pairs.filter(|(at, kind)| at == side && kind == "data").count() as u64
         };
         let sum = |name: &str| match &flows.columns.iter().find(|each| each.name == name).unwrap().values {
-            Values::U64(values) => values.iter().sum::<u64>(),
+            Values::MaybeU64(values) => values.iter().flatten().sum::<u64>(),
             other => panic!("{other:?}"),
         };
         assert_eq!(of("sender"), sum("sent_packets"));

@@ -10,7 +10,7 @@ use crate::Time;
 use crate::cc::CongestionControl;
 use crate::net::packet::{Flags, Packet};
 use crate::net::path::Placed;
-use crate::record::{Events, Finished, Links, Samples, flows_table, recorded_changes};
+use crate::record::{Events, Links, Samples, flows_table, recorded_changes};
 use crate::run::application::{Next, Then};
 use crate::run::check::RunError;
 use crate::run::receive_window::receive_window_bytes;
@@ -242,8 +242,10 @@ impl Simulation {
 
     /// The tables.
     pub fn finish(self) -> Outcome {
-        let finished: Vec<_> = self.run.flows.iter().zip(&self.flows).map(finished).collect();
-        let flows = flows_table(&finished, self.steady.1 - self.steady.0);
+        let row =
+            |(spec, flow): (&FlowSpec, &FlowEnds)| flow.measures.row(spec, &flow.sender, &flow.receiver);
+        let rows: Vec<_> = self.run.flows.iter().zip(&self.flows).map(row).collect();
+        let flows = flows_table(&rows, self.steady.1 - self.steady.0);
         let names = self.run.elements.into_iter().map(|element| element.name).collect();
         Outcome {
             flows,
@@ -340,7 +342,7 @@ impl Simulation {
             && self.steady.0 <= self.now
             && self.now < self.steady.1
         {
-            flow.measures.rtt.add(rtt_us);
+            flow.measures.rtts_us.add(rtt_us);
         }
         self.after_sender(index);
     }
@@ -555,10 +557,10 @@ impl Simulation {
         }
         for (index, flow) in (0..).zip(&mut self.flows) {
             if now == self.steady.0 {
-                flow.measures.begin(&flow.sender, &flow.receiver);
+                flow.measures.begin_steady(&flow.sender, &flow.receiver);
             }
             if now == self.steady.1 {
-                flow.measures.end(&flow.sender, &flow.receiver);
+                flow.measures.end_steady(&flow.sender, &flow.receiver);
             }
             if at_edge || sampled {
                 self.samples.add(now, (index, &flow.sender, &flow.receiver));
@@ -638,10 +640,6 @@ impl Simulation {
         }
         Ok(())
     }
-}
-
-fn finished<'a>((spec, flow): (&'a FlowSpec, &'a FlowEnds)) -> Finished<'a> {
-    Finished { spec, sender: &flow.sender, receiver: &flow.receiver, measures: &flow.measures }
 }
 
 #[cfg(test)]

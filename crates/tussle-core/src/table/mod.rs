@@ -30,6 +30,8 @@ pub enum Values {
     U64(Vec<u64>),
     /// Indices that a row may lack.
     MaybeU32(Vec<Option<u32>>),
+    /// Large counts that a row may lack.
+    MaybeU64(Vec<Option<u64>>),
     /// Quantities.
     F64(Vec<f64>),
     /// Quantities that a row may lack.

@@ -78,10 +78,10 @@ impl Sampler {
             }
             _ => {}
         }
-        if distribution.least_ns() > most.ns() {
+        if distribution.shortest_ns() > most.ns() {
             return Err(format!(
                 "{} at the least; give at most {most}",
-                Time::from_ns(distribution.least_ns())
+                Time::from_ns(distribution.shortest_ns())
             ));
         }
         // A constant throws none: it is the same with every seed.
@@ -114,7 +114,7 @@ impl Sampler {
 
 impl Distribution {
     /// The longest time that may be drawn, if there is one.
-    pub(crate) fn most_ns(&self) -> u64 {
+    pub(crate) fn longest_ns(&self) -> u64 {
         match self {
             Distribution::ConstantNs(ns) => *ns,
             Distribution::Uniform(Uniform { most_ns, .. }) => *most_ns,
@@ -124,7 +124,7 @@ impl Distribution {
     }
 
     /// A time that at most one draw in ten thousand exceeds, in ns.
-    pub(crate) fn long_ns(&self) -> u64 {
+    pub(crate) fn rarely_exceeded_ns(&self) -> u64 {
         /// Deviations above the mean beyond which 1.0e-4 of a normal distribution lies.
         const DEVIATIONS: f64 = 3.72;
         const RARE: f64 = 1e-4;
@@ -136,12 +136,12 @@ impl Distribution {
             Distribution::Pareto(pareto) => {
                 whole_ns(float(pareto.least_ns) * libm::pow(RARE, -1.0 / pareto.shape))
             }
-            bounded => bounded.most_ns(),
+            bounded => bounded.longest_ns(),
         }
     }
 
     /// The shortest time that may be drawn.
-    pub(crate) fn least_ns(&self) -> u64 {
+    pub(crate) fn shortest_ns(&self) -> u64 {
         match self {
             Distribution::ConstantNs(ns) => *ns,
             Distribution::Uniform(Uniform { least_ns, .. })
@@ -284,9 +284,9 @@ mod tests {
             Distribution::QuantilesNs(vec![MS, 2 * MS]),
         ] {
             #[expect(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
-            let long_ms = distribution.long_ns() as f64 / 1e6;
+            let long_ms = distribution.rarely_exceeded_ns() as f64 / 1e6;
             let beyond = drawn_ms(&distribution).iter().filter(|drawn| **drawn > long_ms).count();
-            let bounded = distribution.most_ns() != u64::MAX;
+            let bounded = distribution.longest_ns() != u64::MAX;
             assert!(
                 if bounded { beyond == 0 } else { (1..=26).contains(&beyond) },
                 "{distribution:?}: {beyond}"

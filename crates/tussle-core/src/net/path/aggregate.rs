@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, checked_delay};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay};
 use crate::Time;
+use crate::net::packet::Packet;
 
-pub(super) const ENTRY: Entry = Entry { name: "aggregate", idea: "Holds packets and lets them go in bursts." };
+pub(super) const ENTRY: Entry =
+    Entry { name: "aggregate", idea: "Holds packets and lets them go in bursts." };
 
 /// When a burst leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +22,8 @@ pub struct Spec {
     pub most_packets: Option<u64>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
         if self.most_packets == Some(0) {
             return Err("most_packets: 0; give at least 1".to_owned());
         }
@@ -34,6 +35,14 @@ impl Spec {
             leaving: 0,
             next: Time::NEVER,
         }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays { shortest_ns: 0, longest_ns: self.hold_ns }
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

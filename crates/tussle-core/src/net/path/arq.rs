@@ -11,11 +11,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::link::Rated;
-use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
-use super::{Change, Element, Entry, checked_probability, checked_delay};
-use crate::util::rng::{Probability, Rng};
-use crate::net::queue::{Place, QueueSpec};
+use super::queued_link::link;
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
+use super::{
+    Change, Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay, checked_probability,
+    highest_rate,
+};
 use crate::Time;
+use crate::net::queue::{QueueContext, QueueSpec};
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry =
     Entry { name: "arq", idea: "A radio link that sends damaged blocks again and delivers in order." };
@@ -51,8 +55,8 @@ pub struct Spec {
     pub changes: Vec<Change>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         if !(1..=MAX_ATTEMPTS).contains(&self.attempts) {
             return Err(format!("attempts: {}; give 1 to {MAX_ATTEMPTS}", self.attempts));
         }
@@ -60,15 +64,30 @@ impl Spec {
             return Err("block_bytes: 0; give at least 1".to_owned());
         }
         let radio = Radio {
-            rated: Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)?,
+            rated: Rated::new(self.rate_bit_per_s, self.delay_ns, &self.changes)?,
             error: checked_probability("block_error", self.block_error)?,
             block_bytes: self.block_bytes.unwrap_or(u32::MAX),
             attempts: self.attempts,
             retry_delay: checked_delay(self.retry_delay_ns).map_err(|problem| format!("retry_{problem}"))?,
-            overhead: checked_delay(self.overhead_ns).map_err(|_| "overhead_ns: give at most 100 s".to_owned())?,
+            overhead: checked_delay(self.overhead_ns)
+                .map_err(|_| "overhead_ns: give at most 100 s".to_owned())?,
             rng: Rng::new(seed, ENTRY.name),
         };
-        link(radio, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
+        link(radio, &self.queue, QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed })
+    }
+
+    fn delays(&self) -> Delays {
+        let Delays { shortest_ns, longest_ns } = Delays::changing(self.delay_ns, &self.changes);
+        let retries_ns = u64::from(self.attempts).saturating_mul(self.retry_delay_ns);
+        Delays { shortest_ns, longest_ns: longest_ns.saturating_add(retries_ns) }
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: highest_rate(self.rate_bit_per_s, &self.changes),
+            changes: &self.changes,
+        })
     }
 }
 

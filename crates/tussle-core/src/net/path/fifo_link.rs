@@ -9,7 +9,7 @@ use crate::net::packet::{Flags, Packet};
 use crate::net::packet_buffer::PacketBuffer;
 use crate::net::queue::{Backlog, FifoSpec, Limit};
 
-/// Tells the same of itself, and the same packets leave it at the same times, as from [`super::transmitter::simulated`]
+/// Tells the same of itself, and the same packets leave it at the same times, as from [`super::queued_link::QueuedLink`]
 /// with that queue.
 #[derive(Debug)]
 pub(crate) struct FifoLink<T> {
@@ -48,8 +48,8 @@ struct Totals {
 }
 
 impl<T> FifoLink<T> {
-    /// With that queue in front of the transmitter.
-    pub(super) fn of_queue(transmitter: T, queue: &FifoSpec) -> Result<FifoLink<T>, String> {
+    /// An idle link with that queue in front of the transmitter.
+    pub(super) fn new(transmitter: T, queue: &FifoSpec) -> Result<FifoLink<T>, String> {
         let limit = queue.limit().map_err(|problem| format!("queue.{problem}"))?;
         Ok(FifoLink {
             transmitter,
@@ -172,10 +172,10 @@ impl<T: Transmitter> Element for FifoLink<T> {
 #[cfg(test)]
 mod tests {
     use super::super::link::Rated;
-    use super::super::transmitter::simulated;
+    use super::super::queued_link::QueuedLink;
     use super::super::{Change, tests::packet};
     use super::*;
-    use crate::net::queue::{Place, QueueSpec};
+    use crate::net::queue::{QueueContext, QueueSpec};
     use proptest::prelude::*;
 
     /// What a link tells, and what leaves it or is dropped, event by event.
@@ -213,12 +213,12 @@ mod tests {
                 rate_bit_per_s: Some(rate * 1_000_000),
                 delay_ns: Some(delay * 1_000_000),
             }).collect();
-            let rated = || Rated::new((12_000_000, 5_000_000), &changes).unwrap();
+            let rated = || Rated::new(12_000_000, 5_000_000, &changes).unwrap();
             let spec = FifoSpec { limit_packets, limit_bytes };
-            let place = Place { rate_bit_per_s: 12_000_000, seed: 1 };
-            let queue = QueueSpec::Fifo(spec.clone()).build(place).unwrap();
-            let computed = Box::new(FifoLink::of_queue(rated(), &spec).unwrap());
-            prop_assert_eq!(told(computed, &arrivals), told(simulated(rated(), queue), &arrivals));
+            let context = QueueContext { rate_bit_per_s: 12_000_000, seed: 1 };
+            let queue = QueueSpec::Fifo(spec.clone()).build(context).unwrap();
+            let computed = Box::new(FifoLink::new(rated(), &spec).unwrap());
+            prop_assert_eq!(told(computed, &arrivals), told(Box::new(QueuedLink::new(rated(), queue)), &arrivals));
         }
     }
 }

@@ -7,10 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, checked_probability};
-use crate::util::rng::{Probability, Rng};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_probability};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "gilbert_elliott",
@@ -37,8 +37,8 @@ fn always() -> f64 {
     1.0
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         Ok(Box::new(GilbertElliott {
             to_bad: checked_probability("p", self.p)?,
             to_good: checked_probability("r", self.r)?,
@@ -47,6 +47,14 @@ impl Spec {
             state: State::Good,
             rng: Rng::new(seed, ENTRY.name),
         }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

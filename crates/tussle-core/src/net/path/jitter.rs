@@ -5,14 +5,15 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::util::distribution::{Distribution, Sampler};
-use super::wire::Wire;
-use super::{Element, Entry, MAX_DELAY};
-use crate::util::rng::Rng;
-use crate::net::packet::Packet;
+use super::wire::{Scheduled, Scheduler, Wire};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_DELAY};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::distribution::{Distribution, Sampler};
+use crate::util::rng::Rng;
 
-pub(super) const ENTRY: Entry = Entry { name: "jitter", idea: "Delays each packet for a time that is drawn." };
+pub(super) const ENTRY: Entry =
+    Entry { name: "jitter", idea: "Delays each packet for a time that is drawn." };
 
 /// How long, and whether packets may overtake.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,39 +37,40 @@ pub enum Order {
     Free,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let delay = Sampler::new(&self.delay, MAX_DELAY, Rng::new(seed, ENTRY.name))
             .map_err(|problem| format!("delay.{problem}"))?;
         Ok(match self.order {
-            Order::Kept => Box::new(InOrder { delay, wire: Wire::default() }),
+            Order::Kept => Scheduled::boxed(InOrder { delay }),
             Order::Free => Box::new(Reordering { delay, held: BinaryHeap::new(), arrived: 0 }),
         })
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::random(&self.delay)
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 
 #[derive(Debug)]
 struct InOrder {
     delay: Sampler,
-    wire: Wire,
 }
 
-impl Element for InOrder {
-    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.push(packet, now + self.delay.sample());
+impl Scheduler for InOrder {
+    fn schedule(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        wire: &mut Wire,
+        _dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        wire.push(packet, now + self.delay.sample());
         None
-    }
-
-    fn next(&self) -> Time {
-        self.wire.next()
-    }
-
-    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.pop()
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.for_each(visit);
     }
 }
 
@@ -135,9 +137,9 @@ impl Element for Reordering {
 
 #[cfg(test)]
 mod tests {
-    use crate::util::distribution::Uniform;
     use super::super::tests::{departures, paced};
     use super::*;
+    use crate::util::distribution::Uniform;
 
     fn spec(order: Order) -> Spec {
         Spec { delay: Distribution::Uniform(Uniform { least_ns: 0, most_ns: 10_000_000 }), order }
@@ -162,7 +164,8 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same_delays() {
-        let run = |seed| departures(&mut *spec(Order::Free).build(seed).unwrap(), paced(Time::from_ms(1), 100));
+        let run =
+            |seed| departures(&mut *spec(Order::Free).build(seed).unwrap(), paced(Time::from_ms(1), 100));
         assert_eq!(run(1), run(1));
         assert_ne!(run(1), run(2));
     }

@@ -4,12 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::change::checked_changes;
 use super::fifo_link::FifoLink;
-use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
-use super::{Change, Element, Entry, checked_delay, checked_rate};
-use crate::net::queue::{Place, QueueSpec};
+use super::queued_link::link;
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
+use super::{
+    Change, Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay, checked_rate, highest_rate,
+};
 use crate::Time;
+use crate::net::queue::{QueueContext, QueueSpec};
 
-pub(super) const ENTRY: Entry = Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
+pub(super) const ENTRY: Entry =
+    Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
 
 /// The link's settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,19 +30,33 @@ pub struct Spec {
     pub changes: Vec<Change>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        link(self.transmitter()?, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        link(self.transmitter()?, &self.queue, QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed })
     }
 
+    fn delays(&self) -> Delays {
+        Delays::changing(self.delay_ns, &self.changes)
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: highest_rate(self.rate_bit_per_s, &self.changes),
+            changes: &self.changes,
+        })
+    }
+}
+
+impl Spec {
     /// The link, if its queue is a FIFO.
     pub(super) fn with_fifo(&self) -> Option<Result<FifoLink<Rated>, String>> {
         let QueueSpec::Fifo(fifo) = &self.queue else { return None };
-        Some(self.transmitter().and_then(|rated| FifoLink::of_queue(rated, fifo)))
+        Some(self.transmitter().and_then(|rated| FifoLink::new(rated, fifo)))
     }
 
     fn transmitter(&self) -> Result<Rated, String> {
-        Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)
+        Rated::new(self.rate_bit_per_s, self.delay_ns, &self.changes)
     }
 }
 
@@ -82,8 +100,8 @@ impl Transmitter for Rated {
 }
 
 impl Rated {
-    /// With that rate in bit/s and that delay in ns at first.
-    pub(super) fn new((rate_bit_per_s, delay_ns): (u64, u64), changes: &[Change]) -> Result<Rated, String> {
+    /// A transmitter that begins with that rate and that delay.
+    pub(super) fn new(rate_bit_per_s: u64, delay_ns: u64, changes: &[Change]) -> Result<Rated, String> {
         let changes = checked_changes(changes)?;
         Ok(Rated {
             rate_bit_per_s: checked_rate(rate_bit_per_s)?,

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry { name: "loss_list", idea: "Drops the packets that it names." };
 
@@ -16,13 +16,21 @@ pub struct Spec {
     pub packets: Vec<u64>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
         let mut pairs = self.packets.iter().zip(self.packets.iter().skip(1));
         if let Some((first, second)) = pairs.find(|(first, second)| first >= second) {
             return Err(format!("packets: {second} after {first}; give ascending numbers"));
         }
         Ok(Box::new(List { ahead: self.packets.iter().rev().copied().collect(), number: 0 }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry { name: "loss_periodic", idea: "Drops every n-th packet." };
 
@@ -16,12 +16,20 @@ pub struct Spec {
     pub every_packets: u64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
         if self.every_packets < 2 {
             return Err(format!("every_packets: {}; give at least 2", self.every_packets));
         }
         Ok(Box::new(Periodic { every: self.every_packets, left: self.every_packets }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

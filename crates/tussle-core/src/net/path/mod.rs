@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Time;
 use crate::net::packet::Packet;
-use crate::net::queue::QueueSpec;
 use crate::util::rng::Probability;
 
 /// Declares every element once: its variant of [`ElementKind`], whose name in JSON is the same in snake
@@ -26,13 +25,9 @@ macro_rules! elements {
         }
 
         impl ElementKind {
-            /// Makes the element; its dice are seeded by `seed`.
-            ///
-            /// # Errors
-            /// A sentence that names the setting that makes no sense.
-            pub fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+            fn settings(&self) -> &dyn ElementSettings {
                 match self {
-                    $(ElementKind::$variant(spec) => spec.build(seed),)*
+                    $(ElementKind::$variant(spec) => spec,)*
                 }
             }
         }
@@ -65,6 +60,8 @@ elements! {
 mod change;
 mod fifo_link;
 mod placed;
+mod queued_link;
+mod settings;
 mod transmitter;
 mod wire;
 
@@ -85,54 +82,39 @@ pub use outage::{Spec as OutageSpec, WhileDown};
 pub(crate) use placed::Placed;
 pub use policer::Spec as PolicerSpec;
 pub use ramp::Spec as RampSpec;
+pub use settings::{Delays, LinkSettings};
+use settings::{ElementSettings, highest_rate};
 pub use trace::Spec as TraceSpec;
 pub use wifi::Spec as WifiSpec;
 
 impl ElementKind {
-    /// How the element changes over time.
+    /// Makes the element; its random number generator is seeded by `seed`.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that makes no sense.
+    pub fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        self.settings().build(seed)
+    }
+
+    /// Time that the element adds to a packet that waits in no queue.
+    pub fn delays(&self) -> Delays {
+        self.settings().delays()
+    }
+
+    /// The queue and the transmitter; `None` if the element is not a link.
+    pub fn link(&self) -> Option<LinkSettings<'_>> {
+        self.settings().link()
+    }
+
+    /// Changes of rate and delay over time, in order of time.
     pub fn changes(&self) -> &[Change] {
-        match self {
-            ElementKind::Link(link) => &link.changes,
-            ElementKind::Arq(arq) => &arq.changes,
-            _ => &[],
-        }
+        self.link().map_or(&[], |link| link.changes)
     }
 
-    /// The shortest delay that every packet has that is not lost.
-    pub fn least_delay_ns(&self) -> u64 {
-        match self {
-            ElementKind::Link(link) => shortest(link.delay_ns, &link.changes),
-            ElementKind::Arq(arq) => shortest(arq.delay_ns, &arq.changes),
-            ElementKind::Trace(trace) => trace.delay_ns,
-            ElementKind::Wifi(wifi) => wifi.delay_ns,
-            ElementKind::Delay(delay) => delay.delay_ns,
-            ElementKind::Jitter(jitter) => jitter.delay.least_ns(),
-            ElementKind::Ramp(ramp) => ramp.from_delay_ns.min(ramp.to_delay_ns),
-            ElementKind::Handover(handover) => handover.delay.least_ns(),
-            _ => 0,
-        }
-    }
-
-    /// What waits in front of a transmitter, which takes time for each packet; `None` where there is none.
-    pub fn queue(&self) -> Option<&QueueSpec> {
-        match self {
-            ElementKind::Link(link) => Some(&link.queue),
-            ElementKind::Trace(trace) => Some(&trace.queue),
-            ElementKind::Arq(arq) => Some(&arq.queue),
-            ElementKind::Wifi(wifi) => Some(&wifi.queue),
-            _ => None,
-        }
-    }
-
-    /// Whether packets wait in front of a transmitter.
+    /// Whether the element has a queue and a transmitter.
     pub fn is_link(&self) -> bool {
-        self.queue().is_some()
+        self.link().is_some()
     }
-}
-
-/// The shortest delay of a link.
-fn shortest(first_ns: u64, changes: &[Change]) -> u64 {
-    changes.iter().filter_map(|change| change.delay_ns).fold(first_ns, u64::min)
 }
 
 /// Longest one-way delay of an element: beyond it no retransmission timeout would be right.

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, checked_rate};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_rate};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry =
     Entry { name: "policer", idea: "A token bucket: what exceeds its rate and burst is dropped." };
@@ -23,14 +23,22 @@ pub struct Spec {
     pub burst_bytes: u64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
         if self.burst_bytes == 0 {
             return Err("burst_bytes: 0; give at least one packet".to_owned());
         }
         let full = u128::from(self.burst_bytes) * NS_BITS;
         let rate_bit_per_s = u128::from(checked_rate(self.rate_bit_per_s)?);
         Ok(Box::new(Policer { rate_bit_per_s, full, tokens: full, at: Time::ZERO }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

@@ -6,10 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::transmitter::{Fate, Sent, Transmitter, link};
-use super::{Element, Entry, MAX_RATE_BIT_PER_S, checked_delay};
-use crate::net::queue::{Place, QueueSpec};
+use super::queued_link::link;
+use super::transmitter::{Fate, Sent, Transmitter};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_RATE_BIT_PER_S, checked_delay};
 use crate::Time;
+use crate::net::queue::{QueueContext, QueueSpec};
 
 pub(super) const ENTRY: Entry =
     Entry { name: "trace", idea: "A link that transmits when a recording says, as mahimahi's." };
@@ -17,6 +18,8 @@ pub(super) const ENTRY: Entry =
 /// What an opportunity carries.
 const OPPORTUNITY_BYTES: u32 = 1500;
 const NS_PER_MS: u64 = 1_000_000;
+/// Time over which the highest rate is taken: near a base RTT, so that a spike of 1 ms counts little.
+const BUSY_MS: u32 = 100;
 
 /// The recording, and what is beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,8 +34,8 @@ pub struct Spec {
     pub queue: QueueSpec,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let opportunities = &self.opportunities_ms;
         if !opportunities.is_sorted() {
             return Err("opportunities_ms: a time is before the one above it; sort them".to_owned());
@@ -49,8 +52,32 @@ impl Spec {
             left_bytes: OPPORTUNITY_BYTES,
             delay: checked_delay(self.delay_ns)?,
         };
-        link(recorded, (&self.queue, Place { rate_bit_per_s, seed }))
+        link(recorded, &self.queue, QueueContext { rate_bit_per_s, seed })
     }
+
+    fn delays(&self) -> Delays {
+        Delays::constant(self.delay_ns)
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: busiest_bit_per_s(&self.opportunities_ms),
+            changes: &[],
+        })
+    }
+}
+
+/// The rate of the busiest [`BUSY_MS`] of a recording.
+fn busiest_bit_per_s(opportunities_ms: &[u32]) -> u64 {
+    let mut first = 0;
+    let within = opportunities_ms.iter().enumerate().map(|(last, at_ms)| {
+        while at_ms.saturating_sub(opportunities_ms[first]) >= BUSY_MS {
+            first += 1;
+        }
+        last + 1 - first
+    });
+    within.max().unwrap_or_default() as u64 * u64::from(OPPORTUNITY_BYTES) * 8 * 1000 / u64::from(BUSY_MS)
 }
 
 #[derive(Debug)]
@@ -118,7 +145,7 @@ impl Transmitter for Recorded {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{departures, packet, paced};
+    use super::super::tests::{departures, paced, packet};
     use super::*;
     use crate::net::packet::Packet;
     use crate::net::queue::FifoSpec;

@@ -11,27 +11,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::util::distribution::standard_normal;
-use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
-use super::{Element, Entry, checked_delay};
-use crate::util::rng::{Probability, Rng};
-use crate::net::queue::{Place, QueueSpec};
+use super::queued_link::link;
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay};
 use crate::Time;
+use crate::net::queue::{QueueContext, QueueSpec};
+use crate::util::distribution::standard_normal;
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry =
     Entry { name: "wifi", idea: "A link of 802.11g, shared with stations that always send, at some signal." };
 
 /// Rates in Mbit/s, and the signal in dBm at which a tenth of the frames of 1000 bytes is damaged.
-const RATES: [(u64, f64); 8] = [
-    (6, -82.0),
-    (9, -81.0),
-    (12, -79.0),
-    (18, -77.0),
-    (24, -74.0),
-    (36, -70.0),
-    (48, -66.0),
-    (54, -65.0),
-];
+const RATES: [(u64, f64); 8] =
+    [(6, -82.0), (9, -81.0), (12, -79.0), (18, -77.0), (24, -74.0), (36, -70.0), (48, -66.0), (54, -65.0)];
 const BIT_PER_MBIT: u64 = 1_000_000;
 const ERROR_AT_SENSITIVITY: f64 = 0.1;
 /// A slot of the backoff (short).
@@ -79,8 +72,8 @@ fn tenth_of_a_second() -> u64 {
     100_000_000
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let rates = RATES.iter().filter(|(mbit, _)| mbit * BIT_PER_MBIT <= self.rate_bit_per_s).count();
         if rates == 0 {
             return Err(format!("rate_bit_per_s: {} bit/s; give at least 6000000", self.rate_bit_per_s));
@@ -107,7 +100,15 @@ impl Spec {
             next_fading: Time::ZERO,
             rng: Rng::new(seed, ENTRY.name),
         };
-        link(station, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
+        link(station, &self.queue, QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed })
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::constant(self.delay_ns)
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings { queue: &self.queue, highest_rate_bit_per_s: self.rate_bit_per_s, changes: &[] })
     }
 }
 

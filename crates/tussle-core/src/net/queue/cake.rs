@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::cobalt::{Control, Fate, Law};
 use super::codel::{interval_ns, target_ns};
-use super::flows::{FlowQueues, DeficitRoundRobin, FlowHash};
+use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::ring::Stamped;
-use super::{Backlog, Entry, Limit, Place, Queue};
-use crate::util::rng::Rng;
-use crate::net::packet::Packet;
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cake",
@@ -60,17 +60,17 @@ impl Default for Spec {
     }
 }
 
-impl Spec {
-    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+impl QueueSettings for Spec {
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
         if self.interval_ns == 0 {
             return Err("interval_ns: 0 ns; give the longest RTT to be expected".to_owned());
         }
         let queues = u32::try_from(QUEUES).expect("1024 queues");
-        let quantum_bytes = (place.rate_bit_per_s / 8 / 4096).clamp(LEAST_QUANTUM_BYTES, PACKET_BYTES);
+        let quantum_bytes = (context.rate_bit_per_s / 8 / 4096).clamp(LEAST_QUANTUM_BYTES, PACKET_BYTES);
         Ok(Box::new(Cake {
-            limit: self.limit(place)?,
-            law: self.law(place),
-            spread: FlowHash::new(place.seed, ENTRY.name, queues)?,
+            limit: self.limit(context)?,
+            law: self.law(context),
+            spread: FlowHash::new(context.seed, ENTRY.name, queues)?,
             rounds: DeficitRoundRobin::new(u32::try_from(quantum_bytes).expect("at most a packet"), queues)?,
             lines: FlowQueues::new(queues),
             controls: vec![Control::default(); QUEUES],
@@ -80,26 +80,34 @@ impl Spec {
         }))
     }
 
-    fn limit(&self, place: Place) -> Result<Limit, String> {
-        let limit = Limit::new(self.limit_packets, self.limit_bytes)?;
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
+    }
+}
+
+impl Spec {
+    fn limit(&self, context: QueueContext) -> Result<Limit, String> {
+        let limit = self.limits().checked()?;
         if self.limit_packets.is_some() || self.limit_bytes.is_some() {
             return Ok(limit);
         }
         let (least, most) = LIMIT_BYTES;
-        let in_intervals = u128::from(place.rate_bit_per_s) * u128::from(self.interval_ns) * 4 / u128::from(8 * NS_PER_S);
-        Limit::new(None, Some(u64::try_from(in_intervals).unwrap_or(most).clamp(least, most)))
+        let in_intervals =
+            u128::from(context.rate_bit_per_s) * u128::from(self.interval_ns) * 4 / u128::from(8 * NS_PER_S);
+        Limits { packets: None, bytes: Some(u64::try_from(in_intervals).unwrap_or(most).clamp(least, most)) }
+            .checked()
     }
 
     /// On a slow link the times are longer, by what packets take.
-    fn law(&self, place: Place) -> Law {
-        let packet_ns = PACKET_BYTES * 8 * NS_PER_S / place.rate_bit_per_s;
+    fn law(&self, context: QueueContext) -> Law {
+        let packet_ns = PACKET_BYTES * 8 * NS_PER_S / context.rate_bit_per_s;
         let target_ns = self.target_ns.max(packet_ns * 3 / 2);
         let interval_ns = self.interval_ns.saturating_add(target_ns - self.target_ns);
         Law {
             target: Time::from_ns(target_ns),
             interval: Time::from_ns(interval_ns.max(target_ns.saturating_mul(2))),
             least_wait: Time::from_ns(4 * packet_ns),
-            rng: Rng::new(place.seed, ENTRY.name),
+            rng: Rng::new(context.seed, ENTRY.name),
         }
     }
 }
@@ -208,13 +216,13 @@ impl Queue for Cake {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{full_packet_of, numbers, place};
+    use super::super::tests::{context, full_packet_of, numbers};
     use super::*;
     use crate::net::packet::Ecn;
 
     /// A link of 100 Mbit/s, on which a packet takes 0.12 ms.
-    fn fast() -> Place {
-        Place { rate_bit_per_s: 100_000_000, ..place() }
+    fn fast() -> QueueContext {
+        QueueContext { rate_bit_per_s: 100_000_000, ..context() }
     }
 
     fn offer(queue: &mut dyn Queue, flow: u32, packets: u32) -> Vec<Packet> {
@@ -242,7 +250,7 @@ mod tests {
     #[test]
     fn on_a_slow_link_turns_are_small() {
         for (rate_bit_per_s, small) in [(100_000_000, 4), (10_000_000, 4), (1_000_000, 3)] {
-            let mut queue = Spec::default().build(Place { rate_bit_per_s, ..place() }).unwrap();
+            let mut queue = Spec::default().build(QueueContext { rate_bit_per_s, ..context() }).unwrap();
             // A flow of packets of 100 bytes sends as many as its quantum covers before the other has a turn.
             for number in 0..16 {
                 let packet = Packet { size_bytes: 100, ..full_packet_of(0, number) };
@@ -283,7 +291,7 @@ mod tests {
         for (rate_bit_per_s, bytes) in
             [(200_000_000, 10_000_000), (10_000_000, 4_194_304), (10_000_000_000, 15_360_000)]
         {
-            let limit = Spec::default().limit(Place { rate_bit_per_s, ..place() }).unwrap();
+            let limit = Spec::default().limit(QueueContext { rate_bit_per_s, ..context() }).unwrap();
             assert!(!limit.is_exceeded_by(Backlog { packets: 0, bytes }));
             assert!(limit.is_exceeded_by(Backlog { packets: 0, bytes: bytes + 1 }));
         }
@@ -292,7 +300,7 @@ mod tests {
     /// A packet takes 12 ms at 1 Mbit/s: a target of 18 ms, an interval of 113 ms, and no harm up to 48 ms.
     #[test]
     fn times_are_longer_on_a_slow_link() {
-        let law = Spec::default().law(Place { rate_bit_per_s: 1_000_000, ..place() });
+        let law = Spec::default().law(QueueContext { rate_bit_per_s: 1_000_000, ..context() });
         assert_eq!([law.target, law.interval, law.least_wait], [18, 113, 48].map(Time::from_ms));
     }
 
@@ -350,7 +358,7 @@ mod tests {
 
     #[test]
     fn settings_that_make_no_sense_are_refused() {
-        let error = Spec { interval_ns: 0, ..Spec::default() }.build(place()).unwrap_err();
+        let error = Spec { interval_ns: 0, ..Spec::default() }.build(context()).unwrap_err();
         assert!(error.starts_with("interval_ns"), "{error}");
     }
 }

@@ -8,9 +8,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::ring::{Ring, Stamped};
-use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
-use crate::net::packet::{Ecn, Packet};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
 use crate::Time;
+use crate::net::packet::{Ecn, Packet};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "codel",
@@ -55,13 +55,17 @@ pub(super) fn interval_ns() -> u64 {
     100_000_000
 }
 
-impl Spec {
-    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
+impl QueueSettings for Spec {
+    fn build(&self, _context: QueueContext) -> Result<Box<dyn Queue>, String> {
         Ok(Box::new(Codel {
-            limit: Limit::new(self.limit_packets, self.limit_bytes)?,
+            limit: self.limits().checked()?,
             law: Law::new(Time::from_ns(self.target_ns), Time::from_ns(self.interval_ns), self.ecn)?,
             held: Held::default(),
         }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
     }
 }
 
@@ -246,12 +250,7 @@ impl Law {
     }
 
     /// In [`Mode::Hit`]: as many hits as are due; a mark is enough for one packet.
-    fn go_on(
-        &mut self,
-        queue: &mut impl Controlled,
-        now: Time,
-        dropped: &mut Vec<Packet>,
-    ) -> Option<Packet> {
+    fn go_on(&mut self, queue: &mut impl Controlled, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         let mut head = self.take(queue, now);
         while let Some(Head { packet, wait: Wait::Long }) = head {
             let control = queue.control();
@@ -304,7 +303,7 @@ impl Queue for Codel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{packet, place};
+    use super::super::tests::{context, packet};
     use super::*;
 
     fn spec() -> Spec {
@@ -315,7 +314,7 @@ mod tests {
     /// When packets are hit, in ms: one comes and one leaves each millisecond, and each has waited for
     /// `wait_ms`.
     fn hits_ms(ecn: Ecn, wait_ms: u64) -> Vec<u64> {
-        let mut queue = spec().build(place()).unwrap();
+        let mut queue = spec().build(context()).unwrap();
         let (mut dropped, mut hits) = (Vec::new(), Vec::new());
         for ms in 0..500 {
             let (marked, gone) = (queue.marked_packets(), dropped.len());
@@ -345,7 +344,7 @@ mod tests {
     /// A queue of one packet is no queue, however slow the link.
     #[test]
     fn one_packet_may_wait_for_ever() {
-        let mut queue = spec().build(place()).unwrap();
+        let mut queue = spec().build(context()).unwrap();
         let mut dropped = Vec::new();
         for s in 0..10 {
             queue.enqueue(packet(s, Ecn::NotEct), Time::from_secs(s.into()), &mut dropped);
@@ -359,10 +358,11 @@ mod tests {
     /// 30 packets at once at time zero: at 6 ms they have waited too long, from 106 ms on for an interval.
     #[test]
     fn what_cannot_be_marked_is_dropped_and_the_next_one_leaves() {
-        let mut queue = spec().build(place()).unwrap();
+        let mut queue = spec().build(context()).unwrap();
         let mut dropped = Vec::new();
         (0..30).for_each(|number| queue.enqueue(packet(number, Ecn::NotEct), Time::ZERO, &mut dropped));
-        let left = [6, 105, 106].map(|ms| queue.dequeue(Time::from_ms(ms), &mut dropped).map(|packet| packet.number));
+        let left = [6, 105, 106]
+            .map(|ms| queue.dequeue(Time::from_ms(ms), &mut dropped).map(|packet| packet.number));
         assert_eq!(left, [Some(0), Some(1), Some(3)]);
         assert_eq!(dropped.iter().map(|packet| packet.number).collect::<Vec<_>>(), [2]);
         assert_eq!(queue.backlog().packets, 26);
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn the_limit_drops_what_comes() {
-        let mut queue = Spec { limit_packets: Some(2), ..spec() }.build(place()).unwrap();
+        let mut queue = Spec { limit_packets: Some(2), ..spec() }.build(context()).unwrap();
         let mut dropped = Vec::new();
         (0..3).for_each(|number| queue.enqueue(packet(number, Ecn::Ect0), Time::ZERO, &mut dropped));
         assert_eq!((dropped.len(), queue.backlog().packets), (1, 2));

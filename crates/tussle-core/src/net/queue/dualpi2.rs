@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ring::{Ring, Stamped};
 use super::updates::Updates;
-use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked};
-use crate::util::rng::{Probability, Rng};
-use crate::net::packet::{Ecn, Packet};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked};
 use crate::Time;
+use crate::net::packet::{Ecn, Packet};
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "dualpi2",
@@ -83,14 +83,14 @@ impl Default for Spec {
     }
 }
 
-impl Spec {
-    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+impl QueueSettings for Spec {
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
         Ok(Box::new(DualPi2 {
-            limit: Limit::new(self.limit_packets, self.limit_bytes)?.or_packets(LIMIT_PACKETS),
+            limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
             target: Time::from_ns(self.target_ns),
             step: Time::from_ns(self.step_ns),
             updates: Updates::new(Time::from_ns(self.update_ns))?,
-            rng: Rng::new(place.seed, ENTRY.name),
+            rng: Rng::new(context.seed, ENTRY.name),
             low_latency: Ring::default(),
             classic: Ring::default(),
             credit: FIRST_CREDIT,
@@ -98,6 +98,10 @@ impl Spec {
             wait: Time::ZERO,
             marked: 0,
         }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
     }
 }
 
@@ -159,7 +163,8 @@ impl DualPi2 {
     /// Moves the probability by the longer wait and its trend.
     /// [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
     fn update(&mut self, at: Time) {
-        let oldest = [&self.low_latency, &self.classic].map(|ring| ring.oldest().map(|held| at.since(held.came)));
+        let oldest =
+            [&self.low_latency, &self.classic].map(|ring| ring.oldest().map(|held| at.since(held.came)));
         let wait = oldest.into_iter().flatten().max().unwrap_or(Time::ZERO);
         let (now_s, before_s) = (wait.as_secs_f64(), self.wait.as_secs_f64());
         let step = ALPHA_PER_S * (now_s - self.target.as_secs_f64()) + BETA_PER_S * (now_s - before_s);
@@ -189,7 +194,11 @@ impl DualPi2 {
         let fate = match leaving.from {
             _ if self.backlog().bytes < NO_QUEUE_BYTES => Fate::Pass,
             Side::Classic if self.is_hit_twice() => {
-                if can_be_marked(&leaving.held.packet) && !is_overloaded { Fate::Mark } else { Fate::Drop }
+                if can_be_marked(&leaving.held.packet) && !is_overloaded {
+                    Fate::Mark
+                } else {
+                    Fate::Drop
+                }
             }
             Side::LowLatency if is_overloaded && self.is_hit_twice() => Fate::Drop,
             Side::LowLatency if self.rng.sample_bool(probability(coupled)) => Fate::Mark,
@@ -259,12 +268,12 @@ impl Queue for DualPi2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{packet, place};
+    use super::super::tests::{context, packet};
     use super::*;
 
     fn dual() -> DualPi2 {
         DualPi2 {
-            limit: Limit::new(None, None).unwrap(),
+            limit: Limits::default().checked().unwrap(),
             target: Time::from_ms(15),
             step: Time::from_ms(1),
             updates: Updates::new(Time::from_ms(16)).unwrap(),
@@ -289,7 +298,8 @@ mod tests {
         let mut queue = dual();
         offer(&mut queue, Ecn::NotEct, 30);
         offer(&mut queue, Ecn::Ect1, 30);
-        let left: Vec<Ecn> = (0..40).map(|_| queue.dequeue(Time::ZERO, &mut Vec::new()).unwrap().ecn).collect();
+        let left: Vec<Ecn> =
+            (0..40).map(|_| queue.dequeue(Time::ZERO, &mut Vec::new()).unwrap().ecn).collect();
         let classic: Vec<usize> = (0..40).filter(|&at| left[at] == Ecn::NotEct).collect();
         assert_eq!(classic[..3], [9, 19, 29]);
         assert_eq!(classic[3..], [33, 34, 35, 36, 37, 38, 39], "the low-latency queue has no more than 30");
@@ -381,9 +391,9 @@ mod tests {
 
     #[test]
     fn settings_that_make_no_sense_are_refused() {
-        let error = Spec { update_ns: 0, ..Spec::default() }.build(place()).unwrap_err();
+        let error = Spec { update_ns: 0, ..Spec::default() }.build(context()).unwrap_err();
         assert!(error.starts_with("update_ns"), "{error}");
-        let error = Spec { limit_packets: Some(0), ..Spec::default() }.build(place()).unwrap_err();
+        let error = Spec { limit_packets: Some(0), ..Spec::default() }.build(context()).unwrap_err();
         assert!(error.starts_with("limit_packets"), "{error}");
     }
 }

@@ -5,12 +5,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::ring::Ring;
-use super::{Backlog, Entry, Limit, Place, Queue};
-use crate::net::packet::Packet;
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
+use crate::net::packet::Packet;
 
-pub(super) const ENTRY: Entry =
-    Entry { name: "fifo", idea: "First in, first out; what finds no room is dropped.", source: "RFC 7567, 4.1" };
+pub(super) const ENTRY: Entry = Entry {
+    name: "fifo",
+    idea: "First in, first out; what finds no room is dropped.",
+    source: "RFC 7567, 4.1",
+};
 
 /// The limits; without any, nothing is ever dropped. The packet being transmitted does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,14 +27,20 @@ pub struct Spec {
     pub limit_bytes: Option<u64>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
+impl QueueSettings for Spec {
+    fn build(&self, _context: QueueContext) -> Result<Box<dyn Queue>, String> {
         Ok(Box::new(Fifo { waiting: Ring::default(), limit: self.limit()? }))
     }
 
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
+    }
+}
+
+impl Spec {
     /// What may wait.
     pub(crate) fn limit(&self) -> Result<Limit, String> {
-        Limit::new(self.limit_packets, self.limit_bytes)
+        self.limits().checked()
     }
 }
 
@@ -65,7 +74,7 @@ impl Queue for Fifo {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::place;
+    use super::super::tests::context;
     use super::*;
     use crate::net::packet::Kind;
 
@@ -74,7 +83,7 @@ mod tests {
     }
 
     fn offer(spec: &Spec, sizes: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let mut queue = spec.build(place()).unwrap();
+        let mut queue = spec.build(context()).unwrap();
         let mut dropped = Vec::new();
         for (number, &size) in (0..).zip(sizes) {
             queue.enqueue(packet(number, size), Time::ZERO, &mut dropped);

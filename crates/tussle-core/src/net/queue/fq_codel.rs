@@ -8,11 +8,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::codel::{Control, Controlled, Law, interval_ns, target_ns};
-use super::flows::{FlowQueues, DeficitRoundRobin, FlowHash};
+use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::ring::Stamped;
-use super::{Backlog, Entry, Limit, Place, Queue, on};
-use crate::net::packet::Packet;
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, on};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "fq_codel",
@@ -77,17 +77,21 @@ impl Default for Spec {
     }
 }
 
-impl Spec {
-    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
-        let spread = FlowHash::new(place.seed, ENTRY.name, self.flows)?;
+impl QueueSettings for Spec {
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
+        let spread = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
         Ok(Box::new(FqCodel {
-            limit: Limit::new(self.limit_packets, self.limit_bytes)?.or_packets(LIMIT_PACKETS),
+            limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
             law: Law::new(Time::from_ns(self.target_ns), Time::from_ns(self.interval_ns), self.ecn)?,
             rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
             spread,
             lines: FlowQueues::new(self.flows),
             controls: (0..self.flows).map(|_| Control::default()).collect(),
         }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
     }
 }
 
@@ -178,12 +182,12 @@ impl Queue for FqCodel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{full_packet_of, numbers, place};
+    use super::super::tests::{context, full_packet_of, numbers};
     use super::*;
     use crate::net::packet::Ecn;
 
     fn queue(spec: &Spec) -> Box<dyn Queue> {
-        spec.build(place()).unwrap()
+        spec.build(context()).unwrap()
     }
 
     /// The flows of the packets that leave, in order, one each millisecond from `from_ms` on.
@@ -289,7 +293,7 @@ mod tests {
             (Spec { interval_ns: 0, ..Spec::default() }, "interval_ns"),
             (Spec { limit_packets: Some(0), ..Spec::default() }, "limit_packets"),
         ] {
-            let error = spec.build(place()).unwrap_err();
+            let error = spec.build(context()).unwrap_err();
             assert!(error.starts_with(field), "{error}");
         }
     }

@@ -5,18 +5,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::flows::{FlowQueues, DeficitRoundRobin, FlowHash};
+use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::fq_codel::{flows, quantum_bytes};
 use super::pie::{Control, Law, target_ns, update_ns};
 use super::ring::Stamped;
 use super::updates::Updates;
-use super::{Backlog, Entry, Limit, Place, Queue, on};
-use crate::util::rng::Rng;
-use crate::net::packet::Packet;
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, on};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::rng::Rng;
 
-pub(super) const ENTRY: Entry =
-    Entry { name: "fq_pie", idea: "Flows take turns, each with its own PIE.", source: "RFC 8033 and RFC 8290" };
+pub(super) const ENTRY: Entry = Entry {
+    name: "fq_pie",
+    idea: "Flows take turns, each with its own PIE.",
+    source: "RFC 8033 and RFC 8290",
+};
 
 /// Packets that may wait unless a limit is given, in Linux.
 const LIMIT_PACKETS: u64 = 10_240;
@@ -62,12 +65,12 @@ impl Default for Spec {
     }
 }
 
-impl Spec {
-    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
-        let spread = FlowHash::new(place.seed, ENTRY.name, self.flows)?;
-        let rng = Rng::new(place.seed, ENTRY.name);
+impl QueueSettings for Spec {
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
+        let spread = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
+        let rng = Rng::new(context.seed, ENTRY.name);
         Ok(Box::new(FqPie {
-            limit: Limit::new(self.limit_packets, self.limit_bytes)?.or_packets(LIMIT_PACKETS),
+            limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
             updates: Updates::new(Time::from_ns(self.update_ns))?,
             law: Law { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
             rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
@@ -77,6 +80,10 @@ impl Spec {
             active: Vec::new(),
             is_active: vec![false; self.flows as usize],
         }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
     }
 }
 
@@ -163,7 +170,7 @@ impl Queue for FqPie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{full_packet_of, place};
+    use super::super::tests::{context, full_packet_of};
     use super::*;
 
     fn flows_that_leave(queue: &mut dyn Queue, packets: u64) -> Vec<u32> {
@@ -173,7 +180,7 @@ mod tests {
 
     #[test]
     fn flows_take_turns_and_one_that_had_nothing_waiting_goes_first() {
-        let mut queue = Spec::default().build(place()).unwrap();
+        let mut queue = Spec::default().build(context()).unwrap();
         for flow in [0, 0, 0, 0, 1, 1, 1, 1] {
             queue.enqueue(full_packet_of(flow, 0), Time::ZERO, &mut Vec::new());
         }
@@ -187,7 +194,7 @@ mod tests {
     /// 40 000 packets in 20 s 25 000 are dropped, but for those of its first seconds.
     #[test]
     fn only_the_flow_that_waits_is_hit() {
-        let mut queue = Spec::default().build(place()).unwrap();
+        let mut queue = Spec::default().build(context()).unwrap();
         let mut dropped = Vec::new();
         for ms in 0..20_000 {
             let now = Time::from_ms(ms);
@@ -210,7 +217,7 @@ mod tests {
             (Spec { update_ns: 0, ..Spec::default() }, "update_ns"),
             (Spec { limit_bytes: Some(0), ..Spec::default() }, "limit_bytes"),
         ] {
-            let error = spec.build(place()).unwrap_err();
+            let error = spec.build(context()).unwrap_err();
             assert!(error.starts_with(field), "{error}");
         }
     }

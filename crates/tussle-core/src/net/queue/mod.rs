@@ -29,20 +29,9 @@ macro_rules! queues {
         }
 
         impl QueueSpec {
-            /// Makes the queue.
-            ///
-            /// # Errors
-            /// A sentence that names the setting that makes no sense.
-            pub fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+            fn settings(&self) -> &dyn QueueSettings {
                 match self {
-                    $(QueueSpec::$variant(spec) => spec.build(place),)*
-                }
-            }
-
-            /// The limits that are given, in packets and in bytes.
-            pub fn limits(&self) -> (Option<u64>, Option<u64>) {
-                match self {
-                    $(QueueSpec::$variant(spec) => (spec.limit_packets, spec.limit_bytes),)*
+                    $(QueueSpec::$variant(spec) => spec,)*
                 }
             }
         }
@@ -76,9 +65,36 @@ pub use red::Spec as RedSpec;
 pub use sfq::Spec as SfqSpec;
 pub use threshold::Spec as ThresholdSpec;
 
+impl QueueSpec {
+    /// Makes the queue.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that makes no sense.
+    pub fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
+        self.settings().build(context)
+    }
+
+    /// The limits that are given.
+    pub fn limits(&self) -> Limits {
+        self.settings().limits()
+    }
+}
+
+/// Settings of one queue discipline.
+trait QueueSettings {
+    /// Makes the queue.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that makes no sense.
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String>;
+
+    /// The limits that are given.
+    fn limits(&self) -> Limits;
+}
+
 /// Where a queue stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct QueueContext {
     /// Rate of the transmitter behind it, over IP packet sizes.
     pub rate_bit_per_s: u64,
     /// Seeds its dice.
@@ -114,23 +130,43 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
+/// Limits of what may wait, as given: in packets, in bytes, or whichever is reached first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Most packets that may wait; `None`: any number.
+    pub packets: Option<u64>,
+    /// Most bytes that may wait, as IP packets; `None`: any number.
+    pub bytes: Option<u64>,
+}
+
+impl Limits {
+    /// Most bytes that may wait if each packet has `packet_bytes`; `None`: any number.
+    pub fn in_bytes(self, packet_bytes: u64) -> Option<u64> {
+        let of_packets = self.packets.map(|packets| packets.saturating_mul(packet_bytes));
+        of_packets.into_iter().chain(self.bytes).min()
+    }
+
+    /// The limits for a queue to keep.
+    ///
+    /// # Errors
+    /// A sentence that names the limit that no packet keeps.
+    fn checked(self) -> Result<Limit, String> {
+        if self.packets == Some(0) {
+            return Err("limit_packets: 0 packets; give at least 1".to_owned());
+        }
+        if self.bytes == Some(0) {
+            return Err("limit_bytes: 0 bytes; give at least one packet".to_owned());
+        }
+        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        Ok(Limit(Backlog { packets: most(self.packets), bytes: most(self.bytes) }))
+    }
+}
+
 /// Most that may wait; the packet being transmitted does not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(Backlog);
 
 impl Limit {
-    /// In packets, in bytes, or whichever is reached first; `None`: no such limit.
-    fn new(packets: Option<u64>, bytes: Option<u64>) -> Result<Limit, String> {
-        if packets == Some(0) {
-            return Err("limit_packets: 0 packets; give at least 1".to_owned());
-        }
-        if bytes == Some(0) {
-            return Err("limit_bytes: 0 bytes; give at least one packet".to_owned());
-        }
-        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
-        Ok(Limit(Backlog { packets: most(packets), bytes: most(bytes) }))
-    }
-
     /// The given limits; without any, so many packets.
     fn or_packets(self, packets: u64) -> Limit {
         let is_given = self.0.packets < u64::MAX || self.0.bytes < u64::MAX;
@@ -174,8 +210,8 @@ mod tests {
     use super::*;
     use crate::net::packet::Kind;
 
-    pub(super) fn place() -> Place {
-        Place { rate_bit_per_s: 12_000_000, seed: 1 }
+    pub(super) fn context() -> QueueContext {
+        QueueContext { rate_bit_per_s: 12_000_000, seed: 1 }
     }
 
     /// A full packet.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ring::{Ring, Stamped};
 use super::updates::Updates;
-use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
-use crate::util::rng::{Probability, Rng};
-use crate::net::packet::{Ecn, Packet};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
 use crate::Time;
+use crate::net::packet::{Ecn, Packet};
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pie",
@@ -74,20 +74,30 @@ pub(super) fn update_ns() -> u64 {
 
 impl Default for Spec {
     fn default() -> Spec {
-        Spec { target_ns: target_ns(), update_ns: update_ns(), ecn: on(), limit_packets: None, limit_bytes: None }
+        Spec {
+            target_ns: target_ns(),
+            update_ns: update_ns(),
+            ecn: on(),
+            limit_packets: None,
+            limit_bytes: None,
+        }
     }
 }
 
-impl Spec {
-    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
-        let rng = Rng::new(place.seed, ENTRY.name);
+impl QueueSettings for Spec {
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
+        let rng = Rng::new(context.seed, ENTRY.name);
         Ok(Box::new(Pie {
-            limit: Limit::new(self.limit_packets, self.limit_bytes)?.or_packets(LIMIT_PACKETS),
+            limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
             updates: Updates::new(Time::from_ns(self.update_ns))?,
             law: Law { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
             control: Control::default(),
             waiting: Ring::default(),
         }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
     }
 }
 
@@ -132,7 +142,12 @@ impl Default for Control {
 
 impl Law {
     /// Marks a packet that comes to a queue, or leaves it as it is; `None`: it is dropped.
-    pub(super) fn judge(&mut self, control: &mut Control, waiting_bytes: u64, mut packet: Packet) -> Option<Packet> {
+    pub(super) fn judge(
+        &mut self,
+        control: &mut Control,
+        waiting_bytes: u64,
+        mut packet: Packet,
+    ) -> Option<Packet> {
         if !self.is_hit(control, waiting_bytes) {
             return Some(packet);
         }
@@ -273,7 +288,7 @@ impl Queue for Pie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{full_packet_of, packet, place};
+    use super::super::tests::{context, full_packet_of, packet};
     use super::*;
 
     fn law(ecn: bool) -> Law {
@@ -417,7 +432,7 @@ mod tests {
 
     #[test]
     fn by_default_a_thousand_packets_may_wait() {
-        let mut queue = Spec::default().build(place()).unwrap();
+        let mut queue = Spec::default().build(context()).unwrap();
         let mut dropped = Vec::new();
         (0..1001).for_each(|number| queue.enqueue(full_packet_of(0, number), Time::ZERO, &mut dropped));
         assert_eq!((dropped.len(), queue.backlog().packets), (1, 1000));
@@ -425,7 +440,7 @@ mod tests {
 
     #[test]
     fn settings_that_make_no_sense_are_refused() {
-        let error = Spec { update_ns: 0, ..Spec::default() }.build(place()).unwrap_err();
+        let error = Spec { update_ns: 0, ..Spec::default() }.build(context()).unwrap_err();
         assert!(error.starts_with("update_ns"), "{error}");
     }
 }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ring::Ring;
 use super::updates::Updates;
-use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked, on};
-use crate::util::rng::{Probability, Rng};
-use crate::net::packet::{Ecn, Packet};
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
 use crate::Time;
+use crate::net::packet::{Ecn, Packet};
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "red",
@@ -70,14 +70,16 @@ fn max_probability() -> f64 {
     0.02
 }
 
-impl Spec {
-    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+impl QueueSettings for Spec {
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
         let Spec { min_packets, max_packets, weight, max_probability, .. } = *self;
         if !(min_packets.is_finite() && min_packets >= 0.0) {
             return Err(format!("min_packets: {min_packets} packets; give 0 or more"));
         }
         if !(max_packets.is_finite() && max_packets > min_packets) {
-            return Err(format!("max_packets: {max_packets} packets; give more than min_packets, {min_packets}"));
+            return Err(format!(
+                "max_packets: {max_packets} packets; give more than min_packets, {min_packets}"
+            ));
         }
         if !(weight > 0.0 && weight <= 1.0) {
             return Err(format!("weight: {weight}; give more than 0 and at most 1"));
@@ -87,17 +89,21 @@ impl Spec {
         }
         Ok(Box::new(Red {
             waiting: Ring::default(),
-            limit: Limit::new(self.limit_packets, self.limit_bytes)?,
+            limit: self.limits().checked()?,
             settings: self.clone(),
             adaptations: Updates::new(ADAPTED_EVERY)?,
             max_probability,
-            packet_ns: (PACKET_BITS * 1_000_000_000 / place.rate_bit_per_s).max(1),
-            rng: Rng::new(place.seed, ENTRY.name),
+            packet_ns: (PACKET_BITS * 1_000_000_000 / context.rate_bit_per_s).max(1),
+            rng: Rng::new(context.seed, ENTRY.name),
             average: 0.0,
             since: None,
             empty_since: Some(Time::ZERO),
             marked: 0,
         }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
     }
 }
 
@@ -244,7 +250,7 @@ impl Queue for Red {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{marks_and_drops, packet, place};
+    use super::super::tests::{context, marks_and_drops, packet};
     use super::*;
 
     fn spec() -> Spec {
@@ -265,7 +271,7 @@ mod tests {
         let settings = spec.clone();
         Red {
             waiting: Ring::default(),
-            limit: Limit::new(None, None).unwrap(),
+            limit: Limits::default().checked().unwrap(),
             adaptations: Updates::new(ADAPTED_EVERY).unwrap(),
             max_probability: settings.max_probability,
             settings,
@@ -393,7 +399,7 @@ mod tests {
             (Spec { weight: 0.0, ..spec() }, "weight"),
             (Spec { max_probability: 1.5, ..spec() }, "max_probability"),
         ] {
-            let error = spec.build(place()).unwrap_err();
+            let error = spec.build(context()).unwrap_err();
             assert!(error.starts_with(field), "{error}");
         }
     }

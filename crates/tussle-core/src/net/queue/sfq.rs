@@ -8,12 +8,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::flows::{FlowQueues, DeficitRoundRobin, FlowHash};
+use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::fq_codel::{flows, quantum_bytes};
 use super::ring::Stamped;
-use super::{Backlog, Entry, Limit, Place, Queue};
-use crate::net::packet::Packet;
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "sfq",
@@ -51,16 +51,20 @@ impl Default for Spec {
     }
 }
 
-impl Spec {
-    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
-        let spread = FlowHash::new(place.seed, ENTRY.name, self.flows)?;
+impl QueueSettings for Spec {
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
+        let spread = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
         Ok(Box::new(Sfq {
-            limit: Limit::new(self.limit_packets, self.limit_bytes)?.or_packets(LIMIT_PACKETS),
+            limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
             rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
             spread,
             lines: FlowQueues::new(self.flows),
             waiting_flows: 0,
         }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
     }
 }
 
@@ -135,7 +139,7 @@ impl Queue for Sfq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{full_packet_of, numbers, place};
+    use super::super::tests::{context, full_packet_of, numbers};
     use super::*;
 
     fn offer(queue: &mut dyn Queue, flow: u32, packets: u32) -> Vec<Packet> {
@@ -151,7 +155,7 @@ mod tests {
 
     #[test]
     fn flows_take_turns_and_one_that_had_nothing_waiting_comes_last() {
-        let mut queue = Spec::default().build(place()).unwrap();
+        let mut queue = Spec::default().build(context()).unwrap();
         (0..3).for_each(|flow| assert!(offer(&mut *queue, flow, 3).is_empty()));
         assert_eq!(flows_that_leave(&mut *queue, 4), [0, 1, 2, 0]);
         offer(&mut *queue, 3, 1);
@@ -161,7 +165,7 @@ mod tests {
     /// 7 and 3 packets wait when the eleventh comes, of flow 1: flow 0 loses its seventh.
     #[test]
     fn at_the_limit_the_longest_flow_loses_its_newest_packet() {
-        let mut queue = Spec { limit_packets: Some(10), ..Spec::default() }.build(place()).unwrap();
+        let mut queue = Spec { limit_packets: Some(10), ..Spec::default() }.build(context()).unwrap();
         assert!(offer(&mut *queue, 0, 7).is_empty());
         let dropped = offer(&mut *queue, 1, 4);
         assert_eq!((dropped[0].flow, numbers(&dropped)), (0, vec![6]));
@@ -172,10 +176,10 @@ mod tests {
 
     #[test]
     fn a_flow_may_have_127_packets_and_128_flows_some() {
-        let mut queue = Spec { limit_packets: Some(1000), ..Spec::default() }.build(place()).unwrap();
+        let mut queue = Spec { limit_packets: Some(1000), ..Spec::default() }.build(context()).unwrap();
         assert_eq!(offer(&mut *queue, 0, 130).len(), 3);
         let spec = Spec { limit_packets: Some(1000), flows: 65_536, ..Spec::default() };
-        let mut queue = spec.build(place()).unwrap();
+        let mut queue = spec.build(context()).unwrap();
         let dropped: usize = (0..130).map(|flow| offer(&mut *queue, flow, 1).len()).sum();
         assert_eq!(dropped, 2);
         assert_eq!(flows_that_leave(&mut *queue, 1), [0]);
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn by_default_127_packets_may_wait() {
-        let mut queue = Spec::default().build(place()).unwrap();
+        let mut queue = Spec::default().build(context()).unwrap();
         assert!(offer(&mut *queue, 0, 100).is_empty());
         assert_eq!(offer(&mut *queue, 1, 28).len(), 1);
     }
@@ -196,7 +200,7 @@ mod tests {
             (Spec { flows: 0, ..Spec::default() }, "flows"),
             (Spec { limit_packets: Some(0), ..Spec::default() }, "limit_packets"),
         ] {
-            let error = spec.build(place()).unwrap_err();
+            let error = spec.build(context()).unwrap_err();
             assert!(error.starts_with(field), "{error}");
         }
     }
