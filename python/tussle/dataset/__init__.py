@@ -13,6 +13,7 @@ import polars as pl
 from tussle.dataset.checks import gaps, not_counted, not_their_runs
 from tussle.dataset.digest import digest, file_digest
 from tussle.dataset.files import PROVENANCE, SCENARIO, UNREADABLE, Contents, save
+from tussle.dataset.flow_rows import flows_frame
 from tussle.dataset.places import explained_elsewhere, is_remote, place, scan_parquet
 from tussle.dataset.schema import (
     ENGINE_TABLES,
@@ -42,6 +43,7 @@ __all__ = [
     "Dataset",
     "MoreColumns",
     "Table",
+    "flows_frame",
     "parts_of",
     "save",
     "verify",

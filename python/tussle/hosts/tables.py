@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, flows_frame
 from tussle.hosts.fleet import Outcome
 
 _NS = 1e9
@@ -20,8 +20,10 @@ _QUANTILES = (5, 25, 50, 75, 95, 99)
 def tables_of(run: Mapping[str, Any], outcome: Outcome) -> dict[str, pl.DataFrame]:
     """Return the tables of a run over real machines; links are not told of."""
     flows = range(len(run["flows"]))
+    measured = _frame("flows", [_flow_row(run, outcome, flow) for flow in flows])
+    steady_s = (run["steady"]["to_ns"] - run["steady"]["from_ns"]) / _NS
     return {
-        "flows": _frame("flows", [_flow_row(run, outcome, flow) for flow in flows]),
+        "flows": flows_frame(measured, steady_s),
         "samples": _samples(outcome),
         "links": _frame("links", []),
         "events": _events(run, outcome),
@@ -37,7 +39,6 @@ def _flow_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[str, 
     spec, sent, received = run["flows"][flow], outcome.sent.get(flow), outcome.received.get(flow)
     steady = run["steady"]["from_ns"], run["steady"]["to_ns"]
     delivered = _delivered(run, sent, received)
-    steady_bytes = delivered[steady[1]] - delivered[steady[0]]
     row: dict[str, Any] = {
         "flow": flow,
         "name": spec["name"],
@@ -46,8 +47,7 @@ def _flow_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[str, 
         "start_s": spec["start_ns"] / _NS,
         "stop_s": spec["stop_ns"] / _NS if spec.get("stop_ns") is not None else None,
         "delivered_bytes": delivered[run["duration_ns"]],
-        "steady_delivered_bytes": steady_bytes,
-        "goodput_bit_per_s": steady_bytes * 8 / ((steady[1] - steady[0]) / _NS),
+        "steady_delivered_bytes": delivered[steady[1]] - delivered[steady[0]],
     }
     if received and received["completed_ns"] is not None:
         row["completion_s"] = (received["completed_ns"] - spec["start_ns"]) / _NS

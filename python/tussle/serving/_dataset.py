@@ -12,7 +12,7 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 import tussle
-from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Contents, Dataset, save
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Contents, Dataset, flows_frame, save
 from tussle.dataset.files import explained
 from tussle.errors import TussleError
 from tussle.provenance import Origin, provenance
@@ -331,7 +331,7 @@ def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
         )
     )
     known = [name for name in counted if name != "steady_timeouts"]
-    return (
+    measured = (
         written.flows.join(gained, on="flow", how="left")
         .join(rtts, on="flow", how="left")
         .with_columns(pl.col(name).fill_null(0) for name in known)
@@ -341,20 +341,9 @@ def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
             (pl.col("sent_packets").cast(pl.Int64) - pl.col("arrived_packets").cast(pl.Int64))
             .clip(lower_bound=0)
             .alias("dropped_packets"),
-            (8.0 * pl.col("steady_delivered_bytes") / (to_s - from_s)).alias("goodput_bit_per_s"),
-            *(
-                pl.lit(None, pl.UInt64).alias(name)
-                for name in (
-                    "lost_packets",
-                    "spurious_timeouts",
-                    "recoveries",
-                    "undone_recoveries",
-                    "ecn_echoes",
-                )
-            ),
         )
-        .select(column.name for column in ENGINE_TABLES["flows"].columns if column.name != "run")
     )
+    return flows_frame(measured, to_s - from_s)
 
 
 def _events(written: _Written) -> pl.DataFrame:

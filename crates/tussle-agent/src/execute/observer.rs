@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use tussle_core::record::{FlowCounts, FlowRow, RttSummary, SteadyCounts, flows_table};
 use tussle_core::run::Sampling;
-use tussle_core::table::{Table, Values};
-use tussle_core::{Histogram, Run};
+use tussle_core::table::Table;
+use tussle_core::{Histogram, Run, Time};
 
 use super::clock::Clock;
 use super::counters::{HostDevice, TcpCounts};
@@ -19,7 +20,6 @@ use super::traffic::Flow;
 use super::tunnels::Tunnels;
 use super::{Environment, Execution};
 use crate::algorithms::needs_pacing;
-use crate::columns::{column, seconds};
 use crate::network::Network;
 use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity;
@@ -160,12 +160,12 @@ impl<'a> Observer<'a> {
             for link in &mut self.links {
                 link.row(now_ns, &mut self.link_rows, &self.tunnels);
             }
-            for (index, flow_state) in (0..).zip(&mut self.flows) {
-                let seen = flow_state.look()?;
-                self.samples.add(index, now_ns, &flow_state.sample(&seen));
+            for (index, observed) in (0..).zip(&mut self.flows) {
+                let seen = observed.look()?;
+                self.samples.add(index, now_ns, &observed.sample(&seen));
                 if is_edge {
-                    let counts = flow_state.flow.netstat.read()?;
-                    flow_state.keep(&FlowSnapshot { counts, ..seen }, now_ns, run);
+                    let counts = observed.flow.netstat.read()?;
+                    observed.keep(&FlowSnapshot { counts, ..seen }, now_ns, run);
                 }
             }
         }
@@ -175,11 +175,11 @@ impl<'a> Observer<'a> {
     fn read_trace(&mut self) -> anyhow::Result<()> {
         let Observer { run, clock, flows, events, trace: Some(trace), .. } = self else { return Ok(()) };
         trace.read(&mut |Traced { monotonic_ns, flow, record }| {
-            let Some(flow_state) = flows.get_mut(flow) else { return };
+            let Some(observed) = flows.get_mut(flow) else { return };
             let time_ns = clock.of_monotonic(monotonic_ns);
             match record {
-                Record::Probe(probe) => flow_state.probe(probe, time_ns, run, events),
-                Record::State(state) => flow_state.state(state, time_ns, flow, run, events),
+                Record::Probe(probe) => observed.probe(probe, time_ns, run, events),
+                Record::State(state) => observed.state(state, time_ns, flow, run, events),
             }
         })
     }
@@ -189,9 +189,9 @@ impl<'a> Observer<'a> {
         if self.trace.is_some() {
             return Ok(());
         }
-        for (index, flow_state) in self.flows.iter_mut().enumerate() {
-            let info = flow_state.flow.sender_info()?;
-            flow_state.read_socket(&info, now_ns, index, self.run, &mut self.events);
+        for (index, observed) in self.flows.iter_mut().enumerate() {
+            let info = observed.flow.sender_info()?;
+            observed.read_socket(&info, now_ns, index, self.run, &mut self.events);
         }
         Ok(())
     }
@@ -214,15 +214,16 @@ impl<'a> Observer<'a> {
         let validity = self.validity()?;
         self.drain()?;
         let balances = self.balances()?;
-        for flow_state in &self.flows {
-            flow_state.note_ends(self.run, &mut self.events);
+        for observed in &self.flows {
+            observed.note_ends(self.run, &mut self.events);
         }
         self.tunnels.take_losses().iter().for_each(|loss| self.events.add_loss(loss));
         for (index, element) in self.run.elements.iter().enumerate() {
             let changes = element.kind.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
             changes.for_each(|change| self.events.add_path_change(change.at_ns, index));
         }
-        let flows = flows_table(self.run, &self.flows, &balances)?;
+        let steady = Time::from_ns(self.run.steady.to_ns - self.run.steady.from_ns);
+        let flows = flows_table(&flow_rows(self.run, &self.flows, &balances)?, steady);
         let Observer { run, samples, link_rows, mut events, .. } = self;
         if !run.record.events {
             events = Events::default();
@@ -238,9 +239,9 @@ impl<'a> Observer<'a> {
         let load = watch.lock().expect("nobody panics with it").load()?;
         let home = namespace::current()?;
         let mut rows = Vec::new();
-        for (index, (flow_state, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
+        for (index, (observed, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
             enter(namespace)?;
-            let told = flow_state.flow.validity(load)?;
+            let told = observed.flow.validity(load)?;
             rows.push((index, told.clone(), Some(told)));
         }
         enter(&home)?;
@@ -249,12 +250,12 @@ impl<'a> Observer<'a> {
 
     /// What was acknowledged was received: no byte is there twice.
     fn check_acknowledged(&self) -> anyhow::Result<()> {
-        for flow_state in &self.flows {
-            let FlowSnapshot { sender, receiver, .. } = flow_state.end;
+        for observed in &self.flows {
+            let FlowSnapshot { sender, receiver, .. } = observed.end;
             ensure!(
                 sender.bytes_acked <= receiver.bytes_received() + HANDSHAKE_BYTES,
                 "invariant violated: bytes acknowledged were received: of flow {}, {} were acknowledged and {} received",
-                flow_state.flow.spec.name,
+                observed.flow.spec.name,
                 sender.bytes_acked,
                 receiver.bytes_received()
             );
@@ -320,20 +321,30 @@ impl<'a> Observer<'a> {
             .iter()
             .zip(&self.hosts.senders)
             .enumerate()
-            .map(|(index, (flow_state, namespace))| {
+            .map(|(index, (observed, namespace))| {
                 let mut kept_back = 0;
                 let mut device = Qdiscs::open(namespace, &[(0, "net".to_owned())])?;
                 device.read(&mut |_, counts| kept_back = counts.dropped_packets)?;
-                let sent = u64::from(flow_state.flow.sender_info()?.data_segs_out);
+                let sent = u64::from(observed.flow.sender_info()?.data_segs_out);
                 // The device of a sender keeps acknowledgements back, too.
-                let sent_since = sent - u64::from(flow_state.end.sender.data_segs_out);
+                let sent_since = sent - u64::from(observed.end.sender.data_segs_out);
                 let kept_back = kept_back.min(sent_since);
-                let arrived = u64::from(flow_state.flow.receiver_info()?.data_segs_in);
+                let arrived = u64::from(observed.flow.receiver_info()?.data_segs_in);
                 Ok(PacketBalance { sent: sent - kept_back + self.tunnels.copies(index), arrived })
             })
             .collect();
         enter(&home)?;
         balances
+    }
+}
+
+impl PacketBalance {
+    /// Data packets that did not arrive.
+    fn dropped(&self, name: &str) -> anyhow::Result<u64> {
+        let PacketBalance { sent, arrived } = self;
+        sent.checked_sub(*arrived).with_context(|| {
+            format!("invariant violated: packets conserved: of flow {name}, {sent} were sent and {arrived} arrived")
+        })
     }
 }
 
@@ -426,6 +437,38 @@ impl ObservedFlow {
         }
     }
 
+    /// The row of the flow in the `flows` table. The kernel counts neither lost packets nor ECN-Echoes.
+    fn row(&self, run: &Run, balance: &PacketBalance) -> anyhow::Result<FlowRow> {
+        let FlowSnapshot { sender, receiver, counts } = &self.end;
+        let spec = &self.flow.spec;
+        let completed_ns = self.flow.completed_ns().filter(|at_ns| *at_ns <= run.duration_ns);
+        let steady_packets =
+            |of: fn(&TcpInfo) -> u32| Some(u64::from(of(&self.to.sender) - of(&self.from.sender)));
+        Ok(FlowRow {
+            completion_ns: completed_ns.map(|at_ns| at_ns - spec.start_ns),
+            delivered_bytes: receiver.bytes_received(),
+            counts: FlowCounts {
+                sent_packets: Some(sender.data_segs_out.into()),
+                retransmitted_packets: Some(sender.total_retrans.into()),
+                lost_packets: None,
+                dropped_packets: Some(balance.dropped(&spec.name)?),
+                timeouts: Some(counts.timeouts.into()),
+                spurious_timeouts: Some(counts.spurious_timeouts.into()),
+                recoveries: Some(counts.recoveries.into()),
+                undone_recoveries: Some(counts.undone_recoveries.into()),
+                ecn_echoes: None,
+            },
+            steady: SteadyCounts {
+                delivered_bytes: self.to.receiver.bytes_received() - self.from.receiver.bytes_received(),
+                sent_packets: steady_packets(|info| info.data_segs_out),
+                retransmitted_packets: steady_packets(|info| info.total_retrans),
+                timeouts: Some(u64::from(self.to.counts.timeouts - self.from.counts.timeouts)),
+            },
+            rtt: RttSummary::of(&self.rtts),
+            ..FlowRow::new(spec, &self.flow.algorithm)
+        })
+    }
+
     fn note_ends(&self, run: &Run, events: &mut Events) {
         let flow =
             run.flows.iter().position(|spec| spec.name == self.flow.spec.name).expect("it is of the run");
@@ -441,69 +484,7 @@ impl ObservedFlow {
     }
 }
 
-/// The `flows` table.
-#[expect(clippy::cast_precision_loss, reason = "bytes of a run are far below 2^53")]
-fn flows_table(run: &Run, flows: &[ObservedFlow], balances: &[PacketBalance]) -> anyhow::Result<Table> {
-    let mut dropped = Vec::new();
-    for (flow_state, PacketBalance { sent, arrived }) in flows.iter().zip(balances) {
-        let lost = sent.checked_sub(*arrived).with_context(|| {
-            let name = &flow_state.flow.spec.name;
-            format!("invariant violated: packets conserved: of flow {name}, {sent} were sent and {arrived} arrived")
-        })?;
-        dropped.push(lost);
-    }
-    let text = |of: fn(&ObservedFlow) -> String| Values::Text(flows.iter().map(of).collect());
-    let u64s = |of: fn(&ObservedFlow) -> u64| Values::U64(flows.iter().map(of).collect());
-    let u32s = |of: fn(&ObservedFlow) -> u32| Values::U32(flows.iter().map(of).collect());
-    let maybe = |of: &dyn Fn(&ObservedFlow) -> Option<f64>| Values::MaybeF64(flows.iter().map(of).collect());
-    let quantile = |percent| maybe(&move |flow| flow.rtts.quantile(percent).map(|us| us / 1e3));
-    let steady_s = seconds(run.steady.to_ns - run.steady.from_ns);
-    let steady_bytes =
-        |flow: &ObservedFlow| flow.to.receiver.bytes_received() - flow.from.receiver.bytes_received();
-    let goodput = flows.iter().map(|flow| steady_bytes(flow) as f64 * 8.0 / steady_s).collect();
-    let completion = |flow: &ObservedFlow| {
-        let at = flow.flow.completed_ns().filter(|at| *at <= run.duration_ns)?;
-        Some(seconds(at - flow.flow.spec.start_ns))
-    };
-    let nothing = || Values::MaybeU32(vec![None; flows.len()]);
-    let columns = vec![
-        column("flow", Values::U32((0..).take(flows.len()).collect())),
-        column("name", text(|flow| flow.flow.spec.name.clone())),
-        column("algorithm", text(|flow| flow.flow.algorithm.clone())),
-        column("path", text(|flow| flow.flow.spec.forward.join(" > "))),
-        column("start_s", Values::F64(flows.iter().map(|flow| seconds(flow.flow.spec.start_ns)).collect())),
-        column("stop_s", maybe(&|flow| flow.flow.spec.stop_ns.map(seconds))),
-        column("completion_s", maybe(&completion)),
-        column("delivered_bytes", u64s(|flow| flow.end.receiver.bytes_received())),
-        column("sent_packets", u32s(|flow| flow.end.sender.data_segs_out)),
-        column("retransmitted_packets", u32s(|flow| flow.end.sender.total_retrans)),
-        // The kernel does not tell.
-        column("lost_packets", nothing()),
-        column("dropped_packets", Values::U64(dropped)),
-        column("timeouts", u32s(|flow| flow.end.counts.timeouts)),
-        column("spurious_timeouts", u32s(|flow| flow.end.counts.spurious_timeouts)),
-        column("recoveries", u32s(|flow| flow.end.counts.recoveries)),
-        column("undone_recoveries", u32s(|flow| flow.end.counts.undone_recoveries)),
-        column("ecn_echoes", nothing()),
-        column("steady_delivered_bytes", Values::U64(flows.iter().map(steady_bytes).collect())),
-        column("goodput_bit_per_s", Values::F64(goodput)),
-        column(
-            "steady_sent_packets",
-            u32s(|flow| flow.to.sender.data_segs_out - flow.from.sender.data_segs_out),
-        ),
-        column(
-            "steady_retransmitted_packets",
-            u32s(|flow| flow.to.sender.total_retrans - flow.from.sender.total_retrans),
-        ),
-        column("steady_timeouts", u32s(|flow| flow.to.counts.timeouts - flow.from.counts.timeouts)),
-        column("rtt_min_ms", maybe(&|flow| flow.rtts.min().map(|us| f64::from(us) / 1e3))),
-        column("rtt_mean_ms", maybe(&|flow| flow.rtts.mean().map(|us| us / 1e3))),
-        column("rtt_p05_ms", quantile(5)),
-        column("rtt_p25_ms", quantile(25)),
-        column("rtt_p50_ms", quantile(50)),
-        column("rtt_p75_ms", quantile(75)),
-        column("rtt_p95_ms", quantile(95)),
-        column("rtt_p99_ms", quantile(99)),
-    ];
-    Ok(Table { name: "flows", columns })
+/// The rows of the `flows` table.
+fn flow_rows(run: &Run, flows: &[ObservedFlow], balances: &[PacketBalance]) -> anyhow::Result<Vec<FlowRow>> {
+    flows.iter().zip(balances).map(|(flow, balance)| flow.row(run, balance)).collect()
 }
