@@ -18,9 +18,10 @@ pub(crate) fn needs_pacing(name: &str) -> bool {
     Entry::find(name).is_some_and(|entry| entry.build_default().needs().pacing)
 }
 
-/// Whether a socket of this process can have an algorithm; if not, a sentence on why, and what to do.
+/// Checks that a socket of this process can have an algorithm. The error is a sentence on the reason and the
+/// remedy.
 ///
-/// Sockets are not asked: an administrator's would load the module, for everyone.
+/// No socket is tried: a root process would load the module for everyone.
 pub(crate) fn usable(name: &str) -> Result<(), String> {
     let listed = |which: &str| {
         let told = fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control"));

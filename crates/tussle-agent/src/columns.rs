@@ -2,7 +2,7 @@
 
 use tussle_core::table::{Column, Values};
 
-/// Slow-start threshold that stands for none (`TCP_INFINITE_SSTHRESH`).
+/// Value of an infinite slow-start threshold (`TCP_INFINITE_SSTHRESH`).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// A column with a name.

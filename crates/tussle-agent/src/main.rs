@@ -1,7 +1,8 @@
-//! Tussle's agent: traffic on real Linux sockets, and what the kernel tells of it.
+//! Tussle's agent: traffic on real Linux sockets, and measurements by the kernel.
 //!
-//! One static binary. As the first process of a guest it builds the network of a run, starts its flows, samples
-//! them, writes the tables and powers off. On the host it checks what Linux can honour, and launches guests.
+//! The agent is one static binary. As the first process of a guest it builds the network of a run, starts its
+//! flows, samples them, writes the tables and powers off. On the host it checks what Linux can honour, and
+//! launches guests.
 
 #[cfg(target_os = "linux")]
 mod algorithms;
@@ -64,13 +65,13 @@ usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over
                                                run a guest that ends with this process or with its stdin; confined,
                                                it reaches this folder, its programs and its memory in TMPDIR only";
 
-/// Elsewhere the workspace still builds.
+/// Lets the workspace build on other systems.
 #[cfg(not(target_os = "linux"))]
 fn main() {
     eprintln!("tussle-agent runs on Linux only");
 }
 
-/// Most files that a process may have open, unless its administrator says otherwise (`fs.nr_open`).
+/// Largest number of open files of a process, unless the administrator allows more (`fs.nr_open`).
 #[cfg(target_os = "linux")]
 const MAX_FILES: u64 = 1 << 20;
 
@@ -101,8 +102,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Lets this process have the sockets of as many flows as it may: by default a hundred flows are too many. Where even
-/// fewer are allowed, opening one says so.
+/// Raises the limit of open files: the default is too low for a hundred flows. Opening a socket fails where
+/// the limit stays too low.
 #[cfg(target_os = "linux")]
 fn allow_many_files() {
     let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };

@@ -1,6 +1,6 @@
-//! A host's part in a run over real machines: what whoever started this asks for in lines of JSON, and is answered.
+//! A host's part in a run over real machines: requests and answers in lines of JSON.
 //!
-//! Nothing listens but the sockets of the run's own flows, and those only talk to who knows the flow's token.
+//! Only the sockets of the run's flows listen, and they accept only connections that show the flow's token.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write as _};
@@ -23,27 +23,27 @@ use crate::execute::{Environment, namespace, stream};
 use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity::{HostLoad, LoadMonitor, Validity};
 
-/// How often it is looked whether what was sent has arrived, and for how long.
+/// Interval of the checks whether all data have arrived, and the time limit.
 const DRAIN_NS: u64 = 50_000_000;
 const MAX_DRAIN_NS: u64 = 5_000_000_000;
 
-/// What is asked.
+/// A request of the process that started the agent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Request {
-    /// The readings of the clocks.
+    /// Read the clocks.
     Clock,
-    /// Which of these algorithms cannot be used here, and why.
+    /// Check which of these algorithms cannot be used on this host, and why.
     Usable(Vec<String>),
-    /// Sockets for a run.
+    /// Open the sockets of a run.
     Prepare(Box<HostPart>),
-    /// The run, to begin at that reading of the clock.
+    /// Execute the run, starting at this reading of the clock.
     Start { at_ns: u64, to: BTreeMap<usize, SocketAddr> },
-    /// What the receivers counted.
+    /// Report the counters of the receivers.
     Finish,
 }
 
-/// A host's part: of which flows the senders are here, of which the receivers, and what each flow's token is.
+/// A host's part of a run: the flows whose senders or receivers are here, and the token of each flow.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HostPart {
@@ -51,12 +51,12 @@ struct HostPart {
     senders: Vec<usize>,
     receivers: Vec<usize>,
     tokens: BTreeMap<usize, Token>,
-    /// Where receivers listen: the first port, which the first flow has, or 0 for any; and on all addresses of the
-    /// same kind.
+    /// Address at which receivers listen. The port is that of the first flow, or 0 for any port. The family
+    /// of the address is also that of the senders.
     listen: SocketAddr,
 }
 
-/// What is answered.
+/// An answer to the process that started the agent.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
@@ -69,23 +69,23 @@ enum Answer {
     Problem { sentence: String },
 }
 
-/// What came of a sender.
+/// Results of a sender.
 #[derive(Debug, Serialize)]
 struct Sent {
     from: Counts,
     to: Counts,
     end: Counts,
     rtt_us: Option<Rtts>,
-    /// Data packets sent in all, once none was under way any more.
+    /// Data packets sent in total, when none was in flight any longer.
     drained_packets: Option<u32>,
-    /// When chunks were written.
+    /// Times at which chunks were written.
     messages_ns: Vec<u64>,
     problem: Option<String>,
     validity: Validity,
     shortfall: Option<String>,
 }
 
-/// What a sender counted until an instant.
+/// Counters of a sender at an instant.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Counts {
     sent_packets: u32,
@@ -95,7 +95,7 @@ struct Counts {
     acked_bytes: u64,
 }
 
-/// RTTs in the steady interval, smoothed: the least, the mean, and quantiles by their percents.
+/// Smoothed RTTs in the steady interval: minimum, mean, and quantiles by their percents.
 #[derive(Debug, Serialize)]
 struct Rtts {
     min: f64,
@@ -103,19 +103,20 @@ struct Rtts {
     quantiles: BTreeMap<u64, f64>,
 }
 
-/// What came of a receiver.
+/// Results of a receiver.
 #[derive(Debug, Serialize)]
 struct Received {
-    /// Bytes in order, by the instants in ns.
+    /// Bytes received in order, by the time in ns.
     delivered_bytes: Vec<(u64, u64)>,
     packets: u32,
     completed_ns: Option<u64>,
-    /// When chunks had arrived.
+    /// Times at which chunks had arrived.
     messages_ns: Vec<u64>,
     problem: Option<String>,
 }
 
-/// Answers until stdin closes. The file that this program came in is removed at once, so that nothing is left behind.
+/// Answers requests until stdin closes. The file of this program is removed at once, so that nothing is left
+/// behind.
 pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
     std::fs::remove_file(file).context("removing this program's file")?;
     let here = Validity::here()?;
@@ -150,7 +151,8 @@ pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether TCP's timestamps have a random offset here. Nothing of a host is changed, so that only this can be honoured.
+/// Checks that TCP timestamps have a random offset on this host. A host's settings are never changed, so that
+/// a run cannot ask for anything else.
 fn has_default_timestamps() -> anyhow::Result<()> {
     let set = namespace::read(namespace::TIMESTAMPS)?;
     ensure!(
@@ -160,7 +162,7 @@ fn has_default_timestamps() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lines as they come. When there are no more, this process ends whatever it does: its owner is gone.
+/// Lines from stdin. The process exits when stdin closes, since its owner is gone.
 fn requests() -> Channel<String> {
     let (sender, requests) = channel();
     std::thread::spawn(move || {
@@ -182,7 +184,7 @@ fn answer(answer: &Answer, rest: &[u8]) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Sockets that are ready for a run.
+/// A run with open sockets.
 struct PreparedRun {
     run: Run,
     senders: Vec<ObservedSender>,
@@ -190,19 +192,19 @@ struct PreparedRun {
     load: Option<HostLoad>,
 }
 
-/// A receiver, and what had reached it, in bytes by the instants in ns.
+/// A receiver, and the bytes that had reached it by the time in ns.
 struct ObservedReceiver {
     flow: usize,
     receiver: Arc<Receiver>,
     delivered_bytes: Vec<(u64, u64)>,
 }
 
-/// A sender, and what is known of it.
+/// A sender and its measurements.
 struct ObservedSender {
     flow: usize,
     sender: Arc<Sender>,
     is_paced: bool,
-    /// The state at the last look (`enum tcp_ca_state`).
+    /// State of congestion control at the last observation (`enum tcp_ca_state`).
     state: u8,
     counts: Counts,
     from: Counts,
@@ -245,7 +247,7 @@ impl PreparedRun {
         Ok((made, ports))
     }
 
-    /// Sends and receives until the run is over, and tells of the senders.
+    /// Sends and receives until the run is over, and reports the senders.
     fn run(&mut self, clock: Clock, to: &BTreeMap<usize, SocketAddr>) -> anyhow::Result<()> {
         let watch = Arc::new(Mutex::new(LoadMonitor::start()?));
         let environment = Environment::Host(Arc::clone(&watch));
@@ -301,7 +303,8 @@ impl PreparedRun {
         Ok(())
     }
 
-    /// Stops the senders, and waits until nothing is under way, but not for ever: their data packets then.
+    /// Stops the senders, and waits for a limited time until nothing is in flight. Returns the data packets
+    /// that each has sent.
     fn drain(&self, clock: Clock) -> anyhow::Result<Vec<Option<u32>>> {
         self.senders.iter().try_for_each(|observed| observed.sender.stop())?;
         let end_ns = self.run.duration_ns;
@@ -324,7 +327,7 @@ impl PreparedRun {
         }
     }
 
-    /// Tells of the receivers, and closes them.
+    /// Reports the receivers, and closes them.
     fn finish(self) -> anyhow::Result<()> {
         let mut receivers = BTreeMap::new();
         for ObservedReceiver { flow, receiver, delivered_bytes } in self.receivers {
@@ -345,7 +348,7 @@ impl PreparedRun {
     }
 }
 
-/// Bytes of a flow that reached its receiver in order: without the token.
+/// Bytes of a flow that reached its receiver in order, without the token.
 fn payload_bytes(info: &TcpInfo) -> u64 {
     info.bytes_received().saturating_sub(TOKEN_BYTES as u64)
 }
@@ -368,7 +371,7 @@ impl ObservedSender {
     fn sample(&self, info: &TcpInfo) -> Sample {
         Sample {
             sender: *info,
-            // The receiver tells more exactly.
+            // The receiver reports a more exact value later.
             delivered_bytes: info.bytes_acked.saturating_sub(TOKEN_BYTES as u64),
             rtt_us: (info.rtt_us > 0).then_some(info.rtt_us),
             is_paced: self.is_paced,

@@ -1,5 +1,4 @@
-//! Whether a measurement is one: what a flow ran on, what held it back besides the network, and whether its host
-//! kept up.
+//! Validity of a measurement: the host of a flow, limits besides the network, and whether the host kept up.
 
 use std::fs;
 use std::net::IpAddr;
@@ -17,72 +16,73 @@ use crate::netlink::Netlink;
 use crate::sys;
 use crate::tcp_info::TcpInfo;
 
-/// Requests of `include/uapi/linux/ethtool.h` for one feature each, by the names that `ethtool -k` shortens to.
+/// Requests of `include/uapi/linux/ethtool.h` for one feature each, by the short names of `ethtool -k`.
 const OFFLOADS: [(&str, u32); 3] = [("tso", 0x1e), ("gso", 0x23), ("gro", 0x2b)];
-/// That for some flags of a device at once, and among them the bit of large receive offload.
+/// Request for several flags of a device, and the flag of large receive offload.
 const FLAGS: u32 = 0x25;
 const LRO: u32 = 1 << 15;
-/// `IPV6_MTU`, which libc has not for every target.
+/// `IPV6_MTU`, which libc does not define for every target.
 const IPV6_MTU: i32 = 24;
 
-/// A host did not keep up when more of its CPUs' time was in use: nothing was left for what comes at once.
+/// Largest part of the CPU time in use on a host that keeps up. Beyond it, a burst of work is late.
 const MAX_CPU_SHARE: f64 = 0.95;
-/// Nor when one timer in a hundred was later: that is as much jitter as a path of milliseconds has delay.
+/// Largest 99th percentile of timer delays on a host that keeps up. It is as large as the delay of a short
+/// path.
 const MAX_SLIP_MS: f64 = 1.0;
-/// Nor when what is written came too late for so much of the time in which there was something to send.
+/// Largest part of a sender's busy time that its application may limit, on a host that keeps up.
 const MAX_SENDER_LIMITED: f64 = 0.05;
 
-/// The longest name of a host, or of a kernel's release (`__NEW_UTS_LEN`).
+/// Longest name of a host, or of a kernel's release (`__NEW_UTS_LEN`).
 const MAX_NAME_BYTES: usize = 64;
-/// Longer than anybody measures, in s, and than a timer is late, in ms.
+/// Longest plausible time in s, and longest plausible timer delay in ms.
 const MAX_S: f64 = 1e6;
 const MAX_LATE_MS: f64 = 1e8;
-/// Clocks differ by less: one that was never set says 1970.
+/// Largest plausible difference of two clocks, in s. A clock that was never set shows 1970.
 const MAX_OFFSET_S: f64 = 1e11;
 
-/// What is known of a host and a flow that it sends or receives.
+/// Description of a host and of a flow that it sends or receives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Validity {
-    /// The host that the flow is sent from, by its own name, and its kernel's release.
+    /// Name of the host, and release of its kernel.
     pub(crate) host: String,
     pub(crate) kernel: String,
     /// Congestion control, as read back from the socket.
     pub(crate) algorithm: String,
-    /// The interface that packets leave by, its queue discipline, and the offloads that are on there.
+    /// Interface by which packets leave, its queue discipline, and its active offloads.
     pub(crate) interface: Option<String>,
     pub(crate) qdisc: Option<String>,
     pub(crate) offloads: Option<String>,
     pub(crate) path_mtu_bytes: Option<u32>,
-    /// The host's clock against that of whoever measures, if it has another one.
+    /// Offset of the host's clock to the clock of the measurement, if that is another one.
     pub(crate) clock: Option<ClockOffset>,
-    /// Time with data to send; and of that, limited by the receive window, and by what was written.
+    /// Time with data to send; of it, the time limited by the receive window, and by the application.
     pub(crate) busy_s: f64,
     pub(crate) receiver_limited_s: f64,
     pub(crate) sender_limited_s: f64,
-    /// How the host fared.
+    /// CPU load and timer delays of the host.
     pub(crate) load: HostLoad,
 }
 
-/// An estimate of how far a clock is ahead.
+/// An estimate of a clock's offset, positive if the clock is ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ClockOffset {
     pub(crate) offset_s: f64,
-    /// The truth is at most so far from it.
+    /// Largest error of the estimate.
     pub(crate) error_s: f64,
 }
 
-/// Whether a host did things when they were due.
+/// CPU load and timer delays of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HostLoad {
-    /// Part of the CPUs' time that was in use, by whatever does not make room, 0 to 1.
+    /// Part of the CPU time in use, 0 to 1; time of niced processes does not count.
     pub(crate) cpu_share: f64,
-    /// How late timers were: 99 % of them by less, and the latest.
+    /// Timer delays: the 99th percentile, and the largest.
     pub(crate) timer_slip_p99_ms: f64,
     pub(crate) timer_slip_max_ms: f64,
 }
 
 impl Validity {
-    /// Asks the kernel about a connected socket, from the namespace that it is in.
+    /// Describes a connected socket, from within its namespace.
     pub(crate) fn of(socket: impl AsFd, load: HostLoad) -> anyhow::Result<Validity> {
         let info = TcpInfo::of(&socket).context("TCP_INFO")?;
         let (host, kernel) = Validity::here()?;
@@ -104,12 +104,12 @@ impl Validity {
         })
     }
 
-    /// The name of this host, and the release of its kernel.
+    /// Name of this host, and release of its kernel.
     pub(crate) fn here() -> anyhow::Result<(String, String)> {
         Ok((read_sysctl("kernel/hostname")?, read_sysctl("kernel/osrelease")?))
     }
 
-    /// What in it cannot be, in words; asked of what another machine told.
+    /// The first implausible value, in words. Another host may have reported it.
     pub(crate) fn implausible(&self) -> Option<&'static str> {
         let optional = [&self.interface, &self.qdisc, &self.offloads];
         let names = [&self.host, &self.kernel, &self.algorithm];
@@ -132,7 +132,7 @@ impl Validity {
         (!is_load).then_some("CPUs or timers as no machine has them")
     }
 
-    /// Why the host did not keep up; `None` if it did.
+    /// Reason why the host did not keep up; `None` if it did.
     pub(crate) fn shortfall(&self) -> Option<String> {
         if let Some(reason) = self.load.shortfall() {
             return Some(reason);
@@ -144,7 +144,7 @@ impl Validity {
 }
 
 impl HostLoad {
-    /// Why the host did not keep up; `None` if it did.
+    /// Reason why the host did not keep up; `None` if it did.
     pub(crate) fn shortfall(&self) -> Option<String> {
         if self.cpu_share > MAX_CPU_SHARE {
             return Some(format!("the CPUs were in use {:.0} % of the time", 100.0 * self.cpu_share));
@@ -154,7 +154,7 @@ impl HostLoad {
     }
 }
 
-/// Looks at how a host fares while something is measured on it.
+/// Monitor of a host's load during a measurement.
 #[derive(Debug)]
 pub(crate) struct LoadMonitor {
     before: CpuTimes,
@@ -163,19 +163,19 @@ pub(crate) struct LoadMonitor {
 }
 
 impl LoadMonitor {
-    /// Begins to look.
+    /// Starts to measure the load.
     pub(crate) fn start() -> anyhow::Result<LoadMonitor> {
         Ok(LoadMonitor { before: CpuTimes::now()?, slips_us: Histogram::default(), max_us: 0 })
     }
 
-    /// A timer fired so late.
+    /// Records the delay of a timer.
     pub(crate) fn slip(&mut self, late_ns: u64) {
         let slip_us = u32::try_from(late_ns / 1000).unwrap_or(u32::MAX);
         self.slips_us.add(slip_us);
         self.max_us = self.max_us.max(slip_us);
     }
 
-    /// How it fared until now.
+    /// Load of the host until now.
     pub(crate) fn load(&self) -> anyhow::Result<HostLoad> {
         Ok(HostLoad {
             cpu_share: CpuTimes::now()?.share_since(self.before),
@@ -185,7 +185,7 @@ impl LoadMonitor {
     }
 }
 
-/// What the CPUs of a host did since it booted, in ticks.
+/// CPU times of a host since boot, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CpuTimes {
     all: u64,
@@ -198,8 +198,8 @@ impl CpuTimes {
         CpuTimes::read(&text).context("the times of the CPUs are not understood")
     }
 
-    /// The first line: user, nice, system, idle, iowait, irq, softirq and steal; what guests took is in user. Who is
-    /// nice makes room.
+    /// Reads the first line: user, nice, system, idle, iowait, irq, softirq and steal. Time of guests is part
+    /// of user. Niced processes yield to others, and do not count.
     fn read(text: &str) -> Option<CpuTimes> {
         let times: Vec<u64> =
             text.lines().next()?.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
@@ -209,21 +209,21 @@ impl CpuTimes {
 
     #[expect(clippy::cast_precision_loss, reason = "ticks of a run are far below 2^53")]
     fn share_since(self, before: CpuTimes) -> f64 {
-        // The time spent waiting for a disk may go back (proc(5)).
+        // The time spent waiting for a disk may decrease (proc(5)).
         let idle = self.idle.saturating_sub(before.idle) as f64;
         let all = self.all.saturating_sub(before.all) as f64;
         if all > 0.0 { (1.0 - idle / all).clamp(0.0, 1.0) } else { 0.0 }
     }
 }
 
-/// An interface, and the queue discipline at it.
+/// An interface and its queue discipline.
 struct Device {
     name: String,
     qdisc: Option<String>,
 }
 
 impl Device {
-    /// The one that packets to an address leave by.
+    /// The interface by which packets to an address leave.
     fn towards(address: IpAddr) -> anyhow::Result<Device> {
         let kernel = Netlink::open()?;
         let (name, qdisc) = kernel.device(kernel.device_towards(address)?)?;
@@ -240,7 +240,7 @@ fn peer(socket: &impl AsFd) -> Option<IpAddr> {
     }
 }
 
-/// The offloads of a device that are on, with a space between; `None` if it does not tell.
+/// Active offloads of a device, separated by spaces; `None` if the device does not report them.
 fn offloads(socket: &impl AsFd, device: &str) -> Option<String> {
     let mut on = Vec::new();
     for (name, request) in OFFLOADS {
@@ -266,7 +266,7 @@ fn read_sysctl(sysctl: &str) -> anyhow::Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// A flow of a run: its index, what is known where it is sent, and where it is received; a host may tell nothing.
+/// A flow of a run: its index, the sender's validity, and the receiver's, if that host reports any.
 pub(crate) type Row = (u32, Validity, Option<Validity>);
 
 /// The `validity` table.
@@ -302,7 +302,7 @@ pub(crate) fn table(rows: &[Row]) -> Table {
     Table { name: "validity", columns }
 }
 
-/// Why one of a flow's hosts did not keep up.
+/// Reason why one of a flow's hosts did not keep up.
 fn shortfall((_, sender, receiver): &Row) -> Option<String> {
     let at_receiver = || {
         let receiver = receiver.as_ref()?;
@@ -311,7 +311,7 @@ fn shortfall((_, sender, receiver): &Row) -> Option<String> {
     sender.shortfall().or_else(at_receiver)
 }
 
-/// Names, of which a row may lack one.
+/// Labels of rows; a row may have none.
 fn maybe_labels(rows: impl Iterator<Item = Option<String>>) -> Values {
     let mut labels = Labels::default();
     let mut has_one = Vec::new();
@@ -347,7 +347,7 @@ mod tests {
         let told = over_loopback();
         assert_eq!(told.interface.as_deref(), Some("lo"));
         assert_eq!(told.qdisc.as_deref(), Some("noqueue"));
-        // Loopback has 65536 bytes unless it is told otherwise.
+        // Loopback has an MTU of 65536 bytes by default.
         assert!(told.path_mtu_bytes.is_some_and(|bytes| bytes > 1000));
         assert!(told.offloads.is_some());
         assert!(!told.algorithm.is_empty() && !told.kernel.is_empty());
@@ -370,7 +370,7 @@ mod tests {
         );
     }
 
-    /// 400 ticks of which 90 were idle, 100 waited for a disk and 10 were nice; guests' 50 are in user already.
+    /// Of 400 ticks, 90 were idle, 100 waited for a disk and 10 were niced; guests' 50 are part of user.
     #[test]
     fn what_is_neither_idle_nor_waiting_nor_nice_is_in_use() {
         let before = CpuTimes { all: 0, idle: 0 };
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(CpuTimes::read("intr 1 2 3\n"), None);
     }
 
-    /// Of 200 timers 3 are late, so the third latest, which is the 198th, is among 99 %.
+    /// Of 200 timers 3 are late, so that the 198th, the third latest, is at the 99th percentile.
     #[test]
     fn the_latest_timers_are_told_by_themselves() {
         let mut watch = LoadMonitor::start().unwrap();

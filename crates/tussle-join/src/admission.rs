@@ -1,43 +1,43 @@
-//! What strangers may take of a server's room and time before they have shown that they have the code.
+//! Limits on the connections and handshakes of clients that have not shown the code yet.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Connections that have not shown a ticket or the code yet.
+/// Largest number of connections that have shown neither a ticket nor the code yet.
 const MAX_WAITING: usize = 128;
-/// Of these, from one address.
+/// Largest number of such connections from one address.
 const MAX_WAITING_EACH: usize = 32;
-/// For how long they may wait, in ns.
+/// Deadline for showing a ticket or the code, in ns.
 const DEADLINE_NS: u64 = 5_000_000_000;
-/// Handshakes that an address may try at once, and a second.
+/// Handshakes that one address may start at once, and per second.
 const ATTEMPTS_EACH: u64 = 10;
-/// Handshakes that all may try at once, and a second: some 20 ms of a processor.
+/// Handshakes that all addresses may start at once, and per second. They take some 20 ms of CPU time.
 const ATTEMPTS_ALL: u64 = 200;
-/// The most that an address's late attempts count against its next one; they are forgotten one a second.
+/// Largest number of recent attempts that count against an address's next one. One is forgotten per second.
 const MAX_RECENT: u64 = 100;
-/// Addresses that are remembered.
+/// Largest number of addresses whose attempts are remembered.
 const MAX_ADDRESSES: usize = 4096;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Why a connection was closed before it was anybody's.
+/// Reason why a connection is closed before it is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
-    /// It did not begin as Tussle's do, or went on with what no client sends.
+    /// The bytes do not follow Tussle's protocol.
     Malformed,
-    /// It does not have the code.
+    /// The client does not have the code.
     WrongCode,
-    /// Its ticket is none, or was used.
+    /// The ticket is unknown, or has been used.
     WrongTicket,
-    /// Its address, or all together, tried too often.
+    /// The address, or all addresses together, started too many handshakes.
     TooOften,
-    /// It said nothing for too long.
+    /// The connection stayed silent beyond the deadline.
     TooSlow,
-    /// Too many waited, or took part.
+    /// Too many connections wait, or take part.
     Full,
 }
 
 impl Refusal {
-    /// Each of them, in words of an account: so many of these.
+    /// Every reason, with the words that follow its count.
     pub const ALL: [(Refusal, &str); 6] = [
         (Refusal::Malformed, "not of Tussle"),
         (Refusal::WrongCode, "with a wrong code"),
@@ -48,18 +48,18 @@ impl Refusal {
     ];
 }
 
-/// How many connections were refused, by reason.
+/// Number of refused connections, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused(BTreeMap<Refusal, u64>);
 
 impl Refused {
-    /// How many for that reason.
+    /// Number of connections refused for a reason.
     pub fn count(&self, refusal: Refusal) -> u64 {
         self.0.get(&refusal).copied().unwrap_or(0)
     }
 }
 
-/// Keeps count of strangers; connections have numbers of the caller's.
+/// Admission control for connections that are not authenticated yet. The caller numbers the connections.
 #[derive(Debug)]
 pub struct Admission {
     waiting: BTreeMap<u64, Waiting>,
@@ -75,11 +75,11 @@ struct Waiting {
     has_handshake: bool,
 }
 
-/// What an address tried.
+/// Recent handshake attempts of an address.
 #[derive(Clone, Copy, Debug)]
 struct Attempts {
     left: Bucket,
-    /// Attempts of late, in ns: each is forgotten after a second of its own.
+    /// Recent attempts, in ns: each is forgotten after one second of its own.
     recent_ns: u64,
     at_ns: u64,
 }
@@ -101,10 +101,10 @@ impl Attempts {
     }
 }
 
-/// Tokens for attempts, filled at a constant rate (a token bucket).
+/// Token bucket for handshake attempts, filled at a constant rate.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    /// In parts of an attempt: as many as a second has ns.
+    /// Fill level, in parts of an attempt: one attempt is 10^9 parts.
     parts: u64,
     at_ns: u64,
 }
@@ -114,7 +114,7 @@ impl Bucket {
         Bucket { parts: size * SECOND_NS, at_ns: now_ns }
     }
 
-    /// Fills up to now; its size is also its rate a second.
+    /// Fills the bucket up to now. Its size is also its rate per second.
     fn fill(&mut self, size: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.at_ns);
         self.parts = self.parts.saturating_add(since_ns.saturating_mul(size)).min(size * SECOND_NS);
@@ -125,7 +125,7 @@ impl Bucket {
         self.has_one_beyond(0)
     }
 
-    /// Whether there is one more than so many parts.
+    /// Whether the bucket holds one attempt more than a number of parts.
     fn has_one_beyond(&self, parts: u64) -> bool {
         self.parts >= parts + SECOND_NS
     }
@@ -136,7 +136,7 @@ impl Bucket {
 }
 
 impl Admission {
-    /// A admission at which nobody waits.
+    /// Admission control without any waiting connection.
     pub fn new(now_ns: u64) -> Admission {
         Admission {
             waiting: BTreeMap::new(),
@@ -146,8 +146,9 @@ impl Admission {
         }
     }
 
-    /// A connection came. Returned is one that must go for it, if there are too many: of the addresses that have
-    /// most, the one that has shown nothing for longest, since who has the code shows it at once.
+    /// Adds a new connection. Returns a connection that has to be closed for it, if too many wait: among the
+    /// addresses with most connections, the oldest connection without a completed handshake, since a client
+    /// that has the code completes its handshake at once.
     pub fn add(&mut self, connection: u64, address: IpAddr, now_ns: u64) -> Option<u64> {
         let address = network_of(address);
         self.waiting.insert(connection, Waiting { address, since_ns: now_ns, has_handshake: false });
@@ -172,18 +173,18 @@ impl Admission {
         Some(oldest)
     }
 
-    /// A connection has greeted with the code: it goes after those who have shown nothing.
+    /// Notes that a connection has completed its handshake. It is closed after those that have not.
     pub fn handshake_done(&mut self, connection: u64) {
         if let Some(waiting) = self.waiting.get_mut(&connection) {
             waiting.has_handshake = true;
         }
     }
 
-    /// Whether a connection may try a handshake now. What is left for all is kept for those who tried least: an
-    /// address leaves as many attempts to others as it had of late.
+    /// Whether an address may start a handshake now. The tokens shared by all addresses are reserved for
+    /// those with few attempts: an address has to leave as many tokens as it recently used.
     ///
     /// # Errors
-    /// Its address, or all addresses together, have tried too often.
+    /// This address, or all addresses together, started too many handshakes.
     pub fn try_handshake(&mut self, address: IpAddr, now_ns: u64) -> Result<(), Refusal> {
         let address = network_of(address);
         self.all.fill(ATTEMPTS_ALL, now_ns);
@@ -192,7 +193,7 @@ impl Admission {
         }
         let own = self.attempts.entry(address).or_insert_with(|| Attempts::none(now_ns));
         own.pass(now_ns);
-        // What one address spends in vain does not count against all.
+        // Refused attempts of one address do not count against all addresses.
         if !own.left.has_one() || !self.all.has_one_beyond(own.recent_ns) {
             return Err(Refusal::TooOften);
         }
@@ -201,7 +202,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Forgets addresses that have not tried of late, or else the one that tried least.
+    /// Forgets addresses without recent attempts, or else the address with the fewest.
     fn forget(&mut self, now_ns: u64) {
         self.attempts.retain(|_, own| {
             own.pass(now_ns);
@@ -214,18 +215,18 @@ impl Admission {
         }
     }
 
-    /// The connection is somebody's now.
+    /// Removes a connection that is authenticated now.
     pub fn admit(&mut self, connection: u64) {
         self.waiting.remove(&connection);
     }
 
-    /// The connection is refused, or went by itself without a word of Tussle's.
+    /// Counts a connection that is refused, or that closed before it was authenticated.
     pub fn refuse(&mut self, connection: u64, refusal: Refusal) {
         self.waiting.remove(&connection);
         *self.refused.0.entry(refusal).or_default() += 1;
     }
 
-    /// Connections that have waited too long; they are refused.
+    /// Refuses the connections whose deadline has passed, and returns them.
     pub fn overdue(&mut self, now_ns: u64) -> Vec<u64> {
         let is_overdue = |waiting: &Waiting| now_ns.saturating_sub(waiting.since_ns) >= DEADLINE_NS;
         let found: Vec<u64> =
@@ -236,13 +237,13 @@ impl Admission {
         found
     }
 
-    /// How many were refused so far.
+    /// Number of refused connections so far.
     pub fn refused(&self) -> &Refused {
         &self.refused
     }
 }
 
-/// What counts as one address: of IPv6, the network that one customer has.
+/// The address that attempts are counted by. For IPv6, it is the /64 network of one customer.
 fn network_of(address: IpAddr) -> IpAddr {
     const NETWORK: u128 = u128::MAX << 64;
     match address.to_canonical() {
@@ -301,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Forty addresses, each as fast as it may, for ten seconds; then one more, once a second.
+    /// Forty addresses try as often as they may for ten seconds. One more tries once per second.
     #[test]
     fn addresses_that_try_without_end_do_not_shut_out_another() {
         let mut admission = Admission::new(0);
@@ -318,7 +319,7 @@ mod tests {
         assert_eq!(joined, 10);
     }
 
-    /// Five thousand addresses, each once in ten seconds.
+    /// Five thousand addresses try once in ten seconds each.
     #[test]
     fn more_addresses_than_are_remembered_do_not_shut_out_another() {
         let mut admission = Admission::new(0);
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!(admission.try_handshake(address(1), 40 * SECOND_NS), Ok(()));
     }
 
-    /// Ten at once, then one in each tenth of a second.
+    /// Ten attempts at once, then one in each tenth of a second.
     #[test]
     fn an_address_tries_as_often_as_it_may() {
         let mut admission = Admission::new(0);

@@ -6,31 +6,31 @@ use snow::{Builder, HandshakeState, TransportState};
 
 use crate::code::Code;
 
-/// NN: neither end has a key of its own. psk0: the code is mixed in before the first byte, so that a client who does
-/// not have it is told nothing (The Noise Protocol Framework, revision 34, section 9).
+/// NN: neither end has a static key. psk0: the code is mixed in before the first byte, so that a client
+/// without the code learns nothing (The Noise Protocol Framework, revision 34, section 9).
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
-/// Both ends must speak of the same thing.
+/// Prologue of the handshake; both ends must use the same.
 const PROLOGUE: &[u8] = b"tussle join 1";
 
-/// What stands before each frame: its length, the more significant byte first.
+/// Bytes of the length before each frame, in network byte order.
 const HEAD_BYTES: usize = 2;
-/// What encryption adds.
+/// Bytes that encryption adds to a frame.
 const TAG_BYTES: usize = 16;
-/// A frame of the handshake: a public key and a tag.
+/// Bytes of a handshake frame: a public key and a tag.
 const HANDSHAKE_BYTES: usize = 48;
-/// The longest message before it is encrypted.
+/// Largest message in bytes, before encryption.
 pub const MAX_PLAIN_BYTES: usize = 8 * 1024;
 
-/// Why a channel is of no more use.
+/// Reason why a channel cannot be used any longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
-    /// The other end does not have the code, or someone changed what it sent.
+    /// The other end does not have the code, or the bytes were changed in transit.
     #[error("the other end does not have this code")]
     WrongCode,
-    /// A frame longer than any that is sent, or shorter.
+    /// The length of a frame is outside the allowed range.
     #[error("a frame is of {0} bytes")]
     Size(usize),
-    /// What was decrypted is no message.
+    /// The decrypted bytes are not a message.
     #[error("a message cannot be read")]
     Message,
 }
@@ -40,19 +40,19 @@ pub enum ChannelError {
 pub struct Channel {
     noise: Noise,
     incoming: Vec<u8>,
-    /// Bytes to be written to the connection.
+    /// Bytes that wait to be written to the connection.
     outgoing: Vec<u8>,
 }
 
 #[derive(Debug)]
 enum Noise {
-    /// It waits for the other end's part of the handshake; nothing, once that was wrong.
+    /// Waits for the other end's part of the handshake. `None` after a handshake that failed.
     Handshake(Option<Box<HandshakeState>>),
     Transport(Box<TransportState>),
 }
 
 impl Channel {
-    /// The client's end; its part of the handshake is among the leaving bytes.
+    /// Creates the client's end. Its part of the handshake is among the outgoing bytes.
     pub fn initiate(code: &Code) -> Channel {
         let mut handshake = Builder::new(PATTERN.parse().expect("a pattern that snow has"))
             .prologue(PROLOGUE)
@@ -65,7 +65,7 @@ impl Channel {
         channel
     }
 
-    /// The server's end.
+    /// Creates the server's end.
     pub fn respond(code: &Code) -> Channel {
         let handshake = Builder::new(PATTERN.parse().expect("a pattern that snow has"))
             .prologue(PROLOGUE)
@@ -78,26 +78,26 @@ impl Channel {
         Channel { noise, incoming: Vec::new(), outgoing: Vec::new() }
     }
 
-    /// Takes bytes from the connection; never keeps more than a frame beyond them.
+    /// Takes bytes read from the connection. At most one frame stays buffered beyond them.
     pub fn receive_bytes(&mut self, bytes: &[u8]) {
         self.incoming.extend_from_slice(bytes);
     }
 
-    /// Bytes for the connection; whoever writes them takes them away.
+    /// Bytes to be written to the connection; the caller removes what it has written.
     pub fn outgoing(&mut self) -> &mut Vec<u8> {
         &mut self.outgoing
     }
 
-    /// Whether both ends have shown that they have the code. The server knows after the first message only: what came
-    /// before may be the replay of a recording.
+    /// Whether both ends have shown that they have the code. The server knows after the first message only,
+    /// since the handshake may be a replay.
     pub fn is_open(&self) -> bool {
         matches!(self.noise, Noise::Transport(_))
     }
 
-    /// The next message that has arrived whole, if there is one.
+    /// Returns the next complete message, if there is one.
     ///
     /// # Errors
-    /// The channel is of no more use.
+    /// The channel cannot be used any longer.
     pub fn receive<M: DeserializeOwned>(&mut self) -> Result<Option<M>, ChannelError> {
         while let Some(length) = self.whole_frame()? {
             let frame: Vec<u8> = self.incoming.drain(..HEAD_BYTES + length).skip(HEAD_BYTES).collect();
@@ -109,7 +109,7 @@ impl Channel {
         Ok(None)
     }
 
-    /// The length of the next frame, once it is there.
+    /// Length of the next frame, once it has arrived completely.
     fn whole_frame(&self) -> Result<Option<usize>, ChannelError> {
         let Some(head) = self.incoming.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
         let length = usize::from(u16::from_be_bytes(*head));
@@ -123,7 +123,7 @@ impl Channel {
         Ok((self.incoming.len() >= HEAD_BYTES + length).then_some(length))
     }
 
-    /// What is in a frame; nothing, if it belongs to the handshake.
+    /// Decrypts a frame. `None` if it belongs to the handshake.
     fn open(&mut self, frame: &[u8]) -> Result<Option<Vec<u8>>, ChannelError> {
         match &mut self.noise {
             Noise::Transport(transport) => {
@@ -137,7 +137,8 @@ impl Channel {
         }
     }
 
-    /// Takes the other end's part of the handshake; the server answers it. Both can speak then.
+    /// Processes the other end's part of the handshake; the server answers it. Both ends can send messages
+    /// then.
     fn advance_handshake(&mut self, frame: &[u8]) -> Result<(), ChannelError> {
         let Noise::Handshake(handshake) = &mut self.noise else { return Ok(()) };
         let mut handshake = handshake.take().ok_or(ChannelError::WrongCode)?;
@@ -156,7 +157,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Encrypts a message; its bytes are among the leaving ones.
+    /// Encrypts a message, and appends it to the outgoing bytes.
     pub fn send<M: Serialize>(&mut self, message: &M) {
         let plain = postcard::to_allocvec(message).expect("messages have no maps and no unknown lengths");
         assert!(plain.len() <= MAX_PLAIN_BYTES, "messages are kept short");
@@ -181,7 +182,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Carries what has left one end to the other.
+    /// Carries the outgoing bytes of one end to the other.
     fn carry(from: &mut Channel, to: &mut Channel) {
         to.receive_bytes(&std::mem::take(from.outgoing()));
     }

@@ -1,57 +1,59 @@
-//! What a client may claim: what its end of a flow can have seen, each instant once, and numbers that can be true.
+//! Checks of the numbers that a client reports: each instant once, and only values that can be true.
 
 use crate::message::{ClientMessage, Direction, Hello, Observation, Row, Sender};
 
-/// Instants that a claim may be ahead of the server's clock: ten minutes, by which clocks may drift in a week.
+/// Instants that a report may be ahead of the server's clock: ten minutes, which clocks may drift apart in a
+/// week.
 const MAX_AHEAD: u32 = 6_000;
-/// Round trips beyond a server's patience that retransmission timers, of up to two minutes, can make.
+/// Longest RTT beyond the server's patience, in µs: retransmission timers take up to two minutes.
 const BEYOND_PATIENCE_US: u64 = 200_000_000;
-/// Packets in flight: of one byte each, they fill the largest window that TCP has (RFC 7323).
+/// Largest number of packets in flight: packets of one byte each that fill the largest window of TCP (RFC
+/// 7323).
 const MAX_PACKETS: u32 = 1 << 30;
-/// Bytes a second: what 64-bit floats hold exactly as bits a second, and a kernel may reckon over loopback.
+/// Largest rate in bytes per second: in bits per second, a 64-bit float still holds it exactly.
 const MAX_BYTES_PER_S: u64 = 1_000_000_000_000_000;
-/// Bytes of a flow: a week at the fastest Ethernet is a tenth of that.
+/// Largest number of bytes of a flow: ten times a week of the fastest Ethernet.
 const MAX_BYTES: u64 = 1 << 60;
-/// Time that a sender was busy, in µs: eight days, of which a client may ask for seven.
+/// Longest time that a sender was busy, in µs: eight days. A client may ask for seven.
 const MAX_BUSY_US: u64 = 8 * 24 * 3600 * 1_000_000;
-/// States of congestion control (`enum tcp_ca_state`).
+/// Largest state of congestion control (`enum tcp_ca_state`).
 const MAX_CA_STATE: u8 = 4;
-/// Stands for a rate without limit, and for a minimum of nothing.
+/// Values of the kernel for an unlimited rate, and for a minimum RTT without measurement.
 const NO_RATE: u64 = u64::MAX;
 const NO_RTT: u32 = u32::MAX;
-/// Messages about the machine that a client sends of each flow: as it begins, and at the end.
+/// Validity messages of each flow: one as it begins, and one at its end.
 const VALIDITIES_EACH: u32 = 2;
 
-/// Why what a client said cannot be what it saw.
+/// Reason why a message cannot be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Implausible {
-    /// A message, or a kind of row, that is not for a client to send.
+    /// A message, or a kind of row, that a client does not send.
     #[error("{0}")]
     Kind(&'static str),
-    /// A flow that it did not ask for.
+    /// A flow that the client did not ask for.
     #[error("flow {0}, of {1}")]
     Flow(u16, u16),
-    /// A number that cannot be.
+    /// A number outside its range.
     #[error("{what} of {value}")]
     Number {
-        /// Which, in words.
+        /// Name of the number.
         what: &'static str,
         /// The number.
         value: u64,
     },
-    /// An instant that it told before, or one far ahead.
+    /// An instant reported before, or too far ahead.
     #[error("instant {instant} after {before}, at {now}")]
     Instant {
-        /// Which.
+        /// The instant.
         instant: u32,
-        /// The latest until then.
+        /// The latest instant before it.
         before: u32,
-        /// What the server's clock shows.
+        /// Reading of the server's clock.
         now: u32,
     },
 }
 
-/// What a client has claimed so far, as far as that limits what it may claim next.
+/// State of the checks of one client's reports.
 #[derive(Debug)]
 pub struct Claims {
     direction: Direction,
@@ -60,7 +62,7 @@ pub struct Claims {
     has_idle_rtt: bool,
 }
 
-/// What was told of a flow.
+/// Latest reports of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowClaims {
     observation: Option<u32>,
@@ -69,7 +71,8 @@ struct FlowClaims {
 }
 
 impl Claims {
-    /// Nothing claimed; `patience_ns` is how long the server waits for a sign of life.
+    /// Checks for a client that has reported nothing. `patience_ns` is the time after which the server gives
+    /// up a silent client.
     pub fn new(hello: &Hello, patience_ns: u64) -> Claims {
         Claims {
             direction: hello.direction,
@@ -79,10 +82,10 @@ impl Claims {
         }
     }
 
-    /// Takes note of what a client says while the server's clock shows `now`.
+    /// Checks a message, while the server's clock reads `now`.
     ///
     /// # Errors
-    /// No honest client says that.
+    /// The message cannot come from a correct client.
     pub fn check(&mut self, message: &ClientMessage, now: u32) -> Result<(), Implausible> {
         match message {
             ClientMessage::Hello(_) => Err(Implausible::Kind("a second handshake")),

@@ -1,4 +1,4 @@
-//! Bytes of anybody: refused, or understood as what a client says, and never more than that.
+//! Arbitrary bytes are refused, or are read as a message of the protocol.
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ fn code() -> Code {
     "8Z2K-QT6N-04HW-7XRC-M5PD".parse().expect("a code")
 }
 
-/// Both ends, once they have greeted each other.
+/// Both ends, after the handshake.
 fn connected() -> (Channel, Channel) {
     let (mut client, mut server) = (Channel::initiate(&code()), Channel::respond(&code()));
     server.receive_bytes(&std::mem::take(client.outgoing()));
@@ -84,7 +84,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] ^= 1u8 << bit;
         server.receive_bytes(&bytes);
-        // Of a longer length, more is waited for.
+        // After a larger length, more bytes are awaited.
         prop_assert!(!matches!(server.receive::<ClientMessage>(), Ok(Some(_))));
     }
 
@@ -96,7 +96,7 @@ proptest! {
         prop_assert_eq!(server.receive(), Ok(Some(message)));
     }
 
-    /// A greeting is refused for a reason unless it is within the limits; 1 ns, of Reno, nearly none is.
+    /// A request is within the limits, or is refused. With these limits, nearly none is within.
     #[test]
     fn whatever_a_client_says_is_a_message_or_ends_it(plain in vec(any::<u8>(), 0..600)) {
         let (mut client, mut server) = connected();
@@ -126,7 +126,7 @@ proptest! {
         }
     }
 
-    /// Who comes is refused or still waits; and no more than 128 wait.
+    /// Each connection is refused or still waits, and at most 128 wait.
     #[test]
     fn everybody_at_the_door_is_accounted_for(
         visits in vec((any::<u8>(), 0u64..100_000_000), 0..400),

@@ -1,4 +1,4 @@
-//! What is looked at while a run goes on, and whether it adds up.
+//! Observation of flows and links during a run, and the check that all packets are accounted for.
 
 use std::sync::Arc;
 
@@ -24,30 +24,30 @@ use crate::network::Network;
 use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity;
 
-/// How long the network is given, after the end, to let out what is in it.
+/// Interval of the checks, after the end, whether the network is empty.
 const DRAIN_NS: u64 = 10_000_000;
-/// How often the trace is read at least, before its buffer is full.
+/// Longest interval between two readings of the trace, so that its buffer does not overflow.
 const TRACE_NS: u64 = 100_000_000;
 const MAX_DRAIN_NS: u64 = 3_600_000_000_000;
-/// How often packets may fail to add up in an empty network.
+/// Largest number of checks in which the packets of an empty network do not add up.
 const MAX_LOOKS: u32 = 20;
-/// What the opening and the end of a connection take of the sequence numbers.
+/// Sequence numbers used by the SYN and the FIN of a connection.
 const HANDSHAKE_BYTES: u64 = 2;
 
-/// Looks at the flows and links of a run, and writes down what it sees.
+/// Observer of the flows and links of a run.
 pub(crate) struct Observer<'a> {
     run: &'a Run,
     network: &'a Network,
     clock: Clock,
     flows: Vec<ObservedFlow>,
     links: Vec<Link>,
-    /// Of namespaces with links, then of the others; devices are numbered by their wires.
+    /// Queue disciplines of namespaces with links, then those of others; devices are numbered by their wires.
     queues: Vec<Qdiscs>,
     others: Vec<Qdiscs>,
     tunnels: Tunnels,
     hosts: Hosts,
     devices: Vec<HostDevice>,
-    /// `None`: of a host's kernel it is looked at what sockets tell, for tracing is a setting that others see.
+    /// `None` on a host's kernel, where sockets are observed instead: tracing is a setting that others see.
     trace: Option<Trace>,
     environment: &'a Environment,
     samples: Samples,
@@ -55,25 +55,25 @@ pub(crate) struct Observer<'a> {
     events: Events,
 }
 
-/// A flow and what is known of it.
+/// A flow and its measurements.
 struct ObservedFlow {
     flow: Arc<Flow>,
     is_paced: bool,
     probe: Option<Probe>,
-    /// The latest RTT measured, in µs.
+    /// Latest RTT measured, in µs.
     rtt_us: Option<u32>,
-    /// The state of the sender at the last look (`enum tcp_ca_state`).
+    /// State of congestion control at the last observation (`enum tcp_ca_state`).
     state: u8,
     /// RTTs in the steady interval, in µs.
     rtts: Histogram,
-    /// Indices of events whose window just after is not known yet.
+    /// Indices of events whose following window is not known yet.
     unsettled: Vec<usize>,
     from: FlowSnapshot,
     to: FlowSnapshot,
     end: FlowSnapshot,
 }
 
-/// A flow at an instant.
+/// State of a flow at an instant.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowSnapshot {
     sender: TcpInfo,
@@ -81,14 +81,14 @@ struct FlowSnapshot {
     counts: TcpCounts,
 }
 
-/// Data packets of a flow, once nothing is under way.
+/// Data packets of a flow, once none is in flight.
 struct PacketBalance {
-    /// Into the network, and copies that it made.
+    /// Packets that entered the network, and copies that it made.
     sent: u64,
     arrived: u64,
 }
 
-/// Packets of all hosts, with copies of them, and what became of them.
+/// Packets of all hosts, copies included, by outcome.
 #[derive(Debug, Default)]
 struct Tally {
     sent: u64,
@@ -98,7 +98,7 @@ struct Tally {
 }
 
 impl<'a> Observer<'a> {
-    /// Opens all that is to be looked at. The thread ends up where it was.
+    /// Opens everything that is observed. This thread returns to its namespace.
     pub(crate) fn new(
         execution: Execution<'a>,
         hosts: Hosts,
@@ -145,7 +145,7 @@ impl<'a> Observer<'a> {
         })
     }
 
-    /// Looks at everything, and writes down what this instant calls for.
+    /// Observes everything, and adds the rows of this instant.
     pub(crate) fn look(&mut self, now_ns: u64) -> anyhow::Result<()> {
         let run = self.run;
         let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&now_ns);
@@ -184,7 +184,7 @@ impl<'a> Observer<'a> {
         })
     }
 
-    /// Takes from the sockets, as often as there is a look, what a trace would tell of each packet.
+    /// Reads from the sockets, at each observation, an approximation of the trace.
     fn read_sockets(&mut self, now_ns: u64) -> anyhow::Result<()> {
         if self.trace.is_some() {
             return Ok(());
@@ -233,7 +233,7 @@ impl<'a> Observer<'a> {
         Ok(tables.into_iter().chain(validity).collect())
     }
 
-    /// The `validity` table, where there is something to tell.
+    /// The `validity` table; `None` on a guest.
     fn validity(&self) -> anyhow::Result<Option<Table>> {
         let Environment::Host(watch) = self.environment else { return Ok(None) };
         let load = watch.lock().expect("nobody panics with it").load()?;
@@ -248,7 +248,7 @@ impl<'a> Observer<'a> {
         Ok(Some(validity::table(&rows)))
     }
 
-    /// What was acknowledged was received: no byte is there twice.
+    /// Checks that acknowledged bytes were received.
     fn check_acknowledged(&self) -> anyhow::Result<()> {
         for observed in &self.flows {
             let FlowSnapshot { sender, receiver, .. } = observed.end;
@@ -263,7 +263,8 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// Cuts the senders off, lets the network run empty, and checks that every packet is accounted for.
+    /// Disconnects the senders, waits until the network is empty, and checks that every packet is accounted
+    /// for.
     fn drain(&mut self) -> anyhow::Result<()> {
         silence(self.network, self.environment)?;
         let mut now_ns = self.run.duration_ns;
@@ -275,7 +276,7 @@ impl<'a> Observer<'a> {
             if waiting == 0 && sent == received + dropped {
                 return Ok(());
             }
-            // On a machine whose clock goes on while the counters are read, an ACK may pass between two of them.
+            // In real time, an ACK may pass between the readings of two counters.
             looks += u32::from(waiting == 0);
             ensure!(
                 matches!(self.environment, Environment::Guest) || looks < MAX_LOOKS,
@@ -313,7 +314,7 @@ impl<'a> Observer<'a> {
         Ok(tally)
     }
 
-    /// What became of each flow's data packets, once the network is empty.
+    /// Data packets sent and arrived of each flow, once the network is empty.
     fn balances(&self) -> anyhow::Result<Vec<PacketBalance>> {
         let home = namespace::current()?;
         let balances = self
@@ -326,7 +327,7 @@ impl<'a> Observer<'a> {
                 let mut device = Qdiscs::open(namespace, &[(0, "net".to_owned())])?;
                 device.read(&mut |_, counts| kept_back = counts.dropped_packets)?;
                 let sent = u64::from(observed.flow.sender_info()?.data_segs_out);
-                // The device of a sender keeps acknowledgements back, too.
+                // The sender's device drops acknowledgements, too.
                 let sent_since = sent - u64::from(observed.end.sender.data_segs_out);
                 let kept_back = kept_back.min(sent_since);
                 let arrived = u64::from(observed.flow.receiver_info()?.data_segs_in);
@@ -390,8 +391,8 @@ impl ObservedFlow {
         }
     }
 
-    /// The sender takes a packet in. What the one before did to it shows now: srtt became 7/8 of itself and 1/8 of
-    /// the RTT measured (RFC 6298, 2.3), from which that follows, to 8 µs.
+    /// Processes a packet's arrival at the sender. Its record shows the result of the previous arrival: srtt
+    /// became 7/8 of itself plus 1/8 of the measured RTT (RFC 6298, 2.3), which gives the RTT to 8 µs.
     fn probe(&mut self, probe: Probe, now_ns: u64, run: &Run, events: &mut Events) {
         self.unsettled.drain(..).for_each(|event| events.settle(event, (probe.cwnd, probe.ssthresh)));
         let Some(before) = self.probe.replace(probe) else { return };
@@ -410,7 +411,8 @@ impl ObservedFlow {
         }
     }
 
-    /// What the socket tells now: the smoothed RTT stands for those measured since the last look.
+    /// Processes the state of the socket. The smoothed RTT replaces the RTTs measured since the last
+    /// observation.
     fn read_socket(&mut self, info: &TcpInfo, now_ns: u64, flow: usize, run: &Run, events: &mut Events) {
         self.unsettled.drain(..).for_each(|event| events.settle(event, (info.cwnd, info.ssthresh)));
         if self.state != info.ca_state {

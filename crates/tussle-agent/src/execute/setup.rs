@@ -1,4 +1,4 @@
-//! The network of a run: namespaces, devices, routes, and queue disciplines in the words of `tc`.
+//! Construction of the network of a run: namespaces, devices, routes and queue disciplines.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -22,29 +22,29 @@ use crate::netlink;
 use crate::netlink::Netlink;
 use crate::network::{Handling, Hop, LossProgram, Namespace, Network, Port, Tunnel, largest_packet_bytes};
 
-/// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
+/// Largest number of packets between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
 
-/// How long to wait between two looks at a device.
+/// Interval of the checks whether a device is up.
 const LOOK: Duration = Duration::from_millis(20);
-/// Looks before devices that do not come up are given up; one more for each device, since Linux takes a second for a
-/// hundred of them.
+/// Number of checks before a device counts as failed. Each device adds to it, since Linux takes a second for
+/// a hundred devices.
 const PATIENCE_LOOKS: usize = 500;
 
-/// The namespaces where flows begin and end, open.
+/// Open namespaces of a run's hosts and queues.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    /// One a flow.
+    /// Namespaces of the senders, one per flow.
     pub(crate) senders: Vec<File>,
-    /// As in [`Network::receivers`].
+    /// Namespaces of the receivers, as in [`Network::receivers`].
     pub(crate) receivers: Vec<File>,
-    /// Namespaces with a queue, by name.
+    /// Namespaces with queues, by name.
     pub(crate) queues: Vec<(String, File)>,
-    /// The devices of tunnels.
+    /// Open devices of the tunnels.
     pub(crate) tunnels: Vec<TunnelEnds>,
 }
 
-/// Makes the network.
+/// Builds the network.
 pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> anyhow::Result<Hosts> {
     if let Environment::Guest = environment {
         set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
@@ -94,13 +94,13 @@ pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> 
     })
 }
 
-/// Cuts every sender off: what it sends from now on is lost in its own device, which counts it.
+/// Disconnects every sender: its own device drops and counts all further packets.
 pub(crate) fn silence(network: &Network, environment: &Environment) -> anyhow::Result<()> {
     network.senders.iter().try_for_each(|sender| {
         let namespace = open(&sender.name)?;
         match environment {
             Environment::Guest => classifier::attach(&namespace, "net", &LossProgram::all()),
-            // Every kernel has this discipline; the one for classifiers may be missing.
+            // Every kernel has this queue discipline; the one for classifiers may be missing.
             Environment::Host(_) => {
                 enter(&namespace)?;
                 Netlink::open()?.add(netlink::blackhole("net")?).context("cutting a sender off")
@@ -109,7 +109,7 @@ pub(crate) fn silence(network: &Network, environment: &Environment) -> anyhow::R
     })
 }
 
-/// Changes a queue discipline while the run goes on.
+/// Changes a queue discipline during the run.
 pub(crate) fn change(namespace: &str, line: &str) -> anyhow::Result<()> {
     command("tc", Some(namespace), &format!("{line}\n"))
 }
@@ -126,7 +126,7 @@ fn has_queues(network: &Network, namespace: &Namespace) -> bool {
     network.wires.iter().any(|wire| wire.hop.is_some() && wire.entry.namespace == namespace.name)
 }
 
-/// Makes a namespace, under its name, and goes there.
+/// Creates a named namespace, and moves this thread there.
 fn make(namespace: &Namespace) -> anyhow::Result<()> {
     let place = format!("{}/{}", namespace::FOLDER, namespace.name);
     File::create(&place)
@@ -138,7 +138,7 @@ fn make(namespace: &Namespace) -> anyhow::Result<()> {
         .with_context(|| format!("making namespace {}", namespace.name))
 }
 
-/// Lays the wires.
+/// Creates the wires.
 fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
     for wire in &network.wires {
@@ -150,7 +150,7 @@ fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Turns the devices on of the namespace that this thread is in, and tells it of addresses and routes.
+/// Turns on the devices of this thread's namespace, and sets its addresses and routes.
 fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
     for Port { namespace: owner, device } in
@@ -172,8 +172,8 @@ fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::
     Ok(())
 }
 
-/// Waits until the devices of every wire work: of those turned on at once, Linux begins with two hundred and puts
-/// the others off to the seconds that follow (`net/core/link_watch.c`).
+/// Waits until the devices of every wire are up. Linux handles two hundred of them at once, and the others in
+/// later seconds (`net/core/link_watch.c`).
 fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
     let mut looks = PATIENCE_LOOKS + 2 * network.wires.len();
     for namespace in network.namespaces() {
@@ -190,7 +190,7 @@ fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The devices of wires that are in a namespace.
+/// Devices of wires in a namespace.
 fn wire_ends<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
     let ends = network.wires.iter().flat_map(|wire| [&wire.entry, &wire.exit]);
     ends.filter(|port| port.namespace == namespace.name).map(|port| port.device.as_str())
@@ -207,9 +207,9 @@ fn disciplines(network: &Network, namespace: &Namespace) -> String {
     lines
 }
 
-/// Settings of the namespace that this thread is in.
+/// Sets the sysctls of this thread's namespace.
 fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Result<()> {
-    // Kernels of distributions would announce themselves by packets that no flow has sent.
+    // Kernels of distributions would send packets of neighbour discovery, which belong to no flow.
     if Path::new("/proc/sys/net/ipv6").exists() {
         set("net/ipv6/conf/all/disable_ipv6", "1")?;
     }
@@ -224,25 +224,25 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         Timestamps::Random => "1",
         Timestamps::Synchronised => "2",
     };
-    // The first is Linux's own, so that a default host is left as it is.
+    // Random offsets are Linux's default, so that a default host is not changed.
     if read(TIMESTAMPS)? != timestamps {
         set(TIMESTAMPS, timestamps)?;
     }
     let sender = network.senders.iter().position(|sender| sender == namespace);
     if sender.is_some_and(|flow| run.flows[flow].ecn) {
-        // Asks for ECN. Linux's own value, 2, agrees when asked.
+        // 1: requests ECN. The default, 2, only accepts it.
         set("net/ipv4/tcp_ecn", "1")?;
     }
     Ok(())
 }
 
-/// Where a program is: guests have all in one folder, and hosts some where only administrators look.
+/// Path of a program: guests have all programs in one folder, and some hosts in folders outside users' PATH.
 fn program(name: &str) -> String {
     let places = ["/bin", "/sbin", "/usr/sbin", "/usr/bin"].map(|folder| format!("{folder}/{name}"));
     places.iter().find(|place| Path::new(place).exists()).unwrap_or(&places[0]).clone()
 }
 
-/// Calls `ip` or `tc` with lines.
+/// Runs `ip` or `tc` with a batch of lines.
 pub(crate) fn command(name: &str, namespace: Option<&str>, lines: &str) -> anyhow::Result<()> {
     let place = namespace.map_or_else(Vec::new, |namespace| vec!["-n", namespace]);
     let mut child = Command::new(program(name))

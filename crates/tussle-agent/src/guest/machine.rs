@@ -1,4 +1,5 @@
-//! A guest that shares no folder with its host: it came with its modules and its run, and sends its results away.
+//! Guests without a folder shared with the host: modules and run come with the guest, and results are sent to
+//! a terminal device.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -9,10 +10,10 @@ use nix::errno::Errno;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::sys::termios::{SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 
-/// Where the modules are, each named so that it follows those that it depends on.
+/// Folder of the modules. Each name sorts after those of its dependencies.
 const MODULES: &str = "/modules";
 
-/// Loads every module that came with the guest, with the parameters that the kernel was told for it.
+/// Loads every module of the guest, with its parameters from the kernel's command line.
 pub(super) fn load_modules() -> anyhow::Result<()> {
     let Ok(folder) = fs::read_dir(MODULES) else { return Ok(()) };
     let told = fs::read_to_string("/proc/cmdline").context("the kernel's command line")?;
@@ -31,7 +32,7 @@ pub(super) fn load_modules() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The words `MODULE.NAME=VALUE` of a command line, without the module.
+/// Parameters of a module: the words `MODULE.NAME=VALUE` of a command line, without the module.
 fn parameters(module: &str, told: &str) -> String {
     let own = told.split_whitespace().filter_map(|word| word.strip_prefix(module)?.strip_prefix('.'));
     own.collect::<Vec<_>>().join(" ")

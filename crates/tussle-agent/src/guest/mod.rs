@@ -16,16 +16,16 @@ use crate::execute::{Environment, namespace, setup, timeline, write};
 use crate::network::{Datapath, Network};
 use crate::sys;
 
-/// Where the host's folder for this run is mounted.
+/// Mount point of the host's folder for this run.
 const SHARE: &str = "/share";
 
-/// Mounts what a process needs, executes the run in the shared folder, and powers the guest off.
+/// Mounts file systems, executes the run in the shared folder, and powers the guest off.
 ///
-/// The kernel is told `share=FOLDER`, a folder of the host; or else the shared folder came with the guest, and
-/// `results=DEVICE` names the terminal that it is sent to in the end.
+/// The kernel's command line has `share=FOLDER`, a folder of the host. Otherwise the folder is part of the
+/// guest, and `results=DEVICE` names the terminal that receives it at the end.
 pub(crate) fn init() -> ! {
     if let Err(problem) = mount_all().and_then(|()| execute()) {
-        // Where even that fails, the host finds no tables and shows the console.
+        // If even writing fails, the host finds no tables and shows the console.
         if fs::write(Path::new(SHARE).join("error"), format!("{problem:#}\n")).is_err() {
             eprintln!("{problem:#}");
         }
@@ -43,7 +43,7 @@ pub(crate) fn init() -> ! {
 }
 
 fn mount_all() -> anyhow::Result<()> {
-    // First the shared folder, so that what goes wrong with the others can be told.
+    // The shared folder comes first, so that later errors can be written.
     if let Ok(host_folder) = std::env::var("share") {
         mount_one("hostfs", SHARE, &host_folder)?;
     }
@@ -74,7 +74,7 @@ fn execute() -> anyhow::Result<()> {
     let file = File::open(Path::new(SHARE).join("run.json")).context("the shared folder has no run.json")?;
     let run: Run = serde_json::from_reader(file).context("run.json")?;
     sys::seed_kernel(run.seed).context("seeding the kernel's rng")?;
-    // The kernel hands on what it does not know itself.
+    // The kernel passes unknown parameters on as environment variables.
     let datapath = std::env::var("network").context("the kernel was told no network")?;
     let network = Network::plan(&run, Datapath::named(&datapath).map_err(anyhow::Error::msg)?)?;
     let hosts = setup::build(&run, &network, &Environment::Guest)?;
@@ -86,16 +86,16 @@ fn execute() -> anyhow::Result<()> {
 }
 
 fn finish() -> anyhow::Result<()> {
-    // The last file: with it the host knows that the others are whole.
+    // The last file: it tells the host that the others are complete.
     fs::write(Path::new(SHARE).join("done"), "").context("writing the results")
 }
 
-/// Writes down a setting of each end of the first flow, as it is read back.
+/// Writes the timestamp setting of each end of the first flow, as read back.
 fn write_host_settings(hosts: &setup::Hosts) -> anyhow::Result<()> {
     let settings = std::thread::scope(|scope| {
         let ends = hosts.senders.iter().take(1).chain(hosts.receivers.iter().take(1));
         let read = ends.map(|end| {
-            // A thread goes to the end's namespace, and this one stays where it is.
+            // A thread moves to the namespace, so that this one does not.
             scope
                 .spawn(|| namespace::enter(end).and_then(|()| namespace::read(namespace::TIMESTAMPS)))
                 .join()
@@ -106,7 +106,7 @@ fn write_host_settings(hosts: &setup::Hosts) -> anyhow::Result<()> {
     fs::write(Path::new(SHARE).join("tcp_timestamps"), settings.join(" ")).context("writing about the hosts")
 }
 
-/// Writes down which kernel this is, and what it has.
+/// Writes the kernel's release and its algorithms.
 fn write_kernel_facts() -> anyhow::Result<()> {
     for (name, place) in [
         ("release", "/proc/sys/kernel/osrelease"),

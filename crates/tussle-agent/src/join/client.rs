@@ -1,4 +1,4 @@
-//! A client: it joins, sends or receives, and tells the server what it sees.
+//! A client of `tussle serve`: it joins, sends or receives, and reports its observations to the server.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -21,26 +21,27 @@ use super::reactor::{Interest, Reactor, now_ns};
 use super::socket::{connect, give_up_after, try_algorithm};
 use crate::validity::{ClockOffset, LoadMonitor};
 
-/// Numbers of what is waited for; those of flows follow.
+/// Numbers of the reactor's sources; those of flows follow.
 const INPUT: u64 = 0;
 const CONTROL: u64 = 1;
 const PROBE: u64 = 2;
 const FIRST_FLOW: u64 = 3;
-/// Instants between two messages with rows, and two lines.
+/// Instants between two messages with rows, and between two status lines.
 const TELL: u32 = 5;
 const SECOND_NS: f64 = 1e9;
-/// What a client believes of a server's patience: an hour.
+/// Longest patience that a client accepts from a server: one hour.
 const LONGEST_PATIENCE_NS: u64 = 3600 * 1_000_000_000;
-/// What a server may say, in bytes: at once, and a second. It says that it is there, in some 20 bytes every 2 s.
+/// Largest number of bytes from the server: at once, and per second. A keep-alive has some 20 bytes, and
+/// comes every 2 s.
 const MAX_RECEIVED_BYTES: u64 = 16 * 1024;
 const MAX_RECEIVED_BYTES_PER_S: u64 = 1024;
-/// How long an interrupted client waits for what is on the way, and then for the server's last word.
+/// Time for which an interrupted client waits for data in flight, and then for the server's last message.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
-/// What the client is told.
+/// Settings of the client.
 #[derive(Debug, Deserialize)]
 pub(super) struct Settings {
-    /// Addresses of the server, of which the first that answers is taken.
+    /// Addresses of the server; the first one that answers is used.
     to: Vec<SocketAddr>,
     code: String,
     algorithm: String,
@@ -50,7 +51,7 @@ pub(super) struct Settings {
     bytes: Option<u64>,
 }
 
-/// Which way data go, seen from the client.
+/// Direction of the data, seen from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 enum Transfer {
     #[serde(rename = "up")]
@@ -59,7 +60,7 @@ enum Transfer {
     Download,
 }
 
-/// What the client says.
+/// Status lines of the client.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum StatusLine {
@@ -68,7 +69,7 @@ enum StatusLine {
     End { how: &'static str, cut_off: usize, live: Live },
 }
 
-/// How the flows fare.
+/// State of the flows.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Live {
     time_s: f64,
@@ -79,7 +80,7 @@ struct Live {
     probe_ms: Option<f64>,
 }
 
-/// Joins, and goes on until everything is done.
+/// Joins, and runs until all flows are over.
 pub(super) fn run(settings: &Settings) -> anyhow::Result<()> {
     let code: Code =
         settings.code.parse().map_err(|problem| anyhow::anyhow!("--code: the code {problem}"))?;
@@ -114,28 +115,28 @@ struct Client {
     grant: Grant,
     transfer: Transfer,
     flows: Vec<Flow>,
-    /// Those that are over, by their index, and how many of them before their time.
+    /// Whether each flow is over, and the number of flows that ended early.
     over: Vec<bool>,
     cut_off: usize,
     clocks: Vec<OwnClock>,
     bytes: Option<u64>,
-    /// What each flow's sender, or receiver, told last.
+    /// Last observation of each flow.
     last: Vec<Option<Observation>>,
     rows: Vec<Row>,
     began_ns: u64,
     until_ns: u64,
     received_ns: u64,
     probe_us: Option<u32>,
-    /// Bytes until the last lines.
+    /// Times and total bytes at the last status lines.
     recent: Vec<(u64, u64)>,
     how: &'static str,
-    /// When it goes, whatever is left to say.
+    /// Time at which the client leaves in any case.
     leave_by_ns: u64,
     thanked: bool,
 }
 
 impl Client {
-    /// Probes the empty path, then opens the flows.
+    /// Probes the path before the flows, then opens the flows.
     fn begin(settings: &Settings, joined: Joined, reactor: Reactor) -> anyhow::Result<Client> {
         let Joined { connection, server: at, grant } = joined;
         let watch = LoadMonitor::start()?;
@@ -208,13 +209,13 @@ impl Client {
         self.connection.send(message, &self.reactor).map_err(|_| gone())
     }
 
-    /// The instant that the server's clock shows.
+    /// Current instant of the server's clock.
     fn instant(&self, now_ns: u64) -> u32 {
         let server_ns = now_ns.cast_signed().wrapping_sub(self.idle.ahead_ns);
         u32::try_from(u64::try_from(server_ns).unwrap_or(0) / GRID_NS).unwrap_or(u32::MAX)
     }
 
-    /// When an instant is, on our clock.
+    /// Time of an instant on this clock.
     fn at_ns(&self, instant: u32) -> u64 {
         let server_ns = (u64::from(instant) * GRID_NS).cast_signed();
         u64::try_from(server_ns.wrapping_add(self.idle.ahead_ns)).unwrap_or(0)
@@ -244,7 +245,7 @@ impl Client {
         self.writer.close(&StatusLine::End { how: self.how, cut_off: self.cut_off, live })
     }
 
-    /// Waits until something happens or the next instant comes, and does what is to be done.
+    /// Waits for events, or for the next instant, and handles them.
     fn turn(&mut self, next: &mut u32) -> anyhow::Result<()> {
         let at_ns = self.at_ns(*next);
         for number in self.reactor.wait_until(at_ns)? {
@@ -258,7 +259,7 @@ impl Client {
                 CONTROL => self.receive()?,
                 PROBE => {
                     if !self.probe.receive() {
-                        // Without the probe the flows go on.
+                        // The flows continue without the probe.
                         self.reactor.forget(&self.probe.socket);
                     }
                 }
@@ -275,7 +276,7 @@ impl Client {
         if silent_ns > self.grant.patience_ns { Err(gone()) } else { Ok(()) }
     }
 
-    /// Writes nothing more, and takes nothing more.
+    /// Stops all flows.
     fn stop(&mut self, how: &'static str) {
         self.how = how;
         for (index, flow) in self.flows.iter_mut().enumerate() {
@@ -286,7 +287,7 @@ impl Client {
                 Transfer::Download => flow.cut(),
                 Transfer::Upload => {
                     flow.stop();
-                    // It fails only where the connection is gone, which the next read tells.
+                    // This fails only if the connection is lost, which the next read reports.
                     _ = self.reactor.change(&flow.socket, FIRST_FLOW + index as u64, Interest::Read);
                 }
             }
@@ -341,7 +342,7 @@ impl Client {
         }
     }
 
-    /// A flow is over: nothing more comes of it, or its time is up.
+    /// Ends a flow that is closed, or whose time is over.
     fn end_flow(&mut self, index: usize, left: TurnOutcome) {
         self.reactor.forget(&self.flows[index].socket);
         self.over[index] = true;
@@ -361,12 +362,12 @@ impl Client {
             self.cut_off += 1;
         }
         if self.transfer == Transfer::Download {
-            // Everything has been read: the server may close, too.
+            // Everything has been read, so that the server may close, too.
             self.flows[index].stop();
         }
     }
 
-    /// Holds a flow against this end's own clock: a server that goes on, or lets nothing end, does not hold it.
+    /// Ends a flow by this end's own clock, so that no server can keep it open.
     fn watch_clock(&mut self, index: usize, now_ns: u64) {
         let flow = &mut self.flows[index];
         let acked = match &self.last[index] {
@@ -388,10 +389,10 @@ impl Client {
         );
     }
 
-    /// Notes what is seen of a flow.
+    /// Records an observation of a flow.
     fn observe(&mut self, index: usize, instant: u32) {
         let flow = u16::try_from(index).expect("there are few flows");
-        // A connection that is gone tells nothing more.
+        // A lost connection has no state.
         if let Ok(observation) = self.flows[index].observe() {
             if let Some(us) = self.probe_us {
                 self.rows.push(Row { instant, flow, observation: Observation::Probe(us) });

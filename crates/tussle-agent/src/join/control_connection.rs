@@ -10,19 +10,19 @@ use tussle_join::{Channel, ChannelError};
 
 use super::reactor::{Interest, Reactor};
 
-/// Read at once; what is whole is taken out before more is read.
+/// Size of one read; complete messages are processed before the next read.
 const READ_BYTES: usize = 16 * 1024;
-/// What may wait to be written: an end that does not read is given up.
+/// Largest number of bytes that wait to be written. An end that does not read them is given up.
 const MAX_WAITING_BYTES: usize = 1 << 20;
 
-/// A client and the server, as one of them has it.
+/// One end of the connection between a client and the server.
 #[derive(Debug)]
 pub(super) struct ControlConnection {
     pub(super) socket: TcpStream,
     pub(super) channel: Channel,
     number: u64,
     interest: Interest,
-    /// Bytes that have arrived so far.
+    /// Bytes received so far.
     pub(super) arrived_bytes: u64,
 }
 
@@ -36,12 +36,12 @@ pub(super) enum ReadOutcome {
 }
 
 impl ControlConnection {
-    /// A channel over a connection that does not block, waited for by that number.
+    /// Creates an encrypted connection over a non-blocking socket, with its number in the reactor.
     pub(super) fn over(socket: TcpStream, channel: Channel, number: u64) -> ControlConnection {
         ControlConnection { socket, channel, number, interest: Interest::Read, arrived_bytes: 0 }
     }
 
-    /// Reads once; what arrived is taken out by `hear`.
+    /// Reads once; `receive` returns the messages.
     pub(super) fn read(&mut self) -> anyhow::Result<ReadOutcome> {
         let mut room = [0; READ_BYTES];
         match self.socket.read(&mut room) {
@@ -60,13 +60,13 @@ impl ControlConnection {
         self.channel.receive()
     }
 
-    /// Says something, now or as soon as there is room.
+    /// Sends a message, now or as soon as the socket takes it.
     pub(super) fn send<M: Serialize>(&mut self, message: &M, reactor: &Reactor) -> anyhow::Result<()> {
         self.channel.send(message);
         self.flush(reactor)
     }
 
-    /// Writes what there is room for.
+    /// Writes as much as the socket takes.
     pub(super) fn flush(&mut self, reactor: &Reactor) -> anyhow::Result<()> {
         let outgoing = self.channel.outgoing();
         while !outgoing.is_empty() {

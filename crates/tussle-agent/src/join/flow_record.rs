@@ -1,4 +1,4 @@
-//! What is known of one flow: what this end saw, which counts, and what its client claims, which is kept beside it.
+//! Record of a flow: the server's own observations, which count, and its client's claims beside them.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,20 @@ use crate::algorithms::needs_pacing;
 use crate::execute::rows::Sample;
 use crate::validity::Validity;
 
-/// Instants that wait for what the client saw; older ones are given up.
+/// Largest number of instants that wait for the client's claims; older ones are given up.
 const MAX_PENDING: usize = 2_000;
-/// A claim may be of so many instants after this end's latest look: clocks differ by less.
+/// Largest number of instants that a claim may be ahead of the server's last observation. Clocks differ by
+/// less.
 const AHEAD: u32 = 50;
-/// Instants of a download for which its client's word is waited for: 10 s.
+/// Instants of a download that wait for the client's claims: 10 s.
 const LATE: u32 = 100;
-/// Acknowledged of an upload beside its bytes: its opening, and a sequence number each of its first packet and its last.
+/// Bytes of an upload that are acknowledged beside its data: the preamble, and the sequence numbers of SYN
+/// and FIN.
 const BESIDE: u64 = PREAMBLE_BYTES as u64 + 2;
-/// A network may duplicate packets, but hardly each of them.
+/// Largest factor by which a network may duplicate packets.
 const MAX_COPIES: u64 = 2;
 
-/// What is known of a flow.
+/// Record of a flow.
 #[derive(Debug)]
 pub(super) struct FlowRecord {
     pub(super) name: String,
@@ -28,18 +30,18 @@ pub(super) struct FlowRecord {
     is_paced: bool,
     pub(super) direction: Direction,
     pub(super) start_ns: u64,
-    /// When its application was to stop writing; `None`: after so many bytes.
+    /// Time at which the application was to stop writing; `None` for a number of bytes.
     pub(super) stop_ns: Option<u64>,
     pub(super) end: Option<End>,
-    /// What arrived, as this end knows: it received it, or it was told by acknowledgements.
+    /// Data that arrived, as this end knows: received here, or acknowledged to this end.
     pub(super) received_bytes: u64,
     pub(super) received_packets: u32,
-    /// Bytes that this end's kernel took in, or was given to send.
+    /// Bytes that this end's kernel received, or was given to send.
     carried_bytes: u64,
-    /// What the sender's kernel told last: of an upload, as its client claims.
+    /// Last state of the sender; for an upload, as its client claims.
     pub(super) sender: Sender,
     claimed: Option<Claimed>,
-    /// The latest round trip of its client's probe, and the shortest before it began.
+    /// Latest RTT of the client's probe, and shortest RTT before its flows began.
     pub(super) probe_us: Option<u32>,
     pub(super) idle_us: Option<u32>,
     pub(super) sender_validity: Option<Validity>,
@@ -47,13 +49,13 @@ pub(super) struct FlowRecord {
     pending: BTreeMap<u32, Pending>,
     /// Whether nothing more will be reported of the flow.
     is_closed: bool,
-    /// The latest instants: that is a row, or was given up; that this end saw; that the client told.
+    /// Latest instants: written as a row or given up, observed by this end, and claimed by the client.
     written_at: Option<u32>,
     observed_at: Option<u32>,
     claimed_at: Option<u32>,
 }
 
-/// How a flow ended, and when.
+/// End of a flow: time and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) at_ns: u64,
@@ -62,22 +64,22 @@ pub(super) struct End {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndReason {
-    /// The last of the bytes asked for has arrived.
+    /// The last of the requested bytes has arrived.
     Complete,
-    /// Its time was over.
+    /// The flow's time was over.
     Stopped,
-    /// Its client, or the network, was gone.
+    /// The client, or the network, was lost.
     Lost,
 }
 
-/// What a client last claimed: acknowledged and sent, or received.
+/// Last claim of a client: bytes acknowledged and packets sent, or bytes and packets received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Claimed {
     bytes: u64,
     packets: u32,
 }
 
-/// What is known of a flow at an instant.
+/// Observations and claims of an instant.
 #[derive(Debug, Default)]
 struct Pending {
     sender: Option<Box<Sender>>,
@@ -86,7 +88,7 @@ struct Pending {
     probe_us: Option<u32>,
 }
 
-/// What becomes of the earliest instant.
+/// Decision about the earliest pending instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Row,
@@ -94,7 +96,7 @@ enum Fate {
     Dropped,
 }
 
-/// What was known of a flow at an instant, whole.
+/// A complete row of the samples.
 #[derive(Debug)]
 pub(super) struct CompleteRow {
     pub(super) instant: u32,
@@ -131,7 +133,7 @@ impl FlowRecord {
         }
     }
 
-    /// What its client told of its own end; a later one takes an earlier one's place.
+    /// Sets the validity at the client's end. A later one replaces an earlier one.
     pub(super) fn set_validity(&mut self, validity: Validity) {
         match self.direction {
             Direction::ToServer => self.sender_validity = Some(validity),
@@ -139,7 +141,7 @@ impl FlowRecord {
         }
     }
 
-    /// Takes in what this end saw, and the bytes that its kernel carried until then.
+    /// Adds an observation of this end, and the bytes that its kernel has carried until then.
     pub(super) fn add_observation(&mut self, instant: u32, observation: Observation, carried_bytes: u64) {
         self.observed_at = self.observed_at.max(Some(instant));
         self.carried_bytes = self.carried_bytes.max(carried_bytes);
@@ -147,7 +149,7 @@ impl FlowRecord {
             Observation::Receiver { bytes, packets } => (bytes, packets, None),
             Observation::Sender(sender) => {
                 self.sender = (*sender).clone();
-                // The end of the stream is acknowledged like a byte.
+                // The FIN is acknowledged like a byte.
                 (sender.bytes_acked.min(carried_bytes), sender.delivered, Some(sender))
             }
             Observation::Probe(_) => return,
@@ -160,7 +162,7 @@ impl FlowRecord {
         }
     }
 
-    /// Takes in what its client claims to have seen.
+    /// Adds a claim of the client.
     pub(super) fn add_claim(&mut self, row: Row) {
         let Row { instant, observation, .. } = row;
         match observation {
@@ -189,7 +191,7 @@ impl FlowRecord {
         }
     }
 
-    /// Room for a claim, where this end looked at that instant, or soon will.
+    /// Entry of a claim's instant, if this end has observed that instant, or soon will.
     fn expected(&mut self, instant: u32) -> Option<&mut Pending> {
         let began = || u32::try_from(self.start_ns / GRID_NS).unwrap_or(u32::MAX);
         let looked = self.observed_at.unwrap_or_else(began);
@@ -207,7 +209,8 @@ impl FlowRecord {
         Some(self.pending.entry(instant).or_default())
     }
 
-    /// Its client is gone: nothing more will be told of it. If it is lost, so is the flow, unless all of it was there.
+    /// Closes the record of a client that is gone. If the client is lost, so is the flow, unless all its
+    /// bytes have arrived.
     pub(super) fn close(&mut self, reason: EndReason, bytes: Option<u64>) {
         self.is_closed = true;
         if let Some(end) = &mut self.end {
@@ -219,8 +222,8 @@ impl FlowRecord {
         }
     }
 
-    /// Takes the next row that is whole: what was seen here, and what the client told of that instant. Of the last
-    /// instant, what its sender saw will do: by then everything has arrived that will.
+    /// Takes the next complete row: an observation of this end, and the client's claim about the same
+    /// instant. At the last instant, the sender's state suffices: all data have arrived by then.
     pub(super) fn next_row(&mut self, now: u32) -> Option<CompleteRow> {
         loop {
             let fate = self.fate(now)?;
@@ -246,8 +249,8 @@ impl FlowRecord {
         }
     }
 
-    /// What becomes of the earliest instant: both ends tell theirs in order, so that what one has passed over does
-    /// not come.
+    /// Decides about the earliest pending instant. Both ends report in order, so that an instant which one
+    /// end has passed over does not come.
     fn fate(&self, now: u32) -> Option<Fate> {
         let (instant, pending) = self.pending.first_key_value()?;
         let is_closed = self.is_closed;
@@ -268,7 +271,7 @@ impl FlowRecord {
         })
     }
 
-    /// Where what its client claims cannot be true together with what was seen here: both, in a sentence.
+    /// A contradiction between the client's claims and this end's observations, in a sentence.
     pub(super) fn contradiction(&self) -> Option<String> {
         let Claimed { bytes, packets } = self.claimed?;
         let (carried, packets) = (self.carried_bytes, u64::from(packets));
@@ -309,7 +312,7 @@ mod tests {
         flow(Direction::ToServer)
     }
 
-    /// A sender that sent so many packets, and as many bytes that were acknowledged.
+    /// A sender that sent a number of packets, and had as many bytes acknowledged.
     fn sender(packets: u32) -> Observation {
         let bytes_acked = packets.into();
         Observation::Sender(Box::new(Sender { data_segs_out: packets, bytes_acked, ..Sender::default() }))
@@ -327,7 +330,7 @@ mod tests {
         flow.add_observation(instant, Observation::Receiver { bytes, packets: 1 }, bytes);
     }
 
-    /// Instants and bytes of the rows that are whole.
+    /// Instants and bytes of the complete rows.
     fn rows(flow: &mut FlowRecord, now: u32) -> Vec<(u32, u64)> {
         std::iter::from_fn(|| flow.next_row(now))
             .map(|whole| (whole.instant, whole.sample.delivered_bytes))

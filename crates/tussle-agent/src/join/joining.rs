@@ -1,4 +1,4 @@
-//! How a client gets in: each step has an end, whatever the server does.
+//! Joining a server: each step has a deadline, whatever the server does.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -11,27 +11,27 @@ use super::control_connection::{ControlConnection, ReadOutcome};
 use super::reactor::{Interest, Reactor, now_ns};
 use super::socket::connect;
 
-/// How long the handshake and the grant may take together, and likewise the questions before the flows begin.
+/// Deadline for handshake and grant together, and for the probe before the flows.
 const JOINING: Duration = Duration::from_secs(60);
-/// Characters of a server's own words.
+/// Largest number of characters shown of a server's message.
 const MAX_WORDS: usize = 300;
-/// What a client joins again by.
+/// Advice to a client that was disconnected.
 pub(super) const REPEAT: &str = "the same command joins again";
 
-/// A time by which something has to be done.
+/// A deadline.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline(u64);
 
 impl Deadline {
-    /// That of one step of joining.
+    /// Deadline of one step of joining.
     pub(super) fn of_joining() -> Deadline {
         Deadline(now_ns() + u64::try_from(JOINING.as_nanos()).expect("a minute"))
     }
 
-    /// Makes the next read of a connection return by then.
+    /// Limits the next read of a connection to the deadline.
     ///
     /// # Errors
-    /// It is too late already.
+    /// The deadline has passed.
     pub(super) fn bound(self, socket: &TcpStream) -> anyhow::Result<()> {
         let left_ns = self.0.saturating_sub(now_ns());
         ensure!(left_ns > 0, "the server takes longer than a minute to let us in; {REPEAT}");
@@ -79,7 +79,7 @@ pub(super) fn join(
         match connection.receive::<ServerMessage>() {
             Ok(Some(ServerMessage::Granted(grant))) => {
                 ensure!(grant.flows.len() == flows, "{at} does not speak as Tussle does");
-                return Ok(Joined { connection: connection, server: at, grant });
+                return Ok(Joined { connection, server: at, grant });
             }
             Ok(Some(ServerMessage::Refused(reason))) => bail!("{at} refuses: {}", printable(&reason)),
             Ok(Some(_)) => bail!("{at} does not speak as Tussle does"),
@@ -106,10 +106,10 @@ fn reach(addresses: &[SocketAddr]) -> anyhow::Result<(TcpStream, SocketAddr)> {
     Err(problem.context("there is no address to join")?)
 }
 
-/// A server's words as a terminal may show them: on one line, cut when long.
+/// A server's message for a terminal: on one line, and truncated.
 fn printable(words: &str) -> String {
     let shown = |letter: char| match letter {
-        // What turns the direction of writing, too.
+        // Characters that change the direction of text.
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => None,
         letter => (!letter.is_control()).then_some(letter),
     };

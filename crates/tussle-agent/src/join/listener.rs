@@ -1,4 +1,4 @@
-//! Who comes in: connections that have not yet shown what they are.
+//! The listening port, and connections that are not authenticated yet.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
@@ -15,12 +15,12 @@ use tussle_join::{
 use super::control_connection::{ControlConnection, ReadOutcome, is_for_later};
 use super::reactor::{Interest, Reactor};
 
-/// Connections taken in one turn, so that flows have theirs.
+/// Largest number of connections accepted in one turn, so that flows have their turns.
 const MAX_AT_ONCE: usize = 16;
-/// Connections that the kernel keeps for us, so that a crowd's leave room for others'.
+/// Length of the kernel's backlog, so that many connections of one client leave room for others.
 const BACKLOG: i32 = 1024;
 
-/// The port, and those who came and have not shown a ticket or the code yet.
+/// The port, and the connections that have shown neither a ticket nor the code yet.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: TcpListener,
@@ -38,18 +38,18 @@ struct Pending {
 
 #[derive(Debug)]
 enum Stage {
-    /// Its preamble has not arrived completely.
+    /// The preamble has not arrived completely.
     Preamble(TcpStream, Vec<u8>),
     /// The handshake, then the request to join.
     Request(ControlConnection),
 }
 
-/// Who a connection turned out to be.
+/// Purpose of a connection, once it is known.
 #[derive(Debug)]
 pub(super) enum Arrival {
-    /// A client that has the code, and what it asks for.
+    /// A client with the code, and its request.
     Client(ControlConnection, IpAddr, Hello),
-    /// A connection with a ticket; whether that is any good is not known yet.
+    /// A connection with a ticket, which is not checked yet.
     Ticket(TcpStream, Ticket),
 }
 
@@ -74,12 +74,12 @@ impl Listener {
         self.admission.refused()
     }
 
-    /// Counts a connection whose ticket was no good, or for which there was no room.
+    /// Counts a connection with an invalid ticket, or without room.
     pub(super) fn refuse(&mut self, refusal: Refusal) {
         self.admission.refuse(u64::MAX, refusal);
     }
 
-    /// Takes in those who wait at the port.
+    /// Accepts the connections that wait at the port.
     pub(super) fn accept(&mut self, now_ns: u64, reactor: &Reactor) {
         for _ in 0..MAX_AT_ONCE {
             let (socket, address) = match self.socket.accept() {
@@ -88,7 +88,7 @@ impl Listener {
                     self.drop_oldest();
                     return;
                 }
-                // The one who came is gone already, or there is none.
+                // The connection is closed already, or none waits.
                 Err(_) => return,
             };
             if socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_err() {
@@ -115,15 +115,15 @@ impl Listener {
         }
     }
 
-    /// Refuses those who took too long.
+    /// Refuses connections whose deadline has passed.
     pub(super) fn refuse_overdue(&mut self, now_ns: u64) {
         for number in self.admission.overdue(now_ns) {
             self.pending.remove(&number);
         }
     }
 
-    /// A stranger has something to say, or is gone. Returned is who it is, once that is known; nothing, if that number
-    /// is no stranger's.
+    /// Reads from a pending connection. Returns its purpose once that is known. `None` otherwise, or if no
+    /// pending connection has this number.
     pub(super) fn receive(&mut self, number: u64, now_ns: u64, reactor: &Reactor) -> Option<Arrival> {
         let Pending { address, stage } = self.pending.remove(&number)?;
         let heard = match stage {
@@ -155,7 +155,7 @@ impl Listener {
 
     fn receive_preamble(&mut self, preamble: PartialPreamble, now_ns: u64) -> Result<Progress, Refusal> {
         let PartialPreamble { mut socket, mut received, number, address } = preamble;
-        // Not a byte beyond the opening: what follows is for others.
+        // Read no byte beyond the preamble, since later bytes belong to the flow or the channel.
         let mut room = [0; PREAMBLE_BYTES];
         let most = match received.len() {
             0..8 => 8 - received.len(),
@@ -178,7 +178,7 @@ impl Listener {
         }
     }
 
-    /// Answers of the handshake that have not left yet.
+    /// Writes the pending bytes of a handshake.
     fn flush(&mut self, number: u64, reactor: &Reactor) {
         if let Some(Pending { stage: Stage::Request(connection), .. }) = self.pending.get_mut(&number)
             && connection.flush(reactor).is_err()
@@ -216,7 +216,7 @@ fn hear_request(mut connection: ControlConnection, address: IpAddr) -> Result<Pr
     }
 }
 
-/// Whether accepting failed for want of descriptors or memory.
+/// Whether accepting failed for lack of descriptors or memory.
 fn is_out_of_room(problem: &std::io::Error) -> bool {
     let code = problem.raw_os_error().map(Errno::from_raw);
     matches!(code, Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM))

@@ -1,19 +1,19 @@
-//! How long a client lets a flow go on, by its own clock: no server can hold it for longer.
+//! Time limits of flows by the client's own clock: no server can keep a flow open for longer.
 
-/// What may be on the way when a server stops, and how much later than this end it may have begun.
+/// Time for data in flight when a server stops, and for a later start at the server.
 const AFTERWARDS_NS: u64 = 2_000_000_000;
-/// The longest that what was written may take to arrive: ten minutes.
+/// Longest time after which all written data have arrived: ten minutes.
 pub(super) const LONGEST_REST_NS: u64 = 600 * 1_000_000_000;
-/// Clocks run apart by less than that part.
+/// Reciprocal of the largest relative drift of two clocks.
 const APART: u64 = 100;
 
-/// One flow's.
+/// Clock of one flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnClock {
     opened_ns: u64,
     for_ns: u64,
     patience_ns: u64,
-    /// When everything was written, and how much was acknowledged when it last became more.
+    /// Time at which everything was written, and the last increase of the acknowledged bytes.
     stopped_ns: Option<u64>,
     acked: u64,
     acked_at_ns: u64,
@@ -30,13 +30,13 @@ pub(super) enum FlowStatus {
 }
 
 impl OwnClock {
-    /// That of a flow opened now, which is to send or to receive for so long.
+    /// Clock of a flow that opens now, and sends or receives for a time.
     pub(super) fn new(now_ns: u64, for_ns: u64, patience_ns: u64) -> OwnClock {
         let (stopped_ns, acked, acked_at_ns) = (None, 0, now_ns);
         OwnClock { opened_ns: now_ns, for_ns, patience_ns, stopped_ns, acked, acked_at_ns }
     }
 
-    /// Whether a server that began when the flow was opened may have stopped by its own clock.
+    /// Whether a server that began with this flow may have stopped by its own clock.
     pub(super) fn is_up(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.opened_ns) >= self.for_ns - self.for_ns / APART
     }
@@ -50,7 +50,7 @@ impl OwnClock {
         }
     }
 
-    /// Takes note of how much is acknowledged, and of whether everything is written.
+    /// Updates the acknowledged bytes, and whether everything is written.
     pub(super) fn check_upload(&mut self, now_ns: u64, acked: u64, has_stopped: bool) -> FlowStatus {
         if acked > self.acked {
             (self.acked, self.acked_at_ns) = (acked, now_ns);

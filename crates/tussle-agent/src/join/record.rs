@@ -1,5 +1,5 @@
-//! What a measurement writes down: rows as they become whole, in files that each are whole, so that nothing that ends
-//! the program takes more than the latest of them along.
+//! Files of a measurement. Rows are written as they become complete, and each file is replaced as a whole, so
+//! that a crash loses the latest rows only.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,26 +14,26 @@ use crate::execute::rows::Samples;
 use crate::execute::stream;
 use crate::validity::{self, ClockOffset};
 
-/// Rows of samples on the disk: about a gigabyte, and 139 hours of one flow.
+/// Largest number of rows of samples on disk: about a gigabyte, or 139 hours of one flow.
 const MAX_ROWS: usize = 5_000_000;
-/// Rows of samples in memory.
+/// Largest number of rows of samples in memory.
 const MAX_UNWRITTEN: usize = 20_000;
-/// How often what is known is written, in instants: 10 s.
+/// Interval between two writes, in instants: 10 s.
 const CHECKPOINT: u32 = 100;
 
-/// All that is known of a measurement.
+/// Record of a measurement.
 #[derive(Debug)]
 pub(super) struct Record {
     folder: PathBuf,
     pub(super) flows: Vec<FlowRecord>,
     unwritten: UnwrittenRows,
-    /// Files of samples so far, and rows in them.
+    /// Number of files of samples, and of rows in them.
     chunks: usize,
     rows: usize,
     checkpoint_at: u32,
 }
 
-/// Rows that are not in a file yet.
+/// Rows that are not written to a file yet.
 #[derive(Debug, Default)]
 struct UnwrittenRows {
     samples: Samples,
@@ -45,7 +45,7 @@ struct UnwrittenRows {
 }
 
 impl Record {
-    /// Nothing so far; the folder exists and is empty.
+    /// An empty record in an existing, empty folder.
     pub(super) fn new(folder: PathBuf) -> Record {
         Record {
             folder,
@@ -57,12 +57,12 @@ impl Record {
         }
     }
 
-    /// Whether no more rows are written down.
+    /// Whether no more rows are written.
     pub(super) fn is_full(&self) -> bool {
         self.rows >= MAX_ROWS
     }
 
-    /// Turns what was seen into rows, and writes files when it is time.
+    /// Adds the complete rows of all flows, and writes files when it is time.
     pub(super) fn settle(&mut self, now: u32) -> anyhow::Result<()> {
         (0..self.flows.len()).try_for_each(|flow| self.settle_flow(flow, now))?;
         if !self.unwritten.is_empty() && now >= self.checkpoint_at {
@@ -72,7 +72,7 @@ impl Record {
         Ok(())
     }
 
-    /// Turns what was seen of a flow into rows, and writes them when they are many.
+    /// Adds the complete rows of a flow, and writes them when there are many.
     pub(super) fn settle_flow(&mut self, flow: usize, now: u32) -> anyhow::Result<()> {
         while let Some(whole) = self.flows[flow].next_row(now) {
             if self.rows >= MAX_ROWS {
@@ -87,7 +87,7 @@ impl Record {
         Ok(())
     }
 
-    /// Writes all that is known, each file whole or not at all.
+    /// Writes everything, replacing each file as a whole.
     pub(super) fn write(&mut self) -> anyhow::Result<()> {
         if self.flows.is_empty() {
             return Ok(());
@@ -161,7 +161,7 @@ impl Record {
             .zip(&self.flows)
             .filter_map(|(index, flow)| {
                 let (mut sender, receiver) = (flow.sender_validity.clone()?, flow.receiver_validity.clone());
-                // It is the client that has compared the clocks, from its own side.
+                // The client has compared the clocks, from its own side.
                 let told = receiver.as_ref().and_then(|receiver| receiver.clock);
                 let ahead = |clock: ClockOffset| ClockOffset { offset_s: -clock.offset_s, ..clock };
                 sender.clock = sender.clock.or(told.map(ahead));

@@ -1,4 +1,4 @@
-//! The server: who takes part, and what is asked of it when.
+//! The server: its clients, their flows, and the handling of events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -22,50 +22,50 @@ use super::record::Record;
 use super::socket::{choose, give_up_after, try_algorithm};
 use crate::validity::{LoadMonitor, Validity};
 
-/// Clients at a time.
+/// Largest number of clients at a time.
 const MAX_CLIENTS: usize = 64;
-/// Flows at a time, of all clients and of one.
+/// Largest number of flows at a time, of all clients and of one.
 const MAX_FLOWS: usize = 256;
 const MAX_FLOWS_EACH: u16 = 32;
-/// Sentences about clients that were given up, kept for the end.
+/// Largest number of sentences about rejected clients, kept for the end.
 const MAX_REJECTED: usize = 20;
-/// Flows in a dataset.
+/// Largest number of flows in a dataset.
 const MAX_RECORDED: usize = 10_000;
-/// The longest that a client may ask for.
+/// Longest duration that a client may request.
 const LONGEST_NS: u64 = 7 * 24 * 3600 * SECOND_NS;
-/// How long clients have, once it is over, to tell the rest.
+/// Time for the last reports of clients, once the measurement is over.
 const LAST_WORDS_NS: u64 = 3 * SECOND_NS;
-/// What a client may take beyond its time, besides the patience: for its probe, and for what is on the way.
+/// Time that a client may take beyond its duration and the patience: for its probe, and for data in flight.
 const BEYOND_NS: u64 = 30 * SECOND_NS;
-/// Instants between two lines that say how it goes, and between two signs of life.
+/// Instants between two status lines, and between two keep-alives.
 const LIVE: u32 = 5;
 const ALIVE: u32 = 20;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Numbers of what is not a connection; those of connections follow.
+/// Numbers of the reactor's other sources; those of connections follow.
 const INPUT: u64 = 0;
 const PORT: u64 = 1;
 const FIRST_CONNECTION: u64 = 2;
 
-/// What the server is told.
+/// Settings of the server.
 #[derive(Debug, Deserialize)]
 pub(super) struct Settings {
     listen: SocketAddr,
     code: String,
-    /// Where tables are written; empty.
+    /// Folder for the tables; it is empty.
     folder: PathBuf,
-    /// For how long it serves; `None`: until it is told to end.
+    /// Time for which the server runs; `None` until its standard input ends.
     for_ns: Option<u64>,
-    /// After how many clients it ends.
+    /// Number of clients after which the server ends.
     clients: Option<u32>,
-    /// After how long without a client it ends.
+    /// Time without a client after which the server ends.
     until_idle_ns: Option<u64>,
-    /// For how long a client may be silent.
+    /// Time for which a client may be silent.
     patience_ns: u64,
-    /// Algorithms that a dataset can name.
+    /// Algorithms that a dataset can have.
     algorithms: Vec<String>,
 }
 
-/// What the server says.
+/// Status lines of the server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum StatusLine<'a> {
@@ -75,7 +75,7 @@ enum StatusLine<'a> {
     End { clients: u32, refused: BTreeMap<&'static str, u64>, full: bool, rejected: Vec<String> },
 }
 
-/// How a client fares.
+/// State of a client.
 #[derive(Debug, Serialize)]
 struct Live {
     client: u32,
@@ -100,13 +100,13 @@ struct Client {
     claims: Claims,
     granted_ns: u64,
     received_ns: u64,
-    /// Its flows, by their numbers, as they stand in the record.
+    /// Indices of the client's flows in the record, by their numbers.
     flows: BTreeMap<u16, usize>,
-    /// Shortest round trip of its probe before its flows began.
+    /// Shortest RTT of the client's probe before its flows began.
     idle_us: Option<u32>,
-    /// What it told of flows whose connections were on the way.
+    /// Validity messages of flows whose connections have not arrived yet.
     early: BTreeMap<u16, Validity>,
-    /// Bytes received until some instants, the latest last: for the rate.
+    /// Bytes received until recent instants, in order, for the rate.
     recent: Vec<(u32, u64)>,
 }
 
@@ -125,10 +125,10 @@ enum Departure {
 #[derive(Debug)]
 struct Running {
     flow: Flow,
-    /// Its place in the record, and its client.
+    /// Index in the record, and client of the flow.
     recorded: usize,
     client: u32,
-    /// Until when it writes.
+    /// Time until which this end writes.
     until_ns: u64,
 }
 
@@ -138,7 +138,7 @@ enum Purpose {
     Probe,
 }
 
-/// All of it.
+/// The server.
 #[derive(Debug)]
 pub(super) struct Server {
     settings: Settings,
@@ -151,17 +151,17 @@ pub(super) struct Server {
     began_ns: u64,
     now_ns: u64,
     clients: BTreeMap<u32, Client>,
-    /// Of clients, by the numbers of their connections.
+    /// Clients by the numbers of their connections.
     client_of: HashMap<u64, u32>,
     running: HashMap<u64, Running>,
     probes: HashMap<u64, (u32, Echo)>,
     tickets: HashMap<Ticket, (u32, Purpose)>,
-    /// Clients that were given up for what they said, and why.
+    /// Rejected clients, each with its reason.
     rejected: Vec<String>,
-    /// Clients so far, and since when there is none.
+    /// Number of clients so far, and time since which there is none.
     joined: u32,
     idle_since_ns: u64,
-    /// Until when clients may tell the rest, once it is over.
+    /// Time until which clients may report, once the measurement is over.
     over_ns: Option<u64>,
 }
 
@@ -195,7 +195,7 @@ impl Server {
         })
     }
 
-    /// Time since it began, in ns.
+    /// Time since the server began, in ns.
     fn since_ns(&self) -> u64 {
         self.now_ns - self.began_ns
     }
@@ -204,7 +204,7 @@ impl Server {
         u32::try_from(self.since_ns() / GRID_NS).unwrap_or(u32::MAX)
     }
 
-    /// Serves until it is over.
+    /// Serves until the measurement is over.
     pub(super) fn run(mut self) -> anyhow::Result<()> {
         let port = self.listener.socket().local_addr().context("the port")?.port();
         self.writer.send(&StatusLine::Listening { port })?;
@@ -260,7 +260,7 @@ impl Server {
         }
     }
 
-    /// A client that has the code asks to take part.
+    /// Handles the request of a client that has the code.
     fn admit(
         &mut self,
         number: u64,
@@ -272,7 +272,7 @@ impl Server {
             Ok(grant) => grant,
             Err(reason) => {
                 self.listener.refuse(Refusal::Full);
-                // It may be gone already.
+                // The connection may be lost already.
                 _ = connection.send(&ServerMessage::Refused(reason), &self.reactor);
                 return Ok(());
             }
@@ -306,7 +306,7 @@ impl Server {
         if said.is_err() {
             self.leave(client, Departure::Lost);
         }
-        // It may have said more than its request at once.
+        // More messages may have arrived with the request.
         self.handle_messages(client)
     }
 
@@ -341,7 +341,7 @@ impl Server {
         Ok(Grant { client: self.joined + 1, flows, probe, patience_ns: self.settings.patience_ns })
     }
 
-    /// A connection has shown a ticket.
+    /// Handles a connection that has shown a ticket.
     fn redeem(&mut self, number: u64, socket: TcpStream, ticket: Ticket) -> anyhow::Result<()> {
         let found = self.tickets.remove(&ticket);
         let Some((client, purpose)) = found else {
@@ -353,7 +353,7 @@ impl Server {
                 self.probes.insert(number, (client, Echo::over(socket)));
                 Ok(())
             }
-            // It may have been reset since.
+            // The connection may have been reset since.
             Purpose::Flow(flow) => self.start(number, socket, client, flow).or(Ok(())),
         }
     }
@@ -393,7 +393,7 @@ impl Server {
         Ok(())
     }
 
-    /// A flow has something to read, or room to write.
+    /// Handles a flow that can be read or written.
     fn proceed(&mut self, number: u64) -> anyhow::Result<()> {
         let running = self.running.get_mut(&number).expect("it was looked for");
         match running.flow.proceed(&mut self.room) {
@@ -403,13 +403,13 @@ impl Server {
         }
     }
 
-    /// A flow is over, as far as this end is concerned.
+    /// Ends the server's end of a flow.
     fn end_flow(&mut self, number: u64, reason: EndReason) -> anyhow::Result<()> {
         let Some(running) = self.running.remove(&number) else { return Ok(()) };
         let (at_ns, instant) = (self.since_ns(), self.instant());
         let load = self.watch.load()?;
         let record = &mut self.record.flows[running.recorded];
-        // What the kernel told last counts if it tells nothing more.
+        // The last observation counts if the kernel reports no more.
         if let Ok(observation) = running.flow.observe() {
             record.add_observation(instant + 1, observation, running.flow.carried_bytes());
         }
@@ -422,7 +422,7 @@ impl Server {
         Ok(())
     }
 
-    /// A client says something, or is gone.
+    /// Handles the connection of a client that can be read, or is lost.
     fn receive_from(&mut self, client: u32) -> anyhow::Result<()> {
         let Some(member) = self.clients.get_mut(&client) else { return Ok(()) };
         let arrived = member
@@ -436,7 +436,7 @@ impl Server {
         Ok(())
     }
 
-    /// What a client has said.
+    /// Handles the messages of a client.
     fn handle_messages(&mut self, client: u32) -> anyhow::Result<()> {
         loop {
             let Some(member) = self.clients.get_mut(&client) else { return Ok(()) };
@@ -457,17 +457,17 @@ impl Server {
         }
     }
 
-    /// Turns what a client told into rows, so that nothing of it waits in memory.
+    /// Adds the complete rows of a client's flows, so that they do not wait in memory.
     fn settle(&mut self, client: u32) -> anyhow::Result<()> {
         let Some(member) = self.clients.get(&client) else { return Ok(()) };
         let instant = self.instant();
         member.flows.values().try_for_each(|recorded| self.record.settle_flow(*recorded, instant))
     }
 
-    /// Does what a client's message asks for.
+    /// Handles a message of a client.
     ///
     /// # Errors
-    /// It is none that clients send.
+    /// The message cannot come from a correct client.
     fn handle(&mut self, client: u32, message: ClientMessage) -> anyhow::Result<()> {
         let instant = self.instant();
         let member = self.clients.get_mut(&client).context("it was there")?;
@@ -482,7 +482,7 @@ impl Server {
             }
             ClientMessage::Rows(rows) => {
                 for row in rows {
-                    // Its connection may be on the way.
+                    // The flow's connection may not have arrived yet.
                     if let Some(recorded) = member.flows.get(&row.flow) {
                         self.record.flows[*recorded].add_claim(row);
                     }
@@ -496,7 +496,7 @@ impl Server {
                 }
                 match member.flows.get(&flow) {
                     Some(recorded) => self.record.flows[*recorded].set_validity(validity),
-                    // Its connection is on the way.
+                    // The flow's connection has not arrived yet.
                     None => drop(member.early.insert(flow, validity)),
                 }
             }
@@ -508,7 +508,8 @@ impl Server {
         Ok(())
     }
 
-    /// A client said what no client says: what was seen of its flows stays, and nobody else's are touched.
+    /// Removes a client that violated the protocol. Observations of its flows stay, and other clients are not
+    /// affected.
     fn reject(&mut self, client: u32, told: &str) {
         let Some(member) = self.clients.get(&client) else { return };
         let text = format!("client {client} ({}) told the impossible: {told}", member.address);
@@ -519,7 +520,7 @@ impl Server {
         self.leave(client, Departure::Rejected);
     }
 
-    /// A client goes, and its flows with it.
+    /// Removes a client and ends its flows.
     fn leave(&mut self, client: u32, departure: Departure) {
         let Some(member) = self.clients.remove(&client) else { return };
         self.client_of.retain(|_, one| *one != client);
@@ -532,7 +533,7 @@ impl Server {
             if let Some(running) = self.running.get_mut(&number) {
                 running.flow.cut();
             }
-            // What cannot be told of it any more is left out.
+            // Results that cannot be read any longer are left out.
             _ = self.end_flow(number, ended);
         }
         for recorded in member.flows.values() {
@@ -547,7 +548,7 @@ impl Server {
         _ = self.writer.send(&StatusLine::Note { text: &text });
     }
 
-    /// What is done at each instant.
+    /// Does the work of an instant.
     fn tick(&mut self, instant: u32) -> anyhow::Result<()> {
         for running in self.running.values_mut() {
             if let Ok(observation) = running.flow.observe() {
@@ -581,7 +582,7 @@ impl Server {
         Ok(())
     }
 
-    /// Clients that said nothing for too long, or take longer than they asked for.
+    /// Removes clients that were silent for too long, or that take longer than they requested.
     fn drop_silent(&mut self) {
         let patience_ns = self.settings.patience_ns;
         let is_lost = |client: &Client| {
@@ -609,7 +610,7 @@ impl Server {
         }
     }
 
-    /// It is over: clients stop, and tell the rest.
+    /// Ends the measurement: clients stop, and report the rest.
     fn end(&mut self) {
         if self.over_ns.is_none() {
             self.over_ns = Some(self.now_ns + LAST_WORDS_NS);
@@ -675,7 +676,7 @@ impl Server {
     }
 }
 
-/// Instants over which the rate is that is shown: one second.
+/// Instants over which the displayed rate is measured: one second.
 const RATE_INSTANTS: usize = 10;
 
 fn random_ticket() -> anyhow::Result<Ticket> {

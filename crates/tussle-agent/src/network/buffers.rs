@@ -1,4 +1,4 @@
-//! How many bytes a run can have under way: what sockets and the guest need room for.
+//! Bytes that a run can have in flight: buffers of sockets, and memory of the guest.
 
 use tussle_core::Run;
 use tussle_core::net::path::ElementKind;
@@ -7,17 +7,17 @@ use tussle_core::run::receive_window::{path_bytes, queue_bytes, receive_window_b
 
 const PACKET_BYTES: u64 = 1500;
 
-/// What waits for the reader takes from the buffer, with what describes it: room for it beside the window.
+/// Part of the receive buffer for unread data and their metadata, beside the window.
 const UNREAD_BYTES: u64 = 4 << 20;
-/// Most that a socket may have.
+/// Largest buffer of a socket.
 const MAX_BUFFER_BYTES: u64 = i32::MAX as u64 - 1;
 
-/// A kernel with nothing to do, and what it needs for a socket at each end.
+/// Memory of an idle kernel, and of a socket at each end.
 const GUEST_BYTES: u64 = 160 << 20;
 const FLOW_BYTES: u64 = 1 << 20;
-/// Memory for a full packet: its two copies, the sender's and the one under way, with what describes them.
+/// Memory of a full packet: the sender's copy and the copy in flight, with their metadata.
 const PACKET_MEMORY_BYTES: u64 = 5 << 10;
-/// Most memory that a guest is given.
+/// Largest memory of a guest.
 const MAX_GUEST_BYTES: u64 = 8 << 30;
 
 /// The receive window of a flow, and the socket buffer that holds it. Linux offers half of the buffer as window.
@@ -34,10 +34,10 @@ pub(crate) fn receive_buffer(run: &Run, flow: &FlowSpec) -> ReceiveBuffer {
     ReceiveBuffer { window_bytes, buffer_bytes }
 }
 
-/// Memory for a guest.
+/// Memory of a guest.
 pub(crate) fn guest_bytes(run: &Run) -> u64 {
     let flows = run.flows.len() as u64;
-    // No link is in use twice at once; flows without one in common add up.
+    // A link is never crossed by two paths at once in full; flows without a common link add up.
     let queued: u64 = run.elements.iter().map(|element| queue_bytes(&element.kind)).sum();
     let moving: u64 = run.flows.iter().map(|flow| path_bytes(path(run, flow))).max().unwrap_or_default();
     let packets = (queued + moving) / PACKET_BYTES;
@@ -53,7 +53,7 @@ fn path<'a>(run: &'a Run, flow: &'a FlowSpec) -> impl Iterator<Item = &'a Elemen
 mod tests {
     use super::*;
 
-    /// One flow over a link there and a link back, of 100 ms together.
+    /// One flow over a link on the forward path and a link on the reverse path, of 100 ms together.
     fn run(rate_bit_per_s: u64, queue: &serde_json::Value) -> Run {
         let link = |name| {
             serde_json::json!({"name": name, "kind": "link", "rate_bit_per_s": rate_bit_per_s,

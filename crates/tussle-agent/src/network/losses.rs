@@ -1,6 +1,6 @@
-//! LossProgram by the simulator's dice: a program for the kernel's classifier that throws them, packet by packet.
+//! Losses by BPF programs with the simulator's random numbers.
 //!
-//! The same elements lose the same packets on both engines, so what is left between them is what TCP does.
+//! Equal elements lose the same packets on both engines, so that remaining differences are due to TCP.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,19 @@ use rbpf::assembler::assemble;
 use tussle_core::net::path::{GilbertElliottSpec, LossSpec, checked_probability};
 use tussle_core::util::rng::{Probability, initial_state};
 
-/// Words of memory that a program keeps from packet to packet: four of the dice, and the state of the channel.
+/// Words of memory that a program keeps between packets: four of the random number generator, and the state
+/// of the channel.
 const MEMORY_WORDS: usize = 5;
 
-/// Bytes of an instruction.
+/// Size of an instruction in bytes.
 const INSTRUCTION_BYTES: usize = 8;
 
-/// A program that finds its memory at r6, and ends with what becomes of the packet.
+/// A program that decides whether a packet is lost. Its memory is at r6.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LossProgram {
-    /// Instructions.
+    /// Instructions of the program.
     pub(crate) code: Vec<u8>,
-    /// What is in its memory before the first packet.
+    /// Initial content of the memory.
     pub(crate) memory: [u64; MEMORY_WORDS],
 }
 
@@ -28,9 +29,10 @@ const PASS: &str = "mov64 r0, 0\nexit\n";
 /// `TC_ACT_SHOT`.
 const LOSE: &str = "mov64 r0, 2\nexit\n";
 
-/// Throws the dice: 64 bits in r0. r1 to r5 are lost.
+/// Random number of 64 bits in r0. Overwrites r1 to r5.
 ///
-/// xoshiro256++: D. Blackman and S. Vigna, "Scrambled Linear Pseudorandom Number Generators", ACM TOMS 47(4), 2021.
+/// xoshiro256++: D. Blackman and S. Vigna, "Scrambled Linear Pseudorandom Number Generators", ACM TOMS 47(4),
+/// 2021.
 const NEXT_RANDOM: &str = "
     ldxdw r1, [r6]
     ldxdw r2, [r6+8]
@@ -62,10 +64,10 @@ const NEXT_RANDOM: &str = "
 
 /// Loads the channel's state.
 const STATE: &str = "ldxdw r7, [r6+32]\n";
-/// What stands for a bad channel; a good one is 0.
+/// Value of a bad channel; a good one is 0.
 const BAD: u32 = 1;
 
-/// Each packet by itself.
+/// Independent losses.
 pub(super) fn independent(spec: &LossSpec, seed: u64) -> Result<LossProgram, String> {
     let probability = checked_probability("probability", spec.probability)?;
     Ok(LossProgram::new(
@@ -74,7 +76,7 @@ pub(super) fn independent(spec: &LossSpec, seed: u64) -> Result<LossProgram, Str
     ))
 }
 
-/// In bursts.
+/// Losses in bursts.
 pub(super) fn in_bursts(spec: &GilbertElliottSpec, seed: u64) -> Result<LossProgram, String> {
     let [to_bad, to_good] = [checked_probability("p", spec.p)?, checked_probability("r", spec.r)?];
     let [good, bad] =
@@ -87,7 +89,7 @@ pub(super) fn in_bursts(spec: &GilbertElliottSpec, seed: u64) -> Result<LossProg
 }
 
 impl LossProgram {
-    /// Every packet.
+    /// Loss of every packet.
     pub(crate) fn all() -> LossProgram {
         LossProgram::new(LOSE, [0; 4])
     }
@@ -97,7 +99,7 @@ impl LossProgram {
     }
 }
 
-/// The one or the other, by what was thrown.
+/// Branches on the random number.
 fn if_happens(probability: Probability, then: &str, otherwise: &str) -> String {
     match probability.bound() {
         None => then.to_owned(),
@@ -105,15 +107,15 @@ fn if_happens(probability: Probability, then: &str, otherwise: &str) -> String {
     }
 }
 
-/// The one or the other, by the channel's state.
+/// Branches on the state of the channel.
 fn if_bad(then: &str, otherwise: &str) -> String {
     either(&format!("{STATE}jne r7, {BAD}"), then, otherwise)
 }
 
-/// `unless` jumps over the one to the other.
+/// Two branches, the first of which is skipped if the jump `unless` is taken.
 fn either(unless: &str, then: &str, otherwise: &str) -> String {
     let over = instructions(otherwise);
-    // A branch that ends needs no way on.
+    // A branch that ends the program needs no jump.
     let on = if over == 0 || then.ends_with("exit\n") { String::new() } else { format!("ja +{over}\n") };
     let mut text = String::new();
     _ = write!(text, "{unless}, +{}\n{then}{on}{otherwise}", instructions(then) + instructions(&on));
@@ -136,7 +138,7 @@ mod tests {
     use tussle_core::net::packet::{Kind, Packet};
     use tussle_core::net::path::ElementKind;
 
-    /// Which of `count` packets a program loses; its memory is what it is given.
+    /// Packets among `count` that a program loses, starting with its initial memory.
     fn lost_by_program(losses: &LossProgram, count: usize) -> Vec<bool> {
         let code = [assembled("mov64 r6, r1"), losses.code.clone()].concat();
         let machine = rbpf::EbpfVmRaw::new(Some(&code)).unwrap();
@@ -165,7 +167,7 @@ mod tests {
         }
     }
 
-    /// 1 % of 20 000 are 200, deviation sqrt(200 × 0.99) = 14; five of those allowed.
+    /// 1 % of 20 000 are 200, standard deviation sqrt(200 × 0.99) = 14; five of those allowed.
     #[test]
     fn a_program_loses_as_many_as_it_should() {
         let losses = independent(&LossSpec { probability: 0.01 }, 3).unwrap();

@@ -1,9 +1,9 @@
-//! From a run to a network of Linux: namespaces, wires between them, queue disciplines, routes.
+//! The network of a run on Linux: namespaces, wires between them, queue disciplines, routes.
 //!
-//! Every element becomes one or two wires (pairs of veth devices) with a queue discipline at the end where
-//! packets enter, or a tunnel: two TUN devices, between which packets cross the simulator's element. Where one element's packets go on to the next, both wires end in one namespace, which
-//! routes by the destination alone. Each sender has a namespace to itself, and so its own counters; receivers
-//! have one for each place where they attach.
+//! Every element becomes one or two wires (pairs of veth devices) with a queue discipline at the entry, or a
+//! tunnel: two TUN devices, between which packets cross the simulator's element. Wires of consecutive
+//! elements meet in a namespace, which routes by destination alone. Each sender has a namespace of its own,
+//! and thereby its own counters. Receivers have one namespace for each node that they are attached to.
 
 pub(crate) mod buffers;
 mod datapath;
@@ -27,13 +27,13 @@ pub(crate) use hops::{Handling, Hop};
 pub(crate) use losses::LossProgram;
 use nodes::Nodes;
 
-/// Why the kernel engine cannot honour a run.
+/// Reason why the kernel engine cannot honour a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {problem}")]
 pub(crate) struct Refusal {
-    /// The field, as `flows.0.algorithm`.
+    /// The field, as in `flows.0.algorithm`.
     pub(crate) at: String,
-    /// What is wrong with it, and what would be right.
+    /// The problem, and its remedy.
     pub(crate) problem: String,
 }
 
@@ -43,46 +43,46 @@ impl Refusal {
     }
 }
 
-/// Most flows: their addresses have 16 bits, without the first and the last 256.
+/// Largest number of flows: their addresses have 16 bits, without the first and the last 256.
 const MAX_FLOWS: usize = 65_000;
 
-/// The part of an address that tells senders from receivers.
+/// Second byte of the addresses of senders, and of receivers.
 const SENDERS: u8 = 1;
 const RECEIVERS: u8 = 2;
-/// The last part of the first flow's addresses.
+/// Lower half of the first flow's addresses.
 const FIRST_HOST: usize = 256;
 
-/// A full packet.
+/// Size of a full packet.
 const USUAL_PACKET_BYTES: u32 = 1500;
 
-/// Every receiver listens at this port; senders are told apart by their addresses.
+/// Port of every receiver; receivers differ by address.
 pub(crate) const PORT: u16 = 5001;
 
 /// The network of a run.
 #[derive(Debug)]
 pub(crate) struct Network {
-    /// Namespaces that forward.
+    /// Namespaces that forward packets.
     pub(crate) routers: Vec<Namespace>,
-    /// One namespace a flow, in the order of the flows.
+    /// Namespaces of the senders, one per flow.
     pub(crate) senders: Vec<Namespace>,
-    /// Namespaces with receivers.
+    /// Namespaces of the receivers.
     pub(crate) receivers: Vec<Namespace>,
-    /// The wires.
+    /// Wires of elements and hosts.
     pub(crate) wires: Vec<Wire>,
-    /// The tunnels, in the order of their elements.
+    /// Tunnels, in the order of their elements.
     pub(crate) tunnels: Vec<Tunnel>,
-    /// Where each flow's receiver is: an index into `receivers`.
+    /// Receiver of each flow, as an index into `receivers`.
     pub(crate) receiver_of: Vec<usize>,
 }
 
 /// A network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Namespace {
-    /// Its name.
+    /// Name of the namespace.
     pub(crate) name: String,
-    /// Its addresses.
+    /// Addresses of the namespace.
     pub(crate) addresses: Vec<Ipv4Addr>,
-    /// Where packets go on: device by destination; `None` is everything else.
+    /// Devices by destination; `None` is the default route.
     pub(crate) routes: BTreeMap<Option<Ipv4Addr>, String>,
 }
 
@@ -102,11 +102,11 @@ impl Port {
 /// A pair of devices, each in its namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wire {
-    /// Namespace and device where packets of the element enter.
+    /// Port where packets enter the element.
     pub(crate) entry: Port,
-    /// Namespace and device where they leave.
+    /// Port where packets leave the element.
     pub(crate) exit: Port,
-    /// What `entry` does to them; nothing for the wire of a host.
+    /// Treatment of packets at `entry`; `None` for the wire of a host.
     pub(crate) hop: Option<Hop>,
 }
 
@@ -115,18 +115,18 @@ pub(crate) struct Wire {
 pub(crate) struct Tunnel {
     /// Index of the element.
     pub(crate) element: usize,
-    /// Namespace and device where packets enter.
+    /// Port where packets enter.
     pub(crate) entry: Port,
-    /// Namespace and device where they leave.
+    /// Port where packets leave.
     pub(crate) exit: Port,
 }
 
-/// Which way a packet of a flow goes.
+/// Direction of a packet of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// To the receiver.
+    /// From the sender to the receiver.
     Forward,
-    /// To the sender.
+    /// From the receiver to the sender.
     Reverse,
 }
 
@@ -134,7 +134,7 @@ impl Network {
     /// Plans the network of a run.
     ///
     /// # Errors
-    /// The first part of the run that the engine cannot honour by these means.
+    /// The first part of the run that this datapath cannot honour.
     pub(crate) fn plan(run: &Run, datapath: Datapath) -> Result<Network, Refusal> {
         if run.flows.len() > MAX_FLOWS {
             let problem = format!("there are {}; give at most {MAX_FLOWS}", run.flows.len());
@@ -164,16 +164,16 @@ impl Network {
         Ok(network)
     }
 
-    /// What `tc` is told when links change: namespace and line, by the time at which it is told.
+    /// Lines of `tc` that change links: namespace and line, by time.
     ///
     /// # Errors
-    /// None for a run that was planned.
+    /// Never fails for a run with a planned network.
     pub(crate) fn changes(&self, run: &Run) -> Result<BTreeMap<u64, Vec<(String, String)>>, String> {
         let mut changes: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         for (element, spec) in run.elements.iter().enumerate() {
             let ElementKind::Link(link) = &spec.kind else { continue };
             if self.tunnels.iter().any(|tunnel| tunnel.element == element) {
-                // It knows its changes.
+                // An element in a tunnel applies its changes itself.
                 continue;
             }
             let mut now = (link.rate_bit_per_s, link.delay_ns);
@@ -194,7 +194,7 @@ impl Network {
         Ok(changes)
     }
 
-    /// Every namespace, in the order in which they are made.
+    /// Every namespace, in the order of their creation.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
         self.routers.iter().chain(&self.senders).chain(&self.receivers)
     }
@@ -219,7 +219,7 @@ impl Network {
             let exit = if number + 1 == hops.len() {
                 last.to_owned()
             } else {
-                // Nothing else is here, so everything goes on by the next wire.
+                // All packets continue by the next wire.
                 let mut between = namespace(format!("m{element}"));
                 between.routes.insert(None, entry_device(element, number + 1));
                 self.routers.push(between);
@@ -296,23 +296,23 @@ impl Network {
 }
 
 impl Wire {
-    /// Index of the element that it is a part of.
+    /// Index of the wire's element.
     pub(crate) fn element(&self) -> Option<usize> {
         self.hop.as_ref().map(|hop| hop.element)
     }
 }
 
-/// The address of the sender of a flow.
+/// Address of the sender of a flow.
 pub(crate) fn sender_address(flow: usize) -> Ipv4Addr {
     address(SENDERS, flow)
 }
 
-/// The address of the receiver of a flow.
+/// Address of the receiver of a flow.
 pub(crate) fn receiver_address(flow: usize) -> Ipv4Addr {
     address(RECEIVERS, flow)
 }
 
-/// The flow that packets to an address are of, and which way they go.
+/// Flow and direction of the packets to an address.
 pub(crate) fn flow_towards(address: Ipv4Addr) -> Option<(usize, Direction)> {
     let [10, side, high, low] = address.octets() else { return None };
     let flow = usize::from(u16::from_be_bytes([high, low])).checked_sub(FIRST_HOST)?;
@@ -333,7 +333,7 @@ fn element_context(run: &Run, element: usize) -> ElementContext {
     ElementContext { element, seed, packet_bytes: largest_packet_bytes(run) }
 }
 
-/// The largest IP packet of a run, if it is larger than usual.
+/// Size of the largest IP packet of a run, at least 1500 bytes.
 pub(crate) fn largest_packet_bytes(run: &Run) -> u32 {
     run.flows.iter().map(|flow| flow.mss_bytes + HEADER_BYTES).fold(USUAL_PACKET_BYTES, u32::max)
 }
@@ -374,7 +374,7 @@ mod tests {
                            "forward": forward, "reverse": reverse})
     }
 
-    /// Follows the routes from a namespace to an address; the elements on the way.
+    /// Follows the routes from a namespace to an address, and returns the devices.
     fn route(network: &Network, from: &str, to: Ipv4Addr) -> Vec<String> {
         let mut at = from.to_owned();
         let mut passed = Vec::new();
@@ -424,7 +424,8 @@ mod tests {
             flow("short", &["first"], &["reverse"]),
             flow("late", &["second"], &["reverse"]),
         ]);
-        // The way back enters where "first" ends and where "second" ends: so one place, which is passed twice.
+        // The reverse path begins where "first" ends and where "second" ends: the two ends are one node,
+        // which the path visits twice.
         let refusal = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap_err();
         assert_eq!(refusal.at, "flows.0.forward");
 
@@ -467,7 +468,7 @@ mod tests {
             let network = Network::plan(&run, datapath).unwrap();
             (network.tunnels.iter().map(|tunnel| tunnel.element).collect::<Vec<_>>(), network.wires.len())
         };
-        // Two wires for each link, and one for each host.
+        // Two wires per link, and one per host.
         assert_eq!(tunnels(Datapath::Auto), (vec![2], 6));
         assert_eq!(tunnels(Datapath::Tunnels), (vec![0, 1, 2], 2));
     }

@@ -1,4 +1,4 @@
-//! The elements between the devices: which packets are in them, when the next one leaves, and where it goes.
+//! Elements between devices: their packets, the time at which the next one leaves, and where it goes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,25 +14,25 @@ use super::bytes::{apply, read};
 use super::losses::{Loss, Losses};
 use crate::network::{Direction, Network, flow_towards};
 
-/// A run's elements that stand in tunnels.
+/// Elements of a run that stand in tunnels.
 #[derive(Debug)]
 pub(super) struct Elements {
-    /// By the index in the run; `None` is Linux's.
+    /// Elements by their index in the run; `None` for elements of Linux.
     elements: Vec<Option<TunnelElement>>,
-    /// The steps_of of all flows, one after another; a packet's `hop` is its slot in them.
+    /// Steps of all flows, one after another; a packet's `hop` is its index here.
     steps: Vec<Step>,
-    /// Where the way of each flow stands in them, there and back.
+    /// Range of the steps of each flow, on the forward path and on the reverse path.
     steps_of: Vec<[Range<usize>; 2]>,
-    /// The bytes of packets; a packet's `number` is its slot in them.
+    /// Bytes of packets; a packet's `number` is its slot here.
     store: Store,
-    /// What is to be written, with the element that it leaves.
+    /// Packets to be written, with the element that they leave.
     leaving: VecDeque<(usize, Packet)>,
-    /// The bytes that are written.
+    /// Buffer for the bytes to be written.
     written: Vec<u8>,
     dropped: Vec<Packet>,
     tally: Tally,
     losses: Losses,
-    /// The latest time that an element was told.
+    /// Latest time passed to an element.
     now: Time,
 }
 
@@ -40,12 +40,13 @@ pub(super) struct Elements {
 #[derive(Debug)]
 struct TunnelElement {
     element: Box<dyn Element>,
-    /// Whether it makes copies.
+    /// Whether the element duplicates packets.
     makes_copies: bool,
 }
 
 impl TunnelElement {
-    /// How often a packet is in it, if it makes copies; they are in it for an instant only.
+    /// Number of times that a packet is held, if the element duplicates packets. Copies are held for an
+    /// instant only.
     fn held_copies(&self, packet: &Packet) -> u64 {
         let mut found = 0;
         if self.makes_copies {
@@ -55,7 +56,7 @@ impl TunnelElement {
     }
 }
 
-/// An element on the way of a flow.
+/// An element on the path of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     element: usize,
@@ -63,22 +64,22 @@ struct Step {
     is_last: bool,
 }
 
-/// What became of packets.
+/// Packets by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Dropped by elements.
+    /// Packets dropped by elements.
     pub(crate) dropped: u64,
-    /// Made by elements.
+    /// Copies made by elements.
     pub(crate) copied: u64,
-    /// In them.
+    /// Packets held by elements.
     pub(crate) held: u64,
 }
 
 impl Elements {
-    /// Builds those of a run that a network has tunnels for, with the dice that they have in the simulator.
+    /// Builds the elements of a run that stand in tunnels, with the same random numbers as in the simulator.
     ///
     /// # Errors
-    /// A sentence on a setting that makes no sense.
+    /// A sentence on an invalid setting.
     pub(super) fn new(run: &Run, network: &Network) -> Result<Elements, String> {
         let mut elements: Vec<_> = run.elements.iter().map(|_| None).collect();
         for tunnel in &network.tunnels {
@@ -103,7 +104,7 @@ impl Elements {
         };
         let steps_of = run.flows.iter().map(|flow| [add(&flow.forward), add(&flow.reverse)]).collect();
         Ok(Elements {
-            elements: elements,
+            elements,
             steps,
             steps_of,
             store: Store::default(),
@@ -116,7 +117,7 @@ impl Elements {
         })
     }
 
-    /// A packet comes to an element at `now`. One that is no flow's is ignored.
+    /// A packet enters an element at `now`. Packets of no flow are ignored.
     pub(super) fn enter(&mut self, element: usize, bytes: &[u8], now: Time) {
         let Some((packet, destination)) = read(bytes) else { return };
         let Some((flow, way)) = flow_towards(destination) else { return };
@@ -135,12 +136,12 @@ impl Elements {
         self.forward(packet, self.now);
     }
 
-    /// When the next packet leaves an element.
+    /// Time at which the next packet leaves an element.
     pub(super) fn next(&self) -> Time {
         self.elements.iter().flatten().map(|elements| elements.element.next()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Lets out, each in its time, what leaves by `now`: the earliest first, then by the order of elements.
+    /// Releases the packets that leave by `now`, in order of time, then of elements.
     pub(super) fn release(&mut self, now: Time) {
         while let Some((at, index)) = self.first()
             && at <= now
@@ -156,16 +157,16 @@ impl Elements {
         self.now = self.now.max(now);
     }
 
-    /// Hands `write` the element and the bytes of each packet that has leaving.
+    /// Passes the element and the bytes of each released packet to `write`.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// Fails where `write` fails.
     pub(super) fn write_leaving(
         &mut self,
         write: &mut dyn FnMut(usize, &[u8]) -> std::io::Result<()>,
     ) -> anyhow::Result<()> {
         while let Some((element, packet)) = self.leaving.pop_front() {
-            // A copy of the packet may need the bytes as they came.
+            // A copy of the packet may need the original bytes.
             self.written.clear();
             self.written.extend_from_slice(self.store.take(packet.number));
             if packet.flags.has(Flags::CORRUPT) {
@@ -178,7 +179,7 @@ impl Elements {
         Ok(())
     }
 
-    /// What an element tells of itself at `now`, if it is a link in a tunnel.
+    /// State at `now` of an element that is a link in a tunnel.
     pub(super) fn observe(&mut self, element: usize, now: Time) -> Option<LinkView> {
         self.now = self.now.max(now);
         let elements = self.elements[element].as_mut()?;
@@ -187,23 +188,23 @@ impl Elements {
         view
     }
 
-    /// What became of all packets so far.
+    /// All packets so far, by outcome.
     pub(super) fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Packets that were dropped or damaged since the last time.
+    /// Packets dropped or damaged since the last call.
     pub(super) fn take_losses(&mut self) -> Vec<Loss> {
         self.losses.take()
     }
 
-    /// Copies of a flow's data packets.
+    /// Number of copies of a flow's data packets.
     pub(super) fn copies(&self, flow: usize) -> u64 {
         let flow = u32::try_from(flow).expect("there are few flows");
         self.elements.iter().flatten().map(|elements| elements.element.copies(flow)).sum()
     }
 
-    /// Takes a packet as far as it gets now, from the step where it is.
+    /// Moves a packet through elements, from its current step, until one holds it.
     fn forward(&mut self, packet: Packet, now: Time) {
         let element = self.steps[packet.hop as usize].element;
         let elements = self.elements[element].as_mut().expect("steps are elements of tunnels");
@@ -219,7 +220,7 @@ impl Elements {
         }
     }
 
-    /// A packet has passed the element of its step.
+    /// Moves a packet on that has passed the element of its step.
     fn leave(&mut self, mut packet: Packet, now: Time) {
         let step = self.steps[packet.hop as usize];
         if step.is_last {
@@ -238,14 +239,14 @@ impl Elements {
         }
     }
 
-    /// The element that a packet leaves next, and when.
+    /// The next element that a packet leaves, and the time.
     fn first(&self) -> Option<(Time, usize)> {
         let elements = self.elements.iter().enumerate();
         elements.filter_map(|(index, elements)| Some((elements.as_ref()?.element.next(), index))).min()
     }
 }
 
-/// The bytes of packets under way; slots are used again.
+/// Bytes of packets in elements, in reusable slots.
 #[derive(Debug, Default)]
 struct Store {
     slots: Vec<StoredPacket>,
@@ -255,12 +256,12 @@ struct Store {
 #[derive(Debug, Default)]
 struct StoredPacket {
     bytes: Vec<u8>,
-    /// How many packets have these bytes.
+    /// Number of packets with these bytes.
     uses: u64,
 }
 
 impl Store {
-    /// Keeps bytes for one packet; returned is their slot.
+    /// Stores the bytes of one packet, and returns their slot.
     fn keep(&mut self, bytes: &[u8]) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(StoredPacket::default());
@@ -273,12 +274,12 @@ impl Store {
         slot
     }
 
-    /// So many more packets have these bytes.
+    /// Adds packets with the same bytes.
     fn add_uses(&mut self, slot: u32, packets: u64) {
         self.slots[slot as usize].uses += packets;
     }
 
-    /// The bytes of a packet that goes; their slot is free when no other has them.
+    /// Bytes of a packet that leaves. The slot becomes free when no other packet uses it.
     fn take(&mut self, slot: u32) -> &[u8] {
         let kept = &mut self.slots[slot as usize];
         kept.uses -= 1;
@@ -295,7 +296,7 @@ mod tests {
     use super::*;
     use crate::network::{Datapath, receiver_address, sender_address};
 
-    /// A run of two flows over these elements there, and over a wire of 3 ms back.
+    /// A run of two flows with these elements on the forward path, and a delay of 3 ms on the reverse path.
     fn run(elements: &serde_json::Value) -> Run {
         let mut elements = elements.as_array().unwrap().clone();
         let there: Vec<_> = elements.iter().map(|element| element["name"].clone()).collect();
@@ -318,7 +319,7 @@ mod tests {
         Elements::new(&run, &Network::plan(&run, datapath).unwrap()).unwrap()
     }
 
-    /// What has leaving: the element, and the bytes.
+    /// The packets released: their elements and bytes.
     fn leaving(elements: &mut Elements) -> Vec<(usize, Vec<u8>)> {
         let mut all = Vec::new();
         elements
@@ -348,7 +349,7 @@ mod tests {
         assert_eq!((leaving(&mut elements), elements.next()), (vec![], Time::from_ms(8)));
         elements.release(Time::from_ms(8));
         assert_eq!(leaving(&mut elements), [(1, bytes)]);
-        // The way back.
+        // The reverse path.
         elements.enter(2, &segment(sender_address(1), 0), Time::from_ms(8));
         elements.release(Time::from_ms(11));
         assert_eq!(leaving(&mut elements)[0].0, 2);
@@ -391,7 +392,8 @@ mod tests {
         let Tally { dropped, copied, held } = elements.tally();
         assert_eq!((held, 400 + copied), (0, dropped + gone));
         assert_eq!(copied, elements.copies(0) + elements.copies(1));
-        // 400 packets, held_copies twice with 1/2: 900 in the mean, deviation below sqrt(400 × 5) = 45.
+        // 400 packets, duplicated twice with 1/2: 900 on average, standard deviation below sqrt(400 × 5) =
+        // 45.
         assert!((300..=700).contains(&copied), "{copied}");
         assert!(dropped > 0);
         assert_eq!(elements.store.free.len(), elements.store.slots.len());

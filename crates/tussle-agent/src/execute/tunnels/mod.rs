@@ -1,8 +1,7 @@
-//! Elements that packets cross in this program, between two TUN devices: the simulator's own code under the guest's
-//! clock.
+//! Elements of the simulator between two TUN devices, under the guest's clock.
 //!
-//! One thread reads packets where they enter, takes them through all such elements that follow each other on their
-//! way, and writes them where they leave.
+//! One thread reads packets where they enter, moves them through consecutive elements, and writes them where
+//! they leave.
 
 mod bytes;
 mod elements;
@@ -28,15 +27,15 @@ pub(crate) use losses::Loss;
 /// The two ends of a tunnel.
 #[derive(Debug)]
 pub(crate) struct TunnelEnds {
-    /// Index of the element between them.
+    /// Index of the element between the ends.
     pub(crate) element: usize,
-    /// Where packets enter.
+    /// The device where packets enter.
     pub(crate) entry: Tun,
-    /// Where they leave.
+    /// The device where packets leave.
     pub(crate) exit: Tun,
 }
 
-/// What is known of a run's tunnels while they carry packets.
+/// Handle of the tunnels of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Tunnels {
     elements: Arc<Mutex<Elements>>,
@@ -44,7 +43,7 @@ pub(crate) struct Tunnels {
 }
 
 impl Tunnels {
-    /// Starts to carry packets; the thread ends with the process.
+    /// Starts the thread that carries packets. It ends with the process.
     pub(crate) fn start(execution: Execution, ends: Vec<TunnelEnds>) -> anyhow::Result<Tunnels> {
         let elements = Elements::new(execution.run, execution.network).map_err(anyhow::Error::msg)?;
         let tunnels = Tunnels { elements: Arc::new(Mutex::new(elements)), problem: Arc::default() };
@@ -55,27 +54,27 @@ impl Tunnels {
         Ok(tunnels)
     }
 
-    /// What went wrong in the thread.
+    /// The problem of the thread, if it failed.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.lock().expect("nobody panics with it").clone()
     }
 
-    /// What the element of that index tells of itself, if it is a link in a tunnel.
+    /// State of an element that is a link in a tunnel.
     pub(crate) fn observe(&self, element: usize, now_ns: u64) -> Option<LinkView> {
         self.elements().observe(element, Time::from_ns(now_ns))
     }
 
-    /// What became of the packets that entered.
+    /// Packets in tunnels, by outcome.
     pub(crate) fn tally(&self) -> Tally {
         self.elements().tally()
     }
 
-    /// Packets that were dropped or damaged since the last time.
+    /// Packets dropped or damaged since the last call.
     pub(crate) fn take_losses(&self) -> Vec<Loss> {
         self.elements().take_losses()
     }
 
-    /// Data packets of a flow that its elements have made: copies of those that came.
+    /// Number of copies of a flow's data packets, made by elements.
     pub(crate) fn copies(&self, flow: usize) -> u64 {
         self.elements().copies(flow)
     }
@@ -85,14 +84,14 @@ impl Tunnels {
     }
 }
 
-/// The thread's own: devices and the timer.
+/// State of the thread: devices and timer.
 struct Carrier {
     tunnels: Tunnels,
     ends: Vec<TunnelEnds>,
     clock: Clock,
     environment: Environment,
     timer: TimerFd,
-    /// When the timer fires.
+    /// Time at which the timer expires.
     due: Time,
 }
 
@@ -112,16 +111,16 @@ impl Carrier {
             outcome.err().map(|problem| format!("tunnels: {problem:#}"));
     }
 
-    /// Waits until packets enter or are to leave, and sees to them.
+    /// Waits until packets enter or leave, and moves them.
     fn turn(&mut self) -> anyhow::Result<()> {
         let (entered, is_due) = self.wait()?;
         if is_due {
             self.environment.note_slip(self.due.ns(), self.clock)?;
         }
-        // The timer's own time is known without asking for it, and that costs a system call.
+        // The timer's time is known without a system call.
         let now = if is_due && entered.is_empty() { self.due } else { Time::from_ns(self.clock.now_ns()?) };
         let mut elements = self.tunnels.elements.lock().expect("nobody panics with it");
-        // What leaves in the instant of an arrival leaves first, as in the simulator.
+        // Departures precede arrivals of the same instant, as in the simulator.
         elements.release(now);
         for end in entered {
             let TunnelEnds { element, entry, .. } = &mut self.ends[end];
@@ -143,7 +142,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// The ends at which packets have entered, and whether the timer has fired.
+    /// Ends at which packets have entered, and whether the timer has expired.
     fn wait(&self) -> anyhow::Result<(Vec<usize>, bool)> {
         let entries = self.ends.iter().map(|end| end.entry.as_fd());
         let mut all: Vec<_> = std::iter::once(self.timer.as_fd())

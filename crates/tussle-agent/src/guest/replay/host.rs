@@ -19,9 +19,9 @@ use crate::execute::tun::Tun;
 use crate::sys;
 use crate::tcp_info::TcpInfo;
 
-/// More than a script lets wait.
+/// Socket buffers, larger than a script needs.
 const BUFFER_BYTES: usize = 1 << 29;
-/// The guest's clock goes in steps of 256 ns, and each look at it takes one.
+/// Precision of the host. The guest's clock advances in steps of 256 ns, one for each reading.
 const PRECISION: Time = Time::from_us(10);
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct KernelHost {
 }
 
 impl KernelHost {
-    /// A socket that is connected as a script says, over a device that is up.
+    /// Connects a socket as a script says, over a device that is up.
     pub(super) fn connect(script: &Script, tun: Tun) -> Result<KernelHost, ScriptError> {
         let socket = configured(script)?;
         let opened = || -> anyhow::Result<KernelHost> {
@@ -67,7 +67,7 @@ impl KernelHost {
     }
 }
 
-/// A socket with the options of a script.
+/// Creates a socket with the options of a script.
 fn configured(script: &Script) -> Result<OwnedFd, ScriptError> {
     let socket = tcp_socket().map_err(|problem| broken(&problem))?;
     set_algorithm(&socket, &script.algorithm)
@@ -77,7 +77,7 @@ fn configured(script: &Script) -> Result<OwnedFd, ScriptError> {
         socket::setsockopt(&socket, sockopt::SndBufForce, &BUFFER_BYTES)?;
         socket::setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_BYTES)?;
         if script.pacing {
-            // Any limit but "none" switches pacing on; this one is never reached.
+            // Any finite limit enables pacing; this one is never reached.
             sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)?;
         }
         if script.role == Role::Receiver && script.window_packets < MAX_WINDOW_PACKETS {

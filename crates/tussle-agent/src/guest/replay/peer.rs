@@ -1,4 +1,5 @@
-//! The peer of a script: opens the connection with the kernel, then sends what it is told and hears what comes.
+//! The peer of a script: it opens the connection with the kernel, then sends the script's packets and
+//! receives the kernel's.
 
 use std::os::fd::AsFd;
 
@@ -14,21 +15,21 @@ use super::wire::{HostPacket, Origins};
 use crate::execute::clock::Clock;
 use crate::execute::tun::Tun;
 
-/// The other end of a connection.
+/// The peer's end of a connection.
 #[derive(Debug)]
 pub(super) struct Peer {
     tun: Tun,
     origins: Origins,
     timer: TimerFd,
-    /// Since the SYN.
+    /// Clock that starts at the SYN.
     clock: Clock,
-    /// The host's timestamp, without its random offset, at the SYN.
+    /// Timestamp of the host at the SYN, without its random offset.
     opened_ms: u32,
-    /// How long packets take there and back.
+    /// Round-trip time.
     rtt: Time,
-    /// Since the SYN.
+    /// Time since the SYN.
     now: Time,
-    /// Timestamps that the host has sent, and when, ascending.
+    /// Timestamps that the host has sent, with their times, in ascending order.
     timestamps_ms: Vec<(Time, u32)>,
 }
 
@@ -55,7 +56,7 @@ impl Peer {
         syn_ack.window_packets = script.window_packets;
         syn_ack.ts_val_ms = timestamp_ms(script.handshake());
         syn_ack.ts_echo_ms = syn.ts_val_ms;
-        // It agrees to what it is asked for.
+        // The peer accepts ECN if it is requested.
         if syn.flags.has(Flags::ECE.with(Flags::CWR)) {
             syn_ack.flags = Flags::ECE;
         }
@@ -91,7 +92,7 @@ impl Peer {
         self.send(&ack)
     }
 
-    /// The packet of the handshake that must have come.
+    /// The packet of the handshake that the host must have sent.
     fn opening(&mut self, kind: Kind) -> anyhow::Result<Packet> {
         let packets = self.receive()?;
         let found = packets.iter().find(|packets| packets.packet.kind == kind);
@@ -105,7 +106,7 @@ impl Peer {
     /// Sends a packet to the host, now.
     pub(super) fn send(&mut self, packet: &Packet) -> anyhow::Result<()> {
         let mut packet = *packet;
-        // The peer's clock of timestamps is the host's, as it is in the simulator: some algorithms compare the two.
+        // The peer's timestamp clock is the host's, as in the simulator: some algorithms compare the two.
         packet.ts_val_ms =
             packet.ts_val_ms.wrapping_add(self.opened_ms.wrapping_sub(timestamp_ms(Time::ZERO)));
         if packet.kind == Kind::Data {
@@ -115,7 +116,7 @@ impl Peer {
         self.tun.write(&bytes).context("handing the kernel a packet")
     }
 
-    /// What the host has sent.
+    /// Receives the packets that the host has sent.
     pub(super) fn receive(&mut self) -> anyhow::Result<Vec<HostPacket>> {
         let mut all = Vec::new();
         while let Some(bytes) = self.tun.read().context("reading what the kernel sent")? {
@@ -127,7 +128,7 @@ impl Peer {
         Ok(all)
     }
 
-    /// Lets time pass to `until` since the SYN, or to when the host sends something; tells which.
+    /// Waits until `until` since the SYN, or until the host sends a packet, and returns that time.
     pub(super) fn wait(&mut self, until: Time) -> anyhow::Result<Time> {
         let at = TimeSpec::from_duration(self.clock.monotonic(until.ns()));
         self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
@@ -141,8 +142,8 @@ impl Peer {
         Ok(self.now)
     }
 
-    /// The timestamp that had reached the peer when it sent what reaches the host now: one round trip old, so that
-    /// the host measures that.
+    /// Timestamp that the peer echoes in a packet that reaches the host now: one round trip old, so that the
+    /// host measures the RTT.
     fn echo_ms(&self) -> u32 {
         let known = self.timestamps_ms.partition_point(|(at, _)| *at + self.rtt <= self.now);
         self.timestamps_ms[..known].last().map_or(0, |(_, ms)| *ms)
