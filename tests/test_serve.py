@@ -32,7 +32,7 @@ from tussle.serving import holding, place
 
 GOODPUT_BIT_PER_S = RATE_BIT_PER_S * 1448 / 1514
 """What arrives of the link's rate: tbf counts the headers, and those of Ethernet."""
-GONE = "the server is gone, or the network; what it had seen, it has; the same command joins again\n"
+GONE = "the server or the network is lost; the server keeps what it has recorded; the same command joins again\n"
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_strangers_cannot_disturb_who_is_measured(network, tmp_path):
         dataset = server.dataset()
     told = dataset.provenance["served"]
     assert told["clients"] == 1
-    assert {"not of Tussle", "with a wrong ticket", "one too many", "too often"} <= set(told["refused"])
+    assert {"not of Tussle's protocol", "with a wrong ticket", "too many at once", "too often"} <= set(told["refused"])
     assert sum(told["refused"].values()) > 300
     [flow] = dataset.flows.collect().to_dicts()
     assert flow["goodput_bit_per_s"] > 0.6 * GOODPUT_BIT_PER_S
@@ -181,7 +181,7 @@ def test_an_interrupted_download_ends(network, tmp_path):
 def test_another_code_does_not_let_in(network, tmp_path):
     with serving(network.server, tmp_path / "out") as server:
         client = sending(network.clients[0], server, code="0000-0000-0000-0000-0000")
-        assert "does not let this code in" in failed(client)
+        assert "refuses the code" in failed(client)
         [*_, last] = server.wait().splitlines()
     assert json.loads(last)["end"] == {
         "clients": 0,
@@ -327,4 +327,4 @@ def test_where_nobody_serves_is_told(tussle_):
         port = taken.getsockname()[1]
         code = "0000-0000-0000-0000-0000"
         answer = tussle_("send", f"127.0.0.1:{port}", "--code", code, "--algorithm", "reno")
-    assert refused(answer) == f"127.0.0.1:{port}: nothing listens there; is `tussle serve` running?"
+    assert refused(answer) == f"127.0.0.1:{port}: nothing listens at this address; is `tussle serve` running?"

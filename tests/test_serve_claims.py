@@ -75,7 +75,7 @@ def test_the_operator_is_told_who_lied(after_lies):
     told = dataset.provenance["served"]["rejected"]
     assert len(told) == len(UPLOADED) + 2
     assert told[0] == (
-        "client 2 (127.0.0.1) told the impossible: a delivery rate in bytes/s of 18446744073709551615"
+        "client 2 (127.0.0.1) violated the protocol: a delivery rate in bytes/s of 18446744073709551615"
     )
     assert told[4].endswith("what a receiver sees, though it sends")
     assert all(sentence.isprintable() for sentence in told)

@@ -24,8 +24,8 @@ pub(crate) fn needs_pacing(name: &str) -> bool {
 /// No socket is tried: a root process would load the module for everyone.
 pub(crate) fn usable(name: &str) -> Result<(), String> {
     let listed = |which: &str| {
-        let told = fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control"));
-        told.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+        let names = fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control"));
+        names.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
     };
     let is_root = nix::unistd::geteuid().is_root();
     Listed { available: listed("available"), allowed: listed("allowed"), is_root }.usable(name)
@@ -45,13 +45,13 @@ impl Listed {
             let mut known = self.available.clone();
             known.sort_unstable();
             return Err(format!(
-                "this kernel has {}, and not {name}; if it has the module, `modprobe tcp_{name}` loads it",
+                "this kernel has {}, but not {name}; if it has the module, `modprobe tcp_{name}` loads it",
                 known.join(", ")
             ));
         }
         if !self.is_root && !self.allowed.iter().any(|each| each == name) {
             return Err(format!(
-                "this kernel allows {} to users, and {name} to root alone; \
+                "this kernel allows {} to all users, and {name} to root only; \
                  `sysctl net.ipv4.tcp_allowed_congestion_control=\"{} {name}\"` allows it",
                 self.allowed.join(", "),
                 self.allowed.join(" ")
@@ -72,21 +72,22 @@ mod tests {
     }
 
     #[test]
-    fn what_to_type_is_said() {
+    fn an_unusable_algorithm_comes_with_its_remedy() {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
         let asked_by =
             |is_root| Listed { available: words("reno cubic bbr"), allowed: words("reno bbr"), is_root };
         let (root, user) = (asked_by(true), asked_by(false));
         assert_eq!(root.usable("cubic"), Ok(()));
         assert_eq!(user.usable("bbr"), Ok(()));
-        let said = user.usable("cubic").unwrap_err();
+        let problem = user.usable("cubic").unwrap_err();
         assert!(
-            said.contains("`sysctl net.ipv4.tcp_allowed_congestion_control=\"reno bbr cubic\"`"),
-            "{said}"
+            problem.contains("`sysctl net.ipv4.tcp_allowed_congestion_control=\"reno bbr cubic\"`"),
+            "{problem}"
         );
-        let said = root.usable("vegas").unwrap_err();
+        let problem = root.usable("vegas").unwrap_err();
         assert!(
-            said.contains("has bbr, cubic, reno, and not vegas") && said.contains("`modprobe tcp_vegas`")
+            problem.contains("has bbr, cubic, reno, but not vegas")
+                && problem.contains("`modprobe tcp_vegas`")
         );
     }
 }

@@ -36,7 +36,7 @@ fn honoured(run: &Run, datapath: Datapath) -> anyhow::Result<Vec<String>> {
 pub(crate) fn honoured_by_sockets(run: &Run) -> anyhow::Result<()> {
     run.check()?;
     if run.record.sampling == Sampling::Change {
-        let problem = "the kernel engine samples at an interval; give one, as \"10 ms\"";
+        let problem = "the kernel engine samples at an interval; give one, such as \"10 ms\"";
         return Err(Refusal::new("record.sampling", problem).into());
     }
     for (index, flow) in run.flows.iter().enumerate() {
@@ -55,7 +55,7 @@ fn honoured_traffic(flow: &FlowSpec) -> Result<(), (&'static str, &'static str)>
         ));
     }
     if let Some(ApplicationSpec::Requests(_)) = flow.application {
-        let problem = "the kernel engine does not wait for acknowledgements; give rate, on_off or chunks";
+        let problem = "the kernel engine has no applications that wait for acknowledgements; give rate, on_off or chunks";
         return Err(("application", problem));
     }
     Ok(())

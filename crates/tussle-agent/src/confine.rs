@@ -66,15 +66,15 @@ fn beneath(
 
 /// Prints how far guests are confined on this host.
 pub(crate) fn describe() -> anyhow::Result<std::process::ExitCode> {
-    let said = match confine(Path::new("."), Path::new("."), Path::new("."))? {
+    let extent = match confine(Path::new("."), Path::new("."), Path::new("."))? {
         RulesetStatus::FullyEnforced => "Landlock: a guest reads and writes its own folder only",
         RulesetStatus::PartiallyEnforced => {
-            "Landlock, of an older kernel: a guest reads and writes its own folder only, and may use the network"
+            "Landlock of an older kernel: a guest reads and writes its own folder only, and may use the network"
         }
         RulesetStatus::NotEnforced => {
-            "none, for this kernel has no Landlock (Linux 5.13, if it is built in): a guest reads and writes what you can"
+            "none: this kernel has no Landlock (Linux 5.13); a guest reads and writes what its user can"
         }
     };
-    println!("{said}");
+    println!("{extent}");
     Ok(std::process::ExitCode::SUCCESS)
 }

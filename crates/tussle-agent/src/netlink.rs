@@ -57,15 +57,15 @@ impl Netlink {
     /// Whether a device is operational. Until then, a device without a queue discipline drops packets and
     /// does not count them.
     pub(crate) fn is_up(&self, device: &str) -> anyhow::Result<bool> {
-        let told = self.link(index(device)?)?;
-        Ok(told.attributes.contains(&LinkAttribute::OperState(State::Up)))
+        let link = self.link(index(device)?)?;
+        Ok(link.attributes.contains(&LinkAttribute::OperState(State::Up)))
     }
 
     /// Whether the kernel has a queue discipline. The kernel looks the kind up before it checks the settings.
     pub(crate) fn has_discipline(&self, kind: &str) -> anyhow::Result<bool> {
         let answer = self.exchange(discipline("lo", kind)?, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)?;
-        let NetlinkPayload::Error(told) = answer else { bail!("the kernel said {answer:?}") };
-        Ok(told.code.is_none_or(|code| code.get() != -libc::ENOENT))
+        let NetlinkPayload::Error(result) = answer else { bail!("the kernel answered {answer:?}") };
+        Ok(result.code.is_none_or(|code| code.get() != -libc::ENOENT))
     }
 
     /// Index of the device by which packets to an address leave.
@@ -77,7 +77,7 @@ impl Netlink {
         message.attributes = vec![RouteAttribute::Destination(address.into())];
         let route = match self.exchange(RouteNetlinkMessage::GetRoute(message), 0)? {
             NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) => route,
-            other => bail!("the kernel said {other:?}"),
+            other => bail!("the kernel answered {other:?}"),
         };
         let device = route.attributes.iter().find_map(|attribute| match attribute {
             RouteAttribute::Oif(device) => Some(*device),
@@ -91,8 +91,8 @@ impl Netlink {
         let (mut name, mut qdisc) = (None, None);
         for attribute in self.link(index)?.attributes {
             match attribute {
-                LinkAttribute::IfName(told) => name = Some(told),
-                LinkAttribute::Qdisc(told) => qdisc = Some(told),
+                LinkAttribute::IfName(answer) => name = Some(answer),
+                LinkAttribute::Qdisc(answer) => qdisc = Some(answer),
                 _ => {}
             }
         }
@@ -104,15 +104,15 @@ impl Netlink {
         message.header.index = index;
         match self.exchange(RouteNetlinkMessage::GetLink(message), 0)? {
             NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link),
-            other => bail!("the kernel said {other:?}"),
+            other => bail!("the kernel answered {other:?}"),
         }
     }
 
     fn request(&self, body: RouteNetlinkMessage, flags: u16) -> anyhow::Result<()> {
         match self.exchange(body, NLM_F_ACK | flags)? {
-            NetlinkPayload::Error(told) if told.code.is_none() => Ok(()),
-            NetlinkPayload::Error(told) => bail!("{told}"),
-            other => bail!("the kernel said {other:?}"),
+            NetlinkPayload::Error(answer) if answer.code.is_none() => Ok(()),
+            NetlinkPayload::Error(answer) => bail!("{answer}"),
+            other => bail!("the kernel answered {other:?}"),
         }
     }
 

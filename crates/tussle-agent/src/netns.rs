@@ -65,7 +65,7 @@ fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
         algorithms::usable(name).map_err(|problem| Refusal::new(at("algorithm"), problem))?;
         if !flow.parameters.is_empty() {
             let problem = format!(
-                "on a host, those of {name} are its module's, for everyone; give none, or the kernel engine"
+                "on a host, parameters of {name} belong to its module, for all flows; give none, or use the kernel engine"
             );
             return Err(Refusal::new(at("parameters"), problem).into());
         }
@@ -122,9 +122,10 @@ mod tests {
     fn algorithms_that_are_not_loaded_and_parameters_are_refused() {
         let none = serde_json::json!({});
         assert!(has_algorithms(&[flow("reno", &none)]).is_ok());
-        let said = refusal(flow("nosuch", &none));
+        let problem = refusal(flow("nosuch", &none));
         assert!(
-            said.starts_with("flows.0.algorithm: this kernel has ") && said.contains("modprobe tcp_nosuch")
+            problem.starts_with("flows.0.algorithm: this kernel has ")
+                && problem.contains("modprobe tcp_nosuch")
         );
         assert!(refusal(flow("reno", &serde_json::json!({"x": 1}))).starts_with("flows.0.parameters: "));
     }

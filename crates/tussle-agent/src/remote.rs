@@ -265,7 +265,7 @@ impl PreparedRun {
             environment.note_slip(at_ns, clock)?;
             self.look(at_ns, &mut samples, &mut events)?;
         }
-        let load = watch.lock().expect("nobody panics with it").load()?;
+        let load = watch.lock().expect("no thread panics while it holds the lock").load()?;
         self.load = Some(load);
         let report = |observed: &ObservedSender| observed.sender.validity(load);
         let validities = self.senders.iter().map(report).collect::<anyhow::Result<Vec<_>>>()?;

@@ -344,14 +344,14 @@ mod tests {
 
     #[test]
     fn a_socket_over_loopback_leaves_by_lo() {
-        let told = over_loopback();
-        assert_eq!(told.interface.as_deref(), Some("lo"));
-        assert_eq!(told.qdisc.as_deref(), Some("noqueue"));
+        let validity = over_loopback();
+        assert_eq!(validity.interface.as_deref(), Some("lo"));
+        assert_eq!(validity.qdisc.as_deref(), Some("noqueue"));
         // Loopback has an MTU of 65536 bytes by default.
-        assert!(told.path_mtu_bytes.is_some_and(|bytes| bytes > 1000));
-        assert!(told.offloads.is_some());
-        assert!(!told.algorithm.is_empty() && !told.kernel.is_empty());
-        assert_eq!(told.shortfall(), None);
+        assert!(validity.path_mtu_bytes.is_some_and(|bytes| bytes > 1000));
+        assert!(validity.offloads.is_some());
+        assert!(!validity.algorithm.is_empty() && !validity.kernel.is_empty());
+        assert_eq!(validity.shortfall(), None);
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod tests {
 
     /// Of 400 ticks, 90 were idle, 100 waited for a disk and 10 were niced; guests' 50 are part of user.
     #[test]
-    fn what_is_neither_idle_nor_waiting_nor_nice_is_in_use() {
+    fn cpu_time_in_use_is_neither_idle_nor_waiting_nor_niced() {
         let before = CpuTimes { all: 0, idle: 0 };
         let now = CpuTimes::read("cpu  100 10 50 90 100 10 20 20 50 0\ncpu0 1 1 1\n").unwrap();
         assert_eq!(now, CpuTimes { all: 400, idle: 200 });
@@ -382,7 +382,7 @@ mod tests {
 
     /// Of 200 timers 3 are late, so that the 198th, the third latest, is at the 99th percentile.
     #[test]
-    fn the_latest_timers_are_told_by_themselves() {
+    fn the_largest_timer_delay_is_recorded() {
         let mut watch = LoadMonitor::start().unwrap();
         (0..197).for_each(|_| watch.slip(0));
         (0..3).for_each(|_| watch.slip(5_000_000));
@@ -392,11 +392,11 @@ mod tests {
     }
 
     #[test]
-    fn a_row_may_lack_what_its_host_does_not_tell() {
-        let told = Validity { offloads: None, ..over_loopback() };
+    fn a_row_may_lack_offloads() {
+        let validity = Validity { offloads: None, ..over_loopback() };
         let table = table(&[
-            (0, told.clone(), None),
-            (1, Validity { offloads: Some("gso".to_owned()), ..told }, None),
+            (0, validity.clone(), None),
+            (1, Validity { offloads: Some("gso".to_owned()), ..validity }, None),
         ]);
         let offloads = table.columns.iter().find(|each| each.name == "offloads").unwrap();
         let names = vec![String::new(), "gso".to_owned()];
@@ -404,27 +404,27 @@ mod tests {
     }
 
     #[test]
-    fn what_no_machine_tells_is_implausible() {
-        let told = over_loopback();
-        assert_eq!(told.implausible(), None);
+    fn implausible_values_are_found() {
+        let validity = over_loopback();
+        assert_eq!(validity.implausible(), None);
         let clock = Some(ClockOffset { offset_s: 1e300, error_s: 0.1 });
         for changed in [
-            Validity { host: "\u{1b}[2J".to_owned(), ..told.clone() },
-            Validity { qdisc: Some("x".repeat(65)), ..told.clone() },
-            Validity { busy_s: -1.0, ..told.clone() },
-            Validity { sender_limited_s: 1e300, ..told.clone() },
-            Validity { clock, ..told.clone() },
-            Validity { load: HostLoad { cpu_share: 2.0, ..AT_EASE }, ..told.clone() },
-            Validity { load: HostLoad { timer_slip_p99_ms: -1.0, ..AT_EASE }, ..told.clone() },
+            Validity { host: "\u{1b}[2J".to_owned(), ..validity.clone() },
+            Validity { qdisc: Some("x".repeat(65)), ..validity.clone() },
+            Validity { busy_s: -1.0, ..validity.clone() },
+            Validity { sender_limited_s: 1e300, ..validity.clone() },
+            Validity { clock, ..validity.clone() },
+            Validity { load: HostLoad { cpu_share: 2.0, ..AT_EASE }, ..validity.clone() },
+            Validity { load: HostLoad { timer_slip_p99_ms: -1.0, ..AT_EASE }, ..validity.clone() },
         ] {
             assert!(changed.implausible().is_some(), "{changed:?}");
         }
     }
 
     #[test]
-    fn it_travels_as_text() {
-        let told = over_loopback();
-        let text = serde_json::to_string(&told).unwrap();
-        assert_eq!(serde_json::from_str::<Validity>(&text).unwrap(), told);
+    fn validity_is_read_back_from_json() {
+        let validity = over_loopback();
+        let text = serde_json::to_string(&validity).unwrap();
+        assert_eq!(serde_json::from_str::<Validity>(&text).unwrap(), validity);
     }
 }

@@ -39,12 +39,12 @@ pub enum Refusal {
 impl Refusal {
     /// Every reason, with the words that follow its count.
     pub const ALL: [(Refusal, &str); 6] = [
-        (Refusal::Malformed, "not of Tussle"),
+        (Refusal::Malformed, "not of Tussle's protocol"),
         (Refusal::WrongCode, "with a wrong code"),
         (Refusal::WrongTicket, "with a wrong ticket"),
         (Refusal::TooOften, "too often"),
         (Refusal::TooSlow, "too slow"),
-        (Refusal::Full, "one too many"),
+        (Refusal::Full, "too many at once"),
     ];
 }
 
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_crowd_from_one_address_the_oldest_go() {
+    fn of_many_connections_of_one_address_the_oldest_are_refused() {
         let mut admission = Admission::new(0);
         let gone: Vec<_> = (0..40).filter_map(|number| admission.add(number, address(1), number)).collect();
         assert_eq!(gone, (0..8).collect::<Vec<_>>());
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_from_many_addresses_makes_room_for_one_more() {
+    fn many_connections_of_many_addresses_make_room_for_one_more() {
         let mut admission = Admission::new(0);
         for number in 0..128 {
             let from = u8::try_from(number / 16).unwrap();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_crowds_of_one_the_oldest_goes_whatever_its_address() {
+    fn of_single_connections_the_oldest_is_refused() {
         let mut admission = Admission::new(0);
         for number in 0..128 {
             assert_eq!(admission.add(number, address(u8::try_from(number).unwrap()), number), None);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_greeted_with_the_code_stays_while_others_have_shown_nothing() {
+    fn a_connection_with_a_handshake_outlives_those_without() {
         let mut admission = Admission::new(0);
         admission.add(1_000, address(0), 0);
         admission.handshake_done(1_000);
@@ -304,7 +304,7 @@ mod tests {
 
     /// Forty addresses try as often as they may for ten seconds. One more tries once per second.
     #[test]
-    fn addresses_that_try_without_end_do_not_shut_out_another() {
+    fn addresses_that_try_continuously_do_not_shut_out_another() {
         let mut admission = Admission::new(0);
         let mut joined = 0;
         for step in 0..40_u64 {
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_goes_after_five_seconds() {
+    fn a_silent_connection_is_refused_after_five_seconds() {
         let mut admission = Admission::new(0);
         admission.add(1, address(1), 0);
         admission.add(2, address(1), 1);

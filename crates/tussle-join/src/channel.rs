@@ -28,7 +28,7 @@ pub enum ChannelError {
     #[error("the other end does not have this code")]
     WrongCode,
     /// The length of a frame is outside the allowed range.
-    #[error("a frame is of {0} bytes")]
+    #[error("a frame has {0} bytes")]
     Size(usize),
     /// The decrypted bytes are not a message.
     #[error("a message cannot be read")]
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn two_ends_with_one_code_understand_each_other() {
+    fn two_ends_with_the_same_code_exchange_messages() {
         let code = code("8Z2K-QT6N-04HW-7XRC-M5PD");
         let (mut client, mut server) = (Channel::initiate(&code), Channel::respond(&code));
         carry(&mut client, &mut server);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_may_come_one_by_one() {
+    fn bytes_may_arrive_one_by_one() {
         let code = code("8Z2K-QT6N-04HW-7XRC-M5PD");
         let (mut client, mut server) = (Channel::initiate(&code), Channel::respond(&code));
         for byte in std::mem::take(client.outgoing()) {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_another_code_gets_no_answer() {
+    fn a_client_with_another_code_gets_no_answer() {
         let mut client = Channel::initiate(&code("8Z2K-QT6N-04HW-7XRC-M5PD"));
         let mut server = Channel::respond(&code("8Z2K-QT6N-04HW-7XRC-M5PE"));
         carry(&mut client, &mut server);
@@ -241,14 +241,14 @@ mod tests {
         carry(&mut server, &mut client);
         assert_eq!(client.receive::<String>(), Ok(None));
         client.send(&"there".to_owned());
-        let said = std::mem::take(client.outgoing());
+        let message = std::mem::take(client.outgoing());
         let mut later = Channel::respond(&code);
-        later.receive_bytes(&[handshake, said].concat());
+        later.receive_bytes(&[handshake, message].concat());
         assert_eq!(later.receive::<String>(), Err(ChannelError::WrongCode));
     }
 
     #[test]
-    fn a_frame_of_another_size_is_refused_before_it_is_there() {
+    fn a_frame_of_another_size_is_refused_before_it_arrives() {
         let mut server = Channel::respond(&code("8Z2K-QT6N-04HW-7XRC-M5PD"));
         server.receive_bytes(&[0xff, 0xff]);
         assert_eq!(server.receive::<String>(), Err(ChannelError::Size(0xffff)));

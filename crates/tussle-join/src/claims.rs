@@ -91,7 +91,7 @@ impl Claims {
             ClientMessage::Hello(_) => Err(Implausible::Kind("a second handshake")),
             ClientMessage::IdleRtt(rtt_us) => {
                 if std::mem::replace(&mut self.has_idle_rtt, true) {
-                    return Err(Implausible::Kind("a second round trip of the empty path"));
+                    return Err(Implausible::Kind("a second RTT of the idle path"));
                 }
                 self.check_time("a round trip in µs", *rtt_us)
             }
@@ -100,7 +100,7 @@ impl Claims {
                 let claims = self.flow(*flow)?;
                 claims.validities += 1;
                 if claims.validities > VALIDITIES_EACH {
-                    return Err(Implausible::Kind("what its machine did, again and again"));
+                    return Err(Implausible::Kind("more validity messages than expected"));
                 }
                 Ok(())
             }
@@ -126,9 +126,9 @@ impl Claims {
                 check("received bytes", *bytes, MAX_BYTES)
             }
             (Observation::Probe(rtt_us), _) => self.check_time("a probe's round trip in µs", *rtt_us),
-            (Observation::Sender(_), _) => Err(Implausible::Kind("what a sender sees, though it receives")),
+            (Observation::Sender(_), _) => Err(Implausible::Kind("the state of a sender, from a receiver")),
             (Observation::Receiver { .. }, _) => {
-                Err(Implausible::Kind("what a receiver sees, though it sends"))
+                Err(Implausible::Kind("the counters of a receiver, from a sender"))
             }
         }
     }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_tells_may_be_claimed() {
+    fn values_of_a_kernel_are_plausible() {
         let mut upload = claims(Direction::ToServer);
         assert_eq!(upload.check(&ClientMessage::IdleRtt(40_000), 0), Ok(()));
         for (instant, seen) in [
@@ -250,16 +250,16 @@ mod tests {
     }
 
     #[test]
-    fn a_client_tells_only_what_its_end_can_see() {
+    fn a_client_reports_its_own_end_only() {
         let received = Observation::Receiver { bytes: 1, packets: 1 };
         let checked = claims(Direction::ToServer).check(&rows(1, received), 1);
-        assert_eq!(checked, Err(Implausible::Kind("what a receiver sees, though it sends")));
+        assert_eq!(checked, Err(Implausible::Kind("the counters of a receiver, from a sender")));
         let checked = claims(Direction::ToClient).check(&rows(1, sender(|_| {})), 1);
-        assert_eq!(checked, Err(Implausible::Kind("what a sender sees, though it receives")));
+        assert_eq!(checked, Err(Implausible::Kind("the state of a sender, from a receiver")));
     }
 
     #[test]
-    fn each_instant_of_a_flow_is_told_once_and_in_order() {
+    fn each_instant_of_a_flow_is_reported_once_and_in_order() {
         let mut upload = claims(Direction::ToServer);
         assert_eq!(upload.check(&rows(7, sender(|_| {})), 7), Ok(()));
         assert_eq!(upload.check(&rows(7, Observation::Probe(1)), 7), Ok(()));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_once_is_said_once_and_of_no_other_flow() {
+    fn validity_and_idle_rtt_are_limited_and_of_known_flows() {
         let mut upload = claims(Direction::ToServer);
         let validity = |flow| ClientMessage::Validity { flow, json: String::new() };
         assert!((0..2).all(|_| upload.check(&validity(1), 0).is_ok()));

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_refused_with_the_reason() {
+    fn an_invalid_code_is_refused_with_the_reason() {
         assert_eq!("8Z2K".parse::<Code>(), Err(NotACode::Length(4)));
         assert_eq!("8Z2K-QT6N-04HW-7XRC-M5P1-7".parse::<Code>(), Err(NotACode::Length(21)));
         assert_eq!("8Z2K-QT6N-04HW-7XRC-M5Pü".parse::<Code>(), Err(NotACode::Character('ü')));

@@ -164,7 +164,9 @@ impl Hello {
     pub fn check(&self, limits: &Limits) -> Result<(), String> {
         const HOUR_NS: u64 = 3_600_000_000_000;
         if self.version != VERSION {
-            return Err("the server is of another version of Tussle; install the same on both".to_owned());
+            return Err(
+                "the server runs another version of Tussle; install the same version on both".to_owned()
+            );
         }
         if !(1..=limits.flows).contains(&self.flows) {
             return Err(format!("--parallel {}: the server takes 1 to {}", self.flows, limits.flows));
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_held_against_the_limits() {
+    fn requests_are_checked_against_the_limits() {
         assert_eq!(hello().check(&limits()), Ok(()));
         let of = |change: fn(&mut Hello)| {
             let mut asked = hello();

@@ -52,7 +52,7 @@ impl Preamble {
 
 /// The bytes belong to another program's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the connection does not begin as Tussle's do")]
+#[error("the connection does not begin with Tussle's preamble")]
 pub struct NotAPreamble;
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_opening_is_read_back_and_what_follows_is_left() {
+    fn a_preamble_is_read_back_and_later_bytes_are_left() {
         for opening in [Preamble::Join, Preamble::Ticket([7; TICKET_BYTES])] {
             let mut bytes = opening.bytes();
             for shorter in 0..bytes.len() {

@@ -56,7 +56,7 @@ fn messages() -> impl Strategy<Value = ClientMessage> {
 
 proptest! {
     #[test]
-    fn a_stranger_never_gets_through(bytes in vec(any::<u8>(), 0..300), cut in 0usize..300) {
+    fn arbitrary_bytes_never_open_a_channel(bytes in vec(any::<u8>(), 0..300), cut in 0usize..300) {
         let mut server = Channel::respond(&code());
         let (first, rest) = bytes.split_at(cut.min(bytes.len()));
         for part in [first, rest] {
@@ -68,14 +68,14 @@ proptest! {
     }
 
     #[test]
-    fn an_opening_is_what_was_written_or_none(bytes in vec(any::<u8>(), 0..40)) {
+    fn a_preamble_is_what_was_written_or_none(bytes in vec(any::<u8>(), 0..40)) {
         if let Ok(Some((opening, length))) = Preamble::read(&bytes) {
             prop_assert_eq!(opening.bytes(), &bytes[..length]);
         }
     }
 
     #[test]
-    fn a_message_changed_on_the_way_is_noticed(
+    fn a_message_changed_in_transit_is_detected(
         message in messages(), at in any::<prop::sample::Index>(), bit in 0..8,
     ) {
         let (mut client, mut server) = connected();
@@ -89,7 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn a_message_arrives_as_it_was_said(message in messages()) {
+    fn a_message_arrives_as_it_was_sent(message in messages()) {
         let (mut client, mut server) = connected();
         client.send(&message);
         server.receive_bytes(&std::mem::take(client.outgoing()));
@@ -98,7 +98,7 @@ proptest! {
 
     /// A request is within the limits, or is refused. With these limits, nearly none is within.
     #[test]
-    fn whatever_a_client_says_is_a_message_or_ends_it(plain in vec(any::<u8>(), 0..600)) {
+    fn bytes_of_a_client_are_a_message_or_end_the_channel(plain in vec(any::<u8>(), 0..600)) {
         let (mut client, mut server) = connected();
         client.send(&Plain(&plain));
         server.receive_bytes(&std::mem::take(client.outgoing()));
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_server_says_is_a_message_or_ends_it(plain in vec(any::<u8>(), 0..600)) {
+    fn bytes_of_a_server_are_a_message_or_end_the_channel(plain in vec(any::<u8>(), 0..600)) {
         let (mut client, mut server) = connected();
         server.send(&Plain(&plain));
         client.receive_bytes(&std::mem::take(server.outgoing()));
@@ -128,7 +128,7 @@ proptest! {
 
     /// Each connection is refused or still waits, and at most 128 wait.
     #[test]
-    fn everybody_at_the_door_is_accounted_for(
+    fn every_connection_is_accounted_for(
         visits in vec((any::<u8>(), 0u64..100_000_000), 0..400),
     ) {
         let mut admission = Admission::new(0);

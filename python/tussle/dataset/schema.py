@@ -1,4 +1,4 @@
-"""The tables of a dataset, declared once: every column's type and what it means."""
+"""The tables of a dataset, declared once: type and meaning of every column."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,33 +9,34 @@ import polars as pl
 from tussle.errors import TussleError, plain
 
 FORMAT = 2
-"""Version of the dataset's layout; goes up when an older Tussle could no longer read it.
+"""Version of the dataset's layout; it increases when an older Tussle cannot read it any longer.
 
-1: one file a table. 2: one for each part of a table; only datasets of more than `RUNS_A_PART` runs are that.
+1: one file per table. 2: one file for each part of a table, for datasets of more than `RUNS_A_PART` runs
+only.
 """
 
 RUNS_A_PART = 10_000
-"""Runs in each part of a table, but for the last: a constant, so that equal results are equal files."""
+"""Runs in each part of a table except the last: a constant, so that equal results are equal files."""
 
 KERNEL_AXIS = "kernel"
 """The column of `runs` that names the kernel of each run, where several kernels executed every point."""
 
 
 def parts_of(runs: int) -> list[range]:
-    """Return the runs in each part of a dataset of so many runs; there is one part, or more."""
+    """Return the runs in each part of a dataset; there is one part, or more."""
     starts = range(0, max(runs, 1), RUNS_A_PART)
     return [range(start, min(start + RUNS_A_PART, runs)) for start in starts]
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name ends in its unit where it has one."""
+    """One column: its name ends in its unit if it has one."""
 
     name: str
     dtype: type[pl.DataType]
     meaning: str
     nulls: str | None = None
-    """What an empty cell means; `None`: there is none."""
+    """Meaning of an empty cell; `None`: there are no empty cells."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ class Table:
         return {column.name: column.dtype() for column in self.columns}
 
     def more_names(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that are not declared, sorted."""
+        """Return the undeclared ones of `names`, sorted."""
         return sorted(set(names) - set(self._declared))
 
     def faults(self, schema: Mapping[str, pl.DataType]) -> list[str]:
-        """What keeps a table of that schema from being this one, in the words of an error message."""
+        """Return the differences of a schema to this table's, in the words of an error message."""
         expected = self.schema(self.more_names(schema) if self.more else ())
         missing = [f"column {name} is missing" for name in expected if name not in schema]
         surplus = [f"column {plain(name)} is not known" for name in schema if name not in expected]
@@ -91,14 +92,14 @@ class Table:
         return missing + surplus + wrong
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return what an engine wrote down with this table's columns, in order and of the declared types.
+        """Return an engine's frame with this table's columns, in order and of the declared types.
 
-        Raises TussleError when the frame cannot be this table.
+        Raises TussleError when the frame does not fit this table.
         """
         found = {column.name: column for column in frame.get_columns()}
         wanted = self.schema(self.more_names(found) if self.more else ())
         try:
-            # Engines count in narrower integers, and names out of few cross the bridge as categories.
+            # Engines count in narrower integers, and pass labels as categories.
             cast = {name: found[name].cast(dtype) for name, dtype in wanted.items() if name in found}
         except pl.exceptions.PolarsError as error:
             raise TussleError(f"the engine's table {self.name} does not fit: {error}") from error
@@ -356,10 +357,10 @@ VALIDITY = Table(
 )
 
 TABLES = {table.name: table for table in (RUNS, FLOWS, SAMPLES, LINKS, EVENTS)}
-"""Every table that each dataset has, by name."""
+"""Every table of each dataset, by name."""
 
 OPTIONAL_TABLES = {table.name: table for table in (VALIDITY,)}
-"""Tables that a dataset has if its engine fills them, for each run."""
+"""Tables of a dataset whose engine fills them, for each run."""
 
 ENGINE_TABLES = {name: table for name, table in TABLES.items() if table is not RUNS}
 """The tables that an engine fills; the sweep writes `runs`."""

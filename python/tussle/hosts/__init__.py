@@ -1,4 +1,4 @@
-"""Real machines for the engine `hosts`: which there are (hosts.toml), and how flows are given to them."""
+"""Real machines for the engine `hosts`: their description (hosts.toml), and the assignment of flows."""
 
 import ipaddress
 import socket
@@ -17,19 +17,20 @@ _MOST_PORT = 65_000
 
 @dataclass(frozen=True)
 class Host:
-    """A machine, as hosts.toml has it."""
+    """A machine, as described in hosts.toml."""
 
     name: str
     ssh: str
-    """Destination, as the command `ssh` takes it."""
+    """Destination of the command `ssh`."""
     role: str
     """`sender` or `receiver`."""
     address: str | None = None
-    """Of a receiver: where senders connect to, an IP address."""
+    """For a receiver: the IP address that senders connect to."""
     port: int = 0
-    """Of a receiver: where the first flow's connection goes; those of the others follow. 0: any free ones."""
+    """For a receiver: the port of the first flow; those of the others follow. 0: any free ports."""
     flows: tuple[str, ...] = ()
-    """Of a sender: names of the flows that it sends; none: those that nobody names, in turn with others."""
+    """For a sender: names of its flows; empty: flows that no machine names, in turn with other such senders.
+    """
     ssh_config: Path | None = None
     """A configuration for `ssh` in place of the user's."""
 
@@ -48,7 +49,7 @@ class Hosts:
         return (self.receiver, *self.senders)
 
     def sender_of(self, flows: list[str]) -> list[Host]:
-        """Return the sender of each flow, by the flows' names; raises TussleError for one that has none."""
+        """Return the sender of each flow, by the flows' names; raises TussleError for a flow without one."""
         named = {flow: host for host in self.senders for flow in host.flows}
         if strange := sorted(set(named) - set(flows)):
             raise TussleError(
@@ -66,7 +67,7 @@ class Hosts:
 
 
 def read_hosts(file: Path) -> Hosts:
-    """Read hosts.toml; raises TussleError with what is wrong in it, and where."""
+    """Read hosts.toml; raises TussleError with the problem and its position."""
     try:
         told = tomllib.loads(file.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -137,7 +138,7 @@ _EXAMPLES = {
 
 
 def _resolved(address: str, wrong: Any) -> str:
-    """Return the IP address of a name; senders are told the same one."""
+    """Return the IP address of a name; all senders receive the same one."""
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:

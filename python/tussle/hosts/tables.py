@@ -1,4 +1,4 @@
-"""From what machines tell of a run to the tables of a dataset."""
+"""Conversion of the machines' results to the tables of a dataset."""
 
 import io
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _QUANTILES = (5, 25, 50, 75, 95, 99)
 
 
 def tables_of(run: Mapping[str, Any], outcome: Outcome) -> dict[str, pl.DataFrame]:
-    """Return the tables of a run over real machines; links are not told of."""
+    """Return the tables of a run over real machines; the table of links is empty."""
     flows = range(len(run["flows"]))
     measured = _frame("flows", [_flow_row(run, outcome, flow) for flow in flows])
     steady_s = (run["steady"]["to_ns"] - run["steady"]["from_ns"]) / _NS
@@ -59,7 +59,7 @@ def _flow_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[str, 
 
 
 def _counted(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the sender counted."""
+    """Return the counters of a sender."""
     steady = {key: sent["to"][key] - sent["from"][key] for key in sent["end"]}
     row = {
         key: sent["end"][key] for key in ("sent_packets", "retransmitted_packets", "timeouts", "recoveries")
@@ -74,7 +74,10 @@ def _counted(sent: Mapping[str, Any]) -> dict[str, Any]:
 def _delivered(
     run: Mapping[str, Any], sent: Mapping[str, Any] | None, received: Mapping[str, Any] | None
 ) -> dict[int, int]:
-    """Return the bytes that had arrived at the edges of the run: as received, else as acknowledged."""
+    """Return the bytes delivered until the start and end of the steady interval and of the run.
+
+    The receiver's counters are used, else the acknowledged bytes.
+    """
     edges = {"from": run["steady"]["from_ns"], "to": run["steady"]["to_ns"], "end": run["duration_ns"]}
     if received:
         counted = dict(received["delivered_bytes"])
@@ -88,7 +91,7 @@ def _samples(outcome: Outcome) -> pl.DataFrame:
     told = [pl.read_ipc_stream(io.BytesIO(arrow)) for arrow in outcome.samples]
     if not told:
         return _frame("samples", [])
-    # Each has its own names of states.
+    # Each stream has its own encoding of states.
     samples = pl.concat([frame.with_columns(pl.col("state").cast(pl.String)) for frame in told])
     arrived = pl.DataFrame(
         [

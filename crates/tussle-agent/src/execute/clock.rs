@@ -34,9 +34,9 @@ impl Clock {
     /// Creates a clock that starts at a tick whose number is a multiple of [`COARSEST_TICKS`], so that TCP's
     /// coarse timers have the same phase in every script. At least one such interval passes before it.
     pub(crate) fn from_coarse_tick() -> anyhow::Result<Clock> {
-        let told = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
+        let timers = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
         let tick =
-            told.lines().find_map(|line| line.strip_prefix("jiffies: ")).context("no ticks are told")?;
+            timers.lines().find_map(|line| line.strip_prefix("jiffies: ")).context("no ticks are timers")?;
         let tick: u64 = tick.trim().parse().context("the number of a tick")?;
         let last_ns = nanoseconds(ClockId::CLOCK_MONOTONIC_COARSE)?;
         let tick_ns = SECOND_NS / u64::from(HZ);

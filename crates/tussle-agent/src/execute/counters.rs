@@ -35,7 +35,7 @@ impl Netstat {
 
     /// Reads the counters.
     pub(crate) fn read(&self) -> anyhow::Result<TcpCounts> {
-        let mut file = self.0.lock().expect("nobody panics with it");
+        let mut file = self.0.lock().expect("no thread panics while it holds the lock");
         let text = reread(&mut file)?;
         let of = |name: &str| counter(&text, name);
         Ok(TcpCounts {

@@ -52,7 +52,7 @@ impl Environment {
     pub(crate) fn note_slip(&self, due_ns: u64, clock: Clock) -> nix::Result<()> {
         if let Environment::Host(watch) = self {
             let late_ns = clock.now_ns()?.saturating_sub(due_ns);
-            watch.lock().expect("nobody panics with it").slip(late_ns);
+            watch.lock().expect("no thread panics while it holds the lock").slip(late_ns);
         }
         Ok(())
     }

@@ -236,13 +236,13 @@ impl<'a> Observer<'a> {
     /// The `validity` table; `None` on a guest.
     fn validity(&self) -> anyhow::Result<Option<Table>> {
         let Environment::Host(watch) = self.environment else { return Ok(None) };
-        let load = watch.lock().expect("nobody panics with it").load()?;
+        let load = watch.lock().expect("no thread panics while it holds the lock").load()?;
         let home = namespace::current()?;
         let mut rows = Vec::new();
         for (index, (observed, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
             enter(namespace)?;
-            let told = observed.flow.validity(load)?;
-            rows.push((index, told.clone(), Some(told)));
+            let validity = observed.flow.validity(load)?;
+            rows.push((index, validity.clone(), Some(validity)));
         }
         enter(&home)?;
         Ok(Some(validity::table(&rows)))
@@ -280,7 +280,7 @@ impl<'a> Observer<'a> {
             looks += u32::from(waiting == 0);
             ensure!(
                 matches!(self.environment, Environment::Guest) || looks < MAX_LOOKS,
-                "{} packets were lost on this host, but not in the network of the run: it is too slow for it; \
+                "{} packets were lost on this host, but not in the network of the run: the host is too slow; \
                  give lower rates",
                 sent.abs_diff(received + dropped)
             );

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_tells_its_flow() {
+    fn a_senders_address_gives_its_flow() {
         for flow in [0, 1, 255, 256, 60_000] {
             assert_eq!(flow_of(&crate::network::sender_address(flow).octets()), Some(flow));
         }

@@ -110,21 +110,22 @@ pub(crate) struct FlowLog {
 impl FlowLog {
     /// Times in ns of the run at which chunks were written (`request`) or had arrived (`response`).
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.messages.lock().expect("nobody panics with it").clone()
+        self.messages.lock().expect("no thread panics while it holds the lock").clone()
     }
 
     /// The problem of a thread, if one failed.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.problem.lock().expect("nobody panics with it").clone()
+        self.problem.lock().expect("no thread panics while it holds the lock").clone()
     }
 
     fn message(&self, at_ns: u64, kind: &'static str) {
-        self.messages.lock().expect("nobody panics with it").push((at_ns, kind));
+        self.messages.lock().expect("no thread panics while it holds the lock").push((at_ns, kind));
     }
 
     fn outcome(&self, outcome: anyhow::Result<()>) {
         if let Err(problem) = outcome {
-            *self.problem.lock().expect("nobody panics with it") = Some(format!("{problem:#}"));
+            *self.problem.lock().expect("no thread panics while it holds the lock") =
+                Some(format!("{problem:#}"));
         }
     }
 }
@@ -477,7 +478,7 @@ fn write_by(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Resu
                     return Ok(WriteOutcome::Closed);
                 }
             }
-            Next::Wait => bail!("the check lets no application pass that waits for acknowledgements"),
+            Next::Wait => bail!("an application that waits for acknowledgements was not refused"),
             Next::Nothing => return Ok(WriteOutcome::Complete),
         }
     }
@@ -529,12 +530,12 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     let mut room = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
     let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
-    let mut told = None;
+    let mut current = None;
     while received < expected {
         let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
-        if told != Some(lowat) {
+        if current != Some(lowat) {
             sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, lowat)?;
-            told = Some(lowat);
+            current = Some(lowat);
         }
         match socket::recv(socket.as_raw_fd(), &mut room, MsgFlags::MSG_TRUNC) {
             Ok(0) | Err(Errno::ECONNRESET | Errno::ETIMEDOUT) => return Ok(()),
@@ -580,7 +581,7 @@ mod tests {
 
     /// An unrelated connection comes first, with as many bytes as the flow has; then the sender.
     #[test]
-    fn who_does_not_know_the_token_is_no_part_of_a_flow() {
+    fn a_connection_without_the_token_is_no_part_of_a_flow() {
         let spec: FlowSpec = serde_json::from_value(serde_json::json!({
             "name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "bytes": 100_000,
             "forward": [], "reverse": [],

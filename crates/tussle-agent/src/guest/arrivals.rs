@@ -167,7 +167,7 @@ fn datagram(number: usize, (_, size_bytes, flow): &Arrival, ecn: bool) -> anyhow
 fn numbered(bytes: &[u8]) -> anyhow::Result<(usize, bool)> {
     let ip = Ipv4HeaderSlice::from_slice(bytes)?;
     let at = DATAGRAM_HEADER_BYTES as usize;
-    let number = bytes.get(at..at + 4).context("a packet came that nobody has offered")?;
+    let number = bytes.get(at..at + 4).context("a packet came that was not sent")?;
     let number = u32::from_be_bytes(number.try_into().expect("four bytes"));
     Ok((number as usize, ip.ecn() == IpEcn::CongestionExperienced))
 }

@@ -16,12 +16,13 @@ const MODULES: &str = "/modules";
 /// Loads every module of the guest, with its parameters from the kernel's command line.
 pub(super) fn load_modules() -> anyhow::Result<()> {
     let Ok(folder) = fs::read_dir(MODULES) else { return Ok(()) };
-    let told = fs::read_to_string("/proc/cmdline").context("the kernel's command line")?;
+    let command_line = fs::read_to_string("/proc/cmdline").context("the kernel's command line")?;
     let mut files = folder.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
     files.sort();
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let parameters = CString::new(parameters(name.split_once('-').map_or("", |(_, name)| name), &told))?;
+        let parameters =
+            CString::new(parameters(name.split_once('-').map_or("", |(_, name)| name), &command_line))?;
         match finit_module(File::open(&file)?, &parameters, ModuleInitFlags::empty()) {
             Ok(()) | Err(Errno::EEXIST) => {}
             Err(problem) => {
@@ -33,8 +34,8 @@ pub(super) fn load_modules() -> anyhow::Result<()> {
 }
 
 /// Parameters of a module: the words `MODULE.NAME=VALUE` of a command line, without the module.
-fn parameters(module: &str, told: &str) -> String {
-    let own = told.split_whitespace().filter_map(|word| word.strip_prefix(module)?.strip_prefix('.'));
+fn parameters(module: &str, command_line: &str) -> String {
+    let own = command_line.split_whitespace().filter_map(|word| word.strip_prefix(module)?.strip_prefix('.'));
     own.collect::<Vec<_>>().join(" ")
 }
 
@@ -57,8 +58,8 @@ mod tests {
 
     #[test]
     fn a_module_gets_its_own_parameters() {
-        let told = "quiet tcp_cubic.beta=512 tcp_bic.beta=1 tcp_cubic.hystart=0";
-        assert_eq!(parameters("tcp_cubic", told), "beta=512 hystart=0");
-        assert_eq!(parameters("tcp_vegas", told), "");
+        let command_line = "quiet tcp_cubic.beta=512 tcp_bic.beta=1 tcp_cubic.hystart=0";
+        assert_eq!(parameters("tcp_cubic", command_line), "beta=512 hystart=0");
+        assert_eq!(parameters("tcp_vegas", command_line), "");
     }
 }

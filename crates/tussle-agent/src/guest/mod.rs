@@ -75,7 +75,7 @@ fn execute() -> anyhow::Result<()> {
     let run: Run = serde_json::from_reader(file).context("run.json")?;
     sys::seed_kernel(run.seed).context("seeding the kernel's rng")?;
     // The kernel passes unknown parameters on as environment variables.
-    let datapath = std::env::var("network").context("the kernel was told no network")?;
+    let datapath = std::env::var("network").context("the kernel has no parameter network")?;
     let network = Network::plan(&run, Datapath::named(&datapath).map_err(anyhow::Error::msg)?)?;
     let hosts = setup::build(&run, &network, &Environment::Guest)?;
     write_host_settings(&hosts)?;
@@ -103,7 +103,8 @@ fn write_host_settings(hosts: &setup::Hosts) -> anyhow::Result<()> {
         });
         read.collect::<anyhow::Result<Vec<_>>>()
     })?;
-    fs::write(Path::new(SHARE).join("tcp_timestamps"), settings.join(" ")).context("writing about the hosts")
+    fs::write(Path::new(SHARE).join("tcp_timestamps"), settings.join(" "))
+        .context("writing the settings of the hosts")
 }
 
 /// Writes the kernel's release and its algorithms.
@@ -112,8 +113,8 @@ fn write_kernel_facts() -> anyhow::Result<()> {
         ("release", "/proc/sys/kernel/osrelease"),
         ("algorithms", "/proc/sys/net/ipv4/tcp_available_congestion_control"),
     ] {
-        let told = fs::read_to_string(place).with_context(|| format!("reading {place}"))?;
-        fs::write(Path::new(SHARE).join(name), told).context("writing about the kernel")?;
+        let text = fs::read_to_string(place).with_context(|| format!("reading {place}"))?;
+        fs::write(Path::new(SHARE).join(name), text).context("writing the facts of the kernel")?;
     }
     Ok(())
 }

@@ -101,7 +101,7 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<()> {
 }
 
 fn gone() -> anyhow::Error {
-    anyhow::anyhow!("the server is gone, or the network; what it had seen, it has; {REPEAT}")
+    anyhow::anyhow!("the server or the network is lost; the server keeps what it has recorded; {REPEAT}")
 }
 
 struct Client {
@@ -300,7 +300,7 @@ impl Client {
         let there_s = (now_ns() - self.began_ns) / 1_000_000_000;
         ensure!(
             self.connection.arrived_bytes <= MAX_RECEIVED_BYTES + there_s * MAX_RECEIVED_BYTES_PER_S,
-            "the server says more than servers have to say; {REPEAT}"
+            "the server sends more than the protocol allows; {REPEAT}"
         );
         self.connection.flush(&self.reactor).map_err(|_| gone())?;
         while let Some(message) = self.connection.receive::<ServerMessage>().map_err(|_| gone())? {

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_what_both_ends_saw_at_one_instant() {
+    fn a_row_combines_both_ends_at_one_instant() {
         let mut flow = upload();
         look_received(&mut flow, 1, 10);
         look_received(&mut flow, 2, 20);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_too_late_counts_but_is_no_row() {
+    fn a_late_claim_counts_but_is_no_row() {
         let mut flow = upload();
         look_received(&mut flow, 5, 50);
         flow.add_claim(sent(5, 5));
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_download_what_was_acknowledged_here_is_the_result() {
+    fn the_result_of_a_download_is_what_was_acknowledged_here() {
         let mut flow = flow(Direction::ToClient);
         flow.add_observation(1, sender(100), 150);
         flow.add_claim(row(1, Observation::Receiver { bytes: 1 << 40, packets: 9 }));
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_download_whose_client_says_nothing_is_measured_all_the_same() {
+    fn a_download_is_measured_even_if_its_client_is_silent() {
         let mut flow = flow(Direction::ToClient);
         flow.add_observation(1, sender(10), 10);
         flow.add_observation(2, sender(20), 20);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_fill_no_memory_beyond_what_this_end_saw() {
+    fn claims_use_memory_for_observed_instants_only() {
         let mut flow = upload();
         (0..10_000).for_each(|instant| flow.add_claim(sent(instant, 1)));
         assert_eq!(flow.pending.len(), AHEAD as usize);
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_is_closed_keeps_nothing_that_waits() {
+    fn a_closed_flow_keeps_no_pending_instants() {
         for direction in [Direction::ToServer, Direction::ToClient] {
             let mut flow = flow(direction);
             (1..40).for_each(|instant| flow.add_claim(row(instant, Observation::Probe(1))));
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_of_a_lost_client_is_lost_unless_all_of_it_was_there() {
+    fn a_flow_of_a_lost_client_is_lost_unless_it_is_complete() {
         let ended = |reason, bytes| {
             let mut flow = upload();
             look_received(&mut flow, 1, 100);

@@ -34,7 +34,7 @@ impl Deadline {
     /// The deadline has passed.
     pub(super) fn bound(self, socket: &TcpStream) -> anyhow::Result<()> {
         let left_ns = self.0.saturating_sub(now_ns());
-        ensure!(left_ns > 0, "the server takes longer than a minute to let us in; {REPEAT}");
+        ensure!(left_ns > 0, "joining took longer than a minute; {REPEAT}");
         socket.set_read_timeout(Some(Duration::from_nanos(left_ns))).context("a deadline")
     }
 }
@@ -64,11 +64,11 @@ pub(super) fn join(
     connection.flush(reactor)?;
     while !connection.channel.is_open() {
         deadline.bound(&connection.socket)?;
-        let heard = connection.read();
+        let outcome = connection.read();
         let early = connection.receive::<ServerMessage>();
-        if !matches!((&heard, &early), (Ok(ReadOutcome::Data), Ok(None))) {
+        if !matches!((&outcome, &early), (Ok(ReadOutcome::Data), Ok(None))) {
             bail!(
-                "{at} does not let this code in: compare it with what the server prints, and try again in a few \
+                "{at} refuses the code: compare it with the one that the server prints, and try again in a few \
                  seconds"
             );
         }
@@ -78,11 +78,11 @@ pub(super) fn join(
     loop {
         match connection.receive::<ServerMessage>() {
             Ok(Some(ServerMessage::Granted(grant))) => {
-                ensure!(grant.flows.len() == flows, "{at} does not speak as Tussle does");
+                ensure!(grant.flows.len() == flows, "{at} does not follow the protocol of Tussle");
                 return Ok(Joined { connection, server: at, grant });
             }
             Ok(Some(ServerMessage::Refused(reason))) => bail!("{at} refuses: {}", printable(&reason)),
-            Ok(Some(_)) => bail!("{at} does not speak as Tussle does"),
+            Ok(Some(_)) => bail!("{at} does not follow the protocol of Tussle"),
             Ok(None) => {
                 deadline.bound(&connection.socket)?;
                 ensure!(
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_servers_words_cannot_command_a_terminal() {
+    fn a_servers_message_cannot_control_a_terminal() {
         assert_eq!(printable("full; try later"), "full; try later");
         assert_eq!(
             printable("\u{1b}[2J\u{7}a\nb\u{9b}c\u{202e}d"),

@@ -126,14 +126,14 @@ impl Listener {
     /// pending connection has this number.
     pub(super) fn receive(&mut self, number: u64, now_ns: u64, reactor: &Reactor) -> Option<Arrival> {
         let Pending { address, stage } = self.pending.remove(&number)?;
-        let heard = match stage {
+        let progress = match stage {
             Stage::Preamble(socket, received) => {
                 let preamble = PartialPreamble { socket, received, number, address };
                 self.receive_preamble(preamble, now_ns)
             }
             Stage::Request(connection) => hear_request(connection, address),
         };
-        match heard {
+        match progress {
             Ok(Progress::Incomplete(stage)) => {
                 if matches!(&stage, Stage::Request(connection) if connection.channel.is_open()) {
                     self.admission.handshake_done(number);

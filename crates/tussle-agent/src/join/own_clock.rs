@@ -76,7 +76,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn a_download_ends_when_its_time_is_over_whatever_comes() {
+    fn a_download_ends_when_its_time_is_over() {
         let clock = OwnClock::new(5 * S, 10 * S, 60 * S);
         assert_eq!(clock.check_download(16 * S), FlowStatus::Running);
         assert_eq!(clock.check_download(17 * S), FlowStatus::TimeOver);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_that_is_written_ends_once_nothing_more_arrives() {
+    fn a_written_upload_ends_once_acknowledgements_stop() {
         let mut clock = OwnClock::new(0, 10 * S, 3 * S);
         assert_eq!(clock.check_upload(9 * S, 1, false), FlowStatus::Running);
         assert_eq!(clock.check_upload(10 * S, 1, true), FlowStatus::Running);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_held_by_acknowledgements_that_trickle() {
+    fn slow_acknowledgements_do_not_keep_a_flow_open() {
         let mut clock = OwnClock::new(0, S, 60 * S);
         let stuck = (1..1_000).find(|s| clock.check_upload(s * S, *s, true) == FlowStatus::Stalled);
         assert_eq!(stuck, Some(602));

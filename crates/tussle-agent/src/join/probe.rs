@@ -43,7 +43,7 @@ impl Echo {
     pub(super) fn answer(&mut self, since_ns: u64, wall_ns: u64) -> anyhow::Result<()> {
         let mut room = [0; 64 * ASK_BYTES];
         match self.socket.read(&mut room) {
-            Ok(0) => bail!("it has ended"),
+            Ok(0) => bail!("the probe has ended"),
             Ok(count) => self.asked.extend(&room[..count]),
             Err(problem) if is_for_later(&problem) => return Ok(()),
             Err(problem) => return Err(problem).context("the probe"),
@@ -93,10 +93,7 @@ impl Probe {
             let (now_ns, own_wall_ns) = (now_ns(), wall_ns());
             let rtt_ns = now_ns.saturating_sub(asked_ns);
             let [echoed_ns, since_ns, wall_ns] = read(&answer);
-            ensure!(
-                echoed_ns == asked_ns && since_ns <= LONGEST_NS,
-                "the server answers the probe as Tussle does not"
-            );
+            ensure!(echoed_ns == asked_ns && since_ns <= LONGEST_NS, "the server answers the probe wrongly");
             // The server answered half an RTT ago.
             let ahead = |own_ns: u64, its_ns: u64| {
                 own_ns.saturating_sub(rtt_ns / 2).cast_signed().wrapping_sub(its_ns.cast_signed())

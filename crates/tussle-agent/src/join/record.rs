@@ -162,9 +162,9 @@ impl Record {
             .filter_map(|(index, flow)| {
                 let (mut sender, receiver) = (flow.sender_validity.clone()?, flow.receiver_validity.clone());
                 // The client has compared the clocks, from its own side.
-                let told = receiver.as_ref().and_then(|receiver| receiver.clock);
+                let measured = receiver.as_ref().and_then(|receiver| receiver.clock);
                 let ahead = |clock: ClockOffset| ClockOffset { offset_s: -clock.offset_s, ..clock };
-                sender.clock = sender.clock.or(told.map(ahead));
+                sender.clock = sender.clock.or(measured.map(ahead));
                 Some((index, sender, receiver))
             })
             .collect();

@@ -283,7 +283,7 @@ impl Server {
             self.tickets.insert(*ticket, (client, Purpose::Flow(flow)));
         }
         self.tickets.insert(grant.probe, (client, Purpose::Probe));
-        let said = give_up_after(&connection.socket, self.settings.patience_ns)
+        let sent = give_up_after(&connection.socket, self.settings.patience_ns)
             .and_then(|()| connection.send(&ServerMessage::Granted(grant), &self.reactor));
         let (granted_ns, received_ns) = (self.now_ns, self.now_ns);
         let (flows, early, recent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
@@ -303,7 +303,7 @@ impl Server {
         };
         self.client_of.insert(number, client);
         self.clients.insert(client, joined);
-        if said.is_err() {
+        if sent.is_err() {
             self.leave(client, Departure::Lost);
         }
         // More messages may have arrived with the request.
@@ -321,9 +321,7 @@ impl Server {
         }
         let granted: usize = self.clients.values().map(|client| usize::from(client.hello.flows)).sum();
         if self.clients.len() >= MAX_CLIENTS || granted + usize::from(hello.flows) > MAX_FLOWS {
-            return Err(
-                "the server has as many clients as it takes; try again when some have left".to_owned()
-            );
+            return Err("the server is full; try again when some clients have left".to_owned());
         }
         if self.record.flows.len() + granted + usize::from(hello.flows) > MAX_RECORDED
             || self.record.is_full()
@@ -489,8 +487,9 @@ impl Server {
                 }
             }
             ClientMessage::Validity { flow, json } => {
-                let validity: Validity =
-                    serde_json::from_str(&json).ok().context("a machine that cannot be read")?;
+                let validity: Validity = serde_json::from_str(&json)
+                    .ok()
+                    .context("a description of a host that cannot be read")?;
                 if let Some(problem) = validity.implausible() {
                     anyhow::bail!(problem);
                 }
@@ -510,9 +509,9 @@ impl Server {
 
     /// Removes a client that violated the protocol. Observations of its flows stay, and other clients are not
     /// affected.
-    fn reject(&mut self, client: u32, told: &str) {
+    fn reject(&mut self, client: u32, problem: &str) {
         let Some(member) = self.clients.get(&client) else { return };
-        let text = format!("client {client} ({}) told the impossible: {told}", member.address);
+        let text = format!("client {client} ({}) violated the protocol: {problem}", member.address);
         _ = self.writer.send(&StatusLine::Note { text: &text });
         if self.rejected.len() < MAX_REJECTED {
             self.rejected.push(text);
@@ -541,9 +540,9 @@ impl Server {
         }
         self.idle_since_ns = self.now_ns;
         let text = match departure {
-            Departure::Lost => format!("client {client} ({}) is gone", member.address),
+            Departure::Lost => format!("client {client} ({}) is lost", member.address),
             Departure::Finished => format!("client {client} ({}) has finished", member.address),
-            Departure::Rejected => format!("client {client} ({}) is given up", member.address),
+            Departure::Rejected => format!("client {client} ({}) is disconnected", member.address),
         };
         _ = self.writer.send(&StatusLine::Note { text: &text });
     }

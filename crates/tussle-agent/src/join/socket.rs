@@ -29,7 +29,9 @@ pub(super) fn connect(to: SocketAddr, algorithm: Option<&str>) -> anyhow::Result
     socket::setsockopt(&socket, sockopt::ReceiveTimeout, &patience)?;
     match socket::connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         Ok(()) => Ok(TcpStream::from(socket)),
-        Err(Errno::ECONNREFUSED) => bail!("{to}: nothing listens there; is `tussle serve` running?"),
+        Err(Errno::ECONNREFUSED) => {
+            bail!("{to}: nothing listens at this address; is `tussle serve` running?")
+        }
         Err(Errno::EINPROGRESS | Errno::ETIMEDOUT) => {
             bail!("{to}: no answer; check the address, and that no firewall is between")
         }
@@ -60,7 +62,7 @@ pub(super) fn choose(socket: impl AsFd, name: &str) -> anyhow::Result<()> {
         Err(Errno::EPERM) => {
             let allowed = sysctl("tcp_allowed");
             bail!(
-                "the kernel has {name}, but lets only root use it; allow it with: \
+                "the kernel has {name}, but only root may use it; allow it with: \
                  sudo sysctl net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
             )
         }

@@ -72,7 +72,7 @@ mod tests {
 
     /// The path holds 12.5 MB and each of two queues 1 MB, so the window is 29 MB.
     #[test]
-    fn a_receive_buffer_has_room_for_the_window_twice_and_for_what_is_not_read() {
+    fn a_receive_buffer_holds_twice_the_window_and_unread_data() {
         let run = run(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000}));
         let buffer_bytes = 58_000_000 + (4 << 20);
         let expected = ReceiveBuffer { window_bytes: 29_000_000, buffer_bytes };

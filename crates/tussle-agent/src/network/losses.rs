@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_lose_the_packets_that_the_simulator_loses() {
+    fn programs_lose_the_same_packets_as_the_simulator() {
         for probability in [0.0, 0.0001, 0.01, 0.5, 1.0] {
             let spec: LossSpec = serde_json::from_value(json!({"probability": probability})).unwrap();
             let lost = lost_by_program(&independent(&spec, 7).unwrap(), 20_000);

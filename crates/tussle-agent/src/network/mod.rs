@@ -284,8 +284,7 @@ impl Network {
                         .insert(Some(to), device.clone())
                         .is_some_and(|old| old != device)
                     {
-                        let problem =
-                            "comes to one place twice; the kernel engine routes by destination alone";
+                        let problem = "visits a node twice; the kernel engine routes by destination alone";
                         return Err(Refusal::new(format!("flows.{index}.{direction}"), problem));
                     }
                 }
@@ -447,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_linux_cannot_queue_is_refused_by_name() {
+    fn a_queue_that_linux_lacks_is_refused_by_name() {
         let mut threshold = link("forward");
         threshold["queue"] = serde_json::json!({"kind": "threshold", "mark_above_packets": 10});
         let flows = serde_json::json!([flow("a", &["forward"], &["reverse"])]);
@@ -458,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_linux_lacks_is_a_tunnel_and_so_is_all_if_asked_for() {
+    fn elements_that_linux_lacks_are_tunnels() {
         let elements = serde_json::json!([
             link("forward"), link("reverse"), {"name": "third", "kind": "loss_periodic", "every_packets": 3},
         ]);
@@ -474,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_known_by_where_its_packets_go() {
+    fn an_address_gives_flow_and_direction() {
         assert_eq!(flow_towards(receiver_address(700)), Some((700, Direction::Forward)));
         assert_eq!(flow_towards(sender_address(0)), Some((0, Direction::Reverse)));
         assert_eq!(flow_towards(Ipv4Addr::new(10, 1, 0, 3)), None);

@@ -122,16 +122,16 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn data_and_acknowledgements_are_told_apart() {
+    fn data_and_acknowledgements_are_distinguished() {
         let to = Ipv4Addr::new(10, 2, 1, 0);
-        let told = |payload_bytes| {
+        let described = |payload_bytes| {
             let (packet, destination) = read(&segment(to, payload_bytes)).unwrap();
             assert_eq!(destination, to);
             (packet.kind, packet.size_bytes)
         };
         // 20 bytes of IPv4 and 20 of TCP without options.
-        assert_eq!(told(1448), (Kind::Data, 1488));
-        assert_eq!(told(0), (Kind::Ack, 40));
+        assert_eq!(described(1448), (Kind::Data, 1488));
+        assert_eq!(described(0), (Kind::Ack, 40));
         assert_eq!(read(&[0x45; 9]), None);
     }
 
@@ -148,7 +148,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn damage_leaves_the_way_as_it_is_and_shows_to_the_receiver() {
+    fn damage_keeps_the_ip_header_and_breaks_the_tcp_header() {
         for payload_bytes in [0, 1448] {
             let before = segment(Ipv4Addr::new(10, 2, 1, 0), payload_bytes);
             let mut bytes = before.clone();

@@ -18,7 +18,7 @@ use crate::network::{Direction, Network, flow_towards};
 #[derive(Debug)]
 pub(super) struct Elements {
     /// Elements by their index in the run; `None` for elements of Linux.
-    elements: Vec<Option<TunnelElement>>,
+    of_run: Vec<Option<TunnelElement>>,
     /// Steps of all flows, one after another; a packet's `hop` is its index here.
     steps: Vec<Step>,
     /// Range of the steps of each flow, on the forward path and on the reverse path.
@@ -104,7 +104,7 @@ impl Elements {
         };
         let steps_of = run.flows.iter().map(|flow| [add(&flow.forward), add(&flow.reverse)]).collect();
         Ok(Elements {
-            elements,
+            of_run: elements,
             steps,
             steps_of,
             store: Store::default(),
@@ -138,7 +138,7 @@ impl Elements {
 
     /// Time at which the next packet leaves an element.
     pub(super) fn next(&self) -> Time {
-        self.elements.iter().flatten().map(|elements| elements.element.next()).min().unwrap_or(Time::NEVER)
+        self.of_run.iter().flatten().map(|elements| elements.element.next()).min().unwrap_or(Time::NEVER)
     }
 
     /// Releases the packets that leave by `now`, in order of time, then of elements.
@@ -147,7 +147,7 @@ impl Elements {
             && at <= now
         {
             self.now = self.now.max(at);
-            let elements = self.elements[index].as_mut().expect("it has a packet");
+            let elements = self.of_run[index].as_mut().expect("it has a packet");
             let released = elements.element.release(at, &mut self.dropped);
             self.drop_dropped(index);
             if let Some(packet) = released {
@@ -182,7 +182,7 @@ impl Elements {
     /// State at `now` of an element that is a link in a tunnel.
     pub(super) fn observe(&mut self, element: usize, now: Time) -> Option<LinkView> {
         self.now = self.now.max(now);
-        let elements = self.elements[element].as_mut()?;
+        let elements = self.of_run[element].as_mut()?;
         let view = elements.element.observe(self.now, &mut self.dropped);
         self.drop_dropped(element);
         view
@@ -201,13 +201,13 @@ impl Elements {
     /// Number of copies of a flow's data packets.
     pub(super) fn copies(&self, flow: usize) -> u64 {
         let flow = u32::try_from(flow).expect("there are few flows");
-        self.elements.iter().flatten().map(|elements| elements.element.copies(flow)).sum()
+        self.of_run.iter().flatten().map(|elements| elements.element.copies(flow)).sum()
     }
 
     /// Moves a packet through elements, from its current step, until one holds it.
     fn forward(&mut self, packet: Packet, now: Time) {
         let element = self.steps[packet.hop as usize].element;
-        let elements = self.elements[element].as_mut().expect("steps are elements of tunnels");
+        let elements = self.of_run[element].as_mut().expect("steps are elements of tunnels");
         let before = elements.held_copies(&packet);
         let passed = elements.element.accept(packet, now, &mut self.dropped);
         let copies = elements.held_copies(&packet).saturating_sub(before + 1);
@@ -241,7 +241,7 @@ impl Elements {
 
     /// The next element that a packet leaves, and the time.
     fn first(&self) -> Option<(Time, usize)> {
-        let elements = self.elements.iter().enumerate();
+        let elements = self.of_run.iter().enumerate();
         elements.filter_map(|(index, elements)| Some((elements.as_ref()?.element.next(), index))).min()
     }
 }
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn every_packet_is_dropped_held_or_gone_and_every_place_is_free_in_the_end() {
+    fn every_packet_is_accounted_for_and_every_slot_is_freed() {
         let queue = serde_json::json!({"kind": "fifo", "limit_packets": 5});
         let run = serde_json::json!([
             {"name": "one", "kind": "duplicate", "probability": 0.5},
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_one_copy_is_not_the_others() {
+    fn a_mark_affects_a_single_copy() {
         let queue = serde_json::json!({"kind": "threshold", "mark_above_packets": 1});
         let run = serde_json::json!([
             {"name": "one", "kind": "duplicate", "probability": 1.0},
@@ -419,7 +419,7 @@ mod tests {
 
     /// Data from sequence number 1001 on, in packets of 1448 bytes: the third begins at 1001 + 2896.
     #[test]
-    fn a_packet_that_is_dropped_is_told_by_its_number() {
+    fn a_dropped_packet_is_recorded_with_its_number() {
         let run = serde_json::json!([{"name": "one", "kind": "loss_periodic", "every_packets": 3}]);
         let mut elements = tunnels(&run, Datapath::Tunnels);
         let to = receiver_address(1);
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_goes_on_damaged_is_told() {
+    fn a_damaged_packet_is_recorded() {
         let run = serde_json::json!([{"name": "one", "kind": "corrupt", "probability": 1.0}]);
         let mut elements = tunnels(&run, Datapath::Tunnels);
         elements.enter(0, &data(0), Time::from_ms(3));
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_flows_is_left_alone() {
+    fn packets_of_no_flow_are_ignored() {
         let mut elements = tunnels(&serde_json::json!([delay("one", 3)]), Datapath::Tunnels);
         elements.enter(0, &segment(receiver_address(2), 0), Time::ZERO);
         elements.enter(0, &[0x60; 48], Time::ZERO);

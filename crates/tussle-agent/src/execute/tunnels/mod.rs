@@ -56,7 +56,7 @@ impl Tunnels {
 
     /// The problem of the thread, if it failed.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.problem.lock().expect("nobody panics with it").clone()
+        self.problem.lock().expect("no thread panics while it holds the lock").clone()
     }
 
     /// State of an element that is a link in a tunnel.
@@ -80,7 +80,7 @@ impl Tunnels {
     }
 
     fn elements(&self) -> MutexGuard<'_, Elements> {
-        self.elements.lock().expect("nobody panics with it")
+        self.elements.lock().expect("no thread panics while it holds the lock")
     }
 }
 
@@ -107,7 +107,7 @@ impl Carrier {
         while outcome.is_ok() {
             outcome = self.turn();
         }
-        *self.tunnels.problem.lock().expect("nobody panics with it") =
+        *self.tunnels.problem.lock().expect("no thread panics while it holds the lock") =
             outcome.err().map(|problem| format!("tunnels: {problem:#}"));
     }
 
@@ -119,7 +119,7 @@ impl Carrier {
         }
         // The timer's time is known without a system call.
         let now = if is_due && entered.is_empty() { self.due } else { Time::from_ns(self.clock.now_ns()?) };
-        let mut elements = self.tunnels.elements.lock().expect("nobody panics with it");
+        let mut elements = self.tunnels.elements.lock().expect("no thread panics while it holds the lock");
         // Departures precede arrivals of the same instant, as in the simulator.
         elements.release(now);
         for end in entered {

@@ -131,8 +131,8 @@ impl Host for KernelHost {
     }
 
     fn standing(&mut self) -> Result<Standing, ScriptError> {
-        let told = || Ok((TcpInfo::of(&self.socket)?, self.netstat.read()?));
-        let (info, counts) = told().map_err(|problem| broken(&problem))?;
+        let read = || Ok((TcpInfo::of(&self.socket)?, self.netstat.read()?));
+        let (info, counts) = read().map_err(|problem| broken(&problem))?;
         Ok(Standing {
             cwnd: info.cwnd,
             ssthresh: info.ssthresh,

@@ -66,7 +66,7 @@ fn network(script: &Script) -> String {
     // setting. So the connection is opened by another route than the one used later.
     let opening = script
         .start_cwnd
-        .map(|cwnd| format!("route add {} tos {OPENING_TOS:#x} dev {DEVICE} initcwnd {cwnd}\n", PEER));
+        .map(|cwnd| format!("route add {PEER} tos {OPENING_TOS:#x} dev {DEVICE} initcwnd {cwnd}\n"));
     format!(
         "link set {DEVICE} up mtu 1500 gso_max_segs 1 txqueuelen {BURST_PACKETS}\n\
          address add {host}/32 dev {DEVICE}\n\

@@ -184,14 +184,14 @@ mod tests {
     /// 4 packets are 5792 bytes, which need no scale; 100 are 144800, of which a quarter fits 16 bits; the
     /// largest window is 65535 × 2^14.
     #[test]
-    fn windows_are_told_as_exactly_as_the_header_can() {
-        let told = |packets| {
+    fn windows_are_as_exact_as_the_header_allows() {
+        let encoded = |packets| {
             let origins = Origins::new(packets);
             (origins.shift, origins.window(packets))
         };
-        assert_eq!(told(4), (0, 5792));
-        assert_eq!(told(100), (2, 36200));
-        assert_eq!(told(1 << 20), (14, u16::MAX));
+        assert_eq!(encoded(4), (0, 5792));
+        assert_eq!(encoded(100), (2, 36200));
+        assert_eq!(encoded(1 << 20), (14, u16::MAX));
     }
 
     /// The numbers of an ACK count bytes from the host's origin.
