@@ -170,7 +170,7 @@ def _provenance(folder: Path) -> dict[str, Any]:
         raise _damaged(path, error) from error
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is not int or version < 1:
-        raise _damaged(path, f"its format is {shown(version)}, a whole number from 1 belongs there")
+        raise _damaged(path, f"its format is {shown(version)}, it must be a whole number from 1")
     if version > FORMAT:
         raise TussleError(
             f"{folder} was written by a newer Tussle ({facts.get('tussle')}: dataset format {version}; "
@@ -178,7 +178,7 @@ def _provenance(folder: Path) -> dict[str, Any]:
         )
     for key, kind in (_FACTS | {key: _FACTS_OF_SOME[key] for key in _FACTS_OF_SOME if key in facts}).items():
         if not isinstance(facts.get(key), kind):
-            raise _damaged(path, f"{key} is missing, or not what belongs there")
+            raise _damaged(path, f"{key} is missing, or of the wrong type")
     if not isinstance(facts["engine"].get("name"), str):
         raise _damaged(path, "the engine has no name")
     if not all(isinstance(value, str) for key in _TEXTS_BY_NAME for value in facts[key].values()):

@@ -87,11 +87,11 @@ def _scan_files(files: Sequence[Path]) -> pl.LazyFrame:
 
 def upload(local: Path, folder: Path, last: str) -> None:
     """Upload the files of a local folder, the one named `last` after all others."""
-    there: Any = folder
+    remote: Any = folder
     files = sorted(path for path in local.rglob("*") if path.is_file())
     for file in sorted(files, key=lambda file: file.name == last):
-        target = there.joinpath(*file.relative_to(local).parts)
-        there.fs.put_file(str(file), target.path)
+        target = remote.joinpath(*file.relative_to(local).parts)
+        remote.fs.put_file(str(file), target.path)
 
 
 @contextmanager
@@ -106,5 +106,5 @@ def explained_elsewhere(folder: Path, what: str) -> Iterator[None]:
             raise
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise TussleError(
-            f"cannot {what} {folder} ({reason}); check its name and your rights there"
+            f"cannot {what} {folder} ({reason}); check its name and your permissions"
         ) from error

@@ -46,13 +46,13 @@ class Variants:
         """
         facts = {value: engine.about() for value, engine in self.engines.items()}
         keys = dict.fromkeys(key for each in facts.values() for key in each if key != self.axis)
-        told = {key: [each.get(key) for each in facts.values()] for key in keys}
-        shared = {key: str(found[0]) for key, found in told.items() if len(set(found)) == 1}
+        values = {key: [each.get(key) for each in facts.values()] for key in keys}
+        shared = {key: str(found[0]) for key, found in values.items() if len(set(found)) == 1}
         own = {
             f"{value} {key}": fact
             for value, each in facts.items()
             for key, fact in each.items()
-            if key in told and key not in shared
+            if key in values and key not in shared
         }
         return {**shared, self.axis: ",".join(self.engines), **own}
 

@@ -110,14 +110,14 @@ class HostsEngine:
             if element["kind"] not in {"link", "delay"} or element.get("changes"):
                 what = "changes" if element.get("changes") else element["kind"]
                 raise TussleError(
-                    f"elements.{index}: {what}: the engine hosts measures over the path that is there; leave "
+                    f"elements.{index}: {what}: the engine hosts measures over the existing path; leave "
                     "out of the scenario what that path does by itself"
                 )
         if self._path is None:
             self._path = elements
         elif self._path != elements:
             raise TussleError(
-                "path: it differs between runs, and the engine hosts measures over the one that is there; "
+                "path: it differs between runs, and the engine hosts measures over the existing one; "
                 "vary something else"
             )
 

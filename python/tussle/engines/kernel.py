@@ -80,12 +80,12 @@ def check_kernel(kernel: Kernel) -> dict[str, str]:
         UserMode(kernel.name).execute(run, boot_words(run, NETWORKS[0]), Path(share))
         took_s = time.perf_counter() - began
         [goodput] = pl.read_ipc_stream(Path(share) / "flows.arrow")["goodput_bit_per_s"]
-        told = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}
+        facts = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}
         state = state_sizes(kernel, (Path(share) / "output").read_text("utf-8", errors="replace"))
     return {
-        "release": told["release"],
+        "release": facts["release"],
         "ticks a second": kernel.facts["hz"],
-        "algorithms": " ".join(sorted(told["algorithms"].split())),
+        "algorithms": " ".join(sorted(facts["algorithms"].split())),
         "queues": " ".join(qdiscs(kernel)),
         "goodput": f"{goodput / 1e6:.1f} Mbit/s of 100 Mbit/s, reno, in the second half of a second",
         "floating-point state": state,
@@ -105,8 +105,8 @@ def _one_second_of_reno() -> dict[str, Any]:
         "duration_ns": _S,
         "steady": {"from_ns": _S // 2, "to_ns": _S},
         "record": {"sampling": "off", "events": False},
-        "elements": [{"name": "there", **link}, {"name": "back", **link}],
-        "flows": [{**flow, "forward": ["there"], "reverse": ["back"]}],
+        "elements": [{"name": "forward", **link}, {"name": "reverse", **link}],
+        "flows": [{**flow, "forward": ["forward"], "reverse": ["reverse"]}],
     }
 
 

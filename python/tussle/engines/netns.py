@@ -66,9 +66,9 @@ class NamespacesEngine:
             patience_s = run["duration_ns"] / 1e9 + _PATIENCE_S
             status = boot([str(agent()), "netns", network], folder / "output", patience_s)
             if status != 0:
-                said = (folder / "output").read_text("utf-8", errors="replace").strip()
+                output = (folder / "output").read_text("utf-8", errors="replace").strip()
                 ended = "did not come to an end" if status is None else f"ended with status {status}"
-                raise TussleError(said or f"the agent {ended}, and said nothing")
+                raise TussleError(output or f"the agent {ended}, without output")
             tables = ENGINE_TABLES | OPTIONAL_TABLES
             return {table: pl.read_ipc_stream(folder / f"{table}.arrow") for table in tables}
 

@@ -69,15 +69,15 @@ class Hosts:
 def read_hosts(file: Path) -> Hosts:
     """Read hosts.toml; raises TussleError with the problem and its position."""
     try:
-        told = tomllib.loads(file.read_text("utf-8-sig"))
+        contents = tomllib.loads(file.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TussleError(f"{file} is not TOML: {error}") from error
     except OSError as error:
         raise TussleError(f"cannot read {file}: {error.strerror}; give another file to --hosts") from error
-    for key in told:
+    for key in contents:
         if key != "hosts":
             raise TussleError(f"{file}: {unknown('table', key, ['hosts'])}")
-    tables = told.get("hosts", {})
+    tables = contents.get("hosts", {})
     if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
         raise TussleError(f"{file}: write a table for each machine, like [hosts.laptop]")
     hosts = [_host(file, name, table) for name, table in tables.items()]
@@ -86,7 +86,7 @@ def read_hosts(file: Path) -> Hosts:
     if len(receivers) != 1:
         raise TussleError(f'{file} has {len(receivers)} machines with role = "receiver"; there must be one')
     if not senders:
-        raise TussleError(f'{file} has no machine with role = "sender"; there must be one at least')
+        raise TussleError(f'{file} has no machine with role = "sender"; at least one is needed')
     return Hosts(file, senders, receivers[0])
 
 

@@ -146,7 +146,7 @@ class Connection:
     def _answer(self, kind: str, patience_s: float) -> tuple[dict[str, Any], bytes]:
         _, answer, rest = self._any_answer(patience_s)
         if kind not in answer:
-            raise TussleError(f"host {self.host.name} said {next(iter(answer))} where {kind} belongs")
+            raise TussleError(f"host {self.host.name} answered {next(iter(answer))} instead of {kind}")
         return answer[kind], rest
 
     def _any_answer(self, patience_s: float) -> tuple[int, dict[str, Any], bytes]:
@@ -168,7 +168,7 @@ class Connection:
         self._said.seek(0)
         lines = self._said.read().decode("utf-8", errors="replace").strip().splitlines()
         why = lines[-1] if lines else f"ssh ended with status {status}"
-        return HostLost(f"host {self.host.name} ({self.host.ssh}) is gone: {why}")
+        return HostLost(f"host {self.host.name} ({self.host.ssh}) is lost: {why}")
 
     def _read(self) -> None:
         """Read answers until there are no more."""

@@ -101,9 +101,9 @@ class Fleet:
         address = f"[{receiver.address}]" if ":" in str(receiver.address) else receiver.address
         everywhere = "[::]" if ":" in str(receiver.address) else "0.0.0.0"  # noqa: S104 (it asks for tokens)
         here = {"senders": [], "receivers": list(tokens), "listen": f"{everywhere}:{receiver.port}"}
-        told = self._with(receiver, outcome, lambda each: each.ask({"prepare": part | here}))
+        answer = self._with(receiver, outcome, lambda each: each.ask({"prepare": part | here}))
         self._refuse_without_receiver(outcome)
-        to = {flow: f"{address}:{port}" for flow, port in told["prepared"]["ports"].items()}
+        to = {flow: f"{address}:{port}" for flow, port in answer["prepared"]["ports"].items()}
         for host in set(outcome.senders):
             own = [flow for flow, sender in enumerate(outcome.senders) if sender == host]
             there = {"senders": own, "receivers": [], "listen": f"{everywhere}:0"}
@@ -139,9 +139,9 @@ class Fleet:
         """Wait until the run is over, and take the results."""
         over_s = time.monotonic() + (_SOON_NS + run["duration_ns"]) / _NS + _DRAIN_S + _GRACE_S
         for host in dict.fromkeys(outcome.senders):
-            told = self._with(host, outcome, lambda each: each.result("sent", _left_s(over_s)))
-            if told:
-                sent, arrow = told
+            answer = self._with(host, outcome, lambda each: each.result("sent", _left_s(over_s)))
+            if answer:
+                sent, arrow = answer
                 outcome.sent |= {int(flow): each for flow, each in sent["senders"].items()}
                 outcome.samples.append(arrow[: sent["samples_bytes"]])
                 outcome.events.append(arrow[sent["samples_bytes"] :])

@@ -88,11 +88,11 @@ def _delivered(
 
 
 def _samples(outcome: Outcome) -> pl.DataFrame:
-    told = [pl.read_ipc_stream(io.BytesIO(arrow)) for arrow in outcome.samples]
-    if not told:
+    streams = [pl.read_ipc_stream(io.BytesIO(arrow)) for arrow in outcome.samples]
+    if not streams:
         return _frame("samples", [])
     # Each stream has its own encoding of states.
-    samples = pl.concat([frame.with_columns(pl.col("state").cast(pl.String)) for frame in told])
+    samples = pl.concat([frame.with_columns(pl.col("state").cast(pl.String)) for frame in streams])
     arrived = pl.DataFrame(
         [
             (flow, at_ns / _NS, count)
@@ -135,7 +135,9 @@ def _validity_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[s
         outcome.lost.get(host.name),
         sent["problem"] if sent else None,
         sent["shortfall"] if sent else None,
-        received["problem"] if received else "the receiver is gone: delivered bytes are those acknowledged",
+        received["problem"]
+        if received
+        else "the receiver is lost: delivered bytes are the acknowledged ones",
         outcome.receiver_shortfall,
     ]
     shortfall = next((each for each in shortfalls if each), None)
@@ -152,7 +154,7 @@ def _validity_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[s
         "shortfall": shortfall,
     }
     if sent:
-        told = sent["validity"]
-        row |= {key: told[key] for key in told if key in _SCHEMAS["validity"] and key != "host"}
-        row |= told["load"]
+        validity = sent["validity"]
+        row |= {key: validity[key] for key in validity if key in _SCHEMAS["validity"] and key != "host"}
+        row |= validity["load"]
     return row

@@ -77,11 +77,11 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
             "hz": str(request.hz),
             "recipe_sha256": recipe.digest(),
         }
-        there = _built_from(name, origin)
-        if not there:
+        built = _built_from(name, origin)
+        if not built:
             tree, found = _compiled(source, recipe, progress)
             _keep(tree, folder_of(name), origin | found)
-    return Outcome(there or built_kernel(name), was_there=there is not None)
+    return Outcome(built or built_kernel(name), was_there=built is not None)
 
 
 def _cache() -> Path:

@@ -66,9 +66,9 @@ def _said_by(package: str, *command: str, folder: Path | None = None) -> str:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", None) or str(error)
+        output = getattr(error, "stderr", None) or str(error)
         raise TussleError(
-            f"`{' '.join(command)}` failed: {said.strip().splitlines()[-1]}; {_next_step(package)}"
+            f"`{' '.join(command)}` failed: {output.strip().splitlines()[-1]}; {_next_step(package)}"
         ) from error
     return done.stdout.strip()
 

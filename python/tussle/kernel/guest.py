@@ -74,7 +74,7 @@ class UserMode:
     """Name of the kernel; `None`: $TUSSLE_KERNEL, else the default one."""
 
     def check(self) -> None:
-        """Raise TussleError when the kernel is not built, cannot run on this host, or a program is missing."""
+        """Raise TussleError when the kernel is not built, cannot run here, or a program is missing."""
         refuse_host(built_kernel(self.name))
         _root()
 
@@ -84,7 +84,7 @@ class UserMode:
         return {"kernel": kernel.name, **kernel.facts, **guest_facts()}
 
     def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
-        """Execute a run with its `boot_words`; its tables are in `folder`, as Arrow streams `NAME.arrow`.
+        """Execute a run with its `boot_words`; its tables are Arrow streams `NAME.arrow` in `folder`.
 
         Raises TussleError when the kernel cannot honour the run, fails or does not end.
         """
@@ -161,11 +161,11 @@ def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
         raise TussleError(f"{folder.parent} is full: make room there, or set TMPDIR to another folder")
     ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
     files = [folder / name for name in ("console", "output") if (folder / name).exists()]
-    said = [file.read_text("utf-8", errors="replace") for file in files]
-    refuse_lost_state("".join(said))
+    outputs = [file.read_text("utf-8", errors="replace") for file in files]
+    refuse_lost_state("".join(outputs))
     raise TussleError(
         f"the guest {ended} before its results were complete; its last console lines are above",
-        _last_lines(next((text for text in said if text.strip()), "")),
+        _last_lines(next((text for text in outputs if text.strip()), "")),
     )
 
 

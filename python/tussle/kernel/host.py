@@ -34,8 +34,8 @@ def host_state_bytes() -> int:
 
 def confinement() -> str:
     """Describe how far guests are confined on this host: to their own folder, where it has Landlock."""
-    told = subprocess.run([agent(), "confinement"], capture_output=True, text=True, check=True)  # noqa: S603
-    return told.stdout.strip()
+    measured = subprocess.run([agent(), "confinement"], capture_output=True, text=True, check=True)  # noqa: S603
+    return measured.stdout.strip()
 
 
 def refuse_host(kernel: Kernel) -> None:
@@ -59,11 +59,11 @@ def refuse_lost_state(console: str) -> None:
 
 def state_sizes(kernel: Kernel, output: str) -> str:
     """Describe the size on this host and in a guest of a kernel, whose `output` may contain it."""
-    told = _GUEST_STATE.search(output)
-    if told:
-        in_guest = f"{told[1]} bytes"
+    measured = _GUEST_STATE.search(output)
+    if measured:
+        in_guest = f"{measured[1]} bytes"
     elif _asks_the_host(kernel):
-        in_guest = "what the host says when it starts"
+        in_guest = "the size that the host reports at its start"
     else:
         in_guest = f"{_UNPATCHED_STATE_BYTES} bytes"
     return f"{host_state_bytes()} bytes on this host; the guest saves {in_guest}"

@@ -87,7 +87,7 @@ class Make:
         if status:
             lines = self.log.read_text("utf-8").splitlines()[-_SHOWN_LINES:]
             raise TussleError(
-                f"`{' '.join(command)}` failed; what it said stands in {self.log}, and its last lines above",
+                f"`{' '.join(command)}` failed; its output is in {self.log}, and its last lines are above",
                 "".join(f"{line}\n" for line in lines),
             )
 

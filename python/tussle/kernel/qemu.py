@@ -83,7 +83,7 @@ def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
     `folder` contains `initramfs`; the command writes `console` and `results` there. `words` are the kernel's
     parameters; one may be `mem=…M`, the memory that the guest needs.
     """
-    told = [word for word in words if not word.startswith("mem=")]
+    parameters = [word for word in words if not word.startswith("mem=")]
     memory_mb = max([_LEAST_MB, *(int(word[4:-1]) for word in words if word.startswith("mem="))])
     return [
         *(which(_QEMU) or _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
@@ -101,7 +101,7 @@ def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
             "-initrd",
             str(folder / "initramfs"),
             "-append",
-            " ".join([_PARAMETERS, *told]),
+            " ".join([_PARAMETERS, *parameters]),
         ),
         *("-chardev", f"file,id=console,path={_escaped(folder / 'console')}", "-serial", "chardev:console"),
         *("-chardev", f"file,id=results,path={_escaped(folder / 'results')}", "-serial", "chardev:results"),

@@ -159,8 +159,8 @@ class Folder:
         except FileNotFoundError as error:
             raise TussleError(f"{self.path} is a git repository, but there is no git; install it") from error
         except subprocess.CalledProcessError as error:
-            said = error.stderr.decode(errors="replace").strip()
-            raise TussleError(f"git cannot list {self.path}: {said}") from error
+            problem = error.stderr.decode(errors="replace").strip()
+            raise TussleError(f"git cannot list {self.path}: {problem}") from error
         return sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
 
     def _all(self) -> list[str]:

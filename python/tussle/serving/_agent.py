@@ -24,7 +24,7 @@ class Agent:
     def __init__(self, command: str, settings: Mapping[str, Any]) -> None:
         self._command = [agent(), command]
         self._settings = settings
-        self._said = b""
+        self._buffer = b""
 
     def __enter__(self) -> Self:
         # A session of its own: a terminal's Ctrl-C reaches this process only, which ends the agent in order.
@@ -74,18 +74,18 @@ class Agent:
             yield kind, what
         status = self._process.wait()
         if status != 0:
-            said = printable(self._problems.read().strip())
-            raise TussleError(said or f"tussle-agent was ended by signal {-status}")
+            problem = printable(self._problems.read().strip())
+            raise TussleError(problem or f"tussle-agent was ended by signal {-status}")
 
     def _lines(self) -> Iterator[bytes]:
         output = self._output.fileno()
         while True:
-            line, newline, rest = self._said.partition(b"\n")
+            line, newline, rest = self._buffer.partition(b"\n")
             if newline:
-                self._said = rest
+                self._buffer = rest
                 yield line
             elif select.select([output], [], [], _LOOKS_S)[0]:
                 part = os.read(output, 1 << 16)
                 if not part:
                     return
-                self._said += part
+                self._buffer += part

@@ -31,7 +31,7 @@ _MOST_RTT_MS = 200_000
 _TURN = "turn"
 """The axis of a dataset with several groups of flows."""
 _LOCK = "lock"
-_QUESTION = "What did each of those get who joined?"
+_QUESTION = "What did each client get?"
 _RTTS = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
 
 
@@ -87,7 +87,9 @@ def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Made:
     partial = partial_folder(folder)
     received, left_out = vetted(_read(partial))
     if received.flows.is_empty():
-        raise TussleError(f"{partial} holds no flow that can be measured: {'; '.join(left_out)}; remove it")
+        raise TussleError(
+            f"{partial} contains no flow that can be measured: {'; '.join(left_out)}; remove it"
+        )
     written, validity = _written(received), received.validity
     scenario = _scenario(written)
     turns = [_Turn(index, each) for index, each in enumerate(_turns(written))]
@@ -180,9 +182,7 @@ def _told(times: Iterable[Any]) -> list[float]:
 def _read(partial: Path) -> Received:
     file = partial / "flows.arrow"
     if not file.is_file():
-        raise TussleError(
-            f"{partial} holds no flow that anybody sent, so that there is no dataset to be made"
-        )
+        raise TussleError(f"{partial} contains no flow, so that no dataset can be made")
     try:
         flows, validity = (pl.read_ipc_stream(partial / f"{name}.arrow") for name in ("flows", "validity"))
         chunks = [pl.read_ipc_stream(chunk) for chunk in sorted(partial.glob("samples-*.arrow"))]

@@ -62,7 +62,7 @@ def _of_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> Iterator[tuple[in
     late = pl.col("time_s") > pl.col("end_s") + _AHEAD_S
     early = pl.col("time_s") < pl.col("start_s") - _AHEAD_S
     for flow, time_s in timed.filter(late | early).select("flow", "time_s").iter_rows():
-        yield flow, f"it has a row at {time_s:.1f} s, when it was not there"
+        yield flow, f"it has a row at {time_s:.1f} s, when the flow did not exist"
     for name in ("srtt_ms", "tcp_info.min_rtt_ms"):
         for flow, rtt_ms in _where(samples, pl.col(name) > _MOST_RTT_MS, name):
             yield flow, f"a round trip cannot take {rtt_ms / 1e3:.0f} s"
@@ -83,7 +83,7 @@ def _of_progress(samples: pl.DataFrame) -> Iterator[tuple[int, str]]:
         "flow", gained=pl.col("delivered_bytes").cast(pl.Float64) - before.cast(pl.Float64)
     )
     for flow, gained in _where(steps, pl.col("gained") < 0, "gained"):
-        yield flow, f"what had arrived became less, by {-gained:.0f} bytes"
+        yield flow, f"the delivered bytes decrease, by {-gained:.0f} bytes"
     # Rows are at least a tenth of a second apart; one may contain data delayed for up to a second.
     most_bytes = _MOST_RATE_BIT_PER_S / 8
     for flow, gained in _where(steps, pl.col("gained") > most_bytes, "gained"):
@@ -104,7 +104,7 @@ def _of_validity(validity: pl.DataFrame) -> Iterator[tuple[int, str]]:
         else:
             continue
         for flow, _ in _where(validity, broken, name):
-            yield flow, f"what its machine told as {name} cannot be"
+            yield flow, f"its {name} is implausible"
 
 
 def _where(table: pl.DataFrame, broken: pl.Expr, name: str) -> Iterator[tuple[int, float]]:

@@ -77,7 +77,7 @@ class Cluster(Executor):
                 reason = f"{type(found).__name__}: {found}"
                 raise TussleError(
                     f"--cluster {self._address}: worker {worker} cannot execute these runs ({reason}); "
-                    "install there what is here, and start it in a folder with the same files"
+                    "install the same versions on it, and start it in a folder with the same files"
                 )
             if sentence := _difference(self._expected, found):
                 raise TussleError(f"--cluster {self._address}: worker {worker} {sentence}")
@@ -184,7 +184,7 @@ def _client(address: str) -> Any:
         # The type of the exception depends on the kind of address.
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise TussleError(
-            f"--cluster {address}: no scheduler answers there ({reason}); give its address as it prints it, "
+            f"--cluster {address}: no scheduler answers ({reason}); give its address as it prints it, "
             "like tcp://host:8786, or the file of its --scheduler-file"
         ) from error
 
@@ -245,11 +245,11 @@ def _call_if_the_same(packed: bytes) -> object:
 def _difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
     """Describe the first fact in which a worker differs; empty if there is none."""
     for name in dict.fromkeys([*expected, *found]):
-        here, there = expected.get(name, "none"), found.get(name, "none")
-        if here != there:
-            here, there = here[:_SHOWN_CHARACTERS], there[:_SHOWN_CHARACTERS]
+        own, other = expected.get(name, "none"), found.get(name, "none")
+        if own != other:
+            own, other = own[:_SHOWN_CHARACTERS], other[:_SHOWN_CHARACTERS]
             return (
-                f"has another {name}: {there} where this machine has {here}; results would differ, install "
+                f"has another {name}: {other} where this machine has {own}; results would differ, install "
                 "the same there"
             )
     return ""
