@@ -1,4 +1,5 @@
-//! Bytes as a stranger's connection, and as what a client or a server says: refused, or understood, without a panic.
+//! Arbitrary bytes of an unauthenticated connection, of a client and of a server are refused or read, without
+//! a panic.
 
 #![no_main]
 
@@ -7,7 +8,9 @@ use std::net::IpAddr;
 use libfuzzer_sys::fuzz_target;
 use serde::ser::SerializeTuple;
 use serde::{Serialize, Serializer};
-use tussle_join::{Channel, Code, Admission, ClientMessage, ServerMessage, Limits, MAX_PLAIN_BYTES, Preamble};
+use tussle_join::{
+    Admission, Channel, ClientMessage, Code, Limits, MAX_PLAIN_BYTES, Preamble, ServerMessage,
+};
 
 /// Bytes that stand in a message as they are.
 struct Plain<'a>(&'a [u8]);
@@ -24,7 +27,7 @@ fn code() -> Code {
     "8Z2K-QT6N-04HW-7XRC-M5PD".parse().expect("a code")
 }
 
-/// Both ends, once they have greeted each other.
+/// Both ends, after the handshake.
 fn connected() -> (Channel, Channel) {
     let (mut client, mut server) = (Channel::initiate(&code()), Channel::respond(&code()));
     server.receive_bytes(&std::mem::take(client.outgoing()));
@@ -34,7 +37,7 @@ fn connected() -> (Channel, Channel) {
     (client, server)
 }
 
-/// A connection of someone without the code.
+/// A connection without the code.
 fn stranger(bytes: &[u8]) {
     let Ok(Some((opening, length))) = Preamble::read(bytes) else { return };
     assert_eq!(opening.bytes(), &bytes[..length]);
@@ -46,7 +49,7 @@ fn stranger(bytes: &[u8]) {
     assert!(!server.is_open());
 }
 
-/// What someone with the code says.
+/// A message of a client with the code.
 fn client(plain: &[u8]) {
     let (mut client, mut server) = connected();
     client.send(&Plain(plain));
@@ -60,7 +63,7 @@ fn client(plain: &[u8]) {
     }
 }
 
-/// What a server says that has been taken over.
+/// A message of a malicious server.
 fn server(plain: &[u8]) {
     let (mut client, mut server) = connected();
     server.send(&Plain(plain));
@@ -68,7 +71,7 @@ fn server(plain: &[u8]) {
     _ = client.receive::<ServerMessage>();
 }
 
-/// Who comes, and when: an address and a time each.
+/// Connections: an address and a time each.
 fn crowd(visits: &[u8]) {
     let mut admission = Admission::new(0);
     let mut now_ns = 0;

@@ -1,4 +1,5 @@
-//! Congestion control of sockets: which algorithms a process may use on this kernel, and which one a socket has.
+//! Congestion control of sockets: which algorithms a process may use on this kernel, and which one a socket
+//! has.
 
 use std::fs;
 use std::os::fd::AsFd;

@@ -48,22 +48,22 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 #[cfg(target_os = "linux")]
 const USAGE: &str = "\
-usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over such a network (auto, qdisc or tun),
-                                               and the kernel's parameters if it can
-       tussle-agent serve < SETTINGS.json      take part in the flows of clients, and write them down
-       tussle-agent send < SETTINGS.json       be such a client
+usage: tussle-agent check NETWORK < RUN.json   print the kernel's parameters for a run over a network (auto, qdisc,
+                                               tun), or what Linux cannot honour
+       tussle-agent serve < SETTINGS.json      take part in the flows of clients, and record them
+       tussle-agent send < SETTINGS.json       be a client of such a server
        tussle-agent netns check NETWORK < RUN.json
-                                               say what this host cannot honour in namespaces of its own, and over
-                                               which network it can
-       tussle-agent netns NETWORK              execute the run.json of this folder there; ends with its stdin
-       tussle-agent host FILE                  do this host's part in runs over real machines, as stdin asks;
-                                               removes FILE, in which it came, at once
-       tussle-agent probe                      say how much floating-point state this host saves for a process, or
-                                               why no guest can run here
-       tussle-agent confinement                say how far guests are confined on this host
+                                               print the network for a run in this host's namespaces, or what
+                                               the host cannot honour
+       tussle-agent netns NETWORK              execute run.json of this folder in namespaces; ends with stdin
+       tussle-agent host FILE                  execute this host's part of runs over real machines, by requests
+                                               on stdin; removes FILE, the program itself, at once
+       tussle-agent probe                      print the size of the floating-point state of a process, or why
+                                               no guest can run on this host
+       tussle-agent confinement                print how far guests are confined on this host
        tussle-agent launch [--confined] KERNEL [ARGUMENT…]
-                                               run a guest that ends with this process or with its stdin; confined,
-                                               it reaches this folder, its programs and its memory in TMPDIR only";
+                                               run a guest that ends with this process or with stdin; confined,
+                                               it reaches this folder, its programs and its memory only";
 
 /// Lets the workspace build on other systems.
 #[cfg(not(target_os = "linux"))]

@@ -65,7 +65,7 @@ fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
         algorithms::usable(name).map_err(|problem| Refusal::new(at("algorithm"), problem))?;
         if !flow.parameters.is_empty() {
             let problem = format!(
-                "on a host, parameters of {name} belong to its module, for all flows; give none, or use the kernel engine"
+                "on a host, parameters of {name} hold for all flows; give none, or use the kernel engine"
             );
             return Err(Refusal::new(at("parameters"), problem).into());
         }

@@ -157,7 +157,8 @@ fn has_default_timestamps() -> anyhow::Result<()> {
     let set = namespace::read(namespace::TIMESTAMPS)?;
     ensure!(
         set == "1",
-        "hosts.timestamps: random, but net.ipv4.tcp_timestamps is {set} here; `sysctl net.ipv4.tcp_timestamps=1` sets it"
+        "hosts.timestamps: random, but net.ipv4.tcp_timestamps is {set} here; \
+         `sysctl net.ipv4.tcp_timestamps=1` sets it"
     );
     Ok(())
 }

@@ -66,7 +66,8 @@ pub(crate) fn set_extended_state(child: Pid, state: &mut [u8]) -> nix::Result<()
 #[expect(unsafe_code, reason = "nix knows register sets of a fixed size only")]
 fn register_set(request: libc::c_uint, child: Pid, state: &mut [u8]) -> nix::Result<usize> {
     let mut room = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
-    // SAFETY: the kernel reads or writes at most `iov_len` bytes of `state`, and sets `iov_len` to their number.
+    // SAFETY: the kernel reads or writes at most `iov_len` bytes of `state`, and sets `iov_len` to their
+    // number.
     nix::errno::Errno::result(unsafe { libc::ptrace(request, child.as_raw(), XSTATE, &raw mut room) })?;
     Ok(room.iov_len)
 }
@@ -100,8 +101,8 @@ pub(crate) fn seed_kernel(seed: u64) -> std::io::Result<()> {
     }
     let size_bytes = libc::c_int::try_from(size_of_val(&words)).expect("small");
     let pool = PoolInfo { entropy_bits: 8 * size_bytes, size_bytes, words };
-    // SAFETY: the request reads one PoolInfo, whose `size_bytes` tells how long its array is; the number of the
-    // request counts the two integers alone.
+    // SAFETY: the request reads one PoolInfo, whose `size_bytes` tells how long its array is; the number of
+    // the request counts the two integers alone.
     unsafe { request::add_entropy(device.as_raw_fd(), (&raw const pool).cast()) }?;
     Ok(())
 }
@@ -231,7 +232,8 @@ fn bpf_descriptor<T>(command: libc::c_int, request: &T) -> nix::Result<OwnedFd> 
 
 #[expect(unsafe_code, reason = "neither nix nor libc wraps the call")]
 fn bpf<T>(command: libc::c_int, request: &T) -> nix::Result<libc::c_int> {
-    // SAFETY: the kernel reads a request of that size, and what it points to, which lives as long as the call.
+    // SAFETY: the kernel reads a request of that size, and what it points to, which lives as long as the
+    // call.
     let answer = unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *request, size_of::<T>()) };
     nix::errno::Errno::result(answer).map(|answer| i32::try_from(answer).expect("a descriptor or zero"))
 }
@@ -265,8 +267,8 @@ pub(crate) fn ethtool(socket: impl AsFd, device: &str, command: u32) -> nix::Res
     let mut request = DeviceRequest { name: [0; libc::IFNAMSIZ], value: &raw mut asked, rest: [0; 16] };
     let name = device.as_bytes();
     request.name.get_mut(..name.len()).ok_or(nix::errno::Errno::ENODEV)?.copy_from_slice(name);
-    // SAFETY: the request reads and writes one `struct ifreq`, which is as long as DeviceRequest: 40 bytes; and
-    // the EthtoolValue that it points to, which lives as long as the call.
+    // SAFETY: the request reads and writes one `struct ifreq`, which is as long as DeviceRequest: 40 bytes;
+    // and the EthtoolValue that it points to, which lives as long as the call.
     unsafe { device_request::ethtool(socket.as_fd().as_raw_fd(), &raw mut request) }?;
     Ok(asked.value)
 }

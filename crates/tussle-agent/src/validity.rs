@@ -266,28 +266,39 @@ fn read_sysctl(sysctl: &str) -> anyhow::Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// A flow of a run: its index, the sender's validity, and the receiver's, if that host reports any.
-pub(crate) type Row = (u32, Validity, Option<Validity>);
+/// A row of the `validity` table.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) flow: u32,
+    pub(crate) sender: Validity,
+    /// `None` if the receiver's host reports nothing.
+    pub(crate) receiver: Option<Validity>,
+}
 
 /// The `validity` table.
 pub(crate) fn table(rows: &[Row]) -> Table {
-    let text =
-        |of: &dyn Fn(&Validity) -> &str| Values::Text(rows.iter().map(|row| of(&row.1).to_owned()).collect());
-    let f64s = |of: &dyn Fn(&Validity) -> f64| Values::F64(rows.iter().map(|row| of(&row.1)).collect());
-    let maybe_f64s =
-        |of: &dyn Fn(&Validity) -> Option<f64>| Values::MaybeF64(rows.iter().map(|row| of(&row.1)).collect());
+    let text = |of: &dyn Fn(&Validity) -> &str| {
+        Values::Text(rows.iter().map(|row| of(&row.sender).to_owned()).collect())
+    };
+    let f64s = |of: &dyn Fn(&Validity) -> f64| Values::F64(rows.iter().map(|row| of(&row.sender)).collect());
+    let maybe_f64s = |of: &dyn Fn(&Validity) -> Option<f64>| {
+        Values::MaybeF64(rows.iter().map(|row| of(&row.sender)).collect())
+    };
     let labels = |of: &dyn Fn(&Row) -> Option<String>| maybe_labels(rows.iter().map(of));
     let columns = vec![
-        column("flow", Values::U32(rows.iter().map(|row| row.0).collect())),
+        column("flow", Values::U32(rows.iter().map(|row| row.flow).collect())),
         column("host", text(&|each| &each.host)),
         column("kernel", text(&|each| &each.kernel)),
-        column("receiver_host", labels(&|row| Some(row.2.as_ref()?.host.clone()))),
-        column("receiver_kernel", labels(&|row| Some(row.2.as_ref()?.kernel.clone()))),
+        column("receiver_host", labels(&|row| Some(row.receiver.as_ref()?.host.clone()))),
+        column("receiver_kernel", labels(&|row| Some(row.receiver.as_ref()?.kernel.clone()))),
         column("algorithm", text(&|each| &each.algorithm)),
-        column("interface", labels(&|row| row.1.interface.clone())),
-        column("qdisc", labels(&|row| row.1.qdisc.clone())),
-        column("offloads", labels(&|row| row.1.offloads.clone())),
-        column("path_mtu_bytes", Values::MaybeU32(rows.iter().map(|row| row.1.path_mtu_bytes).collect())),
+        column("interface", labels(&|row| row.sender.interface.clone())),
+        column("qdisc", labels(&|row| row.sender.qdisc.clone())),
+        column("offloads", labels(&|row| row.sender.offloads.clone())),
+        column(
+            "path_mtu_bytes",
+            Values::MaybeU32(rows.iter().map(|row| row.sender.path_mtu_bytes).collect()),
+        ),
         column("clock_offset_s", maybe_f64s(&|each| Some(each.clock?.offset_s))),
         column("clock_offset_error_s", maybe_f64s(&|each| Some(each.clock?.error_s))),
         column("busy_s", f64s(&|each| each.busy_s)),
@@ -303,7 +314,7 @@ pub(crate) fn table(rows: &[Row]) -> Table {
 }
 
 /// Reason why one of a flow's hosts did not keep up.
-fn shortfall((_, sender, receiver): &Row) -> Option<String> {
+fn shortfall(Row { sender, receiver, .. }: &Row) -> Option<String> {
     let at_receiver = || {
         let receiver = receiver.as_ref()?;
         receiver.load.shortfall().map(|reason| format!("{}: {reason}", receiver.host))
@@ -365,7 +376,7 @@ mod tests {
         let receiver = Validity { load: late, host: "there".to_owned(), ..slow.clone() };
         let sender = Validity { sender_limited_s: 0.0, ..slow };
         assert_eq!(
-            shortfall(&(0, sender, Some(receiver))).unwrap(),
+            shortfall(&Row { flow: 0, sender, receiver: Some(receiver) }).unwrap(),
             "there: 1 % of timers were more than 2.3 ms late"
         );
     }
@@ -395,8 +406,12 @@ mod tests {
     fn a_row_may_lack_offloads() {
         let validity = Validity { offloads: None, ..over_loopback() };
         let table = table(&[
-            (0, validity.clone(), None),
-            (1, Validity { offloads: Some("gso".to_owned()), ..validity }, None),
+            Row { flow: 0, sender: validity.clone(), receiver: None },
+            Row {
+                flow: 1,
+                sender: Validity { offloads: Some("gso".to_owned()), ..validity },
+                receiver: None,
+            },
         ]);
         let offloads = table.columns.iter().find(|each| each.name == "offloads").unwrap();
         let names = vec![String::new(), "gso".to_owned()];

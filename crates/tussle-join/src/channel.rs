@@ -1,4 +1,5 @@
-//! The encrypted channel between a client and the server: a Noise handshake keyed by the code, then messages in frames.
+//! The encrypted channel between a client and the server: a Noise handshake keyed by the code, then messages
+//! in frames.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -242,7 +242,7 @@ impl<'a> Observer<'a> {
         for (index, (observed, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
             enter(namespace)?;
             let validity = observed.flow.validity(load)?;
-            rows.push((index, validity.clone(), Some(validity)));
+            rows.push(validity::Row { flow: index, sender: validity.clone(), receiver: Some(validity) });
         }
         enter(&home)?;
         Ok(Some(validity::table(&rows)))

@@ -165,7 +165,7 @@ impl Record {
                 let measured = receiver.as_ref().and_then(|receiver| receiver.clock);
                 let ahead = |clock: ClockOffset| ClockOffset { offset_s: -clock.offset_s, ..clock };
                 sender.clock = sender.clock.or(measured.map(ahead));
-                Some((index, sender, receiver))
+                Some(validity::Row { flow: index, sender, receiver })
             })
             .collect();
         validity::table(&rows)

@@ -20,7 +20,8 @@ const PACKET_MEMORY_BYTES: u64 = 5 << 10;
 /// Largest memory of a guest.
 const MAX_GUEST_BYTES: u64 = 8 << 30;
 
-/// The receive window of a flow, and the socket buffer that holds it. Linux offers half of the buffer as window.
+/// The receive window of a flow, and the socket buffer that holds it. Linux offers half of the buffer as
+/// window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceiveBuffer {
     pub(crate) window_bytes: u64,
@@ -63,9 +64,9 @@ mod tests {
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
             "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
             "record": {"sampling": "off", "events": false},
-            "elements": [link("there"), link("back")],
+            "elements": [link("forward"), link("reverse")],
             "flows": [{"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
-                       "forward": ["there"], "reverse": ["back"]}],
+                       "forward": ["forward"], "reverse": ["reverse"]}],
         }))
         .unwrap()
     }
@@ -85,7 +86,7 @@ mod tests {
     #[test]
     fn memory_is_for_the_queues_of_radio_links_too() {
         let mut run = run(1, &serde_json::json!({"kind": "fifo"}));
-        let radio = serde_json::json!({"name": "there", "kind": "arq", "rate_bit_per_s": 1_000_000, "delay_ns": 0,
+        let radio = serde_json::json!({"name": "forward", "kind": "arq", "rate_bit_per_s": 1_000_000, "delay_ns": 0,
                                        "queue": {"kind": "fifo", "limit_packets": 200}, "block_error": 0.1,
                                        "attempts": 3});
         run.elements = vec![serde_json::from_value(radio).unwrap()];
