@@ -55,7 +55,7 @@ fn honoured_traffic(flow: &FlowSpec) -> Result<(), (&'static str, &'static str)>
         ));
     }
     if let Some(ApplicationSpec::Requests(_)) = flow.application {
-        let problem = "the kernel engine cannot wait for acknowledgements; give rate, on_off or chunks";
+        let problem = "the kernel engine does not wait for acknowledgements; give rate, on_off or chunks";
         return Err(("application", problem));
     }
     Ok(())

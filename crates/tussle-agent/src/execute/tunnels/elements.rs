@@ -299,11 +299,11 @@ mod tests {
     /// A run of two flows with these elements on the forward path, and a delay of 3 ms on the reverse path.
     fn run(elements: &serde_json::Value) -> Run {
         let mut elements = elements.as_array().unwrap().clone();
-        let there: Vec<_> = elements.iter().map(|element| element["name"].clone()).collect();
-        elements.push(delay("back", 3));
+        let forward: Vec<_> = elements.iter().map(|element| element["name"].clone()).collect();
+        elements.push(delay("reverse", 3));
         let flow = |name: &str| {
             serde_json::json!({"name": name, "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
-                               "forward": there, "reverse": ["back"]})
+                               "forward": forward, "reverse": ["reverse"]})
         };
         serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
