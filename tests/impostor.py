@@ -28,7 +28,7 @@ VALIDITY = {
     "busy_s": 1.0,
     "receiver_limited_s": 0.0,
     "sender_limited_s": 0.0,
-    "pace": {"cpu_share": 0.1, "timer_slip_p99_ms": 0.1, "timer_slip_max_ms": 0.2},
+    "load": {"cpu_share": 0.1, "timer_slip_p99_ms": 0.1, "timer_slip_max_ms": 0.2},
 }
 _PATIENCE_S = 30.0
 _TRIES = 10

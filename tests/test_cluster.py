@@ -149,9 +149,7 @@ def test_a_run_that_ends_every_worker_is_named_and_no_other(
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
 
 
-def test_a_cluster_whose_workers_are_all_lost_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_without_workers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_WITHOUT_WORKERS_S", 2)
     with started(tmp_path, WORKER) as (file, _):
         wait_for(1, file)
@@ -203,7 +201,7 @@ algorithm = "reno"
 """
 
 
-def test_ctrl_c_cancels_what_the_cluster_has_not_begun(
+def test_ctrl_c_cancels_the_pending_tasks_of_a_cluster(
     local: LocalCluster, address: str, tmp_path: Path
 ) -> None:
     (tmp_path / "long.toml").write_text(LONG)
@@ -272,7 +270,7 @@ def test_where_no_scheduler_answers_nothing_is_run(
     monkeypatch.setattr(cluster, "_PATIENCE_S", 1)
     (tmp_path / "wrong.json").write_text("no JSON")
     sentence = refusal(on(there), tmp_path / "out")
-    assert sentence.startswith(f"--cluster {there}: no scheduler answers there (")
+    assert sentence.startswith(f"--cluster {there}: no scheduler answers (")
     assert reason in sentence
     assert not partial_of(tmp_path / "out").exists()
 
@@ -323,7 +321,7 @@ def test_a_worker_that_comes_later_and_differs_refuses_its_tasks(address: str) -
     assert " has another Tussle: " in str(error)
 
 
-def test_without_dask_the_command_says_what_to_install(
+def test_without_dask_the_command_names_the_missing_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)

@@ -66,9 +66,7 @@ def test_a_dataset_reads_as_it_was_written(written: Path) -> None:
     dataset.verify()
 
 
-def test_what_hosts_tell_of_themselves_is_a_table_where_an_engine_fills_it(
-    written: Path, tmp_path: Path
-) -> None:
+def test_validity_is_a_table_where_an_engine_fills_it(written: Path, tmp_path: Path) -> None:
     measured = sweep(SCENARIO, tmp_path / "out", SweepSettings(workers=1, engine=MeasuringEngine()))
     validity = measured.table("validity").collect()
     assert validity.height == measured.flows.collect().height
@@ -80,7 +78,7 @@ def test_what_hosts_tell_of_themselves_is_a_table_where_an_engine_fills_it(
     assert "validity.parquet is missing" in refusal(tmp_path / "out")
 
 
-def test_provenance_says_how_to_repeat_it(written: Path) -> None:
+def test_provenance_has_the_command_that_repeats_it(written: Path) -> None:
     facts = Dataset.open(written).provenance
     assert facts["command"] == f"tussle run {written}/scenario.toml --engine fake -o {written}-again"
     assert facts["format"] == 1  # one file a table
@@ -102,7 +100,7 @@ def test_a_missing_file_is_named(copy: Path, name: str) -> None:
     assert f"{copy} is not a complete dataset: {name} is missing" in refusal(copy)
 
 
-def test_what_is_no_dataset_is_said_to_be_none(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_dataset_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "file is not a folder; give the folder that" in refusal(tmp_path / "file")
     assert "nowhere does not exist; give the folder that" in refusal(tmp_path / "nowhere")
@@ -214,7 +212,7 @@ def test_rows_that_no_sweep_wrote_are_refused(
     ],
     ids=str,
 )
-def test_a_provenance_without_what_commands_tell_is_refused(copy: Path, change: dict[str, object]) -> None:
+def test_a_provenance_with_missing_facts_is_refused(copy: Path, change: dict[str, object]) -> None:
     path = copy / "provenance.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     assert f"{path} is cut short or damaged" in refusal(copy)
@@ -259,7 +257,7 @@ def test_a_dataset_that_cannot_be_completed_leaves_nothing(written: Path, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
-def test_saving_what_was_read_gives_equal_tables(written: Path, tmp_path: Path) -> None:
+def test_a_dataset_saved_after_reading_has_equal_tables(written: Path, tmp_path: Path) -> None:
     save(tmp_path / "out", contents_of(Dataset.open(written)))
     for name in FILES:
         assert (tmp_path / "out" / name).read_bytes() == (written / name).read_bytes()
@@ -287,7 +285,7 @@ def signs(values: list[tuple[float | None, str | None, int]]) -> list[float | No
     return [None if x is None or math.isnan(x) else math.copysign(1, x) for x, _, _ in values]
 
 
-def test_a_digest_tells_types_and_names_apart() -> None:
+def test_a_digest_depends_on_types_and_names() -> None:
     frames = [
         pl.DataFrame({"a": [1]}),
         pl.DataFrame({"a": ["1"]}),
@@ -307,7 +305,7 @@ def test_the_digest_of_results_does_not_depend_on_the_order_of_tables() -> None:
     assert digest({"a": "1", "b": "2"}) == digest({"b": "2", "a": "1"}) != digest({"a": "2", "b": "1"})
 
 
-def test_every_column_says_what_it_means() -> None:
+def test_every_column_has_a_meaning() -> None:
     for table in TABLES.values():
         assert table.columns[0].name == "run"
         names = [column.name for column in table.columns]

@@ -11,7 +11,7 @@ def test_an_engine_is_called_by_the_name_of_its_file() -> None:
     assert all(engine(name).name == name for name in names())
 
 
-def test_every_engine_says_its_version() -> None:
+def test_every_engine_reports_its_version() -> None:
     for name in names():
         assert {"name", "version"} <= set(engine(name).about())
 

@@ -159,7 +159,7 @@ def test_ctrl_c_ends_everything_everywhere(network: Network):
         wait_until(lambda there=there: not there.processes())
 
 
-def test_a_machine_that_dies_costs_its_own_flow_only(network: Network, tmp_path: Path):
+def test_a_lost_machine_affects_its_own_flow_only(network: Network, tmp_path: Path):
     with ThreadPoolExecutor(1) as thread:
         going_on = thread.submit(measured, network, tmp_path / "out", scenario("4 s"))
         wait_until(lambda: sent_bytes(network.left) > 500_000 or going_on.done())
@@ -173,8 +173,8 @@ def test_a_machine_that_dies_costs_its_own_flow_only(network: Network, tmp_path:
     assert lived["goodput_bit_per_s"] == pytest.approx(9.56e6, rel=0.05)
     first, second = dataset.table("validity").collect().to_dicts()
     assert not first["kept_up"]
-    assert first["shortfall"].startswith("host left (left) is gone: ")
-    assert "is gone" not in (second["shortfall"] or "")
+    assert first["shortfall"].startswith("host left (left) is lost: ")
+    assert "is lost" not in (second["shortfall"] or "")
 
 
 def test_a_receiver_lets_no_stranger_in(network: Network):
@@ -193,7 +193,7 @@ def test_a_receiver_lets_no_stranger_in(network: Network):
     assert flows["delivered_bytes"].to_list() == [100_000]
 
 
-def test_what_a_real_path_cannot_be_told_is_refused(network: Network):
+def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
     engine = HostsEngine(network.hosts)
 
     def refusal(**more: Any) -> str:
@@ -266,7 +266,7 @@ def test_a_machine_that_is_not_there_is_named(tussle_, tmp_path: Path):
     (tmp_path / "hosts.toml").write_text(HOSTS, "utf-8")
     (tmp_path / "scenario.toml").write_text(scenario().to_toml(), "utf-8")
     said = refused(tussle_("run", "scenario.toml", "--engine", "hosts", "--hosts", "hosts.toml"))
-    assert "host right (right) is gone: " in said
+    assert "host right (right) is lost: " in said
 
 
 def test_the_engine_asks_for_its_machines(tussle_, tmp_path: Path):

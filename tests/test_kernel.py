@@ -96,7 +96,7 @@ def compilations(cache: Path) -> int:
 # --- what comes out ---
 
 
-def test_a_kernel_says_what_it_was_made_from(linux):
+def test_a_kernel_has_the_facts_of_its_origin(linux):
     kernel = build(linux, "mine", hz=300).kernel
     assert kernel == built_kernel("mine")
     assert kernel.image.read_text("utf-8").startswith("beta = 0.7\n")
@@ -117,7 +117,7 @@ def test_the_recipe_and_every_algorithm_of_the_tree_are_configured(linux):
     assert {"CONFIG_UML_TIME_TRAVEL_SUPPORT=y", "CONFIG_HZ=250", "CONFIG_TCP_CONG_MINE=y"} <= set(configured)
 
 
-def test_equal_sources_give_equal_kernels_whatever_they_are_packed_in(linux, tmp_path):
+def test_equal_sources_give_equal_kernels_in_any_packing(linux, tmp_path):
     folder = build(linux, "folder").kernel
     tarball = build(packed(linux, tmp_path / "linux-6.1.5.tar.gz")).kernel
     assert tarball.name == "linux-6.1.5"
@@ -129,7 +129,7 @@ def test_the_users_folder_stays_as_it_was(linux):
     assert {str(file.relative_to(linux)) for file in linux.rglob("*") if file.is_file()} == set(FILES)
 
 
-def test_the_sources_of_a_git_repository_are_told_from_what_was_built_there(linux):
+def test_the_sources_of_a_git_repository_are_separated_from_its_build_products(linux):
     subprocess.run(["git", "init", "-q", linux], check=True)  # noqa: S607
     written(
         linux, **{".gitignore": "*.o\n.config\n", ".config": "CONFIG_X86=y\n", "net.o": "of another build"}
@@ -147,7 +147,7 @@ def test_a_second_call_does_nothing(linux, cache):
     assert compilations(cache) == 1
 
 
-def test_a_patch_compiles_what_it_changes(linux, cache, tmp_path):
+def test_a_patch_recompiles_the_changed_files_only(linux, cache, tmp_path):
     build(linux, "before")
     elsewhere = written(tmp_path / "elsewhere", **{"arch/um/new.c": "nothing depends on it"})
     build(elsewhere, "moved")
@@ -273,7 +273,7 @@ def test_an_unknown_kernel_is_answered_with_the_nearest(linux):
         built_kernel("patchd")
 
 
-def test_a_removed_kernel_is_gone_and_the_others_stay(linux):
+def test_a_kernel_is_removed_and_the_others_stay(linux):
     build(linux, "one")
     build(linux, "two")
     remove_kernel("one")
@@ -350,14 +350,14 @@ def test_missing_tools_are_named_with_the_command_that_installs_them(linux, tmp_
 
 def test_a_build_that_fails_shows_its_last_lines_and_its_log(linux, cache):
     written(linux, Makefile=MAKEFILE.replace("cp net/tcp.c", "echo error: no beta >&2; false"))
-    with pytest.raises(TussleError, match="failed; what it said stands in") as failed:
+    with pytest.raises(TussleError, match="failed; its output is in") as failed:
         build(linux)
     assert "error: no beta\n" in failed.value.details
     assert "error: no beta\n" in (cache / "build.log").read_text("utf-8")
     assert kernel_names() == []
 
 
-def test_too_little_room_is_said_before_anything_is_written(linux, cache, monkeypatch):
+def test_too_little_disk_space_is_reported_before_anything_is_written(linux, cache, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 3 * 10**8))  # type: ignore[attr-defined]
     assert "takes 2.0 GB in" in refusal(linux)
     assert "0.3 GB are free; make room" in refusal(linux)
@@ -384,7 +384,7 @@ def test_other_machines_are_refused(linux, monkeypatch, system, machine):
     assert f"this is {system} on {machine}" in refusal(linux)
 
 
-def test_what_needs_linux_says_so_elsewhere(tmp_path, monkeypatch):
+def test_commands_that_need_linux_are_refused_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setattr("tussle.kernel.agent.AGENT", tmp_path / "none")
     with pytest.raises(TussleError, match="installed without its agent; `make setup` builds it"):
         agent()
@@ -411,7 +411,7 @@ def test_the_package_is_fetched_once_where_it_is_not_installed(linux, tmp_path, 
     assert first.short_name == "linux-6.1"
 
 
-def test_where_the_package_cannot_be_had_the_other_way_is_named(tmp_path, monkeypatch):
+def test_a_missing_package_is_reported_with_the_alternative(tmp_path, monkeypatch):
     monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path / "none")
     stub(tmp_path / "tools/apt-get", "echo E: Unable to locate package >&2; exit 100")
     said = refusal(Path("linux-source-6.12"))
@@ -442,7 +442,7 @@ def stub(file: Path, script: str) -> None:
 # --- the command ---
 
 
-def test_the_command_tells_what_was_built_and_what_it_lacks(linux, monkeypatch, capsys):
+def test_the_command_prints_the_built_kernel_and_its_missing_options(linux, monkeypatch, capsys):
     written(linux, Makefile=MAKEFILE.replace("GONE", "CAKE"))
     assert said(monkeypatch, capsys, "kernel", "build", "--source", linux) == [
         f"linux is built: Linux 6.1.5, 250 Hz, from {linux}",
@@ -479,7 +479,7 @@ def test_where_there_are_no_packages_the_list_of_them_is_asked_for(tmp_path, mon
     ]
 
 
-def test_check_shows_what_the_engine_finds_out(linux, monkeypatch, capsys):
+def test_check_shows_the_findings_of_the_engine(linux, monkeypatch, capsys):
     class Engine:
         @staticmethod
         def check_kernel(kernel: Kernel) -> dict[str, str]:

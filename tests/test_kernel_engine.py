@@ -94,7 +94,7 @@ def test_timestamps_of_both_ends_are_those_of_a_default_host_or_synchronised(
     assert (tmp_path / "tcp_timestamps").read_text("utf-8") == f"{sysctl} {sysctl}"
 
 
-def test_lp_alone_gets_what_reno_gets_on_a_default_host():
+def test_lp_alone_has_the_goodput_of_reno_on_a_default_host():
     """Seven of eight offsets of timestamps overflow its smoothed delay, and that of this seed does."""
     [reno], [lp] = (goodputs(executed({"algorithm": each})) for each in ("reno", "lp"))
     assert lp == pytest.approx(reno, rel=0.001)
@@ -343,7 +343,7 @@ def test_a_chain_of_links_is_linux_too():
         assert 18.3 < long + each < 19.4
 
 
-def test_a_reverse_flow_has_the_rate_of_the_way_back():
+def test_a_reverse_flow_has_the_rate_of_the_reverse_path():
     """5 Mbit/s of packets are 4.83 of payload; on the way there it would have 19.3."""
     [back] = goodputs(
         executed({"algorithm": "cubic", "direction": "reverse"}, path={"reverse": {"rate": "5 Mbit/s"}})
@@ -351,7 +351,7 @@ def test_a_reverse_flow_has_the_rate_of_the_way_back():
     assert 4.3 < back < 4.84
 
 
-def test_a_receive_window_bounds_what_is_in_flight():
+def test_a_receive_window_bounds_the_data_in_flight():
     tables = executed({"algorithm": "cubic", "receive_window": "20 kB"}, duration="5 s")
     # 20 kB each 20 ms and a packet's time are 7 to 8 Mbit/s.
     assert 5.5 < goodputs(tables)[0] < 8
@@ -402,7 +402,9 @@ def test_parameters_of_modules_reach_the_kernel():
         ),
     ],
 )
-def test_what_linux_cannot_do_is_refused_by_name(flow: dict[str, Any], more: dict[str, Any], expected: str):
+def test_runs_that_linux_cannot_honour_are_refused_by_field(
+    flow: dict[str, Any], more: dict[str, Any], expected: str
+):
     assert expected in refusal(flow, **more)
 
 
@@ -437,7 +439,7 @@ def executed_with_state_of(size: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
     return executed({"algorithm": "cubic"}, duration="2 s")
 
 
-def test_a_guest_that_saves_what_a_host_with_amx_has_gives_the_same_bytes(
+def test_a_guest_with_the_state_of_amx_gives_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """A host with less moves as many of the 11 008 bytes as it has."""
@@ -553,7 +555,7 @@ def test_a_guest_killed_in_the_middle_costs_its_run_alone(temporary: Path, monke
     assert goodputs(executed({"algorithm": "reno"}, duration="2 s"))[0] > 0
 
 
-def test_the_command_says_which_kernel_ran_and_repeats_to_the_byte(tmp_path: Path, kernel: Kernel):
+def test_the_command_names_the_kernel_and_is_reproducible_to_the_byte(tmp_path: Path, kernel: Kernel):
     scenario = tmp_path / "pair.toml"
     scenario.write_text(
         'duration = "3 s"\npath.rate = "10 Mbit/s"\npath.rtt = "20 ms"\n'
@@ -602,7 +604,7 @@ def wait_until(holds) -> None:
     pytest.fail("it never came true")
 
 
-def test_kernel_check_tells_what_there_is(kernel: Kernel):
+def test_kernel_check_lists_algorithms_and_queues(kernel: Kernel):
     told = check_kernel(kernel)
     assert told["release"] == kernel.facts["release"]
     assert {"reno", "cubic", "bbr"} <= set(told["algorithms"].split())

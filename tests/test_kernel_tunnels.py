@@ -99,7 +99,7 @@ def test_linux_over_an_element_counts_as_the_simulator(kind: str):
     "kind",
     ["link", "trace", "arq", "outage", "loss", "gilbert_elliott", "periodic", "list", "corrupt", "duplicate"],
 )
-def test_what_does_not_hang_on_microseconds_is_the_same_to_the_packet(kind: str):
+def test_elements_that_ignore_microseconds_agree_to_the_packet(kind: str):
     run = a_run({**ELEMENTS[kind], "kind": kind})
     simulated, linux = engine("sim").execute(run), over("tun", run)
     same = ("sent_packets", "retransmitted_packets", "recoveries", "timeouts", "delivered_bytes")
@@ -112,7 +112,7 @@ def test_what_does_not_hang_on_microseconds_is_the_same_to_the_packet(kind: str)
     assert theirs == pytest.approx(ours, rel=0.03)
 
 
-def test_links_tell_of_themselves_as_in_the_simulator():
+def test_links_report_the_same_columns_as_in_the_simulator():
     run = a_run({**ELEMENTS["arq"], "kind": "arq"})
     simulated, linux = (
         tables["links"].sort("link", "time_s") for tables in (engine("sim").execute(run), over("tun", run))
@@ -194,12 +194,12 @@ def test_equal_runs_give_equal_bytes():
         assert table.equals(again[name]), name
 
 
-def test_what_packets_cross_is_told():
+def test_the_datapath_is_reported():
     assert KernelEngine().about()["network"] == "auto"
     assert KernelEngine(network="tun").about()["network"] == "tun"
 
 
-def test_disciplines_alone_are_refused_what_they_lack():
+def test_runs_that_disciplines_alone_lack_are_refused():
     run = a_run({"kind": "loss_periodic", **ELEMENTS["periodic"]})
     with pytest.raises(TussleError, match=r"^elements\.0: Linux has no periodic; it has link, "):
         KernelEngine(network="qdisc").check(run)
@@ -214,7 +214,7 @@ def path_events(tables: dict[str, pl.DataFrame]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("kind", ["link", "loss", "gilbert_elliott", "list", "corrupt"])
-def test_what_the_path_does_to_packets_is_told_as_by_the_simulator(kind: str):
+def test_losses_on_the_path_are_reported_as_by_the_simulator(kind: str):
     """Which packet was dropped and where, which was damaged, and when the path became another."""
     run = a_run({**ELEMENTS[kind], "kind": kind})
     run["record"]["events"] = "on"

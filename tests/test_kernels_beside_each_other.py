@@ -61,7 +61,7 @@ def test_the_page_of_a_study_shows_each_kernel(tmp_path: Path, copies: dict[str,
     assert "holds results of the kernel one" in call(tmp_path, copies, *alone, "other").stderr
 
 
-def test_the_simulator_is_held_against_each_kernel(tmp_path: Path, copies: dict[str, str]):
+def test_the_simulator_is_compared_with_each_kernel(tmp_path: Path, copies: dict[str, str]):
     cells = ("agree", "--algorithms", "reno", "--cells", "1")
     made = call(tmp_path, copies, *cells, "--kernel", "one,other", "-o", "agree")
     assert made.returncode in (0, 1), made.stderr

@@ -31,7 +31,7 @@ def test_the_largest_change_is_of_reno_joined_by_cubic_and_came_before_6_12(page
     assert after[0] == pytest.approx(after[1], abs=0.05)
 
 
-def test_without_replacing_the_clamp_6_12_gives_what_6_1_gives(page: ModuleType):
+def test_without_replacing_the_clamp_6_12_agrees_with_6_1(page: ModuleType):
     found = {(row["kernel"], row["change"]): row for row in page.read("one-change")}
     old, new = found["6.1", "none"], found["6.12", "none"]
     kept = found["6.12", "the ratio does not replace the clamp"]

@@ -15,7 +15,7 @@ def scenario(algorithm: str = "reno", **more: Any) -> Scenario:
     return Scenario.from_dict({"duration": "2 s", "path": path, "flows": [{"algorithm": algorithm}], **more})
 
 
-def test_hosts_are_those_of_linux_unless_a_scenario_says_otherwise():
+def test_hosts_have_the_defaults_of_linux():
     [planned] = scenario().runs()
     assert planned.run["hosts"] == {"timestamps": "random"}
 
@@ -58,7 +58,7 @@ def test_only_lp_is_repeated_for_random_timestamps(algorithm: str, timestamps: s
         ("linux", 'scenario, hosts: "linux" is not a table; write its keys under [hosts]'),
     ],
 )
-def test_what_hosts_are_not_is_refused(hosts: Any, said: str):
+def test_unknown_settings_of_hosts_are_refused(hosts: Any, said: str):
     with pytest.raises(TussleError) as raised:
         scenario(hosts=hosts)
     assert str(raised.value) == said

@@ -125,13 +125,13 @@ def test_a_server_that_sends_more_than_was_asked_for_is_left():
         lambda question: bytes(8) + question + bytes(8),
     ],
 )
-def test_a_server_whose_probe_lies_is_left(answer):
+def test_a_client_leaves_a_server_with_a_wrong_probe(answer):
     with Host(answers=answer) as host:
         assert "answers the probe as Tussle does not" in failed(joining(host))
 
 
 @pytest.mark.parametrize("words", [b"\2", b"\4", b"\3", b"\0\1\0" + bytes(17), b"\xff", b""])
-def test_a_server_that_says_something_else_than_a_grant_is_left(words):
+def test_a_client_leaves_a_server_that_sends_no_grant(words):
     with Host(greets=lambda _host, talk: talk.say(words)) as host:
         assert host.at in failed(joining(host))
 

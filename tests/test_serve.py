@@ -32,7 +32,9 @@ from tussle.serving import holding, place
 
 GOODPUT_BIT_PER_S = RATE_BIT_PER_S * 1448 / 1514
 """What arrives of the link's rate: tbf counts the headers, and those of Ethernet."""
-GONE = "the server is gone, or the network; what it had seen, it has; the same command joins again\n"
+GONE = (
+    "the server or the network is lost; the server keeps what it has recorded; the same command joins again\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,7 @@ def network():
         yield made
 
 
-def test_three_algorithms_share_the_link_and_are_told_apart(network, tmp_path):
+def test_three_algorithms_on_one_link_are_distinguished(network, tmp_path):
     chosen = ["reno", "cubic", "bbr"]
     with commanded(network.server, tmp_path / "out", "--clients", "3") as server:
         words = [TUSSLE, "send", server.at, "--code", server.code, "--for", "4 s", "--algorithm"]
@@ -112,7 +114,7 @@ def test_a_killed_client_costs_its_own_flow_only(network, tmp_path):
     assert lost["time_s"][0] - 0.6 < latest[0] <= lost["time_s"][0] + 0.1 < latest[1]
 
 
-def test_a_cable_cut_and_joined_again_goes_on(network, tmp_path):
+def test_flows_continue_after_an_interruption_of_the_link(network, tmp_path):
     with serving(network.server, tmp_path / "out", clients=1) as server:
         client = sending(network.clients[0], server, algorithm="cubic", for_s=4)
         server.until_sends(1)
@@ -126,7 +128,7 @@ def test_a_cable_cut_and_joined_again_goes_on(network, tmp_path):
     assert dataset.events.filter(kind="disconnect").collect().is_empty()
 
 
-def test_who_is_cut_off_for_too_long_is_given_up_and_may_join_again(network, tmp_path):
+def test_a_client_cut_off_for_too_long_is_disconnected_and_may_join_again(network, tmp_path):
     with serving(network.server, tmp_path / "out", clients=2, patience_s=3) as server:
         client = sending(network.clients[0], server)
         server.until_sends(1)
@@ -142,7 +144,7 @@ def test_who_is_cut_off_for_too_long_is_given_up_and_may_join_again(network, tmp
     assert dataset.events.filter(kind="disconnect").collect()["flow"].to_list() == [0]
 
 
-def test_strangers_cannot_disturb_who_is_measured(network, tmp_path):
+def test_unauthenticated_connections_do_not_disturb_clients(network, tmp_path):
     with serving(network.server, tmp_path / "out", clients=1) as server:
         client = sending(network.clients[0], server, algorithm="cubic", for_s=60)
         server.until_sends(1)
@@ -155,7 +157,9 @@ def test_strangers_cannot_disturb_who_is_measured(network, tmp_path):
         dataset = server.dataset()
     told = dataset.provenance["served"]
     assert told["clients"] == 1
-    assert {"not of Tussle", "with a wrong ticket", "one too many", "too often"} <= set(told["refused"])
+    assert {"not of Tussle's protocol", "with a wrong ticket", "too many at once", "too often"} <= set(
+        told["refused"]
+    )
     assert sum(told["refused"].values()) > 300
     [flow] = dataset.flows.collect().to_dicts()
     assert flow["goodput_bit_per_s"] > 0.6 * GOODPUT_BIT_PER_S
@@ -181,17 +185,17 @@ def test_an_interrupted_download_ends(network, tmp_path):
 def test_another_code_does_not_let_in(network, tmp_path):
     with serving(network.server, tmp_path / "out") as server:
         client = sending(network.clients[0], server, code="0000-0000-0000-0000-0000")
-        assert "does not let this code in" in failed(client)
+        assert "refuses the code" in failed(client)
         [*_, last] = server.wait().splitlines()
     assert json.loads(last)["end"] == {
         "clients": 0,
         "refused": {"with a wrong code": 1},
         "full": False,
-        "given_up": [],
+        "rejected": [],
     }
 
 
-def test_an_interrupted_server_leaves_a_whole_dataset(network, tmp_path):
+def test_an_interrupted_server_leaves_a_complete_dataset(network, tmp_path):
     with commanded(network.server, tmp_path / "out") as server:
         client = sending(network.clients[0], server)
         until_written(tmp_path / "out.partial" / "samples-000000.arrow")
@@ -204,7 +208,7 @@ def test_an_interrupted_server_leaves_a_whole_dataset(network, tmp_path):
     assert flow["delivered_bytes"] > 0
 
 
-def test_of_a_killed_server_what_it_had_written_is_made_a_dataset(network, tmp_path, tussle_):
+def test_the_files_of_a_killed_server_become_a_dataset(network, tmp_path, tussle_):
     with serving(network.server, tmp_path / "out") as server:
         client = sending(network.clients[0], server)
         until_written(tmp_path / "out.partial" / "samples-000000.arrow")
@@ -219,7 +223,7 @@ def test_of_a_killed_server_what_it_had_written_is_made_a_dataset(network, tmp_p
     assert not (tmp_path / "out.partial").exists()
 
 
-def test_a_server_listens_to_this_machine_only_unless_told(tmp_path):
+def test_a_server_listens_on_loopback_by_default(tmp_path):
     words = [TUSSLE, "serve", "--port", "0", "--for", "0.1 s", "-o", str(tmp_path / "out")]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "tussle send 127.0.0.1:" in done.stdout
@@ -263,7 +267,7 @@ def test_an_algorithm_that_others_may_not_use_is_not_a_riddle():
     assert f'sudo sysctl net.ipv4.tcp_allowed_congestion_control="{allowed} {restricted[0]}"' in done.stderr
 
 
-def test_what_a_server_writes_is_its_own(tussle_, tmp_path):
+def test_the_files_of_a_server_are_private(tussle_, tmp_path):
     with holding(tmp_path / "out"):
         for words in (("serve",), ("serve", "--finish")):
             sentence = refused(tussle_(*words, "-o", tmp_path / "out"))
@@ -287,7 +291,7 @@ def test_a_server_is_written_as_hosts_and_ports_are(written, meant):
 
 
 @pytest.mark.parametrize("written", ["", ":99", "laptop:", "laptop:65536", "[2001:db8::7", "[2001:db8::7]99"])
-def test_what_is_no_host_and_port_is_refused(written):
+def test_an_invalid_host_or_port_is_refused(written):
     with pytest.raises(TussleError, match=re.escape(json.dumps(written))):
         place(written)
 
@@ -317,14 +321,14 @@ SEND = ("send", "localhost", "--code", "12", "--algorithm")
         ),
     ],
 )
-def test_a_mistake_is_told_in_a_sentence(tussle_, words, sentence):
+def test_a_mistake_is_reported_in_a_sentence(tussle_, words, sentence):
     assert refused(tussle_(*words)) == sentence
 
 
-def test_where_nobody_serves_is_told(tussle_):
+def test_a_missing_server_is_reported(tussle_):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         code = "0000-0000-0000-0000-0000"
         answer = tussle_("send", f"127.0.0.1:{port}", "--code", code, "--algorithm", "reno")
-    assert refused(answer) == f"127.0.0.1:{port}: nothing listens there; is `tussle serve` running?"
+    assert refused(answer) == f"127.0.0.1:{port}: nothing listens at this address; is `tussle serve` running?"

@@ -61,7 +61,7 @@ def lie(server: Server, direction: int, tell: Callable[[Client, int], None]) -> 
         liar.until_gone()
 
 
-def test_a_lie_ends_the_liar_and_nobody_else(after_lies):
+def test_a_client_with_impossible_claims_is_disconnected_alone(after_lies):
     ended, dataset = after_lies
     assert ended["how"] == "interrupted"
     lost = dataset.events.filter(kind="disconnect").collect()["flow"].to_list()
@@ -70,12 +70,12 @@ def test_a_lie_ends_the_liar_and_nobody_else(after_lies):
     assert lost == list(range(1, len(flows)))
 
 
-def test_the_operator_is_told_who_lied(after_lies):
+def test_clients_with_impossible_claims_are_reported_to_the_operator(after_lies):
     _, dataset = after_lies
-    told = dataset.provenance["served"]["given_up"]
+    told = dataset.provenance["served"]["rejected"]
     assert len(told) == len(UPLOADED) + 2
     assert told[0] == (
-        "client 2 (127.0.0.1) told the impossible: a delivery rate in bytes/s of 18446744073709551615"
+        "client 2 (127.0.0.1) violated the protocol: a delivery rate in bytes/s of 18446744073709551615"
     )
     assert told[4].endswith("what a receiver sees, though it sends")
     assert all(sentence.isprintable() for sentence in told)
@@ -88,7 +88,7 @@ def test_the_honest_client_is_measured_as_it_was(after_lies):
     assert flow["delivered_bytes"] == ended["live"]["total_bytes"] - 26
 
 
-def test_what_the_server_saw_is_the_result_and_a_claim_stands_beside_it(tmp_path):
+def test_the_result_is_the_servers_observation_beside_the_claim(tmp_path):
     claimed = 500_000_000
     with serving(None, tmp_path / "out", clients=1) as server:
         with Client(server.at, server.code) as liar:
@@ -117,7 +117,7 @@ def test_what_the_server_saw_is_the_result_and_a_claim_stands_beside_it(tmp_path
     )
 
 
-def test_what_a_client_says_of_a_download_does_not_make_it_larger(tmp_path):
+def test_a_clients_claims_do_not_enlarge_its_download(tmp_path):
     claimed = 500_000_000
     with serving(None, tmp_path / "out", clients=1) as server:
         with Client(server.at, server.code, direction=DOWN, bytes=20_000) as liar:
@@ -144,7 +144,7 @@ def test_honest_clients_are_not_contradicted(tmp_path):
             finished(sending(None, server, direction=direction, bytes=3_000_000))
         dataset = server.dataset()
     assert "contradictions" not in dataset.provenance
-    assert dataset.provenance["served"]["given_up"] == []
+    assert dataset.provenance["served"]["rejected"] == []
     complete = dataset.flows.filter(pl.col("completion_s").is_not_null()).collect()
     assert set(complete["delivered_bytes"]) == {3_000_000}
 
@@ -175,9 +175,9 @@ BAD = {
     "rtt": ({"srtt_ms": pl.lit(4.2e6)}, "a round trip cannot take 4200 s"),
     "back": (
         {"delivered_bytes": pl.lit(10**9, pl.UInt64) - (pl.col("time_s") * 10).cast(pl.UInt64)},
-        "what had arrived became less",
+        "the delivered bytes decrease",
     ),
-    "time": ({"time_s": pl.col("time_s") + 1e8}, "when it was not there"),
+    "time": ({"time_s": pl.col("time_s") + 1e8}, "when the flow did not exist"),
     "figure": ({"tcp_info.acked_bytes": pl.lit(float("inf"))}, "tcp_info.acked_bytes cannot be inf"),
 }
 
@@ -211,7 +211,7 @@ def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(what, receive
     assert sentence in answer.out
 
 
-def test_where_no_flow_can_be_believed_a_sentence_says_so(received, tmp_path, tussle_):
+def test_a_dataset_without_plausible_flows_is_refused(received, tmp_path, tussle_):
     copied = tmp_path / "out.partial"
     copied.mkdir()
     for file in received.glob("*.arrow"):
@@ -220,4 +220,4 @@ def test_where_no_flow_can_be_believed_a_sentence_says_so(received, tmp_path, tu
         of_earlier_version(copied, flow, BAD["rtt"][0])
     answer = tussle_("serve", "--finish", "-o", tmp_path / "out")
     assert answer.status == 2
-    assert "holds no flow that can be measured: client-1 is left out" in answer.problems
+    assert "contains no flow that can be measured: client-1 is left out" in answer.problems

@@ -33,7 +33,7 @@ def crowd(server: Server, addresses: int, kind: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("addresses", "kind"), [(128, "waits"), (40, "joins"), (128, "joins")])
-def test_many_addresses_shut_nobody_out(addresses, kind, tmp_path):
+def test_many_addresses_do_not_shut_out_a_client(addresses, kind, tmp_path):
     joins = 5
     with serving(None, tmp_path / "out", clients=joins) as server:
         with crowd(server, addresses, kind):
@@ -62,7 +62,7 @@ def test_a_crowd_does_not_drive_out_the_highest_address(tmp_path):
     assert ended["clients"] == joins
 
 
-def test_what_never_becomes_whole_leaves_no_memory_behind(tmp_path):
+def test_incomplete_preambles_leave_no_memory_behind(tmp_path):
     """Round trips beside each flow, and nothing of the flow; then the client goes, and others come."""
     with serving(None, tmp_path / "out", clients=CLIENTS + 2) as server:
         leave_behind(server)

@@ -271,7 +271,7 @@ def test_ctrl_c_keeps_finished_runs_and_prints_one_trace_at_most(reference: Data
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
 
 
-def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
+def test_an_interrupt_shows_how_to_resume(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt, match=r"finished runs: 4, kept in .* repeat the same command"):
         sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(is_interrupted_on_20_mbit_per_s)))
 
@@ -357,9 +357,7 @@ def test_finished_runs_of_another_sweep_are_not_mixed_in(
     assert stored(tmp_path / "out") == 4
 
 
-def test_a_sweep_that_finished_no_run_does_not_stand_in_the_way_of_another(
-    reference: Dataset, tmp_path: Path
-) -> None:
+def test_a_sweep_without_finished_runs_does_not_block_another(reference: Dataset, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     with pytest.raises(TussleError, match="no algorithm cubic here"):
         sweep(SCENARIO.set("seed", 99), folder, settings(FakeEngine(refuses="cubic")))
@@ -398,9 +396,7 @@ class Repeats(Silent):
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.99])
-def test_a_stored_run_that_was_cut_short_is_executed_again(
-    reference: Dataset, tmp_path: Path, keep: float
-) -> None:
+def test_a_truncated_stored_run_is_executed_again(reference: Dataset, tmp_path: Path, keep: float) -> None:
     folder = tmp_path / "out"
     interrupted_sweep(folder)
     victim = sorted(partial_of(folder).glob("runs/*/*.zip"))[1]
@@ -428,7 +424,7 @@ def test_any_changed_byte_of_a_stored_run_is_found(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\x00" * 100, "[" * 100_000])
-def test_runs_of_a_sweep_that_nothing_names_any_more_are_executed_again(
+def test_stored_runs_without_an_identity_are_executed_again(
     reference: Dataset, tmp_path: Path, text: str
 ) -> None:
     folder = tmp_path / "out"
@@ -441,7 +437,7 @@ def test_runs_of_a_sweep_that_nothing_names_any_more_are_executed_again(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the names of open files are in /proc")
-def test_what_gets_its_final_name_is_on_the_disk_first(
+def test_files_are_on_the_disk_before_they_are_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A power cut loses what was not synced: the content of a file, and then the name in its folder."""

@@ -1,44 +1,58 @@
-//! Which congestion control a process may use on a kernel that is not ours, and what to type for one that it may not.
+//! Congestion control of sockets: which algorithms a process may use on this kernel, and which one a socket
+//! has.
 
 use std::fs;
+use std::os::fd::AsFd;
 
-/// Whether a socket of this process can have an algorithm; if not, a sentence on why, and what to do.
+use anyhow::Context;
+use nix::sys::socket::{self, sockopt};
+use tussle_core::cc::Entry;
+
+/// Reads back the algorithm of a socket.
+pub(crate) fn algorithm_of(socket: impl AsFd) -> anyhow::Result<String> {
+    let read = socket::getsockopt(&socket, sockopt::TcpCongestion).context("reading the algorithm back")?;
+    Ok(read.to_string_lossy().trim_end_matches('\0').to_owned())
+}
+
+/// Whether an algorithm paces its packets by itself, as the registry of algorithms says.
+pub(crate) fn needs_pacing(name: &str) -> bool {
+    Entry::find(name).is_some_and(|entry| entry.build_default().needs().pacing)
+}
+
+/// Checks that a socket of this process can have an algorithm. The error is a sentence on the reason and the
+/// remedy.
 ///
-/// Sockets are not asked: an administrator's would load the module, for everyone.
+/// No socket is tried: a root process would load the module for everyone.
 pub(crate) fn usable(name: &str) -> Result<(), String> {
     let listed = |which: &str| {
-        let told = fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control"));
-        told.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+        let names = fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control"));
+        names.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
     };
-    let kernel = Listed { available: listed("available"), allowed: listed("allowed") };
-    kernel.usable(name, if nix::unistd::geteuid().is_root() { Who::Root } else { Who::User })
+    let is_root = nix::unistd::geteuid().is_root();
+    Listed { available: listed("available"), allowed: listed("allowed"), is_root }.usable(name)
 }
 
-/// What a kernel has, and what it allows to all.
+/// The algorithms of a kernel, and who asks for one.
 struct Listed {
     available: Vec<String>,
+    /// Algorithms that every user may use.
     allowed: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Who {
-    Root,
-    User,
+    is_root: bool,
 }
 
 impl Listed {
-    fn usable(&self, name: &str, who: Who) -> Result<(), String> {
+    fn usable(&self, name: &str) -> Result<(), String> {
         if !self.available.iter().any(|each| each == name) {
             let mut known = self.available.clone();
             known.sort_unstable();
             return Err(format!(
-                "this kernel has {}, and not {name}; if it has the module, `modprobe tcp_{name}` loads it",
+                "this kernel has {}, but not {name}; if it has the module, `modprobe tcp_{name}` loads it",
                 known.join(", ")
             ));
         }
-        if who == Who::User && !self.allowed.iter().any(|each| each == name) {
+        if !self.is_root && !self.allowed.iter().any(|each| each == name) {
             return Err(format!(
-                "this kernel allows {} to users, and {name} to root alone; \
+                "this kernel allows {} to all users, and {name} to root only; \
                  `sysctl net.ipv4.tcp_allowed_congestion_control=\"{} {name}\"` allows it",
                 self.allowed.join(", "),
                 self.allowed.join(" ")
@@ -53,19 +67,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_to_type_is_said() {
+    fn the_registry_tells_which_algorithms_need_pacing() {
+        let paced: Vec<_> = ["reno", "cubic", "bbr", "bbr3", "unknown"].map(needs_pacing).into();
+        assert_eq!(paced, [false, false, true, true, false]);
+    }
+
+    #[test]
+    fn an_unusable_algorithm_comes_with_its_remedy() {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-        let kernel = Listed { available: words("reno cubic bbr"), allowed: words("reno bbr") };
-        assert_eq!(kernel.usable("cubic", Who::Root), Ok(()));
-        assert_eq!(kernel.usable("bbr", Who::User), Ok(()));
-        let said = kernel.usable("cubic", Who::User).unwrap_err();
+        let asked_by =
+            |is_root| Listed { available: words("reno cubic bbr"), allowed: words("reno bbr"), is_root };
+        let (root, user) = (asked_by(true), asked_by(false));
+        assert_eq!(root.usable("cubic"), Ok(()));
+        assert_eq!(user.usable("bbr"), Ok(()));
+        let problem = user.usable("cubic").unwrap_err();
         assert!(
-            said.contains("`sysctl net.ipv4.tcp_allowed_congestion_control=\"reno bbr cubic\"`"),
-            "{said}"
+            problem.contains("`sysctl net.ipv4.tcp_allowed_congestion_control=\"reno bbr cubic\"`"),
+            "{problem}"
         );
-        let said = kernel.usable("vegas", Who::Root).unwrap_err();
+        let problem = root.usable("vegas").unwrap_err();
         assert!(
-            said.contains("has bbr, cubic, reno, and not vegas") && said.contains("`modprobe tcp_vegas`")
+            problem.contains("has bbr, cubic, reno, but not vegas")
+                && problem.contains("`modprobe tcp_vegas`")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Whether Linux can honour a run, and what its kernel must be told at boot.
+//! Checks whether Linux can honour a run, and which parameters its kernel needs at boot.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -10,20 +10,20 @@ use tussle_core::run::{FlowSpec, Sampling};
 
 use crate::network::{Datapath, Network, Refusal, buffers};
 
-/// Reads a run from stdin. Prints the kernel's parameters, one a line; or the first part of the run that Linux
-/// cannot honour over a network of that name.
+/// Reads a run from stdin. Prints the kernel's parameters, one per line. The error is the first part of the
+/// run that Linux cannot honour over this kind of network.
 pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
     let datapath = Datapath::named(network).map_err(anyhow::Error::msg)?;
     let run: Run = serde_json::from_reader(std::io::stdin().lock()).context("the run on stdin")?;
     for parameter in honoured(&run, datapath)? {
         println!("{parameter}");
     }
-    // The kernel hands it on to the agent.
+    // The kernel passes it on to the agent.
     println!("network={network}");
     Ok(ExitCode::SUCCESS)
 }
 
-/// The kernel's parameters for a run that it can honour.
+/// Kernel parameters for a run that the kernel can honour.
 fn honoured(run: &Run, datapath: Datapath) -> anyhow::Result<Vec<String>> {
     honoured_by_sockets(run)?;
     let mut parameters = module_parameters(&run.flows)?;
@@ -32,11 +32,11 @@ fn honoured(run: &Run, datapath: Datapath) -> anyhow::Result<Vec<String>> {
     Ok(parameters)
 }
 
-/// What any sockets of Linux can honour of a run.
+/// Checks what every socket of Linux can honour of a run.
 pub(crate) fn honoured_by_sockets(run: &Run) -> anyhow::Result<()> {
     run.check()?;
     if run.record.sampling == Sampling::Change {
-        let problem = "the kernel engine samples at an interval; give one, as \"10 ms\"";
+        let problem = "the kernel engine samples at an interval; give one, such as \"10 ms\"";
         return Err(Refusal::new("record.sampling", problem).into());
     }
     for (index, flow) in run.flows.iter().enumerate() {
@@ -46,7 +46,7 @@ pub(crate) fn honoured_by_sockets(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether sockets can send what a flow's application writes; if not, the field and what is wrong with it.
+/// Checks that sockets can send the traffic of a flow. The error is the field and its problem.
 fn honoured_traffic(flow: &FlowSpec) -> Result<(), (&'static str, &'static str)> {
     if flow.is_udp() {
         return Err((
@@ -61,7 +61,7 @@ fn honoured_traffic(flow: &FlowSpec) -> Result<(), (&'static str, &'static str)>
     Ok(())
 }
 
-/// Parameters of algorithms are those of their kernel modules, and hold for all flows.
+/// Module parameters of the algorithms. In a kernel they hold for all flows.
 fn module_parameters(flows: &[FlowSpec]) -> Result<Vec<String>, Refusal> {
     let mut chosen: BTreeMap<&str, &FlowSpec> = BTreeMap::new();
     for (index, flow) in flows.iter().enumerate() {

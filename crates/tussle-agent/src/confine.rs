@@ -1,7 +1,8 @@
-//! The part of the host's file system that a guest may reach.
+//! Confinement of a guest to a part of the host's file system.
 //!
-//! A guest is a process of the user, and its kernel can mount the host's file system with the user's rights. Landlock
-//! (Linux 5.13) takes them away without privileges, for good, and for everything that is executed later.
+//! A guest is a process of the user, and its kernel can mount the host's file system with the user's rights.
+//! Landlock (Linux 5.13) removes these rights without privileges, permanently, and for all programs executed
+//! later.
 
 use std::path::{Path, PathBuf};
 
@@ -11,23 +12,24 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
-/// The rights that are known here; an older host withholds those that it knows.
+/// The rights that are restricted; an older host restricts those that it knows.
 const RIGHTS: ABI = ABI::V6;
 
-/// What the dynamic linker loads a kernel with.
+/// Paths from which the dynamic linker loads a kernel.
 const LIBRARIES: [&str; 5] = ["/lib", "/lib32", "/lib64", "/usr", "/etc/ld.so.cache"];
-/// What a kernel asks of its host when it starts.
+/// Files that a kernel reads from its host when it starts.
 const HOST_FACTS: [&str; 2] = ["/proc/cpuinfo", "/proc/mounts"];
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/zero"];
 
-/// What the guest's programs open for writing before the guest has mounted its devices, in the folder of programs.
+/// A device that the guest's programs open for writing before the guest has mounted its devices, in the
+/// folder of programs.
 const EARLY_DEVICE: &str = "dev/null";
 
-/// Confines this process, and what it executes, to the folder it is in and to `memory` for reading and writing, and to
-/// its kernel, its programs, the libraries of the host and a few of its facts for reading. No TCP, no signals to other
-/// processes.
+/// Confines this process, and everything that it executes.
 ///
-/// A host without Landlock leaves everything as it is.
+/// It may read and write its current folder and `memory`. It may read its kernel, its programs, the libraries
+/// of the host and a few files about the host. It may neither use TCP nor send signals to other processes. A
+/// host without Landlock confines nothing.
 pub(crate) fn confine(kernel: &Path, programs: &Path, memory: &Path) -> anyhow::Result<RulesetStatus> {
     let here = std::env::current_dir().context("the folder of the guest")?;
     let facts = LIBRARIES.iter().chain(&HOST_FACTS).map(PathBuf::from);
@@ -50,7 +52,7 @@ fn rules(read: &[PathBuf], write: &[PathBuf]) -> Result<RulesetCreated, RulesetE
         .add_rules(beneath(write, AccessFs::from_all(RIGHTS)))
 }
 
-/// A rule for each path that exists.
+/// Rules for the paths that exist.
 fn beneath(
     paths: &[PathBuf],
     rights: landlock::BitFlags<AccessFs>,
@@ -62,17 +64,17 @@ fn beneath(
     })
 }
 
-/// Says on stdout how far guests are confined on this host.
+/// Prints how far guests are confined on this host.
 pub(crate) fn describe() -> anyhow::Result<std::process::ExitCode> {
-    let said = match confine(Path::new("."), Path::new("."), Path::new("."))? {
+    let extent = match confine(Path::new("."), Path::new("."), Path::new("."))? {
         RulesetStatus::FullyEnforced => "Landlock: a guest reads and writes its own folder only",
         RulesetStatus::PartiallyEnforced => {
-            "Landlock, of an older kernel: a guest reads and writes its own folder only, and may use the network"
+            "Landlock of an older kernel: a guest reads and writes its own folder only, and may use the network"
         }
         RulesetStatus::NotEnforced => {
-            "none, for this kernel has no Landlock (Linux 5.13, if it is built in): a guest reads and writes what you can"
+            "none: this kernel has no Landlock (Linux 5.13); a guest reads and writes what its user can"
         }
     };
-    println!("{said}");
+    println!("{extent}");
     Ok(std::process::ExitCode::SUCCESS)
 }

@@ -1,4 +1,5 @@
-//! Starting a guest so that it repeats to the byte, and so that nothing of it outlives its owner.
+//! Start of a guest, such that results are reproducible to the byte and nothing of the guest outlives its
+//! owner.
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -14,21 +15,22 @@ use seccompiler::{SeccompAction, SeccompFilter};
 
 use crate::confine::confine;
 
-/// What a guest may reach of the host.
+/// Access of a guest to the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confinement {
-    /// Everything that the user may: for machines that keep their guest to themselves.
+    /// All rights of the user: for hosts that confine their guests by themselves.
     None,
-    /// Its own folder (see `confine`), where the host has Landlock.
+    /// The guest's own folder (see `confine`), where the host has Landlock.
     OwnFolder,
 }
 
-/// In the folder of a run, the link to the guest's programs.
+/// The link to the guest's programs, in the folder of a run.
 const PROGRAMS: &str = "root";
 
-/// Runs a user-mode kernel until it ends, or until stdin closes: then it and its helper processes are killed.
-/// A confined kernel reaches the folder that this process is in, its programs, and its memory in `TMPDIR`.
-/// Stdin is a pipe that the owner holds open, so it closes whatever becomes of the owner.
+/// Runs a user-mode kernel until it ends, or until stdin closes; its helper processes are then killed.
+///
+/// A confined kernel reaches its current folder, its programs, and its memory in `TMPDIR`. The owner holds
+/// the other end of stdin open, so that stdin closes whenever the owner ends.
 pub(crate) fn launch(kernel: &str, arguments: &[&str], confinement: Confinement) -> anyhow::Result<ExitCode> {
     let filter = host_randomness_filter()?;
     if confinement == Confinement::OwnFolder {
@@ -37,14 +39,14 @@ pub(crate) fn launch(kernel: &str, arguments: &[&str], confinement: Confinement)
         confine(Path::new(kernel), &programs, &memory)?;
     }
     let mut command = Command::new(kernel);
-    // The kernel's helper processes stay in its group, by which they are found.
+    // The kernel's helper processes stay in its process group, so that one signal reaches all of them.
     command.args(arguments).stdin(Stdio::null()).process_group(0);
     prepare(&mut command, filter);
     let mut guest = command.spawn().with_context(|| format!("cannot start the kernel {kernel}"))?;
     let group = group_of(&guest);
     std::thread::spawn(move || {
         let mut rest = Vec::new();
-        // Whether it ends or fails, nobody holds it any more.
+        // The owner is gone, whether reading ends or fails.
         let _ = std::io::stdin().lock().read_to_end(&mut rest);
         let _ = killpg(group, Signal::SIGKILL);
     });
@@ -53,7 +55,7 @@ pub(crate) fn launch(kernel: &str, arguments: &[&str], confinement: Confinement)
     Ok(exit_code(status))
 }
 
-/// Shuts the leaks by which one run would differ from the next: addresses and the host's random numbers.
+/// Removes the differences between two executions: random addresses, and random numbers of the host.
 #[expect(unsafe_code, reason = "what runs between fork and exec must be async-signal-safe, and is")]
 fn prepare(command: &mut Command, filter: Vec<seccompiler::sock_filter>) {
     let start = move || {
@@ -72,13 +74,13 @@ pub(crate) fn fix_addresses() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Applies the filter to this process and what it executes.
+/// Applies a filter of system calls to this process and what it executes.
 pub(crate) fn hide_host_randomness(filter: &[seccompiler::sock_filter]) -> std::io::Result<()> {
     seccompiler::apply_filter(filter).map_err(|_| std::io::Error::from_raw_os_error(libc::EPERM))
 }
 
-/// A filter of system calls that answers `getrandom` as a host without it would: a guest then has no random numbers
-/// but its own.
+/// A filter of system calls that refuses `getrandom` as a kernel without it does. A guest then has no random
+/// numbers but its own.
 pub(crate) fn host_randomness_filter() -> anyhow::Result<Vec<seccompiler::sock_filter>> {
     let rules = [(libc::SYS_getrandom, Vec::new())].into();
     let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
@@ -91,7 +93,7 @@ fn group_of(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("process numbers are small"))
 }
 
-/// As shells have it: 128 and the signal's number.
+/// Converts an exit status as shells do: 128 plus the number of the signal.
 fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))

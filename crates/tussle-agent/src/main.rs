@@ -1,12 +1,15 @@
-//! Tussle's agent: traffic on real Linux sockets, and what the kernel tells of it.
+//! Tussle's agent: traffic on real Linux sockets, and measurements by the kernel.
 //!
-//! One static binary. As the first process of a guest it builds the network of a run, starts its flows, samples
-//! them, writes the tables and powers off. On the host it checks what Linux can honour, and launches guests.
+//! The agent is one static binary. As the first process of a guest it builds the network of a run, starts its
+//! flows, samples them, writes the tables and powers off. On the host it checks what Linux can honour, and
+//! launches guests.
 
 #[cfg(target_os = "linux")]
 mod algorithms;
 #[cfg(target_os = "linux")]
 mod check;
+#[cfg(target_os = "linux")]
+mod columns;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
@@ -18,6 +21,8 @@ mod join;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(target_os = "linux")]
 mod netns;
 #[cfg(target_os = "linux")]
 mod network;
@@ -27,6 +32,8 @@ mod probe;
 mod remote;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod tcp_info;
 #[cfg(target_os = "linux")]
 mod validity;
 
@@ -41,30 +48,30 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 #[cfg(target_os = "linux")]
 const USAGE: &str = "\
-usage: tussle-agent check NETWORK < RUN.json   say what Linux cannot honour over such a network (auto, qdisc or tun),
-                                               and the kernel's parameters if it can
-       tussle-agent serve < SETTINGS.json      take part in the flows of clients, and write them down
-       tussle-agent send < SETTINGS.json       be such a client
+usage: tussle-agent check NETWORK < RUN.json   print the kernel's parameters for a run over a network (auto, qdisc,
+                                               tun), or what Linux cannot honour
+       tussle-agent serve < SETTINGS.json      take part in the flows of clients, and record them
+       tussle-agent send < SETTINGS.json       be a client of such a server
        tussle-agent netns check NETWORK < RUN.json
-                                               say what this host cannot honour in namespaces of its own, and over
-                                               which network it can
-       tussle-agent netns NETWORK              execute the run.json of this folder there; ends with its stdin
-       tussle-agent host FILE                  do this host's part in runs over real machines, as stdin asks;
-                                               removes FILE, in which it came, at once
-       tussle-agent probe                      say how much floating-point state this host saves for a process, or
-                                               why no guest can run here
-       tussle-agent confinement                say how far guests are confined on this host
+                                               print the network for a run in this host's namespaces, or what
+                                               the host cannot honour
+       tussle-agent netns NETWORK              execute run.json of this folder in namespaces; ends with stdin
+       tussle-agent host FILE                  execute this host's part of runs over real machines, by requests
+                                               on stdin; removes FILE, the program itself, at once
+       tussle-agent probe                      print the size of the floating-point state of a process, or why
+                                               no guest can run on this host
+       tussle-agent confinement                print how far guests are confined on this host
        tussle-agent launch [--confined] KERNEL [ARGUMENT…]
-                                               run a guest that ends with this process or with its stdin; confined,
-                                               it reaches this folder, its programs and its memory in TMPDIR only";
+                                               run a guest that ends with this process or with stdin; confined,
+                                               it reaches this folder, its programs and its memory only";
 
-/// Elsewhere the workspace still builds.
+/// Lets the workspace build on other systems.
 #[cfg(not(target_os = "linux"))]
 fn main() {
     eprintln!("tussle-agent runs on Linux only");
 }
 
-/// Most files that a process may have open, unless its administrator says otherwise (`fs.nr_open`).
+/// Largest number of open files of a process, unless the administrator allows more (`fs.nr_open`).
 #[cfg(target_os = "linux")]
 const MAX_FILES: u64 = 1 << 20;
 
@@ -95,8 +102,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Lets this process have the sockets of as many flows as it may: by default a hundred flows are too many. Where even
-/// fewer are allowed, opening one says so.
+/// Raises the limit of open files: the default is too low for a hundred flows. Opening a socket fails where
+/// the limit stays too low.
 #[cfg(target_os = "linux")]
 fn allow_many_files() {
     let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };

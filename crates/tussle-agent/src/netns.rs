@@ -1,4 +1,5 @@
-//! A run on this host's own kernel, in real time: over namespaces that nobody else sees, and that go with this process.
+//! Runs on this host's own kernel, in real time, over namespaces that only this process sees and that end
+//! with it.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,13 +15,14 @@ use tussle_core::run::FlowSpec;
 
 use crate::algorithms;
 use crate::check::honoured_by_sockets;
-use crate::execute::netlink::Netlink;
 use crate::execute::{Environment, setup, timeline, write};
+use crate::netlink::Netlink;
 use crate::network::{Datapath, Network, Refusal};
-use crate::validity::Watch;
+use crate::validity::LoadMonitor;
 
-/// Reads a run from stdin. Prints over which network this host can execute it: that one, or `tun` where `auto` finds
-/// no queue disciplines; or the first part of the run that it cannot honour.
+/// Reads a run from stdin. Prints the kind of network over which this host can execute it: the requested one,
+/// or `tun` where `auto` finds no queue disciplines. The error is the first part of the run that the host
+/// cannot honour.
 pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
     let datapath = Datapath::named(network).map_err(anyhow::Error::msg)?;
     let run: Run = serde_json::from_reader(std::io::stdin().lock()).context("the run on stdin")?;
@@ -30,10 +32,10 @@ pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Executes the run of this folder, and leaves its tables here; until it ends, or until stdin closes.
+/// Executes the run in the current folder, and writes its tables there. Ends early when stdin closes.
 pub(crate) fn execute(network: &str) -> anyhow::Result<ExitCode> {
     let run: Run = serde_json::from_reader(File::open("run.json")?).context("run.json")?;
-    // Stdin is a pipe that the owner holds open, so it closes whatever becomes of the owner.
+    // The owner holds the other end of stdin open, so that stdin closes whenever the owner ends.
     std::thread::spawn(|| {
         let mut rest = Vec::new();
         let _ = std::io::stdin().lock().read_to_end(&mut rest);
@@ -42,20 +44,20 @@ pub(crate) fn execute(network: &str) -> anyhow::Result<ExitCode> {
     let datapath = Datapath::named(network).map_err(anyhow::Error::msg)?;
     let network = Network::plan(&run, datapath)?;
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).context("making namespaces of our own")?;
-    // What is mounted from here on is seen by this process alone, and so are the names of namespaces.
+    // Mounts from here on, and the names of namespaces, are visible to this process only.
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
         .context("keeping mounts to ourselves")?;
     mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>)
         .context("a folder for the names of namespaces")?;
-    let ground = Environment::Host(Arc::new(Mutex::new(Watch::start()?)));
-    let hosts = setup::build(&run, &network, &ground)?;
-    for table in timeline::run(&run, &network, (hosts, &ground))? {
+    let environment = Environment::Host(Arc::new(Mutex::new(LoadMonitor::start()?)));
+    let hosts = setup::build(&run, &network, &environment)?;
+    for table in timeline::run(&run, &network, hosts, &environment)? {
         write(table, Path::new("."))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether every algorithm can be used.
+/// Checks that every algorithm can be used.
 fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
     flows.iter().enumerate().try_for_each(|(index, flow)| {
         let at = |field: &str| format!("flows.{index}.{field}");
@@ -63,7 +65,7 @@ fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
         algorithms::usable(name).map_err(|problem| Refusal::new(at("algorithm"), problem))?;
         if !flow.parameters.is_empty() {
             let problem = format!(
-                "on a host, those of {name} are its module's, for everyone; give none, or the kernel engine"
+                "on a host, parameters of {name} hold for all flows; give none, or use the kernel engine"
             );
             return Err(Refusal::new(at("parameters"), problem).into());
         }
@@ -71,8 +73,8 @@ fn has_algorithms(flows: &[FlowSpec]) -> anyhow::Result<()> {
     })
 }
 
-/// Whether this host has the queue disciplines of a run's network; if not, all of it is to cross the simulator's
-/// elements.
+/// Whether this host has the queue disciplines of a run's network. Otherwise all packets cross the
+/// simulator's elements.
 fn has_disciplines(run: &Run, datapath: Datapath) -> anyhow::Result<bool> {
     let network = Network::plan(run, datapath)?;
     for hop in network.wires.iter().filter_map(|wire| wire.hop.as_ref()) {
@@ -94,7 +96,7 @@ fn has_disciplines(run: &Run, datapath: Datapath) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Whether the kernel has a discipline, tried where nobody is.
+/// Whether the kernel has a queue discipline, tried in a new namespace.
 fn has_discipline(kind: &str) -> anyhow::Result<bool> {
     unshare(CloneFlags::CLONE_NEWNET).context("making a namespace to try a queue discipline in")?;
     Netlink::open()?.has_discipline(kind)
@@ -120,9 +122,10 @@ mod tests {
     fn algorithms_that_are_not_loaded_and_parameters_are_refused() {
         let none = serde_json::json!({});
         assert!(has_algorithms(&[flow("reno", &none)]).is_ok());
-        let said = refusal(flow("nosuch", &none));
+        let problem = refusal(flow("nosuch", &none));
         assert!(
-            said.starts_with("flows.0.algorithm: this kernel has ") && said.contains("modprobe tcp_nosuch")
+            problem.starts_with("flows.0.algorithm: this kernel has ")
+                && problem.contains("modprobe tcp_nosuch")
         );
         assert!(refusal(flow("reno", &serde_json::json!({"x": 1}))).starts_with("flows.0.parameters: "));
     }

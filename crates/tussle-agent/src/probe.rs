@@ -1,4 +1,4 @@
-//! A probe of the host: whether guests can run here, and how much floating-point state it saves for a process.
+//! Probe of the host: whether guests can run, and how much floating-point state the host saves for a process.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
@@ -11,14 +11,14 @@ use nix::unistd::Pid;
 
 use crate::{launch, sys};
 
-/// Remedy for what containers forbid.
+/// Remedy for the restrictions of containers.
 const CONTAINER: &str =
     "in a container, start it with `--security-opt seccomp=unconfined --cap-add SYS_PTRACE`";
 
 /// Prints the size in bytes of the floating-point state that this host saves for a process.
 ///
 /// # Errors
-/// A sentence that says why guests cannot run here, and what helps.
+/// A sentence on the reason why guests cannot run, and the remedy.
 pub(crate) fn probe() -> anyhow::Result<ExitCode> {
     launch::fix_addresses().with_context(|| {
         format!("guests cannot run here: fixing their addresses (personality) is refused; {CONTAINER}")
@@ -30,7 +30,8 @@ pub(crate) fn probe() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Size of the state that a traced process has, which is also written back, as a guest does at each switch.
+/// Size of the state of a traced process. The state is also written back, as a guest does at each context
+/// switch.
 fn state_bytes() -> anyhow::Result<usize> {
     let refused = || {
         format!(
@@ -52,7 +53,7 @@ fn state_bytes() -> anyhow::Result<usize> {
     )
 }
 
-/// A process that is traced by this one, and stopped.
+/// A stopped child process that is traced by this process.
 fn stopped_child() -> anyhow::Result<Pid> {
     let mut command = Command::new("/proc/self/exe");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -75,8 +76,8 @@ fn trace_from_start(command: &mut Command) {
 mod tests {
     use super::*;
 
-    /// The legacy area of 512 bytes and the header of 64 bytes come first (Intel SDM volume 1, section 13.4), and the
-    /// size is one of whole 8-byte words.
+    /// The legacy area of 512 bytes and the header of 64 bytes come first (Intel SDM volume 1, section 13.4).
+    /// The size is a multiple of 8 bytes.
     #[test]
     fn the_state_has_at_least_the_legacy_area_and_the_header() {
         let bytes = state_bytes().expect("processes can be traced here");
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(bytes % 8, 0);
     }
 
-    /// The defect of user-mode Linux before 6.13 on hosts with AMX, which save more than it asks for.
+    /// A defect of user-mode Linux before 6.13 on hosts with AMX, which save more state than it requests.
     #[test]
     fn a_host_refuses_to_restore_less_than_it_saves() {
         let child = stopped_child().expect("processes can be traced here");

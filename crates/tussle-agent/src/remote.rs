@@ -1,6 +1,6 @@
-//! A host's part in a run over real machines: what whoever started this asks for in lines of JSON, and is answered.
+//! A host's part in a run over real machines: requests and answers in lines of JSON.
 //!
-//! Nothing listens but the sockets of the run's own flows, and those only talk to who knows the flow's token.
+//! Only the sockets of the run's flows listen, and they accept only connections that show the flow's token.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write as _};
@@ -11,52 +11,52 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
-use tussle_core::run::Sampling;
+use tussle_core::run::{FlowSpec, Sampling};
 use tussle_core::{Histogram, Run};
 
 use crate::algorithms;
 use crate::execute::clock::{Clock, monotonic_ns, realtime_ns};
-use crate::execute::rows::{Event, Events, Paces, Sample, Samples};
-use crate::execute::tcp_info::{TcpInfo, state_name};
+use crate::execute::rows::{Event, Events, Sample, Samples};
 use crate::execute::timeline::Instants;
 use crate::execute::traffic::{self, Receiver, Sender, TOKEN_BYTES, Token};
-use crate::execute::{Environment, setup, stream};
-use crate::validity::{Pace, Validity, Watch};
+use crate::execute::{Environment, namespace, stream};
+use crate::tcp_info::{TcpInfo, state_name};
+use crate::validity::{HostLoad, LoadMonitor, Validity};
 
-/// How often it is looked whether what was sent has arrived, and for how long.
+/// Interval of the checks whether all data have arrived, and the time limit.
 const DRAIN_NS: u64 = 50_000_000;
 const MAX_DRAIN_NS: u64 = 5_000_000_000;
 
-/// What is asked.
+/// A request of the process that started the agent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Request {
-    /// The readings of the clocks.
+    /// Read the clocks.
     Clock,
-    /// Which of these algorithms cannot be used here, and why.
+    /// Check which of these algorithms cannot be used on this host, and why.
     Usable(Vec<String>),
-    /// Sockets for a run.
-    Prepare(Box<Part>),
-    /// The run, to begin at that reading of the clock.
+    /// Open the sockets of a run.
+    Prepare(Box<HostPart>),
+    /// Execute the run, starting at this reading of the clock.
     Start { at_ns: u64, to: BTreeMap<usize, SocketAddr> },
-    /// What the receivers counted.
+    /// Report the counters of the receivers.
     Finish,
 }
 
-/// A host's part: of which flows the senders are here, of which the receivers, and what each flow's token is.
+/// A host's part of a run: the flows whose senders or receivers are here, and the token of each flow.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct HostPart {
     run: Run,
     senders: Vec<usize>,
     receivers: Vec<usize>,
     tokens: BTreeMap<usize, Token>,
-    /// Where receivers listen: the first port, which the first flow has, or 0 for any; and on all addresses of the
-    /// same kind.
+    /// Address at which receivers listen. The port is that of the first flow, or 0 for any port. The family
+    /// of the address is also that of the senders.
     listen: SocketAddr,
 }
 
-/// What is answered.
+/// An answer to the process that started the agent.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
@@ -69,23 +69,23 @@ enum Answer {
     Problem { sentence: String },
 }
 
-/// What came of a sender.
+/// Results of a sender.
 #[derive(Debug, Serialize)]
 struct Sent {
     from: Counts,
     to: Counts,
     end: Counts,
     rtt_us: Option<Rtts>,
-    /// Data packets sent in all, once none was under way any more.
+    /// Data packets sent in total, when none was in flight any longer.
     drained_packets: Option<u32>,
-    /// When chunks were written.
+    /// Times at which chunks were written.
     messages_ns: Vec<u64>,
     problem: Option<String>,
     validity: Validity,
     shortfall: Option<String>,
 }
 
-/// What a sender counted until an instant.
+/// Counters of a sender at an instant.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Counts {
     sent_packets: u32,
@@ -95,7 +95,7 @@ struct Counts {
     acked_bytes: u64,
 }
 
-/// RTTs in the steady interval, smoothed: the least, the mean, and quantiles by their percents.
+/// Smoothed RTTs in the steady interval: minimum, mean, and quantiles by their percents.
 #[derive(Debug, Serialize)]
 struct Rtts {
     min: f64,
@@ -103,25 +103,26 @@ struct Rtts {
     quantiles: BTreeMap<u64, f64>,
 }
 
-/// What came of a receiver.
+/// Results of a receiver.
 #[derive(Debug, Serialize)]
 struct Received {
-    /// Bytes in order, by the instants in ns.
+    /// Bytes received in order, by the time in ns.
     delivered_bytes: Vec<(u64, u64)>,
     packets: u32,
     completed_ns: Option<u64>,
-    /// When chunks had arrived.
+    /// Times at which chunks had arrived.
     messages_ns: Vec<u64>,
     problem: Option<String>,
 }
 
-/// Answers until stdin closes. The file that this program came in is removed at once, so that nothing is left behind.
+/// Answers requests until stdin closes. The file of this program is removed at once, so that nothing is left
+/// behind.
 pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
     std::fs::remove_file(file).context("removing this program's file")?;
     let here = Validity::here()?;
     answer(&Answer::Hello { host: here.0, kernel: here.1 }, &[])?;
     let requests = requests();
-    let mut ready: Option<Ready> = None;
+    let mut ready: Option<PreparedRun> = None;
     while let Ok(line) = requests.recv() {
         let outcome = serde_json::from_str(&line).context("a request").and_then(|request| match request {
             Request::Clock => {
@@ -134,7 +135,7 @@ pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
                 answer(&Answer::Unusable { problems }, &[])
             }
             Request::Prepare(part) => {
-                let (made, ports) = Ready::new(*part)?;
+                let (made, ports) = PreparedRun::new(*part)?;
                 ready = Some(made);
                 answer(&Answer::Prepared { ports }, &[])
             }
@@ -150,17 +151,19 @@ pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether TCP's timestamps have a random offset here. Nothing of a host is changed, so that only this can be honoured.
+/// Checks that TCP timestamps have a random offset on this host. A host's settings are never changed, so that
+/// a run cannot ask for anything else.
 fn has_default_timestamps() -> anyhow::Result<()> {
-    let set = setup::read(setup::TIMESTAMPS)?;
+    let set = namespace::read(namespace::TIMESTAMPS)?;
     ensure!(
         set == "1",
-        "hosts.timestamps: random, but net.ipv4.tcp_timestamps is {set} here; `sysctl net.ipv4.tcp_timestamps=1` sets it"
+        "hosts.timestamps: random, but net.ipv4.tcp_timestamps is {set} here; \
+         `sysctl net.ipv4.tcp_timestamps=1` sets it"
     );
     Ok(())
 }
 
-/// Lines as they come. When there are no more, this process ends whatever it does: its owner is gone.
+/// Lines from stdin. The process exits when stdin closes, since its owner is gone.
 fn requests() -> Channel<String> {
     let (sender, requests) = channel();
     std::thread::spawn(move || {
@@ -182,26 +185,27 @@ fn answer(answer: &Answer, rest: &[u8]) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Sockets that are ready for a run.
-struct Ready {
+/// A run with open sockets.
+struct PreparedRun {
     run: Run,
-    senders: Vec<Watched>,
-    receivers: Vec<Heard>,
-    pace: Option<Pace>,
+    senders: Vec<ObservedSender>,
+    receivers: Vec<ObservedReceiver>,
+    load: Option<HostLoad>,
 }
 
-/// A receiver, and what had reached it, in bytes by the instants in ns.
-struct Heard {
+/// A receiver, and the bytes that had reached it by the time in ns.
+struct ObservedReceiver {
     flow: usize,
     receiver: Arc<Receiver>,
     delivered_bytes: Vec<(u64, u64)>,
 }
 
-/// A sender, and what is known of it.
-struct Watched {
+/// A sender and its measurements.
+struct ObservedSender {
     flow: usize,
     sender: Arc<Sender>,
-    /// The state at the last look (`enum tcp_ca_state`).
+    is_paced: bool,
+    /// State of congestion control at the last observation (`enum tcp_ca_state`).
     state: u8,
     counts: Counts,
     from: Counts,
@@ -210,101 +214,107 @@ struct Watched {
     rtts: Histogram,
 }
 
-impl Ready {
-    fn new(part: Part) -> anyhow::Result<(Ready, BTreeMap<usize, u16>)> {
-        let Part { run, senders, receivers, tokens, listen } = part;
+impl PreparedRun {
+    fn new(part: HostPart) -> anyhow::Result<(PreparedRun, BTreeMap<usize, u16>)> {
+        let HostPart { run, senders, receivers, tokens, listen } = part;
         run.check()?;
         has_default_timestamps()?;
         let token = |flow: usize| tokens.get(&flow).copied().context("a flow has no token");
         let spec = |flow: usize| run.flows.get(flow).context("there is no such flow");
         let mut ports = BTreeMap::new();
-        let mut made = Ready { senders: Vec::new(), receivers: Vec::new(), run: run.clone(), pace: None };
+        let mut made =
+            PreparedRun { senders: Vec::new(), receivers: Vec::new(), run: run.clone(), load: None };
         for flow in receivers {
             let mut at = listen;
             if at.port() > 0 {
                 at.set_port(at.port() + u16::try_from(flow).context("too many flows for the ports")?);
             }
-            let receiver = Receiver::listen((spec(flow)?, run.seed), at, token(flow)?)
+            let receiver = Receiver::listen(spec(flow)?, run.seed, at, token(flow)?)
                 .with_context(|| format!("the receiver of {}, at {at}", run.flows[flow].name))?;
             ports.insert(flow, receiver.port()?);
-            made.receivers.push(Heard { flow, receiver: Arc::new(receiver), delivered_bytes: Vec::new() });
+            made.receivers.push(ObservedReceiver {
+                flow,
+                receiver: Arc::new(receiver),
+                delivered_bytes: Vec::new(),
+            });
         }
         for flow in senders {
             let spec = spec(flow)?;
             algorithms::usable(&spec.algorithm).map_err(anyhow::Error::msg)?;
-            let sender = Sender::open((spec, run.seed), listen, token(flow)?)
+            let sender = Sender::open(spec, run.seed, listen, token(flow)?)
                 .with_context(|| format!("the sender of {}", spec.name))?;
-            made.senders.push(Watched::new(flow, sender));
+            made.senders.push(ObservedSender::new(flow, spec, sender));
         }
         Ok((made, ports))
     }
 
-    /// Sends and receives until the run is over, and tells of the senders.
+    /// Sends and receives until the run is over, and reports the senders.
     fn run(&mut self, clock: Clock, to: &BTreeMap<usize, SocketAddr>) -> anyhow::Result<()> {
-        let watch = Arc::new(Mutex::new(Watch::start()?));
-        let ground = Environment::Host(Arc::clone(&watch));
-        for heard in &self.receivers {
-            traffic::start_receiver(Arc::clone(&heard.receiver), clock);
+        let watch = Arc::new(Mutex::new(LoadMonitor::start()?));
+        let environment = Environment::Host(Arc::clone(&watch));
+        for observed in &self.receivers {
+            traffic::start_receiver(Arc::clone(&observed.receiver), clock);
         }
-        for watched in &self.senders {
-            let to = *to.get(&watched.flow).context("a flow has no receiver")?;
-            traffic::start_sender(Arc::clone(&watched.sender), to, clock);
+        for observed in &self.senders {
+            let to = *to.get(&observed.flow).context("a flow has no receiver")?;
+            traffic::start_sender(Arc::clone(&observed.sender), to, clock);
         }
-        ground.be_punctual()?;
+        environment.be_punctual()?;
         let (mut samples, mut events) = (Samples::default(), Events::default());
         for at_ns in Instants::of(&self.run, std::iter::empty()) {
             clock.sleep_until(at_ns)?;
-            ground.note_slip(at_ns, clock)?;
-            self.look(at_ns, (&mut samples, &mut events))?;
+            environment.note_slip(at_ns, clock)?;
+            self.look(at_ns, &mut samples, &mut events)?;
         }
-        let pace = watch.lock().expect("nobody panics with it").pace()?;
-        self.pace = Some(pace);
-        let told = |watched: &Watched| watched.sender.validity(pace);
-        let validities = self.senders.iter().map(told).collect::<anyhow::Result<Vec<_>>>()?;
+        let load = watch.lock().expect("no thread panics while it holds the lock").load()?;
+        self.load = Some(load);
+        let report = |observed: &ObservedSender| observed.sender.validity(load);
+        let validities = self.senders.iter().map(report).collect::<anyhow::Result<Vec<_>>>()?;
         let drained = self.drain(clock)?;
         let mut senders = BTreeMap::new();
-        for ((watched, validity), drained) in self.senders.iter().zip(validities).zip(drained) {
-            senders.insert(watched.flow, watched.told(validity, drained));
+        for ((observed, validity), drained) in self.senders.iter().zip(validities).zip(drained) {
+            senders.insert(observed.flow, observed.report(validity, drained));
         }
         let (samples, events) = (stream(samples.table())?, stream(events.table(Vec::new()))?);
-        let told = Answer::Sent { senders, samples_bytes: samples.len(), events_bytes: events.len() };
-        answer(&told, &[samples, events].concat())
+        let report = Answer::Sent { senders, samples_bytes: samples.len(), events_bytes: events.len() };
+        answer(&report, &[samples, events].concat())
     }
 
-    fn look(&mut self, at_ns: u64, (samples, events): (&mut Samples, &mut Events)) -> anyhow::Result<()> {
+    fn look(&mut self, at_ns: u64, samples: &mut Samples, events: &mut Events) -> anyhow::Result<()> {
         let run = &self.run;
         let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&at_ns);
         let is_sampled = is_edge
             || matches!(run.record.sampling, Sampling::EveryNs(every_ns) if at_ns.is_multiple_of(every_ns));
-        for watched in &mut self.senders {
-            let spec = &run.flows[watched.flow];
+        for observed in &mut self.senders {
+            let spec = &run.flows[observed.flow];
             if spec.stop_ns == Some(at_ns) {
-                watched.sender.stop()?;
+                observed.sender.stop()?;
             }
-            let info = watched.sender.info()?;
-            watched.look(&info, (at_ns, run), events);
+            let info = observed.sender.info()?;
+            observed.look(&info, at_ns, run, events);
             if is_sampled {
-                samples.add(u32::try_from(watched.flow)?, at_ns, &watched.sample(&info, run));
+                samples.add(u32::try_from(observed.flow)?, at_ns, &observed.sample(&info));
             }
         }
         if is_sampled {
-            for heard in &mut self.receivers {
-                heard.delivered_bytes.push((at_ns, payload_bytes(&heard.receiver.info()?)));
+            for observed in &mut self.receivers {
+                observed.delivered_bytes.push((at_ns, payload_bytes(&observed.receiver.info()?)));
             }
         }
         Ok(())
     }
 
-    /// Stops the senders, and waits until nothing is under way, but not for ever: their data packets then.
+    /// Stops the senders, and waits for a limited time until nothing is in flight. Returns the data packets
+    /// that each has sent.
     fn drain(&self, clock: Clock) -> anyhow::Result<Vec<Option<u32>>> {
-        self.senders.iter().try_for_each(|watched| watched.sender.stop())?;
+        self.senders.iter().try_for_each(|observed| observed.sender.stop())?;
         let end_ns = self.run.duration_ns;
         let mut now_ns = end_ns;
         loop {
             let infos = self
                 .senders
                 .iter()
-                .map(|watched| watched.sender.info())
+                .map(|observed| observed.sender.info())
                 .collect::<anyhow::Result<Vec<_>>>()?;
             let is_late = now_ns >= end_ns + MAX_DRAIN_NS;
             if is_late || infos.iter().all(|info| info.unacked == 0) {
@@ -318,11 +328,11 @@ impl Ready {
         }
     }
 
-    /// Tells of the receivers, and closes them.
+    /// Reports the receivers, and closes them.
     fn finish(self) -> anyhow::Result<()> {
         let mut receivers = BTreeMap::new();
-        for Heard { flow, receiver, delivered_bytes } in self.receivers {
-            let told = Received {
+        for ObservedReceiver { flow, receiver, delivered_bytes } in self.receivers {
+            let report = Received {
                 delivered_bytes,
                 packets: receiver.info()?.data_segs_in,
                 completed_ns: receiver.completed_ns().filter(|at_ns| *at_ns <= self.run.duration_ns),
@@ -330,24 +340,25 @@ impl Ready {
                 problem: receiver.problem(),
             };
             receiver.close();
-            receivers.insert(flow, told);
+            receivers.insert(flow, report);
         }
         answer(
-            &Answer::Received { receivers, shortfall: self.pace.context("nothing was run")?.shortfall() },
+            &Answer::Received { receivers, shortfall: self.load.context("nothing was run")?.shortfall() },
             &[],
         )
     }
 }
 
-/// Bytes of a flow that reached its receiver in order: without the token.
+/// Bytes of a flow that reached its receiver in order, without the token.
 fn payload_bytes(info: &TcpInfo) -> u64 {
     info.bytes_received().saturating_sub(TOKEN_BYTES as u64)
 }
 
-impl Watched {
-    fn new(flow: usize, sender: Sender) -> Watched {
-        Watched {
+impl ObservedSender {
+    fn new(flow: usize, spec: &FlowSpec, sender: Sender) -> ObservedSender {
+        ObservedSender {
             flow,
+            is_paced: spec.pacing || algorithms::needs_pacing(&spec.algorithm),
             sender: Arc::new(sender),
             state: 0,
             counts: Counts::default(),
@@ -358,18 +369,17 @@ impl Watched {
         }
     }
 
-    fn sample(&self, info: &TcpInfo, run: &Run) -> Sample {
-        let spec = &run.flows[self.flow];
+    fn sample(&self, info: &TcpInfo) -> Sample {
         Sample {
             sender: *info,
-            // The receiver tells more exactly.
+            // The receiver reports a more exact value later.
             delivered_bytes: info.bytes_acked.saturating_sub(TOKEN_BYTES as u64),
             rtt_us: (info.rtt_us > 0).then_some(info.rtt_us),
-            paces: Paces::of(spec),
+            is_paced: self.is_paced,
         }
     }
 
-    fn look(&mut self, info: &TcpInfo, (at_ns, run): (u64, &Run), events: &mut Events) {
+    fn look(&mut self, info: &TcpInfo, at_ns: u64, run: &Run, events: &mut Events) {
         if self.state != info.ca_state {
             self.state = info.ca_state;
             let kind = match state_name(info.ca_state) {
@@ -402,7 +412,7 @@ impl Watched {
         }
     }
 
-    fn told(&self, validity: Validity, drained_packets: Option<u32>) -> Sent {
+    fn report(&self, validity: Validity, drained_packets: Option<u32>) -> Sent {
         let rtts = &self.rtts;
         let rtt_us = rtts.min().zip(rtts.mean()).map(|(min, mean)| Rtts {
             min: f64::from(min),

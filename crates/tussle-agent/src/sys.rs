@@ -1,19 +1,18 @@
-//! Calls of the kernel that no library wraps: what TCP tells, options of its sockets, the seed of the dice.
+//! System calls without a wrapper in a library: `TCP_INFO`, socket options, and the seed of the kernel's
+//! random numbers.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use nix::unistd::Pid;
 
-use crate::network::MEMORY_WORDS;
-
-/// Room for `struct tcp_info` of kernels to come.
+/// Size of the buffer for `struct tcp_info`, with space for later kernels.
 pub(crate) const TCP_INFO_ROOM: usize = 512;
 
-/// What the kernel tells of a TCP socket: its `struct tcp_info` as bytes, and how many of them it wrote.
+/// The `struct tcp_info` of a TCP socket as bytes, and the number of bytes written by the kernel.
 ///
 /// # Errors
-/// That of `getsockopt`.
+/// Fails where `getsockopt` fails.
 #[expect(unsafe_code, reason = "nix knows the option only with libc's structure, which lacks most fields")]
 pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_ROOM], usize)> {
     let mut bytes = [0; TCP_INFO_ROOM];
@@ -31,8 +30,8 @@ pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_ROOM], u
     Ok((bytes, length as usize))
 }
 
-/// Lets this thread, but none that it starts, run before all usual ones when it has something to do. Where that is not
-/// allowed it is late at times, which is measured.
+/// Gives this thread, but not its children, real-time priority. A thread without this right is late at times,
+/// which is measured.
 #[expect(unsafe_code, reason = "nix offers no call for this request")]
 pub(crate) fn run_first() {
     let least = libc::sched_param { sched_priority: 1 };
@@ -40,16 +39,17 @@ pub(crate) fn run_first() {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const least) };
 }
 
-/// Room for the floating-point state of a process on processors to come; with AMX it takes 11 008 bytes.
+/// Size of the buffer for the floating-point state of a process. With AMX, the state has 11 008 bytes.
 pub(crate) const STATE_ROOM: usize = 1 << 16;
 
-/// Register set with all of a process's floating-point state on x86 (`NT_X86_XSTATE` of `linux/elf.h`).
+/// The register set with the whole floating-point state of a process on x86 (`NT_X86_XSTATE` of
+/// `linux/elf.h`).
 const XSTATE: libc::c_int = 0x202;
 
 /// Saves the floating-point state of a stopped child into `state`, and returns its size in bytes.
 ///
 /// # Errors
-/// That of `PTRACE_GETREGSET`.
+/// Fails where `PTRACE_GETREGSET` fails.
 pub(crate) fn extended_state(child: Pid, state: &mut [u8]) -> nix::Result<usize> {
     register_set(libc::PTRACE_GETREGSET, child, state)
 }
@@ -57,21 +57,22 @@ pub(crate) fn extended_state(child: Pid, state: &mut [u8]) -> nix::Result<usize>
 /// Restores the floating-point state of a stopped child.
 ///
 /// # Errors
-/// That of `PTRACE_SETREGSET`: EFAULT if `state` is shorter than what the host saves.
+/// Fails where `PTRACE_SETREGSET` fails: EFAULT if `state` is shorter than the state that the host saves.
 pub(crate) fn set_extended_state(child: Pid, state: &mut [u8]) -> nix::Result<()> {
     register_set(libc::PTRACE_SETREGSET, child, state).map(drop)
 }
 
-/// Moves a register set between a child and `state`; returns how many bytes were moved.
+/// Moves a register set between a child and `state`, and returns the number of bytes moved.
 #[expect(unsafe_code, reason = "nix knows register sets of a fixed size only")]
 fn register_set(request: libc::c_uint, child: Pid, state: &mut [u8]) -> nix::Result<usize> {
     let mut room = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
-    // SAFETY: the kernel reads or writes at most `iov_len` bytes of `state`, and sets `iov_len` to their number.
+    // SAFETY: the kernel reads or writes at most `iov_len` bytes of `state`, and sets `iov_len` to their
+    // number.
     nix::errno::Errno::result(unsafe { libc::ptrace(request, child.as_raw(), XSTATE, &raw mut room) })?;
     Ok(room.iov_len)
 }
 
-/// Words of entropy that fill the kernel's pool.
+/// Words of entropy that fill the kernel's entropy pool.
 const SEED_WORDS: usize = 8;
 
 #[repr(C)]
@@ -85,11 +86,11 @@ mod request {
     nix::ioctl_write_ptr!(add_entropy, b'R', 0x03, [libc::c_int; 2]);
 }
 
-/// Makes every die of the kernel follow from `seed`: it is mixed into the pool, and credited, so that the
-/// generator starts again from the pool.
+/// Seeds the kernel's random number generator. The seed is mixed into the entropy pool and credited, so that
+/// the generator starts again from the pool.
 ///
 /// # Errors
-/// That of opening `/dev/random`, or of the request.
+/// Fails where `/dev/random` cannot be opened, or refuses the request.
 #[expect(unsafe_code, reason = "nix offers no call for this request")]
 pub(crate) fn seed_kernel(seed: u64) -> std::io::Result<()> {
     let device = std::fs::File::options().write(true).open("/dev/random")?;
@@ -100,8 +101,8 @@ pub(crate) fn seed_kernel(seed: u64) -> std::io::Result<()> {
     }
     let size_bytes = libc::c_int::try_from(size_of_val(&words)).expect("small");
     let pool = PoolInfo { entropy_bits: 8 * size_bytes, size_bytes, words };
-    // SAFETY: the request reads one PoolInfo, whose `size_bytes` tells how long its array is; the number of the
-    // request counts the two integers alone.
+    // SAFETY: the request reads one PoolInfo, whose `size_bytes` tells how long its array is; the number of
+    // the request counts the two integers alone.
     unsafe { request::add_entropy(device.as_raw_fd(), (&raw const pool).cast()) }?;
     Ok(())
 }
@@ -121,10 +122,10 @@ mod tun_request {
     );
 }
 
-/// Makes an open `/dev/net/tun` a TUN device of that name, in the network that it was opened in.
+/// Makes an open `/dev/net/tun` a TUN device with a name, in the network in which it was opened.
 ///
 /// # Errors
-/// That of the request.
+/// Fails where the kernel refuses the request.
 #[expect(unsafe_code, reason = "nix offers no call for this request")]
 pub(crate) fn name_tun(device: impl AsFd, name: &str) -> nix::Result<()> {
     let flags = libc::c_short::try_from(libc::IFF_TUN | libc::IFF_NO_PI).expect("small");
@@ -134,16 +135,12 @@ pub(crate) fn name_tun(device: impl AsFd, name: &str) -> nix::Result<()> {
     unsafe { tun_request::set(device.as_fd().as_raw_fd(), &raw mut request) }.map(drop)
 }
 
-/// Sets an option of a socket whose value is a plain integer.
+/// Sets a socket option whose value is an integer.
 ///
 /// # Errors
-/// That of `setsockopt`.
+/// Fails where `setsockopt` fails.
 #[expect(unsafe_code, reason = "nix lacks most options of TCP")]
-pub(crate) fn set_option<T: Integer>(
-    socket: impl AsFd,
-    (level, name): (i32, i32),
-    value: T,
-) -> nix::Result<()> {
+pub(crate) fn set_option<T: Integer>(socket: impl AsFd, level: i32, name: i32, value: T) -> nix::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).expect("small");
     // SAFETY: the kernel reads `length` bytes from a value of that size.
     nix::errno::Errno::result(unsafe {
@@ -152,7 +149,7 @@ pub(crate) fn set_option<T: Integer>(
     .map(drop)
 }
 
-/// Integers that options take.
+/// Integer types of socket options.
 pub(crate) trait Integer: Copy {}
 impl Integer for i32 {}
 impl Integer for u64 {}
@@ -160,8 +157,8 @@ impl Integer for u64 {}
 /// An instruction of a BPF program.
 pub(crate) type Word = u64;
 
-/// What `bpf` is told, by its command (`union bpf_attr` of `include/uapi/linux/bpf.h`); the kernel takes what is
-/// left out for zeros.
+/// Argument of the system call `bpf` (`union bpf_attr` of `include/uapi/linux/bpf.h`). The kernel takes
+/// missing fields as zeros.
 #[repr(C)]
 struct MapRequest {
     kind: u32,
@@ -192,11 +189,11 @@ const ARRAY: u32 = 2;
 /// `BPF_PROG_TYPE_SCHED_CLS`.
 const CLASSIFIER: u32 = 3;
 
-/// Memory for a BPF program, with what is in it.
+/// Memory of a BPF program, with its initial content.
 ///
 /// # Errors
-/// Those of `bpf`.
-pub(crate) fn bpf_memory(words: &[u64; MEMORY_WORDS]) -> nix::Result<OwnedFd> {
+/// Fails where `bpf` fails.
+pub(crate) fn bpf_memory(words: &[u64]) -> nix::Result<OwnedFd> {
     let value_bytes = u32::try_from(size_of_val(words)).expect("small");
     let map = bpf_descriptor(0, &MapRequest { kind: ARRAY, key_bytes: 4, value_bytes, entries: 1 })?;
     let number = u32::try_from(map.as_raw_fd()).expect("open");
@@ -210,10 +207,10 @@ pub(crate) fn bpf_memory(words: &[u64; MEMORY_WORDS]) -> nix::Result<OwnedFd> {
 /// The key of an array's first value.
 static FIRST: u32 = 0;
 
-/// A BPF program that says what becomes of packets.
+/// A BPF program that decides what happens to packets.
 ///
 /// # Errors
-/// Those of `bpf`: the kernel checks each program.
+/// Fails where `bpf` fails: the kernel verifies each program.
 pub(crate) fn bpf_classifier(code: &[Word]) -> nix::Result<OwnedFd> {
     const LICENSE: &CStr = c"Dual MIT/GPL";
     let instructions = u32::try_from(code.len()).expect("a short program");
@@ -235,19 +232,20 @@ fn bpf_descriptor<T>(command: libc::c_int, request: &T) -> nix::Result<OwnedFd> 
 
 #[expect(unsafe_code, reason = "neither nix nor libc wraps the call")]
 fn bpf<T>(command: libc::c_int, request: &T) -> nix::Result<libc::c_int> {
-    // SAFETY: the kernel reads a request of that size, and what it points to, which lives as long as the call.
+    // SAFETY: the kernel reads a request of that size, and what it points to, which lives as long as the
+    // call.
     let answer = unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *request, size_of::<T>()) };
     nix::errno::Errno::result(answer).map(|answer| i32::try_from(answer).expect("a descriptor or zero"))
 }
 
-/// What a device is asked about its features, and what it says (`struct ethtool_value`).
+/// Request for a feature of a device, and its answer (`struct ethtool_value`).
 #[repr(C)]
 struct EthtoolValue {
     command: u32,
     value: u32,
 }
 
-/// `struct ifreq`, whose last part is a pointer here.
+/// `struct ifreq`, with a pointer as its last field.
 #[repr(C)]
 struct DeviceRequest {
     name: [u8; libc::IFNAMSIZ],
@@ -259,28 +257,28 @@ mod device_request {
     nix::ioctl_readwrite_bad!(ethtool, libc::SIOCETHTOOL, super::DeviceRequest);
 }
 
-/// What a device says to a request of `include/uapi/linux/ethtool.h` that asks for one number. Any socket will do.
+/// Answer of a device to a request of `include/uapi/linux/ethtool.h` for one number. Any socket will do.
 ///
 /// # Errors
-/// That of the request: devices may not know it.
+/// Fails where the device does not know the request.
 #[expect(unsafe_code, reason = "nix offers no call for this request")]
 pub(crate) fn ethtool(socket: impl AsFd, device: &str, command: u32) -> nix::Result<u32> {
     let mut asked = EthtoolValue { command, value: 0 };
     let mut request = DeviceRequest { name: [0; libc::IFNAMSIZ], value: &raw mut asked, rest: [0; 16] };
     let name = device.as_bytes();
     request.name.get_mut(..name.len()).ok_or(nix::errno::Errno::ENODEV)?.copy_from_slice(name);
-    // SAFETY: the request reads and writes one `struct ifreq`, which is as long as DeviceRequest: 40 bytes; and
-    // the EthtoolValue that it points to, which lives as long as the call.
+    // SAFETY: the request reads and writes one `struct ifreq`, which is as long as DeviceRequest: 40 bytes;
+    // and the EthtoolValue that it points to, which lives as long as the call.
     unsafe { device_request::ethtool(socket.as_fd().as_raw_fd(), &raw mut request) }?;
     Ok(asked.value)
 }
 
-/// An option of a socket whose value is a plain integer.
+/// Reads a socket option whose value is an integer.
 ///
 /// # Errors
-/// That of `getsockopt`.
+/// Fails where `getsockopt` fails.
 #[expect(unsafe_code, reason = "nix lacks some options of IP")]
-pub(crate) fn option(socket: impl AsFd, (level, name): (i32, i32)) -> nix::Result<i32> {
+pub(crate) fn option(socket: impl AsFd, level: i32, name: i32) -> nix::Result<i32> {
     let mut value = 0;
     let mut length = libc::socklen_t::try_from(size_of::<i32>()).expect("small");
     // SAFETY: the kernel writes at most `length` bytes to an integer of that size.

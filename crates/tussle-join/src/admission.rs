@@ -1,65 +1,65 @@
-//! What strangers may take of a server's room and time before they have shown that they have the code.
+//! Limits on the connections and handshakes of clients that have not shown the code yet.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Connections that have not shown a ticket or the code yet.
-const MOST_WAITING: usize = 128;
-/// Of these, from one address.
-const MOST_WAITING_EACH: usize = 32;
-/// For how long they may wait, in ns.
+/// Largest number of connections that have shown neither a ticket nor the code yet.
+const MAX_WAITING: usize = 128;
+/// Largest number of such connections from one address.
+const MAX_WAITING_EACH: usize = 32;
+/// Deadline for showing a ticket or the code, in ns.
 const DEADLINE_NS: u64 = 5_000_000_000;
-/// Handshakes that an address may try at once, and a second.
+/// Handshakes that one address may start at once, and per second.
 const ATTEMPTS_EACH: u64 = 10;
-/// Handshakes that all may try at once, and a second: some 20 ms of a processor.
+/// Handshakes that all addresses may start at once, and per second. They take some 20 ms of CPU time.
 const ATTEMPTS_ALL: u64 = 200;
-/// The most that an address's late attempts count against its next one; they are forgotten one a second.
-const MOST_RECENT: u64 = 100;
-/// Addresses that are remembered.
-const MOST_ADDRESSES: usize = 4096;
+/// Largest number of recent attempts that count against an address's next one. One is forgotten per second.
+const MAX_RECENT: u64 = 100;
+/// Largest number of addresses whose attempts are remembered.
+const MAX_ADDRESSES: usize = 4096;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Why a connection was closed before it was anybody's.
+/// Reason why a connection is closed before it is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
-    /// It did not begin as Tussle's do, or went on with what no client sends.
-    Garbage,
-    /// It does not have the code.
+    /// The bytes do not follow Tussle's protocol.
+    Malformed,
+    /// The client does not have the code.
     WrongCode,
-    /// Its ticket is none, or was used.
+    /// The ticket is unknown, or has been used.
     WrongTicket,
-    /// Its address, or all together, tried too often.
+    /// The address, or all addresses together, started too many handshakes.
     TooOften,
-    /// It said nothing for too long.
+    /// The connection stayed silent beyond the deadline.
     TooSlow,
-    /// Too many waited, or took part.
+    /// Too many connections wait, or take part.
     Full,
 }
 
 impl Refusal {
-    /// Each of them, in words of an account: so many of these.
+    /// Every reason, with the words that follow its count.
     pub const ALL: [(Refusal, &str); 6] = [
-        (Refusal::Garbage, "not of Tussle"),
+        (Refusal::Malformed, "not of Tussle's protocol"),
         (Refusal::WrongCode, "with a wrong code"),
         (Refusal::WrongTicket, "with a wrong ticket"),
         (Refusal::TooOften, "too often"),
         (Refusal::TooSlow, "too slow"),
-        (Refusal::Full, "one too many"),
+        (Refusal::Full, "too many at once"),
     ];
 }
 
-/// How many connections were refused, by reason.
+/// Number of refused connections, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused(BTreeMap<Refusal, u64>);
 
 impl Refused {
-    /// How many for that reason.
+    /// Number of connections refused for a reason.
     pub fn count(&self, refusal: Refusal) -> u64 {
         self.0.get(&refusal).copied().unwrap_or(0)
     }
 }
 
-/// Keeps count of strangers; connections have numbers of the caller's.
+/// Admission control for connections that are not authenticated yet. The caller numbers the connections.
 #[derive(Debug)]
 pub struct Admission {
     waiting: BTreeMap<u64, Waiting>,
@@ -72,22 +72,14 @@ pub struct Admission {
 struct Waiting {
     address: IpAddr,
     since_ns: u64,
-    standing: Standing,
+    has_handshake: bool,
 }
 
-/// What a connection that waits has shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
-    Nothing,
-    /// A first message that takes the code, or a recording of one.
-    Greeted,
-}
-
-/// What an address tried.
+/// Recent handshake attempts of an address.
 #[derive(Clone, Copy, Debug)]
 struct Attempts {
     left: Bucket,
-    /// Attempts of late, in ns: each is forgotten after a second of its own.
+    /// Recent attempts, in ns: each is forgotten after one second of its own.
     recent_ns: u64,
     at_ns: u64,
 }
@@ -105,14 +97,14 @@ impl Attempts {
 
     fn count(&mut self) {
         self.left.take();
-        self.recent_ns = (self.recent_ns + SECOND_NS).min(MOST_RECENT * SECOND_NS);
+        self.recent_ns = (self.recent_ns + SECOND_NS).min(MAX_RECENT * SECOND_NS);
     }
 }
 
-/// Tokens for attempts, filled at a constant rate (a token bucket).
+/// Token bucket for handshake attempts, filled at a constant rate.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    /// In parts of an attempt: as many as a second has ns.
+    /// Fill level, in parts of an attempt: one attempt is 10^9 parts.
     parts: u64,
     at_ns: u64,
 }
@@ -122,7 +114,7 @@ impl Bucket {
         Bucket { parts: size * SECOND_NS, at_ns: now_ns }
     }
 
-    /// Fills up to now; its size is also its rate a second.
+    /// Fills the bucket up to now. Its size is also its rate per second.
     fn fill(&mut self, size: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.at_ns);
         self.parts = self.parts.saturating_add(since_ns.saturating_mul(size)).min(size * SECOND_NS);
@@ -133,7 +125,7 @@ impl Bucket {
         self.has_one_beyond(0)
     }
 
-    /// Whether there is one more than so many parts.
+    /// Whether the bucket holds one attempt more than a number of parts.
     fn has_one_beyond(&self, parts: u64) -> bool {
         self.parts >= parts + SECOND_NS
     }
@@ -144,7 +136,7 @@ impl Bucket {
 }
 
 impl Admission {
-    /// A door at which nobody waits.
+    /// Admission control without any waiting connection.
     pub fn new(now_ns: u64) -> Admission {
         Admission {
             waiting: BTreeMap::new(),
@@ -154,53 +146,54 @@ impl Admission {
         }
     }
 
-    /// A connection came. Returned is one that must go for it, if there are too many: of the addresses that have
-    /// most, the one that has shown nothing for longest, since who has the code shows it at once.
-    pub fn come(&mut self, connection: u64, address: IpAddr, now_ns: u64) -> Option<u64> {
+    /// Adds a new connection. Returns a connection that has to be closed for it, if too many wait: among the
+    /// addresses with most connections, the oldest connection without a completed handshake, since a client
+    /// that has the code completes its handshake at once.
+    pub fn add(&mut self, connection: u64, address: IpAddr, now_ns: u64) -> Option<u64> {
         let address = network_of(address);
-        self.waiting.insert(connection, Waiting { address, since_ns: now_ns, standing: Standing::Nothing });
+        self.waiting.insert(connection, Waiting { address, since_ns: now_ns, has_handshake: false });
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         for waiting in self.waiting.values() {
             *counts.entry(waiting.address).or_default() += 1;
         }
         let most = counts.values().copied().max()?;
         let is_crowded = |one: IpAddr| {
-            if counts[&address] > MOST_WAITING_EACH { one == address } else { counts[&one] == most }
+            if counts[&address] > MAX_WAITING_EACH { one == address } else { counts[&one] == most }
         };
-        if counts[&address] <= MOST_WAITING_EACH && self.waiting.len() <= MOST_WAITING {
+        if counts[&address] <= MAX_WAITING_EACH && self.waiting.len() <= MAX_WAITING {
             return None;
         }
         let oldest = self
             .waiting
             .iter()
             .filter(|(_, waiting)| is_crowded(waiting.address))
-            .min_by_key(|(number, waiting)| (waiting.standing, waiting.since_ns, **number))
+            .min_by_key(|(number, waiting)| (waiting.has_handshake, waiting.since_ns, **number))
             .map(|(number, _)| *number)?;
         self.refuse(oldest, Refusal::Full);
         Some(oldest)
     }
 
-    /// A connection has greeted with the code: it goes after those who have shown nothing.
-    pub fn greeted(&mut self, connection: u64) {
+    /// Notes that a connection has completed its handshake. It is closed after those that have not.
+    pub fn handshake_done(&mut self, connection: u64) {
         if let Some(waiting) = self.waiting.get_mut(&connection) {
-            waiting.standing = Standing::Greeted;
+            waiting.has_handshake = true;
         }
     }
 
-    /// Whether a connection may try a handshake now. What is left for all is kept for those who tried least: an
-    /// address leaves as many attempts to others as it had of late.
+    /// Whether an address may start a handshake now. The tokens shared by all addresses are reserved for
+    /// those with few attempts: an address has to leave as many tokens as it recently used.
     ///
     /// # Errors
-    /// Its address, or all addresses together, have tried too often.
+    /// This address, or all addresses together, started too many handshakes.
     pub fn try_handshake(&mut self, address: IpAddr, now_ns: u64) -> Result<(), Refusal> {
         let address = network_of(address);
         self.all.fill(ATTEMPTS_ALL, now_ns);
-        if self.attempts.len() >= MOST_ADDRESSES && !self.attempts.contains_key(&address) {
+        if self.attempts.len() >= MAX_ADDRESSES && !self.attempts.contains_key(&address) {
             self.forget(now_ns);
         }
         let own = self.attempts.entry(address).or_insert_with(|| Attempts::none(now_ns));
         own.pass(now_ns);
-        // What one address spends in vain does not count against all.
+        // Refused attempts of one address do not count against all addresses.
         if !own.left.has_one() || !self.all.has_one_beyond(own.recent_ns) {
             return Err(Refusal::TooOften);
         }
@@ -209,31 +202,31 @@ impl Admission {
         Ok(())
     }
 
-    /// Forgets addresses that have not tried of late, or else the one that tried least.
+    /// Forgets addresses without recent attempts, or else the address with the fewest.
     fn forget(&mut self, now_ns: u64) {
         self.attempts.retain(|_, own| {
             own.pass(now_ns);
             own.recent_ns > 0
         });
-        if self.attempts.len() >= MOST_ADDRESSES {
+        if self.attempts.len() >= MAX_ADDRESSES {
             let least =
                 self.attempts.iter().min_by_key(|(_, own)| own.recent_ns).map(|(address, _)| *address);
             least.map(|address| self.attempts.remove(&address));
         }
     }
 
-    /// The connection is somebody's now.
-    pub fn enter(&mut self, connection: u64) {
+    /// Removes a connection that is authenticated now.
+    pub fn admit(&mut self, connection: u64) {
         self.waiting.remove(&connection);
     }
 
-    /// The connection is refused, or went by itself without a word of Tussle's.
+    /// Counts a connection that is refused, or that closed before it was authenticated.
     pub fn refuse(&mut self, connection: u64, refusal: Refusal) {
         self.waiting.remove(&connection);
         *self.refused.0.entry(refusal).or_default() += 1;
     }
 
-    /// Connections that have waited too long; they are refused.
+    /// Refuses the connections whose deadline has passed, and returns them.
     pub fn overdue(&mut self, now_ns: u64) -> Vec<u64> {
         let is_overdue = |waiting: &Waiting| now_ns.saturating_sub(waiting.since_ns) >= DEADLINE_NS;
         let found: Vec<u64> =
@@ -244,13 +237,13 @@ impl Admission {
         found
     }
 
-    /// How many were refused so far.
+    /// Number of refused connections so far.
     pub fn refused(&self) -> &Refused {
         &self.refused
     }
 }
 
-/// What counts as one address: of IPv6, the network that one customer has.
+/// The address that attempts are counted by. For IPv6, it is the /64 network of one customer.
 fn network_of(address: IpAddr) -> IpAddr {
     const NETWORK: u128 = u128::MAX << 64;
     match address.to_canonical() {
@@ -268,80 +261,80 @@ mod tests {
     }
 
     #[test]
-    fn of_a_crowd_from_one_address_the_oldest_go() {
-        let mut door = Admission::new(0);
-        let gone: Vec<_> = (0..40).filter_map(|number| door.come(number, address(1), number)).collect();
+    fn of_many_connections_of_one_address_the_oldest_are_refused() {
+        let mut admission = Admission::new(0);
+        let gone: Vec<_> = (0..40).filter_map(|number| admission.add(number, address(1), number)).collect();
         assert_eq!(gone, (0..8).collect::<Vec<_>>());
-        assert_eq!(door.refused().count(Refusal::Full), 8);
-        assert_eq!(door.come(100, address(2), 100), None);
+        assert_eq!(admission.refused().count(Refusal::Full), 8);
+        assert_eq!(admission.add(100, address(2), 100), None);
     }
 
     #[test]
-    fn a_crowd_from_many_addresses_makes_room_for_one_more() {
-        let mut door = Admission::new(0);
+    fn many_connections_of_many_addresses_make_room_for_one_more() {
+        let mut admission = Admission::new(0);
         for number in 0..128 {
             let from = u8::try_from(number / 16).unwrap();
-            assert_eq!(door.come(number, address(from), number), None);
+            assert_eq!(admission.add(number, address(from), number), None);
         }
-        assert_eq!(door.come(128, address(7), 128), Some(112));
+        assert_eq!(admission.add(128, address(7), 128), Some(112));
     }
 
     #[test]
-    fn of_many_crowds_of_one_the_oldest_goes_whatever_its_address() {
-        let mut door = Admission::new(0);
+    fn of_single_connections_the_oldest_is_refused() {
+        let mut admission = Admission::new(0);
         for number in 0..128 {
-            assert_eq!(door.come(number, address(u8::try_from(number).unwrap()), number), None);
+            assert_eq!(admission.add(number, address(u8::try_from(number).unwrap()), number), None);
         }
-        assert_eq!(door.come(128, address(255), 128), Some(0));
-        assert_eq!(door.come(129, address(0), 129), Some(1));
+        assert_eq!(admission.add(128, address(255), 128), Some(0));
+        assert_eq!(admission.add(129, address(0), 129), Some(1));
     }
 
     #[test]
-    fn who_has_greeted_with_the_code_stays_while_others_have_shown_nothing() {
-        let mut door = Admission::new(0);
-        door.come(1_000, address(0), 0);
-        door.greeted(1_000);
+    fn a_connection_with_a_handshake_outlives_those_without() {
+        let mut admission = Admission::new(0);
+        admission.add(1_000, address(0), 0);
+        admission.handshake_done(1_000);
         for number in 1..=2_000 {
             assert_ne!(
-                door.come(number + 1_000, address(u8::try_from(number % 200).unwrap()), number),
+                admission.add(number + 1_000, address(u8::try_from(number % 200).unwrap()), number),
                 Some(1_000)
             );
         }
     }
 
-    /// Forty addresses, each as fast as it may, for ten seconds; then one more, once a second.
+    /// Forty addresses try as often as they may for ten seconds. One more tries once per second.
     #[test]
-    fn addresses_that_try_without_end_do_not_shut_out_another() {
-        let mut door = Admission::new(0);
+    fn addresses_that_try_continuously_do_not_shut_out_another() {
+        let mut admission = Admission::new(0);
         let mut joined = 0;
         for step in 0..40_u64 {
             let now_ns = step * SECOND_NS / 4;
             for _ in 0..10 {
-                (0..40).for_each(|from| _ = door.try_handshake(address(from), now_ns));
+                (0..40).for_each(|from| _ = admission.try_handshake(address(from), now_ns));
             }
             if step % 4 == 3 {
-                joined += u32::from(door.try_handshake(address(99), now_ns).is_ok());
+                joined += u32::from(admission.try_handshake(address(99), now_ns).is_ok());
             }
         }
         assert_eq!(joined, 10);
     }
 
-    /// Five thousand addresses, each once in ten seconds.
+    /// Five thousand addresses try once in ten seconds each.
     #[test]
     fn more_addresses_than_are_remembered_do_not_shut_out_another() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         for number in 0..20_000_u32 {
             let now_ns = u64::from(number) * 2_000_000;
-            _ = door.try_handshake(IpAddr::from((number % 5_000 + 1).to_be_bytes()), now_ns);
+            _ = admission.try_handshake(IpAddr::from((number % 5_000 + 1).to_be_bytes()), now_ns);
         }
-        assert_eq!(door.try_handshake(address(1), 40 * SECOND_NS), Ok(()));
+        assert_eq!(admission.try_handshake(address(1), 40 * SECOND_NS), Ok(()));
     }
 
-    /// Ten at once, then one in each tenth of a second.
+    /// Ten attempts at once, then one in each tenth of a second.
     #[test]
     fn an_address_tries_as_often_as_it_may() {
-        let mut door = Admission::new(0);
-        let mut tries = |now_ns| door.try_handshake(address(1), now_ns);
+        let mut admission = Admission::new(0);
+        let mut tries = |now_ns| admission.try_handshake(address(1), now_ns);
         assert!((0..10).all(|_| tries(0).is_ok()));
         assert_eq!(tries(0), Err(Refusal::TooOften));
         assert_eq!(tries(99_999_999), Err(Refusal::TooOften));
@@ -351,31 +344,31 @@ mod tests {
 
     #[test]
     fn addresses_of_one_network_try_together() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         let of = |host: u16| IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, host]);
-        assert!((0..10).all(|host| door.try_handshake(of(host), 0).is_ok()));
-        assert_eq!(door.try_handshake(of(10), 0), Err(Refusal::TooOften));
-        assert_eq!(door.try_handshake(IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, 1]), 0), Ok(()));
+        assert!((0..10).all(|host| admission.try_handshake(of(host), 0).is_ok()));
+        assert_eq!(admission.try_handshake(of(10), 0), Err(Refusal::TooOften));
+        assert_eq!(admission.try_handshake(IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, 1]), 0), Ok(()));
     }
 
     #[test]
     fn addresses_without_end_are_not_remembered_without_end() {
-        let mut door = Admission::new(0);
+        let mut admission = Admission::new(0);
         for number in 0..100_000_u32 {
-            _ = door.try_handshake(IpAddr::from(number.to_be_bytes()), u64::from(number) * 5_000_000);
-            assert!(door.attempts.len() <= MOST_ADDRESSES);
+            _ = admission.try_handshake(IpAddr::from(number.to_be_bytes()), u64::from(number) * 5_000_000);
+            assert!(admission.attempts.len() <= MAX_ADDRESSES);
         }
     }
 
     #[test]
-    fn who_says_nothing_goes_after_five_seconds() {
-        let mut door = Admission::new(0);
-        door.come(1, address(1), 0);
-        door.come(2, address(1), 1);
-        door.come(3, address(1), 0);
-        door.enter(3);
-        assert_eq!(door.overdue(4_999_999_999), []);
-        assert_eq!(door.overdue(5_000_000_000), [1]);
-        assert_eq!(door.refused().count(Refusal::TooSlow), 1);
+    fn a_silent_connection_is_refused_after_five_seconds() {
+        let mut admission = Admission::new(0);
+        admission.add(1, address(1), 0);
+        admission.add(2, address(1), 1);
+        admission.add(3, address(1), 0);
+        admission.admit(3);
+        assert_eq!(admission.overdue(4_999_999_999), []);
+        assert_eq!(admission.overdue(5_000_000_000), [1]);
+        assert_eq!(admission.refused().count(Refusal::TooSlow), 1);
     }
 }

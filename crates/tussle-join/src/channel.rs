@@ -1,4 +1,5 @@
-//! The encrypted channel between a client and the server: a Noise handshake keyed by the code, then messages in frames.
+//! The encrypted channel between a client and the server: a Noise handshake keyed by the code, then messages
+//! in frames.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,31 +7,31 @@ use snow::{Builder, HandshakeState, TransportState};
 
 use crate::code::Code;
 
-/// NN: neither end has a key of its own. psk0: the code is mixed in before the first byte, so that a client who does
-/// not have it is told nothing (The Noise Protocol Framework, revision 34, section 9).
+/// NN: neither end has a static key. psk0: the code is mixed in before the first byte, so that a client
+/// without the code learns nothing (The Noise Protocol Framework, revision 34, section 9).
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
-/// Both ends must speak of the same thing.
+/// Prologue of the handshake; both ends must use the same.
 const PROLOGUE: &[u8] = b"tussle join 1";
 
-/// What stands before each frame: its length, the more significant byte first.
+/// Bytes of the length before each frame, in network byte order.
 const HEAD_BYTES: usize = 2;
-/// What encryption adds.
+/// Bytes that encryption adds to a frame.
 const TAG_BYTES: usize = 16;
-/// A frame of the handshake: a public key and a tag.
+/// Bytes of a handshake frame: a public key and a tag.
 const HANDSHAKE_BYTES: usize = 48;
-/// The longest message before it is encrypted.
-pub const MOST_PLAIN_BYTES: usize = 8 * 1024;
+/// Largest message in bytes, before encryption.
+pub const MAX_PLAIN_BYTES: usize = 8 * 1024;
 
-/// Why a channel is of no more use.
+/// Reason why a channel cannot be used any longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
-    /// The other end does not have the code, or someone changed what it sent.
+pub enum ChannelError {
+    /// The other end does not have the code, or the bytes were changed in transit.
     #[error("the other end does not have this code")]
     WrongCode,
-    /// A frame longer than any that is sent, or shorter.
-    #[error("a frame is of {0} bytes")]
+    /// The length of a frame is outside the allowed range.
+    #[error("a frame has {0} bytes")]
     Size(usize),
-    /// What was decrypted is no message.
+    /// The decrypted bytes are not a message.
     #[error("a message cannot be read")]
     Message,
 }
@@ -39,127 +40,129 @@ pub enum Broken {
 #[derive(Debug)]
 pub struct Channel {
     noise: Noise,
-    arrived: Vec<u8>,
-    /// Bytes to be written to the connection.
-    leaving: Vec<u8>,
+    incoming: Vec<u8>,
+    /// Bytes that wait to be written to the connection.
+    outgoing: Vec<u8>,
 }
 
 #[derive(Debug)]
 enum Noise {
-    /// It waits for the other end's part of the handshake; nothing, once that was wrong.
-    Greeting(Option<Box<HandshakeState>>),
-    Speaking(Box<TransportState>),
+    /// Waits for the other end's part of the handshake. `None` after a handshake that failed.
+    Handshake(Option<Box<HandshakeState>>),
+    Transport(Box<TransportState>),
 }
 
 impl Channel {
-    /// The client's end; its part of the handshake is among the leaving bytes.
-    pub fn ask(code: &Code) -> Channel {
-        let mut greeting = Builder::new(PATTERN.parse().expect("a pattern that snow has"))
+    /// Creates the client's end. Its part of the handshake is among the outgoing bytes.
+    pub fn initiate(code: &Code) -> Channel {
+        let mut handshake = Builder::new(PATTERN.parse().expect("a pattern that snow has"))
             .prologue(PROLOGUE)
             .and_then(|builder| builder.psk(0, &code.key())?.build_initiator())
             .expect("the pattern needs this key and no other");
         let mut frame = [0; HANDSHAKE_BYTES];
-        let length = greeting.write_message(&[], &mut frame).expect("its turn, and room enough");
-        let mut channel = Channel::over(Noise::Greeting(Some(Box::new(greeting))));
+        let length = handshake.write_message(&[], &mut frame).expect("its turn, and room enough");
+        let mut channel = Channel::over(Noise::Handshake(Some(Box::new(handshake))));
         channel.frame(&frame[..length]);
         channel
     }
 
-    /// The server's end.
-    pub fn answer(code: &Code) -> Channel {
-        let greeting = Builder::new(PATTERN.parse().expect("a pattern that snow has"))
+    /// Creates the server's end.
+    pub fn respond(code: &Code) -> Channel {
+        let handshake = Builder::new(PATTERN.parse().expect("a pattern that snow has"))
             .prologue(PROLOGUE)
             .and_then(|builder| builder.psk(0, &code.key())?.build_responder())
             .expect("the pattern needs this key and no other");
-        Channel::over(Noise::Greeting(Some(Box::new(greeting))))
+        Channel::over(Noise::Handshake(Some(Box::new(handshake))))
     }
 
     fn over(noise: Noise) -> Channel {
-        Channel { noise, arrived: Vec::new(), leaving: Vec::new() }
+        Channel { noise, incoming: Vec::new(), outgoing: Vec::new() }
     }
 
-    /// Takes bytes from the connection; never keeps more than a frame beyond them.
-    pub fn arrive(&mut self, bytes: &[u8]) {
-        self.arrived.extend_from_slice(bytes);
+    /// Takes bytes read from the connection. At most one frame stays buffered beyond them.
+    pub fn receive_bytes(&mut self, bytes: &[u8]) {
+        self.incoming.extend_from_slice(bytes);
     }
 
-    /// Bytes for the connection; whoever writes them takes them away.
-    pub fn leaving(&mut self) -> &mut Vec<u8> {
-        &mut self.leaving
+    /// Bytes to be written to the connection; the caller removes what it has written.
+    pub fn outgoing(&mut self) -> &mut Vec<u8> {
+        &mut self.outgoing
     }
 
-    /// Whether both ends have shown that they have the code. The server knows after the first message only: what came
-    /// before may be the replay of a recording.
+    /// Whether both ends have shown that they have the code. The server knows after the first message only,
+    /// since the handshake may be a replay.
     pub fn is_open(&self) -> bool {
-        matches!(self.noise, Noise::Speaking(_))
+        matches!(self.noise, Noise::Transport(_))
     }
 
-    /// The next message that has arrived whole, if there is one.
+    /// Returns the next complete message, if there is one.
     ///
     /// # Errors
-    /// The channel is of no more use.
-    pub fn hear<M: DeserializeOwned>(&mut self) -> Result<Option<M>, Broken> {
+    /// The channel cannot be used any longer.
+    pub fn receive<M: DeserializeOwned>(&mut self) -> Result<Option<M>, ChannelError> {
         while let Some(length) = self.whole_frame()? {
-            let frame: Vec<u8> = self.arrived.drain(..HEAD_BYTES + length).skip(HEAD_BYTES).collect();
+            let frame: Vec<u8> = self.incoming.drain(..HEAD_BYTES + length).skip(HEAD_BYTES).collect();
             if let Some(plain) = self.open(&frame)? {
-                let (message, rest) = postcard::take_from_bytes(&plain).map_err(|_| Broken::Message)?;
-                return if rest.is_empty() { Ok(Some(message)) } else { Err(Broken::Message) };
+                let (message, rest) = postcard::take_from_bytes(&plain).map_err(|_| ChannelError::Message)?;
+                return if rest.is_empty() { Ok(Some(message)) } else { Err(ChannelError::Message) };
             }
         }
         Ok(None)
     }
 
-    /// The length of the next frame, once it is there.
-    fn whole_frame(&self) -> Result<Option<usize>, Broken> {
-        let Some(head) = self.arrived.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
+    /// Length of the next frame, once it has arrived completely.
+    fn whole_frame(&self) -> Result<Option<usize>, ChannelError> {
+        let Some(head) = self.incoming.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
         let length = usize::from(u16::from_be_bytes(*head));
         let is_right = match self.noise {
-            Noise::Greeting(_) => length == HANDSHAKE_BYTES,
-            Noise::Speaking(_) => (TAG_BYTES..=TAG_BYTES + MOST_PLAIN_BYTES).contains(&length),
+            Noise::Handshake(_) => length == HANDSHAKE_BYTES,
+            Noise::Transport(_) => (TAG_BYTES..=TAG_BYTES + MAX_PLAIN_BYTES).contains(&length),
         };
         if !is_right {
-            return Err(Broken::Size(length));
+            return Err(ChannelError::Size(length));
         }
-        Ok((self.arrived.len() >= HEAD_BYTES + length).then_some(length))
+        Ok((self.incoming.len() >= HEAD_BYTES + length).then_some(length))
     }
 
-    /// What is in a frame; nothing, if it belongs to the handshake.
-    fn open(&mut self, frame: &[u8]) -> Result<Option<Vec<u8>>, Broken> {
+    /// Decrypts a frame. `None` if it belongs to the handshake.
+    fn open(&mut self, frame: &[u8]) -> Result<Option<Vec<u8>>, ChannelError> {
         match &mut self.noise {
-            Noise::Speaking(transport) => {
+            Noise::Transport(transport) => {
                 let mut plain = vec![0; frame.len()];
-                let length = transport.read_message(frame, &mut plain).map_err(|_| Broken::WrongCode)?;
+                let length =
+                    transport.read_message(frame, &mut plain).map_err(|_| ChannelError::WrongCode)?;
                 plain.truncate(length);
                 Ok(Some(plain))
             }
-            Noise::Greeting(_) => self.greet(frame).map(|()| None),
+            Noise::Handshake(_) => self.advance_handshake(frame).map(|()| None),
         }
     }
 
-    /// Takes the other end's part of the handshake; the server answers it. Both can speak then.
-    fn greet(&mut self, frame: &[u8]) -> Result<(), Broken> {
-        let Noise::Greeting(greeting) = &mut self.noise else { return Ok(()) };
-        let mut greeting = greeting.take().ok_or(Broken::WrongCode)?;
-        greeting.read_message(frame, &mut [0; HANDSHAKE_BYTES]).map_err(|_| Broken::WrongCode)?;
+    /// Processes the other end's part of the handshake; the server answers it. Both ends can send messages
+    /// then.
+    fn advance_handshake(&mut self, frame: &[u8]) -> Result<(), ChannelError> {
+        let Noise::Handshake(handshake) = &mut self.noise else { return Ok(()) };
+        let mut handshake = handshake.take().ok_or(ChannelError::WrongCode)?;
+        handshake.read_message(frame, &mut [0; HANDSHAKE_BYTES]).map_err(|_| ChannelError::WrongCode)?;
         let mut answer = [0; HANDSHAKE_BYTES];
-        let length = if greeting.is_handshake_finished() {
+        let length = if handshake.is_handshake_finished() {
             0
         } else {
-            greeting.write_message(&[], &mut answer).expect("its turn, and room enough")
+            handshake.write_message(&[], &mut answer).expect("its turn, and room enough")
         };
-        let transport = greeting.into_transport_mode().expect("both parts are done");
-        self.noise = Noise::Speaking(Box::new(transport));
+        let transport = handshake.into_transport_mode().expect("both parts are done");
+        self.noise = Noise::Transport(Box::new(transport));
         if length > 0 {
             self.frame(&answer[..length]);
         }
         Ok(())
     }
 
-    /// Encrypts a message; its bytes are among the leaving ones.
-    pub fn say<M: Serialize>(&mut self, message: &M) {
+    /// Encrypts a message, and appends it to the outgoing bytes.
+    pub fn send<M: Serialize>(&mut self, message: &M) {
         let plain = postcard::to_allocvec(message).expect("messages have no maps and no unknown lengths");
-        assert!(plain.len() <= MOST_PLAIN_BYTES, "messages are kept short");
-        let Noise::Speaking(transport) = &mut self.noise else { panic!("the handshake comes first") };
+        assert!(plain.len() <= MAX_PLAIN_BYTES, "messages are kept short");
+        let Noise::Transport(transport) = &mut self.noise else { panic!("the handshake comes first") };
         let mut frame = vec![0; plain.len() + TAG_BYTES];
         let length = transport.write_message(&plain, &mut frame).expect("room enough, and few messages");
         self.frame(&frame[..length]);
@@ -167,8 +170,8 @@ impl Channel {
 
     fn frame(&mut self, bytes: &[u8]) {
         let length = u16::try_from(bytes.len()).expect("frames are short");
-        self.leaving.extend(length.to_be_bytes());
-        self.leaving.extend(bytes);
+        self.outgoing.extend(length.to_be_bytes());
+        self.outgoing.extend(bytes);
     }
 }
 
@@ -180,75 +183,75 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Carries what has left one end to the other.
+    /// Carries the outgoing bytes of one end to the other.
     fn carry(from: &mut Channel, to: &mut Channel) {
-        to.arrive(&std::mem::take(from.leaving()));
+        to.receive_bytes(&std::mem::take(from.outgoing()));
     }
 
     #[test]
-    fn two_ends_with_one_code_understand_each_other() {
+    fn two_ends_with_the_same_code_exchange_messages() {
         let code = code("8Z2K-QT6N-04HW-7XRC-M5PD");
-        let (mut client, mut server) = (Channel::ask(&code), Channel::answer(&code));
+        let (mut client, mut server) = (Channel::initiate(&code), Channel::respond(&code));
         carry(&mut client, &mut server);
-        assert_eq!(server.hear::<String>(), Ok(None));
+        assert_eq!(server.receive::<String>(), Ok(None));
         carry(&mut server, &mut client);
-        assert_eq!(client.hear::<String>(), Ok(None));
+        assert_eq!(client.receive::<String>(), Ok(None));
         assert!(client.is_open() && server.is_open());
-        client.say(&"there".to_owned());
-        client.say(&"again".to_owned());
+        client.send(&"there".to_owned());
+        client.send(&"again".to_owned());
         carry(&mut client, &mut server);
-        assert_eq!(server.hear(), Ok(Some("there".to_owned())));
-        assert_eq!(server.hear(), Ok(Some("again".to_owned())));
-        server.say(&"back".to_owned());
+        assert_eq!(server.receive(), Ok(Some("there".to_owned())));
+        assert_eq!(server.receive(), Ok(Some("again".to_owned())));
+        server.send(&"back".to_owned());
         carry(&mut server, &mut client);
-        assert_eq!(client.hear(), Ok(Some("back".to_owned())));
+        assert_eq!(client.receive(), Ok(Some("back".to_owned())));
     }
 
     #[test]
-    fn bytes_may_come_one_by_one() {
+    fn bytes_may_arrive_one_by_one() {
         let code = code("8Z2K-QT6N-04HW-7XRC-M5PD");
-        let (mut client, mut server) = (Channel::ask(&code), Channel::answer(&code));
-        for byte in std::mem::take(client.leaving()) {
+        let (mut client, mut server) = (Channel::initiate(&code), Channel::respond(&code));
+        for byte in std::mem::take(client.outgoing()) {
             assert!(!server.is_open());
-            server.arrive(&[byte]);
-            assert_eq!(server.hear::<String>(), Ok(None));
+            server.receive_bytes(&[byte]);
+            assert_eq!(server.receive::<String>(), Ok(None));
         }
         assert!(server.is_open());
     }
 
     #[test]
-    fn who_has_another_code_gets_no_answer() {
-        let mut client = Channel::ask(&code("8Z2K-QT6N-04HW-7XRC-M5PD"));
-        let mut server = Channel::answer(&code("8Z2K-QT6N-04HW-7XRC-M5PE"));
+    fn a_client_with_another_code_gets_no_answer() {
+        let mut client = Channel::initiate(&code("8Z2K-QT6N-04HW-7XRC-M5PD"));
+        let mut server = Channel::respond(&code("8Z2K-QT6N-04HW-7XRC-M5PE"));
         carry(&mut client, &mut server);
-        assert_eq!(server.hear::<String>(), Err(Broken::WrongCode));
-        assert!(server.leaving().is_empty());
+        assert_eq!(server.receive::<String>(), Err(ChannelError::WrongCode));
+        assert!(server.outgoing().is_empty());
         assert!(!server.is_open());
-        server.arrive(&[0, 48]);
-        server.arrive(&[0; 48]);
-        assert_eq!(server.hear::<String>(), Err(Broken::WrongCode));
+        server.receive_bytes(&[0, 48]);
+        server.receive_bytes(&[0; 48]);
+        assert_eq!(server.receive::<String>(), Err(ChannelError::WrongCode));
     }
 
     #[test]
     fn a_recorded_handshake_opens_nothing() {
         let code = code("8Z2K-QT6N-04HW-7XRC-M5PD");
-        let (mut client, mut server) = (Channel::ask(&code), Channel::answer(&code));
-        let greeting = std::mem::take(client.leaving());
-        server.arrive(&greeting);
-        assert_eq!(server.hear::<String>(), Ok(None));
+        let (mut client, mut server) = (Channel::initiate(&code), Channel::respond(&code));
+        let handshake = std::mem::take(client.outgoing());
+        server.receive_bytes(&handshake);
+        assert_eq!(server.receive::<String>(), Ok(None));
         carry(&mut server, &mut client);
-        assert_eq!(client.hear::<String>(), Ok(None));
-        client.say(&"there".to_owned());
-        let said = std::mem::take(client.leaving());
-        let mut later = Channel::answer(&code);
-        later.arrive(&[greeting, said].concat());
-        assert_eq!(later.hear::<String>(), Err(Broken::WrongCode));
+        assert_eq!(client.receive::<String>(), Ok(None));
+        client.send(&"there".to_owned());
+        let message = std::mem::take(client.outgoing());
+        let mut later = Channel::respond(&code);
+        later.receive_bytes(&[handshake, message].concat());
+        assert_eq!(later.receive::<String>(), Err(ChannelError::WrongCode));
     }
 
     #[test]
-    fn a_frame_of_another_size_is_refused_before_it_is_there() {
-        let mut server = Channel::answer(&code("8Z2K-QT6N-04HW-7XRC-M5PD"));
-        server.arrive(&[0xff, 0xff]);
-        assert_eq!(server.hear::<String>(), Err(Broken::Size(0xffff)));
+    fn a_frame_of_another_size_is_refused_before_it_arrives() {
+        let mut server = Channel::respond(&code("8Z2K-QT6N-04HW-7XRC-M5PD"));
+        server.receive_bytes(&[0xff, 0xff]);
+        assert_eq!(server.receive::<String>(), Err(ChannelError::Size(0xffff)));
     }
 }

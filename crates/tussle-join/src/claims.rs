@@ -1,154 +1,163 @@
-//! What a client may claim: what its end of a flow can have seen, each instant once, and numbers that can be true.
+//! Checks of the numbers that a client reports: each instant once, and only values that can be true.
 
-use crate::message::{Direction, FromClient, Hello, Row, Seen, Sender};
+use crate::message::{ClientMessage, Direction, Hello, Observation, Row, Sender};
 
-/// Instants that a claim may be ahead of the server's clock: ten minutes, by which clocks may drift in a week.
-const MOST_AHEAD: u32 = 6_000;
-/// Round trips beyond a server's patience that retransmission timers, of up to two minutes, can make.
+/// Instants that a report may be ahead of the server's clock: ten minutes, which clocks may drift apart in a
+/// week.
+const MAX_AHEAD: u32 = 6_000;
+/// Longest RTT beyond the server's patience, in µs: retransmission timers take up to two minutes.
 const BEYOND_PATIENCE_US: u64 = 200_000_000;
-/// Packets in flight: of one byte each, they fill the largest window that TCP has (RFC 7323).
-const MOST_PACKETS: u32 = 1 << 30;
-/// Bytes a second: what 64-bit floats hold exactly as bits a second, and a kernel may reckon over loopback.
-const MOST_BYTES_PER_S: u64 = 1_000_000_000_000_000;
-/// Bytes of a flow: a week at the fastest Ethernet is a tenth of that.
-const MOST_BYTES: u64 = 1 << 60;
-/// Time that a sender was busy, in µs: eight days, of which a client may ask for seven.
-const MOST_BUSY_US: u64 = 8 * 24 * 3600 * 1_000_000;
-/// States of congestion control (`enum tcp_ca_state`).
-const MOST_CA_STATE: u8 = 4;
-/// Stands for a rate without limit, and for a minimum of nothing.
+/// Largest number of packets in flight: packets of one byte each that fill the largest window of TCP (RFC
+/// 7323).
+const MAX_PACKETS: u32 = 1 << 30;
+/// Largest rate in bytes per second: in bits per second, a 64-bit float still holds it exactly.
+const MAX_BYTES_PER_S: u64 = 1_000_000_000_000_000;
+/// Largest number of bytes of a flow: ten times a week of the fastest Ethernet.
+const MAX_BYTES: u64 = 1 << 60;
+/// Longest time that a sender was busy, in µs: eight days. A client may ask for seven.
+const MAX_BUSY_US: u64 = 8 * 24 * 3600 * 1_000_000;
+/// Largest state of congestion control (`enum tcp_ca_state`).
+const MAX_CA_STATE: u8 = 4;
+/// Values of the kernel for an unlimited rate, and for a minimum RTT without measurement.
 const NO_RATE: u64 = u64::MAX;
 const NO_RTT: u32 = u32::MAX;
-/// Messages about the machine that a client sends of each flow: as it begins, and at the end.
+/// Validity messages of each flow: one as it begins, and one at its end.
 const VALIDITIES_EACH: u32 = 2;
 
-/// Why what a client said cannot be what it saw.
+/// Reason why a message cannot be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Implausible {
-    /// A message, or a kind of row, that is not for a client to send.
+    /// A message, or a kind of row, that a client does not send.
     #[error("{0}")]
     Kind(&'static str),
-    /// A flow that it did not ask for.
+    /// A flow that the client did not ask for.
     #[error("flow {0}, of {1}")]
     Flow(u16, u16),
-    /// A number that cannot be.
+    /// A number outside its range.
     #[error("{what} of {value}")]
     Number {
-        /// Which, in words.
+        /// Name of the number.
         what: &'static str,
         /// The number.
         value: u64,
     },
-    /// An instant that it told before, or one far ahead.
-    #[error("instant {told} after {before}, at {now}")]
+    /// An instant reported before, or too far ahead.
+    #[error("instant {instant} after {before}, at {now}")]
     Instant {
-        /// Which.
-        told: u32,
-        /// The latest until then.
+        /// The instant.
+        instant: u32,
+        /// The latest instant before it.
         before: u32,
-        /// What the server's clock shows.
+        /// Reading of the server's clock.
         now: u32,
     },
 }
 
-/// What a client has claimed so far, as far as that limits what it may claim next.
+/// State of the checks of one client's reports.
 #[derive(Debug)]
 pub struct Claims {
     direction: Direction,
     longest_us: u64,
-    told: Vec<Told>,
-    has_told_idle: bool,
+    flows: Vec<FlowClaims>,
+    has_idle_rtt: bool,
 }
 
-/// What was told of a flow.
+/// Latest reports of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
-    seen: Option<u32>,
+struct FlowClaims {
+    observation: Option<u32>,
     probe: Option<u32>,
     validities: u32,
 }
 
 impl Claims {
-    /// Nothing claimed; `patience_ns` is how long the server waits for a sign of life.
+    /// Checks for a client that has reported nothing. `patience_ns` is the time after which the server gives
+    /// up a silent client.
     pub fn new(hello: &Hello, patience_ns: u64) -> Claims {
         Claims {
             direction: hello.direction,
             longest_us: (patience_ns / 1000).saturating_add(BEYOND_PATIENCE_US),
-            told: vec![Told::default(); usize::from(hello.flows)],
-            has_told_idle: false,
+            flows: vec![FlowClaims::default(); usize::from(hello.flows)],
+            has_idle_rtt: false,
         }
     }
 
-    /// Takes note of what a client says while the server's clock shows `now`.
+    /// Checks a message, while the server's clock reads `now`.
     ///
     /// # Errors
-    /// No honest client says that.
-    pub fn check(&mut self, message: &FromClient, now: u32) -> Result<(), Implausible> {
+    /// The message cannot come from a correct client.
+    pub fn check(&mut self, message: &ClientMessage, now: u32) -> Result<(), Implausible> {
         match message {
-            FromClient::Hello(_) => Err(Implausible::Kind("a second greeting")),
-            FromClient::Idle(rtt_us) => {
-                if std::mem::replace(&mut self.has_told_idle, true) {
-                    return Err(Implausible::Kind("a second round trip of the empty path"));
+            ClientMessage::Hello(_) => Err(Implausible::Kind("a second handshake")),
+            ClientMessage::IdleRtt(rtt_us) => {
+                if std::mem::replace(&mut self.has_idle_rtt, true) {
+                    return Err(Implausible::Kind("a second RTT of the idle path"));
                 }
                 self.check_time("a round trip in µs", *rtt_us)
             }
-            FromClient::Rows(rows) => rows.iter().try_for_each(|row| self.check_row(row, now)),
-            FromClient::Validity { flow, .. } => {
-                let told = self.told(*flow)?;
-                told.validities += 1;
-                if told.validities > VALIDITIES_EACH {
-                    return Err(Implausible::Kind("what its machine did, again and again"));
+            ClientMessage::Rows(rows) => rows.iter().try_for_each(|row| self.check_row(row, now)),
+            ClientMessage::Validity { flow, .. } => {
+                let claims = self.flow(*flow)?;
+                claims.validities += 1;
+                if claims.validities > VALIDITIES_EACH {
+                    return Err(Implausible::Kind("more validity messages than expected"));
                 }
                 Ok(())
             }
-            FromClient::Finished => Ok(()),
+            ClientMessage::Finished => Ok(()),
         }
     }
 
     fn check_row(&mut self, row: &Row, now: u32) -> Result<(), Implausible> {
-        let told = self.told(row.flow)?;
-        let before = if matches!(row.seen, Seen::Probe(_)) { &mut told.probe } else { &mut told.seen };
+        let claims = self.flow(row.flow)?;
+        let before = if matches!(row.observation, Observation::Probe(_)) {
+            &mut claims.probe
+        } else {
+            &mut claims.observation
+        };
         let is_in_order = before.is_none_or(|before| row.instant > before);
-        if !is_in_order || row.instant > now.saturating_add(MOST_AHEAD) {
-            return Err(Implausible::Instant { told: row.instant, before: before.unwrap_or(0), now });
+        if !is_in_order || row.instant > now.saturating_add(MAX_AHEAD) {
+            return Err(Implausible::Instant { instant: row.instant, before: before.unwrap_or(0), now });
         }
         *before = Some(row.instant);
-        match (&row.seen, self.direction) {
-            (Seen::Sender(sender), Direction::ToServer) => self.check_sender(sender),
-            (Seen::Receiver { bytes, .. }, Direction::ToClient) => {
-                check("received bytes", *bytes, MOST_BYTES)
+        match (&row.observation, self.direction) {
+            (Observation::Sender(sender), Direction::ToServer) => self.check_sender(sender),
+            (Observation::Receiver { bytes, .. }, Direction::ToClient) => {
+                check("received bytes", *bytes, MAX_BYTES)
             }
-            (Seen::Probe(rtt_us), _) => self.check_time("a probe's round trip in µs", *rtt_us),
-            (Seen::Sender(_), _) => Err(Implausible::Kind("what a sender sees, though it receives")),
-            (Seen::Receiver { .. }, _) => Err(Implausible::Kind("what a receiver sees, though it sends")),
+            (Observation::Probe(rtt_us), _) => self.check_time("a probe's round trip in µs", *rtt_us),
+            (Observation::Sender(_), _) => Err(Implausible::Kind("the state of a sender, from a receiver")),
+            (Observation::Receiver { .. }, _) => {
+                Err(Implausible::Kind("the counters of a receiver, from a sender"))
+            }
         }
     }
 
     fn check_sender(&self, sender: &Sender) -> Result<(), Implausible> {
-        check("a state of congestion control", sender.ca_state.into(), MOST_CA_STATE.into())?;
+        check("a state of congestion control", sender.ca_state.into(), MAX_CA_STATE.into())?;
         for (what, packets) in [
             ("unacknowledged packets", sender.unacked),
             ("selectively acknowledged packets", sender.sacked),
             ("lost packets", sender.lost),
             ("retransmitted packets in flight", sender.retrans),
         ] {
-            check(what, packets.into(), MOST_PACKETS.into())?;
+            check(what, packets.into(), MAX_PACKETS.into())?;
         }
         self.check_time("a smoothed RTT in µs", sender.rtt_us)?;
         if sender.min_rtt_us != NO_RTT {
             self.check_time("a shortest RTT in µs", sender.min_rtt_us)?;
         }
         if sender.pacing_bytes_per_s != NO_RATE {
-            check("a pacing rate in bytes/s", sender.pacing_bytes_per_s, MOST_BYTES_PER_S)?;
+            check("a pacing rate in bytes/s", sender.pacing_bytes_per_s, MAX_BYTES_PER_S)?;
         }
-        check("a delivery rate in bytes/s", sender.delivery_bytes_per_s, MOST_BYTES_PER_S)?;
-        check("acknowledged bytes", sender.bytes_acked, MOST_BYTES)?;
+        check("a delivery rate in bytes/s", sender.delivery_bytes_per_s, MAX_BYTES_PER_S)?;
+        check("acknowledged bytes", sender.bytes_acked, MAX_BYTES)?;
         for (what, us) in [
             ("busy µs", sender.busy_us),
             ("µs limited by the receive window", sender.rwnd_limited_us),
             ("µs limited by the send buffer", sender.sndbuf_limited_us),
         ] {
-            check(what, us, MOST_BUSY_US)?;
+            check(what, us, MAX_BUSY_US)?;
         }
         Ok(())
     }
@@ -157,9 +166,9 @@ impl Claims {
         check(what, us.into(), self.longest_us)
     }
 
-    fn told(&mut self, flow: u16) -> Result<&mut Told, Implausible> {
-        let flows = u16::try_from(self.told.len()).unwrap_or(u16::MAX);
-        self.told.get_mut(usize::from(flow)).ok_or(Implausible::Flow(flow, flows))
+    fn flow(&mut self, flow: u16) -> Result<&mut FlowClaims, Implausible> {
+        let flows = u16::try_from(self.flows.len()).unwrap_or(u16::MAX);
+        self.flows.get_mut(usize::from(flow)).ok_or(Implausible::Flow(flow, flows))
     }
 }
 
@@ -180,30 +189,30 @@ mod tests {
         Claims::new(&hello, PATIENCE_NS)
     }
 
-    fn sender(change: impl Fn(&mut Sender)) -> Seen {
+    fn sender(change: impl Fn(&mut Sender)) -> Observation {
         let mut sender = Sender { rtt_us: 40_000, min_rtt_us: 39_000, ..Sender::default() };
         change(&mut sender);
-        Seen::Sender(Box::new(sender))
+        Observation::Sender(Box::new(sender))
     }
 
-    fn rows(instant: u32, seen: Seen) -> FromClient {
-        FromClient::Rows(vec![Row { instant, flow: 0, seen }])
+    fn rows(instant: u32, observation: Observation) -> ClientMessage {
+        ClientMessage::Rows(vec![Row { instant, flow: 0, observation }])
     }
 
     #[test]
-    fn what_a_kernel_tells_may_be_claimed() {
+    fn values_of_a_kernel_are_plausible() {
         let mut upload = claims(Direction::ToServer);
-        assert_eq!(upload.check(&FromClient::Idle(40_000), 0), Ok(()));
+        assert_eq!(upload.check(&ClientMessage::IdleRtt(40_000), 0), Ok(()));
         for (instant, seen) in [
             (1, sender(|_| {})),
-            (2, Seen::Probe(61_000_000)),
+            (2, Observation::Probe(61_000_000)),
             (2, sender(|sender| sender.pacing_bytes_per_s = NO_RATE)),
             (3, sender(|sender| sender.min_rtt_us = NO_RTT)),
             (53, sender(|sender| (sender.cwnd, sender.ssthresh) = (u32::MAX, u32::MAX))),
         ] {
             assert_eq!(upload.check(&rows(instant, seen), 3), Ok(()));
         }
-        let received = Seen::Receiver { bytes: 1 << 40, packets: u32::MAX };
+        let received = Observation::Receiver { bytes: 1 << 40, packets: u32::MAX };
         assert_eq!(claims(Direction::ToClient).check(&rows(1, received), 1), Ok(()));
     }
 
@@ -231,43 +240,43 @@ mod tests {
             assert!(matches!(checked, Err(Implausible::Number { .. })), "{checked:?}");
         }
         let mut download = claims(Direction::ToClient);
-        let received = Seen::Receiver { bytes: u64::MAX, packets: 1 };
+        let received = Observation::Receiver { bytes: u64::MAX, packets: 1 };
         assert_eq!(
             download.check(&rows(1, received), 1).unwrap_err().to_string(),
             "received bytes of 18446744073709551615"
         );
-        assert!(download.check(&rows(2, Seen::Probe(u32::MAX)), 2).is_err());
-        assert!(download.check(&FromClient::Idle(u32::MAX), 2).is_err());
+        assert!(download.check(&rows(2, Observation::Probe(u32::MAX)), 2).is_err());
+        assert!(download.check(&ClientMessage::IdleRtt(u32::MAX), 2).is_err());
     }
 
     #[test]
-    fn a_client_tells_only_what_its_end_can_see() {
-        let received = Seen::Receiver { bytes: 1, packets: 1 };
+    fn a_client_reports_its_own_end_only() {
+        let received = Observation::Receiver { bytes: 1, packets: 1 };
         let checked = claims(Direction::ToServer).check(&rows(1, received), 1);
-        assert_eq!(checked, Err(Implausible::Kind("what a receiver sees, though it sends")));
+        assert_eq!(checked, Err(Implausible::Kind("the counters of a receiver, from a sender")));
         let checked = claims(Direction::ToClient).check(&rows(1, sender(|_| {})), 1);
-        assert_eq!(checked, Err(Implausible::Kind("what a sender sees, though it receives")));
+        assert_eq!(checked, Err(Implausible::Kind("the state of a sender, from a receiver")));
     }
 
     #[test]
-    fn each_instant_of_a_flow_is_told_once_and_in_order() {
+    fn each_instant_of_a_flow_is_reported_once_and_in_order() {
         let mut upload = claims(Direction::ToServer);
         assert_eq!(upload.check(&rows(7, sender(|_| {})), 7), Ok(()));
-        assert_eq!(upload.check(&rows(7, Seen::Probe(1)), 7), Ok(()));
+        assert_eq!(upload.check(&rows(7, Observation::Probe(1)), 7), Ok(()));
         let again = upload.check(&rows(7, sender(|_| {})), 7);
-        assert_eq!(again, Err(Implausible::Instant { told: 7, before: 7, now: 7 }));
-        assert!(upload.check(&rows(6, Seen::Probe(1)), 7).is_err());
+        assert_eq!(again, Err(Implausible::Instant { instant: 7, before: 7, now: 7 }));
+        assert!(upload.check(&rows(6, Observation::Probe(1)), 7).is_err());
         assert!(upload.check(&rows(u32::MAX, sender(|_| {})), 7).is_err());
     }
 
     #[test]
-    fn what_is_said_once_is_said_once_and_of_no_other_flow() {
+    fn validity_and_idle_rtt_are_limited_and_of_known_flows() {
         let mut upload = claims(Direction::ToServer);
-        let validity = |flow| FromClient::Validity { flow, json: String::new() };
+        let validity = |flow| ClientMessage::Validity { flow, json: String::new() };
         assert!((0..2).all(|_| upload.check(&validity(1), 0).is_ok()));
         assert!(upload.check(&validity(1), 0).is_err());
         assert_eq!(upload.check(&validity(2), 0), Err(Implausible::Flow(2, 2)));
-        assert_eq!(upload.check(&FromClient::Idle(1), 0), Ok(()));
-        assert!(upload.check(&FromClient::Idle(1), 0).is_err());
+        assert_eq!(upload.check(&ClientMessage::IdleRtt(1), 0), Ok(()));
+        assert!(upload.check(&ClientMessage::IdleRtt(1), 0).is_err());
     }
 }

@@ -1,11 +1,11 @@
-//! The one-time code: what a server prints and a client is told by whoever may join.
+//! The one-time code that the server prints, and that each client is given.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// Crockford's base 32, in which no two letters look alike.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// Five bits each: 100 in all, too many to be guessed by whoever has recorded a handshake.
+/// Letters of a code, of five bits each: 100 bits, too many to be guessed from a recorded handshake.
 const LETTERS: usize = 20;
 /// Letters between two hyphens.
 const GROUP: usize = 4;
@@ -14,19 +14,19 @@ const GROUP: usize = 4;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code([u8; LETTERS]);
 
-/// Why a text is no code, in words that follow "the code".
+/// Reason why a text is not a code, in words that follow "the code".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotACode {
     /// Too few or too many letters.
     #[error("has {0} letters and digits; a code has {LETTERS}, in groups of four")]
     Length(usize),
-    /// A character that codes do not have.
+    /// A character outside the alphabet.
     #[error("has {0:?}, which is in no code")]
     Character(char),
 }
 
 impl Code {
-    /// The secret that both ends mix into their handshake; its last bytes are zeros.
+    /// The pre-shared key of the handshake, padded with zeros.
     pub(crate) fn key(&self) -> [u8; 32] {
         let mut key = [0; 32];
         key[..LETTERS].copy_from_slice(&self.0);
@@ -37,7 +37,7 @@ impl Code {
 impl FromStr for Code {
     type Err = NotACode;
 
-    /// Reads what a person typed: small letters, any hyphens or spaces, and O for 0 or I and L for 1.
+    /// Reads a typed code: lower case, any hyphens or spaces, O for 0, and I or L for 1.
     fn from_str(text: &str) -> Result<Code, NotACode> {
         let mut letters = Vec::with_capacity(LETTERS);
         let typed = text.chars().filter(|letter| *letter != '-' && !letter.is_whitespace());
@@ -70,7 +70,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// A code is a secret: what is printed for developers does not have it.
+/// Debug output leaves the secret out.
 impl fmt::Debug for Code {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         write!(out, "Code(…)")
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_refused_with_the_reason() {
+    fn an_invalid_code_is_refused_with_the_reason() {
         assert_eq!("8Z2K".parse::<Code>(), Err(NotACode::Length(4)));
         assert_eq!("8Z2K-QT6N-04HW-7XRC-M5P1-7".parse::<Code>(), Err(NotACode::Length(21)));
         assert_eq!("8Z2K-QT6N-04HW-7XRC-M5Pü".parse::<Code>(), Err(NotACode::Character('ü')));

@@ -1,10 +1,10 @@
-//! How clients join a measurement, and what they and its server tell each other: bytes in, bytes and facts out.
+//! The protocol between `tussle serve` and its clients, without I/O and without a clock.
 //!
-//! No I/O and no clock: whoever has the sockets hands in bytes and times, so that tests and fuzzers can be anyone.
-//! A connection [opens](Opening) as one of two: it asks to join, over an encrypted [`Channel`] that only the holder of
-//! the [`Code`] can speak on, or it shows a [`Ticket`] that was given out there and becomes a flow or a probe. What
-//! strangers may take of a server's time and room is decided at its [`Admission`]; what those with the code may claim, by
-//! [`Claims`].
+//! Callers hand in bytes and times, so that tests and fuzzers can play any part. A connection begins with a
+//! [`Preamble`]. It either asks to join over an encrypted [`Channel`], which only the holder of the [`Code`]
+//! can use, or it shows a [`Ticket`] that the server granted over such a channel, and becomes a flow or a
+//! probe. [`Admission`] limits what clients without the code can take of the server. [`Claims`] checks what
+//! clients with the code report.
 
 mod admission;
 mod channel;
@@ -14,11 +14,11 @@ mod message;
 mod preamble;
 
 pub use admission::{Admission, Refusal, Refused};
-pub use channel::{Broken, Channel, MOST_PLAIN_BYTES};
+pub use channel::{Channel, ChannelError, MAX_PLAIN_BYTES};
 pub use claims::{Claims, Implausible};
 pub use code::{Code, NotACode};
 pub use message::{
-    Direction, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, MOST_ALGORITHM_BYTES, MOST_ROWS,
-    MOST_TEXT_BYTES, Row, Seen, Sender, VERSION,
+    ClientMessage, Direction, GRID_NS, Grant, Hello, Limits, MAX_ALGORITHM_BYTES, MAX_ROWS, MAX_TEXT_BYTES,
+    Observation, Row, Sender, ServerMessage, VERSION,
 };
-pub use preamble::{OPENING_BYTES, Preamble, TICKET_BYTES, Ticket};
+pub use preamble::{PREAMBLE_BYTES, Preamble, TICKET_BYTES, Ticket};

@@ -1,73 +1,73 @@
-//! What clients and the server tell each other once a client has shown that it has the code.
+//! Messages between clients and the server on an open channel.
 
 use serde::{Deserialize, Serialize};
 
 use crate::preamble::Ticket;
 
-/// Version of these messages; both ends must have the same.
+/// Version of the messages; both ends must have the same.
 pub const VERSION: u16 = 1;
-/// Both ends look at their flows at multiples of that, on the server's clock.
+/// Interval of the observations of both ends, on the server's clock.
 pub const GRID_NS: u64 = 100_000_000;
-/// Rows in one message.
-pub const MOST_ROWS: usize = 40;
-/// Text in one message.
-pub const MOST_TEXT_BYTES: usize = 2048;
-/// The name of an algorithm is shorter (`TCP_CA_NAME_MAX` of Linux).
-pub const MOST_ALGORITHM_BYTES: usize = 15;
+/// Largest number of rows in one message.
+pub const MAX_ROWS: usize = 40;
+/// Largest text in one message.
+pub const MAX_TEXT_BYTES: usize = 2048;
+/// Longest name of an algorithm (`TCP_CA_NAME_MAX` of Linux, without the terminating zero).
+pub const MAX_ALGORITHM_BYTES: usize = 15;
 
-/// What a client says.
+/// A message from a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum FromClient {
-    /// First: who it is and what it wants.
+pub enum ClientMessage {
+    /// The first message: version and request of the client.
     Hello(Hello),
-    /// The shortest round trip of its probe before its flows began, in µs.
-    Idle(u32),
-    /// What it saw of its flows since it last told.
+    /// The shortest RTT of the client's probe before its flows began, in µs.
+    IdleRtt(u32),
+    /// Observations of the client's flows since its last message with rows.
     Rows(Vec<Row>),
-    /// What its machine did for one of its flows.
+    /// Validity of a flow's measurement, as seen by the client's host.
     Validity {
-        /// Which, from 0.
+        /// Index of the flow, from 0.
         flow: u16,
-        /// As JSON, for whoever writes datasets.
+        /// The validity, in JSON.
         json: String,
     },
-    /// All its flows are over, and all was told.
+    /// All flows are over, and everything is reported.
     Finished,
 }
 
-/// What the server says.
+/// A message from the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum FromServer {
-    /// It may begin.
+pub enum ServerMessage {
+    /// The client may begin.
     Granted(Grant),
-    /// It may not, for that reason.
+    /// The client may not join, for this reason.
     Refused(String),
-    /// The server is still there.
+    /// Keep-alive of the server.
     Alive,
     /// The measurement is over.
     Over,
-    /// All was understood; the client may go.
+    /// The server has everything; the client may disconnect.
     Thanks,
 }
 
-/// Who a client is and what it wants.
+/// Version and request of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Its [`VERSION`].
+    /// The client's [`VERSION`].
     pub version: u16,
-    /// Congestion control of its flows.
+    /// Congestion control of the flows.
     pub algorithm: String,
-    /// How many flows at once.
+    /// Number of parallel flows.
     pub flows: u16,
-    /// Which way data go.
+    /// Direction of the data.
     pub direction: Direction,
-    /// For how long it writes, in ns.
+    /// Time for which the application writes, in ns.
     pub for_ns: u64,
-    /// How much each flow writes; `None`: what is taken.
+    /// Bytes that each flow writes; `None`: as many as the connection takes.
     pub bytes: Option<u64>,
 }
 
-/// Which way data go.
+/// Direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// The client sends.
@@ -76,47 +76,47 @@ pub enum Direction {
     ToClient,
 }
 
-/// What a client needs to begin.
+/// Answer to a client that may begin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Grant {
     /// Number of the client, from 1.
     pub client: u32,
-    /// One for each flow.
+    /// Tickets of the flows, one each.
     pub flows: Vec<Ticket>,
-    /// For the probe.
+    /// Ticket of the probe.
     pub probe: Ticket,
-    /// After so long without a word, either end takes the other for lost.
+    /// Time of silence after which either end considers the other lost.
     pub patience_ns: u64,
 }
 
-/// Something that one end saw of a flow.
+/// An observation of a flow at one end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// When, in [`GRID_NS`] on the server's clock.
+    /// Time of the observation, in units of [`GRID_NS`] on the server's clock.
     pub instant: u32,
-    /// Which of the client's flows, from 0.
+    /// Index of the flow among the client's flows, from 0.
     pub flow: u16,
-    /// What.
-    pub seen: Seen,
+    /// The observation.
+    pub observation: Observation,
 }
 
-/// What can be seen of a flow.
+/// Observation of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Seen {
-    /// At its sender.
+pub enum Observation {
+    /// State of the sender.
     Sender(Box<Sender>),
-    /// At its receiver.
+    /// Counters of the receiver.
     Receiver {
         /// Bytes that reached the application.
         bytes: u64,
         /// Data packets that arrived.
         packets: u32,
     },
-    /// Beside it: the latest round trip of the client's probe, in µs.
+    /// Latest RTT of the client's probe, in µs.
     Probe(u32),
 }
 
-/// What the kernel tells of a sender: the fields of `struct tcp_info` that are in every dataset.
+/// State of a sender as reported by the kernel: the fields of `struct tcp_info` that every dataset has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the kernel's, with units")]
 pub struct Sender {
@@ -141,30 +141,32 @@ pub struct Sender {
     pub delivered_ce: u32,
     pub dsack_dups: u32,
     pub reordering_seen: u32,
-    /// Since Linux 6.7.
+    /// Number of retransmission timeouts, since Linux 6.7.
     pub total_rto: Option<u16>,
 }
 
-/// What a client may ask for.
+/// Limits on a client's request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Flows of one client.
+    /// Largest number of flows of one client.
     pub flows: u16,
-    /// How long, in ns.
+    /// Longest duration, in ns.
     pub for_ns: u64,
-    /// Algorithms.
+    /// Algorithms that a client may ask for.
     pub algorithms: Vec<String>,
 }
 
 impl Hello {
-    /// Whether a client may have what it asks for.
+    /// Checks a request against the limits.
     ///
     /// # Errors
-    /// A sentence for its user.
+    /// A sentence for the client's user.
     pub fn check(&self, limits: &Limits) -> Result<(), String> {
         const HOUR_NS: u64 = 3_600_000_000_000;
         if self.version != VERSION {
-            return Err("the server is of another version of Tussle; install the same on both".to_owned());
+            return Err(
+                "the server runs another version of Tussle; install the same version on both".to_owned()
+            );
         }
         if !(1..=limits.flows).contains(&self.flows) {
             return Err(format!("--parallel {}: the server takes 1 to {}", self.flows, limits.flows));
@@ -182,14 +184,14 @@ impl Hello {
     }
 }
 
-impl FromClient {
-    /// Whether all lengths are such as clients send.
+impl ClientMessage {
+    /// Whether all lengths are within the limits of the protocol.
     pub fn is_bounded(&self) -> bool {
         match self {
-            FromClient::Hello(hello) => hello.algorithm.len() <= MOST_ALGORITHM_BYTES,
-            FromClient::Rows(rows) => rows.len() <= MOST_ROWS,
-            FromClient::Validity { json, .. } => json.len() <= MOST_TEXT_BYTES,
-            FromClient::Idle(_) | FromClient::Finished => true,
+            ClientMessage::Hello(hello) => hello.algorithm.len() <= MAX_ALGORITHM_BYTES,
+            ClientMessage::Rows(rows) => rows.len() <= MAX_ROWS,
+            ClientMessage::Validity { json, .. } => json.len() <= MAX_TEXT_BYTES,
+            ClientMessage::IdleRtt(_) | ClientMessage::Finished => true,
         }
     }
 }
@@ -197,7 +199,7 @@ impl FromClient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::MOST_PLAIN_BYTES;
+    use crate::channel::MAX_PLAIN_BYTES;
 
     fn hello() -> Hello {
         Hello {
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_held_against_the_limits() {
+    fn requests_are_checked_against_the_limits() {
         assert_eq!(hello().check(&limits()), Ok(()));
         let of = |change: fn(&mut Hello)| {
             let mut asked = hello();
@@ -264,11 +266,12 @@ mod tests {
             reordering_seen: u32::MAX,
             total_rto: Some(u16::MAX),
         };
-        let row = Row { instant: u32::MAX, flow: u16::MAX, seen: Seen::Sender(Box::new(sender)) };
-        let validity = FromClient::Validity { flow: u16::MAX, json: "x".repeat(MOST_TEXT_BYTES) };
-        for message in [FromClient::Rows(vec![row; MOST_ROWS]), validity] {
+        let row =
+            Row { instant: u32::MAX, flow: u16::MAX, observation: Observation::Sender(Box::new(sender)) };
+        let validity = ClientMessage::Validity { flow: u16::MAX, json: "x".repeat(MAX_TEXT_BYTES) };
+        for message in [ClientMessage::Rows(vec![row; MAX_ROWS]), validity] {
             assert!(message.is_bounded());
-            assert!(postcard::to_allocvec(&message).unwrap().len() <= MOST_PLAIN_BYTES);
+            assert!(postcard::to_allocvec(&message).unwrap().len() <= MAX_PLAIN_BYTES);
         }
     }
 }

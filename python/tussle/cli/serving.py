@@ -236,7 +236,7 @@ def _account(ended: dict[str, Any]) -> list[str]:
     if refused:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items())
         said.append(f"connections refused: {sum(refused.values())} ({reasons})")
-    said += ended["given_up"]
+    said += ended["rejected"]
     if ended["full"]:
         said.append("the dataset was full, so that it ended by itself")
     return said

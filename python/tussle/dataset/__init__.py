@@ -1,4 +1,4 @@
-"""What happened, as tables: a folder that every engine writes and that metrics, figures and reports read."""
+"""Results as tables: a folder that every engine writes and that metrics, figures and reports read."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import polars as pl
 from tussle.dataset.checks import gaps, not_counted, not_their_runs
 from tussle.dataset.digest import digest, file_digest
 from tussle.dataset.files import PROVENANCE, SCENARIO, UNREADABLE, Contents, save
+from tussle.dataset.flow_rows import flows_frame
 from tussle.dataset.places import explained_elsewhere, is_remote, place, scan_parquet
 from tussle.dataset.schema import (
     ENGINE_TABLES,
@@ -42,6 +43,7 @@ __all__ = [
     "Dataset",
     "MoreColumns",
     "Table",
+    "flows_frame",
     "parts_of",
     "save",
     "verify",
@@ -57,9 +59,9 @@ _FACTS = {
     "results_sha256": dict,
     "files_sha256": dict,
 }
-"""What every provenance holds, and as what."""
+"""Required facts of a provenance, and their types."""
 _FACTS_OF_SOME = {"own_algorithms_sha256": dict}
-"""What a provenance may hold, and as what."""
+"""Optional facts of a provenance, and their types."""
 _TEXTS_BY_NAME = ("results_sha256", "files_sha256")
 
 
@@ -79,8 +81,7 @@ class BaselineRuns:
 class Dataset:
     """The results of a scenario, read from their folder; tables are lazy.
 
-    Solo runs, if the scenario asked for them, stand apart: what is said of a point is said of its flows
-    together.
+    Baseline runs, if the scenario has any, are separate: metrics of a point are about its flows together.
     """
 
     folder: Path
@@ -98,7 +99,7 @@ class Dataset:
     def open(cls, folder: str | os.PathLike[str]) -> Self:
         """Open a dataset's folder: a local one, or an address such as `s3://bucket/folder`.
 
-        Raises TussleError when it is missing, cut short, or from a newer version of Tussle.
+        Raises TussleError when it is missing, truncated, or from a newer version of Tussle.
         """
         folder = place(folder)
         with explained_elsewhere(folder, "read"):
@@ -113,7 +114,7 @@ class Dataset:
         return cls(folder=folder, scenario=scenario, provenance=provenance, baseline=baseline, **together)
 
     def table(self, name: str) -> pl.LazyFrame:
-        """Return the table of that name, one of `TABLES` or `OPTIONAL_TABLES`.
+        """Return a table by its name, one of `TABLES` or `OPTIONAL_TABLES`.
 
         Raises TussleError when this dataset has no such table.
         """
@@ -136,9 +137,9 @@ class Dataset:
 
 
 def verify(folder: str | os.PathLike[str]) -> None:
-    """Read the bytes of a dataset's scenario and tables; raises TussleError when one is not what was written.
+    """Check the bytes of a dataset's scenario and tables; raises TussleError when a file has changed.
 
-    Nothing looks inside the files: some wrong bytes make a reader of Parquet end the process.
+    Files are not parsed: some damaged files of Parquet make a reader end the process.
     """
     folder = place(folder)
     with explained_elsewhere(folder, "read"):
@@ -169,7 +170,7 @@ def _provenance(folder: Path) -> dict[str, Any]:
         raise _damaged(path, error) from error
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is not int or version < 1:
-        raise _damaged(path, f"its format is {shown(version)}, a whole number from 1 belongs there")
+        raise _damaged(path, f"its format is {shown(version)}, it must be a whole number from 1")
     if version > FORMAT:
         raise TussleError(
             f"{folder} was written by a newer Tussle ({facts.get('tussle')}: dataset format {version}; "
@@ -177,7 +178,7 @@ def _provenance(folder: Path) -> dict[str, Any]:
         )
     for key, kind in (_FACTS | {key: _FACTS_OF_SOME[key] for key in _FACTS_OF_SOME if key in facts}).items():
         if not isinstance(facts.get(key), kind):
-            raise _damaged(path, f"{key} is missing, or not what belongs there")
+            raise _damaged(path, f"{key} is missing, or of the wrong type")
     if not isinstance(facts["engine"].get("name"), str):
         raise _damaged(path, "the engine has no name")
     if not all(isinstance(value, str) for key in _TEXTS_BY_NAME for value in facts[key].values()):
@@ -208,7 +209,7 @@ def _files(folder: Path, table: Table, provenance: dict[str, Any]) -> list[Path]
     if not parts:
         return [_present(folder / table.file_name)]
     files = [folder / name for name in table.file_names(parts)]
-    # Elsewhere to list them is one question, and to ask for each is many.
+    # For a remote folder, one listing replaces many look-ups.
     listed = {path.name for path in files[0].parent.iterdir()} if files[0].parent.is_dir() else set()
     for file in files:
         if file.name not in listed:
@@ -228,7 +229,7 @@ def _table(files: list[Path], table: Table) -> pl.LazyFrame:
 
 
 def _check_rows(folder: Path, tables: dict[str, pl.LazyFrame]) -> None:
-    """Raise TussleError when rows cannot be what was written, however right their columns are."""
+    """Raise TussleError when rows cannot be those of a sweep, even if their columns are valid."""
     checks = {name: gaps(frame, (TABLES | OPTIONAL_TABLES)[name]) for name, frame in tables.items()}
     checks["runs"] = chain(checks["runs"], not_counted(tables["runs"]))
     checks["flows"] = chain(checks["flows"], not_their_runs(tables))
@@ -244,7 +245,7 @@ def _check_rows(folder: Path, tables: dict[str, pl.LazyFrame]) -> None:
 def _apart(
     folder: Path, tables: dict[str, pl.LazyFrame]
 ) -> tuple[dict[str, pl.LazyFrame], BaselineRuns | None]:
-    """Tell the runs of all flows together from the baseline runs, which come after them."""
+    """Separate the runs of all flows together from the baseline runs, which follow them."""
     runs = tables["runs"]
     if BASELINE not in runs.collect_schema():
         return tables, None

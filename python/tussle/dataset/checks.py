@@ -1,4 +1,4 @@
-"""Whether rows of a dataset can be what a sweep wrote, however right the columns of their tables are."""
+"""Checks whether rows of a dataset can be those of a sweep, even if the columns are valid."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +10,7 @@ from tussle.dataset.schema import Table
 def gaps(frame: pl.LazyFrame, table: Table) -> Iterator[str]:
     """Name the columns that have empty cells and must not."""
     full = [column.name for column in table.columns if column.nulls is None]
-    # Files know how many of their cells are empty, so that this reads next to nothing if none is.
+    # Files store the number of empty cells, so that this reads next to nothing if there are none.
     found = frame.select(full).filter(pl.any_horizontal(pl.all().is_null())).head(1).collect()
     for column in found.get_columns():
         if column.null_count():
@@ -18,7 +18,7 @@ def gaps(frame: pl.LazyFrame, table: Table) -> Iterator[str]:
 
 
 def not_counted(runs: pl.LazyFrame) -> Iterator[str]:
-    """Say when the runs are not numbered from 0 in their order, or there are none."""
+    """Report runs that are not numbered from 0 in order, or missing."""
     numbers = runs.select("run").collect()["run"]
     if numbers.is_empty():
         yield "it has no row"
@@ -27,7 +27,7 @@ def not_counted(runs: pl.LazyFrame) -> Iterator[str]:
 
 
 def not_their_runs(tables: Mapping[str, pl.LazyFrame]) -> Iterator[str]:
-    """Say when flows are there twice, or of runs that are not."""
+    """Report flows that are duplicates, or of unknown runs."""
     runs = tables["runs"].select("run").collect()["run"]
     flows = tables["flows"].select("run", "flow").collect()
     if not flows["run"].is_in(runs.implode()).all():

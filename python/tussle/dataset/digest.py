@@ -1,4 +1,4 @@
-"""Digests of results: equal results, equal digests, whatever wrote the files."""
+"""Digests of results: equal results have equal digests, whichever program wrote the files."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ import polars as pl
 
 
 class _Hashing:
-    """A file that keeps nothing but the SHA-256 of what is written."""
+    """A file that keeps nothing but the SHA-256 of the written bytes."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -18,7 +18,7 @@ class _Hashing:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: nothing is buffered."""
 
     def hexdigest(self) -> str:
         return self._hash.hexdigest()
@@ -44,6 +44,6 @@ def file_digest(path: Path) -> str:
 
 
 def digest(table_digests: Mapping[str, str]) -> str:
-    """One digest for the results as a whole, from the digest of each table."""
+    """Return one digest for all results, from the digest of each table."""
     lines = "".join(f"{name} {table_digests[name]}\n" for name in sorted(table_digests))
     return hashlib.sha256(lines.encode()).hexdigest()

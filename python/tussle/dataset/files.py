@@ -1,4 +1,4 @@
-"""Writing a dataset's folder whole or not at all, and errors in the words of the person who reads them."""
+"""Atomic writing of a dataset's folder, and error messages for users."""
 
 import json
 import os
@@ -19,24 +19,24 @@ from tussle.errors import TussleError
 SCENARIO = "scenario.toml"
 PROVENANCE = "provenance.json"
 REPORT = "report.html"
-"""The last file of a command that makes runs, beside the dataset."""
+"""The last file of a command that executes runs, beside the dataset."""
 
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
-"""What polars raises on a file with wrong bytes; some make it panic."""
+"""Exceptions of polars for damaged files; some make it panic."""
 
-# Fixed, so that equal tables are equal bytes whatever polars prefers.
+# Fixed, so that equal tables are equal bytes regardless of polars' defaults.
 _ROWS_A_GROUP = 250_000
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a dataset's folder is to hold."""
+    """Contents of a dataset's folder."""
 
     scenario_toml: str
     provenance: Mapping[str, Any]
     """Facts from `tussle.provenance`; the digests are added when the tables have been written."""
     tables: Mapping[str, pl.LazyFrame | Sequence[pl.LazyFrame]]
-    """Every table of `TABLES`, and the `OPTIONAL_TABLES` that there are, by name and as declared.
+    """Every table of `TABLES`, and the available `OPTIONAL_TABLES`, by name and as declared.
 
     In several parts if there are more than `RUNS_A_PART` runs; each part is a file.
     """
@@ -46,7 +46,7 @@ def save(folder: Path, contents: Contents, staging: Path | None = None) -> None:
     """Write a dataset: the folder appears complete, or not at all.
 
     It is built in `staging`, a path on the same file system (default: a hidden sibling of `folder`), and
-    copied from there if `folder` is elsewhere: provenance.json last, since nothing is a dataset without it.
+    uploaded from there if `folder` is remote: provenance.json last, since nothing is a dataset without it.
     Raises TussleError when the folder exists or cannot be written.
     """
     refuse_existing(folder)
@@ -73,14 +73,14 @@ def _publish(staging: Path, folder: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Let the file `path` hold this, or stay as it was, even if the power fails; raises OSError."""
+    """Replace the file `path` atomically, even if the power fails; raises OSError."""
     if is_remote(path) or (path.exists() and not path.is_file()):
         path.write_bytes(content)  # a device or a pipe, which nothing may replace, or written whole by itself
         return
     staging = path.with_name(f".{path.name}.new")
     try:
         staging.write_bytes(content)
-        # Before the name is final: after a power cut a file system may have the name and not the content.
+        # Before the rename: after a power cut a file system may have the name and not the content.
         flush(staging)
         staging.replace(path)
         flush(path.parent)
@@ -89,7 +89,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def refuse_existing(folder: Path) -> None:
-    """Raise TussleError when something already has that name."""
+    """Raise TussleError when the path exists already."""
     with explained_elsewhere(folder, "read"):
         exists = (folder / PROVENANCE).exists() if is_remote(folder) else os.path.lexists(folder)
     if exists:
@@ -131,7 +131,7 @@ def _fill(staging: Path, contents: Contents) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those around it, each of which is on the disk when this returns; raises OSError."""
+    """Make a folder and its parents, each of which is on the disk when this returns; raises OSError."""
     if path.is_dir():
         return
     make_folder(path.parent)

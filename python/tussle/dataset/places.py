@@ -1,4 +1,4 @@
-"""Where datasets stand: folders of this machine, and addresses of other places such as s3://bucket/folder."""
+"""Locations of datasets: local folders, and remote addresses such as s3://bucket/folder."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from tussle.errors import TussleError
 
 _ADDRESS = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _READ_BY_POLARS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "http", "https"}
-"""Where polars reads what is asked for and no more of a file."""
+"""Kinds of addresses of which polars reads only the requested parts of a file."""
 _LOCAL_STORES = Path("results")
 _NO_LIBRARY = (
     "{written}: datasets elsewhere need a library for that place ({error}); "
@@ -24,9 +24,9 @@ _NO_LIBRARY = (
 
 
 def place(written: str | os.PathLike[str]) -> Path:
-    """Return a local path, or something with a path's methods for an address of another place (fsspec).
+    """Return a local path, or an object with a path's methods for a remote address (fsspec).
 
-    Raises TussleError when no library for that place is installed.
+    Raises TussleError when no library for that kind of address is installed.
     """
     address = _ADDRESS.fullmatch(str(written)) if isinstance(written, str) else None
     if not address:
@@ -44,21 +44,21 @@ def place(written: str | os.PathLike[str]) -> Path:
 
 
 def is_remote(folder: object) -> bool:
-    """Tell whether that is an address of another place."""
+    """Tell whether a folder is remote."""
     return bool(getattr(folder, "protocol", ""))
 
 
 def here(folder: Path) -> Path:
-    """Return a local path for what is kept beside a folder: the folder itself, or one in `results`."""
+    """Return a local path for files kept beside a folder: the folder itself, or one in `results`."""
     if not is_remote(folder):
         return folder
     return _LOCAL_STORES / re.sub(r"[^A-Za-z0-9._-]+", "-", str(folder)).strip("-")
 
 
 def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
-    """Read the Parquet files of a table lazily, in any of these places.
+    """Read the Parquet files of a table lazily, local or remote.
 
-    Names are taken as they are, whatever characters they have.
+    Names are literal, whatever characters they contain.
     """
     protocol = getattr(files[0], "protocol", "")
     if protocol and protocol not in _READ_BY_POLARS:
@@ -68,7 +68,7 @@ def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
 
 
 def _scan_files(files: Sequence[Path]) -> pl.LazyFrame:
-    """Read files that polars cannot reach: one whole file at a time, when its rows are asked for."""
+    """Read files that polars cannot reach: one whole file at a time, when its rows are needed."""
 
     def batches(*asked_for: Any) -> Iterator[pl.DataFrame]:
         columns, rows, most, _at_a_time = asked_for
@@ -86,17 +86,17 @@ def _scan_files(files: Sequence[Path]) -> pl.LazyFrame:
 
 
 def upload(local: Path, folder: Path, last: str) -> None:
-    """Copy the files of a local folder to another place, the one named `last` when all others are there."""
-    there: Any = folder
+    """Upload the files of a local folder, the one named `last` after all others."""
+    remote: Any = folder
     files = sorted(path for path in local.rglob("*") if path.is_file())
     for file in sorted(files, key=lambda file: file.name == last):
-        target = there.joinpath(*file.relative_to(local).parts)
-        there.fs.put_file(str(file), target.path)
+        target = remote.joinpath(*file.relative_to(local).parts)
+        remote.fs.put_file(str(file), target.path)
 
 
 @contextmanager
 def explained_elsewhere(folder: Path, what: str) -> Iterator[None]:
-    """Turn whatever libraries of other places raise into a TussleError; `what` could not be done."""
+    """Turn any error of a remote library into a TussleError; `what` could not be done."""
     try:
         yield
     except TussleError:
@@ -106,5 +106,5 @@ def explained_elsewhere(folder: Path, what: str) -> Iterator[None]:
             raise
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise TussleError(
-            f"cannot {what} {folder} ({reason}); check its name and your rights there"
+            f"cannot {what} {folder} ({reason}); check its name and your permissions"
         ) from error

@@ -1,4 +1,4 @@
-"""The tables of a dataset, declared once: every column's type and what it means."""
+"""The tables of a dataset, declared once: type and meaning of every column."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,33 +9,34 @@ import polars as pl
 from tussle.errors import TussleError, plain
 
 FORMAT = 2
-"""Version of the dataset's layout; goes up when an older Tussle could no longer read it.
+"""Version of the dataset's layout; it increases when an older Tussle cannot read it any longer.
 
-1: one file a table. 2: one for each part of a table; only datasets of more than `RUNS_A_PART` runs are that.
+1: one file per table. 2: one file for each part of a table, for datasets of more than `RUNS_A_PART` runs
+only.
 """
 
 RUNS_A_PART = 10_000
-"""Runs in each part of a table, but for the last: a constant, so that equal results are equal files."""
+"""Runs in each part of a table except the last: a constant, so that equal results are equal files."""
 
 KERNEL_AXIS = "kernel"
 """The column of `runs` that names the kernel of each run, where several kernels executed every point."""
 
 
 def parts_of(runs: int) -> list[range]:
-    """Return the runs in each part of a dataset of so many runs; there is one part, or more."""
+    """Return the runs in each part of a dataset; there is one part, or more."""
     starts = range(0, max(runs, 1), RUNS_A_PART)
     return [range(start, min(start + RUNS_A_PART, runs)) for start in starts]
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name ends in its unit where it has one."""
+    """One column: its name ends in its unit if it has one."""
 
     name: str
     dtype: type[pl.DataType]
     meaning: str
     nulls: str | None = None
-    """What an empty cell means; `None`: there is none."""
+    """Meaning of an empty cell; `None`: there are no empty cells."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ class Table:
         return {column.name: column.dtype() for column in self.columns}
 
     def more_names(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that are not declared, sorted."""
+        """Return the undeclared ones of `names`, sorted."""
         return sorted(set(names) - set(self._declared))
 
     def faults(self, schema: Mapping[str, pl.DataType]) -> list[str]:
-        """What keeps a table of that schema from being this one, in the words of an error message."""
+        """Return the differences of a schema to this table's, in the words of an error message."""
         expected = self.schema(self.more_names(schema) if self.more else ())
         missing = [f"column {name} is missing" for name in expected if name not in schema]
         surplus = [f"column {plain(name)} is not known" for name in schema if name not in expected]
@@ -91,14 +92,14 @@ class Table:
         return missing + surplus + wrong
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return what an engine wrote down with this table's columns, in order and of the declared types.
+        """Return an engine's frame with this table's columns, in order and of the declared types.
 
-        Raises TussleError when the frame cannot be this table.
+        Raises TussleError when the frame does not fit this table.
         """
         found = {column.name: column for column in frame.get_columns()}
         wanted = self.schema(self.more_names(found) if self.more else ())
         try:
-            # Engines count in narrower integers, and names out of few cross the bridge as categories.
+            # Engines count in narrower integers, and pass labels as categories.
             cast = {name: found[name].cast(dtype) for name, dtype in wanted.items() if name in found}
         except pl.exceptions.PolarsError as error:
             raise TussleError(f"the engine's table {self.name} does not fit: {error}") from error
@@ -123,24 +124,24 @@ RUNS = Table(
         _RUN,
         Column("point", pl.UInt32, "Index of the point of the scenario: one combination of its axes' values"),
         Column("repetition", pl.UInt32, "Which repetition of the point, from 0"),
-        Column("seed", pl.UInt64, "Seed of every die in the run; equal at all points for one repetition"),
-        Column("duration_s", pl.Float64, "When the run ended"),
-        Column("steady_from_s", pl.Float64, "When the interval over which `flows` measures begins"),
-        Column("steady_to_s", pl.Float64, "When that interval ends"),
+        Column(
+            "seed", pl.UInt64, "Seed of all random numbers in the run; equal at all points for one repetition"
+        ),
+        Column("duration_s", pl.Float64, "Duration of the run"),
+        Column("steady_from_s", pl.Float64, "Start of the steady interval, over which `flows` measures"),
+        Column("steady_to_s", pl.Float64, "End of the steady interval"),
         Column(
             "link_rate_bit_per_s",
             pl.Float64,
-            "First rate of the bottleneck, over IP packets",
+            "Initial rate of the bottleneck, for IP packets",
             "no bottleneck",
         ),
-        Column(
-            "base_rtt_ms", pl.Float64, "First propagation delay of the bottleneck, both ways", "no bottleneck"
-        ),
+        Column("base_rtt_ms", pl.Float64, "Initial RTT of the bottleneck without queueing", "no bottleneck"),
         Column(
             "buffer_packets",
             pl.UInt64,
             "Packets of 1500 bytes that may wait at the bottleneck",
-            "no limit but the one that its queue has by itself, or no bottleneck",
+            "no limit except the queue's default, or no bottleneck",
         ),
     ),
     MoreColumns(
@@ -160,12 +161,14 @@ FLOWS = Table(
         Column("name", pl.String, "Name of the flow"),
         Column("algorithm", pl.String, "Congestion control, as read back from the engine"),
         Column("path", pl.String, "Elements from the sender to the receiver, joined by ` > `"),
-        Column("start_s", pl.Float64, "When the connection was opened"),
-        Column("stop_s", pl.Float64, "When the application was to stop writing", "at the end of the run"),
+        Column("start_s", pl.Float64, "Time at which the connection was opened"),
+        Column(
+            "stop_s", pl.Float64, "Time at which the application was to stop writing", "the end of the run"
+        ),
         Column(
             "completion_s",
             pl.Float64,
-            "From the start until the last byte reached the receiving application",
+            "Time from the start until the last byte reached the receiving application",
             "not complete at the end of the run",
         ),
         Column("delivered_bytes", pl.UInt64, "Bytes that reached the receiving application, in order"),
@@ -173,60 +176,61 @@ FLOWS = Table(
             "sent_packets",
             pl.UInt64,
             "Data packets sent, retransmissions included",
-            "the engine does not tell",
+            "not measured by the engine",
         ),
-        Column("retransmitted_packets", pl.UInt64, "Data packets sent again", "the engine does not tell"),
         Column(
-            "lost_packets", pl.UInt64, "Data packets that the sender judged lost", "the engine does not tell"
+            "retransmitted_packets", pl.UInt64, "Data packets retransmitted", "not measured by the engine"
+        ),
+        Column(
+            "lost_packets",
+            pl.UInt64,
+            "Data packets that the sender detected as lost",
+            "not measured by the engine",
         ),
         Column(
             "dropped_packets",
             pl.UInt64,
-            "Data packets that the network dropped or damaged: the truth",
-            "the engine does not tell",
+            "Data packets that the network dropped or damaged",
+            "not measured by the engine",
         ),
-        Column(
-            "timeouts", pl.UInt64, "Times that the retransmission timer expired", "the engine does not tell"
-        ),
-        Column(
-            "spurious_timeouts", pl.UInt64, "Timeouts found to be false alarms", "the engine does not tell"
-        ),
-        Column("recoveries", pl.UInt64, "Times that fast recovery was entered", "the engine does not tell"),
+        Column("timeouts", pl.UInt64, "Expiries of the retransmission timer", "not measured by the engine"),
+        Column("spurious_timeouts", pl.UInt64, "Timeouts found to be spurious", "not measured by the engine"),
+        Column("recoveries", pl.UInt64, "Episodes of fast recovery", "not measured by the engine"),
         Column(
             "undone_recoveries",
             pl.UInt64,
-            "Recoveries found to be false alarms, window restored",
-            "the engine does not tell",
+            "Recoveries found to be spurious and undone",
+            "not measured by the engine",
         ),
-        Column("ecn_echoes", pl.UInt64, "ACKs that carried the ECN echo", "the engine does not tell"),
+        Column("ecn_echoes", pl.UInt64, "ACKs that carried ECN-Echo", "not measured by the engine"),
         Column("steady_delivered_bytes", pl.UInt64, "As delivered_bytes, in the steady interval"),
         Column("goodput_bit_per_s", pl.Float64, "steady_delivered_bytes in bits, over the steady interval"),
         Column(
             "steady_sent_packets",
             pl.UInt64,
             "As sent_packets, in the steady interval",
-            "the engine does not tell",
+            "not measured by the engine",
         ),
         Column(
             "steady_retransmitted_packets",
             pl.UInt64,
             "As retransmitted_packets, in the steady interval",
-            "the engine does not tell",
+            "not measured by the engine",
         ),
         Column(
-            "steady_timeouts", pl.UInt64, "As timeouts, in the steady interval", "the engine does not tell"
+            "steady_timeouts", pl.UInt64, "As timeouts, in the steady interval", "not measured by the engine"
         ),
         *(
             Column(f"rtt_{part}_ms", pl.Float64, f"{words} in the steady interval", "no RTT was measured")
             for part, words in [
                 ("min", "Smallest RTT"),
                 ("mean", "Mean RTT"),
-                ("p05", "RTT that 5 % of measurements stay below"),
-                ("p25", "RTT that 25 % of measurements stay below"),
+                ("p05", "5th percentile of the RTT"),
+                ("p25", "25th percentile of the RTT"),
                 ("p50", "Median RTT"),
-                ("p75", "RTT that 75 % of measurements stay below"),
-                ("p95", "RTT that 95 % of measurements stay below"),
-                ("p99", "RTT that 99 % of measurements stay below"),
+                ("p75", "75th percentile of the RTT"),
+                ("p95", "95th percentile of the RTT"),
+                ("p99", "99th percentile of the RTT"),
             ]
         ),
     ),
@@ -243,15 +247,15 @@ SAMPLES = Table(
         Column("ssthresh_packets", pl.UInt32, "Slow-start threshold", "infinite"),
         Column("srtt_ms", pl.Float64, "Smoothed RTT", "no RTT measured yet"),
         Column(
-            "rtt_ms", pl.Float64, "Latest RTT measured", "no RTT measured yet, or the engine does not tell"
+            "rtt_ms", pl.Float64, "Latest RTT measured", "no RTT measured yet, or not measured by the engine"
         ),
-        Column("in_flight_packets", pl.UInt32, "Packets that the sender takes to be in the network"),
-        Column("delivered_bytes", pl.UInt64, "Bytes in order at the receiving application so far"),
-        Column("retransmitted_packets", pl.UInt64, "Data packets sent again so far"),
-        Column("pacing_bit_per_s", pl.Float64, "Pacing rate", "the flow does not pace"),
+        Column("in_flight_packets", pl.UInt32, "Packets in flight, as estimated by the sender"),
+        Column("delivered_bytes", pl.UInt64, "Bytes that have reached the receiving application in order"),
+        Column("retransmitted_packets", pl.UInt64, "Data packets retransmitted so far"),
+        Column("pacing_bit_per_s", pl.Float64, "Pacing rate", "the flow is not paced"),
         Column("state", pl.String, "State of the sender: open, disorder, cwr, recovery or loss"),
     ),
-    MoreColumns(pl.Float64, "Inner quantity of an algorithm; the column is named `algorithm.quantity`"),
+    MoreColumns(pl.Float64, "State variable of an algorithm; the column is named `algorithm.quantity`"),
 )
 
 LINKS = Table(
@@ -261,9 +265,9 @@ LINKS = Table(
         _RUN,
         Column("link", pl.String, "Name of the link"),
         _TIME,
-        Column("backlog_packets", pl.UInt32, "Packets waiting now, the one being transmitted not counted"),
+        Column("backlog_packets", pl.UInt32, "Packets in the queue, without the one being transmitted"),
         Column("backlog_bytes", pl.UInt64, "Bytes of those packets"),
-        Column("mean_backlog_packets", pl.Float64, "Mean backlog over the time since the link's last row"),
+        Column("mean_backlog_packets", pl.Float64, "Mean backlog since the link's last row"),
         Column("max_backlog_packets", pl.UInt32, "Largest backlog since the link's last row"),
         Column("arrived_packets", pl.UInt64, "Packets that arrived so far"),
         Column("delivered_packets", pl.UInt64, "Packets transmitted so far"),
@@ -271,7 +275,9 @@ LINKS = Table(
         Column("marked_packets", pl.UInt64, "Packets marked by ECN so far"),
         Column("delivered_bytes", pl.UInt64, "Bytes transmitted so far, IP headers included"),
         Column(
-            "utilisation", pl.Float64, "Part of the time since the link's last row that it was busy, 0 to 1"
+            "utilisation",
+            pl.Float64,
+            "Part of the time since the link's last row in which it transmitted, 0 to 1",
         ),
     ),
 )
@@ -285,12 +291,12 @@ EVENTS = Table(
         Column(
             "kind",
             pl.String,
-            "What happened: drop, loss, recovery, timeout, undo, reduction, restart, start, complete, "
+            "Kind of event: drop, loss, recovery, timeout, undo, reduction, restart, start, complete, "
             "path_change, corrupt, request and response (a chunk or a response was written, its last byte "
             "arrived)…",
         ),
-        Column("flow", pl.UInt32, "Index of the flow that it happened to", "no single flow"),
-        Column("link", pl.String, "Element where it happened, or which changed", "at the sender"),
+        Column("flow", pl.UInt32, "Index of the flow", "no single flow"),
+        Column("link", pl.String, "Element of the event", "at the sender"),
         Column("packet", pl.UInt32, "Index of the packet in its flow, from 0", "no single packet"),
         Column("cwnd_packets", pl.UInt32, "Congestion window just after", "no sender"),
         Column("ssthresh_packets", pl.UInt32, "Slow-start threshold just after", "infinite, or no sender"),
@@ -303,41 +309,45 @@ VALIDITY = Table(
     (
         _RUN,
         _FLOW,
-        Column("host", pl.String, "The sender's host, by its own name or that of hosts.toml"),
+        Column("host", pl.String, "The sender's host, by its own name or its name in hosts.toml"),
         Column("kernel", pl.String, "Release of the sender's kernel", "the host was lost"),
-        Column("receiver_host", pl.String, "The receiver's host, likewise", "the receiver tells nothing"),
+        Column("receiver_host", pl.String, "The receiver's host, likewise", "not reported by the receiver"),
         Column(
-            "receiver_kernel", pl.String, "Release of the receiver's kernel", "the receiver tells nothing"
+            "receiver_kernel", pl.String, "Release of the receiver's kernel", "not reported by the receiver"
         ),
         Column("algorithm", pl.String, "Congestion control, as read back from the sender's socket"),
         Column(
-            "interface", pl.String, "Interface that the sender's packets leave by", "the kernel does not tell"
+            "interface",
+            pl.String,
+            "Interface by which the sender's packets leave",
+            "not reported by the kernel",
         ),
-        Column("qdisc", pl.String, "Queue discipline of that interface", "the kernel does not tell"),
+        Column("qdisc", pl.String, "Queue discipline of that interface", "not reported by the kernel"),
         Column(
             "offloads",
             pl.String,
-            "Those of tso, gso, gro and lro that are on at that interface",
-            "the interface does not tell",
+            "Active ones of tso, gso, gro and lro at that interface",
+            "not reported by the interface",
         ),
-        Column("path_mtu_bytes", pl.UInt32, "Path MTU at the end", "the kernel does not tell"),
+        Column("path_mtu_bytes", pl.UInt32, "Path MTU at the end", "not reported by the kernel"),
         Column(
             "clock_offset_s",
             pl.Float64,
-            "How far the time of day of the sender's host was ahead of the receiver's",
+            "Offset of the sender's time of day to the receiver's",
             "there is one clock",
         ),
-        Column(
-            "clock_offset_error_s", pl.Float64, "How far off that may be, either way", "there is one clock"
-        ),
+        Column("clock_offset_error_s", pl.Float64, "Largest error of that offset", "there is one clock"),
         Column("busy_s", pl.Float64, "Time with data to send or to be acknowledged", "the host was lost"),
         Column(
-            "receiver_limited_s", pl.Float64, "Of that, limited by the receive window", "the host was lost"
+            "receiver_limited_s",
+            pl.Float64,
+            "Part of busy_s limited by the receive window",
+            "the host was lost",
         ),
         Column(
             "sender_limited_s",
             pl.Float64,
-            "Of that, limited by what the application had written",
+            "Part of busy_s limited by the application's writes",
             "the host was lost",
         ),
         Column(
@@ -347,19 +357,22 @@ VALIDITY = Table(
             "the host was lost",
         ),
         Column(
-            "timer_slip_p99_ms", pl.Float64, "99 % of the timers there were late by less", "the host was lost"
+            "timer_slip_p99_ms",
+            pl.Float64,
+            "99th percentile of timer delays on that host",
+            "the host was lost",
         ),
-        Column("timer_slip_max_ms", pl.Float64, "How late the latest timer there was", "the host was lost"),
-        Column("kept_up", pl.Boolean, "Whether both hosts kept up with what they had to do"),
-        Column("shortfall", pl.String, "In what one of them did not", "they kept up"),
+        Column("timer_slip_max_ms", pl.Float64, "Largest timer delay on that host", "the host was lost"),
+        Column("kept_up", pl.Boolean, "Whether both hosts kept up"),
+        Column("shortfall", pl.String, "Reason why a host did not keep up", "both kept up"),
     ),
 )
 
 TABLES = {table.name: table for table in (RUNS, FLOWS, SAMPLES, LINKS, EVENTS)}
-"""Every table that each dataset has, by name."""
+"""Every table of each dataset, by name."""
 
 OPTIONAL_TABLES = {table.name: table for table in (VALIDITY,)}
-"""Tables that a dataset has if its engine fills them, for each run."""
+"""Tables of a dataset whose engine fills them, for each run."""
 
 ENGINE_TABLES = {name: table for name, table in TABLES.items() if table is not RUNS}
 """The tables that an engine fills; the sweep writes `runs`."""

@@ -4,7 +4,7 @@ import polars as pl
 
 
 def late_runs(validity: pl.LazyFrame | None) -> pl.DataFrame:
-    """Return `run` and `shortfall` of the runs in which a host did not keep up, ascending.
+    """Return `run` and `shortfall` of the runs in which a host did not keep up, in ascending order.
 
     `validity` is the table of a dataset, if it has one.
     """

@@ -1,4 +1,4 @@
-"""Engines: each turns a run into tables. One file an engine, found from the listing of this folder.
+"""Engines: each executes runs and returns tables. Engines are found by their files in this folder.
 
 An engine's file defines `ENGINE`, an object with the methods of `Engine`.
 """
@@ -16,12 +16,13 @@ from tussle.errors import TussleError, unknown
 __all__ = ["COSTS", "Engine", "Variants", "engine", "names"]
 
 COSTS = "costs"
-"""A table that no dataset has, because wall clocks wrote it: what users' own algorithms cost. One row a flow:
-`algorithm`, `acks` and the seconds `in_hooks_s`."""
+"""A table that is not part of datasets, since wall clocks measure it: the costs of users' own algorithms. One
+row per flow: `algorithm`, `acks` and the seconds `in_hooks_s`.
+"""
 
 
 class Engine(Protocol):
-    """What every engine can do."""
+    """Methods of every engine."""
 
     @property
     def name(self) -> str:
@@ -30,14 +31,14 @@ class Engine(Protocol):
 
     @property
     def at_once(self) -> int | None:
-        """How many runs may be executed at a time; `None`: any number.
+        """Largest number of runs at a time; `None`: any number.
 
-        An engine in real time executes one: others beside it would make it late.
+        An engine in real time executes one run at a time: others would delay it.
         """
         ...
 
     def about(self) -> Mapping[str, str]:
-        """Name and version, and whatever else decides the results."""
+        """Return name and version, and all other facts that decide the results."""
         ...
 
     def check(self, run: Mapping[str, Any]) -> None:
@@ -47,14 +48,14 @@ class Engine(Protocol):
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Execute a run: a table for each of `tussle.dataset.ENGINE_TABLES`, without the column `run`.
 
-        An engine that measures real hosts fills those of `OPTIONAL_TABLES` besides. A run with algorithms of
-        the user's own may have the table `COSTS`.
-        Raises TussleError when the engine cannot honour any part of `run`.
+        An engine that measures real hosts also fills those of `OPTIONAL_TABLES`. A run with users' own
+        algorithms may have the table `COSTS`. Raises TussleError when the engine cannot honour any part of
+        `run`.
         """
         ...
 
     def close(self) -> None:
-        """Let go of what was opened for runs; it can execute more of them all the same."""
+        """Close what was opened for runs; the engine can execute more runs afterwards."""
         ...
 
 
@@ -64,7 +65,7 @@ def names() -> list[str]:
 
 
 def engine(name: str) -> Engine:
-    """Return the engine of that name; raises TussleError, with the nearest name, when there is none."""
+    """Return the engine with a name; raises TussleError, with the nearest name, when there is none."""
     if name not in names():
         raise TussleError(unknown("engine", name, names()))
     return import_module(f"{__name__}.{name}").ENGINE

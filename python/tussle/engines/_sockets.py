@@ -1,4 +1,4 @@
-"""What no engine with real sockets can do."""
+"""Limits of engines with real sockets."""
 
 from collections.abc import Mapping
 from typing import Any

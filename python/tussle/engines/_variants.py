@@ -1,4 +1,4 @@
-"""Several engines of one kind as an axis of a dataset, such as one Linux beside another."""
+"""Several engines of one kind as an axis of a dataset, such as two releases of Linux."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,49 +10,49 @@ if TYPE_CHECKING:
     from tussle.engines import Engine
 
 _VARIANT = "variant"
-"""The key of a run that names its variant; no engine sees it."""
+"""The key of a run that names its variant; engines do not see it."""
 
 
 @dataclass(frozen=True)
 class Variants:
     """Engines of one kind that all execute every point of a scenario.
 
-    The methods are those of `Engine`, for runs that `choosing` gave a variant.
+    The methods are those of `Engine`, for runs with a variant chosen by `choosing`.
     """
 
     axis: str
     """Name of the axis: the column of the table `runs`, and the option of the command line."""
     engines: "Mapping[str, Engine]"
-    """One or more, by the values of the axis."""
+    """One or more engines, by the values of the axis."""
 
     @property
     def name(self) -> str:
-        """Name of the engines, which they share."""
+        """Common name of the engines."""
         return self._first.name
 
     @property
     def at_once(self) -> int | None:
-        """How many runs may be executed at a time."""
+        """Largest number of runs at a time."""
         return self._first.at_once
 
     def choosing(self, run: Mapping[str, Any], value: str) -> dict[str, Any]:
-        """Return a run that the variant of that name executes."""
+        """Return a run with a chosen variant."""
         return {**run, _VARIANT: value}
 
     def about(self) -> Mapping[str, str]:
-        """Facts that all variants share, the names of the variants, and the facts in which they differ.
+        """Return facts in common, the names of the variants, and the facts in which they differ.
 
-        The key of a fact in which they differ begins with the variant's name: `linux-6.12 release`.
+        The key of a differing fact begins with the variant's name: `linux-6.12 release`.
         """
         facts = {value: engine.about() for value, engine in self.engines.items()}
         keys = dict.fromkeys(key for each in facts.values() for key in each if key != self.axis)
-        told = {key: [each.get(key) for each in facts.values()] for key in keys}
-        shared = {key: str(found[0]) for key, found in told.items() if len(set(found)) == 1}
+        values = {key: [each.get(key) for each in facts.values()] for key in keys}
+        shared = {key: str(found[0]) for key, found in values.items() if len(set(found)) == 1}
         own = {
             f"{value} {key}": fact
             for value, each in facts.items()
             for key, fact in each.items()
-            if key in told and key not in shared
+            if key in values and key not in shared
         }
         return {**shared, self.axis: ",".join(self.engines), **own}
 
@@ -62,7 +62,7 @@ class Variants:
         engine.check(bare)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-        """Let the run's variant execute it; raises TussleError when that cannot, or fails."""
+        """Execute the run on its variant; raises TussleError when the variant cannot honour it, or fails."""
         engine, bare = self._parted(run)
         return engine.execute(bare)
 
@@ -76,6 +76,6 @@ class Variants:
         return next(iter(self.engines.values()))
 
     def _parted(self, run: Mapping[str, Any]) -> "tuple[Engine, dict[str, Any]]":
-        """Return the engine of the run's variant, and the run as that engine takes it."""
+        """Return the engine of the run's variant, and the run without its variant."""
         bare = {key: value for key, value in run.items() if key != _VARIANT}
         return self.engines[run[_VARIANT]], bare

@@ -20,7 +20,7 @@ _THE_PATH = "the real one, which the scenario's path only describes"
 
 
 class HostsEngine:
-    """The kernels of other machines, in real time, over the network that is between them."""
+    """The kernels of other machines, in real time, over the network between them."""
 
     name = "hosts"
     at_once = 1
@@ -31,7 +31,7 @@ class HostsEngine:
         self._path: list[dict[str, Any]] | None = None
 
     def about(self) -> Mapping[str, str]:
-        """Name and version, whose path it is, the agent's digest; hosts.toml with its own, if it is given."""
+        """Return name and version, the path, the agent's digest, and the contents of hosts.toml if given."""
         facts = {
             "name": self.name,
             "version": tussle.__version__,
@@ -45,7 +45,7 @@ class HostsEngine:
         return facts
 
     def check(self, run: Mapping[str, Any]) -> None:
-        """Raise TussleError when a machine is not there, or cannot honour any part of `run`."""
+        """Raise TussleError when a machine is missing, or cannot honour any part of `run`."""
         refuse_own(run)
         if run.get("hosts", {}).get("timestamps", "random") != "random":
             raise TussleError(
@@ -79,20 +79,20 @@ class HostsEngine:
                 raise TussleError(str(error)) from error
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-        """Execute the run, which takes as long as it lasts; a machine that is lost costs its own flows.
+        """Execute the run in real time; a lost machine affects its own flows only.
 
-        Raises TussleError when nothing can be measured any more.
+        Raises TussleError when nothing can be measured any longer.
         """
         return tables_of(run, self._connected().execute(run))
 
     def close(self) -> None:
-        """End what was started on the machines; it ends with this process, too."""
+        """End the agents on the machines; they end with this process, too."""
         if self._fleet is not None:
             self._fleet.close()
             self._fleet = None
 
     def hosts(self) -> Hosts:
-        """Return the machines; raises TussleError when none are named, or their file is wrong."""
+        """Return the machines; raises TussleError when none are given, or their file is invalid."""
         if self._fleet is not None:
             return self._fleet.hosts
         if self._file is None:
@@ -105,19 +105,19 @@ class HostsEngine:
         return self._fleet
 
     def _refuse_paths(self, elements: list[dict[str, Any]]) -> None:
-        """Raise TussleError for what a scenario asks of its path that no engine can make of a real one."""
+        """Raise TussleError for requests of a scenario that a real path cannot honour."""
         for index, element in enumerate(elements):
             if element["kind"] not in {"link", "delay"} or element.get("changes"):
                 what = "changes" if element.get("changes") else element["kind"]
                 raise TussleError(
-                    f"elements.{index}: {what}: the engine hosts measures over the path that is there; leave "
+                    f"elements.{index}: {what}: the engine hosts measures over the existing path; leave "
                     "out of the scenario what that path does by itself"
                 )
         if self._path is None:
             self._path = elements
         elif self._path != elements:
             raise TussleError(
-                "path: it differs between runs, and the engine hosts measures over the one that is there; "
+                "path: it differs between runs, and the engine hosts measures over the existing one; "
                 "vary something else"
             )
 

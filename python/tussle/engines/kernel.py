@@ -1,4 +1,4 @@
-"""The real Linux TCP stack, in virtual time: a user-mode kernel for each run."""
+"""The real Linux TCP stack, in virtual time: one guest per run."""
 
 import tempfile
 import time
@@ -21,18 +21,18 @@ _S = 1000 * _MS
 
 
 class Machine(Protocol):
-    """What a kernel runs on, in virtual time."""
+    """A machine for kernels, in virtual time."""
 
     def check(self) -> None:
-        """Raise TussleError when the kernel, or a program that is needed, is not there."""
+        """Raise TussleError when the kernel, or a program that it needs, is missing."""
         ...
 
     def facts(self) -> Mapping[str, str]:
-        """Return what provenance tells: whatever decides results."""
+        """Return the facts for provenance that decide results."""
         ...
 
     def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
-        """Execute a run with its `boot_words`; in `folder` are its tables then, `NAME.arrow`."""
+        """Execute a run with its `boot_words`, and leave its tables in `folder`, as `NAME.arrow`."""
         ...
 
 
@@ -42,13 +42,13 @@ class KernelEngine:
 
     machine: Machine = field(default_factory=UserMode)
     network: str = NETWORKS[0]
-    """What packets cross, one of NETWORKS."""
+    """Datapath, one of NETWORKS."""
 
     name = "kernel"
     at_once = None
 
     def about(self) -> Mapping[str, str]:
-        """Name and version, what packets cross, the kernel with its digests, and the programs beside it."""
+        """Return name and version, the datapath, the kernel with its digests, and the guest's programs."""
         return {
             "name": self.name,
             "version": tussle.__version__,
@@ -69,23 +69,23 @@ class KernelEngine:
             return {name: pl.read_ipc_stream(Path(folder) / f"{name}.arrow") for name in ENGINE_TABLES}
 
     def close(self) -> None:
-        """Nothing is open between runs."""
+        """Do nothing: nothing is open between runs."""
 
 
 def check_kernel(kernel: Kernel) -> dict[str, str]:
-    """Boot a kernel and run one flow for a second: its release, algorithms and queues, and how fast it is."""
+    """Boot a kernel and run one flow for a second: its release, algorithms and queues, and its speed."""
     run = _one_second_of_reno()
     with tempfile.TemporaryDirectory(prefix="tussle-") as share:
         began = time.perf_counter()
         UserMode(kernel.name).execute(run, boot_words(run, NETWORKS[0]), Path(share))
         took_s = time.perf_counter() - began
         [goodput] = pl.read_ipc_stream(Path(share) / "flows.arrow")["goodput_bit_per_s"]
-        told = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}
+        facts = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}
         state = state_sizes(kernel, (Path(share) / "output").read_text("utf-8", errors="replace"))
     return {
-        "release": told["release"],
+        "release": facts["release"],
         "ticks a second": kernel.facts["hz"],
-        "algorithms": " ".join(sorted(told["algorithms"].split())),
+        "algorithms": " ".join(sorted(facts["algorithms"].split())),
         "queues": " ".join(qdiscs(kernel)),
         "goodput": f"{goodput / 1e6:.1f} Mbit/s of 100 Mbit/s, reno, in the second half of a second",
         "floating-point state": state,
@@ -105,8 +105,8 @@ def _one_second_of_reno() -> dict[str, Any]:
         "duration_ns": _S,
         "steady": {"from_ns": _S // 2, "to_ns": _S},
         "record": {"sampling": "off", "events": False},
-        "elements": [{"name": "there", **link}, {"name": "back", **link}],
-        "flows": [{**flow, "forward": ["there"], "reverse": ["back"]}],
+        "elements": [{"name": "forward", **link}, {"name": "reverse", **link}],
+        "flows": [{**flow, "forward": ["forward"], "reverse": ["reverse"]}],
     }
 
 

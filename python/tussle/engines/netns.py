@@ -1,4 +1,4 @@
-"""Linux itself in real time: the kernel of this host, over network namespaces that nobody else sees."""
+"""Linux itself in real time: the kernel of this host, over private network namespaces."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from tussle.kernel.agent import agent
 from tussle.kernel.guest import NETWORKS, boot
 
 _PATIENCE_S = 60.0
-"""For setting a network up, and for letting it run empty."""
+"""Time for building the network, and for draining it."""
 _ROOT = 0
 
 
@@ -30,13 +30,13 @@ class NamespacesEngine:
     """This host's kernel in real time, over namespaces, veth, tbf, netem and TUN (crates/tussle-agent)."""
 
     network: str = NETWORKS[0]
-    """What packets cross, one of NETWORKS."""
+    """Datapath, one of NETWORKS."""
 
     name = "netns"
     at_once = 1
 
     def about(self) -> Mapping[str, str]:
-        """Name and version, what packets cross, the host, its kernel and CPUs, and the agent's digest."""
+        """Return name and version, the datapath, the host, its kernel and CPUs, and the agent's digest."""
         return {
             "name": self.name,
             "version": tussle.__version__,
@@ -48,7 +48,7 @@ class NamespacesEngine:
         }
 
     def check(self, run: Mapping[str, Any]) -> None:
-        """Raise TussleError when this host cannot honour any part of `run`, or there is no root."""
+        """Raise TussleError when this host cannot honour any part of `run`, or the user is not root."""
         refuse_own(run)
         if os.geteuid() != _ROOT:
             raise TussleError(
@@ -58,7 +58,7 @@ class NamespacesEngine:
         self._network(run)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-        """Execute the run, which takes as long as it lasts; raises TussleError when it cannot or fails."""
+        """Execute the run in real time; raises TussleError when it cannot be honoured, or fails."""
         network = self._network(run)
         with tempfile.TemporaryDirectory(prefix="tussle-") as name:
             folder = Path(name)
@@ -66,17 +66,17 @@ class NamespacesEngine:
             patience_s = run["duration_ns"] / 1e9 + _PATIENCE_S
             status = boot([str(agent()), "netns", network], folder / "output", patience_s)
             if status != 0:
-                said = (folder / "output").read_text("utf-8", errors="replace").strip()
+                output = (folder / "output").read_text("utf-8", errors="replace").strip()
                 ended = "did not come to an end" if status is None else f"ended with status {status}"
-                raise TussleError(said or f"the agent {ended}, and said nothing")
+                raise TussleError(output or f"the agent {ended}, without output")
             tables = ENGINE_TABLES | OPTIONAL_TABLES
             return {table: pl.read_ipc_stream(folder / f"{table}.arrow") for table in tables}
 
     def close(self) -> None:
-        """Nothing is open between runs."""
+        """Do nothing: nothing is open between runs."""
 
     def _network(self, run: Mapping[str, Any]) -> str:
-        """Return over what this host can execute the run; raises TussleError with what it cannot honour."""
+        """Return the datapath for the run on this host; raises TussleError with what it cannot honour."""
         command = [agent(), "netns", "check", self.network]
         checked = subprocess.run(command, input=json.dumps(run), capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
         if checked.returncode:

@@ -14,7 +14,9 @@ from tussle.errors import TussleError
 from tussle.own_algorithms import load, user_traceback
 
 MOST_PACKETS = 3_000_000
-"""In one capture, at both ends together: half a gigabyte of memory, a minute of 100 Mbit/s."""
+"""Largest number of packets in one capture, at both ends together: half a gigabyte of memory, or a minute of
+100 Mbit/s.
+"""
 
 
 class SimEngine:
@@ -24,7 +26,7 @@ class SimEngine:
     at_once = None
 
     def about(self) -> Mapping[str, str]:
-        """Name, version and build; the build tells apart what developers change between versions."""
+        """Return name, version and build, which distinguishes changes between versions."""
         return {"name": self.name, "version": _core.version(), "build": _build()}
 
     def check(self, run: Mapping[str, Any]) -> None:
@@ -37,15 +39,15 @@ class SimEngine:
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Simulate a run; raises TussleError when the simulator cannot honour any part of it.
 
-        Also when an algorithm of the user's own fails; what those cost is the table `costs`.
+        The error also covers failures of users' own algorithms; their costs are the table `costs`.
         """
         return _tables(run, _core.execute)
 
     def close(self) -> None:
-        """Nothing is open between runs."""
+        """Do nothing: nothing is open between runs."""
 
     def capture(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-        """Simulate a run, and note every packet at its hosts: the tables of `execute`, and `packets`.
+        """Simulate a run and capture every packet at its hosts: the tables of `execute`, and `packets`.
 
         Raises what `execute` does, and TussleError when there are more than `MOST_PACKETS`.
         """

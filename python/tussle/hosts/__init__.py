@@ -1,4 +1,4 @@
-"""Real machines for the engine `hosts`: which there are (hosts.toml), and how flows are given to them."""
+"""Real machines for the engine `hosts`: their description (hosts.toml), and the assignment of flows."""
 
 import ipaddress
 import socket
@@ -17,19 +17,20 @@ _MOST_PORT = 65_000
 
 @dataclass(frozen=True)
 class Host:
-    """A machine, as hosts.toml has it."""
+    """A machine, as described in hosts.toml."""
 
     name: str
     ssh: str
-    """Destination, as the command `ssh` takes it."""
+    """Destination of the command `ssh`."""
     role: str
     """`sender` or `receiver`."""
     address: str | None = None
-    """Of a receiver: where senders connect to, an IP address."""
+    """For a receiver: the IP address that senders connect to."""
     port: int = 0
-    """Of a receiver: where the first flow's connection goes; those of the others follow. 0: any free ones."""
+    """For a receiver: the port of the first flow; those of the others follow. 0: any free ports."""
     flows: tuple[str, ...] = ()
-    """Of a sender: names of the flows that it sends; none: those that nobody names, in turn with others."""
+    """For a sender: names of its flows; empty: flows that no machine names, in turn with other such senders.
+    """
     ssh_config: Path | None = None
     """A configuration for `ssh` in place of the user's."""
 
@@ -48,7 +49,7 @@ class Hosts:
         return (self.receiver, *self.senders)
 
     def sender_of(self, flows: list[str]) -> list[Host]:
-        """Return the sender of each flow, by the flows' names; raises TussleError for one that has none."""
+        """Return the sender of each flow, by the flows' names; raises TussleError for a flow without one."""
         named = {flow: host for host in self.senders for flow in host.flows}
         if strange := sorted(set(named) - set(flows)):
             raise TussleError(
@@ -66,17 +67,17 @@ class Hosts:
 
 
 def read_hosts(file: Path) -> Hosts:
-    """Read hosts.toml; raises TussleError with what is wrong in it, and where."""
+    """Read hosts.toml; raises TussleError with the problem and its position."""
     try:
-        told = tomllib.loads(file.read_text("utf-8-sig"))
+        contents = tomllib.loads(file.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TussleError(f"{file} is not TOML: {error}") from error
     except OSError as error:
         raise TussleError(f"cannot read {file}: {error.strerror}; give another file to --hosts") from error
-    for key in told:
+    for key in contents:
         if key != "hosts":
             raise TussleError(f"{file}: {unknown('table', key, ['hosts'])}")
-    tables = told.get("hosts", {})
+    tables = contents.get("hosts", {})
     if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
         raise TussleError(f"{file}: write a table for each machine, like [hosts.laptop]")
     hosts = [_host(file, name, table) for name, table in tables.items()]
@@ -85,7 +86,7 @@ def read_hosts(file: Path) -> Hosts:
     if len(receivers) != 1:
         raise TussleError(f'{file} has {len(receivers)} machines with role = "receiver"; there must be one')
     if not senders:
-        raise TussleError(f'{file} has no machine with role = "sender"; there must be one at least')
+        raise TussleError(f'{file} has no machine with role = "sender"; at least one is needed')
     return Hosts(file, senders, receivers[0])
 
 
@@ -137,7 +138,7 @@ _EXAMPLES = {
 
 
 def _resolved(address: str, wrong: Any) -> str:
-    """Return the IP address of a name; senders are told the same one."""
+    """Return the IP address of a name; all senders receive the same one."""
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:

@@ -16,7 +16,7 @@ from tussle.hosts import Host
 from tussle.kernel.agent import agent
 
 _CONNECT_S = 60.0
-"""For logging in, and for sending the agent over a slow network."""
+"""Time for logging in, and for sending the agent over a slow network."""
 _ANSWER_S = 20.0
 _PINGS = 20
 
@@ -26,7 +26,7 @@ _OPTIONS = (
     "BatchMode=yes",
     "-o",
     "ConnectTimeout=15",
-    # A host that has gone is noticed after these, and not hours later.
+    # With these options a lost host is detected early.
     "-o",
     "ServerAliveInterval=5",
     "-o",
@@ -37,22 +37,22 @@ _INSTALL = (
     'f=$(mktemp "${{TMPDIR:-/tmp}}/tussle-XXXXXX") || exit 1; head -c {size} > "$f"; '
     '[ "$(wc -c < "$f")" -eq {size} ] && chmod 700 "$f" && "$f" host "$f"; rm -f "$f"'
 )
-"""The agent removes its own file at once; the shell does where the agent could not start."""
+"""Start the agent, which removes its own file at once; the shell does where the agent could not start."""
 
 
 class HostLost(Exception):  # noqa: N818 (it says what happened)
-    """A machine answers no more; the message says why, as far as it is known."""
+    """A machine answers no more; the message has the reason, if it is known."""
 
 
 @dataclass(frozen=True)
 class Offset:
-    """How far a machine's clocks are ahead of this one's."""
+    """Offsets of a machine's clocks to this one's."""
 
     ahead_ns: int
-    """Of the clock that counts since some instant, which nobody sets: runs go by it."""
+    """Offset of the monotonic clock, which times runs."""
     time_of_day_ahead_ns: int
     error_ns: int
-    """The truth is at most so far from either: half of the shortest time that an answer took."""
+    """Largest error of either: half of the shortest time that an answer took."""
 
 
 class Connection:
@@ -88,7 +88,7 @@ class Connection:
             raise
 
     def ask(self, request: str | Mapping[str, Any], patience_s: float = _ANSWER_S) -> dict[str, Any]:
-        """Ask, and return the answer, whose one key says what it is.
+        """Send a request, and return the answer, whose one key is its kind.
 
         Raises HostLost, and TussleError with what the machine cannot do.
         """
@@ -96,18 +96,18 @@ class Connection:
         return self._any_answer(patience_s)[1]
 
     def tell(self, request: str | Mapping[str, Any]) -> None:
-        """Ask for something whose answer comes later; raises HostLost."""
+        """Send a request whose answer comes later; raises HostLost."""
         self._send(json.dumps(request).encode() + b"\n")
 
     def result(self, kind: str, patience_s: float) -> tuple[dict[str, Any], bytes]:
-        """Wait for an answer of a kind: what it says, and the bytes after it.
+        """Wait for an answer of a kind: its contents, and the bytes after it.
 
-        Raises HostLost, and TussleError with what went wrong on the machine.
+        Raises HostLost, and TussleError with what failed on the machine.
         """
         return self._answer(kind, patience_s)
 
     def offset(self) -> Offset:
-        """Estimate how far its clocks are ahead, from the answer that took least; raises HostLost."""
+        """Estimate the offsets of the clocks, from the fastest answer; raises HostLost."""
         best: Offset | None = None
         since_1970_ns = time.time_ns() - time.monotonic_ns()
         for _ in range(_PINGS):
@@ -125,7 +125,7 @@ class Connection:
     def close(self) -> None:
         """End the agent, which ends with its pipe, and `ssh`."""
         if self._ssh.stdin:
-            # It may be broken already.
+            # The pipe may be broken already.
             with suppress(OSError):
                 self._ssh.stdin.close()
         try:
@@ -146,7 +146,7 @@ class Connection:
     def _answer(self, kind: str, patience_s: float) -> tuple[dict[str, Any], bytes]:
         _, answer, rest = self._any_answer(patience_s)
         if kind not in answer:
-            raise TussleError(f"host {self.host.name} said {next(iter(answer))} where {kind} belongs")
+            raise TussleError(f"host {self.host.name} answered {next(iter(answer))} instead of {kind}")
         return answer[kind], rest
 
     def _any_answer(self, patience_s: float) -> tuple[int, dict[str, Any], bytes]:
@@ -168,7 +168,7 @@ class Connection:
         self._said.seek(0)
         lines = self._said.read().decode("utf-8", errors="replace").strip().splitlines()
         why = lines[-1] if lines else f"ssh ended with status {status}"
-        return HostLost(f"host {self.host.name} ({self.host.ssh}) is gone: {why}")
+        return HostLost(f"host {self.host.name} ({self.host.ssh}) is lost: {why}")
 
     def _read(self) -> None:
         """Read answers until there are no more."""

@@ -1,4 +1,4 @@
-"""All machines of a hosts.toml, and one run over them."""
+"""All machines of a hosts.toml, and the execution of a run over them."""
 
 import secrets
 import time
@@ -13,20 +13,20 @@ from tussle.hosts.connection import Connection, HostLost, Offset
 
 _NS = 1_000_000_000
 _SOON_NS = _NS
-"""Until a run starts, so that everyone has heard of it."""
+"""Time until a run starts, so that every machine has received the request."""
 _DRAIN_S = 5.0
-"""The agent waits as long for what is under way at the end (crates/tussle-agent/src/remote.rs)."""
+"""The agent's time limit for data in flight at the end (crates/tussle-agent/src/remote.rs)."""
 _GRACE_S = 20.0
-"""Until a machine that is silent when the run is over is taken to be gone."""
+"""Time after the run until a silent machine is considered lost."""
 _TOKEN_BYTES = 16
 
 
 @dataclass
 class Outcome:
-    """What came of a run, by flows; what a lost machine had to tell is missing."""
+    """Results of a run, by flow; those of lost machines are missing."""
 
     senders: list[Host]
-    """Of each flow."""
+    """Sender of each flow."""
     receiver: Host
     sent: dict[int, dict[str, Any]] = field(default_factory=dict)
     samples: list[bytes] = field(default_factory=list)
@@ -36,10 +36,10 @@ class Outcome:
     hello: dict[str, dict[str, str]] = field(default_factory=dict)
     """Name and kernel of each machine, by its name in hosts.toml."""
     offsets_s: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """How far each time of day was ahead of the receiver's, and how far off that may be."""
+    """Offset of each time of day to the receiver's, and its largest error."""
     receiver_shortfall: str | None = None
     lost: dict[str, str] = field(default_factory=dict)
-    """Why machines are missing."""
+    """Reasons why machines are missing."""
 
 
 class Fleet:
@@ -50,9 +50,9 @@ class Fleet:
         self._open: dict[str, Connection] = {}
 
     def connect(self) -> dict[str, str]:
-        """Connect with whom there is no connection; return why it failed, by the machines' names.
+        """Connect to machines without a connection; return the reasons of failures, by the machines' names.
 
-        Raises TussleError when this machine has no `ssh`, or the other cannot do what is asked.
+        Raises TussleError when this machine has no `ssh`, or another one cannot do what is asked.
         """
 
         def failure(host: Host) -> str | None:
@@ -68,7 +68,7 @@ class Fleet:
             return {host.name: why for host, why in failures if why}
 
     def unusable(self, host: Host, algorithms: Iterable[str]) -> dict[str, str]:
-        """Return why a machine cannot use some of the algorithms, by their names; raises HostLost."""
+        """Return the reasons why a machine cannot use algorithms, by their names; raises HostLost."""
         return self._open[host.name].ask({"usable": sorted(set(algorithms))})["unusable"]["problems"]
 
     def close(self) -> None:
@@ -78,16 +78,16 @@ class Fleet:
         self._open.clear()
 
     def execute(self, run: Mapping[str, Any]) -> Outcome:
-        """Execute a run; a machine that is lost is in `lost`, and costs its own flows.
+        """Execute a run; a lost machine is in `lost`, and affects its own flows only.
 
-        Raises TussleError when no sender is there, or the receiver is not, or one of them cannot do it.
+        Raises TussleError when no sender or no receiver is left, or one of them cannot honour the run.
         """
         senders = self.hosts.sender_of([flow["name"] for flow in run["flows"]])
         outcome = Outcome(senders, self.hosts.receiver, lost=self.connect())
         try:
             self._measure(run, outcome)
         except BaseException:
-            # Whatever it was doing, nobody waits for it any more.
+            # The state of the agents is unknown, so that they are ended.
             self.close()
             raise
         for name in outcome.lost:
@@ -101,9 +101,9 @@ class Fleet:
         address = f"[{receiver.address}]" if ":" in str(receiver.address) else receiver.address
         everywhere = "[::]" if ":" in str(receiver.address) else "0.0.0.0"  # noqa: S104 (it asks for tokens)
         here = {"senders": [], "receivers": list(tokens), "listen": f"{everywhere}:{receiver.port}"}
-        told = self._with(receiver, outcome, lambda each: each.ask({"prepare": part | here}))
+        answer = self._with(receiver, outcome, lambda each: each.ask({"prepare": part | here}))
         self._refuse_without_receiver(outcome)
-        to = {flow: f"{address}:{port}" for flow, port in told["prepared"]["ports"].items()}
+        to = {flow: f"{address}:{port}" for flow, port in answer["prepared"]["ports"].items()}
         for host in set(outcome.senders):
             own = [flow for flow, sender in enumerate(outcome.senders) if sender == host]
             there = {"senders": own, "receivers": [], "listen": f"{everywhere}:0"}
@@ -115,7 +115,7 @@ class Fleet:
         self._collect(run, outcome)
 
     def _start(self, to: Mapping[str, str], outcome: Outcome) -> None:
-        """Read all clocks, and start everyone at one instant."""
+        """Read all clocks, and start all machines at one instant."""
         offsets: dict[str, Offset] = {}
         taking_part = [self.hosts.receiver, *dict.fromkeys(outcome.senders)]
         for host in taking_part:
@@ -136,12 +136,12 @@ class Fleet:
                 outcome.offsets_s[name] = (ahead_s, (offset.error_ns + base.error_ns) / _NS)
 
     def _collect(self, run: Mapping[str, Any], outcome: Outcome) -> None:
-        """Wait until all is over, and take what they tell."""
+        """Wait until the run is over, and take the results."""
         over_s = time.monotonic() + (_SOON_NS + run["duration_ns"]) / _NS + _DRAIN_S + _GRACE_S
         for host in dict.fromkeys(outcome.senders):
-            told = self._with(host, outcome, lambda each: each.result("sent", _left_s(over_s)))
-            if told:
-                sent, arrow = told
+            answer = self._with(host, outcome, lambda each: each.result("sent", _left_s(over_s)))
+            if answer:
+                sent, arrow = answer
                 outcome.sent |= {int(flow): each for flow, each in sent["senders"].items()}
                 outcome.samples.append(arrow[: sent["samples_bytes"]])
                 outcome.events.append(arrow[sent["samples_bytes"] :])
@@ -158,7 +158,7 @@ class Fleet:
             raise TussleError("; ".join(outcome.lost.values()))
 
     def _with(self, host: Host, outcome: Outcome, work: Callable[[Connection], Any]) -> Any:
-        """Do something with a machine that is there; `None` if it is lost, now or before."""
+        """Run `work` with a machine's connection; `None` if the machine is lost, now or before."""
         if host.name in outcome.lost:
             return None
         try:
@@ -177,5 +177,5 @@ class Fleet:
 
 
 def _left_s(until_s: float) -> float:
-    """Return how long to wait: a moment at least, for what has come already."""
+    """Return the time left: at least a moment, for answers that have arrived already."""
     return max(0.1, until_s - time.monotonic())

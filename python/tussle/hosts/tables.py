@@ -1,4 +1,4 @@
-"""From what machines tell of a run to the tables of a dataset."""
+"""Conversion of the machines' results to the tables of a dataset."""
 
 import io
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, flows_frame
 from tussle.hosts.fleet import Outcome
 
 _NS = 1e9
@@ -18,10 +18,12 @@ _QUANTILES = (5, 25, 50, 75, 95, 99)
 
 
 def tables_of(run: Mapping[str, Any], outcome: Outcome) -> dict[str, pl.DataFrame]:
-    """Return the tables of a run over real machines; links are not told of."""
+    """Return the tables of a run over real machines; the table of links is empty."""
     flows = range(len(run["flows"]))
+    measured = _frame("flows", [_flow_row(run, outcome, flow) for flow in flows])
+    steady_s = (run["steady"]["to_ns"] - run["steady"]["from_ns"]) / _NS
     return {
-        "flows": _frame("flows", [_flow_row(run, outcome, flow) for flow in flows]),
+        "flows": flows_frame(measured, steady_s),
         "samples": _samples(outcome),
         "links": _frame("links", []),
         "events": _events(run, outcome),
@@ -37,7 +39,6 @@ def _flow_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[str, 
     spec, sent, received = run["flows"][flow], outcome.sent.get(flow), outcome.received.get(flow)
     steady = run["steady"]["from_ns"], run["steady"]["to_ns"]
     delivered = _delivered(run, sent, received)
-    steady_bytes = delivered[steady[1]] - delivered[steady[0]]
     row: dict[str, Any] = {
         "flow": flow,
         "name": spec["name"],
@@ -46,8 +47,7 @@ def _flow_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[str, 
         "start_s": spec["start_ns"] / _NS,
         "stop_s": spec["stop_ns"] / _NS if spec.get("stop_ns") is not None else None,
         "delivered_bytes": delivered[run["duration_ns"]],
-        "steady_delivered_bytes": steady_bytes,
-        "goodput_bit_per_s": steady_bytes * 8 / ((steady[1] - steady[0]) / _NS),
+        "steady_delivered_bytes": delivered[steady[1]] - delivered[steady[0]],
     }
     if received and received["completed_ns"] is not None:
         row["completion_s"] = (received["completed_ns"] - spec["start_ns"]) / _NS
@@ -59,7 +59,7 @@ def _flow_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[str, 
 
 
 def _counted(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the sender counted."""
+    """Return the counters of a sender."""
     steady = {key: sent["to"][key] - sent["from"][key] for key in sent["end"]}
     row = {
         key: sent["end"][key] for key in ("sent_packets", "retransmitted_packets", "timeouts", "recoveries")
@@ -74,7 +74,10 @@ def _counted(sent: Mapping[str, Any]) -> dict[str, Any]:
 def _delivered(
     run: Mapping[str, Any], sent: Mapping[str, Any] | None, received: Mapping[str, Any] | None
 ) -> dict[int, int]:
-    """Return the bytes that had arrived at the edges of the run: as received, else as acknowledged."""
+    """Return the bytes delivered until the start and end of the steady interval and of the run.
+
+    The receiver's counters are used, else the acknowledged bytes.
+    """
     edges = {"from": run["steady"]["from_ns"], "to": run["steady"]["to_ns"], "end": run["duration_ns"]}
     if received:
         counted = dict(received["delivered_bytes"])
@@ -85,11 +88,11 @@ def _delivered(
 
 
 def _samples(outcome: Outcome) -> pl.DataFrame:
-    told = [pl.read_ipc_stream(io.BytesIO(arrow)) for arrow in outcome.samples]
-    if not told:
+    streams = [pl.read_ipc_stream(io.BytesIO(arrow)) for arrow in outcome.samples]
+    if not streams:
         return _frame("samples", [])
-    # Each has its own names of states.
-    samples = pl.concat([frame.with_columns(pl.col("state").cast(pl.String)) for frame in told])
+    # Each stream has its own encoding of states.
+    samples = pl.concat([frame.with_columns(pl.col("state").cast(pl.String)) for frame in streams])
     arrived = pl.DataFrame(
         [
             (flow, at_ns / _NS, count)
@@ -132,7 +135,9 @@ def _validity_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[s
         outcome.lost.get(host.name),
         sent["problem"] if sent else None,
         sent["shortfall"] if sent else None,
-        received["problem"] if received else "the receiver is gone: delivered bytes are those acknowledged",
+        received["problem"]
+        if received
+        else "the receiver is lost: delivered bytes are the acknowledged ones",
         outcome.receiver_shortfall,
     ]
     shortfall = next((each for each in shortfalls if each), None)
@@ -149,7 +154,7 @@ def _validity_row(run: Mapping[str, Any], outcome: Outcome, flow: int) -> dict[s
         "shortfall": shortfall,
     }
     if sent:
-        told = sent["validity"]
-        row |= {key: told[key] for key in told if key in _SCHEMAS["validity"] and key != "host"}
-        row |= told["pace"]
+        validity = sent["validity"]
+        row |= {key: validity[key] for key in validity if key in _SCHEMAS["validity"] and key != "host"}
+        row |= validity["load"]
     return row

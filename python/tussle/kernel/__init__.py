@@ -1,7 +1,7 @@
-"""Kernels for the kernel engine: Linux built as a program (user-mode Linux) whose clock jumps over idle time.
+"""Kernels for the kernel engine: Linux built as a program (user-mode Linux) whose clock skips idle time.
 
-`tussle kernel build` puts each into a folder of the cache: the program, its configuration, and `kernel.json`,
-which says what it was made from.
+`tussle kernel build` keeps each kernel in a folder of the cache: the program, its configuration, and
+`kernel.json` with its origin.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ import platformdirs
 from tussle.errors import TussleError, unknown
 
 USUAL_NAME = "linux-6.1"
-"""The kernel built from Debian's package, which runs unless another one is named."""
+"""The kernel built from Debian's package: the default."""
 
 USUAL_HZ = 250
-"""Ticks a second of Debian's kernels."""
+"""Timer ticks per second of Debian's kernels."""
 
 IMAGE = "linux"
 CONFIGURATION = "config"
@@ -30,53 +30,54 @@ FACTS = "kernel.json"
 
 @dataclass(frozen=True)
 class Kernel:
-    """A user-mode kernel and where it comes from."""
+    """A user-mode kernel and its origin."""
 
     image: Path
     """The program."""
     facts: Mapping[str, str]
     """`release` (of `uname`), `hz`, `source` (package and version, or folder), `source_sha256`,
-    `recipe_sha256` (of our part of the configuration), `config_sha256`, `image_sha256`, `compiler`, `lacks`
-    (options of kernel/config-wanted that the source does not have)."""
+    `recipe_sha256` (of Tussle's part of the configuration), `config_sha256`, `image_sha256`, `compiler`,
+    `lacks` (options of kernel/config-wanted that the source does not have).
+    """
 
     @property
     def name(self) -> str:
-        """Name under which it was built, for `--kernel`."""
+        """Name of the kernel, for `--kernel`."""
         return self.image.parent.name
 
     @property
     def about(self) -> str:
-        """Release, ticks a second and source, in a line."""
+        """Release, ticks per second and source, in a line."""
         return f"Linux {self.facts['release']}, {self.facts['hz']} Hz, from {self.facts['source']}"
 
 
 def cache_folder() -> Path:
-    """Return where kernels are built and kept: below $TUSSLE_CACHE, else in the user's cache."""
+    """Return the folder of kernels: below $TUSSLE_CACHE, else in the user's cache."""
     chosen = os.environ.get("TUSSLE_CACHE")
     return (Path(chosen).absolute() if chosen else platformdirs.user_cache_path("tussle")) / "kernel"
 
 
 def folder_of(name: str) -> Path:
-    """Return where the kernel of that name is kept, once it is built."""
+    """Return the folder of a built kernel."""
     return cache_folder() / "built" / name
 
 
 def kernel_names() -> list[str]:
-    """Names of the kernels that are built, sorted."""
+    """Names of the built kernels, sorted."""
     return sorted(file.parent.name for file in folder_of("").glob(f"*/{FACTS}"))
 
 
 def remove_kernel(name: str) -> None:
-    """Remove a kernel from the cache; raises TussleError when there is none of that name."""
+    """Remove a kernel from the cache; raises TussleError for an unknown name."""
     if name not in kernel_names():
         raise TussleError(unknown("kernel", name, kernel_names()) if kernel_names() else "no kernel is built")
     shutil.rmtree(folder_of(name))
 
 
 def built_kernel(name: str | None = None) -> Kernel:
-    """Return a kernel that is built: `name`, else $TUSSLE_KERNEL, else the usual one.
+    """Return a built kernel: `name`, else $TUSSLE_KERNEL, else the default one.
 
-    Raises TussleError when it is not built, or not what its build left.
+    Raises TussleError when it is not built, or was changed since.
     """
     name = name or os.environ.get("TUSSLE_KERNEL") or USUAL_NAME
     built = kernel_names()
@@ -95,7 +96,7 @@ def built_kernel(name: str | None = None) -> Kernel:
 
 
 def qdiscs(kernel: Kernel) -> list[str]:
-    """Names of the queue disciplines that a kernel was built with, sorted."""
+    """Names of a kernel's queue disciplines, sorted."""
     options = (kernel.image.parent / CONFIGURATION).read_text("utf-8")
     return sorted(
         {"pfifo", "bfifo", *map(str.lower, re.findall(r"^CONFIG_NET_SCH_(\w+)=y$", options, re.MULTILINE))}

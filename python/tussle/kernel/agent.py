@@ -1,4 +1,4 @@
-"""The program `tussle-agent` (crates/tussle-agent), which the package brings along on Linux."""
+"""The program `tussle-agent` (crates/tussle-agent), part of the package on Linux."""
 
 import platform
 from pathlib import Path

@@ -32,12 +32,12 @@ from tussle.kernel.tree import Tree
 
 _NAME = re.compile(r"[\w.][\w.+-]*")
 _NEEDED_BYTES = 2_000_000_000
-"""Room for the sources (1.5 GB on the disk) and the objects."""
+"""Disk space for the sources (1.5 GB) and the objects."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A kernel that somebody wants."""
+    """A kernel to be built."""
 
     source: Path = Path(USUAL_PACKAGE)
     """A folder, a tarball, or the name of a Debian package: `linux-source-6.12`."""
@@ -47,16 +47,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A kernel that stands in the cache."""
+    """A kernel in the cache, and how it got there."""
 
     kernel: Kernel
     was_there: bool
 
 
 def made(request: Request, progress: BuildProgress) -> Outcome:
-    """Build a kernel unless it is built already; raises TussleError when that cannot be done.
+    """Build a kernel unless it is built already; raises TussleError when that fails.
 
-    Stopped at any time, it goes on from there the next time. One build works at a time, others wait for it.
+    An interrupted build continues the next time. One build runs at a time, and others wait for it.
     """
     package = str(request.source)
     source = None if is_package(package) and not request.source.exists() else given_source(request.source)
@@ -77,11 +77,11 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
             "hz": str(request.hz),
             "recipe_sha256": recipe.digest(),
         }
-        there = _built_from(name, origin)
-        if not there:
+        built = _built_from(name, origin)
+        if not built:
             tree, found = _compiled(source, recipe, progress)
             _keep(tree, folder_of(name), origin | found)
-    return Outcome(there or built_kernel(name), was_there=there is not None)
+    return Outcome(built or built_kernel(name), was_there=built is not None)
 
 
 def _cache() -> Path:
@@ -96,7 +96,7 @@ def _cache() -> Path:
 
 
 def _built_from(name: str, origin: Mapping[str, str]) -> Kernel | None:
-    """Return the kernel of that name if it was built from the same content."""
+    """Return the kernel with a name if it was built from the same content."""
     try:
         kernel = built_kernel(name)
     except TussleError:
@@ -106,7 +106,7 @@ def _built_from(name: str, origin: Mapping[str, str]) -> Kernel | None:
 
 
 def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[Path, dict[str, str]]:
-    """Return the tree with the kernel in it, and the facts of how it took the recipe."""
+    """Return the tree with the kernel in it, and the facts of its configuration."""
     refuse_missing_tools()
     tree = Tree(cache_folder() / "tree")
     free = shutil.disk_usage(cache_folder()).free
@@ -136,7 +136,7 @@ def _keep(tree: Path, folder: Path, origin: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FACTS).unlink(missing_ok=True)
     for name, product in ((IMAGE, IMAGE), (CONFIGURATION, ".config")):
-        # Under another name first: guests that run the old image keep it.
+        # Guests that run the old image keep it, since the new one replaces it by a rename.
         unfinished = folder / f"{name}.part"
         shutil.copy(tree / product, unfinished)
         unfinished.replace(folder / name)

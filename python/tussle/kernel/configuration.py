@@ -1,4 +1,4 @@
-"""The configuration of a kernel: our recipe, and whether a tree's configuration holds it."""
+"""The configuration of a kernel: Tussle's recipe, and the check of a tree's configuration against it."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ _OLDER = _RECIPE / "config-older"
 
 _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 _EXTENSIONS = [("net/ipv4/Kconfig", "TCP_CONG_"), ("net/sched/Kconfig", "NET_SCH_")]
-"""Where the tree declares its algorithms and its queue disciplines, and how their options begin."""
+"""Files in which the tree declares algorithms and queue disciplines, and prefixes of their options."""
 
 PRESETS = "tussle.config"
 KCONFIG = "Kconfig.tussle"
@@ -23,12 +23,12 @@ KCONFIG = "Kconfig.tussle"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What Tussle decides of a kernel's configuration."""
+    """Tussle's part of a kernel's configuration."""
 
     hz: int
 
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of the ticks, the options and the patches."""
+        """SHA-256, in hexadecimal, of the tick rate, the options and the patches."""
         digests = "".join(f"{patch.digest}\n" for patch in patches())
         options = "".join(_text(file) for file in (_NEEDED, _WANTED, _OLDER))
         text = f"{self.hz}\n{options}{digests}"
@@ -40,7 +40,7 @@ class Recipe:
         presets = extensions | _options(_WANTED) | _options(_OLDER) | _options(_NEEDED)
         lines = [f"CONFIG_{name}={value}\n" for name, value in presets.items()]
         (tree / PRESETS).write_text("".join(lines), "utf-8")
-        # User-mode Linux asks nobody for its ticks a second; an option's first default holds.
+        # User-mode Linux has no option for its tick rate; the first default of an option holds.
         ticks = f"config HZ\n\tint\n\tdefault {self.hz}\n"
         menu = _text(tree / "Kconfig")
         (tree / KCONFIG).write_text(
@@ -48,7 +48,7 @@ class Recipe:
         )
 
     def lacks(self, tree: Path) -> list[str]:
-        """Return which wanted options the configuration in a tree does not have.
+        """Return the wanted options that the configuration in a tree does not have.
 
         Raises TussleError, with their names, when it lacks needed ones.
         """
@@ -67,7 +67,7 @@ def _options(file: Path) -> dict[str, str]:
 
 
 def _extensions(tree: Path) -> list[str]:
-    """Every algorithm and queue discipline of the tree, whoever wrote it."""
+    """Return every algorithm and queue discipline of the tree, added ones included."""
     return [
         name
         for file, start in _EXTENSIONS

@@ -1,4 +1,4 @@
-"""Debian's kernel sources: an installed package, else the package fetched without being installed."""
+"""Debian's kernel sources: an installed package, else the package downloaded without installation."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ from tussle.errors import TussleError
 from tussle.kernel.source import Tarball, kernel_name
 
 USUAL_PACKAGE = "linux-source-6.1"
-"""The package that is built unless another source is named."""
+"""The package of the default kernel."""
 
 _PACKAGE = re.compile(r"linux-source-\d+\.\d+")
 _INSTALLED = Path("/usr/src")
@@ -17,12 +17,12 @@ _PACKING = ".tar.xz"
 
 
 def is_package(name: str) -> bool:
-    """Tell whether a source is named as Debian's packages are: `linux-source-6.12`."""
+    """Tell whether a source is named like Debian's packages: `linux-source-6.12`."""
     return _PACKAGE.fullmatch(name) is not None
 
 
 def offered_packages() -> list[str]:
-    """Return the packages with Linux's source that are installed or that apt offers, oldest release first."""
+    """Return the packages with Linux's source, installed or offered by apt, oldest release first."""
     installed = [file.name.removesuffix(_PACKING) for file in _INSTALLED.glob(f"linux-source-*{_PACKING}")]
     offered: list[str] = []
     if shutil.which("apt-cache"):
@@ -32,7 +32,7 @@ def offered_packages() -> list[str]:
 
 
 def debian_source(package: str, downloads: Path) -> Tarball:
-    """Return the installed package, else one fetched into `downloads`; raises TussleError without either."""
+    """Return the installed package, else a download in `downloads`; raises TussleError without either."""
     installed = _INSTALLED / f"{package}{_PACKING}"
     if installed.exists():
         version = _said_by(package, "dpkg-query", "--show", "--showformat=${Version}", package)
@@ -45,7 +45,7 @@ def debian_source(package: str, downloads: Path) -> Tarball:
 
 
 def _fetch(package: str, tarball: Path, version: Path) -> None:
-    """Download the package and take the tarball out of it; `version` is written last."""
+    """Download the package and extract the tarball; `version` is written last."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         missing = _INSTALLED / tarball.name
         raise TussleError(f"there is no {missing}, and no apt-get that could fetch it: {_next_step(package)}")
@@ -66,9 +66,9 @@ def _said_by(package: str, *command: str, folder: Path | None = None) -> str:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", None) or str(error)
+        output = getattr(error, "stderr", None) or str(error)
         raise TussleError(
-            f"`{' '.join(command)}` failed: {said.strip().splitlines()[-1]}; {_next_step(package)}"
+            f"`{' '.join(command)}` failed: {output.strip().splitlines()[-1]}; {_next_step(package)}"
         ) from error
     return done.stdout.strip()
 

@@ -1,4 +1,4 @@
-"""An unmodified kernel of a distribution: its release, and its modules with what they depend on."""
+"""An unmodified kernel of a distribution: its release, and its modules with their dependencies."""
 
 import gzip
 import lzma
@@ -19,9 +19,9 @@ _LONGEST_RELEASE_BYTES = 128
 _MODULE = re.compile(r"(.+)\.ko(\.\w+)?")
 _UNPACK = {"": bytes, ".gz": gzip.decompress, ".xz": lzma.decompress}
 _ALONE = {"veth", "tun", "cls_bpf"}
-"""Devices, and the classifier that loses packets."""
+"""Modules of devices, and of the classifier that drops packets."""
 _EXTENSIONS = [("net/ipv4", "tcp_"), ("net/sched", "sch_")]
-"""Where algorithms and queue disciplines stand, and how their names begin."""
+"""Folders of algorithms and queue disciplines, and prefixes of their names."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class DistributionKernel:
 
     image: Path
     modules: Path
-    """`/lib/modules/RELEASE`, or a folder with that one below it."""
+    """`/lib/modules/RELEASE`, or a folder that contains it."""
 
     @cached_property
     def release(self) -> str:
-        """Release, as `uname` would tell it; raises TussleError when the image is none.
+        """Release, as in `uname`; raises TussleError when the file is not a kernel image.
 
         Source: Linux's Documentation/x86/boot.rst, the fields `header` and `kernel_version`.
         """
@@ -51,9 +51,10 @@ class DistributionKernel:
         return head[start : start + _LONGEST_RELEASE_BYTES].split(b" ")[0].decode(errors="replace")
 
     def needed_modules(self) -> dict[str, bytes]:
-        """Algorithms, queue disciplines and devices by name, each after those that it depends on.
+        """Modules of algorithms, queue disciplines and devices by name, each after its dependencies.
 
-        What is built into the kernel has no module. Raises TussleError when the modules are another kernel's.
+        Functions built into the kernel have no module. Raises TussleError when the modules belong to another
+        kernel.
         """
         files = self._files()
         loaded: dict[str, bytes] = {}
@@ -90,7 +91,7 @@ def _is_needed(name: str, file: Path) -> bool:
 
 
 def _depends(module: bytes) -> list[str]:
-    """Names of the modules that one says it needs, in its section `.modinfo`."""
+    """Names of the modules that a module depends on, from its section `.modinfo`."""
     found = re.search(rb"\0depends=([^\0]*)\0", module)
     names = found[1].decode().split(",") if found else []
     return [name.replace("-", "_") for name in names if name]

@@ -1,4 +1,4 @@
-"""Guests: a kernel that runs one run of a scenario, with the agent as its only program."""
+"""Guests: a kernel that executes one run of a scenario, with the agent as its only program."""
 
 import hashlib
 import json
@@ -20,21 +20,22 @@ from tussle.kernel.agent import agent
 from tussle.kernel.host import refuse_host, refuse_lost_state
 
 NETWORKS = ("auto", "qdisc", "tun")
-"""What packets cross in a guest: Linux's queue disciplines where it has them and the simulator's elements,
-between TUN devices, elsewhere; disciplines alone; elements alone."""
+"""Datapaths in a guest: Linux's queue disciplines where it has them, and the simulator's elements between TUN
+devices otherwise; queue disciplines only; elements only.
+"""
 
 _TOOLS = ("ip", "tc")
 """Programs of iproute2 that the agent calls in the guest."""
 
 _FOLDERS = ("dev", "proc", "sys", "run", "share", "tmp")
-"""Where the guest mounts things."""
+"""Mount points in the guest."""
 
 _ROOT = "root"
-"""In the folder of a run, the link to the guest's programs."""
+"""The link to the guest's programs, in the folder of a run."""
 
 _BOOT = (
-    # The kernel's random numbers begin from its command line, so no folder's name stands there: the guest
-    # sees the folder that it is started in. Linux after 6.12 takes absolute paths only.
+    # The command line seeds the kernel's random numbers, so that it has no folder's name: the guest uses the
+    # folder that it is started in. Linux after 6.12 takes absolute paths only.
     "hostfs=/proc/self/cwd",
     f"rootflags={_ROOT}",
     "share=.",
@@ -50,15 +51,15 @@ _BOOT = (
     "panic=-1",
 )
 _SILENT = "con0=null"
-"""What a console writes comes back as an interrupt at a moment that the host decides."""
+"""Without a console: its output returns as an interrupt, at a time that the host decides."""
 _TALKING = ("con0=fd:0,fd:1", "loglevel=7")
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 (where Linux itself would put it)
 _RESULTS_BYTES = 1 << 20
-"""With less room on the disk, results were not written."""
+"""Disk space below which results may be missing."""
 _PATIENCE_S = 120.0
 _PACKETS_PER_S = 5_000
-"""A guest that is slower than that, after the first while, hangs."""
+"""Slowest rate, after the first while, of a guest that does not hang."""
 _CONSOLE_PATIENCE_S = 60.0
 _CONSOLE_LINES = 15
 _PACKET_BITS = 12_000
@@ -67,33 +68,33 @@ _SCRIPTS_MEMORY = "mem=512M"
 
 @dataclass(frozen=True)
 class UserMode:
-    """The machine for kernels that Tussle built: its guest is a process."""
+    """The machine for kernels built by Tussle: its guest is a process."""
 
     name: str | None = None
-    """Name of the kernel; `None`: $TUSSLE_KERNEL, else the usual one."""
+    """Name of the kernel; `None`: $TUSSLE_KERNEL, else the default one."""
 
     def check(self) -> None:
-        """Raise TussleError when no such kernel is built, it cannot run here, or a program is missing."""
+        """Raise TussleError when the kernel is not built, cannot run here, or a program is missing."""
         refuse_host(built_kernel(self.name))
         _root()
 
     def facts(self) -> dict[str, str]:
-        """Return what provenance tells of the kernel and the guest."""
+        """Return the facts of the kernel and the guest for provenance."""
         kernel = built_kernel(self.name)
         return {"kernel": kernel.name, **kernel.facts, **guest_facts()}
 
     def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
-        """Execute a run with its `boot_words`: its tables are Arrow streams in `folder` then, `NAME.arrow`.
+        """Execute a run with its `boot_words`; its tables are Arrow streams `NAME.arrow` in `folder`.
 
-        Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
+        Raises TussleError when the kernel cannot honour the run, fails or does not end.
         """
         patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
         self._carry_out(_Task("run.json", json.dumps(run), words, patience_s), folder)
 
     def play(self, scripts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-        """Play packet scripts, all in one guest; return what came of each, by its name.
+        """Play packet scripts in one guest, and return their verdicts by name.
 
-        Raises TussleError when a script is none, or the guest fails.
+        Raises TussleError when a script is invalid, or the guest fails.
         """
         task = _Task("scripts.json", json.dumps(scripts), [_SCRIPTS_MEMORY], _PATIENCE_S)
         with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
@@ -105,13 +106,13 @@ class UserMode:
         refuse_host(kernel)
         task.prepare(folder)
         place = _place_of_memory(folder, task.words)
-        # A folder of its own, since a guest can write wherever its memory is.
+        # The memory has a folder of its own, since a guest can write to it.
         with tempfile.TemporaryDirectory(prefix="tussle-memory-", dir=place) as memory:
             launch = ["env", f"TMPDIR={memory}", str(agent()), "launch", "--confined", str(kernel.image)]
             command = [*launch, *_BOOT, *task.words]
             status = boot([*command, _SILENT], folder / "output", task.patience_s)
             if not (folder / "done").exists() and not (folder / "error").exists():
-                # It repeats to the byte, so that the console can be had afterwards.
+                # The run is reproducible to the byte, so that the console can be recorded afterwards.
                 again = folder / "again"
                 again.mkdir()
                 task.prepare(again)
@@ -122,12 +123,12 @@ class UserMode:
 
 @dataclass(frozen=True)
 class _Task:
-    """What a guest is booted for."""
+    """The task of a guest."""
 
     file: str
     text: str
     words: Sequence[str]
-    """What the kernel is told."""
+    """Parameters of the kernel."""
     patience_s: float
 
     def prepare(self, folder: Path) -> None:
@@ -138,7 +139,7 @@ class _Task:
 def boot(command: Sequence[str], output: Path, patience_s: float) -> int | None:
     """Boot in the folder of `output`; return the guest's status, `None` if it had to be stopped."""
     with output.open("wb") as file:
-        # The guest ends when its standard input closes: with this process, whatever becomes of it.
+        # The guest ends when its standard input closes, and thereby with this process.
         guest = subprocess.Popen(command, cwd=output.parent, stdin=subprocess.PIPE, stdout=file, stderr=file)  # noqa: S603
         try:
             return guest.wait(patience_s)
@@ -151,7 +152,7 @@ def boot(command: Sequence[str], output: Path, patience_s: float) -> int | None:
 
 
 def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
-    """Raise TussleError, with what the guest or its console said, unless the guest wrote all its results."""
+    """Raise TussleError, with the output of the guest, unless the guest wrote all its results."""
     if (folder / "error").exists():
         raise TussleError((folder / "error").read_text("utf-8").strip())
     if (folder / "done").exists():
@@ -160,16 +161,16 @@ def refuse_failed(folder: Path, status: int | None, patience_s: float) -> None:
         raise TussleError(f"{folder.parent} is full: make room there, or set TMPDIR to another folder")
     ended = f"was stopped after {patience_s:.0f} s" if status is None else f"ended with status {status}"
     files = [folder / name for name in ("console", "output") if (folder / name).exists()]
-    said = [file.read_text("utf-8", errors="replace") for file in files]
-    refuse_lost_state("".join(said))
+    outputs = [file.read_text("utf-8", errors="replace") for file in files]
+    refuse_lost_state("".join(outputs))
     raise TussleError(
         f"the guest {ended} before its results were complete; its last console lines are above",
-        _last_lines(next((text for text in said if text.strip()), "")),
+        _last_lines(next((text for text in outputs if text.strip()), "")),
     )
 
 
 def _place_of_memory(folder: Path, words: Iterable[str]) -> Path:
-    """Return where the file that is the guest's memory goes: without room a kernel dies and says nothing."""
+    """Return the folder for the file of the guest's memory: without space, a kernel fails silently."""
     needed = max(int(word[4:-1]) << 20 for word in words if word.startswith("mem="))
     for place in (_MEMORY, folder):
         if place.is_dir() and shutil.disk_usage(place).free > needed:
@@ -181,7 +182,7 @@ def _place_of_memory(folder: Path, words: Iterable[str]) -> Path:
 
 
 def boot_words(run: Mapping[str, Any], network: str) -> list[str]:
-    """Return what the kernel is told at boot; raises TussleError with what it cannot honour of the run.
+    """Return the parameters of the kernel; raises TussleError with what it cannot honour of the run.
 
     `network` is one of NETWORKS.
     """
@@ -193,7 +194,7 @@ def boot_words(run: Mapping[str, Any], network: str) -> list[str]:
 
 
 def guest_facts() -> dict[str, str]:
-    """Return what of a guest, beside its kernel, decides results: the agent's digest, iproute2's version."""
+    """Return facts of a guest that decide results: the agent's digest, iproute2's version."""
     version = subprocess.run([_tool("tc"), "-V"], capture_output=True, text=True, check=True).stdout  # noqa: S603
     found = re.search(r"iproute2-([^,\s]+)", version)
     return {
@@ -203,7 +204,7 @@ def guest_facts() -> dict[str, str]:
 
 
 def _last_lines(console: str) -> str:
-    """Return what a kernel said last: from its panic on, if there was one."""
+    """Return the last lines of a kernel's console: from its panic on, if there was one."""
     lines = console.strip().splitlines()
     panics = [number for number, line in enumerate(lines) if "Kernel panic" in line]
     first = panics[0] if panics else max(0, len(lines) - _CONSOLE_LINES)
@@ -211,7 +212,7 @@ def _last_lines(console: str) -> str:
 
 
 def packets(run: Mapping[str, Any]) -> float:
-    """About how many packets the links of a run can carry."""
+    """Return the approximate number of packets that the links of a run can carry."""
     rates = [
         max(
             [
@@ -226,12 +227,12 @@ def packets(run: Mapping[str, Any]) -> float:
 
 
 def which(program: str) -> str | None:
-    """Return the path of a program, also of those that only administrators have in their path."""
+    """Return the path of a program, also outside the PATH of users."""
     return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
 
 
 def tools() -> dict[str, Path]:
-    """Return `ip`, `tc` and the libraries that they load, by their place in the guest."""
+    """Return `ip`, `tc` and their libraries, by their path in the guest."""
     files: dict[str, Path] = {}
     for name in _TOOLS:
         program = _tool(name)
@@ -249,7 +250,7 @@ def _tool(name: str) -> str:
 
 @cache
 def _root() -> Path:
-    """Return the folder of the guest's programs, made when what is in it has changed."""
+    """Return the folder of the guest's programs, made anew when they have changed."""
     files = {"init": agent(), **tools()}
     digest = hashlib.sha256()
     for place, file in sorted(files.items()):
@@ -276,6 +277,6 @@ def _fill(root: Path, files: Mapping[str, Path]) -> None:
 
 
 def _libraries(program: str) -> list[Path]:
-    """Return what a program loads."""
+    """Return the libraries of a program."""
     listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
     return [Path(path) for path in re.findall(r"(/\S+)", listed)]

@@ -1,4 +1,4 @@
-"""Whether guests can run on this host, and the floating-point state that it saves for their processes."""
+"""Check of the host: whether guests can run, and the size of the floating-point state of their processes."""
 
 import re
 import subprocess
@@ -9,20 +9,20 @@ from tussle.kernel import Kernel
 from tussle.kernel.agent import agent
 
 _UNPATCHED_STATE_BYTES = 2696
-"""Room for the floating-point state of a process in user-mode Linux before 6.13: enough without AMX."""
+"""Size of the floating-point state of a process in user-mode Linux before 6.13: enough without AMX."""
 _ASKS_THE_HOST_SINCE = [6, 13]
 _REBUILD = "`tussle kernel build` builds it anew, with a patch that asks the host for the size"
 
 _STATE_REFUSED = "ptrace set fp regs failed"
-"""What every release of user-mode Linux prints when PTRACE_SETREGSET fails, before its init is killed."""
+"""Output of every release of user-mode Linux when PTRACE_SETREGSET fails, before its init is killed."""
 
 _GUEST_STATE = re.compile(r"(?m)^xstate: (\d+) bytes$")
-"""What the patch kernel/patches/xstate.toml writes when a guest starts."""
+"""Output of the patch kernel/patches/xstate.toml when a guest starts."""
 
 
 @cache
 def host_state_bytes() -> int:
-    """Return how many bytes of floating-point state this host saves for a process: 11 008 with AMX.
+    """Return the bytes of floating-point state that this host saves for a process: 11 008 with AMX.
 
     Raises TussleError, with cause and remedy, when no guest can run here.
     """
@@ -33,13 +33,13 @@ def host_state_bytes() -> int:
 
 
 def confinement() -> str:
-    """Word how far guests are confined on this host: to their own folder, where it has Landlock."""
-    told = subprocess.run([agent(), "confinement"], capture_output=True, text=True, check=True)  # noqa: S603
-    return told.stdout.strip()
+    """Describe how far guests are confined on this host: to their own folder, where it has Landlock."""
+    measured = subprocess.run([agent(), "confinement"], capture_output=True, text=True, check=True)  # noqa: S603
+    return measured.stdout.strip()
 
 
 def refuse_host(kernel: Kernel) -> None:
-    """Raise TussleError, with cause and remedy, when guests of that kernel cannot run on this host."""
+    """Raise TussleError, with cause and remedy, when guests of a kernel cannot run on this host."""
     bytes_here = host_state_bytes()
     if bytes_here > _UNPATCHED_STATE_BYTES and not _asks_the_host(kernel):
         raise TussleError(
@@ -49,7 +49,7 @@ def refuse_host(kernel: Kernel) -> None:
 
 
 def refuse_lost_state(console: str) -> None:
-    """Raise TussleError when a guest's `console` says that it could not restore the state of a process."""
+    """Raise TussleError when a guest's `console` shows that it could not restore a process's state."""
     if _STATE_REFUSED in console:
         raise TussleError(
             f"the guest ended because it saves less floating-point state than the {host_state_bytes()} bytes "
@@ -58,12 +58,12 @@ def refuse_lost_state(console: str) -> None:
 
 
 def state_sizes(kernel: Kernel, output: str) -> str:
-    """Word the size on this host and the one in a guest of that kernel, whose `output` may tell it."""
-    told = _GUEST_STATE.search(output)
-    if told:
-        in_guest = f"{told[1]} bytes"
+    """Describe the size on this host and in a guest of a kernel, whose `output` may contain it."""
+    measured = _GUEST_STATE.search(output)
+    if measured:
+        in_guest = f"{measured[1]} bytes"
     elif _asks_the_host(kernel):
-        in_guest = "what the host says when it starts"
+        in_guest = "the size that the host reports at its start"
     else:
         in_guest = f"{_UNPATCHED_STATE_BYTES} bytes"
     return f"{host_state_bytes()} bytes on this host; the guest saves {in_guest}"

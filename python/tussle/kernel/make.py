@@ -1,4 +1,4 @@
-"""Calling `make` in a kernel tree: its tools, its environment, its output into a log."""
+"""Running `make` in a kernel tree: its tools, its environment, its log."""
 
 import os
 import platform
@@ -17,17 +17,17 @@ from tussle.kernel.configuration import KCONFIG, PRESETS
 from tussle.kernel.progress import BuildProgress
 
 _TOOLS = ("make", "gcc", "flex", "bison", "bc")
-"""Programs that the build calls; the Debian packages have the same names."""
+"""Programs of the build; the Debian packages have the same names."""
 _OBJECT = re.compile(r"  [A-Z]+ +\S")
 _OBJECTS_OF_A_WHOLE_BUILD = 1137
 _SHOWN_LINES = 15
 _PATIENCE_S = 0.1
-"""How late an interrupt may be noticed."""
+"""Largest delay until an interrupt is handled."""
 _HEADER = Path("/usr/include/stdio.h")
 
 
 def refuse_missing_tools() -> None:
-    """Raise TussleError, with the command that installs them, when the build would lack tools."""
+    """Raise TussleError, with the command that installs them, when tools are missing."""
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise TussleError(
             f"user-mode Linux is built and runs on Linux on x86-64; this is {platform.system()} on "
@@ -60,7 +60,7 @@ class Make:
 
     def _call(self, *arguments: str) -> None:
         command = ["make", "ARCH=um", f"KBUILD_KCONFIG={KCONFIG}", *arguments]
-        # A session of its own: whatever ends this process, no compiler is left behind.
+        # A session of its own: no compiler outlives this process.
         started = subprocess.Popen(  # noqa: S603
             command,
             cwd=self.tree,
@@ -76,7 +76,7 @@ class Make:
         with log, started as process, ThreadPoolExecutor(1) as reader:
             try:
                 following = reader.submit(self._follow, process.stdout or (), log)
-                # Not by reading here: with polars loaded an interrupt does not end a read.
+                # A read does not end on an interrupt once polars is loaded, so that a thread reads.
                 while not following.done():
                     wait([following], _PATIENCE_S)
                 following.result()
@@ -87,7 +87,7 @@ class Make:
         if status:
             lines = self.log.read_text("utf-8").splitlines()[-_SHOWN_LINES:]
             raise TussleError(
-                f"`{' '.join(command)}` failed; what it said stands in {self.log}, and its last lines above",
+                f"`{' '.join(command)}` failed; its output is in {self.log}, and its last lines are above",
                 "".join(f"{line}\n" for line in lines),
             )
 
@@ -101,9 +101,9 @@ class Make:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of the caller's that could change the result, such as flags of a `make` that called us.
+    """Return an environment without variables that could change the result, such as a caller's flags.
 
-    With time and place fixed, equal sources give equal bytes.
+    With fixed time and place, equal sources give equal bytes.
     """
     passed = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     fixed = {

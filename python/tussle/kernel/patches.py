@@ -1,4 +1,4 @@
-"""Patches of ours: edits that a build makes to its copy of a kernel's source."""
+"""Tussle's patches: edits of the build's copy of a kernel's source."""
 
 import hashlib
 import tomllib
@@ -14,13 +14,13 @@ _FOLDER = Path(__file__).parent / "recipe" / "patches"
 
 @dataclass(frozen=True)
 class Edit:
-    """A text to replace in one file of the source."""
+    """A replacement of text in one file of the source."""
 
     file: str
     find: str
     replace: str
     times: int = 1
-    """How often the file holds the text."""
+    """Number of occurrences of the text in the file."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Patch:
 
     name: str
     edits: tuple[Edit, ...]
-    """A source that holds the text of the first one has to hold the others'."""
+    """A source with the text of the first edit must have the texts of the others."""
     digest: str
     """SHA-256, in hexadecimal, of the patch's file."""
 
@@ -47,21 +47,21 @@ def _read(file: Path) -> Patch:
 
 @dataclass
 class PatchedSource:
-    """A source whose files are given with the patches applied that fit it."""
+    """A source with the applicable patches applied to its files."""
 
     source: Source
     patches: Sequence[Patch]
     applied: list[Patch] = field(default_factory=list)
-    """The patches that were applied when `files` was read to its end."""
+    """The patches that were applied, once `files` was read to its end."""
 
     @property
     def name(self) -> str:
-        """What provenance calls the source."""
+        """Name of the source in provenance."""
         return self.source.name
 
     @property
     def short_name(self) -> str:
-        """What its kernel is called unless the user says otherwise."""
+        """Default name of its kernel."""
         return self.source.short_name
 
     def digest(self) -> str:
@@ -69,9 +69,9 @@ class PatchedSource:
         return self.source.digest()
 
     def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
-        """Give every file, those that patches name last.
+        """Yield every file, those named by patches last.
 
-        Raises TussleError when a source holds what the first edit of a patch replaces, but not all the rest.
+        Raises TussleError when a source has the text of the first edit of a patch, but not of all others.
         """
         named = {edit.file for patch in self.patches for edit in patch.edits}
         held: dict[str, SourceFile] = {}

@@ -1,4 +1,4 @@
-"""How far the build of a kernel is: told to whoever asks."""
+"""Progress of a kernel's build."""
 
 from types import TracebackType
 from typing import Protocol, Self
@@ -8,29 +8,29 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 
 class BuildProgress(Protocol):
-    """What a build tells while it works."""
+    """Reports of a build."""
 
     def begin(self, step: str) -> None:
-        """Another step begins; how long it takes is not known yet."""
+        """Begin another step, of unknown duration."""
         ...
 
     def reach(self, fraction: float, note: str = "") -> None:
-        """That part of the step is done."""
+        """Report the completed fraction of the step."""
         ...
 
 
 class Silent:
-    """Tells nothing."""
+    """Progress without output."""
 
     def begin(self, step: str) -> None:
-        """Tell nothing."""
+        """Do nothing."""
 
     def reach(self, fraction: float, note: str = "") -> None:
-        """Tell nothing."""
+        """Do nothing."""
 
 
 class BuildBar:
-    """A bar in the terminal for the step at hand. A context manager."""
+    """A progress bar in the terminal for the current step. A context manager."""
 
     def __init__(self, console: Console) -> None:
         self._bar = Progress(
@@ -53,9 +53,9 @@ class BuildBar:
         self._bar.stop()
 
     def begin(self, step: str) -> None:
-        """Show another step, with a bar that only moves."""
+        """Show another step, with an indeterminate bar."""
         self._bar.reset(self._task, total=None, description=step, note="")
 
     def reach(self, fraction: float, note: str = "") -> None:
-        """Show how far the step is."""
+        """Show the progress of the step."""
         self._bar.update(self._task, total=1.0, completed=fraction, note=note)

@@ -1,8 +1,9 @@
 """QEMU as a machine in virtual time, for kernels that are not built by Tussle.
 
-It emulates every instruction and lets each take a nanosecond; while the guest idles, its clock goes straight
-to the next timer. Nothing in it looks at the host's clock or dice. The guest has no disk: all that it needs
-comes in an initial RAM file system, and its results leave by its second serial port, as a tar archive.
+It emulates every instruction, each of which takes a nanosecond; while the guest idles, its clock advances to
+the next timer at once. Nothing in it depends on the host's clock or random numbers. The guest has no disk: an
+initial RAM file system contains all that it needs, and its results leave by the second serial port, as a tar
+archive.
 """
 
 import hashlib
@@ -28,10 +29,10 @@ _PACKAGES = {_QEMU: "qemu-system-x86", "cpio": "cpio", "ip": "iproute2", "tc": "
 _LEAST_MB = 512
 _PATIENCE_S = 300.0
 _PACKETS_PER_S = 500
-"""A guest that is slower than that, after the first while, hangs."""
+"""Slowest rate, after the first while, of a guest that does not hang."""
 _MOUNT_POINTS = ("proc", "sys", "dev", "run", "share")
 _PARAMETERS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=off results=/dev/ttyS1"
-"""Of the kernel: `results` reaches the agent, as Linux hands on what it does not know itself."""
+"""Parameters of the kernel. Linux passes `results`, which it does not know, to the agent."""
 
 
 def refuse_missing_tools() -> None:
@@ -46,30 +47,30 @@ def refuse_missing_tools() -> None:
 
 @dataclass(frozen=True)
 class Emulated:
-    """The machine for an unmodified kernel: its guest is a processor of QEMU's."""
+    """The machine for an unmodified kernel: an emulated processor."""
 
     kernel: DistributionKernel
 
     def check(self) -> None:
-        """Raise TussleError when a program is missing, or the kernel is none."""
+        """Raise TussleError when a program is missing, or the file is not a kernel."""
         refuse_missing_tools()
         self.kernel.needed_modules()
 
     def facts(self) -> dict[str, str]:
-        """Return what provenance tells of the kernel and the machine."""
+        """Return the facts of the kernel and the machine for provenance."""
         chosen = {"machine": "qemu", "kernel": str(self.kernel.image), "modules": str(self.kernel.modules)}
         return {**chosen, **facts(self.kernel), **guest_facts()}
 
     def execute(self, run: Mapping[str, Any], words: Sequence[str], folder: Path) -> None:
-        """Execute a run with its `boot_words`: its tables are Arrow streams in `folder` then, `NAME.arrow`.
+        """Execute a run with its `boot_words`; its tables are in `folder`, as Arrow streams `NAME.arrow`.
 
-        Raises TussleError when the kernel cannot honour it, fails or does not come to an end.
+        Raises TussleError when the kernel cannot honour the run, fails or does not end.
         """
         packed = initramfs(agent(), self.kernel.needed_modules(), {"run.json": json.dumps(run).encode()})
         (folder / "initramfs").write_bytes(packed)
         patience_s = _PATIENCE_S + packets(run) / _PACKETS_PER_S
         booting = command(self.kernel.image, folder, words)
-        # It ends with its owner, like the guests of the other machine.
+        # QEMU ends with its owner, like the guests of user mode.
         status = boot([str(agent()), "launch", *booting], folder / "output", patience_s)
         for name, content in results(folder).items():
             (folder / name).write_bytes(content)
@@ -79,19 +80,20 @@ class Emulated:
 def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
     """Return the command that boots a kernel; it ends when the guest powers off, or panics.
 
-    In `folder` is `initramfs`; there it writes `console` and `results`. `words` are for the kernel; one may
-    be `mem=…M`, the memory that the guest needs.
+    `folder` contains `initramfs`; the command writes `console` and `results` there. `words` are the kernel's
+    parameters; one may be `mem=…M`, the memory that the guest needs.
     """
-    told = [word for word in words if not word.startswith("mem=")]
+    parameters = [word for word in words if not word.startswith("mem=")]
     memory_mb = max([_LEAST_MB, *(int(word[4:-1]) for word in words if word.startswith("mem="))])
     return [
         *(which(_QEMU) or _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-        # One thread, an instruction a nanosecond, and idle time jumped over: the host cannot be felt.
-        # Recording keeps the thread of devices from jumping over idle time before the processor's thread has
-        # counted the instructions that led there: on a busy host, two of six runs were a microsecond off.
+        # One thread, one nanosecond per instruction, and skipped idle time: results do not depend on the
+        # host. Recording makes the thread of devices wait, before it skips idle time, until the processor's
+        # thread has counted its instructions. Without it, two of six runs on a busy host were off by a
+        # microsecond.
         *("-accel", "tcg,thread=single", "-smp", "1", "-m", str(memory_mb)),
         *("-icount", "shift=0,sleep=off,rr=record,rrfile=/dev/null"),
-        # A processor without dice of its own, a clock that starts at a fixed date, and a seed for the rest.
+        # A processor without random numbers, a clock that starts at a fixed date, and a seed for the rest.
         *("-cpu", "max,-rdrand,-rdseed", "-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
         *(
             "-kernel",
@@ -99,7 +101,7 @@ def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
             "-initrd",
             str(folder / "initramfs"),
             "-append",
-            " ".join([_PARAMETERS, *told]),
+            " ".join([_PARAMETERS, *parameters]),
         ),
         *("-chardev", f"file,id=console,path={_escaped(folder / 'console')}", "-serial", "chardev:console"),
         *("-chardev", f"file,id=results,path={_escaped(folder / 'results')}", "-serial", "chardev:results"),
@@ -107,7 +109,7 @@ def command(kernel: Path, folder: Path, words: Iterable[str]) -> list[str]:
 
 
 def facts(kernel: DistributionKernel) -> dict[str, str]:
-    """Return what provenance tells of the kernel and of the machine; digests are SHA-256 in hexadecimal."""
+    """Return the facts of the kernel and the machine for provenance; digests are SHA-256 in hexadecimal."""
     refuse_missing_tools()
     modules = hashlib.sha256()
     for name, content in kernel.needed_modules().items():
@@ -140,7 +142,7 @@ def initramfs(init: Path, modules: Mapping[str, bytes], share: Mapping[str, byte
 
 
 def results(folder: Path) -> dict[str, bytes]:
-    """Return the files that the guest left in `/share`, by name; none if it did not come so far."""
+    """Return the files that the guest left in `/share`, by name; none if it failed earlier."""
     try:
         with tarfile.open(fileobj=io.BytesIO((folder / "results").read_bytes())) as archive:
             members = [(member, archive.extractfile(member)) for member in archive]
@@ -150,7 +152,7 @@ def results(folder: Path) -> dict[str, bytes]:
 
 
 def _archived(root: Path) -> bytes:
-    """Pack a folder as Linux wants it: the format newc of cpio. Equal files give equal bytes."""
+    """Pack a folder in Linux's format: newc of cpio. Equal files give equal bytes."""
     names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
     for name in names:
         (root / name).chmod(0o755)

@@ -1,4 +1,4 @@
-"""Where a kernel's source comes from, a tarball or a folder, and the files in it."""
+"""Sources of a kernel, tarballs and folders, and their files."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from typing import Protocol
 from tussle.errors import TussleError
 
 _PRODUCTS = [".config", "include/config", "include/generated"]
-"""What a build leaves in its folder; the kernel's own makefile looks for the same."""
+"""Products of a build in its folder; the kernel's own makefile looks for the same."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SourceFile:
 
     path: str
     mode: int
-    """Kind and rights as git has them: 0o100644, 0o100755 or 0o120000."""
+    """Type and permissions as in git: 0o100644, 0o100755 or 0o120000."""
     content: bytes
 
     @property
@@ -37,12 +37,12 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What provenance calls it."""
+        """Name of the source in provenance."""
         ...
 
     @property
     def short_name(self) -> str:
-        """What its kernel is called unless the user says otherwise."""
+        """Default name of its kernel."""
         ...
 
     def digest(self) -> str:
@@ -50,7 +50,7 @@ class Source(Protocol):
         ...
 
     def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
-        """Give every file; `tell` is told the fraction that is read."""
+        """Yield every file; `tell` receives the fraction read."""
         ...
 
 
@@ -77,7 +77,7 @@ class Tarball:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
-        """Unpack in memory, file by file, without the one folder that all stand in."""
+        """Unpack in memory, file by file, without the top folder."""
         size = self.path.stat().st_size
         try:
             with self.path.open("rb") as packed, tarfile.open(fileobj=packed) as archive:
@@ -121,7 +121,7 @@ class Folder:
             )
 
     def digest(self) -> str:
-        """SHA-256 of all that stands in the folder but for what builds left there."""
+        """SHA-256 of all files in the folder except products of builds."""
         total = hashlib.sha256()
         for file in self.files(lambda _: None):
             total.update(f"{file.path}\0{file.digest}\n".encode())
@@ -143,7 +143,7 @@ class Folder:
                 continue  # git still knows it, the user has removed it
 
     def _tracked(self) -> list[str]:
-        """Paths that git tracks, and new ones that it does not ignore: builds in the folder do not show."""
+        """Return the paths that git tracks, and new ones that it does not ignore: no products of builds."""
         command = [
             "git",
             "-C",
@@ -159,12 +159,12 @@ class Folder:
         except FileNotFoundError as error:
             raise TussleError(f"{self.path} is a git repository, but there is no git; install it") from error
         except subprocess.CalledProcessError as error:
-            said = error.stderr.decode(errors="replace").strip()
-            raise TussleError(f"git cannot list {self.path}: {said}") from error
+            problem = error.stderr.decode(errors="replace").strip()
+            raise TussleError(f"git cannot list {self.path}: {problem}") from error
         return sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
 
     def _all(self) -> list[str]:
-        """Return every path, of a folder in which nothing was ever built."""
+        """Return every path of a folder in which nothing was built."""
         built = [name for name in _PRODUCTS if (self.path / name).exists()]
         if built:
             raise TussleError(

@@ -1,8 +1,7 @@
-"""The one folder that kernels are built in: a copy of a source tree, and the objects compiled from it.
+"""The single folder in which kernels are built: a copy of a source tree, and its compiled objects.
 
-A source is copied into it by content: only files that differ are written, so `make` compiles only what
-depends on them, wherever the source lies and whichever kernel was built before.
-The source itself is only read.
+A source is copied by content: only changed files are written, so that `make` compiles only what depends on
+them, regardless of the source's location and of the kernel built before. The source itself is only read.
 """
 
 import json
@@ -18,7 +17,7 @@ from tussle.kernel.source import Source, SourceFile
 _NEEDED = ("Makefile", "Kconfig", "arch/um/Kconfig")
 _SYMLINK = 0o120000
 _UNFINISHED = ""
-"""The digest of a file that is being written."""
+"""Digest of a file that is being written."""
 
 
 class Tree:
@@ -30,13 +29,13 @@ class Tree:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether a build was finished in it: the next one finds most of its objects there."""
+        """Whether a build was finished in the tree, so that the next one reuses most of its objects."""
         return (self.folder / "linux").exists()
 
     def become(self, source: Source, tell: Callable[[float], None]) -> None:
-        """Make the sources those of `source`; raises TussleError when it is not a kernel's.
+        """Make the tree's sources those of `source`; raises TussleError when it is not a kernel's.
 
-        `tell` is told the fraction that is done.
+        `tell` receives the completed fraction.
         """
         stored = self._opened()
         release = self._release()
@@ -59,9 +58,9 @@ class Tree:
             raise TussleError(f"{source.name} is not Linux's source: it has no {missing[0]}")
 
     def _opened(self) -> dict[str, str]:
-        """Digests of the sources that stand here. While they change there is no file that tells them.
+        """Return the digests of the tree's sources. The file with them is missing while the sources change.
 
-        So a copy that was killed is known, and begun anew.
+        An interrupted copy is thereby detected, and started anew.
         """
         try:
             before = json.loads(self._digests.read_text("utf-8"))
@@ -83,13 +82,13 @@ class Tree:
             path.chmod(file.mode & 0o777)
 
     def _release(self) -> list[str]:
-        """Version and patch level, from the makefile; empty before there is one."""
+        """Return version and patch level, from the makefile; empty before there is one."""
         makefile = self.folder / "Makefile"
         text = makefile.read_text("utf-8", errors="replace") if makefile.exists() else ""
         return re.findall(r"^(?:VERSION|PATCHLEVEL) = (\d+)$", text, re.MULTILINE)
 
     def _remove_products(self, sources: dict[str, str]) -> None:
-        """Remove what was compiled from a Linux of another release: generated headers may not be renewed."""
+        """Remove the objects of another release of Linux: generated headers may not be renewed."""
         for top, _, names in os.walk(self.folder):
             for name in names:
                 path = Path(top, name)

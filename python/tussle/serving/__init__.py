@@ -1,4 +1,4 @@
-"""A measurement that clients join, over real networks: server, client, and the dataset that remains."""
+"""Measurements that clients join, over real networks: server, client, and the resulting dataset."""
 
 from tussle.serving._agent import Agent
 from tussle.serving._dataset import holding, partial_folder, write_dataset

@@ -1,4 +1,4 @@
-"""The program that has the sockets: `tussle-agent serve` or `tussle-agent send`, as a process of ours."""
+"""The program with the sockets: `tussle-agent serve` or `tussle-agent send`, as a child process."""
 
 import contextlib
 import json
@@ -13,21 +13,21 @@ from tussle.errors import TussleError, printable
 from tussle.kernel.agent import agent
 
 _LOOKS_S = 0.1
-"""Between two looks for Ctrl-C: the kernel may tell another thread than the one that waits for a line."""
+"""Interval of checks for Ctrl-C: the kernel may deliver it to another thread than the waiting one."""
 _PATIENCE_S = 10.0
-"""For an agent that was told to end by the end of its input."""
+"""Time for an agent to end after its input has ended."""
 
 
 class Agent:
-    """One of its commands under way. A context manager: the program is gone when it is left."""
+    """A command of the agent that is running. A context manager: the process has ended when it is left."""
 
     def __init__(self, command: str, settings: Mapping[str, Any]) -> None:
         self._command = [agent(), command]
         self._settings = settings
-        self._said = b""
+        self._buffer = b""
 
     def __enter__(self) -> Self:
-        # In a session of its own: a terminal's Ctrl-C reaches this process alone, which ends it in order.
+        # A session of its own: a terminal's Ctrl-C reaches this process only, which ends the agent in order.
         self._process = subprocess.Popen(  # noqa: S603 (the program is ours)
             self._command,
             stdin=subprocess.PIPE,
@@ -40,7 +40,7 @@ class Agent:
             "tuple[IO[str], IO[str], IO[str]]",
             (self._process.stdin, self._process.stdout, self._process.stderr),
         )
-        # One that has ended already says why.
+        # An agent that has ended already reports the reason.
         with contextlib.suppress(BrokenPipeError):
             self._input.write(json.dumps(self._settings) + "\n")
             self._input.flush()
@@ -59,33 +59,33 @@ class Agent:
             pipe.close()
 
     def end(self) -> None:
-        """Tell it to end; it still says how it ended."""
+        """Ask the agent to end; it still reports its result."""
         with contextlib.suppress(BrokenPipeError):
             self._input.close()
 
     def kill(self) -> None:
-        """End it at once; it says nothing more."""
+        """Kill the agent; it reports nothing more."""
         self._process.kill()
 
     def says(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the kind of each thing that it says, and what it says; raises TussleError when it fails."""
+        """Yield the kind and the contents of each status line; raises TussleError when the agent fails."""
         for line in self._lines():
             [(kind, what)] = json.loads(line).items()
             yield kind, what
         status = self._process.wait()
         if status != 0:
-            said = printable(self._problems.read().strip())
-            raise TussleError(said or f"tussle-agent was ended by signal {-status}")
+            problem = printable(self._problems.read().strip())
+            raise TussleError(problem or f"tussle-agent was ended by signal {-status}")
 
     def _lines(self) -> Iterator[bytes]:
         output = self._output.fileno()
         while True:
-            line, newline, rest = self._said.partition(b"\n")
+            line, newline, rest = self._buffer.partition(b"\n")
             if newline:
-                self._said = rest
+                self._buffer = rest
                 yield line
             elif select.select([output], [], [], _LOOKS_S)[0]:
                 part = os.read(output, 1 << 16)
                 if not part:
                     return
-                self._said += part
+                self._buffer += part

@@ -1,4 +1,4 @@
-"""From what a server wrote down to a dataset like any other."""
+"""Conversion of a server's files to a dataset."""
 
 import math
 import shlex
@@ -12,7 +12,7 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 import tussle
-from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Contents, Dataset, save
+from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES, TABLES, Contents, Dataset, flows_frame, save
 from tussle.dataset.files import explained
 from tussle.errors import TussleError
 from tussle.provenance import Origin, provenance
@@ -22,28 +22,28 @@ from tussle.units import RATE, rate
 
 _NS = 1_000_000_000
 _GRID_S = 0.1
-"""Between two rows of a flow."""
+"""Interval between two rows of a flow."""
 _LEAST_RATE_BIT_PER_S = 1000
 _MOST_RATE_BIT_PER_S = rate(RATE.most)
 _LEAST_RTT_MS = 0.01
 _MOST_RTT_MS = 200_000
-"""What a scenario can say."""
+"""Ranges of a scenario's settings."""
 _TURN = "turn"
-"""The axis of a dataset with several turns."""
+"""The axis of a dataset with several groups of flows."""
 _LOCK = "lock"
-_QUESTION = "What did each of those get who joined?"
+_QUESTION = "What did each client get?"
 _RTTS = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
 
 
 class Made(NamedTuple):
-    """A dataset, and sentences about what in it cannot be believed, or was left out for that."""
+    """A dataset, and sentences about implausible or omitted parts."""
 
     dataset: Dataset
     doubts: list[str]
 
 
 class _Written(NamedTuple):
-    """Flows and their samples; times are since the first of these flows began."""
+    """Flows and their samples; times count from the start of the first of these flows."""
 
     flows: pl.DataFrame
     samples: pl.DataFrame
@@ -51,7 +51,7 @@ class _Written(NamedTuple):
 
 
 def partial_folder(folder: Path) -> Path:
-    """Return where the server writes down what it sees, until `folder` is whole."""
+    """Return the folder in which the server writes until `folder` is complete."""
     return folder.with_name(f"{folder.name}.partial")
 
 
@@ -59,7 +59,7 @@ def partial_folder(folder: Path) -> Path:
 def holding(folder: Path) -> Iterator[Path]:
     """Keep the partial folder, made if it is missing, for this process alone.
 
-    It goes with the last file in it. Raises TussleError when another process has it.
+    The folder is removed with its last file. Raises TussleError when another process uses it.
     """
     partial = partial_folder(folder)
     with explained(partial):
@@ -79,15 +79,17 @@ def holding(folder: Path) -> Iterator[Path]:
 
 
 def write_dataset(folder: Path, facts: Mapping[str, Any]) -> Made:
-    """Make the dataset `folder` of what a server left in its partial folder, which is removed then.
+    """Make the dataset `folder` from the server's partial folder, which is then removed.
 
-    `facts` go into the provenance, and what cannot be believed: a flow with numbers that cannot be is left
-    out. Raises TussleError when there is nothing to make it of, or it cannot be written.
+    `facts` go into the provenance, together with implausible values: a flow with impossible numbers is left
+    out. Raises TussleError when there is nothing to convert, or the dataset cannot be written.
     """
     partial = partial_folder(folder)
     received, left_out = vetted(_read(partial))
     if received.flows.is_empty():
-        raise TussleError(f"{partial} holds no flow that can be measured: {'; '.join(left_out)}; remove it")
+        raise TussleError(
+            f"{partial} contains no flow that can be measured: {'; '.join(left_out)}; remove it"
+        )
     written, validity = _written(received), received.validity
     scenario = _scenario(written)
     turns = [_Turn(index, each) for index, each in enumerate(_turns(written))]
@@ -117,13 +119,13 @@ def _contradictions(flows: pl.DataFrame) -> list[str]:
 
 
 class _Turn:
-    """Flows that share some time, directly or through others: one run of the dataset."""
+    """Flows that overlap in time, directly or through others: one run of the dataset."""
 
     def __init__(self, index: int, written: _Written) -> None:
         run = _scenario(written).points()[0].resolve(seed=0)
         self.written = written
         self.index = index
-        # From row to row, so that what was delivered in between is known.
+        # The interval begins and ends at rows, so that the delivered bytes of its bounds are known.
         from_s = round(run["steady"]["from_ns"] / _NS, 1)
         self.steady_s = (from_s, max(round(run["steady"]["to_ns"] / _NS, 1), round(from_s + _GRID_S, 1)))
         self.duration_s = max(run["duration_ns"] / _NS, self.steady_s[1])
@@ -138,7 +140,7 @@ class _Turn:
             "duration_s": self.duration_s,
             "steady_from_s": self.steady_s[0],
             "steady_to_s": self.steady_s[1],
-            # The network is what is measured: nobody knows its rate, its delay or its queue.
+            # The network is measured: its rate, its delay and its queue are unknown.
             "link_rate_bit_per_s": None,
             "base_rtt_ms": None,
             "buffer_packets": None,
@@ -147,7 +149,7 @@ class _Turn:
 
 
 def _turns(written: _Written) -> Iterator[_Written]:
-    """Tell apart flows between which nobody sent: what one turn gets says nothing of another."""
+    """Split the flows at times when none was active: groups do not affect each other."""
     flows = written.flows.with_columns(until_s=pl.col("end_s").fill_null(written.end_s)).sort(
         "start_s", "flow"
     )
@@ -162,14 +164,14 @@ def _turns(written: _Written) -> Iterator[_Written]:
 
 
 def _since(began_s: float, written: _Written) -> _Written:
-    """Count times from then on."""
+    """Count times from `began_s` on."""
     times = [pl.col(name) - began_s for name in ("start_s", "stop_s", "end_s", "complete_s")]
     samples = written.samples.with_columns((pl.col("time_s") - began_s).round(1))
     return _Written(written.flows.with_columns(times), samples, written.end_s - began_s)
 
 
 def _on_grid(starts: pl.Series) -> float:
-    """Return the tenth before the first start, so that rows stay on whole tenths."""
+    """Return the tenth of a second before the first start, so that rows stay on whole tenths."""
     return math.floor(min(starts) / _GRID_S) * _GRID_S
 
 
@@ -180,15 +182,13 @@ def _told(times: Iterable[Any]) -> list[float]:
 def _read(partial: Path) -> Received:
     file = partial / "flows.arrow"
     if not file.is_file():
-        raise TussleError(
-            f"{partial} holds no flow that anybody sent, so that there is no dataset to be made"
-        )
+        raise TussleError(f"{partial} contains no flow, so that no dataset can be made")
     try:
         flows, validity = (pl.read_ipc_stream(partial / f"{name}.arrow") for name in ("flows", "validity"))
         chunks = [pl.read_ipc_stream(chunk) for chunk in sorted(partial.glob("samples-*.arrow"))]
     except (OSError, pl.exceptions.PolarsError) as error:
         raise TussleError(f"{partial} is damaged ({error}); remove it") from error
-    # Each file has names of its own for the states.
+    # Each file has its own encoding of states.
     chunks = [chunk.with_columns(pl.col("state").cast(pl.String)) for chunk in chunks]
     return Received(flows, pl.concat(chunks or [_no_samples()]).sort("time_s", "flow"), validity)
 
@@ -212,9 +212,10 @@ def _no_samples() -> pl.DataFrame:
 
 
 def _scenario(written: _Written) -> Scenario:
-    """Describe what was measured, so that the simulator can try the same.
+    """Describe the measurement as a scenario, so that the simulator can execute it.
 
-    The path is as fast as all flows together ever were in a second, and as long as the shortest round trip.
+    The rate of the path is the highest rate of all flows together over a second, and its delay the shortest
+    RTT.
     """
     duration_s = max(written.end_s, 2 * _GRID_S)
     bit_per_s = max(_highest_rate(written.samples), _LEAST_RATE_BIT_PER_S)
@@ -248,7 +249,7 @@ def _time(seconds: float) -> str:
 
 
 def _highest_rate(samples: pl.DataFrame) -> float:
-    """Bits a second of all flows together in their best second."""
+    """Return the bits per second of all flows together in their best second."""
     second = pl.col("time_s").floor().cast(pl.Int64).alias("second")
     until = pl.col("delivered_bytes").max().cast(pl.Int64).alias("until")
     delivered = samples.group_by("flow", second).agg(until).sort("flow", "second")
@@ -269,7 +270,7 @@ def _tables(turns: Sequence[_Turn], validity: pl.DataFrame) -> dict[str, pl.Data
 
 
 def _tables_of(turn: _Turn, validity: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Return a turn's part of each table, its flows counted from 0."""
+    """Return a group's part of each table, its flows counted from 0."""
     flows = turn.written.flows["flow"]
     own = {
         "flows": _flows(turn.written, turn.steady_s),
@@ -291,7 +292,7 @@ def _tables_of(turn: _Turn, validity: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
-    """Complete the table of flows with what they did in the steady interval, from their samples."""
+    """Complete the table of flows with measurements in the steady interval, from their samples."""
     samples, (from_s, to_s) = written.samples, steady
     counted = {
         "steady_delivered_bytes": pl.col("delivered_bytes").cast(pl.Int64),
@@ -319,7 +320,7 @@ def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
             ),
         )
     )
-    # The kernel tells smoothed round-trip times: what it measured of single packets, it does not tell.
+    # The kernel reports smoothed RTTs, not those of single packets.
     rtt = pl.col("srtt_ms")
     rtts = (
         samples.filter(pl.col("time_s").is_between(from_s - _GRID_S / 2, to_s - _GRID_S / 2, closed="left"))
@@ -331,7 +332,7 @@ def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
         )
     )
     known = [name for name in counted if name != "steady_timeouts"]
-    return (
+    measured = (
         written.flows.join(gained, on="flow", how="left")
         .join(rtts, on="flow", how="left")
         .with_columns(pl.col(name).fill_null(0) for name in known)
@@ -341,20 +342,9 @@ def _flows(written: _Written, steady: tuple[float, float]) -> pl.DataFrame:
             (pl.col("sent_packets").cast(pl.Int64) - pl.col("arrived_packets").cast(pl.Int64))
             .clip(lower_bound=0)
             .alias("dropped_packets"),
-            (8.0 * pl.col("steady_delivered_bytes") / (to_s - from_s)).alias("goodput_bit_per_s"),
-            *(
-                pl.lit(None, pl.UInt64).alias(name)
-                for name in (
-                    "lost_packets",
-                    "spurious_timeouts",
-                    "recoveries",
-                    "undone_recoveries",
-                    "ecn_echoes",
-                )
-            ),
         )
-        .select(column.name for column in ENGINE_TABLES["flows"].columns if column.name != "run")
     )
+    return flows_frame(measured, to_s - from_s)
 
 
 def _events(written: _Written) -> pl.DataFrame:

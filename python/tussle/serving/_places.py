@@ -1,4 +1,4 @@
-"""Where a server is: how people write it, and what to tell them."""
+"""The address of a server: its notation, and the addresses for clients."""
 
 import socket
 from ipaddress import ip_address
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from tussle.errors import TussleError, shown
 
 PORT = 5210
-"""The port of `tussle serve`, unless told otherwise."""
+"""Default port of `tussle serve`."""
 
 _MOST_PORT = 65535
 _FAR_AWAY = ("192.0.2.1", "2001:db8::1")
-"""Addresses that nobody has (RFC 5737, RFC 3849): asking for the way there sends nothing."""
+"""Addresses for documentation (RFC 5737, RFC 3849), for a route look-up that sends nothing."""
 
 
 class Place(NamedTuple):
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 def place(written: str) -> Place:
-    """Read HOST, HOST:PORT, or [ADDRESS]:PORT with an address of IPv6; raises TussleError."""
+    """Read HOST, HOST:PORT, or [ADDRESS]:PORT with an IPv6 address; raises TussleError."""
     host, colon, port = written.strip(), "", ""
     if written.startswith("["):
         host, bracket, rest = written[1:].partition("]")
@@ -54,7 +54,7 @@ def addresses(of: Place) -> tuple[str, ...]:
 
 
 def own_address(listening: str) -> str:
-    """Return what others may reach this machine at, where it listens at an address, or at all of them."""
+    """Return the address for clients of a server that listens at an address, or at all of them."""
     address = ip_address(listening)
     if not address.is_unspecified:
         return listening

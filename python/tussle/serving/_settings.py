@@ -1,4 +1,4 @@
-"""What a server and a client are told."""
+"""Settings of a server and of a client."""
 
 import secrets
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from tussle.errors import TussleError, unknown
 from tussle.scenario.fields import UDP
 
 PATIENCE = "60 s"
-"""How long a client may be silent before it is taken for lost."""
+"""Time for which a client may be silent until it is considered lost."""
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32."""
@@ -24,12 +24,12 @@ _DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """What a server is told, as crates/tussle-agent/src/join/server.rs has it."""
+    """Settings of a server, as in crates/tussle-agent/src/join/server.rs."""
 
     listen: str
     code: str
     folder: str
-    """Where its tables go: a folder that is there, and empty."""
+    """An existing, empty folder for the tables."""
     for_ns: int | None
     clients: int | None
     until_idle_ns: int | None
@@ -37,43 +37,43 @@ class ServeSettings:
     algorithms: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what the agent reads."""
+        """Return the settings for the agent."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class SendSettings:
-    """What a client is told, as crates/tussle-agent/src/join/client.rs has it."""
+    """Settings of a client, as in crates/tussle-agent/src/join/client.rs."""
 
     to: tuple[str, ...]
     code: str
     algorithm: str
     flows: int
     direction: str
-    """up, or down: the server sends."""
+    """`up`, or `down`: the server sends."""
     for_ns: int
     bytes: int | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what the agent reads."""
+        """Return the settings for the agent."""
         return asdict(self)
 
 
 def new_code() -> str:
-    """Return a code that nobody has had, in groups of four letters."""
+    """Return a new random code, in groups of four letters."""
     letters = "".join(secrets.choice(_ALPHABET) for _ in range(_LETTERS))
     return "-".join(letters[at : at + _GROUP] for at in range(0, _LETTERS, _GROUP))
 
 
 def known_algorithms() -> tuple[str, ...]:
-    """Return the algorithms that a dataset can name, sorted."""
+    """Return the algorithms that a dataset can have, sorted."""
     return tuple(sorted(name for name in catalog().algorithms if name != UDP))
 
 
 def usual_algorithm(known: Iterable[str]) -> str:
-    """Return the algorithm that this machine's connections have unless they ask for another.
+    """Return the default algorithm of this machine's connections.
 
-    Raises TussleError when Tussle does not know it, or this is no Linux.
+    Raises TussleError when Tussle does not know it, or this is not Linux.
     """
     try:
         name = _DEFAULT.read_text("utf-8").strip()

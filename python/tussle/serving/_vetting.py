@@ -1,6 +1,6 @@
-"""What a server wrote down, held against what can be.
+"""Plausibility checks of a server's files.
 
-A server refuses such numbers when a client tells them; earlier ones wrote them down.
+A server refuses such numbers from clients; earlier servers recorded them.
 """
 
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ _MOST_RATE_BIT_PER_S = rate(RATE.most)
 _MOST_BYTES = 1 << 60
 _MOST_RTT_MS = 1e6
 _MOST_FIGURE = 1e16
-"""Beyond, no quantity is anything that a kernel counts: rates in bit/s are the largest."""
+"""Largest plausible number: rates in bit/s are the largest of a kernel's."""
 _AHEAD_S = 10.0
-"""A row may be so much later than the end of its flow, or earlier than its start: clocks differ by less."""
+"""Largest time of a row before the start of its flow, or after its end: clocks differ by less."""
 _MOST_NAME_BYTES = 64
 _MOST_OFFSET_S = 1e11
 
 
 class Received(NamedTuple):
-    """What came: one row a flow, its samples, and what is known of its validity."""
+    """Files of a server: one row per flow, its samples, and its validity."""
 
     flows: pl.DataFrame
     samples: pl.DataFrame
@@ -30,7 +30,7 @@ class Received(NamedTuple):
 
 
 def vetted(received: Received) -> tuple[Received, list[str]]:
-    """Leave out flows of which something cannot be, and say why, in a sentence each."""
+    """Leave out flows with impossible values, and give the reason of each in a sentence."""
     why: dict[int, str] = {}
     for flow, reason in _faults(received):
         why.setdefault(flow, reason)
@@ -62,7 +62,7 @@ def _of_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> Iterator[tuple[in
     late = pl.col("time_s") > pl.col("end_s") + _AHEAD_S
     early = pl.col("time_s") < pl.col("start_s") - _AHEAD_S
     for flow, time_s in timed.filter(late | early).select("flow", "time_s").iter_rows():
-        yield flow, f"it has a row at {time_s:.1f} s, when it was not there"
+        yield flow, f"it has a row at {time_s:.1f} s, when the flow did not exist"
     for name in ("srtt_ms", "tcp_info.min_rtt_ms"):
         for flow, rtt_ms in _where(samples, pl.col(name) > _MOST_RTT_MS, name):
             yield flow, f"a round trip cannot take {rtt_ms / 1e3:.0f} s"
@@ -77,14 +77,14 @@ def _of_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> Iterator[tuple[in
 
 
 def _of_progress(samples: pl.DataFrame) -> Iterator[tuple[int, str]]:
-    """Find what goes back, or is faster than anything, as text of more bits than an integer has."""
+    """Find counters that decrease, or grow faster than the limit."""
     before = pl.col("delivered_bytes").shift(1).over("flow").fill_null(0)
     steps = samples.sort("flow", "time_s").select(
         "flow", gained=pl.col("delivered_bytes").cast(pl.Float64) - before.cast(pl.Float64)
     )
     for flow, gained in _where(steps, pl.col("gained") < 0, "gained"):
-        yield flow, f"what had arrived became less, by {-gained:.0f} bytes"
-    # Rows are at least a tenth of a second apart; a second's worth in one may be what was held up before.
+        yield flow, f"the delivered bytes decrease, by {-gained:.0f} bytes"
+    # Rows are at least a tenth of a second apart; one may contain data delayed for up to a second.
     most_bytes = _MOST_RATE_BIT_PER_S / 8
     for flow, gained in _where(steps, pl.col("gained") > most_bytes, "gained"):
         yield flow, f"{gained:.4g} bytes at once are more than {RATE.most}"
@@ -104,9 +104,9 @@ def _of_validity(validity: pl.DataFrame) -> Iterator[tuple[int, str]]:
         else:
             continue
         for flow, _ in _where(validity, broken, name):
-            yield flow, f"what its machine told as {name} cannot be"
+            yield flow, f"its {name} is implausible"
 
 
 def _where(table: pl.DataFrame, broken: pl.Expr, name: str) -> Iterator[tuple[int, float]]:
-    """Yield the first of each flow."""
+    """Yield the first problem of each flow."""
     yield from table.filter(broken).select("flow", name).unique("flow", keep="first").iter_rows()

@@ -1,4 +1,4 @@
-"""Sweep: every run of a scenario, on all cores, resumable; ends with a dataset."""
+"""Sweep: executes every run of a scenario, on all cores, resumable, and writes a dataset."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -31,30 +31,30 @@ _MOST_RUNS_A_TASK = 1000
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """How a sweep is executed; nothing here changes its results."""
+    """Execution of a sweep; nothing here changes its results."""
 
     workers: int | None = None
-    """Runs executed at a time; `None`: as many as the engine may, or one for each core of this process."""
+    """Number of runs at a time; `None`: the engine's limit, or one for each core of this process."""
     engine: Engine = field(default_factory=lambda: engine("sim"))
-    """What executes a run; each of its variants executes every run, if it is `Variants`."""
+    """The engine; with `Variants`, each variant executes every run."""
     cluster: str | None = None
-    """The Dask cluster whose workers execute the runs: its scheduler's address, or the file that it wrote."""
+    """The Dask cluster whose workers execute the runs: the address of its scheduler, or the scheduler's file.
+    """
     executor: Executor | None = None
-    """What executes the runs instead, if it is neither a cluster nor processes of this host."""
+    """An executor for the runs, instead of a cluster or processes of this host."""
     progress: SweepProgress = field(default_factory=Silent)
-    """Who is told how far the sweep is."""
+    """Receiver of progress reports."""
     order: Order = "points"
-    """In which order runs are executed: in real time, what is around them changes with the hour."""
+    """Order in which runs are executed: in real time, the environment changes over the day."""
 
 
 def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None = None) -> Dataset:
     """Execute every run of a scenario and write the dataset `folder`, a path or an address like `s3://b/f`.
 
-    Finished runs are kept in `<folder>.partial` until all are (in `results` if the folder is elsewhere): a
-    sweep that was stopped, even killed, goes on from there when it is called again, and ends with the same
-    bytes. Raises TussleError when a run fails or something cannot be written; KeyboardInterrupt, with a
-    sentence, when interrupted. A script calls it under `if __name__ == "__main__":`, because workers import
-    the script.
+    Finished runs are kept in `<folder>.partial` until the sweep ends (in `results` for a remote folder): a
+    sweep that was interrupted, even killed, resumes when it is called again, and ends with the same bytes.
+    Raises TussleError when a run fails or something cannot be written; KeyboardInterrupt, with a sentence,
+    when interrupted. A script calls it under `if __name__ == "__main__":`, because workers import the script.
     """
     folder, settings = place(folder), settings or SweepSettings()
     refuse_existing(folder)
@@ -93,7 +93,7 @@ def _swept(scenario: Scenario, folder: Path, means: _Means) -> Dataset:
             _refuse_changed(own_algorithms, _own_algorithms(plan))
             settings.progress.merge()
             tables = merged(partial.pieces(), plan)
-            # From elsewhere it is repeated where it was downloaded.
+            # The command of a remote dataset is repeated in its local copy.
             named = Path(folder.name) if is_remote(folder) else folder
             contents = Contents(origin.scenario_toml, provenance(origin, named), tables)
             save(folder, contents, staging=partial.folder / "dataset")
@@ -112,18 +112,18 @@ def _identity(origin: Origin) -> Mapping[str, object]:
 
 
 def _own_algorithms(plan: Iterable[PlannedRun]) -> dict[str, str]:
-    """Return the digests of the Python files that algorithms of the runs are in."""
+    """Return the digests of the Python files of users' own algorithms."""
     return files_sha256(_own(plan))
 
 
 def _own(plan: Iterable[PlannedRun]) -> list[str]:
-    """Return the algorithms of users' own, as flows name them."""
+    """Return users' own algorithms, as flows name them."""
     named = {flow["algorithm"] for planned in plan for flow in planned.run["flows"]}
     return sorted(filter(is_own, named))
 
 
 def _refuse_changed(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Raise TussleError when a file changed while the runs were executed: nobody knows which used which."""
+    """Raise TussleError when a file changed during the sweep: it is unknown which run used which version."""
     for file, digest in before.items():
         if after[file] != digest:
             raise TussleError(f"{file} changed during the sweep; give another output folder (-o) and repeat")
@@ -139,7 +139,7 @@ def _check(chosen: Engine, pending: Iterable[PlannedRun]) -> None:
 
 
 def _refuse_crowd(settings: SweepSettings) -> None:
-    """Raise TussleError when more runs are asked for at a time than the engine may execute."""
+    """Raise TussleError when more runs at a time are requested than the engine allows."""
     most = settings.engine.at_once
     if settings.cluster is not None and settings.workers is not None:
         raise TussleError("--workers: a cluster's own workers say how many runs it executes; leave it out")
@@ -191,7 +191,7 @@ def _dispatch(runs: int, means: _Means) -> Iterator[Dispatch]:
 
 @contextmanager
 def _saying_what_is_kept(partial: Partial) -> Iterator[None]:
-    """Add to whatever ends the sweep how much of it is not lost."""
+    """Add to any error the number of runs that are kept."""
     try:
         yield
     except TussleError as error:

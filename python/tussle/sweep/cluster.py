@@ -22,39 +22,39 @@ from tussle.own_algorithms import files_sha256
 from tussle.sweep.dispatch import ExecutorLostError, TaskLostError
 
 _PATIENCE_S = 10
-"""For a scheduler that does not answer, and for the first worker."""
+"""Time limit for a scheduler to answer, and for the first worker."""
 _GLANCE_S = 0.1
 _WITHOUT_WORKERS_S = 600
-"""For the next worker when all were lost: batch systems start jobs again."""
+"""Time limit for the next worker after all were lost: batch systems restart jobs."""
 _COUNT_S = 1.0
-"""How long a count of the workers holds: it is a question to the scheduler."""
+"""Time for which a count of the workers is valid: it is a request to the scheduler."""
 _SHOWN_CHARACTERS = 16
 _FETCHED_AT_A_TIME = 8
-"""Results; one whose worker is lost meanwhile is made again, and the others need not wait for it."""
+"""Number of results fetched at a time; a result whose worker is lost meanwhile is computed anew."""
 _LOST = "the connection to the scheduler was lost"
 _TALKATIVE = ("distributed", "distributed.client", "tornado.application")
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What decides results, and must be the same on all machines."""
+    """Facts that decide results, and must be the same on all machines."""
 
     engine: Engine
     algorithms: tuple[str, ...]
-    """Of users' own, as flows name them."""
+    """Users' own algorithms, as flows name them."""
 
     def facts(self) -> dict[str, str]:
-        """Return that as it is on the machine that is asked."""
+        """Return these facts on the machine where this is called."""
         python = ".".join(platform.python_version_tuple()[:2])
         engine = {f"engine ({name})": value for name, value in self.engine.about().items()}
         return {"Python": python, "Tussle": tussle.__version__, **engine, **files_sha256(self.algorithms)}
 
 
 class Cluster(Executor):
-    """Hands tasks to the workers of a Dask scheduler; made by `connected`."""
+    """Executor on the workers of a Dask scheduler; made by `connected`."""
 
     def __init__(self, client: Any, address: str) -> None:
-        """Use a `distributed.Client` of the scheduler at that address."""
+        """Use a `distributed.Client` of the scheduler at an address."""
         self._client = client
         self._address = address
         self._handed_out: set[Any] = set()
@@ -77,19 +77,19 @@ class Cluster(Executor):
                 reason = f"{type(found).__name__}: {found}"
                 raise TussleError(
                     f"--cluster {self._address}: worker {worker} cannot execute these runs ({reason}); "
-                    "install there what is here, and start it in a folder with the same files"
+                    "install the same versions on it, and start it in a folder with the same files"
                 )
             if sentence := _difference(self._expected, found):
                 raise TussleError(f"--cluster {self._address}: worker {worker} {sentence}")
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Let a worker call `fn`, another one if that is lost.
+        """Let a worker call `fn`, or another worker if that one is lost.
 
-        The future raises TussleError when the worker has other facts, TaskLostError when several were lost
-        with this task, and ExecutorLostError when the scheduler is.
+        The future raises TussleError when the worker has other facts, TaskLostError when several workers were
+        lost with this task, and ExecutorLostError when the scheduler is lost.
         """
         future: Future[Any] = Future()
-        # Runs of a task have nearly all in common, and the scheduler would look at each part of them.
+        # The runs of a task have nearly everything in common, and the scheduler would inspect each part.
         packed = zlib.compress(pickle.dumps((self._expected, self._needs, partial(fn, *args, **kwargs))), 1)
         handed_out = self._client.submit(_call_if_the_same, packed, pure=False)
         self._handed_out.add(handed_out)
@@ -97,13 +97,13 @@ class Cluster(Executor):
         return future
 
     def threads(self) -> int:
-        """How many tasks the workers can execute at a time now.
+        """Return how many tasks the workers can execute at a time now.
 
-        Raises ExecutorLostError when there has been none for long.
+        Raises ExecutorLostError when there has been no worker for long.
         """
         now = time.monotonic()
         if now - self._counted_at >= _COUNT_S:
-            # A scheduler that is lost says so by the tasks.
+            # A lost scheduler shows in the tasks.
             with suppress(Exception):
                 self._threads = sum(self._client.nthreads().values())
             self._counted_at = now
@@ -116,17 +116,17 @@ class Cluster(Executor):
         return self._threads
 
     def cancel(self) -> None:
-        """Cancel all that is not executed yet."""
+        """Cancel all tasks that are not executed yet."""
         self._client.cancel(list(self._handed_out))
         self._fetching.shutdown(wait=False)
 
     def _on_done(self, future: Future[Any], done: Any) -> None:
-        # Nobody waits any more once all is cancelled.
+        # No future is awaited once all are cancelled.
         with suppress(RuntimeError):
             self._fetching.submit(self._fetch, future, done)
 
     def _fetch(self, future: Future[Any], done: Any) -> None:
-        """Give a future of ours what came of Dask's, in words of ours."""
+        """Set the outcome of Dask's future, translated to Tussle's errors."""
         from distributed import KilledWorker
 
         try:
@@ -148,10 +148,10 @@ class Cluster(Executor):
 
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
-    """The cluster whose scheduler has that address, or wrote that file (`….json`), while the block lasts.
+    """Connect to the scheduler at an address or of a file (`….json`), while the block lasts.
 
-    What is pending at the end is cancelled. Raises TussleError when Dask is not installed, nobody answers, or
-    there is no worker.
+    Pending tasks are cancelled at the end. Raises TussleError when Dask is not installed, the scheduler does
+    not answer, or there is no worker.
     """
     with _quiet():
         client = _client(address)
@@ -175,22 +175,22 @@ def _client(address: str) -> Any:
         ) from error
     try:
         found = _in_file(Path(address)) if address.endswith(".json") else address
-        # A client that cannot connect is hard to get rid of: its end waits for an answer, too. In a thread,
-        # since notebooks have a loop of their own.
+        # A client that cannot connect waits for an answer even when it is closed. It is created in a thread,
+        # since notebooks have an event loop of their own.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, _knock(found)).result()
         return Client(found, timeout=_PATIENCE_S, set_as_default=False)
     except Exception as error:
-        # What it raises differs from one kind of address to another.
+        # The type of the exception depends on the kind of address.
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise TussleError(
-            f"--cluster {address}: no scheduler answers there ({reason}); give its address as it prints it, "
+            f"--cluster {address}: no scheduler answers ({reason}); give its address as it prints it, "
             "like tcp://host:8786, or the file of its --scheduler-file"
         ) from error
 
 
 def _in_file(file: Path) -> str:
-    """Return the address that a scheduler writes into its file when it starts, and not at one stroke."""
+    """Return the address in a scheduler's file, which the scheduler does not write atomically."""
     give_up = time.monotonic() + _PATIENCE_S
     while True:
         try:
@@ -202,7 +202,7 @@ def _in_file(file: Path) -> str:
 
 
 async def _knock(address: str) -> None:
-    """Raise what is wrong if nobody answers there."""
+    """Raise the error of a connection if no scheduler answers."""
     from distributed import Security
     from distributed.comm.core import connect
 
@@ -222,7 +222,7 @@ def _wait_for_a_worker(client: Any, address: str) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from logging what is said in a sentence of ours."""
+    """Keep Dask from logging errors that Tussle reports itself."""
     loggers = [logging.getLogger(name) for name in _TALKATIVE]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -235,7 +235,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _call_if_the_same(packed: bytes) -> object:
-    """Call what `Cluster.submit` packed, on a worker with the right facts: some may join in the middle."""
+    """Call the function packed by `Cluster.submit`, on a worker with the right facts: some may join later."""
     expected, needs, call = pickle.loads(zlib.decompress(packed))  # noqa: S301 (as Dask itself does)
     if needs is not None and (sentence := _difference(expected, needs.facts())):
         raise TussleError(f"worker {platform.node()} {sentence}")
@@ -243,13 +243,13 @@ def _call_if_the_same(packed: bytes) -> object:
 
 
 def _difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
-    """Word the first fact in which a worker differs; empty if there is none."""
+    """Describe the first fact in which a worker differs; empty if there is none."""
     for name in dict.fromkeys([*expected, *found]):
-        here, there = expected.get(name, "none"), found.get(name, "none")
-        if here != there:
-            here, there = here[:_SHOWN_CHARACTERS], there[:_SHOWN_CHARACTERS]
+        own, other = expected.get(name, "none"), found.get(name, "none")
+        if own != other:
+            own, other = own[:_SHOWN_CHARACTERS], other[:_SHOWN_CHARACTERS]
             return (
-                f"has another {name}: {there} where this machine has {here}; results would differ, install "
+                f"has another {name}: {other} where this machine has {own}; results would differ, install "
                 "the same there"
             )
     return ""

@@ -1,4 +1,4 @@
-"""What users' own algorithms cost, by the wall clock: told to people, never part of results."""
+"""The costs of users' own algorithms, by the wall clock; never part of results."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from tussle.engines import COSTS
 
 @dataclass(frozen=True)
 class Cost:
-    """The time that an algorithm took for some ACKs."""
+    """Time that an algorithm took for a number of ACKs."""
 
     algorithm: str
     acks: int
     in_hooks_s: float
 
     def sentence(self) -> str:
-        """Say what an ACK costs."""
+        """Describe the cost of an ACK."""
         an_ack_us = self.in_hooks_s / self.acks * 1e6 if self.acks else 0.0
         return f"python algorithm {self.algorithm}: {an_ack_us:.2g} µs an ACK"
 
 
 def costs_of(tables: Mapping[str, pl.DataFrame]) -> tuple[Cost, ...]:
-    """Return the costs of each flow, as the engine measured them."""
+    """Return the costs of each flow, as measured by the engine."""
     return tuple(Cost(**row) for row in tables[COSTS].to_dicts()) if COSTS in tables else ()
 
 

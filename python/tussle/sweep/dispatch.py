@@ -1,4 +1,4 @@
-"""Handing runs to an executor, and taking their results as they come."""
+"""Distribution of runs to an executor, and collection of their results."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -16,44 +16,46 @@ _WORKER_LOST = (
 )
 
 _GLANCE_S = 0.2
-"""How long Ctrl-C may wait to be seen."""
+"""Interval of checks for Ctrl-C."""
 
 
 class TaskLostError(Exception):
-    """Every worker that was given a task ended, and the executor gives it up; others it can still do."""
+    """Every worker with a task ended, and the executor gave the task up; it can execute others."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is handed to an executor."""
+    """Limits on the tasks of an executor."""
 
     tasks: Callable[[], int]
-    """Most tasks handed out and not yet returned; it may change, as workers join and leave."""
+    """Largest number of pending tasks; it may change, as workers join and leave."""
     runs_a_task: int
-    """Most runs in a task: many short ones, since a task costs something, too."""
+    """Largest number of runs in a task: many short ones, since a task has a cost of its own."""
 
 
 @dataclass
 class Dispatch:
-    """Hands runs to an executor, a few at a time."""
+    """Distribution of runs to an executor, a few at a time."""
 
     executor: Executor
     engine: Engine
     limits: Limits
     problems: dict[int, TussleError] = field(default_factory=dict)
-    """Why runs came to nothing, by index."""
+    """Problems of failed runs, by index."""
     _runs_a_task: int = 1
-    """How many runs a task should have by the time that they take."""
+    """Number of runs per task, adapted to their duration."""
     _most_in_a_task: int = 1
     _suspects: deque[PlannedRun] = field(default_factory=deque)
-    """Runs whose tasks were lost with their workers: one of them is to blame, or one that was there, too."""
+    """Runs whose tasks were lost with their workers: one of them, or another one at the same time, is the
+    cause.
+    """
     _tried_alone: int | None = None
-    """Index of a suspect while no other run is under way, so that it is known what ends workers."""
+    """Index of a suspect that is executed alone, to find the cause of lost workers."""
 
     def results(self, pending: Sequence[PlannedRun]) -> Iterator[tuple[Sequence[PlannedRun], Outcome]]:
-        """Yield runs that were executed, one or more that follow each other, with what came of them.
+        """Yield executed runs, one or more in sequence, with their outcome.
 
-        After the first problem no more runs are handed out; those under way still come.
+        After the first problem no more runs are started; pending ones still arrive.
         """
         queue = deque(pending)
         under_way: dict[Future[Outcome], list[PlannedRun]] = {}
@@ -63,7 +65,7 @@ class Dispatch:
             except ExecutorLostError as error:
                 self.problems[-1] = TussleError(str(error))
                 return
-            # At least one, though there may be no worker just now: runs left in the queue would be missing.
+            # At least one, even without a worker: runs left in the queue would be missing.
             room = tasks - len(under_way)
             self._share(queue, tasks)
             for task in self._next(queue, room if under_way else max(room, 1)):
@@ -74,7 +76,8 @@ class Dispatch:
                 under_way[self._hand_out([suspect])] = [suspect]
             if not under_way:
                 return
-            # Not for ever: polars lets the system restart a wait that Ctrl-C interrupts, unseen by Python.
+            # A time limit: polars lets the system restart a wait that Ctrl-C interrupts, without Python's
+            # notice.
             for future in wait(under_way, _GLANCE_S, return_when=FIRST_COMPLETED).done:
                 task = under_way.pop(future)
                 outcome = self._outcome(future, task)
@@ -86,29 +89,29 @@ class Dispatch:
                     yield task[: outcome.finished], outcome
 
     def _next(self, queue: deque[PlannedRun], room: int) -> Iterator[list[PlannedRun]]:
-        """Take runs for so many tasks, unless there is a problem."""
+        """Take runs for a number of tasks, unless there is a problem."""
         if self.problems:
             return
         for _ in range(room):
             if not queue:
                 break
-            # Indices that follow each other, for they are stored as one piece.
+            # Consecutive indices, since they are stored in one file.
             task = [queue.popleft()]
             while queue and len(task) < self._most_in_a_task and queue[0].index == task[-1].index + 1:
                 task.append(queue.popleft())
             yield task
 
     def _share(self, queue: deque[PlannedRun], tasks: int) -> None:
-        """Let tasks become smaller towards the end, so that no worker has much left when others are done."""
+        """Shrink tasks towards the end, so that no worker has much left when others are done."""
         self._most_in_a_task = max(1, min(self._runs_a_task, len(queue) // max(2 * tasks, 1)))
 
     def _adapt(self, outcome: Outcome) -> None:
-        """Let tasks last as long as they should, if runs go on to be like these."""
+        """Adapt the number of runs per task to their duration."""
         in_time = int(TASK_S * outcome.finished / max(outcome.took_s, 1e-9))
         self._runs_a_task = max(1, min(in_time, 2 * self._runs_a_task, self.limits.runs_a_task))
 
     def _outcome(self, future: Future[Outcome], task: list[PlannedRun]) -> Outcome | None:
-        """Return what came of a task, if anything, and note the problem if there is one."""
+        """Return the outcome of a task, if there is one, and record a problem."""
         try:
             outcome = future.result()
         except TaskLostError as error:
@@ -117,7 +120,7 @@ class Dispatch:
                 return None
             outcome = _failed(str(error))
         except BrokenExecutor as error:
-            # Nothing more comes of this executor, whichever run it was.
+            # The executor is lost, whichever run it executed.
             self.problems[task[0].index] = TussleError(
                 str(error) if isinstance(error, ExecutorLostError) else _WORKER_LOST
             )
@@ -125,7 +128,7 @@ class Dispatch:
         except TussleError as error:
             outcome = _failed(str(error))
         except Exception as error:
-            # Executors of users raise what they like.
+            # Executors of users raise any exception.
             outcome = _failed(f"{type(error).__name__}: {error} (raised by the executor)")
         if outcome.failure:
             planned = task[outcome.finished]
@@ -144,7 +147,7 @@ class Dispatch:
 
 
 class ExecutorLostError(BrokenExecutor):
-    """An executor that is gone; says in a sentence why."""
+    """An executor that is lost, with the reason in a sentence."""
 
 
 def _failed(sentence: str) -> Outcome:
@@ -152,6 +155,6 @@ def _failed(sentence: str) -> Outcome:
 
 
 def which(planned: PlannedRun) -> str:
-    """A run, as an error message names it."""
+    """Describe a run for an error message."""
     axes = "".join(f", {path} = {value}" for path, value in planned.axes.items())
     return f"run {planned.index} (point {planned.point}{axes}, seed {planned.seed})"

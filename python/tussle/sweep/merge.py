@@ -1,4 +1,4 @@
-"""From the stored runs to the tables of a dataset, a batch at a time: the results need not fit in memory."""
+"""Conversion of stored runs to the tables of a dataset, in batches: the results need not fit in memory."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _ROWS_A_BATCH = 50_000
 
 
 class _Rows(NamedTuple):
-    """Where the rows of a part of a table come from."""
+    """Source of the rows of a part of a table."""
 
     pieces: Sequence[Piece]
     table: str
@@ -22,11 +22,11 @@ class _Rows(NamedTuple):
 
 
 def merged(pieces: Sequence[Piece], plan: Sequence[PlannedRun]) -> dict[str, list[pl.LazyFrame]]:
-    """Every table of the dataset in its parts, in the order of the plan.
+    """Return every table of the dataset in its parts, in the order of the plan.
 
     `pieces` are the runs of the plan, in its order.
     """
-    # One engine executed all runs: what it fills for one it fills for each.
+    # One engine executed all runs, so that every run has the same tables.
     filled = pieces[0].names()
     optional = {name: table for name, table in OPTIONAL_TABLES.items() if name in filled}
     parts = parts_of(len(plan))
@@ -37,9 +37,9 @@ def merged(pieces: Sequence[Piece], plan: Sequence[PlannedRun]) -> dict[str, lis
 
 
 def runs_table(plan: Sequence[PlannedRun]) -> pl.DataFrame:
-    """The table `runs`: what was planned, one row a run."""
+    """Return the table `runs`: the plan, one row per run."""
     table = TABLES["runs"]
-    # Solo runs have fewer axes, and one column more.
+    # Baseline runs have fewer axes, and one column more.
     axes = list(dict.fromkeys(axis for planned in plan for axis in planned.axes))
     return pl.DataFrame([_row(planned) | planned.axes for planned in plan], schema=table.schema(axes))
 
@@ -72,7 +72,7 @@ def _within(pieces: Sequence[Piece], part: range) -> list[Piece]:
 
 
 def _more_names(pieces: Sequence[Piece], table: Table) -> set[str]:
-    """Undeclared columns of the table over all runs: runs of other algorithms have other ones."""
+    """Return undeclared columns of the table over all runs, which depend on their algorithms."""
     if table.more is None:
         return set()
     return set().union(*(table.more_names(piece.read(table.name).columns) for piece in pieces))
@@ -80,14 +80,14 @@ def _more_names(pieces: Sequence[Piece], table: Table) -> set[str]:
 
 def _lazy(rows: _Rows, empty: pl.DataFrame) -> pl.LazyFrame:
     def batches(*_asked_for: object) -> Iterator[pl.DataFrame]:
-        # Whoever writes a file asks for all columns and all rows.
+        # A writer of files reads all columns and all rows.
         return _batches(rows, empty)
 
     return register_io_source(batches, schema=empty.schema)
 
 
 def _batches(rows: _Rows, empty: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The runs' tables, with all the columns of `empty`, joined to batches of some size."""
+    """Yield the runs' tables, with all columns of `empty`, in batches."""
     frames, height = [empty], 0
     for piece in rows.pieces:
         frame = piece.read(rows.table)

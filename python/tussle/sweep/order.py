@@ -1,4 +1,4 @@
-"""In which order the runs of a plan are executed."""
+"""The order in which the runs of a plan are executed."""
 
 import random
 from collections.abc import Sequence
@@ -7,14 +7,15 @@ from typing import Literal, get_args
 from tussle.scenario import PlannedRun
 
 Order = Literal["points", "round-robin", "random"]
-"""All repetitions of one point after another; every point in turn, then all again; or the same, but each turn
-shuffled, by the seed of its repetition."""
+"""`points`: all repetitions of a point, then the next point. `round-robin`: one repetition of every point,
+then the next repetition. `random`: round-robin in random order, by the seed of the repetition.
+"""
 
 ORDERS: tuple[str, ...] = get_args(Order)
 
 
 def ordered(plan: Sequence[PlannedRun], order: Order) -> list[PlannedRun]:
-    """Return the runs of a plan in that order, which is the same each time: a sweep can go on with it."""
+    """Return the runs of a plan in an order, which is reproducible: a sweep can resume with it."""
     if order == "points":
         return list(plan)
     in_turn = sorted(plan, key=lambda planned: (planned.repetition, planned.point))

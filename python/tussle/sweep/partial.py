@@ -1,9 +1,9 @@
-"""Finished runs of an unfinished sweep, kept so that a killed sweep goes on where it stopped.
+"""Finished runs of an unfinished sweep, kept so that it can resume.
 
-They stand in `<folder>.partial`, one file for each piece that came back from a worker: a run, or short ones
-that follow each other. Each is written under another name, flushed to the disk and then renamed, so that a
-file of its final name is whole, even after a power cut. A file ends in its digest; one that was damaged since
-is removed when the sweep goes on, and its runs are executed again.
+They are in `<folder>.partial`, one file for each piece returned by a worker: a run, or several short ones in
+sequence. Each file is written under another name, flushed to the disk and then renamed, so that a file with
+its final name is complete, even after a power cut. A file ends in its digest; a file that was damaged since
+is removed when the sweep resumes, and its runs are executed again.
 """
 
 import hashlib
@@ -28,16 +28,17 @@ from tussle.errors import TussleError
 _RUNS_A_FOLDER = 1000
 _IDENTITY = "sweep.json"
 SCENARIO_OF_IDENTITY = "scenario"
-"""Key of an identity under which the scenario stands, as TOML."""
+"""Key of an identity for the scenario, as TOML."""
 _LOCK = "lock"
 _RUNS = "runs"
 _DIGEST_BYTES = 64
-"""Length of the SHA-256, in hexadecimal, of a piece's file up to there. ZIP has a comment in that place."""
+"""Length of the SHA-256, in hexadecimal, of the preceding bytes of a piece's file: the comment of a ZIP file.
+"""
 _PIECE_FILE = re.compile(r"([0-9]+)(?:-([0-9]+))?\.zip")
 
 
 class Piece(NamedTuple):
-    """Runs that follow each other, stored in one file."""
+    """Consecutive runs, stored in one file."""
 
     runs: range
     path: Path
@@ -51,7 +52,7 @@ class Piece(NamedTuple):
             raise _damaged(self.path, error) from error
 
     def is_whole(self) -> bool:
-        """Tell whether the file is what was stored."""
+        """Tell whether the file is undamaged."""
         try:
             content = self.path.read_bytes()
         except OSError:
@@ -59,7 +60,7 @@ class Piece(NamedTuple):
         return content[-_DIGEST_BYTES:] == _digest(content[:-_DIGEST_BYTES])
 
     def names(self) -> set[str]:
-        """Names of the tables of the runs; raises TussleError when the file is damaged."""
+        """Return the names of the tables of the runs; raises TussleError when the file is damaged."""
         try:
             with zipfile.ZipFile(self.path) as archive:
                 return set(archive.namelist())
@@ -74,14 +75,14 @@ class Partial:
         self.folder = folder
         self._runs = folder / _RUNS
         self.discarded = 0
-        """How many runs were stored and had to be removed, because their files were damaged."""
+        """Number of runs that were removed because their files were damaged."""
 
     def finished(self) -> set[int]:
-        """Indices of the runs that are stored."""
+        """Return the indices of the stored runs."""
         return {run for piece in self.pieces() for run in piece.runs}
 
     def pieces(self) -> list[Piece]:
-        """What is stored, in the order of runs."""
+        """Return the stored pieces, in the order of runs."""
         found = ((_PIECE_FILE.fullmatch(path.name), path) for path in self._runs.glob("*/*.zip"))
         pieces = [
             Piece(range(int(match[1]), int(match[2] or match[1]) + 1), path) for match, path in found if match
@@ -89,14 +90,14 @@ class Partial:
         return sorted(pieces, key=lambda piece: piece.runs.start)
 
     def store(self, runs: range, packed: bytes) -> None:
-        """Store what a worker returned for runs that follow each other."""
+        """Store the bytes that a worker returned for consecutive runs."""
         path = self._path(runs)
         with explained(self.folder):
             make_folder(path.parent)
             write_whole(path, _sealed(packed))
 
     def discard_damaged(self) -> None:
-        """Remove the files that are not what was stored."""
+        """Remove the damaged files."""
         self._discard([piece for piece in self.pieces() if not piece.is_whole()])
 
     def discard_all(self) -> None:
@@ -109,7 +110,7 @@ class Partial:
             self.discarded += len(piece.runs)
 
     def remove(self) -> None:
-        """Forget the stored runs; what cannot be removed is left behind."""
+        """Remove the store; files that cannot be removed are left behind."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _path(self, runs: range) -> Path:
@@ -118,7 +119,7 @@ class Partial:
 
 
 def _sealed(packed: bytes) -> bytes:
-    """Return a ZIP file without a comment, with its digest as one."""
+    """Return a ZIP file without a comment, with its digest as the comment."""
     # The last two bytes are the length of the comment (APPNOTE.TXT, section 4.3.16).
     body = packed[:-2] + _DIGEST_BYTES.to_bytes(2, "little")
     return body + _digest(body)
@@ -134,10 +135,10 @@ def _damaged(path: Path, error: Exception) -> TussleError:
 
 @contextmanager
 def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Partial]:
-    """Open, or begin, the store beside the output `folder`, for this process alone.
+    """Open or create the store beside the output `folder`, for this process alone.
 
-    `identity` is all that decides the results. Raises TussleError when the store cannot be written, is in
-    use, or belongs to a sweep of another identity.
+    `identity` contains everything that decides the results. Raises TussleError when the store cannot be
+    written, is in use, or belongs to a sweep with another identity.
     """
     path = folder.with_name(f"{folder.name}.partial")
     with explained(path):
@@ -161,7 +162,7 @@ def open_partial(folder: Path, identity: Mapping[str, object]) -> Iterator[Parti
 
 
 def _identify(partial: Partial, identity: Mapping[str, object]) -> None:
-    """Write down whose runs are stored; raises TussleError when they are another sweep's."""
+    """Write the identity of the stored runs; raises TussleError when they belong to another sweep."""
     path = partial.folder
     file = path / _IDENTITY
     text = json.dumps(identity, indent=2, sort_keys=True) + "\n"
@@ -183,7 +184,7 @@ def _identify(partial: Partial, identity: Mapping[str, object]) -> None:
                 "output folder (-o)"
             )
         if partial.finished():
-            # Nothing tells any more which sweep these runs belong to.
+            # Without an identity, the stored runs are of no use.
             partial.discard_all()
         write_whole(file, text.encode())
 
@@ -198,7 +199,7 @@ def _stored(file: Path) -> dict[str, Any] | None:
 
 
 def _differences(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> Iterator[str]:
-    """Give the names of what differs; of scenarios, the keys."""
+    """Yield the names of differences; for scenarios, the keys."""
     for name in sorted({*stored, *identity}):
         one, other = stored.get(name), identity.get(name)
         if one == other:
@@ -208,7 +209,7 @@ def _differences(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> Iter
 
 
 def _differing_keys(one: object, other: object) -> list[str]:
-    """Return the keys, such as `path.rate`, by which two scenarios as TOML differ; none if one is no TOML."""
+    """Return the keys, such as `path.rate`, in which two scenarios as TOML differ; none if one is invalid."""
     try:
         flat = [dict(_flat(tomllib.loads(str(text)), "")) for text in (one, other)]
     except (ValueError, RecursionError):
@@ -217,7 +218,7 @@ def _differing_keys(one: object, other: object) -> list[str]:
 
 
 def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
-    """Give each value by its key."""
+    """Yield each value with its key."""
     if isinstance(value, dict):
         for inner, each in value.items():
             yield from _flat(each, f"{key}.{inner}" if key else inner)

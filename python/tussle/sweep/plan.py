@@ -9,10 +9,10 @@ from tussle.scenario.axes import MOST_RUNS
 
 
 def runs_of(scenario: Scenario, engine: Engine) -> list[PlannedRun]:
-    """Return every run of a scenario; of an engine with variants, every run on each of them.
+    """Return every run of a scenario; for an engine with variants, every run on each of them.
 
-    The variant is the axis that varies fastest. A repetition has the same seed on all variants, so that
-    they can be compared pair by pair. Raises TussleError when there are too many runs.
+    The variant is the axis that varies fastest. A repetition has the same seed on all variants, so that they
+    can be compared pairwise. Raises TussleError when there are too many runs.
     """
     plan = scenario.runs()
     if not isinstance(engine, Variants):

@@ -1,4 +1,4 @@
-"""Who executes runs: this process, worker processes that end when the sweep does, or a given executor."""
+"""Executors of runs: this process, worker processes that end with the sweep, or a given executor."""
 
 import multiprocessing
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Inline(Executor):
-    """Executes at once, in this process."""
+    """Executes runs at once, in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call `fn` and return its result as a future that is done."""
@@ -28,11 +28,11 @@ def available_cores() -> int:
 
 @contextmanager
 def processes(workers: int) -> Iterator[Executor]:
-    """Executor of so many worker processes, which end at once when the block is left by an exception.
+    """Run an executor of worker processes, which end at once when the block is left by an exception.
 
-    They end as well when this process is killed: their end of a pipe closes.
+    They also end when this process is killed: their end of a pipe closes.
     """
-    # Forked workers could wait for ever on a lock that a thread of polars held.
+    # Forked workers could wait forever for a lock held by a thread of polars.
     context = multiprocessing.get_context("spawn")
     watched, held = context.Pipe(duplex=False)
     pool = _QuietPool(workers, context, initializer=_end_with, initargs=(watched,))
@@ -48,10 +48,10 @@ def processes(workers: int) -> Iterator[Executor]:
 
 
 class _QuietPool(ProcessPoolExecutor):
-    """Workers that never see Ctrl-C: it is for the process that started them, and they would print traces."""
+    """Workers that ignore Ctrl-C: it is for the process that started them, and they would print traces."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        # Workers start as tasks come, and inherit what is blocked.
+        # Workers start as tasks arrive, and inherit the blocked signals.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             return super().submit(fn, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""How far a sweep is: told to whoever asks, silent otherwise."""
+"""Progress of a sweep."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -13,57 +13,57 @@ from tussle.sweep.costs import Cost, added
 
 
 class SweepProgress(Protocol):
-    """What a sweep tells while it works."""
+    """Reports of a sweep."""
 
     def begin(self, total: int, finished: int) -> None:
-        """`finished` of `total` runs were finished earlier."""
+        """Report `total` runs, of which `finished` were finished earlier."""
         ...
 
     def repeat(self, runs: int) -> None:
-        """So many runs were finished earlier and are executed again, because their files were damaged."""
+        """Report a number of finished runs that are executed again, because their files were damaged."""
         ...
 
     def advance(self) -> None:
-        """One run more is finished."""
+        """Report another finished run."""
         ...
 
     def spend(self, costs: Sequence[Cost]) -> None:
-        """That run cost so much in users' own algorithms."""
+        """Report the costs of users' own algorithms in a run."""
         ...
 
     def merge(self) -> None:
-        """All runs are finished; their tables are being put together."""
+        """Report that all runs are finished, and that their tables are being merged."""
         ...
 
 
 class Silent:
-    """Tells nothing."""
+    """Progress without output."""
 
     def begin(self, total: int, finished: int) -> None:
-        """Tell nothing."""
+        """Do nothing."""
 
     def repeat(self, runs: int) -> None:
-        """Tell nothing."""
+        """Do nothing."""
 
     def advance(self) -> None:
-        """Tell nothing."""
+        """Do nothing."""
 
     def spend(self, costs: Sequence[Cost]) -> None:
-        """Tell nothing."""
+        """Do nothing."""
 
     def merge(self) -> None:
-        """Tell nothing."""
+        """Do nothing."""
 
 
 class _Rate(RichColumn):
-    """Runs a second, of those that this process executed."""
+    """Runs per second, of those that this process executed."""
 
     def render(self, task: Task) -> Text:
         return Text("" if task.speed is None else f"{task.speed:.3g} runs/s", style="progress.data.speed")
 
 
 class ProgressBar:
-    """A bar in the terminal: runs done, runs a second, remaining time. A context manager."""
+    """A progress bar in the terminal: finished runs, runs per second, remaining time. A context manager."""
 
     def __init__(self, console: Console) -> None:
         self._bar = Progress(
@@ -77,7 +77,7 @@ class ProgressBar:
         )
         self._task = self._bar.add_task("runs", total=None, start=False)
         self.costs: list[Cost] = []
-        """What users' own algorithms cost, one an algorithm."""
+        """Costs of users' own algorithms, one per algorithm."""
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -89,22 +89,22 @@ class ProgressBar:
         self._bar.stop()
 
     def begin(self, total: int, finished: int) -> None:
-        """Show how many runs there are, and how many of them were finished earlier."""
+        """Show the number of runs, and of those finished earlier."""
         self._bar.start_task(self._task)
         self._bar.update(self._task, total=total, completed=finished)
 
     def repeat(self, runs: int) -> None:
-        """Say how many finished runs are executed again."""
+        """Show the number of finished runs that are executed again."""
         self._bar.console.print(f"damaged files of {runs} finished runs were removed; the runs are repeated")
 
     def advance(self) -> None:
-        """Move the bar by a run."""
+        """Advance the bar by a run."""
         self._bar.advance(self._task)
 
     def spend(self, costs: Sequence[Cost]) -> None:
-        """Add up what users' own algorithms cost."""
+        """Add the costs of users' own algorithms."""
         self.costs = added([*self.costs, *costs])
 
     def merge(self) -> None:
-        """Say that the tables are being put together."""
+        """Show that the tables are being merged."""
         self._bar.update(self._task, description="tables")

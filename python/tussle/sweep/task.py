@@ -1,4 +1,4 @@
-"""Some runs, executed in a worker: what is handed to it, and what comes back."""
+"""Execution of some runs in a worker: its task, and its outcome."""
 
 import io
 import itertools
@@ -16,48 +16,48 @@ from tussle.errors import TussleError
 from tussle.sweep.costs import Cost, added, costs_of
 
 Tables: TypeAlias = Mapping[str, pl.DataFrame]
-"""Of one run, as an engine makes them."""
+"""Tables of one run, as an engine returns them."""
 Made = TypeVar("Made")
 
 TASK_S = 0.5
-"""A worker goes on to the next run of its task until so much time has passed.
+"""Time after which a worker starts no further run of its task.
 
-Longer tasks would lose more with a worker; shorter ones would cost more to hand out than to execute.
+Longer tasks would lose more with a worker; shorter ones would cost more to distribute than to execute.
 """
 
 
 @dataclass(frozen=True)
 class Task:
-    """Runs that follow each other, for an engine, as they travel to a worker."""
+    """Consecutive runs for an engine, as they are sent to a worker."""
 
     first: int
-    """Index of the first."""
+    """Index of the first run."""
     engine: Engine
     runs: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run came to nothing."""
+    """Reason why a run failed."""
 
     sentence: str
     details: str = ""
-    """What stands above the sentence, as in `TussleError`."""
+    """Text shown above the sentence, as in `TussleError`."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task; the worker may have stopped before its end."""
+    """Outcome of a task; the worker may have stopped before its end."""
 
     finished: int
-    """How many of its runs, from the first, were executed."""
+    """Number of executed runs, from the first on."""
     packed: bytes
-    """Their tables, so that whoever stores them need not look inside; see `pack`."""
+    """Tables of these runs, packed so that they can be stored without being read; see `pack`."""
     costs: tuple[Cost, ...]
     failure: Failure | None
-    """Why the run after those came to nothing, if it was tried."""
+    """Reason why the next run failed, if it was tried."""
     took_s: float
-    """By the wall clock of the worker: how many runs a task should have."""
+    """Duration by the wall clock of the worker, from which the number of runs per task follows."""
 
 
 def execute(task: Task) -> Outcome:
@@ -75,7 +75,7 @@ def execute(task: Task) -> Outcome:
             break
     packed = _tried(lambda: pack(task.first, done))
     if isinstance(packed, Failure):
-        # An engine's tables do not fit: which run's?
+        # The tables of an engine do not conform; find the run.
         fit = list(itertools.takewhile(lambda each: isinstance(each, bytes), _packed_alone(task.first, done)))
         packed, failure, done = pack(task.first, done[: len(fit)]), packed, done[: len(fit)]
     costs = tuple(added(cost for tables in done for cost in costs_of(tables)))
@@ -83,14 +83,14 @@ def execute(task: Task) -> Outcome:
 
 
 def pack(first: int, runs: Sequence[Tables]) -> bytes:
-    """Tables of runs, from the index `first` on, as a ZIP file of Arrow streams; nothing for no runs.
+    """Return tables of runs, from the index `first` on, as a ZIP file of Arrow streams; nothing for no runs.
 
-    Each has the column `run`, and is as it is declared. Raises TussleError where tables cannot be that.
+    Each has the column `run`, and conforms to its declaration. Raises TussleError for tables that cannot.
     """
     if not runs:
         return b""
     packed = io.BytesIO()
-    # Most runs are short: what takes room is the names of the columns, and Arrow compresses values only.
+    # Most runs are short: names of columns take most of the space, and Arrow compresses values only.
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for table in _tables_of(runs):
             arrow = io.BytesIO()
@@ -100,7 +100,7 @@ def pack(first: int, runs: Sequence[Tables]) -> bytes:
 
 
 def _tried(step: Callable[[], Made]) -> Made | Failure:
-    """Return what came of a step, or why it failed."""
+    """Return the result of a step, or the reason of its failure."""
     try:
         return step()
     except TussleError as error:
@@ -108,10 +108,10 @@ def _tried(step: Callable[[], Made]) -> Made | Failure:
     except KeyboardInterrupt:
         raise
     except SystemExit:
-        # `exit()` in somebody's algorithm is not to end the command with a status that says all went well.
+        # `exit()` in a user's algorithm must not end the command with a status of success.
         return Failure("something in it called exit(); an algorithm goes on until its flow ends")
     except BaseException as error:
-        # A panic of the simulator is no Exception.
+        # A panic of the simulator is not an Exception.
         kind = type(error).__name__
         return Failure(f"{kind}: {error} (a mistake in Tussle, not in the scenario: please report it)")
 
@@ -129,8 +129,8 @@ def _tables_of(runs: Sequence[Tables]) -> list[Table]:
 
 def _together(table: Table, first: int, runs: Sequence[Tables]) -> pl.DataFrame:
     """Return one table of all runs, in their order."""
-    # Runs of other algorithms have other columns. Those that have the same are looked at together, which is
-    # quicker and finds the same faults.
+    # Columns depend on the runs' algorithms. Runs with equal columns are checked together, which is faster
+    # and finds the same faults.
     alike: dict[tuple[str, ...], list[tuple[int, pl.DataFrame]]] = {}
     for index, tables in enumerate(runs, first):
         frame = tables.get(table.name)

@@ -1,4 +1,4 @@
-//! Programs that decide which packets of a device are lost, loaded and attached where packets leave for it.
+//! BPF classifiers that drop packets, attached to the egress of a device.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,17 +9,18 @@ use netlink_packet_route::tc::{
     TcAttribute, TcBpfFlags, TcFilterBpf, TcFilterBpfOption, TcHandle, TcMessage, TcOption,
 };
 
-use super::netlink::{Netlink, index};
-use super::setup::enter;
-use crate::network::Losses;
+use super::namespace::enter;
+use crate::netlink::{Netlink, index};
+use crate::network::LossProgram;
 use crate::sys::{self, Word};
 
-/// Where the program finds its memory: a map of one value, whose address the kernel writes into an instruction of
-/// 64 bits that names the map (`BPF_PSEUDO_MAP_VALUE`).
+/// The instruction that loads the address of the program's memory into r6. The memory is a map of one value,
+/// whose address the kernel writes into this instruction (`BPF_PSEUDO_MAP_VALUE`).
 const MEMORY_TO_R6: [u8; 2] = [0x18, 0x26];
 
-/// Attaches a program to a device of a namespace, by the discipline `clsact`; the thread stays there.
-pub(super) fn attach(namespace: &File, device: &str, losses: &Losses) -> anyhow::Result<()> {
+/// Attaches a program to a device of a namespace, by the queue discipline `clsact`. This thread stays in the
+/// namespace.
+pub(super) fn attach(namespace: &File, device: &str, losses: &LossProgram) -> anyhow::Result<()> {
     enter(namespace)?;
     let memory = sys::bpf_memory(&losses.memory).context("the memory of a program")?;
     let program = sys::bpf_classifier(&code(losses, &memory)).context("a program for losses")?;
@@ -30,8 +31,8 @@ pub(super) fn attach(namespace: &File, device: &str, losses: &Losses) -> anyhow:
     Ok(())
 }
 
-/// The program, after the instruction that tells it of its memory.
-fn code(losses: &Losses, memory: &OwnedFd) -> Vec<Word> {
+/// The program, after the instruction that loads its memory's address.
+fn code(losses: &LossProgram, memory: &OwnedFd) -> Vec<Word> {
     let mut first = [0; 8];
     first[..2].copy_from_slice(&MEMORY_TO_R6);
     first[4..].copy_from_slice(&memory.as_raw_fd().to_ne_bytes());
@@ -39,7 +40,7 @@ fn code(losses: &Losses, memory: &OwnedFd) -> Vec<Word> {
     [first, [0; 8]].into_iter().chain(rest).map(u64::from_ne_bytes).collect()
 }
 
-/// A request for the discipline that holds filters and queues nothing.
+/// Request for the queue discipline that holds filters and queues nothing.
 fn clsact(index: i32) -> RouteNetlinkMessage {
     let mut message = TcMessage::with_index(index);
     message.header.handle = TcHandle { minor: 0, ..TcHandle::CLSACT };
@@ -48,11 +49,11 @@ fn clsact(index: i32) -> RouteNetlinkMessage {
     RouteNetlinkMessage::NewQueueDiscipline(message)
 }
 
-/// A request for a filter that asks `program` about every packet that leaves.
+/// Request for a filter that runs `program` on every outgoing packet.
 fn filter(index: i32, program: &OwnedFd) -> anyhow::Result<RouteNetlinkMessage> {
     let mut message = TcMessage::with_index(index);
     message.header.parent = TcHandle { major: TcHandle::CLSACT.major, minor: TcHandle::MIN_EGRESS };
-    // The first of all filters (the upper half), for packets of every protocol (the lower one).
+    // Highest priority (upper half), for packets of every protocol (lower half).
     let every_protocol = u16::try_from(libc::ETH_P_ALL)?.to_be();
     message.header.info = 1 << 16 | u32::from(every_protocol);
     message.attributes = vec![

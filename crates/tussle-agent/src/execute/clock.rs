@@ -9,10 +9,10 @@ use tussle_core::script::HZ;
 
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
-/// Timers up to two minutes ahead fire on multiples of so many ticks at most.
+/// Granularity in ticks of the timers that expire up to two minutes ahead.
 const COARSEST_TICKS: u64 = 512;
 
-/// A clock that starts when a run does.
+/// A clock that starts with a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     /// Reading of `CLOCK_MONOTONIC` at the start, in ns.
@@ -20,22 +20,23 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts at the next whole second: ticks of the kernel fall alike in every run.
+    /// Creates a clock that starts at the next whole second, so that the kernel's ticks have the same phase
+    /// in every run.
     pub(crate) fn from_next_second() -> nix::Result<Clock> {
         Ok(Clock { zero_ns: (monotonic_ns()? / SECOND_NS + 1) * SECOND_NS })
     }
 
-    /// A clock that starts at that reading of `CLOCK_MONOTONIC`, in ns.
+    /// Creates a clock that starts at a reading of `CLOCK_MONOTONIC`, in ns.
     pub(crate) fn starting_at(monotonic_ns: u64) -> Clock {
         Clock { zero_ns: monotonic_ns }
     }
 
-    /// A clock that starts at a tick of the kernel whose number is a multiple of [`COARSEST_TICKS`], the next one
-    /// but for a while to get ready: the coarse timers of TCP fall alike in every script.
+    /// Creates a clock that starts at a tick whose number is a multiple of [`COARSEST_TICKS`], so that TCP's
+    /// coarse timers have the same phase in every script. At least one such interval passes before it.
     pub(crate) fn from_coarse_tick() -> anyhow::Result<Clock> {
-        let told = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
+        let timers = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
         let tick =
-            told.lines().find_map(|line| line.strip_prefix("jiffies: ")).context("no ticks are told")?;
+            timers.lines().find_map(|line| line.strip_prefix("jiffies: ")).context("no ticks are timers")?;
         let tick: u64 = tick.trim().parse().context("the number of a tick")?;
         let last_ns = nanoseconds(ClockId::CLOCK_MONOTONIC_COARSE)?;
         let tick_ns = SECOND_NS / u64::from(HZ);
@@ -43,12 +44,12 @@ impl Clock {
         Ok(Clock { zero_ns: last_ns + (next - tick) * tick_ns })
     }
 
-    /// The reading of `CLOCK_MONOTONIC` at a time of the run.
+    /// Reading of `CLOCK_MONOTONIC` at a time of the run.
     pub(crate) fn monotonic(self, run_ns: u64) -> Duration {
         Duration::from_nanos(self.zero_ns + run_ns)
     }
 
-    /// Time since the run began, in ns; 0 before.
+    /// Time since the run began, in ns, at a reading of `CLOCK_MONOTONIC`; 0 before the run.
     pub(crate) fn of_monotonic(self, monotonic_ns: u64) -> u64 {
         monotonic_ns.saturating_sub(self.zero_ns)
     }
@@ -74,12 +75,12 @@ impl Clock {
     }
 }
 
-/// The reading of `CLOCK_MONOTONIC`, in ns.
+/// Reading of `CLOCK_MONOTONIC`, in ns.
 pub(crate) fn monotonic_ns() -> nix::Result<u64> {
     nanoseconds(ClockId::CLOCK_MONOTONIC)
 }
 
-/// The time of day, in ns since 1970.
+/// Time of day, in ns since 1970.
 pub(crate) fn realtime_ns() -> nix::Result<u64> {
     nanoseconds(ClockId::CLOCK_REALTIME)
 }

@@ -1,4 +1,4 @@
-//! Counters of a namespace: what its TCP did, and what its devices carried.
+//! Counters of a namespace: its TCP, and its devices.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -6,28 +6,28 @@ use std::sync::Mutex;
 
 use anyhow::{Context, bail};
 
-/// Counters of TCP in one namespace, which for a sender is those of one flow
+/// Counters of TCP in one namespace. A sender's namespace has a single flow
 /// (`Documentation/networking/snmp_counter.rst` of Linux).
 #[derive(Debug)]
 pub(crate) struct Netstat(Mutex<File>);
 
-/// What a sender did so far.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpCounts {
-    /// Times that the retransmission timer expired.
+    /// Expiries of the retransmission timer.
     pub(crate) timeouts: u32,
-    /// Timeouts found to be false alarms.
+    /// Timeouts found to be spurious.
     pub(crate) spurious_timeouts: u32,
-    /// Times that fast recovery was entered.
+    /// Episodes of fast recovery.
     pub(crate) recoveries: u32,
-    /// Recoveries found to be false alarms.
+    /// Recoveries found to be spurious and undone.
     pub(crate) undone_recoveries: u32,
     /// Tail loss probes.
     pub(crate) probes: u32,
 }
 
 impl Netstat {
-    /// The counters of the namespace that this thread is in.
+    /// Opens the counters of this thread's namespace.
     pub(crate) fn open() -> anyhow::Result<Netstat> {
         let file = File::open("/proc/thread-self/net/netstat").context("the counters of TCP")?;
         Ok(Netstat(Mutex::new(file)))
@@ -35,7 +35,7 @@ impl Netstat {
 
     /// Reads the counters.
     pub(crate) fn read(&self) -> anyhow::Result<TcpCounts> {
-        let mut file = self.0.lock().expect("nobody panics with it");
+        let mut file = self.0.lock().expect("no thread panics while it holds the lock");
         let text = reread(&mut file)?;
         let of = |name: &str| counter(&text, name);
         Ok(TcpCounts {
@@ -48,7 +48,7 @@ impl Netstat {
     }
 }
 
-/// A counter of two lines, names above values.
+/// Finds a counter in two lines, of names and of values.
 fn counter(text: &str, name: &str) -> anyhow::Result<u32> {
     let lines: Vec<_> = text.lines().collect();
     let found = lines.chunks_exact(2).find_map(|pair| {
@@ -58,7 +58,7 @@ fn counter(text: &str, name: &str) -> anyhow::Result<u32> {
     found.with_context(|| format!("the kernel has no counter {name}"))
 }
 
-/// What the device of a host has carried.
+/// Counters of a host's device.
 #[derive(Debug)]
 pub(crate) struct HostDevice(File);
 
@@ -70,19 +70,19 @@ pub(crate) struct Carried {
 }
 
 impl HostDevice {
-    /// The device `net` of the namespace that this thread is in.
+    /// Opens the counters of the device `net` in this thread's namespace.
     pub(crate) fn open() -> anyhow::Result<HostDevice> {
         Ok(HostDevice(File::open("/proc/thread-self/net/dev").context("the counters of devices")?))
     }
 
-    /// Reads its counters.
+    /// Reads the counters.
     pub(crate) fn read(&mut self) -> anyhow::Result<Carried> {
         carried(&reread(&mut self.0)?)
     }
 }
 
-/// The counters of the device `net`: eight of what it received, of which the second is packets, then as many of
-/// what it sent.
+/// Parses the counters of the device `net`: eight of received packets, of which the second is their number,
+/// then eight of sent packets.
 fn carried(text: &str) -> anyhow::Result<Carried> {
     let Some(line) = text.lines().find_map(|line| line.trim().strip_prefix("net:")) else {
         bail!("a host has no device");

@@ -1,33 +1,34 @@
-//! Links while a run goes on: what their rows in the table are made of.
+//! State of links during a run, and their rows in the `links` table.
 
 use tussle_core::Run;
 use tussle_core::net::path::{ElementKind, LinkSpec, LinkView};
 
 use super::qdiscs::QdiscCounts;
-use super::rows::{LinkRow, Links, seconds};
+use super::rows::{LinkRow, Links};
 use super::tunnels::Tunnels;
-use crate::network::{Network, Role};
+use crate::columns::seconds;
+use crate::network::Network;
 
-/// A link, and what became of it since its last row.
+/// A link, with its state since its last row.
 pub(crate) struct Link {
     name: String,
     last_row_ns: u64,
     source: Source,
 }
 
-/// Who tells of a link.
+/// Source of a link's counters.
 enum Source {
-    /// The disciplines of Linux.
+    /// A queue discipline of Linux.
     Queue(Queue),
-    /// The element of that index, in a tunnel; and what it told at the last row.
+    /// Index of an element in a tunnel, and its view at the last row.
     Element(usize, LinkView),
 }
 
-/// What is known of a queue of Linux, which only tells what it counted so far.
+/// State of a queue of Linux, which reports cumulative counters only.
 struct Queue {
-    /// Index of its wire.
+    /// Index of the queue's wire.
     wire: usize,
-    /// Its rates in bit/s from the times in ns on, ascending.
+    /// Rates in bit/s, each with the time in ns from which it holds, in ascending order.
     rates: Vec<(u64, u64)>,
     last_look: (u64, QdiscCounts),
     last_row: QdiscCounts,
@@ -36,7 +37,7 @@ struct Queue {
     capacity_bits: f64,
 }
 
-/// The links of a run.
+/// Links of a run.
 pub(crate) fn links(run: &Run, network: &Network) -> Vec<Link> {
     let elements = run.elements.iter().enumerate().filter(|(_, element)| element.kind.is_link());
     elements
@@ -52,14 +53,14 @@ pub(crate) fn links(run: &Run, network: &Network) -> Vec<Link> {
         .collect()
 }
 
-/// Whether the queue of a link is at that wire.
+/// Whether a wire holds the queue of a link.
 pub(crate) fn is_queue(network: &Network, wire: usize) -> bool {
-    network.wires[wire].hop.as_ref().is_some_and(|hop| hop.role == Role::Queue)
+    network.wires[wire].hop.as_ref().is_some_and(|hop| hop.is_queue)
 }
 
 impl Link {
-    /// Takes what the queue at that wire counts now, if it is this link's.
-    pub(crate) fn look(&mut self, now_ns: u64, (wire, counts): (usize, QdiscCounts)) {
+    /// Takes the counters of the queue at a wire, if it is this link's.
+    pub(crate) fn look(&mut self, now_ns: u64, wire: usize, counts: QdiscCounts) {
         if let Source::Queue(queue) = &mut self.source
             && queue.wire == wire
         {
@@ -67,8 +68,8 @@ impl Link {
         }
     }
 
-    /// Adds its row; none if it has one for this instant.
-    pub(crate) fn row(&mut self, now_ns: u64, (rows, tunnels): (&mut Links, &Tunnels)) {
+    /// Adds the link's row, unless it has one for this instant.
+    pub(crate) fn row(&mut self, now_ns: u64, rows: &mut Links, tunnels: &Tunnels) {
         let span_ns = now_ns - std::mem::replace(&mut self.last_row_ns, now_ns);
         if span_ns == 0 && now_ns > 0 {
             return;
@@ -77,7 +78,7 @@ impl Link {
             Source::Queue(queue) => Some(queue.row(span_ns)),
             Source::Element(index, before) => tunnels.observe(*index, now_ns).map(|view| {
                 let before = std::mem::replace(before, view);
-                row_of_views((before, view), span_ns)
+                row_of_views(before, view, span_ns)
             }),
         };
         if let Some(row) = row {
@@ -86,7 +87,7 @@ impl Link {
     }
 }
 
-/// The rates of a link, each from when on.
+/// Rates of a link, each with the time from which it holds.
 fn rates(link: &LinkSpec) -> Vec<(u64, u64)> {
     let changes = link.changes.iter().filter_map(|change| Some((change.at_ns, change.rate_bit_per_s?)));
     std::iter::once((0, link.rate_bit_per_s)).chain(changes).collect()
@@ -106,7 +107,7 @@ impl Queue {
         }
     }
 
-    /// Takes what it counts now; between two looks, the backlog is taken to change evenly.
+    /// Takes the counters. Between two observations the backlog is taken as linear.
     fn look(&mut self, now_ns: u64, counts: QdiscCounts) {
         let (then_ns, before) = std::mem::replace(&mut self.last_look, (now_ns, counts));
         let backlogs = (before.backlog_packets + counts.backlog_packets) as f64;
@@ -115,12 +116,12 @@ impl Queue {
         self.max_backlog_packets = self.max_backlog_packets.max(counts.backlog_packets);
     }
 
-    /// Its rate at a time; between two looks it is the same.
+    /// Rate at a time. It is constant between two observations.
     fn rate_bit_per_s(&self, at_ns: u64) -> u64 {
         self.rates.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).expect("the first is from 0 on").1
     }
 
-    /// What there is to tell of the time since the last row.
+    /// Row of the time since the last row.
     fn row(&mut self, span_ns: u64) -> LinkRow {
         let counts = self.last_look.1;
         let before = std::mem::replace(&mut self.last_row, counts);
@@ -137,9 +138,9 @@ impl Queue {
     }
 }
 
-/// The row of an element that told one view and then another: as the simulator's.
+/// Row of an element from two views, as the simulator computes it.
 #[expect(clippy::cast_precision_loss, reason = "packets and times of a run are far below 2^53")]
-fn row_of_views((before, view): (LinkView, LinkView), span_ns: u64) -> LinkRow {
+fn row_of_views(before: LinkView, view: LinkView, span_ns: u64) -> LinkRow {
     let per_ns = 1.0 / span_ns.max(1) as f64;
     LinkRow {
         counts: QdiscCounts {

@@ -1,15 +1,14 @@
-//! A run on real sockets of Linux: its network, its flows, and what is seen of them.
+//! Execution of a run on real sockets of Linux: its network, its flows, and its measurements.
 
 mod classifier;
 pub(crate) mod clock;
 pub(crate) mod counters;
 mod links;
-pub(crate) mod netlink;
+pub(crate) mod namespace;
 mod observer;
 mod qdiscs;
 pub(crate) mod rows;
 pub(crate) mod setup;
-pub(crate) mod tcp_info;
 pub(crate) mod timeline;
 mod trace;
 pub(crate) mod traffic;
@@ -22,39 +21,50 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use nix::sys::prctl;
-use tussle_core::Table;
+use tussle_core::{Run, Table};
 
+use crate::network::Network;
 use crate::sys;
-use crate::validity::Watch;
+use crate::validity::LoadMonitor;
 use clock::Clock;
 
-/// Whose kernel a run is executed on.
+/// The kernel that executes a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Environment {
-    /// A guest's: all of it is ours, and its time stands still while anything works.
+    /// A guest's kernel, all of which belongs to the run. Its time stands still while anything runs.
     Guest,
-    /// A host's, in real time: nothing of it is changed that others see, and how it fares is watched.
-    Host(Arc<Mutex<Watch>>),
+    /// A host's kernel, in real time. Settings that others see are not changed, and the load of the host is
+    /// monitored.
+    Host(Arc<Mutex<LoadMonitor>>),
 }
 
 impl Environment {
-    /// This thread wakes up when it is to; on a host, as far as that allows.
+    /// Makes this thread's timers as exact as the kernel allows.
     pub(crate) fn be_punctual(&self) -> nix::Result<()> {
         if let Environment::Host(_) = self {
             sys::run_first();
         }
-        // Without that, a timer may fire 50 µs late.
+        // The default timer slack is 50 µs.
         prctl::set_timerslack(1)
     }
 
-    /// Something was to be done then, in ns of the run, and is begun now.
+    /// Records how late an action starts that was due at `due_ns` of the run.
     pub(crate) fn note_slip(&self, due_ns: u64, clock: Clock) -> nix::Result<()> {
         if let Environment::Host(watch) = self {
             let late_ns = clock.now_ns()?.saturating_sub(due_ns);
-            watch.lock().expect("nobody panics with it").slip(late_ns);
+            watch.lock().expect("no thread panics while it holds the lock").slip(late_ns);
         }
         Ok(())
     }
+}
+
+/// Context of a run that is being executed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Execution<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) network: &'a Network,
+    pub(crate) clock: Clock,
+    pub(crate) environment: &'a Environment,
 }
 
 /// Writes a table into a folder, as the Arrow stream `NAME.arrow`.
@@ -63,7 +73,7 @@ pub(crate) fn write(table: Table, folder: &Path) -> anyhow::Result<()> {
     fs::write(folder.join(format!("{name}.arrow")), stream(table)?).with_context(|| format!("writing {name}"))
 }
 
-/// A table as the bytes of an Arrow stream.
+/// Encodes a table as an Arrow stream.
 pub(crate) fn stream(table: Table) -> anyhow::Result<Vec<u8>> {
     let name = table.name;
     let batch = table.into_record_batch().with_context(|| format!("table {name}"))?;

@@ -1,91 +1,94 @@
-//! What is looked at while a run goes on, and whether it adds up.
+//! Observation of flows and links during a run, and the check that all packets are accounted for.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use tussle_core::record::{FlowCounts, FlowRow, RttSummary, SteadyCounts, flows_table};
 use tussle_core::run::Sampling;
-use tussle_core::table::{Table, Values};
-use tussle_core::{Histogram, Run};
+use tussle_core::table::Table;
+use tussle_core::{Histogram, Run, Time};
 
-use super::Environment;
 use super::clock::Clock;
 use super::counters::{HostDevice, TcpCounts};
 use super::links::{Link, is_queue, links};
+use super::namespace::{self, enter};
 use super::qdiscs::Qdiscs;
-use super::rows::{Event, Events, Links, Paces, Sample, Samples, column, seconds};
-use super::setup::{Hosts, enter, silence};
-use super::tcp_info::{TcpInfo, state_name};
+use super::rows::{Event, Events, Links, Sample, Samples};
+use super::setup::{Hosts, silence};
 use super::trace::{Probe, Record, Trace, Traced};
 use super::traffic::Flow;
 use super::tunnels::Tunnels;
+use super::{Environment, Execution};
+use crate::algorithms::needs_pacing;
 use crate::network::Network;
+use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity;
 
-/// How long the network is given, after the end, to let out what is in it.
+/// Interval of the checks, after the end, whether the network is empty.
 const DRAIN_NS: u64 = 10_000_000;
-/// How often the trace is read at least, before its buffer is full.
+/// Longest interval between two readings of the trace, so that its buffer does not overflow.
 const TRACE_NS: u64 = 100_000_000;
 const MAX_DRAIN_NS: u64 = 3_600_000_000_000;
-/// How often packets may fail to add up in an empty network.
+/// Largest number of checks in which the packets of an empty network do not add up.
 const MAX_LOOKS: u32 = 20;
-/// What the opening and the end of a connection take of the sequence numbers.
+/// Sequence numbers used by the SYN and the FIN of a connection.
 const HANDSHAKE_BYTES: u64 = 2;
 
-/// Looks at the flows and links of a run, and writes down what it sees.
+/// Observer of the flows and links of a run.
 pub(crate) struct Observer<'a> {
     run: &'a Run,
     network: &'a Network,
     clock: Clock,
-    flows: Vec<Watched>,
+    flows: Vec<ObservedFlow>,
     links: Vec<Link>,
-    /// Of namespaces with links, then of the others; devices are numbered by their wires.
+    /// Queue disciplines of namespaces with links, then those of others; devices are numbered by their wires.
     queues: Vec<Qdiscs>,
     others: Vec<Qdiscs>,
     tunnels: Tunnels,
     hosts: Hosts,
     devices: Vec<HostDevice>,
-    /// `None`: of a host's kernel it is looked at what sockets tell, for tracing is a setting that others see.
+    /// `None` on a host's kernel, where sockets are observed instead: tracing is a setting that others see.
     trace: Option<Trace>,
-    ground: Environment,
+    environment: &'a Environment,
     samples: Samples,
     link_rows: Links,
     events: Events,
 }
 
-/// A flow and what is known of it.
-struct Watched {
+/// A flow and its measurements.
+struct ObservedFlow {
     flow: Arc<Flow>,
+    is_paced: bool,
     probe: Option<Probe>,
-    /// The latest RTT measured, in µs.
+    /// Latest RTT measured, in µs.
     rtt_us: Option<u32>,
-    /// The state of the sender at the last look (`enum tcp_ca_state`).
+    /// State of congestion control at the last observation (`enum tcp_ca_state`).
     state: u8,
     /// RTTs in the steady interval, in µs.
     rtts: Histogram,
-    /// Indices of events whose window just after is not known yet.
+    /// Indices of events whose following window is not known yet.
     unsettled: Vec<usize>,
-    from: Seen,
-    to: Seen,
-    end: Seen,
+    from: FlowSnapshot,
+    to: FlowSnapshot,
+    end: FlowSnapshot,
 }
 
-/// A flow at an instant.
+/// State of a flow at an instant.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct FlowSnapshot {
     sender: TcpInfo,
     receiver: TcpInfo,
     counts: TcpCounts,
 }
 
-/// Data packets of a flow, once nothing is under way.
-struct Way {
-    /// Into the network, and copies that it made.
+/// Data packets of a flow, once none is in flight.
+struct PacketBalance {
+    /// Packets that entered the network, and copies that it made.
     sent: u64,
     arrived: u64,
 }
 
-/// Packets of all hosts, with copies of them, and what became of them.
+/// Packets of all hosts, copies included, by outcome.
 #[derive(Debug, Default)]
 struct Tally {
     sent: u64,
@@ -95,13 +98,15 @@ struct Tally {
 }
 
 impl<'a> Observer<'a> {
-    /// Opens all that is to be looked at. The thread ends up where it was.
+    /// Opens everything that is observed. This thread returns to its namespace.
     pub(crate) fn new(
-        (run, network, clock): (&'a Run, &'a Network, Clock),
-        (hosts, flows, tunnels): (Hosts, &[Arc<Flow>], Tunnels),
-        ground: &Environment,
+        execution: Execution<'a>,
+        hosts: Hosts,
+        flows: &[Arc<Flow>],
+        tunnels: Tunnels,
     ) -> anyhow::Result<Observer<'a>> {
-        let home = File::open("/proc/self/ns/net").context("this namespace")?;
+        let Execution { run, network, clock, environment } = execution;
+        let home = namespace::current()?;
         let mut queues = Vec::new();
         let mut others = Vec::new();
         for (name, namespace) in &hosts.queues {
@@ -109,8 +114,8 @@ impl<'a> Observer<'a> {
                 .wires
                 .iter()
                 .enumerate()
-                .filter(|(_, wire)| wire.hop.is_some() && wire.near.0 == *name);
-            let devices: Vec<_> = wires.map(|(index, wire)| (index, wire.near.1.clone())).collect();
+                .filter(|(_, wire)| wire.hop.is_some() && wire.entry.namespace == *name);
+            let devices: Vec<_> = wires.map(|(index, wire)| (index, wire.entry.device.clone())).collect();
             let has_link = devices.iter().any(|(index, _)| is_queue(network, *index));
             let qdiscs = Qdiscs::open(namespace, &devices)?;
             if has_link { queues.push(qdiscs) } else { others.push(qdiscs) }
@@ -125,22 +130,22 @@ impl<'a> Observer<'a> {
             run,
             network,
             clock,
-            flows: flows.iter().map(|flow| Watched::new(Arc::clone(flow))).collect(),
+            flows: flows.iter().map(|flow| ObservedFlow::new(Arc::clone(flow))).collect(),
             links: links(run, network),
             queues,
             others,
             tunnels,
             hosts,
             devices,
-            trace: if let Environment::Guest = ground { Some(Trace::start()?) } else { None },
-            ground: ground.clone(),
+            trace: if let Environment::Guest = environment { Some(Trace::start()?) } else { None },
+            environment,
             samples: Samples::default(),
             link_rows: Links::default(),
             events: Events::default(),
         })
     }
 
-    /// Looks at everything, and writes down what this instant calls for.
+    /// Observes everything, and adds the rows of this instant.
     pub(crate) fn look(&mut self, now_ns: u64) -> anyhow::Result<()> {
         let run = self.run;
         let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&now_ns);
@@ -149,18 +154,18 @@ impl<'a> Observer<'a> {
         if is_edge || is_sampled || now_ns.is_multiple_of(TRACE_NS) {
             self.read_trace()?;
         }
-        self.listen(now_ns)?;
+        self.read_sockets(now_ns)?;
         self.look_at_links(now_ns)?;
         if is_edge || is_sampled {
             for link in &mut self.links {
-                link.row(now_ns, (&mut self.link_rows, &self.tunnels));
+                link.row(now_ns, &mut self.link_rows, &self.tunnels);
             }
-            for (index, watched) in (0..).zip(&mut self.flows) {
-                let seen = watched.look()?;
-                self.samples.add(index, now_ns, &watched.sample(&seen));
+            for (index, observed) in (0..).zip(&mut self.flows) {
+                let seen = observed.look()?;
+                self.samples.add(index, now_ns, &observed.sample(&seen));
                 if is_edge {
-                    let counts = watched.flow.netstat.read()?;
-                    watched.keep(&Seen { counts, ..seen }, (now_ns, run));
+                    let counts = observed.flow.netstat.read()?;
+                    observed.keep(&FlowSnapshot { counts, ..seen }, now_ns, run);
                 }
             }
         }
@@ -170,23 +175,23 @@ impl<'a> Observer<'a> {
     fn read_trace(&mut self) -> anyhow::Result<()> {
         let Observer { run, clock, flows, events, trace: Some(trace), .. } = self else { return Ok(()) };
         trace.read(&mut |Traced { monotonic_ns, flow, record }| {
-            let Some(watched) = flows.get_mut(flow) else { return };
+            let Some(observed) = flows.get_mut(flow) else { return };
             let time_ns = clock.of_monotonic(monotonic_ns);
             match record {
-                Record::Probe(probe) => watched.probe(probe, (time_ns, run), events),
-                Record::State(state) => watched.state(state, (time_ns, flow, run), events),
+                Record::Probe(probe) => observed.probe(probe, time_ns, run, events),
+                Record::State(state) => observed.state(state, time_ns, flow, run, events),
             }
         })
     }
 
-    /// Takes from the sockets, as often as there is a look, what a trace would tell of each packet.
-    fn listen(&mut self, now_ns: u64) -> anyhow::Result<()> {
+    /// Reads from the sockets, at each observation, an approximation of the trace.
+    fn read_sockets(&mut self, now_ns: u64) -> anyhow::Result<()> {
         if self.trace.is_some() {
             return Ok(());
         }
-        for (index, watched) in self.flows.iter_mut().enumerate() {
-            let info = watched.flow.sender_info()?;
-            watched.listen(&info, (now_ns, index, self.run), &mut self.events);
+        for (index, observed) in self.flows.iter_mut().enumerate() {
+            let info = observed.flow.sender_info()?;
+            observed.read_socket(&info, now_ns, index, self.run, &mut self.events);
         }
         Ok(())
     }
@@ -196,7 +201,7 @@ impl<'a> Observer<'a> {
         for qdiscs in &mut self.queues {
             qdiscs.read(&mut |wire, counts| {
                 for link in links.iter_mut() {
-                    link.look(now_ns, (wire, counts));
+                    link.look(now_ns, wire, counts);
                 }
             })?;
         }
@@ -208,16 +213,17 @@ impl<'a> Observer<'a> {
         self.check_acknowledged()?;
         let validity = self.validity()?;
         self.drain()?;
-        let ways = self.ways()?;
-        for watched in &self.flows {
-            watched.note_ends(self.run, &mut self.events);
+        let balances = self.balances()?;
+        for observed in &self.flows {
+            observed.note_ends(self.run, &mut self.events);
         }
         self.tunnels.take_losses().iter().for_each(|loss| self.events.add_loss(loss));
         for (index, element) in self.run.elements.iter().enumerate() {
             let changes = element.kind.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
             changes.for_each(|change| self.events.add_path_change(change.at_ns, index));
         }
-        let flows = flows_table(self.run, &self.flows, &ways)?;
+        let steady = Time::from_ns(self.run.steady.to_ns - self.run.steady.from_ns);
+        let flows = flows_table(&flow_rows(self.run, &self.flows, &balances)?, steady);
         let Observer { run, samples, link_rows, mut events, .. } = self;
         if !run.record.events {
             events = Events::default();
@@ -227,29 +233,29 @@ impl<'a> Observer<'a> {
         Ok(tables.into_iter().chain(validity).collect())
     }
 
-    /// The `validity` table, where there is something to tell.
+    /// The `validity` table; `None` on a guest.
     fn validity(&self) -> anyhow::Result<Option<Table>> {
-        let Environment::Host(watch) = &self.ground else { return Ok(None) };
-        let pace = watch.lock().expect("nobody panics with it").pace()?;
-        let home = File::open("/proc/self/ns/net").context("this namespace")?;
+        let Environment::Host(watch) = self.environment else { return Ok(None) };
+        let load = watch.lock().expect("no thread panics while it holds the lock").load()?;
+        let home = namespace::current()?;
         let mut rows = Vec::new();
-        for (index, (watched, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
+        for (index, (observed, namespace)) in (0..).zip(self.flows.iter().zip(&self.hosts.senders)) {
             enter(namespace)?;
-            let told = watched.flow.validity(pace)?;
-            rows.push((index, told.clone(), Some(told)));
+            let validity = observed.flow.validity(load)?;
+            rows.push(validity::Row { flow: index, sender: validity.clone(), receiver: Some(validity) });
         }
         enter(&home)?;
         Ok(Some(validity::table(&rows)))
     }
 
-    /// What was acknowledged was received: no byte is there twice.
+    /// Checks that acknowledged bytes were received.
     fn check_acknowledged(&self) -> anyhow::Result<()> {
-        for watched in &self.flows {
-            let Seen { sender, receiver, .. } = watched.end;
+        for observed in &self.flows {
+            let FlowSnapshot { sender, receiver, .. } = observed.end;
             ensure!(
                 sender.bytes_acked <= receiver.bytes_received() + HANDSHAKE_BYTES,
                 "invariant violated: bytes acknowledged were received: of flow {}, {} were acknowledged and {} received",
-                watched.flow.spec.name,
+                observed.flow.spec.name,
                 sender.bytes_acked,
                 receiver.bytes_received()
             );
@@ -257,9 +263,10 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// Cuts the senders off, lets the network run empty, and checks that every packet is accounted for.
+    /// Disconnects the senders, waits until the network is empty, and checks that every packet is accounted
+    /// for.
     fn drain(&mut self) -> anyhow::Result<()> {
-        silence(self.network, &self.ground)?;
+        silence(self.network, self.environment)?;
         let mut now_ns = self.run.duration_ns;
         let mut looks = 0;
         loop {
@@ -269,11 +276,11 @@ impl<'a> Observer<'a> {
             if waiting == 0 && sent == received + dropped {
                 return Ok(());
             }
-            // On a machine whose clock goes on while the counters are read, an ACK may pass between two of them.
+            // In real time, an ACK may pass between the readings of two counters.
             looks += u32::from(waiting == 0);
             ensure!(
-                matches!(self.ground, Environment::Guest) || looks < MAX_LOOKS,
-                "{} packets were lost on this host, but not in the network of the run: it is too slow for it; \
+                matches!(self.environment, Environment::Guest) || looks < MAX_LOOKS,
+                "{} packets were lost on this host, but not in the network of the run: the host is too slow; \
                  give lower rates",
                 sent.abs_diff(received + dropped)
             );
@@ -307,61 +314,72 @@ impl<'a> Observer<'a> {
         Ok(tally)
     }
 
-    /// What became of each flow's data packets, once the network is empty.
-    fn ways(&self) -> anyhow::Result<Vec<Way>> {
-        let home = File::open("/proc/self/ns/net").context("this namespace")?;
-        let ways = self
+    /// Data packets sent and arrived of each flow, once the network is empty.
+    fn balances(&self) -> anyhow::Result<Vec<PacketBalance>> {
+        let home = namespace::current()?;
+        let balances = self
             .flows
             .iter()
             .zip(&self.hosts.senders)
             .enumerate()
-            .map(|(index, (watched, namespace))| {
+            .map(|(index, (observed, namespace))| {
                 let mut kept_back = 0;
                 let mut device = Qdiscs::open(namespace, &[(0, "net".to_owned())])?;
                 device.read(&mut |_, counts| kept_back = counts.dropped_packets)?;
-                let sent = u64::from(watched.flow.sender_info()?.data_segs_out);
-                // The device of a sender keeps acknowledgements back, too.
-                let sent_since = sent - u64::from(watched.end.sender.data_segs_out);
+                let sent = u64::from(observed.flow.sender_info()?.data_segs_out);
+                // The sender's device drops acknowledgements, too.
+                let sent_since = sent - u64::from(observed.end.sender.data_segs_out);
                 let kept_back = kept_back.min(sent_since);
-                let arrived = u64::from(watched.flow.receiver_info()?.data_segs_in);
-                Ok(Way { sent: sent - kept_back + self.tunnels.copies(index), arrived })
+                let arrived = u64::from(observed.flow.receiver_info()?.data_segs_in);
+                Ok(PacketBalance { sent: sent - kept_back + self.tunnels.copies(index), arrived })
             })
             .collect();
         enter(&home)?;
-        ways
+        balances
     }
 }
 
-impl Watched {
-    fn new(flow: Arc<Flow>) -> Watched {
-        Watched {
+impl PacketBalance {
+    /// Data packets that did not arrive.
+    fn dropped(&self, name: &str) -> anyhow::Result<u64> {
+        let PacketBalance { sent, arrived } = self;
+        sent.checked_sub(*arrived).with_context(|| {
+            format!("invariant violated: packets conserved: of flow {name}, {sent} were sent and {arrived} arrived")
+        })
+    }
+}
+
+impl ObservedFlow {
+    fn new(flow: Arc<Flow>) -> ObservedFlow {
+        ObservedFlow {
+            is_paced: flow.spec.pacing || needs_pacing(&flow.spec.algorithm),
             flow,
             probe: None,
             rtt_us: None,
             state: 0,
             rtts: Histogram::default(),
             unsettled: Vec::new(),
-            from: Seen::default(),
-            to: Seen::default(),
-            end: Seen::default(),
+            from: FlowSnapshot::default(),
+            to: FlowSnapshot::default(),
+            end: FlowSnapshot::default(),
         }
     }
 
-    fn look(&self) -> anyhow::Result<Seen> {
+    fn look(&self) -> anyhow::Result<FlowSnapshot> {
         let (sender, receiver) = (self.flow.sender_info()?, self.flow.receiver_info()?);
-        Ok(Seen { sender, receiver, counts: TcpCounts::default() })
+        Ok(FlowSnapshot { sender, receiver, counts: TcpCounts::default() })
     }
 
-    fn sample(&self, seen: &Seen) -> Sample {
+    fn sample(&self, seen: &FlowSnapshot) -> Sample {
         Sample {
             sender: seen.sender,
             delivered_bytes: seen.receiver.bytes_received(),
             rtt_us: self.rtt_us,
-            paces: Paces::of(&self.flow.spec),
+            is_paced: self.is_paced,
         }
     }
 
-    fn keep(&mut self, seen: &Seen, (now_ns, run): (u64, &Run)) {
+    fn keep(&mut self, seen: &FlowSnapshot, now_ns: u64, run: &Run) {
         for (at_ns, place) in [
             (run.steady.from_ns, &mut self.from),
             (run.steady.to_ns, &mut self.to),
@@ -373,9 +391,9 @@ impl Watched {
         }
     }
 
-    /// The sender takes a packet in. What the one before did to it shows now: srtt became 7/8 of itself and 1/8 of
-    /// the RTT measured (RFC 6298, 2.3), from which that follows, to 8 µs.
-    fn probe(&mut self, probe: Probe, (now_ns, run): (u64, &Run), events: &mut Events) {
+    /// Processes a packet's arrival at the sender. Its record shows the result of the previous arrival: srtt
+    /// became 7/8 of itself plus 1/8 of the measured RTT (RFC 6298, 2.3), which gives the RTT to 8 µs.
+    fn probe(&mut self, probe: Probe, now_ns: u64, run: &Run, events: &mut Events) {
         self.unsettled.drain(..).for_each(|event| events.settle(event, (probe.cwnd, probe.ssthresh)));
         let Some(before) = self.probe.replace(probe) else { return };
         let measured = if before.srtt_us == 0 {
@@ -393,12 +411,13 @@ impl Watched {
         }
     }
 
-    /// What the socket tells now: the smoothed RTT stands for those measured since the last look.
-    fn listen(&mut self, info: &TcpInfo, (now_ns, flow, run): (u64, usize, &Run), events: &mut Events) {
+    /// Processes the state of the socket. The smoothed RTT replaces the RTTs measured since the last
+    /// observation.
+    fn read_socket(&mut self, info: &TcpInfo, now_ns: u64, flow: usize, run: &Run, events: &mut Events) {
         self.unsettled.drain(..).for_each(|event| events.settle(event, (info.cwnd, info.ssthresh)));
         if self.state != info.ca_state {
             self.state = info.ca_state;
-            self.state(info.ca_state, (now_ns, flow, run), events);
+            self.state(info.ca_state, now_ns, flow, run, events);
         }
         if info.rtt_us > 0 {
             self.rtt_us = Some(info.rtt_us);
@@ -408,7 +427,7 @@ impl Watched {
         }
     }
 
-    fn state(&mut self, state: u8, (time_ns, flow, run): (u64, usize, &Run), events: &mut Events) {
+    fn state(&mut self, state: u8, time_ns: u64, flow: usize, run: &Run, events: &mut Events) {
         let kind = match state_name(state) {
             "recovery" => "recovery",
             "loss" => "timeout",
@@ -418,6 +437,38 @@ impl Watched {
         if time_ns <= run.duration_ns {
             self.unsettled.push(events.add(Event { time_ns, kind, flow, after: None }));
         }
+    }
+
+    /// The row of the flow in the `flows` table. The kernel counts neither lost packets nor ECN-Echoes.
+    fn row(&self, run: &Run, balance: &PacketBalance) -> anyhow::Result<FlowRow> {
+        let FlowSnapshot { sender, receiver, counts } = &self.end;
+        let spec = &self.flow.spec;
+        let completed_ns = self.flow.completed_ns().filter(|at_ns| *at_ns <= run.duration_ns);
+        let steady_packets =
+            |of: fn(&TcpInfo) -> u32| Some(u64::from(of(&self.to.sender) - of(&self.from.sender)));
+        Ok(FlowRow {
+            completion_ns: completed_ns.map(|at_ns| at_ns - spec.start_ns),
+            delivered_bytes: receiver.bytes_received(),
+            counts: FlowCounts {
+                sent_packets: Some(sender.data_segs_out.into()),
+                retransmitted_packets: Some(sender.total_retrans.into()),
+                lost_packets: None,
+                dropped_packets: Some(balance.dropped(&spec.name)?),
+                timeouts: Some(counts.timeouts.into()),
+                spurious_timeouts: Some(counts.spurious_timeouts.into()),
+                recoveries: Some(counts.recoveries.into()),
+                undone_recoveries: Some(counts.undone_recoveries.into()),
+                ecn_echoes: None,
+            },
+            steady: SteadyCounts {
+                delivered_bytes: self.to.receiver.bytes_received() - self.from.receiver.bytes_received(),
+                sent_packets: steady_packets(|info| info.data_segs_out),
+                retransmitted_packets: steady_packets(|info| info.total_retrans),
+                timeouts: Some(u64::from(self.to.counts.timeouts - self.from.counts.timeouts)),
+            },
+            rtt: RttSummary::of(&self.rtts),
+            ..FlowRow::new(spec, &self.flow.algorithm)
+        })
     }
 
     fn note_ends(&self, run: &Run, events: &mut Events) {
@@ -435,69 +486,7 @@ impl Watched {
     }
 }
 
-/// The `flows` table.
-#[expect(clippy::cast_precision_loss, reason = "bytes of a run are far below 2^53")]
-fn flows_table(run: &Run, flows: &[Watched], ways: &[Way]) -> anyhow::Result<Table> {
-    let mut dropped = Vec::new();
-    for (watched, Way { sent, arrived }) in flows.iter().zip(ways) {
-        let lost = sent.checked_sub(*arrived).with_context(|| {
-            let name = &watched.flow.spec.name;
-            format!("invariant violated: packets conserved: of flow {name}, {sent} were sent and {arrived} arrived")
-        })?;
-        dropped.push(lost);
-    }
-    let text = |of: fn(&Watched) -> String| Values::Text(flows.iter().map(of).collect());
-    let u64s = |of: fn(&Watched) -> u64| Values::U64(flows.iter().map(of).collect());
-    let u32s = |of: fn(&Watched) -> u32| Values::U32(flows.iter().map(of).collect());
-    let maybe = |of: &dyn Fn(&Watched) -> Option<f64>| Values::MaybeF64(flows.iter().map(of).collect());
-    let quantile = |percent| maybe(&move |flow| flow.rtts.quantile(percent).map(|us| us / 1e3));
-    let steady_s = seconds(run.steady.to_ns - run.steady.from_ns);
-    let steady_bytes =
-        |flow: &Watched| flow.to.receiver.bytes_received() - flow.from.receiver.bytes_received();
-    let goodput = flows.iter().map(|flow| steady_bytes(flow) as f64 * 8.0 / steady_s).collect();
-    let completion = |flow: &Watched| {
-        let at = flow.flow.completed_ns().filter(|at| *at <= run.duration_ns)?;
-        Some(seconds(at - flow.flow.spec.start_ns))
-    };
-    let nothing = || Values::MaybeU32(vec![None; flows.len()]);
-    let columns = vec![
-        column("flow", Values::U32((0..).take(flows.len()).collect())),
-        column("name", text(|flow| flow.flow.spec.name.clone())),
-        column("algorithm", text(|flow| flow.flow.algorithm.clone())),
-        column("path", text(|flow| flow.flow.spec.forward.join(" > "))),
-        column("start_s", Values::F64(flows.iter().map(|flow| seconds(flow.flow.spec.start_ns)).collect())),
-        column("stop_s", maybe(&|flow| flow.flow.spec.stop_ns.map(seconds))),
-        column("completion_s", maybe(&completion)),
-        column("delivered_bytes", u64s(|flow| flow.end.receiver.bytes_received())),
-        column("sent_packets", u32s(|flow| flow.end.sender.data_segs_out)),
-        column("retransmitted_packets", u32s(|flow| flow.end.sender.total_retrans)),
-        // The kernel does not tell.
-        column("lost_packets", nothing()),
-        column("dropped_packets", Values::U64(dropped)),
-        column("timeouts", u32s(|flow| flow.end.counts.timeouts)),
-        column("spurious_timeouts", u32s(|flow| flow.end.counts.spurious_timeouts)),
-        column("recoveries", u32s(|flow| flow.end.counts.recoveries)),
-        column("undone_recoveries", u32s(|flow| flow.end.counts.undone_recoveries)),
-        column("ecn_echoes", nothing()),
-        column("steady_delivered_bytes", Values::U64(flows.iter().map(steady_bytes).collect())),
-        column("goodput_bit_per_s", Values::F64(goodput)),
-        column(
-            "steady_sent_packets",
-            u32s(|flow| flow.to.sender.data_segs_out - flow.from.sender.data_segs_out),
-        ),
-        column(
-            "steady_retransmitted_packets",
-            u32s(|flow| flow.to.sender.total_retrans - flow.from.sender.total_retrans),
-        ),
-        column("steady_timeouts", u32s(|flow| flow.to.counts.timeouts - flow.from.counts.timeouts)),
-        column("rtt_min_ms", maybe(&|flow| flow.rtts.min().map(|us| f64::from(us) / 1e3))),
-        column("rtt_mean_ms", maybe(&|flow| flow.rtts.mean().map(|us| us / 1e3))),
-        column("rtt_p05_ms", quantile(5)),
-        column("rtt_p25_ms", quantile(25)),
-        column("rtt_p50_ms", quantile(50)),
-        column("rtt_p75_ms", quantile(75)),
-        column("rtt_p95_ms", quantile(95)),
-        column("rtt_p99_ms", quantile(99)),
-    ];
-    Ok(Table { name: "flows", columns })
+/// The rows of the `flows` table.
+fn flow_rows(run: &Run, flows: &[ObservedFlow], balances: &[PacketBalance]) -> anyhow::Result<Vec<FlowRow>> {
+    flows.iter().zip(balances).map(|(flow, balance)| flow.row(run, balance)).collect()
 }

@@ -1,4 +1,4 @@
-//! What queue disciplines count, asked by netlink.
+//! Counters of queue disciplines, read by netlink.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,22 +12,22 @@ use netlink_packet_route::tc::{TcAttribute, TcFqCodelXstats, TcHandle, TcMessage
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{self, AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType};
 
-use super::setup::enter;
+use super::namespace::enter;
 
-/// More than a message of the kernel takes.
+/// Size of the buffer for a message of the kernel.
 const ANSWER_BYTES: usize = 32 * 1024;
 
-/// The queue disciplines of one namespace.
+/// Queue disciplines of one namespace.
 #[derive(Debug)]
 pub(crate) struct Qdiscs {
     socket: OwnedFd,
     request: Vec<u8>,
     room: Vec<u8>,
-    /// Which of the caller's devices has which number in the kernel.
+    /// The caller's indices of devices, by the kernel's indices.
     index_of: HashMap<i32, usize>,
 }
 
-/// What a device's discipline did so far, and what waits in it.
+/// Counters and backlog of a queue discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QdiscCounts {
     pub(crate) sent_bytes: u64,
@@ -39,7 +39,7 @@ pub(crate) struct QdiscCounts {
 }
 
 impl Qdiscs {
-    /// Those of devices of a namespace; the thread stays there.
+    /// Opens the queue disciplines of devices in a namespace. This thread stays there.
     pub(crate) fn open(namespace: &File, devices: &[(usize, String)]) -> anyhow::Result<Qdiscs> {
         enter(namespace)?;
         let socket = socket::socket(
@@ -59,14 +59,14 @@ impl Qdiscs {
         Ok(Qdiscs { socket, request: request(), room: vec![0; 2 * ANSWER_BYTES], index_of })
     }
 
-    /// Shows `visit` the counts of each device, by the caller's index.
+    /// Passes the counters of each device to `visit`, by the caller's index.
     pub(crate) fn read(&mut self, visit: &mut dyn FnMut(usize, QdiscCounts)) -> anyhow::Result<()> {
         let socket = self.socket.as_raw_fd();
         socket::send(socket, &self.request, MsgFlags::empty()).context("asking for queue disciplines")?;
         let mut found: HashMap<usize, QdiscCounts> = HashMap::new();
         let mut is_done = false;
         while !is_done {
-            // The end of an answer is a message of its own: both in one call, which is what a look costs.
+            // The end of an answer is a message of its own. One call receives both.
             let (first, second) = self.room.split_at_mut(ANSWER_BYTES);
             let mut parts = [[IoSliceMut::new(first)], [IoSliceMut::new(second)]];
             let mut headers = MultiHeaders::<()>::preallocate(parts.len(), None);
@@ -87,7 +87,7 @@ impl Qdiscs {
     }
 }
 
-/// Takes what a datagram tells; whether it is the last one.
+/// Processes a datagram, and returns whether it is the last one.
 fn take_all(
     mut rest: &[u8],
     index_of: &HashMap<i32, usize>,
@@ -112,7 +112,8 @@ fn take_all(
 }
 
 impl QdiscCounts {
-    /// The discipline at the device counts everything but the marks, which the one inside it knows.
+    /// Takes the counters of a message. The outer queue discipline counts everything but marks, which the
+    /// inner one counts.
     fn take(&mut self, message: &TcMessage) {
         let mut kind = "";
         for attribute in &message.attributes {
@@ -137,12 +138,13 @@ impl QdiscCounts {
     }
 }
 
-/// Whether a discipline stands inside no other one.
+/// Whether a queue discipline is the outer one of a device.
 fn is_at_device(message: &TcMessage) -> bool {
     [TcHandle::ROOT, TcHandle::CLSACT].contains(&message.header.parent)
 }
 
-/// Packets marked, out of a discipline's own statistics: `include/uapi/linux/pkt_sched.h` tells where they stand.
+/// Marked packets from a queue discipline's own statistics, at the offsets of
+/// `include/uapi/linux/pkt_sched.h`.
 fn marked(kind: &str, own: &TcXstats) -> u64 {
     let (bytes, at) = match (kind, own) {
         (_, TcXstats::FqCodel(TcFqCodelXstats::Qdisc(stats))) => return u64::from(stats.ecn_mark),
@@ -156,7 +158,8 @@ fn marked(kind: &str, own: &TcXstats) -> u64 {
     u32_at(bytes, at)
 }
 
-/// CAKE's statistics are attributes: one of them holds its tins, each of which holds its own.
+/// Marked packets from CAKE's statistics, which are nested attributes: the attribute of tins holds the
+/// attributes of each tin.
 fn marked_by_cake(bytes: &[u8]) -> u64 {
     const TINS: u16 = 10;
     const MARKED_PACKETS: u16 = 8;
@@ -170,7 +173,7 @@ fn marked_by_cake(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The sum of what `of` makes of each attribute.
+/// Sum of `of` over all attributes.
 fn sum_over(attributes: &[u8], of: &dyn Fn(u16, &[u8]) -> u64) -> u64 {
     NlasIterator::new(attributes).flatten().map(|attribute| of(attribute.kind(), attribute.value())).sum()
 }
@@ -179,7 +182,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 4).map_or(0, |word| u32::from_ne_bytes(word.try_into().expect("four bytes")).into())
 }
 
-/// A request for all queue disciplines of a namespace.
+/// Request for all queue disciplines of a namespace.
 fn request() -> Vec<u8> {
     let body = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
     let mut message = NetlinkMessage::from(body);
@@ -190,7 +193,7 @@ fn request() -> Vec<u8> {
     bytes
 }
 
-/// Messages begin at multiples of four bytes.
+/// Rounds up to the alignment of messages, four bytes.
 fn aligned(length: usize) -> usize {
     length.next_multiple_of(4)
 }

@@ -1,35 +1,11 @@
-//! The tables that a run fills, row by row.
+//! Tables of a run, built row by row.
 
-use tussle_core::run::FlowSpec;
-use tussle_core::table::{Column, Labels, Table, Values};
+use tussle_core::table::{Labels, Table, Values};
 
 use super::qdiscs::QdiscCounts;
-use super::tcp_info::TcpInfo;
 use super::tunnels::Loss;
-
-/// Slow-start threshold that stands for none (`TCP_INFINITE_SSTHRESH`).
-const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-
-/// A column of that name.
-pub(crate) fn column(name: &str, values: Values) -> Column {
-    Column { name: name.to_owned(), values }
-}
-
-/// Nanoseconds in seconds.
-#[expect(clippy::cast_precision_loss, reason = "runs are shorter than 2^53 ns, which are 104 days")]
-pub(crate) fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}
-
-/// `ssthresh`, unless it is infinite.
-pub(crate) fn finite(ssthresh: u32) -> Option<u32> {
-    (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh)
-}
-
-/// A measured time in ms; nothing, or all ones in a minimum, stands for one that was not measured.
-fn measured_ms(us: u32) -> Option<f64> {
-    (us > 0 && us < u32::MAX).then(|| f64::from(us) / 1e3)
-}
+use crate::columns::{column, finite, measured_ms, seconds};
+use crate::tcp_info::TcpInfo;
 
 /// The `samples` table.
 #[derive(Debug, Default)]
@@ -43,28 +19,14 @@ pub(crate) struct Samples {
     state: Labels,
 }
 
-/// A flow at an instant.
+/// State of a flow at an instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) sender: TcpInfo,
     pub(crate) delivered_bytes: u64,
     pub(crate) rtt_us: Option<u32>,
-    /// Whether it paces its packets.
-    pub(crate) paces: Paces,
-}
-
-/// Whether a flow paces its packets: the kernel reckons a rate in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paces {
-    Yes,
-    No,
-}
-
-impl Paces {
-    /// Whether a flow does that is asked for and has that algorithm.
-    pub(crate) fn of(spec: &FlowSpec) -> Paces {
-        if spec.pacing || spec.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No }
-    }
+    /// Whether the sender paces its packets. The kernel computes a pacing rate in any case.
+    pub(crate) is_paced: bool,
 }
 
 impl Samples {
@@ -77,11 +39,11 @@ impl Samples {
         self.info.push(sample.sender);
         self.delivered_bytes.push(sample.delivered_bytes);
         self.rtt_us.push(sample.rtt_us);
-        self.pacing.push((sample.paces == Paces::Yes && rate < u64::MAX).then_some(rate as f64 * 8.0));
+        self.pacing.push((sample.is_paced && rate < u64::MAX).then_some(rate as f64 * 8.0));
         self.state.push(sample.sender.state());
     }
 
-    /// The table; what only a kernel tells is in the columns `tcp_info.…`.
+    /// Builds the table; values that only a kernel reports are in the columns `tcp_info.…`.
     #[expect(clippy::cast_precision_loss, reason = "rates and times are far below 2^53")]
     pub(crate) fn table(self) -> Table {
         let u32s = |of: fn(&TcpInfo) -> u32| Values::U32(self.info.iter().map(of).collect());
@@ -141,7 +103,7 @@ pub(crate) struct Links {
     utilisation: Vec<f64>,
 }
 
-/// A link over the time since its last row.
+/// Measurements of a link since its last row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkRow {
     pub(crate) counts: QdiscCounts,
@@ -163,7 +125,7 @@ impl Links {
         self.utilisation.push(row.utilisation);
     }
 
-    /// The table.
+    /// Builds the table.
     pub(crate) fn table(self) -> Table {
         let counts = |of: fn(&QdiscCounts) -> u64| Values::U64(self.counts.iter().map(of).collect());
         let columns = vec![
@@ -190,7 +152,7 @@ pub(crate) struct Events {
     rows: Vec<Row>,
 }
 
-/// A row of it.
+/// A row of the `events` table.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     time_ns: u64,
@@ -201,42 +163,42 @@ struct Row {
     after: Option<(u32, u32)>,
 }
 
-/// Something that happened to a flow.
+/// An event of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) time_ns: u64,
     pub(crate) kind: &'static str,
     pub(crate) flow: usize,
-    /// Congestion window and ssthresh just after, once they are known.
+    /// Congestion window and ssthresh just after the event, once they are known.
     pub(crate) after: Option<(u32, u32)>,
 }
 
 impl Events {
-    /// Adds a row; returned is its index.
+    /// Adds a row, and returns its index.
     pub(crate) fn add(&mut self, event: Event) -> usize {
         let Event { time_ns, kind, flow, after } = event;
         self.rows.push(Row { time_ns, kind, flow: Some(flow), element: None, packet: None, after });
         self.rows.len() - 1
     }
 
-    /// Adds a packet that did not arrive as it was sent.
+    /// Adds the loss or the corruption of a packet.
     pub(crate) fn add_loss(&mut self, loss: &Loss) {
         let Loss { at, kind, flow, element, packet } = *loss;
         self.rows.push(Row { time_ns: at.ns(), kind, flow: Some(flow), element, packet, after: None });
     }
 
-    /// Adds that an element has another rate or delay from now on.
+    /// Adds a change of an element's rate or delay.
     pub(crate) fn add_path_change(&mut self, time_ns: u64, element: usize) {
         let (kind, element) = ("path_change", Some(element));
         self.rows.push(Row { time_ns, kind, flow: None, element, packet: None, after: None });
     }
 
-    /// What is known of the flow just after the event of that index.
+    /// Sets the window and ssthresh after an event, given by its index.
     pub(crate) fn settle(&mut self, index: usize, after: (u32, u32)) {
         self.rows[index].after = Some(after);
     }
 
-    /// The table; `elements` are the names of the elements by index.
+    /// Builds the table. `elements` are the names of the elements, by index.
     pub(crate) fn table(mut self, elements: Vec<String>) -> Table {
         self.rows.sort_by_key(|event| event.time_ns);
         let mut kind = Labels::default();

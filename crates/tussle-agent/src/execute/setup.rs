@@ -1,4 +1,4 @@
-//! The network of a run: namespaces, devices, routes, and queue disciplines in the words of `tc`.
+//! Construction of the network of a run: namespaces, devices, routes and queue disciplines.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -10,49 +10,48 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, setns, unshare};
+use nix::sched::{CloneFlags, unshare};
 use tussle_core::Run;
 use tussle_core::run::Timestamps;
 
-use super::netlink::Netlink;
+use super::namespace::{self, TIMESTAMPS, enter, open, read, set};
 use super::tun::{BURST_PACKETS, Tun};
-use super::tunnels::Ends;
-use super::{Environment, classifier, netlink};
-use crate::network::{Handling, Hop, Losses, Namespace, Network, Tunnel, largest_packet_bytes};
+use super::tunnels::TunnelEnds;
+use super::{Environment, classifier};
+use crate::netlink;
+use crate::netlink::Netlink;
+use crate::network::{Handling, Hop, LossProgram, Namespace, Network, Port, Tunnel, largest_packet_bytes};
 
-/// The sysctl of TCP's timestamps: 1, Linux's default, adds a random offset to those of each connection, 2 adds none.
-pub(crate) const TIMESTAMPS: &str = "net/ipv4/tcp_timestamps";
-
-/// Packets that may be under way between two devices at one instant. The default, 1000, would drop bursts.
+/// Largest number of packets between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
 
-/// How long to wait between two looks at a device.
+/// Interval of the checks whether a device is up.
 const LOOK: Duration = Duration::from_millis(20);
-/// Looks before devices that do not come up are given up; one more for each device, since Linux takes a second for a
-/// hundred of them.
+/// Number of checks before a device counts as failed. Each device adds to it, since Linux takes a second for
+/// a hundred devices.
 const PATIENCE_LOOKS: usize = 500;
 
-/// The namespaces where flows begin and end, open.
+/// Open namespaces of a run's hosts and queues.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    /// One a flow.
+    /// Namespaces of the senders, one per flow.
     pub(crate) senders: Vec<File>,
-    /// As in [`Network::receivers`].
+    /// Namespaces of the receivers, as in [`Network::receivers`].
     pub(crate) receivers: Vec<File>,
-    /// Namespaces with a queue, by name.
+    /// Namespaces with queues, by name.
     pub(crate) queues: Vec<(String, File)>,
-    /// The devices of tunnels.
-    pub(crate) tunnels: Vec<Ends>,
+    /// Open devices of the tunnels.
+    pub(crate) tunnels: Vec<TunnelEnds>,
 }
 
-/// Makes the network.
-pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyhow::Result<Hosts> {
-    if let Environment::Guest = ground {
+/// Builds the network.
+pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> anyhow::Result<Hosts> {
+    if let Environment::Guest = environment {
         set("net/core/netdev_max_backlog", &MAX_BURST_PACKETS.to_string())?;
         set("net/ipv4/tcp_mem", "100000000 100000000 100000000")?;
     }
-    fs::create_dir_all("/run/netns").context("the folder of namespaces")?;
-    let home = File::open("/proc/self/ns/net").context("this namespace")?;
+    fs::create_dir_all(namespace::FOLDER).context("the folder of namespaces")?;
+    let home = namespace::current()?;
     for namespace in network.namespaces() {
         make(namespace)?;
         configure(run, network, namespace)?;
@@ -63,7 +62,7 @@ pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyho
     lay(network, mtu_bytes)?;
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
-        connect((network, mtu_bytes), namespace)?;
+        connect(network, namespace, mtu_bytes)?;
     }
     enter(&home)?;
     for namespace in network.namespaces() {
@@ -74,7 +73,7 @@ pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyho
     }
     for wire in &network.wires {
         if let Some(Hop { handling: Handling::Classifier(losses), .. }) = &wire.hop {
-            classifier::attach(&open(&wire.near.0)?, &wire.near.1, losses)?;
+            classifier::attach(&open(&wire.entry.namespace)?, &wire.entry.device, losses)?;
         }
     }
     wait_for_devices(network)?;
@@ -95,18 +94,13 @@ pub(crate) fn build(run: &Run, network: &Network, ground: &Environment) -> anyho
     })
 }
 
-/// This thread goes to a namespace.
-pub(crate) fn enter(namespace: &File) -> anyhow::Result<()> {
-    setns(namespace, CloneFlags::CLONE_NEWNET).context("entering a namespace")
-}
-
-/// Cuts every sender off: what it sends from now on is lost in its own device, which counts it.
-pub(crate) fn silence(network: &Network, ground: &Environment) -> anyhow::Result<()> {
+/// Disconnects every sender: its own device drops and counts all further packets.
+pub(crate) fn silence(network: &Network, environment: &Environment) -> anyhow::Result<()> {
     network.senders.iter().try_for_each(|sender| {
         let namespace = open(&sender.name)?;
-        match ground {
-            Environment::Guest => classifier::attach(&namespace, "net", &Losses::of_all()),
-            // Every kernel has this discipline; the one for classifiers may be missing.
+        match environment {
+            Environment::Guest => classifier::attach(&namespace, "net", &LossProgram::all()),
+            // Every kernel has this queue discipline; the one for classifiers may be missing.
             Environment::Host(_) => {
                 enter(&namespace)?;
                 Netlink::open()?.add(netlink::blackhole("net")?).context("cutting a sender off")
@@ -115,31 +109,26 @@ pub(crate) fn silence(network: &Network, ground: &Environment) -> anyhow::Result
     })
 }
 
-/// Changes a queue discipline while the run goes on.
+/// Changes a queue discipline during the run.
 pub(crate) fn change(namespace: &str, line: &str) -> anyhow::Result<()> {
     command("tc", Some(namespace), &format!("{line}\n"))
 }
 
-fn open(name: &str) -> anyhow::Result<File> {
-    File::open(format!("/run/netns/{name}")).with_context(|| format!("namespace {name}"))
-}
-
-/// Leaves this thread in the namespace of the far end.
-fn open_tunnel(tunnel: &Tunnel) -> anyhow::Result<Ends> {
-    let end = |(namespace, device): &(String, String)| {
+fn open_tunnel(tunnel: &Tunnel) -> anyhow::Result<TunnelEnds> {
+    let end = |Port { namespace, device }: &Port| {
         enter(&open(namespace)?)?;
         Tun::open(device)
     };
-    Ok(Ends { element: tunnel.element, near: end(&tunnel.near)?, far: end(&tunnel.far)? })
+    Ok(TunnelEnds { element: tunnel.element, entry: end(&tunnel.entry)?, exit: end(&tunnel.exit)? })
 }
 
 fn has_queues(network: &Network, namespace: &Namespace) -> bool {
-    network.wires.iter().any(|wire| wire.hop.is_some() && wire.near.0 == namespace.name)
+    network.wires.iter().any(|wire| wire.hop.is_some() && wire.entry.namespace == namespace.name)
 }
 
-/// Makes a namespace, under its name, and goes there.
+/// Creates a named namespace, and moves this thread there.
 fn make(namespace: &Namespace) -> anyhow::Result<()> {
-    let place = format!("/run/netns/{}", namespace.name);
+    let place = format!("{}/{}", namespace::FOLDER, namespace.name);
     File::create(&place)
         .and_then(|_| Ok(unshare(CloneFlags::CLONE_NEWNET)?))
         .and_then(|()| {
@@ -149,23 +138,25 @@ fn make(namespace: &Namespace) -> anyhow::Result<()> {
         .with_context(|| format!("making namespace {}", namespace.name))
 }
 
-/// Lays the wires.
+/// Creates the wires.
 fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
     for wire in &network.wires {
-        let [near, far] = [open(&wire.near.0)?, open(&wire.far.0)?];
+        let [entry, exit] = [open(&wire.entry.namespace)?, open(&wire.exit.namespace)?];
         kernel
-            .add(netlink::pair(((&wire.near.1, &near), (&wire.far.1, &far)), mtu_bytes))
-            .with_context(|| format!("laying the wire {}", wire.near.1))?;
+            .add(netlink::pair((&wire.entry.device, &entry), (&wire.exit.device, &exit), mtu_bytes))
+            .with_context(|| format!("laying the wire {}", wire.entry.device))?;
     }
     Ok(())
 }
 
-/// Turns the devices on of the namespace that this thread is in, and tells it of addresses and routes.
-fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyhow::Result<()> {
+/// Turns on the devices of this thread's namespace, and sets its addresses and routes.
+fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
-    for (place, device) in network.tunnels.iter().flat_map(|tunnel| [&tunnel.near, &tunnel.far]) {
-        if *place == namespace.name {
+    for Port { namespace: owner, device } in
+        network.tunnels.iter().flat_map(|tunnel| [&tunnel.entry, &tunnel.exit])
+    {
+        if *owner == namespace.name {
             kernel.turn_on(device, &netlink::tun(mtu_bytes, BURST_PACKETS))?;
         }
     }
@@ -181,8 +172,8 @@ fn connect((network, mtu_bytes): (&Network, u32), namespace: &Namespace) -> anyh
     Ok(())
 }
 
-/// Waits until the devices of every wire work: of those turned on at once, Linux begins with two hundred and puts
-/// the others off to the seconds that follow (`net/core/link_watch.c`).
+/// Waits until the devices of every wire are up. Linux handles two hundred of them at once, and the others in
+/// later seconds (`net/core/link_watch.c`).
 fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
     let mut looks = PATIENCE_LOOKS + 2 * network.wires.len();
     for namespace in network.namespaces() {
@@ -199,26 +190,26 @@ fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The devices of wires that are in a namespace.
+/// Devices of wires in a namespace.
 fn wire_ends<'a>(network: &'a Network, namespace: &'a Namespace) -> impl Iterator<Item = &'a str> {
-    let ends = network.wires.iter().flat_map(|wire| [&wire.near, &wire.far]);
-    ends.filter(|(place, _)| *place == namespace.name).map(|(_, device)| device.as_str())
+    let ends = network.wires.iter().flat_map(|wire| [&wire.entry, &wire.exit]);
+    ends.filter(|port| port.namespace == namespace.name).map(|port| port.device.as_str())
 }
 
 fn disciplines(network: &Network, namespace: &Namespace) -> String {
     let mut lines = String::new();
-    for wire in network.wires.iter().filter(|wire| wire.near.0 == namespace.name) {
+    for wire in network.wires.iter().filter(|wire| wire.entry.namespace == namespace.name) {
         let Some(hop) = &wire.hop else { continue };
-        for line in hop.handling.lines("add", &wire.near.1) {
+        for line in hop.handling.lines("add", &wire.entry.device) {
             _ = writeln!(lines, "{line}");
         }
     }
     lines
 }
 
-/// Settings of the namespace that this thread is in.
+/// Sets the sysctls of this thread's namespace.
 fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Result<()> {
-    // Kernels of distributions would announce themselves by packets that no flow has sent.
+    // Kernels of distributions would send packets of neighbour discovery, which belong to no flow.
     if Path::new("/proc/sys/net/ipv6").exists() {
         set("net/ipv6/conf/all/disable_ipv6", "1")?;
     }
@@ -233,37 +224,25 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         Timestamps::Random => "1",
         Timestamps::Synchronised => "2",
     };
-    // The first is Linux's own, so that a default host is left as it is.
+    // Random offsets are Linux's default, so that a default host is not changed.
     if read(TIMESTAMPS)? != timestamps {
         set(TIMESTAMPS, timestamps)?;
     }
     let sender = network.senders.iter().position(|sender| sender == namespace);
     if sender.is_some_and(|flow| run.flows[flow].ecn) {
-        // Asks for ECN. Linux's own value, 2, agrees when asked.
+        // 1: requests ECN. The default, 2, only accepts it.
         set("net/ipv4/tcp_ecn", "1")?;
     }
     Ok(())
 }
 
-/// Sets a sysctl of the network that this thread is in.
-pub(crate) fn set(name: &str, value: &str) -> anyhow::Result<()> {
-    fs::write(format!("/proc/sys/{name}"), value).with_context(|| format!("cannot set {name} to {value}"))
-}
-
-/// Reads a sysctl of the network that this thread is in.
-pub(crate) fn read(name: &str) -> anyhow::Result<String> {
-    let text =
-        fs::read_to_string(format!("/proc/sys/{name}")).with_context(|| format!("cannot read {name}"))?;
-    Ok(text.trim().to_owned())
-}
-
-/// Where a program is: guests have all in one folder, and hosts some where only administrators look.
+/// Path of a program: guests have all programs in one folder, and some hosts in folders outside users' PATH.
 fn program(name: &str) -> String {
     let places = ["/bin", "/sbin", "/usr/sbin", "/usr/bin"].map(|folder| format!("{folder}/{name}"));
     places.iter().find(|place| Path::new(place).exists()).unwrap_or(&places[0]).clone()
 }
 
-/// Calls `ip` or `tc` with lines.
+/// Runs `ip` or `tc` with a batch of lines.
 pub(crate) fn command(name: &str, namespace: Option<&str>, lines: &str) -> anyhow::Result<()> {
     let place = namespace.map_or_else(Vec::new, |namespace| vec!["-n", namespace]);
     let mut child = Command::new(program(name))

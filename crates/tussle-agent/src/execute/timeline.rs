@@ -1,4 +1,4 @@
-//! A run from its first instant to its tables: when something is looked at or changed.
+//! Execution of a run from its start to its tables.
 
 use std::sync::Arc;
 
@@ -6,37 +6,39 @@ use anyhow::{anyhow, bail};
 use tussle_core::run::Sampling;
 use tussle_core::{Run, Table};
 
-use super::Environment;
 use super::clock::Clock;
 use super::observer::Observer;
 use super::setup::{self, Hosts};
 use super::traffic::{self, Flow};
 use super::tunnels::Tunnels;
+use super::{Environment, Execution};
 use crate::network::Network;
 
-/// Longest time between two looks at the queues, from which their mean is made.
+/// Longest interval between two observations of the queues, from which the mean backlog is computed.
 const LOOK_NS: u64 = 10_000_000;
 
-/// Executes the run over a network that was built for it.
+/// Executes the run over its network.
 pub(crate) fn run(
     run: &Run,
     network: &Network,
-    (mut hosts, ground): (Hosts, &Environment),
+    mut hosts: Hosts,
+    environment: &Environment,
 ) -> anyhow::Result<Vec<Table>> {
     let flows = traffic::prepare(run, network, &hosts)?;
     let clock = Clock::from_next_second()?;
-    let tunnels = Tunnels::start(run, network, (std::mem::take(&mut hosts.tunnels), clock, ground))?;
-    let mut observer = Observer::new((run, network, clock), (hosts, &flows, tunnels.clone()), ground)?;
+    let execution = Execution { run, network, clock, environment };
+    let tunnels = Tunnels::start(execution, std::mem::take(&mut hosts.tunnels))?;
+    let mut observer = Observer::new(execution, hosts, &flows, tunnels.clone())?;
     traffic::start(&flows, clock);
-    ground.be_punctual()?;
+    environment.be_punctual()?;
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
     for at_ns in Instants::of(run, changes.keys().copied()) {
         clock.sleep_until(at_ns)?;
-        ground.note_slip(at_ns, clock)?;
+        environment.note_slip(at_ns, clock)?;
         for flow in flows.iter().filter(|flow| flow.spec.stop_ns == Some(at_ns)) {
             flow.stop()?;
         }
-        // What was sent until now was sent at the rate until now.
+        // Until now, packets were sent at the old rate.
         observer.look(at_ns)?;
         for (namespace, line) in changes.get(&at_ns).into_iter().flatten() {
             setup::change(namespace, line)?;
@@ -46,7 +48,7 @@ pub(crate) fn run(
     observer.finish()
 }
 
-/// What went wrong in a thread of a flow, or of the tunnels, is what went wrong with the run.
+/// Fails with the first problem of a thread of flows or tunnels.
 fn fail_with(flows: &[Arc<Flow>], tunnels: &Tunnels) -> anyhow::Result<()> {
     if let Some(problem) = tunnels.problem() {
         bail!("{problem}");
@@ -57,18 +59,18 @@ fn fail_with(flows: &[Arc<Flow>], tunnels: &Tunnels) -> anyhow::Result<()> {
     }
 }
 
-/// The instants of a run, in ns, at which something is done, ascending.
+/// Instants of a run, in ns, at which it is observed or changed, in ascending order.
 pub(crate) struct Instants {
-    /// Those that have a reason of their own, ascending.
+    /// Instants that occur once, in ascending order.
     fixed: Vec<u64>,
-    /// Those that come again and again.
+    /// Intervals of periodic instants.
     periods: Vec<u64>,
     end: u64,
     last: Option<u64>,
 }
 
 impl Instants {
-    /// Those of a run, and of what else changes.
+    /// Instants of a run, and of changes of its links.
     pub(crate) fn of(run: &Run, changes: impl Iterator<Item = u64>) -> Instants {
         let stops = run.flows.iter().filter_map(|flow| flow.stop_ns);
         let mut fixed: Vec<_> =
@@ -105,7 +107,8 @@ impl Iterator for Instants {
 mod tests {
     use super::*;
 
-    /// Looks each 10 ms, samples each 25 ms, a steady interval from 12 ms on, a change at 31 ms, 40 ms in all.
+    /// Observations every 10 ms, samples every 25 ms, a steady interval from 12 ms on, a change at 31 ms, 40
+    /// ms in total.
     #[test]
     fn every_instant_comes_once_in_order() {
         let run: Run = serde_json::from_value(serde_json::json!({

@@ -1,7 +1,7 @@
-//! The kernel's tracepoints of TCP: every ACK of a sender, and every change of its state.
+//! The kernel's tracepoints of TCP: every ACK at a sender, and every change of its state.
 //!
-//! The records are read as the kernel keeps them, page by page: Documentation/trace/ring-buffer-design.rst and
-//! the `format` and `header_page` files describe them.
+//! Records are read from pages of the kernel's ring buffer, as described by
+//! Documentation/trace/ring-buffer-design.rst and the `format` and `header_page` files.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -13,29 +13,29 @@ use anyhow::{Context, bail};
 use crate::network::PORT;
 
 const FOLDER: &str = "/sys/kernel/tracing";
-/// Room for what happens between two readings, in KiB.
+/// Size of the trace's buffer, in KiB, for the time between two readings.
 const BUFFER_KIB: u32 = 16 * 1024;
 const PAGE_BYTES: usize = 4096;
-/// What precedes the records of a page: the time of the first, and how many bytes follow.
+/// Size of a page's header: time of the first record, and number of bytes that follow.
 const PAGE_HEADER_BYTES: usize = 16;
-/// Of that number of bytes, the bit that tells of records lost before this page.
+/// Flag in that number: records were lost before this page.
 const MISSED: u64 = 1 << 31;
-/// The bits of the number itself.
+/// Mask of the number itself.
 const COMMITTED: u64 = 0x00ff_ffff;
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 
-/// A record.
+/// A record of the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Record {
-    /// A packet came to a sender; what it was just before.
+    /// A packet arrived at a sender, whose state just before follows.
     Probe(Probe),
-    /// A sender enters a state (`enum tcp_ca_state`).
+    /// A sender entered a state (`enum tcp_ca_state`).
     State(u8),
 }
 
-/// A sender just before it takes a packet in.
+/// State of a sender just before it processes a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     pub(crate) snd_una: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Probe {
     pub(crate) ssthresh: u32,
 }
 
-/// When, to which flow, and what.
+/// A record with its time and flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traced {
     pub(crate) monotonic_ns: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Traced {
     pub(crate) record: Record,
 }
 
-/// The open trace.
+/// An open trace.
 #[derive(Debug)]
 pub(crate) struct Trace {
     pipe: File,
@@ -61,7 +61,7 @@ pub(crate) struct Trace {
     state: StateFormat,
 }
 
-/// Where the fields of `tcp_probe` stand.
+/// Offsets of the fields of `tcp_probe`.
 #[derive(Debug)]
 struct ProbeFormat {
     id: u16,
@@ -72,7 +72,7 @@ struct ProbeFormat {
     ssthresh: usize,
 }
 
-/// Where the fields of `tcp_cong_state_set` stand.
+/// Offsets of the fields of `tcp_cong_state_set`.
 #[derive(Debug)]
 struct StateFormat {
     id: u16,
@@ -81,7 +81,7 @@ struct StateFormat {
 }
 
 impl Trace {
-    /// Starts to trace.
+    /// Starts the trace.
     pub(crate) fn start() -> anyhow::Result<Trace> {
         write("trace_clock", "mono")?;
         write("buffer_size_kb", &BUFFER_KIB.to_string())?;
@@ -98,7 +98,7 @@ impl Trace {
         let state =
             StateFormat { id: format.id, saddr: format.at("saddr")?, cong_state: format.at("cong_state")? };
         for tracepoint in ["tcp_probe", "tcp_cong_state_set"] {
-            // Senders alone: receivers have this port themselves.
+            // Trace senders only: receivers have this port themselves.
             write(&format!("events/tcp/{tracepoint}/filter"), &format!("dport == {PORT}"))?;
             write(&format!("events/tcp/{tracepoint}/enable"), "1")?;
         }
@@ -110,7 +110,7 @@ impl Trace {
         Ok(Trace { pipe, page: vec![0; PAGE_BYTES], probe, state })
     }
 
-    /// Shows `visit` every record since the last reading.
+    /// Passes every record since the last reading to `visit`.
     pub(crate) fn read(&mut self, visit: &mut dyn FnMut(Traced)) -> anyhow::Result<()> {
         loop {
             match self.pipe.read(&mut self.page) {
@@ -144,7 +144,7 @@ impl Trace {
     }
 }
 
-/// Shows `visit` each event of a page of the kernel's ring buffer: when it was, in ns, and its record.
+/// Passes each event of a page of the kernel's ring buffer to `visit`: its time in ns, and its record.
 fn for_each_event(page: &[u8], visit: &mut dyn FnMut(u64, &[u8])) -> anyhow::Result<()> {
     let mut time_ns = u64_at(page, 0);
     let commit = u64_at(page, 8);
@@ -170,7 +170,7 @@ fn for_each_event(page: &[u8], visit: &mut dyn FnMut(u64, &[u8])) -> anyhow::Res
             }
             0 => {
                 time_ns += delta_ns;
-                // Its length, which counts itself, stands before the record.
+                // The length of the record precedes it, and counts itself.
                 let next = at + u32_at(page, at) as usize;
                 visit(time_ns, &page[at + 4..next]);
                 at = next;
@@ -186,7 +186,7 @@ fn for_each_event(page: &[u8], visit: &mut dyn FnMut(u64, &[u8])) -> anyhow::Res
     Ok(())
 }
 
-/// The flow whose sender has an address: the inverse of [`crate::network::sender_address`].
+/// Index of the flow of a sender's address: the inverse of [`crate::network::sender_address`].
 fn flow_of(address: &[u8]) -> Option<usize> {
     match address {
         [10, 1, high, low, ..] => usize::from(u16::from_be_bytes([*high, *low])).checked_sub(256),
@@ -194,7 +194,7 @@ fn flow_of(address: &[u8]) -> Option<usize> {
     }
 }
 
-/// A tracepoint's number, and where the fields of its records stand.
+/// Number of a tracepoint, and offsets of its fields.
 #[derive(Debug)]
 struct Format {
     id: u16,
@@ -254,7 +254,8 @@ mod tests {
         assert!(format.at("cwnd").is_err());
     }
 
-    /// A page as the kernel keeps it: a record of two words at once, a step of 2^27 + 3 ns, a long record after 5 ns.
+    /// A page of the ring buffer: a record of two words at once, a time step of 2^27 + 3 ns, a long record
+    /// after 5 ns.
     #[test]
     fn events_are_read_with_their_times() {
         let header = |kind: u32, delta_ns: u32| (kind | (delta_ns << 5)).to_ne_bytes();
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_tells_its_flow() {
+    fn a_senders_address_gives_its_flow() {
         for flow in [0, 1, 255, 256, 60_000] {
             assert_eq!(flow_of(&crate::network::sender_address(flow).octets()), Some(flow));
         }

@@ -1,7 +1,8 @@
-//! Flows on sockets. Under user mode a system call costs more than a packet, so there are few: a send takes
-//! megabytes and sleeps in the kernel, and a read leaves the bytes where they are.
+//! Flows on sockets.
+//!
+//! Under user mode a system call costs more than a packet, so that there are few: a send takes megabytes and
+//! sleeps in the kernel, and a read discards the bytes in the kernel.
 
-use std::fs::File;
 use std::io::IoSlice;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -22,190 +23,189 @@ use tussle_core::run::application::{Next, Schedule};
 
 use super::clock::Clock;
 use super::counters::Netstat;
-use super::setup::{Hosts, enter};
-use super::tcp_info::TcpInfo;
-use crate::algorithms;
-use crate::network::{Network, PORT, buffers, receiver_address, sender_address};
+use super::namespace::{self, enter};
+use super::setup::Hosts;
+use crate::algorithms::{self, algorithm_of};
+use crate::network::buffers::{self, ReceiveBuffer};
+use crate::network::{Network, PORT, receiver_address, sender_address};
 use crate::sys;
-use crate::validity::{Pace, Validity};
+use crate::tcp_info::TcpInfo;
+use crate::validity::{HostLoad, Validity};
 
-/// The sender's own port; its address is its own, too.
+/// Port of every sender; senders differ by address.
 const SENDER_PORT: u16 = 40_000;
-/// Payload of a full packet of 1500 bytes, which no socket need be told.
+/// Payload of a full packet of 1500 bytes, the default of sockets.
 const USUAL_MSS_BYTES: u32 = 1448;
-/// The option of timestamps, which the socket option for the segment size counts and a run does not.
+/// Bytes of the timestamp option. The socket option for the segment size counts them, and a run does not.
 const TIMESTAMPS_BYTES: u32 = HEADER_BYTES - 40;
-/// Between the starts of flows of one instant: threads that wake up together go on in an order of the kernel's, and a
-/// guest's timers are up to half of this late.
+/// Interval between the starts of flows with equal start times. Threads that wake up together continue in an
+/// order of the kernel's choice, and a guest's timers are late by up to half of this interval.
 const APART_NS: u64 = 1_000;
-/// More than is ever on the way; the kernel doubles it, and keeps it in 31 bits.
+/// Send buffer, larger than any amount of data in flight. The kernel doubles it, and keeps it in 31 bits.
 const SEND_BUFFER_BYTES: usize = 1 << 29;
-/// What is written from, again and again.
+/// Data to write.
 static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
 /// Chunks in one call: the kernel's limit for a vector.
 const CHUNKS: usize = 1024;
-/// Bytes not yet sent below which a writer is woken: some packets beyond what one ACK can free at once.
+/// Limit of unsent bytes below which a writer is woken: some packets more than one ACK can release.
 const UNSENT_BYTES: i32 = 256 * 1024;
-/// Who may wait to be let in, strangers too.
+/// Connections that wait to be accepted, unrelated ones included.
 const BACKLOG: i32 = 16;
-/// Bytes that wait for the reader before it is woken.
+/// Unread bytes at which the reader is woken.
 const READ_BYTES: i32 = 1 << 20;
 
-/// A flow under way: what its threads share with the observer.
+/// A running flow: the state that its threads share with the observer.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// What is asked of it.
+    /// Specification of the flow.
     pub(crate) spec: FlowSpec,
-    /// The algorithm that the kernel really runs, as read back.
+    /// The algorithm in use, as read back from the kernel.
     pub(crate) algorithm: String,
     /// Counters of the sender's namespace.
     pub(crate) netstat: Netstat,
     sender: Arc<Sender>,
     receiver: Arc<Receiver>,
-    notes: Arc<Notes>,
+    log: Arc<FlowLog>,
 }
 
-/// What the first bytes of a connection must be, so that strangers are no part of a flow.
+/// First bytes of a connection, which identify the flow's own sender.
 pub(crate) type Token = [u8; TOKEN_BYTES];
 pub(crate) const TOKEN_BYTES: usize = 16;
-/// How long who connects may take to show it.
+/// Time limit in s for showing the token.
 const TOKEN_S: i64 = 2;
 
-/// The side of a flow that writes.
+/// The sending side of a flow.
 #[derive(Debug)]
 pub(crate) struct Sender {
     spec: FlowSpec,
-    /// When its application writes; `None`: all that is taken.
+    /// Write times of the application; `None` for a bulk sender.
     schedule: Option<Schedule>,
-    /// When it connects, in ns of the run.
+    /// Time of the connection, in ns of the run.
     opens_ns: u64,
     socket: OwnedFd,
     token: Option<Token>,
-    notes: Arc<Notes>,
+    log: Arc<FlowLog>,
 }
 
-/// The side of a flow that reads.
+/// The receiving side of a flow.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     spec: FlowSpec,
-    /// Where messages end: every so many bytes.
+    /// Length of a message in bytes.
     message_bytes: Option<u64>,
     listener: OwnedFd,
     token: Option<Token>,
     accepted: OnceLock<OwnedFd>,
     completed_ns: OnceLock<u64>,
-    notes: Arc<Notes>,
+    log: Arc<FlowLog>,
 }
 
-/// What the threads of a flow tell others.
+/// Results and problems of a flow's threads.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
+pub(crate) struct FlowLog {
     messages: Mutex<Vec<(u64, &'static str)>>,
     problem: Mutex<Option<String>>,
 }
 
-impl Notes {
-    /// When chunks were written (`request`) or had arrived (`response`), in ns of the run.
+impl FlowLog {
+    /// Times in ns of the run at which chunks were written (`request`) or had arrived (`response`).
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.messages.lock().expect("nobody panics with it").clone()
+        self.messages.lock().expect("no thread panics while it holds the lock").clone()
     }
 
-    /// What went wrong in one of them.
+    /// The problem of a thread, if one failed.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.problem.lock().expect("nobody panics with it").clone()
+        self.problem.lock().expect("no thread panics while it holds the lock").clone()
     }
 
     fn message(&self, at_ns: u64, kind: &'static str) {
-        self.messages.lock().expect("nobody panics with it").push((at_ns, kind));
+        self.messages.lock().expect("no thread panics while it holds the lock").push((at_ns, kind));
     }
 
     fn outcome(&self, outcome: anyhow::Result<()>) {
         if let Err(problem) = outcome {
-            *self.problem.lock().expect("nobody panics with it") = Some(format!("{problem:#}"));
+            *self.problem.lock().expect("no thread panics while it holds the lock") =
+                Some(format!("{problem:#}"));
         }
     }
 }
 
 impl Flow {
-    /// What the kernel tells of the sender.
+    /// State of the sender.
     pub(crate) fn sender_info(&self) -> anyhow::Result<TcpInfo> {
         self.sender.info()
     }
 
-    /// What the kernel tells of the receiver; zeros until it is connected.
+    /// State of the receiver; zeros until it is connected.
     pub(crate) fn receiver_info(&self) -> anyhow::Result<TcpInfo> {
         self.receiver.info()
     }
 
-    /// What is known of the sender's host, from whose namespace it is asked.
-    pub(crate) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
-        self.sender.validity(pace)
+    /// Validity of the measurement at the sender. The caller is in the sender's namespace.
+    pub(crate) fn validity(&self, load: HostLoad) -> anyhow::Result<Validity> {
+        self.sender.validity(load)
     }
 
-    /// When the last byte reached the receiving application, in ns of the run.
+    /// Time in ns of the run at which the last byte reached the receiving application.
     pub(crate) fn completed_ns(&self) -> Option<u64> {
         self.receiver.completed_ns()
     }
 
-    /// When chunks were written (`request`) and had arrived (`response`), in ns of the run.
+    /// Times in ns of the run at which chunks were written (`request`) and had arrived (`response`).
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.notes.messages()
+        self.log.messages()
     }
 
-    /// The application stops writing; what is written is still sent.
+    /// Stops the application; data already written are still sent.
     pub(crate) fn stop(&self) -> anyhow::Result<()> {
         self.sender.stop()
     }
 
-    /// What went wrong in one of its threads.
+    /// The problem of a thread, if one failed.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.notes.problem()
+        self.log.problem()
     }
 }
 
 impl Sender {
-    fn new((spec, seed): (&FlowSpec, u64), socket: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Sender> {
+    fn new(spec: &FlowSpec, seed: u64, socket: OwnedFd, log: Arc<FlowLog>) -> anyhow::Result<Sender> {
         let schedule = spec.schedule(seed).map_err(anyhow::Error::msg)?;
-        Ok(Sender { spec: spec.clone(), schedule, opens_ns: spec.start_ns, socket, token: None, notes })
+        Ok(Sender { spec: spec.clone(), schedule, opens_ns: spec.start_ns, socket, token: None, log })
     }
 
-    /// Opens a socket for a flow over a network that is there, for addresses of that kind.
-    pub(crate) fn open(
-        (spec, seed): (&FlowSpec, u64),
-        kind: SocketAddr,
-        token: Token,
-    ) -> anyhow::Result<Sender> {
+    /// Opens a sender's socket over an existing network, for the family of `kind`.
+    pub(crate) fn open(spec: &FlowSpec, seed: u64, kind: SocketAddr, token: Token) -> anyhow::Result<Sender> {
         let socket = socket_for(kind)?;
         set_algorithm(&socket, &spec.algorithm)?;
         set_sender_options(&socket, spec)?;
-        let made = Sender::new((spec, seed), socket, Arc::default())?;
+        let made = Sender::new(spec, seed, socket, Arc::default())?;
         Ok(Sender { token: Some(token), ..made })
     }
 
-    /// What went wrong in its thread.
+    /// The problem of the thread, if it failed.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.notes.problem()
+        self.log.problem()
     }
 
-    /// Its messages, as [`Flow::messages`].
+    /// Messages of the flow, as [`Flow::messages`].
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.notes.messages()
+        self.log.messages()
     }
 
-    /// What the kernel tells of it.
+    /// State of the socket.
     pub(crate) fn info(&self) -> anyhow::Result<TcpInfo> {
         TcpInfo::of(&self.socket).context("TCP_INFO of a sender")
     }
 
-    /// What is known of its host.
-    pub(crate) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
-        Validity::of(&self.socket, pace)
+    /// Validity of the measurement at this host.
+    pub(crate) fn validity(&self, load: HostLoad) -> anyhow::Result<Validity> {
+        Validity::of(&self.socket, load)
     }
 
-    /// The application stops writing; what is written is still sent.
+    /// Stops the application; data already written are still sent.
     pub(crate) fn stop(&self) -> anyhow::Result<()> {
         match socket::shutdown(self.socket.as_raw_fd(), Shutdown::Write) {
-            // It has not connected yet, or is done.
+            // The socket has not connected yet, or is closed.
             Ok(()) | Err(Errno::ENOTCONN) => Ok(()),
             Err(problem) => Err(problem).context("stopping a sender"),
         }
@@ -213,7 +213,7 @@ impl Sender {
 }
 
 impl Receiver {
-    fn new((spec, seed): (&FlowSpec, u64), listener: OwnedFd, notes: Arc<Notes>) -> anyhow::Result<Receiver> {
+    fn new(spec: &FlowSpec, seed: u64, listener: OwnedFd, log: Arc<FlowLog>) -> anyhow::Result<Receiver> {
         let schedule = spec.schedule(seed).map_err(anyhow::Error::msg)?;
         Ok(Receiver {
             spec: spec.clone(),
@@ -222,59 +222,61 @@ impl Receiver {
             token: None,
             accepted: OnceLock::new(),
             completed_ns: OnceLock::new(),
-            notes,
+            log,
         })
     }
 
-    /// Opens a socket for a flow over a network that is there, and listens at that address.
+    /// Opens a receiver's socket over an existing network, and listens at an address.
     pub(crate) fn listen(
-        (spec, seed): (&FlowSpec, u64),
+        spec: &FlowSpec,
+        seed: u64,
         at: SocketAddr,
         token: Token,
     ) -> anyhow::Result<Receiver> {
         let socket = socket_for(at)?;
-        // For DCTCP, whose receiver has a part in it.
+        // DCTCP needs a part in its receiver.
         if algorithms::usable(&spec.algorithm).is_ok() {
             set_algorithm(&socket, &spec.algorithm)?;
         }
         if let Some(bytes) = spec.receive_window_bytes {
             let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-            sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), bytes)
+            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
                 .context("the receive window")?;
         }
         socket::setsockopt(&socket, sockopt::ReuseAddr, &true)?;
         socket::bind(socket.as_raw_fd(), &SockaddrStorage::from(at))?;
         socket::listen(&socket, Backlog::new(BACKLOG)?)?;
-        let made = Receiver::new((spec, seed), socket, Arc::default())?;
+        let made = Receiver::new(spec, seed, socket, Arc::default())?;
         Ok(Receiver { token: Some(token), ..made })
     }
 
-    /// The port that it listens at.
+    /// Port at which the receiver listens.
     pub(crate) fn port(&self) -> anyhow::Result<u16> {
         let address: SockaddrStorage = socket::getsockname(self.listener.as_raw_fd())?;
         let v4 = address.as_sockaddr_in().map(SockaddrIn::port);
         v4.or_else(|| address.as_sockaddr_in6().map(SockaddrIn6::port)).context("a socket without a port")
     }
 
-    /// What went wrong in its thread.
+    /// The problem of the thread, if it failed.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.notes.problem()
+        self.log.problem()
     }
 
-    /// Its messages, as [`Flow::messages`].
+    /// Messages of the flow, as [`Flow::messages`].
     pub(crate) fn messages(&self) -> Vec<(u64, &'static str)> {
-        self.notes.messages()
+        self.log.messages()
     }
 
-    /// Ends its thread.
+    /// Ends the thread.
     pub(crate) fn close(&self) {
         for socket in std::iter::once(&self.listener).chain(self.accepted.get()) {
-            // Who is not connected any more is closed already.
+            // A socket without a connection is closed already.
             let _ = socket::shutdown(socket.as_raw_fd(), Shutdown::Both);
         }
     }
 
-    /// Who connected first and knows the token, if there is one; `None` when it was closed.
+    /// Accepts the first connection, or the first one that shows the token. `None` after the receiver was
+    /// closed.
     fn accept(&self) -> anyhow::Result<Option<OwnedFd>> {
         loop {
             let socket = match accept(&self.listener) {
@@ -290,7 +292,7 @@ impl Receiver {
         }
     }
 
-    /// What the kernel tells of it; zeros until it is connected.
+    /// State of the socket; zeros until it is connected.
     pub(crate) fn info(&self) -> anyhow::Result<TcpInfo> {
         self.accepted.get().map_or_else(
             || Ok(TcpInfo::default()),
@@ -298,7 +300,7 @@ impl Receiver {
         )
     }
 
-    /// When the last byte reached the application, in ns of the run.
+    /// Time in ns of the run at which the last byte reached the application.
     pub(crate) fn completed_ns(&self) -> Option<u64> {
         self.completed_ns.get().copied()
     }
@@ -306,14 +308,14 @@ impl Receiver {
 
 /// Opens the sockets of every flow, each in its namespace.
 pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Result<Vec<Arc<Flow>>> {
-    let home = File::open("/proc/self/ns/net").context("this namespace")?;
+    let home = namespace::current()?;
     let flows = run
         .flows
         .iter()
         .enumerate()
         .map(|(index, spec)| {
             enter(&hosts.receivers[network.receiver_of[index]])?;
-            let listener = listener((index, spec), buffers::receive_room_bytes(run, spec))
+            let listener = listener(index, spec, buffers::receive_buffer(run, spec))
                 .with_context(|| format!("the receiver of {}", spec.name))?;
             enter(&hosts.senders[index])?;
             let sender = sender(index, spec).with_context(|| format!("the sender of {}", spec.name))?;
@@ -321,17 +323,17 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
             if algorithm != spec.algorithm {
                 bail!("flow {} runs {algorithm} although {} was asked for", spec.name, spec.algorithm);
             }
-            let notes = Arc::<Notes>::default();
+            let log = Arc::<FlowLog>::default();
             Ok(Arc::new(Flow {
                 spec: spec.clone(),
                 algorithm,
                 netstat: Netstat::open()?,
                 sender: Arc::new(Sender {
                     opens_ns: opens_ns(&run.flows, index),
-                    ..Sender::new((spec, run.seed), sender, Arc::clone(&notes))?
+                    ..Sender::new(spec, run.seed, sender, Arc::clone(&log))?
                 }),
-                receiver: Arc::new(Receiver::new((spec, run.seed), listener, Arc::clone(&notes))?),
-                notes,
+                receiver: Arc::new(Receiver::new(spec, run.seed, listener, Arc::clone(&log))?),
+                log,
             }))
         })
         .collect();
@@ -339,17 +341,11 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
     flows
 }
 
-/// When a flow of a run connects: of several that start at one instant, each after those before it.
+/// Time at which a flow connects. Flows with equal start times connect one after another.
 fn opens_ns(flows: &[FlowSpec], index: usize) -> u64 {
     let start_ns = flows[index].start_ns;
     let before = flows[..index].iter().filter(|flow| flow.start_ns == start_ns).count();
     start_ns + APART_NS * before as u64
-}
-
-/// The algorithm that a socket really has.
-pub(crate) fn algorithm_of(socket: impl AsFd) -> anyhow::Result<String> {
-    let read = socket::getsockopt(&socket, sockopt::TcpCongestion).context("reading the algorithm back")?;
-    Ok(read.to_string_lossy().trim_end_matches('\0').to_owned())
 }
 
 /// Starts the threads of every flow; they end with the process.
@@ -361,35 +357,36 @@ pub(crate) fn start(flows: &[Arc<Flow>], clock: Clock) {
     }
 }
 
-/// Starts the thread that reads.
+/// Starts the receiving thread.
 pub(crate) fn start_receiver(receiver: Arc<Receiver>, clock: Clock) {
-    std::thread::spawn(move || receiver.notes.outcome(receive(&receiver, clock)));
+    std::thread::spawn(move || receiver.log.outcome(receive(&receiver, clock)));
 }
 
-/// Starts the thread that connects to an address, and writes.
+/// Starts the sending thread, which connects to an address first.
 pub(crate) fn start_sender(sender: Arc<Sender>, to: SocketAddr, clock: Clock) {
-    std::thread::spawn(move || sender.notes.outcome(send(&sender, to, clock)));
+    std::thread::spawn(move || sender.log.outcome(send(&sender, to, clock)));
 }
 
 fn listener(
-    (index, spec): (usize, &FlowSpec),
-    (window_bytes, buffer_bytes): (u64, u64),
+    index: usize,
+    spec: &FlowSpec,
+    ReceiveBuffer { window_bytes, buffer_bytes }: ReceiveBuffer,
 ) -> anyhow::Result<OwnedFd> {
     let socket = tcp_socket()?;
-    // The kernel doubles what it is told.
+    // The kernel doubles the value.
     let half = usize::try_from(buffer_bytes / 2)?;
     socket::setsockopt(&socket, sockopt::RcvBufForce, &half).context("the receive buffer")?;
-    // For DCTCP, whose receiver has a part in it.
+    // DCTCP needs a part in its receiver.
     set_algorithm(&socket, &spec.algorithm)?;
     let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
-    sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), window_bytes)
+    sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window_bytes)
         .context("the receive window")?;
     socket::bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(receiver_address(index), PORT)))?;
     socket::listen(&socket, Backlog::new(1)?)?;
     Ok(socket)
 }
 
-/// Whether the first bytes that come are these, and come soon.
+/// Whether the first bytes of a connection are the token, within its time limit.
 fn shows(socket: &OwnedFd, token: Token) -> anyhow::Result<bool> {
     socket::setsockopt(socket, sockopt::ReceiveTimeout, &TimeVal::new(TOKEN_S, 0))?;
     let mut shown = Token::default();
@@ -414,14 +411,14 @@ fn sender(index: usize, spec: &FlowSpec) -> anyhow::Result<OwnedFd> {
 }
 
 fn set_sender_options(socket: &OwnedFd, spec: &FlowSpec) -> anyhow::Result<()> {
-    sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), UNSENT_BYTES)?;
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES)?;
     if spec.mss_bytes != USUAL_MSS_BYTES {
         let bytes = i32::try_from(spec.mss_bytes + TIMESTAMPS_BYTES).context("the segment size")?;
-        sys::set_option(socket, (libc::IPPROTO_TCP, libc::TCP_MAXSEG), bytes).context("the segment size")?;
+        sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes).context("the segment size")?;
     }
     if spec.pacing {
-        // Any limit but "none" switches pacing on; this one is never reached.
-        sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)
+        // Any finite limit enables pacing; this one is never reached.
+        sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)
             .context("pacing")?;
     }
     Ok(())
@@ -444,11 +441,11 @@ pub(crate) fn set_algorithm(socket: impl AsFd, name: &str) -> anyhow::Result<()>
 }
 
 fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
-    // Without that, a timer may fire 50 µs late.
+    // The default timer slack is 50 µs.
     prctl::set_timerslack(1).context("exact timers")?;
     clock.sleep_until(flow.opens_ns)?;
     match socket::connect(flow.socket.as_raw_fd(), &SockaddrStorage::from(to)) {
-        // Nothing came through: a flow that gets nothing is a result.
+        // A flow without a connection is a valid result.
         Err(Errno::ETIMEDOUT) => return Ok(()),
         other => other.context("connecting")?,
     }
@@ -460,56 +457,56 @@ fn send(flow: &Sender, to: SocketAddr, clock: Clock) -> anyhow::Result<()> {
         Some(schedule) => write_by(schedule.clone(), flow, clock)?,
     };
     match written {
-        Written::All => flow.stop(),
-        Written::Gone => Ok(()),
+        WriteOutcome::Complete => flow.stop(),
+        WriteOutcome::Closed => Ok(()),
     }
 }
 
-/// Writes what a schedule says, when it says so, or as soon after as the socket takes it.
-fn write_by(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<Written> {
+/// Writes at the times of a schedule, or as soon as the socket takes the data after them.
+fn write_by(mut schedule: Schedule, flow: &Sender, clock: Clock) -> anyhow::Result<WriteOutcome> {
     loop {
         match schedule.proceed() {
             Next::Write { at, .. } if flow.spec.stop_ns.is_some_and(|stop_ns| stop_ns <= at.ns()) => {
-                return Ok(Written::Gone);
+                return Ok(WriteOutcome::Closed);
             }
             Next::Write { at, bytes, .. } => {
                 clock.sleep_until(at.ns())?;
                 if schedule.message_bytes().is_some() {
-                    flow.notes.message(at.ns(), "request");
+                    flow.log.message(at.ns(), "request");
                 }
-                if write(flow, bytes)? == Written::Gone {
-                    return Ok(Written::Gone);
+                if write(flow, bytes)? == WriteOutcome::Closed {
+                    return Ok(WriteOutcome::Closed);
                 }
             }
-            Next::Wait => bail!("the check lets no application pass that waits for acknowledgements"),
-            Next::Nothing => return Ok(Written::All),
+            Next::Wait => bail!("an application that waits for acknowledgements was not refused"),
+            Next::Nothing => return Ok(WriteOutcome::Complete),
         }
     }
 }
 
-/// What became of bytes that were written.
+/// Outcome of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Written {
-    /// The socket took them.
-    All,
-    /// It was stopped, or is to be, or gave up after too many timeouts.
-    Gone,
+enum WriteOutcome {
+    /// The socket took all bytes.
+    Complete,
+    /// The socket was closed, or gave up after too many timeouts.
+    Closed,
 }
 
-fn write(flow: &Sender, mut left: u64) -> anyhow::Result<Written> {
+fn write(flow: &Sender, mut left: u64) -> anyhow::Result<WriteOutcome> {
     while left > 0 {
         let slices: Vec<IoSlice> = slices(&CHUNK, left).collect();
         let none: Option<&SockaddrIn> = None;
         match socket::sendmsg(flow.socket.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, none) {
             Ok(sent) => left -= sent as u64,
-            Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(Written::Gone),
+            Err(Errno::EPIPE | Errno::ETIMEDOUT) => return Ok(WriteOutcome::Closed),
             Err(problem) => return Err(problem).context("sending"),
         }
     }
-    Ok(Written::All)
+    Ok(WriteOutcome::Complete)
 }
 
-/// At most `left` bytes, and what one call takes.
+/// Splits at most `left` bytes into slices for one call.
 fn slices(chunk: &[u8], left: u64) -> impl Iterator<Item = IoSlice<'_>> {
     let whole = usize::try_from(left).unwrap_or(usize::MAX).min(CHUNKS * chunk.len());
     let full = whole / chunk.len();
@@ -528,17 +525,17 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     let Some(socket) = flow.accept()? else { return Ok(()) };
     let socket = flow.accepted.get_or_init(|| socket);
     let expected = flow.spec.bytes.unwrap_or(u64::MAX);
-    // What waits to be read takes from the window, which only a limited one feels.
+    // Unread bytes reduce the window, which only matters where it is limited.
     let patience = if flow.spec.receive_window_bytes.is_some() { 1 } else { READ_BYTES };
     let mut room = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
     let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
-    let mut told = None;
+    let mut current = None;
     while received < expected {
         let lowat = i32::try_from(message_end - received).map_or(patience, |left| left.min(patience));
-        if told != Some(lowat) {
-            sys::set_option(socket, (libc::SOL_SOCKET, libc::SO_RCVLOWAT), lowat)?;
-            told = Some(lowat);
+        if current != Some(lowat) {
+            sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, lowat)?;
+            current = Some(lowat);
         }
         match socket::recv(socket.as_raw_fd(), &mut room, MsgFlags::MSG_TRUNC) {
             Ok(0) | Err(Errno::ECONNRESET | Errno::ETIMEDOUT) => return Ok(()),
@@ -547,14 +544,14 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
         }
         if let Some(bytes) = flow.message_bytes {
             while message_end <= received && message_end < expected {
-                flow.notes.message(clock.now_ns()?, "response");
+                flow.log.message(clock.now_ns()?, "response");
                 message_end = (message_end + bytes).min(expected);
             }
         }
     }
     let now_ns = clock.now_ns()?;
     if flow.message_bytes.is_some() {
-        flow.notes.message(now_ns, "response");
+        flow.log.message(now_ns, "response");
     }
     flow.completed_ns.get_or_init(|| now_ns);
     Ok(())
@@ -582,9 +579,9 @@ mod tests {
         assert_eq!(opens_ns, [0, 5_000, 1_000, 2_000, 6_000]);
     }
 
-    /// A stranger comes first, with as many bytes as the flow has; then the sender.
+    /// An unrelated connection comes first, with as many bytes as the flow has; then the sender.
     #[test]
-    fn who_does_not_know_the_token_is_no_part_of_a_flow() {
+    fn a_connection_without_the_token_is_no_part_of_a_flow() {
         let spec: FlowSpec = serde_json::from_value(serde_json::json!({
             "name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "bytes": 100_000,
             "forward": [], "reverse": [],
@@ -592,12 +589,12 @@ mod tests {
         .unwrap();
         let clock = Clock::from_next_second().unwrap();
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let receiver = Arc::new(Receiver::listen((&spec, 1), anywhere, [7; TOKEN_BYTES]).unwrap());
+        let receiver = Arc::new(Receiver::listen(&spec, 1, anywhere, [7; TOKEN_BYTES]).unwrap());
         let to = SocketAddr::from((Ipv4Addr::LOCALHOST, receiver.port().unwrap()));
         let mut stranger = TcpStream::connect(to).unwrap();
         stranger.write_all(&vec![0; 100_000]).unwrap();
         start_receiver(Arc::clone(&receiver), clock);
-        let sender = Arc::new(Sender::open((&spec, 1), anywhere, [7; TOKEN_BYTES]).unwrap());
+        let sender = Arc::new(Sender::open(&spec, 1, anywhere, [7; TOKEN_BYTES]).unwrap());
         start_sender(Arc::clone(&sender), to, clock);
         while receiver.completed_ns().is_none() {
             assert_eq!((receiver.problem(), sender.problem()), (None, None));

@@ -1,4 +1,4 @@
-//! TUN devices: what the kernel sends into one, a program reads, and what the program writes comes out of it.
+//! TUN devices: packets that the kernel sends can be read, and written packets reach the kernel.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use crate::sys;
 
-/// Room for what is sent at once.
+/// Queue length of a device, for bursts.
 pub(crate) const BURST_PACKETS: u32 = 30_000;
 const MOST_BYTES: usize = 1 << 16;
 
@@ -20,7 +20,7 @@ pub(crate) struct Tun {
 }
 
 impl Tun {
-    /// Makes a device of that name in the network that this thread is in; it goes with this value.
+    /// Creates a named device in this thread's network. It is removed with this value.
     pub(crate) fn open(name: &str) -> anyhow::Result<Tun> {
         let file = File::options()
             .read(true)
@@ -32,12 +32,12 @@ impl Tun {
         Ok(Tun { file, room: vec![0; MOST_BYTES] })
     }
 
-    /// Hands the kernel a packet; what follows at once has happened when this returns.
+    /// Passes a packet to the kernel, which has processed it when this returns.
     pub(crate) fn write(&mut self, packet: &[u8]) -> std::io::Result<()> {
         self.file.write_all(packet)
     }
 
-    /// A packet that the kernel has sent, if there is one.
+    /// Reads a packet that the kernel has sent, if there is one.
     pub(crate) fn read(&mut self) -> std::io::Result<Option<&[u8]>> {
         match self.file.read(&mut self.room) {
             Ok(bytes) => Ok(Some(&self.room[..bytes])),

@@ -1,9 +1,9 @@
-//! The same packets, at the same times, offered to a link of Linux and to the simulator's: tests hold what leaves one
-//! against what leaves the other.
+//! Comparison of a link of Linux with the simulator's link: both receive the same packets at the same times,
+//! and tests compare the departures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -20,19 +20,21 @@ use tussle_core::util::rng::named_seed;
 
 use crate::execute::Environment;
 use crate::execute::clock::Clock;
-use crate::execute::setup::{self, command, enter};
+use crate::execute::namespace::{self, enter};
+use crate::execute::setup::{self, command};
 use crate::execute::tun::{BURST_PACKETS, Tun};
 use crate::network::{Datapath, Network, PORT, receiver_address, sender_address};
 
-/// A packet that comes: when in ns, its size as an IP packet in bytes, and the index of its flow. Datagrams have room
-/// for a number of four bytes.
+/// Arrival of a packet: its time in ns, its size as an IP packet in bytes, and the index of its flow.
+/// Datagrams have room for a number of four bytes.
 type Arrival = (u64, u32, usize);
 
-/// When a packet left in ns, and whether it was marked; `None` if it was dropped.
+/// Departure of a packet: its time in ns, and whether it is marked; `None` if it was dropped.
 type Departure = Option<(u64, bool)>;
 
-/// Offers the arrivals of `arrivals.json`, a run and a list of [`Arrival`], to the first element of the run, until the
-/// run ends; what left is in `departures.json`, in the order of the arrivals, under `linux` and `simulator`.
+/// Sends the packets of `arrivals.json`, a run and a list of [`Arrival`], through the first element of the
+/// run, until the run ends. Writes the departures to `departures.json`, in the order of the arrivals, under
+/// `linux` and `simulator`.
 pub(super) fn execute(share: &Path) -> anyhow::Result<()> {
     let text = fs::read_to_string(share.join("arrivals.json")).context("arrivals.json")?;
     let (run, arrivals): (Run, Vec<Arrival>) = serde_json::from_str(&text).context("arrivals.json")?;
@@ -44,7 +46,7 @@ pub(super) fn execute(share: &Path) -> anyhow::Result<()> {
         .context("writing departures")
 }
 
-/// What leaves the simulator's element.
+/// Departures from the simulator's element.
 fn simulated(run: &Run, arrivals: &[Arrival]) -> Result<Vec<Departure>, String> {
     let spec = &run.elements[0];
     let mut element = spec.kind.build(named_seed(run.seed, &spec.name))?;
@@ -73,7 +75,7 @@ fn simulated(run: &Run, arrivals: &[Arrival]) -> Result<Vec<Departure>, String> 
     Ok(left)
 }
 
-/// The first element of a run as a network of Linux, with a device where packets come in, and one where they leave.
+/// The first element of a run as a network of Linux, with devices where packets enter and leave.
 struct Link {
     source: Tun,
     sink: Tun,
@@ -83,31 +85,31 @@ struct Link {
 
 impl Link {
     fn open(run: &Run) -> anyhow::Result<Link> {
-        // Without that, a timer may fire 50 µs late.
+        // The default timer slack is 50 µs.
         prctl::set_timerslack(1).context("exact timers")?;
         let network = Network::plan(run, Datapath::Disciplines)?;
         setup::build(run, &network, &Environment::Guest)?;
         let wires: Vec<_> = network.wires.iter().filter(|wire| wire.element() == Some(0)).collect();
         let (first, last) = wires.first().zip(wires.last()).context("the first element has no wires")?;
-        let device = |namespace: &str, name: &str, more: &str| {
-            enter(&File::open(format!("/run/netns/{namespace}"))?)?;
+        let device = |host: &str, name: &str, more: &str| {
+            enter(&namespace::open(host)?)?;
             let tun = Tun::open(name)?;
             let up = format!("link set {name} up gso_max_segs 1 txqueuelen {BURST_PACKETS}\n{more}");
-            command("ip", Some(namespace), &up).map(|()| tun)
+            command("ip", Some(host), &up).map(|()| tun)
         };
         let mut routes = String::new();
         for flow in 0..run.flows.len() {
             _ = writeln!(routes, "route replace {} dev sink", receiver_address(flow));
         }
         Ok(Link {
-            source: device(&first.near.0, "source", "")?,
-            sink: device(&last.far.0, "sink", &routes)?,
+            source: device(&first.entry.namespace, "source", "")?,
+            sink: device(&last.exit.namespace, "sink", &routes)?,
             timer: TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?,
             clock: Clock::from_next_second()?,
         })
     }
 
-    /// What leaves it.
+    /// Departures from the link.
     fn offer(&mut self, run: &Run, arrivals: &[Arrival]) -> anyhow::Result<Vec<Departure>> {
         let mut left = vec![None; arrivals.len()];
         for (number, arrival) in arrivals.iter().enumerate() {
@@ -119,7 +121,7 @@ impl Link {
         Ok(left)
     }
 
-    /// Takes what leaves until then.
+    /// Collects departures until a time.
     fn collect_until(&mut self, until_ns: u64, left: &mut [Departure]) -> anyhow::Result<()> {
         let at = TimeSpec::from_duration(self.clock.monotonic(until_ns));
         self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
@@ -142,7 +144,7 @@ impl Link {
     }
 }
 
-/// A datagram that carries its number.
+/// Creates a datagram that carries its number.
 fn datagram(number: usize, (_, size_bytes, flow): &Arrival, ecn: bool) -> anyhow::Result<Vec<u8>> {
     let payload_bytes = size_bytes.checked_sub(DATAGRAM_HEADER_BYTES).context("a packet is too small")?;
     let mut payload = vec![0; payload_bytes as usize];
@@ -161,11 +163,11 @@ fn datagram(number: usize, (_, size_bytes, flow): &Arrival, ecn: bool) -> anyhow
     Ok(bytes)
 }
 
-/// The number of a datagram, and whether it is marked.
+/// Number of a datagram, and whether it is marked.
 fn numbered(bytes: &[u8]) -> anyhow::Result<(usize, bool)> {
     let ip = Ipv4HeaderSlice::from_slice(bytes)?;
     let at = DATAGRAM_HEADER_BYTES as usize;
-    let number = bytes.get(at..at + 4).context("a packet came that nobody has offered")?;
+    let number = bytes.get(at..at + 4).context("a packet came that was not sent")?;
     let number = u32::from_be_bytes(number.try_into().expect("four bytes"));
     Ok((number as usize, ip.ecn() == IpEcn::CongestionExperienced))
 }

@@ -1,4 +1,5 @@
-//! A guest that shares no folder with its host: it came with its modules and its run, and sends its results away.
+//! Guests without a folder shared with the host: modules and run come with the guest, and results are sent to
+//! a terminal device.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -9,18 +10,19 @@ use nix::errno::Errno;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::sys::termios::{SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 
-/// Where the modules are, each named so that it follows those that it depends on.
+/// Folder of the modules. Each name sorts after those of its dependencies.
 const MODULES: &str = "/modules";
 
-/// Loads every module that came with the guest, with the parameters that the kernel was told for it.
+/// Loads every module of the guest, with its parameters from the kernel's command line.
 pub(super) fn load_modules() -> anyhow::Result<()> {
     let Ok(folder) = fs::read_dir(MODULES) else { return Ok(()) };
-    let told = fs::read_to_string("/proc/cmdline").context("the kernel's command line")?;
+    let command_line = fs::read_to_string("/proc/cmdline").context("the kernel's command line")?;
     let mut files = folder.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
     files.sort();
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let parameters = CString::new(parameters(name.split_once('-').map_or("", |(_, name)| name), &told))?;
+        let parameters =
+            CString::new(parameters(name.split_once('-').map_or("", |(_, name)| name), &command_line))?;
         match finit_module(File::open(&file)?, &parameters, ModuleInitFlags::empty()) {
             Ok(()) | Err(Errno::EEXIST) => {}
             Err(problem) => {
@@ -31,9 +33,9 @@ pub(super) fn load_modules() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The words `MODULE.NAME=VALUE` of a command line, without the module.
-fn parameters(module: &str, told: &str) -> String {
-    let own = told.split_whitespace().filter_map(|word| word.strip_prefix(module)?.strip_prefix('.'));
+/// Parameters of a module: the words `MODULE.NAME=VALUE` of a command line, without the module.
+fn parameters(module: &str, command_line: &str) -> String {
+    let own = command_line.split_whitespace().filter_map(|word| word.strip_prefix(module)?.strip_prefix('.'));
     own.collect::<Vec<_>>().join(" ")
 }
 
@@ -56,8 +58,8 @@ mod tests {
 
     #[test]
     fn a_module_gets_its_own_parameters() {
-        let told = "quiet tcp_cubic.beta=512 tcp_bic.beta=1 tcp_cubic.hystart=0";
-        assert_eq!(parameters("tcp_cubic", told), "beta=512 hystart=0");
-        assert_eq!(parameters("tcp_vegas", told), "");
+        let command_line = "quiet tcp_cubic.beta=512 tcp_bic.beta=1 tcp_cubic.hystart=0";
+        assert_eq!(parameters("tcp_cubic", command_line), "beta=512 hystart=0");
+        assert_eq!(parameters("tcp_vegas", command_line), "");
     }
 }

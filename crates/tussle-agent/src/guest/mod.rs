@@ -12,20 +12,20 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use tussle_core::Run;
 
-use crate::execute::{Environment, setup, timeline, write};
+use crate::execute::{Environment, namespace, setup, timeline, write};
 use crate::network::{Datapath, Network};
 use crate::sys;
 
-/// Where the host's folder for this run is mounted.
+/// Mount point of the host's folder for this run.
 const SHARE: &str = "/share";
 
-/// Mounts what a process needs, executes the run in the shared folder, and powers the guest off.
+/// Mounts file systems, executes the run in the shared folder, and powers the guest off.
 ///
-/// The kernel is told `share=FOLDER`, a folder of the host; or else the shared folder came with the guest, and
-/// `results=DEVICE` names the terminal that it is sent to in the end.
+/// The kernel's command line has `share=FOLDER`, a folder of the host. Otherwise the folder is part of the
+/// guest, and `results=DEVICE` names the terminal that receives it at the end.
 pub(crate) fn init() -> ! {
     if let Err(problem) = mount_all().and_then(|()| execute()) {
-        // Where even that fails, the host finds no tables and shows the console.
+        // If even writing fails, the host finds no tables and shows the console.
         if fs::write(Path::new(SHARE).join("error"), format!("{problem:#}\n")).is_err() {
             eprintln!("{problem:#}");
         }
@@ -43,7 +43,7 @@ pub(crate) fn init() -> ! {
 }
 
 fn mount_all() -> anyhow::Result<()> {
-    // First the shared folder, so that what goes wrong with the others can be told.
+    // The shared folder comes first, so that later errors can be written.
     if let Ok(host_folder) = std::env::var("share") {
         mount_one("hostfs", SHARE, &host_folder)?;
     }
@@ -60,7 +60,7 @@ fn mount_one(kind: &str, place: &str, data: &str) -> anyhow::Result<()> {
 }
 
 fn execute() -> anyhow::Result<()> {
-    tell_kernel()?;
+    write_kernel_facts()?;
     if Path::new(SHARE).join("scripts.json").exists() {
         sys::seed_kernel(0).context("seeding the kernel's rng")?;
         replay::execute(Path::new(SHARE))?;
@@ -74,46 +74,47 @@ fn execute() -> anyhow::Result<()> {
     let file = File::open(Path::new(SHARE).join("run.json")).context("the shared folder has no run.json")?;
     let run: Run = serde_json::from_reader(file).context("run.json")?;
     sys::seed_kernel(run.seed).context("seeding the kernel's rng")?;
-    // The kernel hands on what it does not know itself.
-    let datapath = std::env::var("network").context("the kernel was told no network")?;
+    // The kernel passes unknown parameters on as environment variables.
+    let datapath = std::env::var("network").context("the kernel has no parameter network")?;
     let network = Network::plan(&run, Datapath::named(&datapath).map_err(anyhow::Error::msg)?)?;
     let hosts = setup::build(&run, &network, &Environment::Guest)?;
-    tell_hosts(&hosts)?;
-    for table in timeline::run(&run, &network, (hosts, &Environment::Guest))? {
+    write_host_settings(&hosts)?;
+    for table in timeline::run(&run, &network, hosts, &Environment::Guest)? {
         write(table, Path::new(SHARE))?;
     }
     finish()
 }
 
 fn finish() -> anyhow::Result<()> {
-    // The last file: with it the host knows that the others are whole.
+    // The last file: it tells the host that the others are complete.
     fs::write(Path::new(SHARE).join("done"), "").context("writing the results")
 }
 
-/// Writes down a setting of each end of the first flow, as it is read back.
-fn tell_hosts(hosts: &setup::Hosts) -> anyhow::Result<()> {
+/// Writes the timestamp setting of each end of the first flow, as read back.
+fn write_host_settings(hosts: &setup::Hosts) -> anyhow::Result<()> {
     let settings = std::thread::scope(|scope| {
         let ends = hosts.senders.iter().take(1).chain(hosts.receivers.iter().take(1));
         let read = ends.map(|end| {
-            // A thread goes to the end's namespace, and this one stays where it is.
+            // A thread moves to the namespace, so that this one does not.
             scope
-                .spawn(|| setup::enter(end).and_then(|()| setup::read(setup::TIMESTAMPS)))
+                .spawn(|| namespace::enter(end).and_then(|()| namespace::read(namespace::TIMESTAMPS)))
                 .join()
                 .expect("the thread does not panic")
         });
         read.collect::<anyhow::Result<Vec<_>>>()
     })?;
-    fs::write(Path::new(SHARE).join("tcp_timestamps"), settings.join(" ")).context("writing about the hosts")
+    fs::write(Path::new(SHARE).join("tcp_timestamps"), settings.join(" "))
+        .context("writing the settings of the hosts")
 }
 
-/// Writes down which kernel this is, and what it has.
-fn tell_kernel() -> anyhow::Result<()> {
+/// Writes the kernel's release and its algorithms.
+fn write_kernel_facts() -> anyhow::Result<()> {
     for (name, place) in [
         ("release", "/proc/sys/kernel/osrelease"),
         ("algorithms", "/proc/sys/net/ipv4/tcp_available_congestion_control"),
     ] {
-        let told = fs::read_to_string(place).with_context(|| format!("reading {place}"))?;
-        fs::write(Path::new(SHARE).join(name), told).context("writing about the kernel")?;
+        let text = fs::read_to_string(place).with_context(|| format!("reading {place}"))?;
+        fs::write(Path::new(SHARE).join(name), text).context("writing the facts of the kernel")?;
     }
     Ok(())
 }

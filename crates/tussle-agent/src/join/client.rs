@@ -1,4 +1,4 @@
-//! A client: it joins, sends or receives, and tells the server what it sees.
+//! A client of `tussle serve`: it joins, sends or receives, and reports its observations to the server.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -7,66 +7,69 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use tussle_join::{
-    Code, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, MOST_ROWS, Preamble, Row, Seen, VERSION,
+    ClientMessage, Code, Direction, GRID_NS, Grant, Hello, MAX_ROWS, Observation, Preamble, Row,
+    ServerMessage, VERSION,
 };
 
-use super::control_connection::{Arrived, ControlConnection};
-use super::flow::{Flow, Left, Role, Room};
-use super::joining::{REPEAT, join};
+use super::control_connection::{ControlConnection, ReadOutcome};
+use super::flow::{Buffers, Flow, Role, TurnOutcome};
+use super::joining::{Joined, REPEAT, join};
 use super::json_writer::{JsonWriter, input_has_ended};
-use super::own_clock::{LONGEST_REST_NS, OwnClock, Verdict};
-use super::probe::{Idle, Probe};
-use super::reactor::{Reactor, Wish, now_ns};
+use super::own_clock::{FlowStatus, LONGEST_REST_NS, OwnClock};
+use super::probe::{IdlePath, Probe};
+use super::reactor::{Interest, Reactor, now_ns};
 use super::socket::{connect, give_up_after, try_algorithm};
-use crate::validity::{ClockOffset, Watch};
+use crate::validity::{ClockOffset, LoadMonitor};
 
-/// Numbers of what is waited for; those of flows follow.
+/// Numbers of the reactor's sources; those of flows follow.
 const INPUT: u64 = 0;
-const TALK: u64 = 1;
+const CONTROL: u64 = 1;
 const PROBE: u64 = 2;
 const FIRST_FLOW: u64 = 3;
-/// Instants between two messages with rows, and two lines.
+/// Instants between two messages with rows, and between two status lines.
 const TELL: u32 = 5;
 const SECOND_NS: f64 = 1e9;
-/// What a client believes of a server's patience: an hour.
+/// Longest patience that a client accepts from a server: one hour.
 const LONGEST_PATIENCE_NS: u64 = 3600 * 1_000_000_000;
-/// What a server may say, in bytes: at once, and a second. It says that it is there, in some 20 bytes every 2 s.
-const MOST_SAID_BYTES: u64 = 16 * 1024;
-const MOST_SAID_BYTES_PER_S: u64 = 1024;
-/// How long an interrupted client waits for what is on the way, and then for the server's last word.
+/// Largest number of bytes from the server: at once, and per second. A keep-alive has some 20 bytes, and
+/// comes every 2 s.
+const MAX_RECEIVED_BYTES: u64 = 16 * 1024;
+const MAX_RECEIVED_BYTES_PER_S: u64 = 1024;
+/// Time for which an interrupted client waits for data in flight, and then for the server's last message.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
-/// What the client is told.
+/// Settings of the client.
 #[derive(Debug, Deserialize)]
 pub(super) struct Settings {
-    /// Addresses of the server, of which the first that answers is taken.
+    /// Addresses of the server; the first one that answers is used.
     to: Vec<SocketAddr>,
     code: String,
     algorithm: String,
     flows: u16,
-    direction: Way,
+    direction: Transfer,
     for_ns: u64,
     bytes: Option<u64>,
 }
 
-/// Which way data go, seen from the client.
+/// Direction of the data, seen from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Way {
-    Up,
-    Down,
+enum Transfer {
+    #[serde(rename = "up")]
+    Upload,
+    #[serde(rename = "down")]
+    Download,
 }
 
-/// What the client says.
+/// Status lines of the client.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum StatusLine {
     Joined { client: u32, algorithm: String, idle_rtt_ms: f64 },
     Live(Live),
     End { how: &'static str, cut_off: usize, live: Live },
 }
 
-/// How the flows fare.
+/// State of the flows.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Live {
     time_s: f64,
@@ -77,105 +80,102 @@ struct Live {
     probe_ms: Option<f64>,
 }
 
-/// Joins, and goes on until everything is done.
+/// Joins, and runs until all flows are over.
 pub(super) fn run(settings: &Settings) -> anyhow::Result<()> {
     let code: Code =
         settings.code.parse().map_err(|problem| anyhow::anyhow!("--code: the code {problem}"))?;
-    if settings.direction == Way::Up {
+    if settings.direction == Transfer::Upload {
         try_algorithm(&settings.algorithm).map_err(|problem| problem.context("--algorithm"))?;
     }
     let reactor = Reactor::new()?;
     let direction = match settings.direction {
-        Way::Up => Direction::ToServer,
-        Way::Down => Direction::ToClient,
+        Transfer::Upload => Direction::ToServer,
+        Transfer::Download => Direction::ToClient,
     };
     let Settings { algorithm, flows, for_ns, bytes, .. } = settings;
     let (algorithm, flows, for_ns, bytes) = (algorithm.clone(), *flows, *for_ns, *bytes);
     let hello = Hello { version: VERSION, algorithm, flows, direction, for_ns, bytes };
-    let (talk, at, mut grant) = join(&settings.to, &code, (hello, TALK, &reactor))?;
-    grant.patience_ns = grant.patience_ns.min(LONGEST_PATIENCE_NS);
-    Client::begin(settings, (talk, at, grant), reactor)?.run()
+    let mut joined = join(&settings.to, &code, hello, CONTROL, &reactor)?;
+    joined.grant.patience_ns = joined.grant.patience_ns.min(LONGEST_PATIENCE_NS);
+    Client::begin(settings, joined, reactor)?.run()
 }
 
 fn gone() -> anyhow::Error {
-    anyhow::anyhow!("the server is gone, or the network; what it had seen, it has; {REPEAT}")
+    anyhow::anyhow!("the server or the network is lost; the server keeps what it has recorded; {REPEAT}")
 }
 
 struct Client {
     reactor: Reactor,
-    outlet: JsonWriter,
-    room: Room,
-    watch: Watch,
-    talk: ControlConnection,
+    writer: JsonWriter,
+    room: Buffers,
+    watch: LoadMonitor,
+    connection: ControlConnection,
     probe: Probe,
-    idle: Idle,
+    idle: IdlePath,
     grant: Grant,
-    way: Way,
+    transfer: Transfer,
     flows: Vec<Flow>,
-    /// Those that are over, by their index, and how many of them before their time.
+    /// Whether each flow is over, and the number of flows that ended early.
     over: Vec<bool>,
     cut_off: usize,
     clocks: Vec<OwnClock>,
     bytes: Option<u64>,
-    /// What each flow's sender, or receiver, told last.
-    last: Vec<Option<Seen>>,
+    /// Last observation of each flow.
+    last: Vec<Option<Observation>>,
     rows: Vec<Row>,
     began_ns: u64,
     until_ns: u64,
-    heard_ns: u64,
+    received_ns: u64,
     probe_us: Option<u32>,
-    /// Bytes until the last lines.
+    /// Times and total bytes at the last status lines.
     recent: Vec<(u64, u64)>,
     how: &'static str,
-    /// When it goes, whatever is left to say.
+    /// Time at which the client leaves in any case.
     leave_by_ns: u64,
     thanked: bool,
 }
 
 impl Client {
-    /// Probes the empty path, then opens the flows.
-    fn begin(
-        settings: &Settings,
-        (talk, at, grant): (ControlConnection, SocketAddr, Grant),
-        reactor: Reactor,
-    ) -> anyhow::Result<Client> {
-        let watch = Watch::start()?;
-        let outlet = JsonWriter::open();
-        give_up_after(&talk.socket, grant.patience_ns)?;
+    /// Probes the path before the flows, then opens the flows.
+    fn begin(settings: &Settings, joined: Joined, reactor: Reactor) -> anyhow::Result<Client> {
+        let Joined { connection, server: at, grant } = joined;
+        let watch = LoadMonitor::start()?;
+        let writer = JsonWriter::open();
+        give_up_after(&connection.socket, grant.patience_ns)?;
         let mut socket = connect(at, None)?;
         socket.set_nodelay(true)?;
         socket.write_all(&Preamble::Ticket(grant.probe).bytes()).context("the connection broke")?;
         let (probe, idle) = Probe::begin(socket)?;
-        reactor.add(&probe.socket, PROBE, Wish::Read)?;
-        let algorithm = (settings.direction == Way::Up).then_some(settings.algorithm.as_str());
+        reactor.add(&probe.socket, PROBE, Interest::Read)?;
+        let algorithm = (settings.direction == Transfer::Upload).then_some(settings.algorithm.as_str());
         let (mut flows, mut clocks) = (Vec::new(), Vec::new());
         for (number, ticket) in (FIRST_FLOW..).zip(&grant.flows) {
             let mut socket = connect(at, algorithm)?;
             socket.write_all(&Preamble::Ticket(*ticket).bytes()).context("the connection broke")?;
             give_up_after(&socket, grant.patience_ns)?;
-            let (role, wish) = match settings.direction {
-                Way::Down => (Role::Receives, Wish::Read),
-                Way::Up => (Role::Sends(settings.bytes.unwrap_or(u64::MAX)), Wish::Both),
+            let (role, interest) = match settings.direction {
+                Transfer::Download => (Role::Receives, Interest::Read),
+                Transfer::Upload => (Role::Sends(settings.bytes.unwrap_or(u64::MAX)), Interest::ReadWrite),
             };
             let flow = Flow::over(socket, role)?;
             if let Some(asked) = algorithm {
                 let runs = flow.algorithm();
                 ensure!(runs == asked, "the kernel runs {runs} although {asked} was asked for");
             }
-            reactor.add(&flow.socket, number, wish)?;
+            reactor.add(&flow.socket, number, interest)?;
             flows.push(flow);
             clocks.push(OwnClock::new(now_ns(), settings.for_ns, grant.patience_ns));
         }
-        talk.socket.set_nonblocking(true)?;
-        reactor.add(std::io::stdin(), INPUT, Wish::Read)?;
+        connection.socket.set_nonblocking(true)?;
+        reactor.add(std::io::stdin(), INPUT, Interest::Read)?;
         let now_ns = now_ns();
-        outlet.say(&Line::Joined {
+        writer.send(&StatusLine::Joined {
             client: grant.client,
             algorithm: settings.algorithm.clone(),
             idle_rtt_ms: Duration::from_nanos(idle.rtt_ns).as_secs_f64() * 1e3,
         })?;
         let mut client = Client {
-            room: Room::new(),
+            room: Buffers::new(),
             over: vec![false; flows.len()],
             cut_off: 0,
             clocks,
@@ -184,38 +184,38 @@ impl Client {
             rows: Vec::new(),
             began_ns: now_ns,
             until_ns: now_ns + settings.for_ns,
-            heard_ns: now_ns,
+            received_ns: now_ns,
             probe_us: None,
             recent: Vec::new(),
             how: "done",
             leave_by_ns: u64::MAX,
             thanked: false,
-            way: settings.direction,
+            transfer: settings.direction,
             reactor,
-            outlet,
+            writer,
             watch,
-            talk,
+            connection,
             probe,
             idle,
             grant,
             flows,
         };
-        client.say(&FromClient::Idle(u32::try_from(idle.rtt_ns / 1000).unwrap_or(u32::MAX)))?;
-        (0..client.flows.len()).try_for_each(|index| client.tell_validity(index))?;
+        client.send(&ClientMessage::IdleRtt(u32::try_from(idle.rtt_ns / 1000).unwrap_or(u32::MAX)))?;
+        (0..client.flows.len()).try_for_each(|index| client.send_validity(index))?;
         Ok(client)
     }
 
-    fn say(&mut self, message: &FromClient) -> anyhow::Result<()> {
-        self.talk.say(message, &self.reactor).map_err(|_| gone())
+    fn send(&mut self, message: &ClientMessage) -> anyhow::Result<()> {
+        self.connection.send(message, &self.reactor).map_err(|_| gone())
     }
 
-    /// The instant that the server's clock shows.
+    /// Current instant of the server's clock.
     fn instant(&self, now_ns: u64) -> u32 {
         let server_ns = now_ns.cast_signed().wrapping_sub(self.idle.ahead_ns);
         u32::try_from(u64::try_from(server_ns).unwrap_or(0) / GRID_NS).unwrap_or(u32::MAX)
     }
 
-    /// When an instant is, on our clock.
+    /// Time of an instant on this clock.
     fn at_ns(&self, instant: u32) -> u64 {
         let server_ns = (u64::from(instant) * GRID_NS).cast_signed();
         u64::try_from(server_ns.wrapping_add(self.idle.ahead_ns)).unwrap_or(0)
@@ -226,10 +226,10 @@ impl Client {
         while self.over.contains(&false) {
             self.turn(&mut next)?;
         }
-        self.tell_rows()?;
-        (0..self.flows.len()).try_for_each(|index| self.tell_validity(index))?;
+        self.send_rows()?;
+        (0..self.flows.len()).try_for_each(|index| self.send_validity(index))?;
         let live = self.live(now_ns());
-        self.say(&FromClient::Finished)?;
+        self.send(&ClientMessage::Finished)?;
         let patience_ns = self.grant.patience_ns.min(LONGEST_REST_NS);
         let farewell_ns = if self.how == "interrupted" { FAREWELL_NS } else { patience_ns };
         self.leave_by_ns = now_ns() + farewell_ns;
@@ -242,10 +242,10 @@ impl Client {
         if self.how == "done" && self.cut_off > 0 {
             self.how = "cut";
         }
-        self.outlet.close(&Line::End { how: self.how, cut_off: self.cut_off, live })
+        self.writer.close(&StatusLine::End { how: self.how, cut_off: self.cut_off, live })
     }
 
-    /// Waits until something happens or the next instant comes, and does what is to be done.
+    /// Waits for events, or for the next instant, and handles them.
     fn turn(&mut self, next: &mut u32) -> anyhow::Result<()> {
         let at_ns = self.at_ns(*next);
         for number in self.reactor.wait_until(at_ns)? {
@@ -256,10 +256,10 @@ impl Client {
                     self.leave_by_ns = self.leave_by_ns.min(now_ns() + FAREWELL_NS);
                 }
                 INPUT => {}
-                TALK => self.hear()?,
+                CONTROL => self.receive()?,
                 PROBE => {
-                    if !self.probe.hear() {
-                        // Without the probe the flows go on.
+                    if !self.probe.receive() {
+                        // The flows continue without the probe.
                         self.reactor.forget(&self.probe.socket);
                     }
                 }
@@ -272,50 +272,50 @@ impl Client {
             self.tick(self.instant(now_ns), now_ns)?;
             *next = self.instant(now_ns) + 1;
         }
-        let silent_ns = now_ns.saturating_sub(self.heard_ns);
+        let silent_ns = now_ns.saturating_sub(self.received_ns);
         if silent_ns > self.grant.patience_ns { Err(gone()) } else { Ok(()) }
     }
 
-    /// Writes nothing more, and takes nothing more.
+    /// Stops all flows.
     fn stop(&mut self, how: &'static str) {
         self.how = how;
         for (index, flow) in self.flows.iter_mut().enumerate() {
             if self.over[index] || flow.has_stopped() {
                 continue;
             }
-            match self.way {
-                Way::Down => flow.cut(),
-                Way::Up => {
+            match self.transfer {
+                Transfer::Download => flow.cut(),
+                Transfer::Upload => {
                     flow.stop();
-                    // It fails only where the connection is gone, which the next read tells.
-                    _ = self.reactor.change(&flow.socket, FIRST_FLOW + index as u64, Wish::Read);
+                    // This fails only if the connection is lost, which the next read reports.
+                    _ = self.reactor.change(&flow.socket, FIRST_FLOW + index as u64, Interest::Read);
                 }
             }
         }
         self.until_ns = 0;
     }
 
-    fn hear(&mut self) -> anyhow::Result<()> {
-        let arrived = self.talk.read();
+    fn receive(&mut self) -> anyhow::Result<()> {
+        let arrived = self.connection.read();
         let there_s = (now_ns() - self.began_ns) / 1_000_000_000;
         ensure!(
-            self.talk.arrived_bytes <= MOST_SAID_BYTES + there_s * MOST_SAID_BYTES_PER_S,
-            "the server says more than servers have to say; {REPEAT}"
+            self.connection.arrived_bytes <= MAX_RECEIVED_BYTES + there_s * MAX_RECEIVED_BYTES_PER_S,
+            "the server sends more than the protocol allows; {REPEAT}"
         );
-        self.talk.flush(&self.reactor).map_err(|_| gone())?;
-        while let Some(message) = self.talk.hear::<FromServer>().map_err(|_| gone())? {
-            self.heard_ns = now_ns();
+        self.connection.flush(&self.reactor).map_err(|_| gone())?;
+        while let Some(message) = self.connection.receive::<ServerMessage>().map_err(|_| gone())? {
+            self.received_ns = now_ns();
             match message {
-                FromServer::Over => {
+                ServerMessage::Over => {
                     self.how = "over";
                     self.until_ns = 0;
                 }
-                FromServer::Thanks => self.thanked = true,
-                FromServer::Alive => {}
-                FromServer::Granted(_) | FromServer::Refused(_) => return Err(gone()),
+                ServerMessage::Thanks => self.thanked = true,
+                ServerMessage::Alive => {}
+                ServerMessage::Granted(_) | ServerMessage::Refused(_) => return Err(gone()),
             }
         }
-        if self.thanked || matches!(arrived, Ok(Arrived::Some | Arrived::Nothing)) {
+        if self.thanked || matches!(arrived, Ok(ReadOutcome::Data | ReadOutcome::WouldBlock)) {
             Ok(())
         } else {
             Err(gone())
@@ -329,72 +329,76 @@ impl Client {
         let flow = &mut self.flows[index];
         let number = FIRST_FLOW + index as u64;
         let left = flow.proceed(&mut self.room);
-        let is_too_much = self.way == Way::Down && self.bytes.is_some_and(|bytes| flow.moved_bytes > bytes);
+        let is_too_much =
+            self.transfer == Transfer::Download && self.bytes.is_some_and(|bytes| flow.moved_bytes > bytes);
         ensure!(!is_too_much, "the server sends more than it was asked for");
         match left {
-            Left::More => Ok(()),
-            Left::Rest => self.reactor.change(&flow.socket, number, Wish::Read),
-            Left::Nothing | Left::Broken => {
+            TurnOutcome::More => Ok(()),
+            TurnOutcome::AllWritten => self.reactor.change(&flow.socket, number, Interest::Read),
+            TurnOutcome::Closed | TurnOutcome::Broken => {
                 self.end_flow(index, left);
                 Ok(())
             }
         }
     }
 
-    /// A flow is over: nothing more comes of it, or its time is up.
-    fn end_flow(&mut self, index: usize, left: Left) {
+    /// Ends a flow that is closed, or whose time is over.
+    fn end_flow(&mut self, index: usize, left: TurnOutcome) {
         self.reactor.forget(&self.flows[index].socket);
         self.over[index] = true;
         let now_ns = now_ns();
-        self.look(index, self.instant(now_ns) + 1);
+        self.observe(index, self.instant(now_ns) + 1);
         let flow = &self.flows[index];
-        let is_whole = match (self.way, &self.last[index]) {
-            (Way::Up, Some(Seen::Sender(sender))) => {
+        let is_whole = match (self.transfer, &self.last[index]) {
+            (Transfer::Upload, Some(Observation::Sender(sender))) => {
                 flow.has_stopped() && sender.bytes_acked >= flow.moved_bytes
             }
-            (Way::Up, _) => false,
-            (Way::Down, _) => {
+            (Transfer::Upload, _) => false,
+            (Transfer::Download, _) => {
                 self.bytes.is_some_and(|bytes| flow.moved_bytes >= bytes) || self.clocks[index].is_up(now_ns)
             }
         };
-        if left == Left::Broken || !is_whole {
+        if left == TurnOutcome::Broken || !is_whole {
             self.cut_off += 1;
         }
-        if self.way == Way::Down {
-            // Everything has been read: the server may close, too.
+        if self.transfer == Transfer::Download {
+            // Everything has been read, so that the server may close, too.
             self.flows[index].stop();
         }
     }
 
-    /// Holds a flow against this end's own clock: a server that goes on, or lets nothing end, does not hold it.
+    /// Ends a flow by this end's own clock, so that no server can keep it open.
     fn watch_clock(&mut self, index: usize, now_ns: u64) {
         let flow = &mut self.flows[index];
         let acked = match &self.last[index] {
-            Some(Seen::Sender(sender)) => sender.bytes_acked,
+            Some(Observation::Sender(sender)) => sender.bytes_acked,
             _ => 0,
         };
         let has_to_end = now_ns >= self.leave_by_ns;
-        let verdict = match self.way {
-            Way::Down => self.clocks[index].of_download(now_ns),
-            Way::Up => self.clocks[index].of_upload(now_ns, acked, flow.has_stopped()),
+        let verdict = match self.transfer {
+            Transfer::Download => self.clocks[index].check_download(now_ns),
+            Transfer::Upload => self.clocks[index].check_upload(now_ns, acked, flow.has_stopped()),
         };
-        if verdict == Verdict::GoesOn && !has_to_end {
+        if verdict == FlowStatus::Running && !has_to_end {
             return;
         }
         flow.cut();
-        self.end_flow(index, if verdict == Verdict::Stuck { Left::Broken } else { Left::Nothing });
+        self.end_flow(
+            index,
+            if verdict == FlowStatus::Stalled { TurnOutcome::Broken } else { TurnOutcome::Closed },
+        );
     }
 
-    /// Notes what is seen of a flow.
-    fn look(&mut self, index: usize, instant: u32) {
+    /// Records an observation of a flow.
+    fn observe(&mut self, index: usize, instant: u32) {
         let flow = u16::try_from(index).expect("there are few flows");
-        // A connection that is gone tells nothing more.
-        if let Ok(seen) = self.flows[index].look() {
+        // A lost connection has no state.
+        if let Ok(observation) = self.flows[index].observe() {
             if let Some(us) = self.probe_us {
-                self.rows.push(Row { instant, flow, seen: Seen::Probe(us) });
+                self.rows.push(Row { instant, flow, observation: Observation::Probe(us) });
             }
-            self.last[index] = Some(seen.clone());
-            self.rows.push(Row { instant, flow, seen });
+            self.last[index] = Some(observation.clone());
+            self.rows.push(Row { instant, flow, observation });
         }
     }
 
@@ -405,39 +409,39 @@ impl Client {
             if self.over[index] {
                 continue;
             }
-            self.look(index, instant);
+            self.observe(index, instant);
             self.watch_clock(index, now_ns);
             if self.over[index] {
                 continue;
             }
             let flow = &mut self.flows[index];
-            if now_ns >= self.until_ns && !flow.has_stopped() && self.way == Way::Up {
+            if now_ns >= self.until_ns && !flow.has_stopped() && self.transfer == Transfer::Upload {
                 flow.stop();
-                self.reactor.change(&flow.socket, FIRST_FLOW + index as u64, Wish::Read)?;
+                self.reactor.change(&flow.socket, FIRST_FLOW + index as u64, Interest::Read)?;
             }
         }
         if instant.is_multiple_of(TELL) {
-            self.tell_rows()?;
+            self.send_rows()?;
             let live = self.live(now_ns);
-            self.outlet.say(&Line::Live(live))?;
+            self.writer.send(&StatusLine::Live(live))?;
         }
         Ok(())
     }
 
-    fn tell_rows(&mut self) -> anyhow::Result<()> {
+    fn send_rows(&mut self) -> anyhow::Result<()> {
         let rows = std::mem::take(&mut self.rows);
-        rows.chunks(MOST_ROWS).try_for_each(|rows| self.say(&FromClient::Rows(rows.to_vec())))
+        rows.chunks(MAX_ROWS).try_for_each(|rows| self.send(&ClientMessage::Rows(rows.to_vec())))
     }
 
-    fn tell_validity(&mut self, index: usize) -> anyhow::Result<()> {
-        let pace = self.watch.pace()?;
-        let Ok(mut told) = self.flows[index].validity(pace) else { return Ok(()) };
+    fn send_validity(&mut self, index: usize) -> anyhow::Result<()> {
+        let load = self.watch.load()?;
+        let Ok(mut validity) = self.flows[index].validity(load) else { return Ok(()) };
         let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
         let sign = if self.idle.wall_ahead_ns < 0 { -1.0 } else { 1.0 };
         let offset_s = sign * seconds(self.idle.wall_ahead_ns.unsigned_abs());
-        told.clock = Some(ClockOffset { offset_s, error_s: seconds(self.idle.rtt_ns) / 2.0 });
+        validity.clock = Some(ClockOffset { offset_s, error_s: seconds(self.idle.rtt_ns) / 2.0 });
         let flow = u16::try_from(index)?;
-        self.say(&FromClient::Validity { flow, json: serde_json::to_string(&told)? })
+        self.send(&ClientMessage::Validity { flow, json: serde_json::to_string(&validity)? })
     }
 
     #[expect(clippy::cast_precision_loss, reason = "bytes of a measurement are far below 2^53")]
@@ -451,15 +455,15 @@ impl Client {
             probe_ms: self.probe_us.map(|us| f64::from(us) / 1e3),
         };
         let mut rtts_us = Vec::new();
-        for seen in self.last.iter().flatten() {
-            match seen {
-                Seen::Sender(sender) => {
+        for observation in self.last.iter().flatten() {
+            match observation {
+                Observation::Sender(sender) => {
                     live.total_bytes += sender.bytes_acked;
                     live.retransmitted_packets += u64::from(sender.total_retrans);
                     rtts_us.push(f64::from(sender.rtt_us));
                 }
-                Seen::Receiver { bytes, .. } => live.total_bytes += bytes,
-                Seen::Probe(_) => {}
+                Observation::Receiver { bytes, .. } => live.total_bytes += bytes,
+                Observation::Probe(_) => {}
             }
         }
         if !rtts_us.is_empty() {

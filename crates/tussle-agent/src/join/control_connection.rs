@@ -6,82 +6,82 @@ use std::net::TcpStream;
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tussle_join::{Broken, Channel};
+use tussle_join::{Channel, ChannelError};
 
-use super::reactor::{Reactor, Wish};
+use super::reactor::{Interest, Reactor};
 
-/// Read at once; what is whole is taken out before more is read.
+/// Size of one read; complete messages are processed before the next read.
 const READ_BYTES: usize = 16 * 1024;
-/// What may wait to be written: an end that does not read is given up.
-const MOST_WAITING_BYTES: usize = 1 << 20;
+/// Largest number of bytes that wait to be written. An end that does not read them is given up.
+const MAX_WAITING_BYTES: usize = 1 << 20;
 
-/// A client and the server, as one of them has it.
+/// One end of the connection between a client and the server.
 #[derive(Debug)]
 pub(super) struct ControlConnection {
     pub(super) socket: TcpStream,
     pub(super) channel: Channel,
     number: u64,
-    wish: Wish,
-    /// Bytes that have arrived so far.
+    interest: Interest,
+    /// Bytes received so far.
     pub(super) arrived_bytes: u64,
 }
 
-/// Whether the other end can still say something.
+/// Outcome of reading from a connection once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrived {
-    Some,
-    /// Not now; on a connection that blocks, not in time.
-    Nothing,
-    Ended,
+pub(super) enum ReadOutcome {
+    Data,
+    /// Nothing has arrived yet; on a blocking connection, nothing before the deadline.
+    WouldBlock,
+    Closed,
 }
 
 impl ControlConnection {
-    /// A channel over a connection that does not block, waited for by that number.
+    /// Creates an encrypted connection over a non-blocking socket, with its number in the reactor.
     pub(super) fn over(socket: TcpStream, channel: Channel, number: u64) -> ControlConnection {
-        ControlConnection { socket, channel, number, wish: Wish::Read, arrived_bytes: 0 }
+        ControlConnection { socket, channel, number, interest: Interest::Read, arrived_bytes: 0 }
     }
 
-    /// Reads once; what arrived is taken out by `hear`.
-    pub(super) fn read(&mut self) -> anyhow::Result<Arrived> {
+    /// Reads once; `receive` returns the messages.
+    pub(super) fn read(&mut self) -> anyhow::Result<ReadOutcome> {
         let mut room = [0; READ_BYTES];
         match self.socket.read(&mut room) {
-            Ok(0) => Ok(Arrived::Ended),
+            Ok(0) => Ok(ReadOutcome::Closed),
             Ok(count) => {
                 self.arrived_bytes += count as u64;
-                self.channel.arrive(&room[..count]);
-                Ok(Arrived::Some)
+                self.channel.receive_bytes(&room[..count]);
+                Ok(ReadOutcome::Data)
             }
-            Err(problem) if is_for_later(&problem) => Ok(Arrived::Nothing),
+            Err(problem) if is_for_later(&problem) => Ok(ReadOutcome::WouldBlock),
             Err(problem) => Err(problem).context("the connection broke"),
         }
     }
 
-    pub(super) fn hear<M: DeserializeOwned>(&mut self) -> Result<Option<M>, Broken> {
-        self.channel.hear()
+    pub(super) fn receive<M: DeserializeOwned>(&mut self) -> Result<Option<M>, ChannelError> {
+        self.channel.receive()
     }
 
-    /// Says something, now or as soon as there is room.
-    pub(super) fn say<M: Serialize>(&mut self, message: &M, reactor: &Reactor) -> anyhow::Result<()> {
-        self.channel.say(message);
+    /// Sends a message, now or as soon as the socket takes it.
+    pub(super) fn send<M: Serialize>(&mut self, message: &M, reactor: &Reactor) -> anyhow::Result<()> {
+        self.channel.send(message);
         self.flush(reactor)
     }
 
-    /// Writes what there is room for.
+    /// Writes as much as the socket takes.
     pub(super) fn flush(&mut self, reactor: &Reactor) -> anyhow::Result<()> {
-        let leaving = self.channel.leaving();
-        while !leaving.is_empty() {
-            match self.socket.write(leaving) {
+        let outgoing = self.channel.outgoing();
+        while !outgoing.is_empty() {
+            match self.socket.write(outgoing) {
                 Ok(0) => bail!("the connection broke"),
-                Ok(count) => drop(leaving.drain(..count)),
+                Ok(count) => drop(outgoing.drain(..count)),
                 Err(problem) if is_for_later(&problem) => break,
                 Err(problem) => return Err(problem).context("the connection broke"),
             }
         }
-        ensure!(leaving.len() <= MOST_WAITING_BYTES, "the other end does not read");
-        let wish = if leaving.is_empty() { Wish::Read } else { Wish::Both };
-        if wish != self.wish {
-            reactor.change(&self.socket, self.number, wish)?;
-            self.wish = wish;
+        ensure!(outgoing.len() <= MAX_WAITING_BYTES, "the other end does not read");
+        let interest = if outgoing.is_empty() { Interest::Read } else { Interest::ReadWrite };
+        if interest != self.interest {
+            reactor.change(&self.socket, self.number, interest)?;
+            self.interest = interest;
         }
         Ok(())
     }

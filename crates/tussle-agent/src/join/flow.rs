@@ -1,4 +1,4 @@
-//! One end of a flow: a connection whose congestion control is what is measured.
+//! One end of a flow, whose congestion control is measured.
 
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
@@ -7,38 +7,38 @@ use std::time::Duration;
 use anyhow::Context;
 use nix::errno::Errno;
 use nix::sys::socket::{self, MsgFlags, sockopt};
-use tussle_join::{OPENING_BYTES, Seen, Sender};
+use tussle_join::{Observation, PREAMBLE_BYTES, Sender};
 
-use crate::execute::tcp_info::TcpInfo;
 use crate::sys;
-use crate::validity::{Pace, Validity};
+use crate::tcp_info::TcpInfo;
+use crate::validity::{HostLoad, Validity};
 
-/// What is written from, again and again: bytes that no tunnel or modem on the way can compress.
+/// Size of the data to write: random bytes, which no tunnel or modem can compress.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// Bytes not yet sent below which a writer is woken: some packets beyond what one ACK can free at once.
+/// Limit of unsent bytes below which a writer is woken: some packets more than one ACK can release.
 const UNSENT_BYTES: i32 = 256 * 1024;
-/// Taken or written in one turn, so that others have theirs.
+/// Largest number of bytes read or written in one turn, so that other flows have their turns.
 const TURN_BYTES: usize = 4 << 20;
-/// `tcpi_total_rto` of `struct tcp_info` stands behind `tcpi_rehash`, since Linux 6.7.
+/// Offset of `tcpi_total_rto` in `struct tcp_info`, behind `tcpi_rehash`, since Linux 6.7.
 const TOTAL_RTO_AT: usize = 240;
 
-/// How the host fares is known in the end only.
-const NOT_YET: Pace = Pace { cpu_share: 0.0, timer_slip_p99_ms: 0.0, timer_slip_max_ms: 0.0 };
+/// Load of the host before it is known, at the end.
+const NOT_YET: HostLoad = HostLoad { cpu_share: 0.0, timer_slip_p99_ms: 0.0, timer_slip_max_ms: 0.0 };
 
-/// What all flows of a process write from, and read into.
+/// Buffers that all flows of a process share.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Buffers {
     chunk: Vec<u8>,
-    /// The kernel throws away what it would put there (`MSG_TRUNC` of tcp(7)).
-    never_written: Vec<u8>,
+    /// Buffer of reads, whose data the kernel discards (`MSG_TRUNC` of tcp(7)).
+    discarded: Vec<u8>,
 }
 
-/// What this end does.
+/// Role of this end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It writes until it has written so many bytes.
+    /// Writes this many bytes.
     Sends(u64),
-    /// It reads what comes.
+    /// Reads everything that arrives.
     Receives,
 }
 
@@ -49,105 +49,99 @@ pub(super) struct Flow {
     pub(super) role: Role,
     /// Bytes written or read.
     pub(super) moved_bytes: u64,
-    stopped: Stopped,
+    has_stopped: bool,
     validity: Validity,
 }
 
+/// Outcome of one turn of reading or writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stopped {
-    NotYet,
-    Yes,
-}
-
-/// What is left to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
-    /// There may be more.
+pub(super) enum TurnOutcome {
+    /// There may be more to read or write.
     More,
-    /// Everything is written; what is on the way still arrives.
-    Rest,
-    /// The other end has closed.
-    Nothing,
+    /// Everything is written; data in flight still arrive.
+    AllWritten,
+    /// The other end has closed the connection.
+    Closed,
     /// The connection broke.
     Broken,
 }
 
 impl Flow {
-    /// A connection that does not block.
+    /// Creates an end over a connected socket, and makes the socket non-blocking.
     pub(super) fn over(socket: TcpStream, role: Role) -> anyhow::Result<Flow> {
         socket.set_nonblocking(true).context("a flow")?;
-        sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), UNSENT_BYTES)?;
+        sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT_BYTES)?;
         let validity = Validity::of(&socket, NOT_YET)?;
-        Ok(Flow { socket, role, moved_bytes: 0, stopped: Stopped::NotYet, validity })
+        Ok(Flow { socket, role, moved_bytes: 0, has_stopped: false, validity })
     }
 
-    /// The congestion control that the kernel really runs, as read back.
+    /// Congestion control in use, as read back from the kernel.
     pub(super) fn algorithm(&self) -> &str {
         &self.validity.algorithm
     }
 
-    /// Writes, or reads, what there is room for in one turn.
-    pub(super) fn proceed(&mut self, room: &mut Room) -> Left {
+    /// Reads or writes what the socket allows in one turn.
+    pub(super) fn proceed(&mut self, room: &mut Buffers) -> TurnOutcome {
         match self.role {
-            Role::Sends(bytes) if self.stopped == Stopped::NotYet => {
+            Role::Sends(bytes) if !self.has_stopped => {
                 match self.write(bytes, &room.chunk) {
-                    // A receiver that closes has had enough.
-                    Left::More => self.read(&mut room.never_written),
+                    // A receiver that closes the connection has received enough.
+                    TurnOutcome::More => self.read(&mut room.discarded),
                     other => other,
                 }
             }
-            Role::Sends(_) | Role::Receives => self.read(&mut room.never_written),
+            Role::Sends(_) | Role::Receives => self.read(&mut room.discarded),
         }
     }
 
-    fn write(&mut self, bytes: u64, chunk: &[u8]) -> Left {
+    fn write(&mut self, bytes: u64, chunk: &[u8]) -> TurnOutcome {
         let mut turn = 0;
         while turn < TURN_BYTES {
             let most = usize::try_from(bytes - self.moved_bytes).unwrap_or(usize::MAX).min(chunk.len());
             if most == 0 {
                 self.stop();
-                return Left::Rest;
+                return TurnOutcome::AllWritten;
             }
             match socket::send(self.socket.as_raw_fd(), &chunk[..most], MsgFlags::MSG_NOSIGNAL) {
                 Ok(count) => {
                     self.moved_bytes += count as u64;
                     turn += count;
                 }
-                Err(Errno::EAGAIN | Errno::EINTR) => return Left::More,
-                Err(_) => return Left::Broken,
+                Err(Errno::EAGAIN | Errno::EINTR) => return TurnOutcome::More,
+                Err(_) => return TurnOutcome::Broken,
             }
         }
-        Left::More
+        TurnOutcome::More
     }
 
-    fn read(&mut self, room: &mut [u8]) -> Left {
+    fn read(&mut self, room: &mut [u8]) -> TurnOutcome {
         let mut turn = 0;
         while turn < TURN_BYTES {
             match socket::recv(self.socket.as_raw_fd(), room, MsgFlags::MSG_TRUNC) {
-                Ok(0) => return Left::Nothing,
+                Ok(0) => return TurnOutcome::Closed,
                 Ok(count) => {
                     turn += count;
                     if self.role == Role::Receives {
                         self.moved_bytes += count as u64;
                     }
                 }
-                Err(Errno::EAGAIN | Errno::EINTR) => return Left::More,
-                Err(_) => return Left::Broken,
+                Err(Errno::EAGAIN | Errno::EINTR) => return TurnOutcome::More,
+                Err(_) => return TurnOutcome::Broken,
             }
         }
-        Left::More
+        TurnOutcome::More
     }
 
-    /// Writes nothing more; what is written still arrives.
+    /// Stops writing; data already written still arrive.
     pub(super) fn stop(&mut self) {
-        if self.stopped == Stopped::NotYet {
-            self.stopped = Stopped::Yes;
-            // It fails only where the connection is gone, which the next read tells.
+        if !self.has_stopped {
+            self.has_stopped = true;
+            // This fails only if the connection is lost, which the next read reports.
             _ = self.socket.shutdown(Shutdown::Write);
         }
     }
 
-    /// Ends it, whatever is on the way.
+    /// Aborts the connection.
     pub(super) fn cut(&mut self) {
         self.stop();
         _ = self.socket.shutdown(Shutdown::Both);
@@ -155,41 +149,42 @@ impl Flow {
     }
 
     pub(super) fn has_stopped(&self) -> bool {
-        self.stopped == Stopped::Yes
+        self.has_stopped
     }
 
-    /// What the kernel tells of this end.
-    pub(super) fn look(&self) -> anyhow::Result<Seen> {
+    /// State of this end, as the kernel reports it.
+    pub(super) fn observe(&self) -> anyhow::Result<Observation> {
         let info = TcpInfo::of(&self.socket).context("TCP_INFO")?;
         Ok(match self.role {
-            Role::Receives => Seen::Receiver { bytes: self.moved_bytes, packets: info.data_segs_in },
+            Role::Receives => Observation::Receiver { bytes: self.moved_bytes, packets: info.data_segs_in },
             Role::Sends(_) => {
-                Seen::Sender(Box::new(Sender { total_rto: total_rto(&self.socket)?, ..sender(&info) }))
+                Observation::Sender(Box::new(Sender { total_rto: total_rto(&self.socket)?, ..sender(&info) }))
             }
         })
     }
 
-    /// Bytes of the flow that the kernel took in for this end, or was given by it: no other end can know of more.
+    /// Bytes of the flow that this end's kernel has received or was given to send. The other end cannot know
+    /// of more.
     pub(super) fn carried_bytes(&self) -> u64 {
         match self.role {
             Role::Sends(_) => self.moved_bytes,
-            // What was acknowledged may not have been read.
+            // Acknowledged data may not have been read yet.
             Role::Receives => {
                 let arrived = TcpInfo::of(&self.socket).map_or(0, |info| info.bytes_received());
-                arrived.saturating_sub(OPENING_BYTES as u64).max(self.moved_bytes)
+                arrived.saturating_sub(PREAMBLE_BYTES as u64).max(self.moved_bytes)
             }
         }
     }
 
-    /// How valid what was measured at this end is; asked when it is over.
-    pub(super) fn validity(&self, pace: Pace) -> anyhow::Result<Validity> {
+    /// Validity of the measurement at this end, at the end of the flow.
+    pub(super) fn validity(&self, load: HostLoad) -> anyhow::Result<Validity> {
         let info = TcpInfo::of(&self.socket).context("TCP_INFO")?;
         let seconds = |us: u64| Duration::from_micros(us).as_secs_f64();
         Ok(Validity {
             busy_s: seconds(info.busy_us),
             receiver_limited_s: seconds(info.rwnd_limited_us),
             sender_limited_s: seconds(info.sndbuf_limited_us),
-            pace,
+            load,
             ..self.validity.clone()
         })
     }
@@ -222,7 +217,7 @@ fn sender(info: &TcpInfo) -> Sender {
     }
 }
 
-/// The same, as the kernel's structure has it: what the tables are filled from.
+/// Converts the state of a sender to the kernel's structure, from which the tables are filled.
 pub(super) fn info(sender: &Sender) -> TcpInfo {
     TcpInfo {
         ca_state: sender.ca_state,
@@ -250,15 +245,15 @@ pub(super) fn info(sender: &Sender) -> TcpInfo {
     }
 }
 
-/// How often the retransmission timer expired, where the kernel tells.
+/// Number of retransmission timeouts, if the kernel reports it.
 fn total_rto(socket: impl AsFd) -> nix::Result<Option<u16>> {
     let (bytes, length) = sys::tcp_info(socket)?;
     let there = bytes[..length].get(TOTAL_RTO_AT..).and_then(|rest| rest.first_chunk());
     Ok(there.map(|two| u16::from_ne_bytes(*two)))
 }
 
-impl Room {
-    pub(super) fn new() -> Room {
+impl Buffers {
+    pub(super) fn new() -> Buffers {
         let mut state: u64 = 1;
         let mut next = || {
             // Xorshift: G. Marsaglia, Xorshift RNGs, Journal of Statistical Software 8(14), 2003.
@@ -268,6 +263,6 @@ impl Room {
             state
         };
         let chunk = (0..CHUNK_BYTES / 8).flat_map(|_| next().to_ne_bytes()).collect();
-        Room { chunk, never_written: vec![0; TURN_BYTES] }
+        Buffers { chunk, discarded: vec![0; TURN_BYTES] }
     }
 }

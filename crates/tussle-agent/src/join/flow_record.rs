@@ -1,87 +1,85 @@
-//! What is known of one flow: what this end saw, which counts, and what its client claims, which is kept beside it.
+//! Record of a flow: the server's own observations, which count, and its client's claims beside them.
 
 use std::collections::BTreeMap;
 
-use tussle_join::{Direction, GRID_NS, OPENING_BYTES, Row, Seen, Sender};
+use tussle_join::{Direction, GRID_NS, Observation, PREAMBLE_BYTES, Row, Sender};
 
 use super::flow::info;
-use crate::execute::rows::{Paces, Sample};
+use crate::algorithms::needs_pacing;
+use crate::execute::rows::Sample;
 use crate::validity::Validity;
 
-/// Instants that wait for what the client saw; older ones are given up.
-const MOST_PENDING: usize = 2_000;
-/// A claim may be of so many instants after this end's latest look: clocks differ by less.
+/// Largest number of instants that wait for the client's claims; older ones are given up.
+const MAX_PENDING: usize = 2_000;
+/// Largest number of instants that a claim may be ahead of the server's last observation. Clocks differ by
+/// less.
 const AHEAD: u32 = 50;
-/// Instants of a download for which its client's word is waited for: 10 s.
+/// Instants of a download that wait for the client's claims: 10 s.
 const LATE: u32 = 100;
-/// Acknowledged of an upload beside its bytes: its opening, and a sequence number each of its first packet and its last.
-const BESIDE: u64 = OPENING_BYTES as u64 + 2;
-/// A network may duplicate packets, but hardly each of them.
-const MOST_COPIES: u64 = 2;
+/// Bytes of an upload that are acknowledged beside its data: the preamble, and the sequence numbers of SYN
+/// and FIN.
+const BESIDE: u64 = PREAMBLE_BYTES as u64 + 2;
+/// Largest factor by which a network may duplicate packets.
+const MAX_COPIES: u64 = 2;
 
-/// What is known of a flow.
+/// Record of a flow.
 #[derive(Debug)]
 pub(super) struct FlowRecord {
     pub(super) name: String,
     pub(super) algorithm: String,
+    is_paced: bool,
     pub(super) direction: Direction,
     pub(super) start_ns: u64,
-    /// When its application was to stop writing; `None`: after so many bytes.
+    /// Time at which the application was to stop writing; `None` for a number of bytes.
     pub(super) stop_ns: Option<u64>,
     pub(super) end: Option<End>,
-    /// What arrived, as this end knows: it received it, or it was told by acknowledgements.
+    /// Data that arrived, as this end knows: received here, or acknowledged to this end.
     pub(super) received_bytes: u64,
     pub(super) received_packets: u32,
-    /// Bytes that this end's kernel took in, or was given to send.
+    /// Bytes that this end's kernel received, or was given to send.
     carried_bytes: u64,
-    /// What the sender's kernel told last: of an upload, as its client claims.
+    /// Last state of the sender; for an upload, as its client claims.
     pub(super) sender: Sender,
     claimed: Option<Claimed>,
-    /// The latest round trip of its client's probe, and the shortest before it began.
+    /// Latest RTT of the client's probe, and shortest RTT before its flows began.
     pub(super) probe_us: Option<u32>,
     pub(super) idle_us: Option<u32>,
     pub(super) sender_validity: Option<Validity>,
     pub(super) receiver_validity: Option<Validity>,
     pending: BTreeMap<u32, Pending>,
-    closed: Closed,
-    /// The latest instants: that is a row, or was given up; that this end saw; that the client told.
-    done: Option<u32>,
-    looked: Option<u32>,
-    told: Option<u32>,
+    /// Whether nothing more will be reported of the flow.
+    is_closed: bool,
+    /// Latest instants: written as a row or given up, observed by this end, and claimed by the client.
+    written_at: Option<u32>,
+    observed_at: Option<u32>,
+    claimed_at: Option<u32>,
 }
 
-/// How a flow ended, and when.
+/// End of a flow: time and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) at_ns: u64,
-    pub(super) how: How,
+    pub(super) reason: EndReason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
-    /// The last of the bytes asked for has arrived.
+pub(super) enum EndReason {
+    /// The last of the requested bytes has arrived.
     Complete,
-    /// Its time was over.
+    /// The flow's time was over.
     Stopped,
-    /// Its client, or the network, was gone.
+    /// The client, or the network, was lost.
     Lost,
 }
 
-/// What a client last claimed: acknowledged and sent, or received.
+/// Last claim of a client: bytes acknowledged and packets sent, or bytes and packets received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Claimed {
     bytes: u64,
     packets: u32,
 }
 
-/// Whether nothing more will be told of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Closed {
-    No,
-    Yes,
-}
-
-/// What is known of a flow at an instant.
+/// Observations and claims of an instant.
 #[derive(Debug, Default)]
 struct Pending {
     sender: Option<Box<Sender>>,
@@ -90,7 +88,7 @@ struct Pending {
     probe_us: Option<u32>,
 }
 
-/// What becomes of the earliest instant.
+/// Decision about the earliest pending instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Row,
@@ -98,9 +96,9 @@ enum Fate {
     Dropped,
 }
 
-/// What was known of a flow at an instant, whole.
+/// A complete row of the samples.
 #[derive(Debug)]
-pub(super) struct Whole {
+pub(super) struct CompleteRow {
     pub(super) instant: u32,
     pub(super) sample: Sample,
     pub(super) sender: Box<Sender>,
@@ -112,6 +110,7 @@ impl FlowRecord {
     pub(super) fn new(name: String, algorithm: String, direction: Direction) -> FlowRecord {
         FlowRecord {
             name,
+            is_paced: needs_pacing(&algorithm),
             algorithm,
             direction,
             start_ns: 0,
@@ -127,33 +126,33 @@ impl FlowRecord {
             sender_validity: None,
             receiver_validity: None,
             pending: BTreeMap::new(),
-            closed: Closed::No,
-            done: None,
-            looked: None,
-            told: None,
+            is_closed: false,
+            written_at: None,
+            observed_at: None,
+            claimed_at: None,
         }
     }
 
-    /// What its client told of its own end; a later one takes an earlier one's place.
-    pub(super) fn keep_validity(&mut self, told: Validity) {
+    /// Sets the validity at the client's end. A later one replaces an earlier one.
+    pub(super) fn set_validity(&mut self, validity: Validity) {
         match self.direction {
-            Direction::ToServer => self.sender_validity = Some(told),
-            Direction::ToClient => self.receiver_validity = Some(told),
+            Direction::ToServer => self.sender_validity = Some(validity),
+            Direction::ToClient => self.receiver_validity = Some(validity),
         }
     }
 
-    /// Takes in what this end saw, and the bytes that its kernel carried until then.
-    pub(super) fn look(&mut self, instant: u32, (seen, carried_bytes): (Seen, u64)) {
-        self.looked = self.looked.max(Some(instant));
+    /// Adds an observation of this end, and the bytes that its kernel has carried until then.
+    pub(super) fn add_observation(&mut self, instant: u32, observation: Observation, carried_bytes: u64) {
+        self.observed_at = self.observed_at.max(Some(instant));
         self.carried_bytes = self.carried_bytes.max(carried_bytes);
-        let (bytes, packets, sender) = match seen {
-            Seen::Receiver { bytes, packets } => (bytes, packets, None),
-            Seen::Sender(sender) => {
+        let (bytes, packets, sender) = match observation {
+            Observation::Receiver { bytes, packets } => (bytes, packets, None),
+            Observation::Sender(sender) => {
                 self.sender = (*sender).clone();
-                // The end of the stream is acknowledged like a byte.
+                // The FIN is acknowledged like a byte.
                 (sender.bytes_acked.min(carried_bytes), sender.delivered, Some(sender))
             }
-            Seen::Probe(_) => return,
+            Observation::Probe(_) => return,
         };
         self.received_bytes = self.received_bytes.max(bytes);
         self.received_packets = self.received_packets.max(packets);
@@ -163,12 +162,12 @@ impl FlowRecord {
         }
     }
 
-    /// Takes in what its client claims to have seen.
-    pub(super) fn hear(&mut self, row: Row) {
-        let Row { instant, seen, .. } = row;
-        match seen {
-            Seen::Sender(sender) => {
-                self.told = self.told.max(Some(instant));
+    /// Adds a claim of the client.
+    pub(super) fn add_claim(&mut self, row: Row) {
+        let Row { instant, observation, .. } = row;
+        match observation {
+            Observation::Sender(sender) => {
+                self.claimed_at = self.claimed_at.max(Some(instant));
                 self.sender = (*sender).clone();
                 self.claimed = Some(Claimed { bytes: sender.bytes_acked, packets: sender.data_segs_out });
                 if let Some(pending) = self.expected(instant) {
@@ -176,14 +175,14 @@ impl FlowRecord {
                     pending.sender = Some(sender);
                 }
             }
-            Seen::Receiver { bytes, packets } => {
-                self.told = self.told.max(Some(instant));
+            Observation::Receiver { bytes, packets } => {
+                self.claimed_at = self.claimed_at.max(Some(instant));
                 self.claimed = Some(Claimed { bytes, packets });
                 if let Some(pending) = self.expected(instant) {
                     pending.claimed_bytes = Some(bytes);
                 }
             }
-            Seen::Probe(us) => {
+            Observation::Probe(us) => {
                 self.probe_us = Some(us);
                 if let Some(pending) = self.expected(instant) {
                     pending.probe_us = Some(us);
@@ -192,52 +191,57 @@ impl FlowRecord {
         }
     }
 
-    /// Room for a claim, where this end looked at that instant, or soon will.
+    /// Entry of a claim's instant, if this end has observed that instant, or soon will.
     fn expected(&mut self, instant: u32) -> Option<&mut Pending> {
         let began = || u32::try_from(self.start_ns / GRID_NS).unwrap_or(u32::MAX);
-        let looked = self.looked.unwrap_or_else(began);
+        let looked = self.observed_at.unwrap_or_else(began);
         let is_to_come = instant > looked && instant <= looked.saturating_add(AHEAD);
         if is_to_come { self.pending(instant) } else { self.pending.get_mut(&instant) }
     }
 
     fn pending(&mut self, instant: u32) -> Option<&mut Pending> {
-        if self.done.is_some_and(|done| instant <= done) || self.closed == Closed::Yes {
+        if self.written_at.is_some_and(|done| instant <= done) || self.is_closed {
             return None;
         }
-        if self.pending.len() >= MOST_PENDING {
+        if self.pending.len() >= MAX_PENDING {
             self.pending.pop_first();
         }
         Some(self.pending.entry(instant).or_default())
     }
 
-    /// Its client is gone: nothing more will be told of it. If it is lost, so is the flow, unless all of it was there.
-    pub(super) fn close(&mut self, how: How, bytes: Option<u64>) {
-        self.closed = Closed::Yes;
+    /// Closes the record of a client that is gone. If the client is lost, so is the flow, unless all its
+    /// bytes have arrived.
+    pub(super) fn close(&mut self, reason: EndReason, bytes: Option<u64>) {
+        self.is_closed = true;
         if let Some(end) = &mut self.end {
             if bytes.is_some_and(|bytes| self.received_bytes >= bytes) {
-                end.how = How::Complete;
-            } else if how == How::Lost {
-                end.how = How::Lost;
+                end.reason = EndReason::Complete;
+            } else if reason == EndReason::Lost {
+                end.reason = EndReason::Lost;
             }
         }
     }
 
-    /// Takes the next row that is whole: what was seen here, and what the client told of that instant. Of the last
-    /// instant, what its sender saw will do: by then everything has arrived that will.
-    pub(super) fn next_row(&mut self, now: u32) -> Option<Whole> {
+    /// Takes the next complete row: an observation of this end, and the client's claim about the same
+    /// instant. At the last instant, the sender's state suffices: all data have arrived by then.
+    pub(super) fn next_row(&mut self, now: u32) -> Option<CompleteRow> {
         loop {
             let fate = self.fate(now)?;
             if fate == Fate::Waits {
                 return None;
             }
             let (instant, pending) = self.pending.pop_first()?;
-            self.done = Some(instant);
+            self.written_at = Some(instant);
             let Some(sender) = pending.sender.filter(|_| fate == Fate::Row) else { continue };
             let delivered_bytes = pending.received_bytes.unwrap_or(self.received_bytes);
-            let paces = if self.algorithm.starts_with("bbr") { Paces::Yes } else { Paces::No };
-            return Some(Whole {
+            return Some(CompleteRow {
                 instant,
-                sample: Sample { sender: info(&sender), delivered_bytes, rtt_us: None, paces },
+                sample: Sample {
+                    sender: info(&sender),
+                    delivered_bytes,
+                    rtt_us: None,
+                    is_paced: self.is_paced,
+                },
                 sender,
                 claimed_bytes: pending.claimed_bytes,
                 probe_us: pending.probe_us,
@@ -245,40 +249,40 @@ impl FlowRecord {
         }
     }
 
-    /// What becomes of the earliest instant: both ends tell theirs in order, so that what one has passed over does
-    /// not come.
+    /// Decides about the earliest pending instant. Both ends report in order, so that an instant which one
+    /// end has passed over does not come.
     fn fate(&self, now: u32) -> Option<Fate> {
         let (instant, pending) = self.pending.first_key_value()?;
-        let is_closed = self.closed == Closed::Yes;
+        let is_closed = self.is_closed;
         let has_passed = |latest: Option<u32>| is_closed || latest.is_some_and(|latest| latest > *instant);
         let has_looked = pending.received_bytes.is_some();
         Some(match (self.direction, &pending.sender) {
             (Direction::ToServer, Some(_)) if has_looked => Fate::Row,
             (Direction::ToServer, Some(_)) if is_closed && self.pending.len() == 1 => Fate::Row,
-            (Direction::ToServer, None) if has_passed(self.told) => Fate::Dropped,
+            (Direction::ToServer, None) if has_passed(self.claimed_at) => Fate::Dropped,
             (Direction::ToClient, _) if has_looked => {
-                let is_told = pending.claimed_bytes.is_some() || has_passed(self.told);
+                let is_told = pending.claimed_bytes.is_some() || has_passed(self.claimed_at);
                 if is_told || instant.saturating_add(LATE) <= now { Fate::Row } else { Fate::Waits }
             }
-            (Direction::ToServer, Some(_)) | (Direction::ToClient, _) if has_passed(self.looked) => {
+            (Direction::ToServer, Some(_)) | (Direction::ToClient, _) if has_passed(self.observed_at) => {
                 Fate::Dropped
             }
             _ => Fate::Waits,
         })
     }
 
-    /// Where what its client claims cannot be true together with what was seen here: both, in a sentence.
+    /// A contradiction between the client's claims and this end's observations, in a sentence.
     pub(super) fn contradiction(&self) -> Option<String> {
         let Claimed { bytes, packets } = self.claimed?;
         let (carried, packets) = (self.carried_bytes, u64::from(packets));
         let arrived = u64::from(self.received_packets);
         let sent = u64::from(self.sender.data_segs_out);
-        let is_complete = self.end.is_some_and(|end| end.how == How::Complete);
+        let is_complete = self.end.is_some_and(|end| end.reason == EndReason::Complete);
         match self.direction {
             Direction::ToServer if bytes > carried + BESIDE => {
                 Some(format!("its client claims that {bytes} bytes were acknowledged, and {carried} arrived"))
             }
-            Direction::ToServer if self.end.is_some() && arrived > MOST_COPIES * packets => {
+            Direction::ToServer if self.end.is_some() && arrived > MAX_COPIES * packets => {
                 Some(format!("its client claims that it sent {packets} packets, and {arrived} arrived"))
             }
             Direction::ToClient if bytes > carried => {
@@ -288,7 +292,7 @@ impl FlowRecord {
                 "its client claims that {bytes} bytes arrived, and acknowledged {}",
                 self.received_bytes
             )),
-            Direction::ToClient if packets > MOST_COPIES * sent => {
+            Direction::ToClient if packets > MAX_COPIES * sent => {
                 Some(format!("its client claims that {packets} packets arrived, and {sent} were sent"))
             }
             _ => None,
@@ -308,25 +312,25 @@ mod tests {
         flow(Direction::ToServer)
     }
 
-    /// A sender that sent so many packets, and as many bytes that were acknowledged.
-    fn sender(packets: u32) -> Seen {
+    /// A sender that sent a number of packets, and had as many bytes acknowledged.
+    fn sender(packets: u32) -> Observation {
         let bytes_acked = packets.into();
-        Seen::Sender(Box::new(Sender { data_segs_out: packets, bytes_acked, ..Sender::default() }))
+        Observation::Sender(Box::new(Sender { data_segs_out: packets, bytes_acked, ..Sender::default() }))
     }
 
-    fn row(instant: u32, seen: Seen) -> Row {
-        Row { instant, flow: 0, seen }
+    fn row(instant: u32, observation: Observation) -> Row {
+        Row { instant, flow: 0, observation }
     }
 
     fn sent(instant: u32, packets: u32) -> Row {
         row(instant, sender(packets))
     }
 
-    fn received(bytes: u64) -> (Seen, u64) {
-        (Seen::Receiver { bytes, packets: 1 }, bytes)
+    fn look_received(flow: &mut FlowRecord, instant: u32, bytes: u64) {
+        flow.add_observation(instant, Observation::Receiver { bytes, packets: 1 }, bytes);
     }
 
-    /// Instants and bytes of the rows that are whole.
+    /// Instants and bytes of the complete rows.
     fn rows(flow: &mut FlowRecord, now: u32) -> Vec<(u32, u64)> {
         std::iter::from_fn(|| flow.next_row(now))
             .map(|whole| (whole.instant, whole.sample.delivered_bytes))
@@ -334,24 +338,24 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_what_both_ends_saw_at_one_instant() {
+    fn a_row_combines_both_ends_at_one_instant() {
         let mut flow = upload();
-        flow.look(1, received(10));
-        flow.look(2, received(20));
-        (1..=3).for_each(|instant| flow.hear(sent(instant, 1)));
+        look_received(&mut flow, 1, 10);
+        look_received(&mut flow, 2, 20);
+        (1..=3).for_each(|instant| flow.add_claim(sent(instant, 1)));
         assert_eq!(rows(&mut flow, 3), [(1, 10), (2, 20)]);
-        flow.look(3, received(30));
+        look_received(&mut flow, 3, 30);
         assert_eq!(rows(&mut flow, 4), [(3, 30)]);
     }
 
     #[test]
-    fn what_is_told_too_late_counts_but_is_no_row() {
+    fn a_late_claim_counts_but_is_no_row() {
         let mut flow = upload();
-        flow.look(5, received(50));
-        flow.hear(sent(5, 5));
-        flow.look(6, received(60));
+        look_received(&mut flow, 5, 50);
+        flow.add_claim(sent(5, 5));
+        look_received(&mut flow, 6, 60);
         assert_eq!(rows(&mut flow, 6), [(5, 50)]);
-        flow.hear(sent(4, 7));
+        flow.add_claim(sent(4, 7));
         assert_eq!(rows(&mut flow, 6), []);
         assert_eq!(flow.sender.data_segs_out, 7);
     }
@@ -359,48 +363,52 @@ mod tests {
     #[test]
     fn at_the_end_the_senders_last_row_has_all_that_arrived() {
         let mut flow = upload();
-        flow.hear(sent(1, 1));
-        flow.look(2, received(20));
-        flow.hear(sent(3, 3));
+        flow.add_claim(sent(1, 1));
+        look_received(&mut flow, 2, 20);
+        flow.add_claim(sent(3, 3));
         assert_eq!(rows(&mut flow, 3), []);
-        flow.close(How::Stopped, None);
+        flow.close(EndReason::Stopped, None);
         assert_eq!(rows(&mut flow, 3), [(3, 20)]);
     }
 
     #[test]
-    fn of_a_download_what_was_acknowledged_here_is_the_result() {
+    fn the_result_of_a_download_is_what_was_acknowledged_here() {
         let mut flow = flow(Direction::ToClient);
-        flow.look(1, (sender(100), 150));
-        flow.hear(row(1, Seen::Receiver { bytes: 1 << 40, packets: 9 }));
+        flow.add_observation(1, sender(100), 150);
+        flow.add_claim(row(1, Observation::Receiver { bytes: 1 << 40, packets: 9 }));
         let whole = flow.next_row(1).unwrap();
         assert_eq!((whole.sample.delivered_bytes, whole.claimed_bytes), (100, Some(1 << 40)));
         assert_eq!((flow.received_bytes, flow.received_packets), (100, 0));
-        flow.look(2, (sender(151), 150));
+        flow.add_observation(2, sender(151), 150);
         assert_eq!(flow.received_bytes, 150);
     }
 
     #[test]
-    fn a_download_whose_client_says_nothing_is_measured_all_the_same() {
+    fn a_download_is_measured_even_if_its_client_is_silent() {
         let mut flow = flow(Direction::ToClient);
-        flow.look(1, (sender(10), 10));
-        flow.look(2, (sender(20), 20));
+        flow.add_observation(1, sender(10), 10);
+        flow.add_observation(2, sender(20), 20);
         assert_eq!(rows(&mut flow, LATE), []);
         assert_eq!(rows(&mut flow, LATE + 1), [(1, 10)]);
-        flow.close(How::Lost, None);
+        flow.close(EndReason::Lost, None);
         assert_eq!(rows(&mut flow, LATE + 1), [(2, 20)]);
     }
 
     #[test]
     fn a_claim_that_cannot_be_true_is_named() {
-        let ended = |mut flow: FlowRecord, how| {
-            flow.end = Some(End { at_ns: 1, how });
+        let ended = |mut flow: FlowRecord, reason| {
+            flow.end = Some(End { at_ns: 1, reason });
             flow.contradiction()
         };
         let up = |claimed: u32, arrived: u32| {
             let mut flow = upload();
-            flow.look(1, (Seen::Receiver { bytes: arrived.into(), packets: arrived }, arrived.into()));
-            flow.hear(sent(1, claimed));
-            ended(flow, How::Stopped)
+            flow.add_observation(
+                1,
+                Observation::Receiver { bytes: arrived.into(), packets: arrived },
+                arrived.into(),
+            );
+            flow.add_claim(sent(1, claimed));
+            ended(flow, EndReason::Stopped)
         };
         assert_eq!(
             up(500_000_000, 26).unwrap(),
@@ -410,9 +418,9 @@ mod tests {
         assert_eq!(up(52, 26), None);
         let down = |bytes, packets| {
             let mut flow = flow(Direction::ToClient);
-            flow.look(1, (sender(100), 150));
-            flow.hear(row(1, Seen::Receiver { bytes, packets }));
-            ended(flow, How::Complete)
+            flow.add_observation(1, sender(100), 150);
+            flow.add_claim(row(1, Observation::Receiver { bytes, packets }));
+            ended(flow, EndReason::Complete)
         };
         assert_eq!(down(100, 100), None);
         assert_eq!(down(150, 200), None);
@@ -422,43 +430,43 @@ mod tests {
     }
 
     #[test]
-    fn claims_fill_no_memory_beyond_what_this_end_saw() {
+    fn claims_use_memory_for_observed_instants_only() {
         let mut flow = upload();
-        (0..10_000).for_each(|instant| flow.hear(sent(instant, 1)));
+        (0..10_000).for_each(|instant| flow.add_claim(sent(instant, 1)));
         assert_eq!(flow.pending.len(), AHEAD as usize);
-        (0..10_000).for_each(|instant| flow.look(instant, received(1)));
-        assert_eq!(flow.pending.len(), MOST_PENDING);
+        (0..10_000).for_each(|instant| look_received(&mut flow, instant, 1));
+        assert_eq!(flow.pending.len(), MAX_PENDING);
         assert_eq!(flow.pending.values().filter(|each| each.sender.is_some()).count(), 0);
-        (0..5_000).for_each(|instant| flow.hear(sent(instant, 1)));
+        (0..5_000).for_each(|instant| flow.add_claim(sent(instant, 1)));
         assert_eq!(flow.pending.values().filter(|each| each.sender.is_some()).count(), 0);
     }
 
     #[test]
-    fn a_flow_that_is_closed_keeps_nothing_that_waits() {
+    fn a_closed_flow_keeps_no_pending_instants() {
         for direction in [Direction::ToServer, Direction::ToClient] {
             let mut flow = flow(direction);
-            (1..40).for_each(|instant| flow.hear(row(instant, Seen::Probe(1))));
-            (1..1_000).for_each(|instant| flow.look(instant, received(1)));
-            flow.close(How::Lost, None);
+            (1..40).for_each(|instant| flow.add_claim(row(instant, Observation::Probe(1))));
+            (1..1_000).for_each(|instant| look_received(&mut flow, instant, 1));
+            flow.close(EndReason::Lost, None);
             while flow.next_row(1_000).is_some() {}
             assert!(flow.pending.is_empty());
-            flow.hear(sent(1_001, 1));
+            flow.add_claim(sent(1_001, 1));
             assert!(flow.pending.is_empty());
         }
     }
 
     #[test]
-    fn a_flow_of_a_lost_client_is_lost_unless_all_of_it_was_there() {
-        let ended = |how, bytes| {
+    fn a_flow_of_a_lost_client_is_lost_unless_it_is_complete() {
+        let ended = |reason, bytes| {
             let mut flow = upload();
-            flow.look(1, received(100));
-            flow.end = Some(End { at_ns: 1, how: How::Stopped });
-            flow.close(how, bytes);
-            flow.end.map(|end| end.how)
+            look_received(&mut flow, 1, 100);
+            flow.end = Some(End { at_ns: 1, reason: EndReason::Stopped });
+            flow.close(reason, bytes);
+            flow.end.map(|end| end.reason)
         };
-        assert_eq!(ended(How::Lost, None), Some(How::Lost));
-        assert_eq!(ended(How::Lost, Some(101)), Some(How::Lost));
-        assert_eq!(ended(How::Lost, Some(100)), Some(How::Complete));
-        assert_eq!(ended(How::Stopped, Some(101)), Some(How::Stopped));
+        assert_eq!(ended(EndReason::Lost, None), Some(EndReason::Lost));
+        assert_eq!(ended(EndReason::Lost, Some(101)), Some(EndReason::Lost));
+        assert_eq!(ended(EndReason::Lost, Some(100)), Some(EndReason::Complete));
+        assert_eq!(ended(EndReason::Stopped, Some(101)), Some(EndReason::Stopped));
     }
 }

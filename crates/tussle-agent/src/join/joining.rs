@@ -1,81 +1,94 @@
-//! How a client gets in: each step has an end, whatever the server does.
+//! Joining a server: each step has a deadline, whatever the server does.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use tussle_join::{Channel, Code, FromClient, FromServer, Grant, Hello, Preamble};
+use tussle_join::{Channel, ClientMessage, Code, Grant, Hello, Preamble, ServerMessage};
 
-use super::control_connection::{Arrived, ControlConnection};
-use super::reactor::{Reactor, Wish, now_ns};
+use super::control_connection::{ControlConnection, ReadOutcome};
+use super::reactor::{Interest, Reactor, now_ns};
 use super::socket::connect;
 
-/// How long the handshake and the grant may take together, and likewise the questions before the flows begin.
+/// Deadline for handshake and grant together, and for the probe before the flows.
 const JOINING: Duration = Duration::from_secs(60);
-/// Characters of a server's own words.
-const MOST_WORDS: usize = 300;
-/// What a client joins again by.
+/// Largest number of characters shown of a server's message.
+const MAX_WORDS: usize = 300;
+/// Advice to a client that was disconnected.
 pub(super) const REPEAT: &str = "the same command joins again";
 
-/// A time by which something has to be done.
+/// A deadline.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline(u64);
 
 impl Deadline {
-    /// That of one step of joining.
+    /// Deadline of one step of joining.
     pub(super) fn of_joining() -> Deadline {
         Deadline(now_ns() + u64::try_from(JOINING.as_nanos()).expect("a minute"))
     }
 
-    /// Makes the next read of a connection return by then.
+    /// Limits the next read of a connection to the deadline.
     ///
     /// # Errors
-    /// It is too late already.
+    /// The deadline has passed.
     pub(super) fn bound(self, socket: &TcpStream) -> anyhow::Result<()> {
         let left_ns = self.0.saturating_sub(now_ns());
-        ensure!(left_ns > 0, "the server takes longer than a minute to let us in; {REPEAT}");
+        ensure!(left_ns > 0, "joining took longer than a minute; {REPEAT}");
         socket.set_read_timeout(Some(Duration::from_nanos(left_ns))).context("a deadline")
     }
 }
 
-/// Joins the first server that answers: the connection, its address, and what it grants.
+/// A client's membership in a measurement.
+#[derive(Debug)]
+pub(super) struct Joined {
+    pub(super) connection: ControlConnection,
+    pub(super) server: SocketAddr,
+    pub(super) grant: Grant,
+}
+
+/// Joins at the first address that answers.
 pub(super) fn join(
     to: &[SocketAddr],
     code: &Code,
-    (hello, talk, reactor): (Hello, u64, &Reactor),
-) -> anyhow::Result<(ControlConnection, SocketAddr, Grant)> {
+    hello: Hello,
+    number: u64,
+    reactor: &Reactor,
+) -> anyhow::Result<Joined> {
     let (mut socket, at) = reach(to)?;
     let deadline = Deadline::of_joining();
     socket.set_nodelay(true)?;
     socket.write_all(&Preamble::Join.bytes()).context("the connection broke")?;
-    reactor.add(&socket, talk, Wish::Read)?;
-    let mut talk = ControlConnection::over(socket, Channel::ask(code), talk);
-    talk.flush(reactor)?;
-    while !talk.channel.is_open() {
-        deadline.bound(&talk.socket)?;
-        let heard = talk.read();
-        let early = talk.hear::<FromServer>();
-        if !matches!((&heard, &early), (Ok(Arrived::Some), Ok(None))) {
+    reactor.add(&socket, number, Interest::Read)?;
+    let mut connection = ControlConnection::over(socket, Channel::initiate(code), number);
+    connection.flush(reactor)?;
+    while !connection.channel.is_open() {
+        deadline.bound(&connection.socket)?;
+        let outcome = connection.read();
+        let early = connection.receive::<ServerMessage>();
+        if !matches!((&outcome, &early), (Ok(ReadOutcome::Data), Ok(None))) {
             bail!(
-                "{at} does not let this code in: compare it with what the server prints, and try again in a few \
+                "{at} refuses the code: compare it with the one that the server prints, and try again in a few \
                  seconds"
             );
         }
     }
     let flows = usize::from(hello.flows);
-    talk.say(&FromClient::Hello(hello), reactor)?;
+    connection.send(&ClientMessage::Hello(hello), reactor)?;
     loop {
-        match talk.hear::<FromServer>() {
-            Ok(Some(FromServer::Granted(grant))) => {
-                ensure!(grant.flows.len() == flows, "{at} does not speak as Tussle does");
-                return Ok((talk, at, grant));
+        match connection.receive::<ServerMessage>() {
+            Ok(Some(ServerMessage::Granted(grant))) => {
+                ensure!(grant.flows.len() == flows, "{at} does not follow the protocol of Tussle");
+                return Ok(Joined { connection, server: at, grant });
             }
-            Ok(Some(FromServer::Refused(reason))) => bail!("{at} refuses: {}", printable(&reason)),
-            Ok(Some(_)) => bail!("{at} does not speak as Tussle does"),
+            Ok(Some(ServerMessage::Refused(reason))) => bail!("{at} refuses: {}", printable(&reason)),
+            Ok(Some(_)) => bail!("{at} does not follow the protocol of Tussle"),
             Ok(None) => {
-                deadline.bound(&talk.socket)?;
-                ensure!(matches!(talk.read(), Ok(Arrived::Some)), "{at} closed the connection; {REPEAT}");
+                deadline.bound(&connection.socket)?;
+                ensure!(
+                    matches!(connection.read(), Ok(ReadOutcome::Data)),
+                    "{at} closed the connection; {REPEAT}"
+                );
             }
             Err(problem) => bail!("{at}: {problem}; is the code the one that the server prints?"),
         }
@@ -93,14 +106,14 @@ fn reach(addresses: &[SocketAddr]) -> anyhow::Result<(TcpStream, SocketAddr)> {
     Err(problem.context("there is no address to join")?)
 }
 
-/// A server's words as a terminal may show them: on one line, cut when long.
+/// A server's message for a terminal: on one line, and truncated.
 fn printable(words: &str) -> String {
     let shown = |letter: char| match letter {
-        // What turns the direction of writing, too.
+        // Characters that change the direction of text.
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => None,
         letter => (!letter.is_control()).then_some(letter),
     };
-    words.chars().take(MOST_WORDS).map(|letter| shown(letter).unwrap_or('\u{fffd}')).collect()
+    words.chars().take(MAX_WORDS).map(|letter| shown(letter).unwrap_or('\u{fffd}')).collect()
 }
 
 #[cfg(test)]
@@ -108,12 +121,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_servers_words_cannot_command_a_terminal() {
+    fn a_servers_message_cannot_control_a_terminal() {
         assert_eq!(printable("full; try later"), "full; try later");
         assert_eq!(
             printable("\u{1b}[2J\u{7}a\nb\u{9b}c\u{202e}d"),
             "\u{fffd}[2J\u{fffd}a\u{fffd}b\u{fffd}c\u{fffd}d"
         );
-        assert_eq!(printable(&"x".repeat(10_000)).len(), MOST_WORDS);
+        assert_eq!(printable(&"x".repeat(10_000)).len(), MAX_WORDS);
     }
 }

@@ -1,4 +1,5 @@
-//! Lines of JSON for whoever started this program; one that does not read cannot hold it up.
+//! Lines of JSON for the process that started this program. A process that does not read them cannot block
+//! it.
 
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -8,10 +9,10 @@ use std::thread::JoinHandle;
 use anyhow::Context;
 use serde::Serialize;
 
-/// Lines that wait for a reader.
-const MOST_LINES: usize = 64;
+/// Largest number of lines that wait for the reader.
+const MAX_LINES: usize = 64;
 
-/// Where the lines go.
+/// Writer of lines.
 #[derive(Debug)]
 pub(super) struct JsonWriter {
     lines: SyncSender<String>,
@@ -19,9 +20,9 @@ pub(super) struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// To the standard output.
+    /// Opens a writer to the standard output.
     pub(super) fn open() -> JsonWriter {
-        let (lines, waiting) = sync_channel::<String>(MOST_LINES);
+        let (lines, waiting) = sync_channel::<String>(MAX_LINES);
         let writer = std::thread::spawn(move || {
             let mut out = std::io::stdout();
             for line in waiting {
@@ -33,15 +34,15 @@ impl JsonWriter {
         JsonWriter { lines, writer }
     }
 
-    /// Says something, unless too much waits already.
-    pub(super) fn say<T: Serialize>(&self, what: &T) -> anyhow::Result<()> {
+    /// Sends a line, unless too many wait already.
+    pub(super) fn send<T: Serialize>(&self, what: &T) -> anyhow::Result<()> {
         let line = serde_json::to_string(what).context("a line")?;
-        // The next line of its kind tells as much.
+        // The next line of this kind replaces it.
         _ = self.lines.try_send(line + "\n");
         Ok(())
     }
 
-    /// Says the last thing, and waits until it is read.
+    /// Sends the last line, and waits until it is read.
     pub(super) fn close<T: Serialize>(self, what: &T) -> anyhow::Result<()> {
         let line = serde_json::to_string(what).context("a line")?;
         _ = self.lines.send(line + "\n");
@@ -51,7 +52,7 @@ impl JsonWriter {
     }
 }
 
-/// Whether the standard input, which had something to say, has ended; what it says is thrown away.
+/// Whether the standard input has ended; its contents are discarded.
 pub(super) fn input_has_ended() -> bool {
     let mut room = [0; 256];
     matches!(nix::unistd::read(std::io::stdin().as_fd(), &mut room), Ok(0) | Err(_))

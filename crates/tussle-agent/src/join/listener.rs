@@ -1,4 +1,4 @@
-//! Who comes in: connections that have not yet shown what they are.
+//! The listening port, and connections that are not authenticated yet.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
@@ -9,56 +9,61 @@ use anyhow::{Context, bail};
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, sockopt};
 use tussle_join::{
-    Admission, Channel, Code, FromClient, Hello, OPENING_BYTES, Preamble, Refusal, Refused, Ticket,
+    Admission, Channel, ClientMessage, Code, Hello, PREAMBLE_BYTES, Preamble, Refusal, Refused, Ticket,
 };
 
-use super::control_connection::{Arrived, ControlConnection, is_for_later};
-use super::reactor::{Reactor, Wish};
+use super::control_connection::{ControlConnection, ReadOutcome, is_for_later};
+use super::reactor::{Interest, Reactor};
 
-/// Connections taken in one turn, so that flows have theirs.
-const MOST_AT_ONCE: usize = 16;
-/// Connections that the kernel keeps for us, so that a crowd's leave room for others'.
+/// Largest number of connections accepted in one turn, so that flows have their turns.
+const MAX_AT_ONCE: usize = 16;
+/// Length of the kernel's backlog, so that many connections of one client leave room for others.
 const BACKLOG: i32 = 1024;
 
-/// The port, and those who came and have not shown a ticket or the code yet.
+/// The port, and the connections that have shown neither a ticket nor the code yet.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: TcpListener,
     code: Code,
-    door: Admission,
-    strangers: HashMap<u64, Stranger>,
+    admission: Admission,
+    pending: HashMap<u64, Pending>,
     next_number: u64,
 }
 
 #[derive(Debug)]
-struct Stranger {
+struct Pending {
     address: IpAddr,
     stage: Stage,
 }
 
 #[derive(Debug)]
 enum Stage {
-    /// It has not said all of its opening.
-    Opens(TcpStream, Vec<u8>),
-    /// It asks to join.
-    Asks(ControlConnection),
+    /// The preamble has not arrived completely.
+    Preamble(TcpStream, Vec<u8>),
+    /// The handshake, then the request to join.
+    Request(ControlConnection),
 }
 
-/// Who a connection turned out to be.
+/// Purpose of a connection, once it is known.
 #[derive(Debug)]
 pub(super) enum Arrival {
-    /// A client that has the code, and what it asks for.
+    /// A client with the code, and its request.
     Client(ControlConnection, IpAddr, Hello),
-    /// A connection with a ticket; whether that is any good is not known yet.
+    /// A connection with a ticket, which is not checked yet.
     Ticket(TcpStream, Ticket),
 }
 
 impl Listener {
-    /// Listens at an address; strangers are numbered from `first` on.
-    pub(super) fn open(at: SocketAddr, (code, first, now_ns): (Code, u64, u64)) -> anyhow::Result<Listener> {
+    /// Listens at an address; connections are numbered from `first_number` on.
+    pub(super) fn open(
+        at: SocketAddr,
+        code: Code,
+        first_number: u64,
+        now_ns: u64,
+    ) -> anyhow::Result<Listener> {
         let socket = listening(at)?;
-        let door = Admission::new(now_ns);
-        Ok(Listener { socket, code, door, strangers: HashMap::new(), next_number: first })
+        let admission = Admission::new(now_ns);
+        Ok(Listener { socket, code, admission, pending: HashMap::new(), next_number: first_number })
     }
 
     pub(super) fn socket(&self) -> &TcpListener {
@@ -66,24 +71,24 @@ impl Listener {
     }
 
     pub(super) fn refused(&self) -> &Refused {
-        self.door.refused()
+        self.admission.refused()
     }
 
-    /// Counts a connection whose ticket was no good, or for which there was no room.
+    /// Counts a connection with an invalid ticket, or without room.
     pub(super) fn refuse(&mut self, refusal: Refusal) {
-        self.door.refuse(u64::MAX, refusal);
+        self.admission.refuse(u64::MAX, refusal);
     }
 
-    /// Takes in those who wait at the port.
+    /// Accepts the connections that wait at the port.
     pub(super) fn accept(&mut self, now_ns: u64, reactor: &Reactor) {
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_AT_ONCE {
             let (socket, address) = match self.socket.accept() {
                 Ok(accepted) => accepted,
                 Err(problem) if is_out_of_room(&problem) => {
                     self.drop_oldest();
                     return;
                 }
-                // The one who came is gone already, or there is none.
+                // The connection is closed already, or none waits.
                 Err(_) => return,
             };
             if socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_err() {
@@ -91,120 +96,127 @@ impl Listener {
             }
             let (number, address) = (self.next_number, address.ip());
             self.next_number += 1;
-            if reactor.add(&socket, number, Wish::Read).is_err() {
+            if reactor.add(&socket, number, Interest::Read).is_err() {
                 self.drop_oldest();
                 return;
             }
-            let stage = Stage::Opens(socket, Vec::with_capacity(OPENING_BYTES));
-            self.strangers.insert(number, Stranger { address, stage });
-            if let Some(crowded_out) = self.door.come(number, address, now_ns) {
-                self.strangers.remove(&crowded_out);
+            let stage = Stage::Preamble(socket, Vec::with_capacity(PREAMBLE_BYTES));
+            self.pending.insert(number, Pending { address, stage });
+            if let Some(crowded_out) = self.admission.add(number, address, now_ns) {
+                self.pending.remove(&crowded_out);
             }
         }
     }
 
     fn drop_oldest(&mut self) {
-        if let Some(oldest) = self.strangers.keys().min().copied() {
-            self.strangers.remove(&oldest);
-            self.door.refuse(oldest, Refusal::Full);
+        if let Some(oldest) = self.pending.keys().min().copied() {
+            self.pending.remove(&oldest);
+            self.admission.refuse(oldest, Refusal::Full);
         }
     }
 
-    /// Refuses those who took too long.
+    /// Refuses connections whose deadline has passed.
     pub(super) fn refuse_overdue(&mut self, now_ns: u64) {
-        for number in self.door.overdue(now_ns) {
-            self.strangers.remove(&number);
+        for number in self.admission.overdue(now_ns) {
+            self.pending.remove(&number);
         }
     }
 
-    /// A stranger has something to say, or is gone. Returned is who it is, once that is known; nothing, if that number
-    /// is no stranger's.
-    pub(super) fn hear(&mut self, number: u64, now: (u64, &Reactor)) -> Option<Arrival> {
-        let Stranger { address, stage } = self.strangers.remove(&number)?;
-        let heard = match stage {
-            Stage::Opens(socket, said) => self.hear_opening((socket, said), (number, address), now),
-            Stage::Asks(talk) => hear_request(talk, address),
+    /// Reads from a pending connection. Returns its purpose once that is known. `None` otherwise, or if no
+    /// pending connection has this number.
+    pub(super) fn receive(&mut self, number: u64, now_ns: u64, reactor: &Reactor) -> Option<Arrival> {
+        let Pending { address, stage } = self.pending.remove(&number)?;
+        let progress = match stage {
+            Stage::Preamble(socket, received) => {
+                let preamble = PartialPreamble { socket, received, number, address };
+                self.receive_preamble(preamble, now_ns)
+            }
+            Stage::Request(connection) => hear_request(connection, address),
         };
-        match heard {
-            Ok(Heard::Nothing(stage)) => {
-                if matches!(&stage, Stage::Asks(talk) if talk.channel.is_open()) {
-                    self.door.greeted(number);
+        match progress {
+            Ok(Progress::Incomplete(stage)) => {
+                if matches!(&stage, Stage::Request(connection) if connection.channel.is_open()) {
+                    self.admission.handshake_done(number);
                 }
-                self.strangers.insert(number, Stranger { address, stage });
-                self.flush(number, now.1);
+                self.pending.insert(number, Pending { address, stage });
+                self.flush(number, reactor);
                 None
             }
-            Ok(Heard::All(arrival)) => {
-                self.door.enter(number);
+            Ok(Progress::Complete(arrival)) => {
+                self.admission.admit(number);
                 Some(arrival)
             }
             Err(refusal) => {
-                self.door.refuse(number, refusal);
+                self.admission.refuse(number, refusal);
                 None
             }
         }
     }
 
-    fn hear_opening(
-        &mut self,
-        (mut socket, mut said): (TcpStream, Vec<u8>),
-        (number, address): (u64, IpAddr),
-        (now_ns, _): (u64, &Reactor),
-    ) -> Result<Heard, Refusal> {
-        // Not a byte beyond the opening: what follows is for others.
-        let mut room = [0; OPENING_BYTES];
-        let most = match said.len() {
-            0..8 => 8 - said.len(),
-            some => OPENING_BYTES - some,
+    fn receive_preamble(&mut self, preamble: PartialPreamble, now_ns: u64) -> Result<Progress, Refusal> {
+        let PartialPreamble { mut socket, mut received, number, address } = preamble;
+        // Read no byte beyond the preamble, since later bytes belong to the flow or the channel.
+        let mut room = [0; PREAMBLE_BYTES];
+        let most = match received.len() {
+            0..8 => 8 - received.len(),
+            some => PREAMBLE_BYTES - some,
         };
         match socket.read(&mut room[..most]) {
-            Ok(0) => return Err(Refusal::Garbage),
-            Ok(count) => said.extend(&room[..count]),
+            Ok(0) => return Err(Refusal::Malformed),
+            Ok(count) => received.extend(&room[..count]),
             Err(problem) if is_for_later(&problem) => {}
-            Err(_) => return Err(Refusal::Garbage),
+            Err(_) => return Err(Refusal::Malformed),
         }
-        match Preamble::read(&said).map_err(|_| Refusal::Garbage)? {
-            None => Ok(Heard::Nothing(Stage::Opens(socket, said))),
-            Some((Preamble::Ticket(ticket), _)) => Ok(Heard::All(Arrival::Ticket(socket, ticket))),
+        match Preamble::read(&received).map_err(|_| Refusal::Malformed)? {
+            None => Ok(Progress::Incomplete(Stage::Preamble(socket, received))),
+            Some((Preamble::Ticket(ticket), _)) => Ok(Progress::Complete(Arrival::Ticket(socket, ticket))),
             Some((Preamble::Join, _)) => {
-                self.door.try_handshake(address, now_ns)?;
-                let talk = ControlConnection::over(socket, Channel::answer(&self.code), number);
-                Ok(Heard::Nothing(Stage::Asks(talk)))
+                self.admission.try_handshake(address, now_ns)?;
+                let connection = ControlConnection::over(socket, Channel::respond(&self.code), number);
+                Ok(Progress::Incomplete(Stage::Request(connection)))
             }
         }
     }
 
-    /// Answers of the handshake that have not left yet.
+    /// Writes the pending bytes of a handshake.
     fn flush(&mut self, number: u64, reactor: &Reactor) {
-        if let Some(Stranger { stage: Stage::Asks(talk), .. }) = self.strangers.get_mut(&number)
-            && talk.flush(reactor).is_err()
+        if let Some(Pending { stage: Stage::Request(connection), .. }) = self.pending.get_mut(&number)
+            && connection.flush(reactor).is_err()
         {
-            self.strangers.remove(&number);
-            self.door.refuse(number, Refusal::Garbage);
+            self.pending.remove(&number);
+            self.admission.refuse(number, Refusal::Malformed);
         }
     }
 }
 
-enum Heard {
-    /// Not all yet.
-    Nothing(Stage),
-    All(Arrival),
+/// A connection, and the part of its preamble that has arrived.
+struct PartialPreamble {
+    socket: TcpStream,
+    received: Vec<u8>,
+    number: u64,
+    address: IpAddr,
 }
 
-fn hear_request(mut talk: ControlConnection, address: IpAddr) -> Result<Heard, Refusal> {
-    let arrived = talk.read().map_err(|_| Refusal::Garbage)?;
-    match talk.hear::<FromClient>() {
-        Ok(Some(message @ FromClient::Hello(_))) if message.is_bounded() => {
-            let FromClient::Hello(hello) = message else { unreachable!("it was matched") };
-            Ok(Heard::All(Arrival::Client(talk, address, hello)))
+enum Progress {
+    /// More bytes are needed.
+    Incomplete(Stage),
+    Complete(Arrival),
+}
+
+fn hear_request(mut connection: ControlConnection, address: IpAddr) -> Result<Progress, Refusal> {
+    let arrived = connection.read().map_err(|_| Refusal::Malformed)?;
+    match connection.receive::<ClientMessage>() {
+        Ok(Some(message @ ClientMessage::Hello(_))) if message.is_bounded() => {
+            let ClientMessage::Hello(hello) = message else { unreachable!("it was matched") };
+            Ok(Progress::Complete(Arrival::Client(connection, address, hello)))
         }
-        Ok(None) if arrived != Arrived::Ended => Ok(Heard::Nothing(Stage::Asks(talk))),
-        Err(tussle_join::Broken::WrongCode) => Err(Refusal::WrongCode),
-        Ok(_) | Err(_) => Err(Refusal::Garbage),
+        Ok(None) if arrived != ReadOutcome::Closed => Ok(Progress::Incomplete(Stage::Request(connection))),
+        Err(tussle_join::ChannelError::WrongCode) => Err(Refusal::WrongCode),
+        Ok(_) | Err(_) => Err(Refusal::Malformed),
     }
 }
 
-/// Whether accepting failed for want of descriptors or memory.
+/// Whether accepting failed for lack of descriptors or memory.
 fn is_out_of_room(problem: &std::io::Error) -> bool {
     let code = problem.raw_os_error().map(Errno::from_raw);
     matches!(code, Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM))

@@ -1,8 +1,8 @@
-//! A measurement that clients join: `serve` takes part in every flow and writes everything down, `send` is a client.
+//! Measurements that clients join: `serve` takes part in every flow and records it, `send` is a client.
 //!
-//! Each is one thread that never waits for anyone in particular, so that nobody can stop it by being slow. What goes
-//! over connections is decided in `tussle-join`. Both are told their settings as a line of JSON on the standard input,
-//! end when it ends, and say what goes on as lines of JSON.
+//! Each is a single thread that never waits for one connection, so that a slow peer cannot block it.
+//! `tussle-join` has the protocol. Both read their settings as a line of JSON from the standard input, end
+//! when it ends, and report their status as lines of JSON.
 
 mod client;
 mod control_connection;
@@ -24,17 +24,17 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde::de::DeserializeOwned;
 
-/// Serves until it is told to end, or its time is over.
+/// Serves until the standard input ends, or the time is over.
 pub(crate) fn serve() -> anyhow::Result<ExitCode> {
     server::Server::open(settings()?)?.run().map(|()| ExitCode::SUCCESS)
 }
 
-/// Joins a server, and sends or receives until everything is done.
+/// Joins a server, and sends or receives until all flows are over.
 pub(crate) fn send() -> anyhow::Result<ExitCode> {
     client::run(&settings()?).map(|()| ExitCode::SUCCESS)
 }
 
-/// The first line of the standard input.
+/// Reads the first line of the standard input.
 fn settings<S: DeserializeOwned>() -> anyhow::Result<S> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).context("reading the settings")?;

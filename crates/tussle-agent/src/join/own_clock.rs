@@ -1,66 +1,70 @@
-//! How long a client lets a flow go on, by its own clock: no server can hold it for longer.
+//! Time limits of flows by the client's own clock: no server can keep a flow open for longer.
 
-/// What may be on the way when a server stops, and how much later than this end it may have begun.
+/// Time for data in flight when a server stops, and for a later start at the server.
 const AFTERWARDS_NS: u64 = 2_000_000_000;
-/// The longest that what was written may take to arrive: ten minutes.
+/// Longest time after which all written data have arrived: ten minutes.
 pub(super) const LONGEST_REST_NS: u64 = 600 * 1_000_000_000;
-/// Clocks run apart by less than that part.
+/// Reciprocal of the largest relative drift of two clocks.
 const APART: u64 = 100;
 
-/// One flow's.
+/// Clock of one flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnClock {
     opened_ns: u64,
     for_ns: u64,
     patience_ns: u64,
-    /// When everything was written, and how much was acknowledged when it last became more.
+    /// Time at which everything was written, and the last increase of the acknowledged bytes.
     stopped_ns: Option<u64>,
     acked: u64,
     acked_at_ns: u64,
 }
 
-/// What the clock says of a flow.
+/// State of a flow by the client's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    GoesOn,
-    /// Its time is over.
-    Over,
-    /// What it wrote does not arrive.
-    Stuck,
+pub(super) enum FlowStatus {
+    Running,
+    /// The flow has used up its time.
+    TimeOver,
+    /// Written data are no longer acknowledged.
+    Stalled,
 }
 
 impl OwnClock {
-    /// That of a flow opened now, which is to send or to receive for so long.
+    /// Clock of a flow that opens now, and sends or receives for a time.
     pub(super) fn new(now_ns: u64, for_ns: u64, patience_ns: u64) -> OwnClock {
         let (stopped_ns, acked, acked_at_ns) = (None, 0, now_ns);
         OwnClock { opened_ns: now_ns, for_ns, patience_ns, stopped_ns, acked, acked_at_ns }
     }
 
-    /// Whether a server that began when the flow was opened may have stopped by its own clock.
+    /// Whether a server that began with this flow may have stopped by its own clock.
     pub(super) fn is_up(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.opened_ns) >= self.for_ns - self.for_ns / APART
     }
 
-    pub(super) fn of_download(&self, now_ns: u64) -> Verdict {
+    pub(super) fn check_download(&self, now_ns: u64) -> FlowStatus {
         let longest_ns = self.for_ns.saturating_add(AFTERWARDS_NS);
-        if now_ns.saturating_sub(self.opened_ns) < longest_ns { Verdict::GoesOn } else { Verdict::Over }
+        if now_ns.saturating_sub(self.opened_ns) < longest_ns {
+            FlowStatus::Running
+        } else {
+            FlowStatus::TimeOver
+        }
     }
 
-    /// Takes note of how much is acknowledged, and of whether everything is written.
-    pub(super) fn of_upload(&mut self, now_ns: u64, acked: u64, has_stopped: bool) -> Verdict {
+    /// Updates the acknowledged bytes, and whether everything is written.
+    pub(super) fn check_upload(&mut self, now_ns: u64, acked: u64, has_stopped: bool) -> FlowStatus {
         if acked > self.acked {
             (self.acked, self.acked_at_ns) = (acked, now_ns);
         }
         if !has_stopped {
-            return Verdict::GoesOn;
+            return FlowStatus::Running;
         }
         let stopped_ns = *self.stopped_ns.get_or_insert(now_ns);
         let silent_ns = now_ns.saturating_sub(self.acked_at_ns.max(stopped_ns));
         let rest_ns = now_ns.saturating_sub(stopped_ns);
         if silent_ns > self.patience_ns || rest_ns > LONGEST_REST_NS {
-            Verdict::Stuck
+            FlowStatus::Stalled
         } else {
-            Verdict::GoesOn
+            FlowStatus::Running
         }
     }
 }
@@ -72,28 +76,28 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn a_download_ends_when_its_time_is_over_whatever_comes() {
+    fn a_download_ends_when_its_time_is_over() {
         let clock = OwnClock::new(5 * S, 10 * S, 60 * S);
-        assert_eq!(clock.of_download(16 * S), Verdict::GoesOn);
-        assert_eq!(clock.of_download(17 * S), Verdict::Over);
+        assert_eq!(clock.check_download(16 * S), FlowStatus::Running);
+        assert_eq!(clock.check_download(17 * S), FlowStatus::TimeOver);
         assert!(!clock.is_up(14 * S));
         assert!(clock.is_up(15 * S));
     }
 
     #[test]
-    fn an_upload_that_is_written_ends_once_nothing_more_arrives() {
+    fn a_written_upload_ends_once_acknowledgements_stop() {
         let mut clock = OwnClock::new(0, 10 * S, 3 * S);
-        assert_eq!(clock.of_upload(9 * S, 1, false), Verdict::GoesOn);
-        assert_eq!(clock.of_upload(10 * S, 1, true), Verdict::GoesOn);
-        assert_eq!(clock.of_upload(12 * S, 2, true), Verdict::GoesOn);
-        assert_eq!(clock.of_upload(15 * S, 2, true), Verdict::GoesOn);
-        assert_eq!(clock.of_upload(16 * S, 2, true), Verdict::Stuck);
+        assert_eq!(clock.check_upload(9 * S, 1, false), FlowStatus::Running);
+        assert_eq!(clock.check_upload(10 * S, 1, true), FlowStatus::Running);
+        assert_eq!(clock.check_upload(12 * S, 2, true), FlowStatus::Running);
+        assert_eq!(clock.check_upload(15 * S, 2, true), FlowStatus::Running);
+        assert_eq!(clock.check_upload(16 * S, 2, true), FlowStatus::Stalled);
     }
 
     #[test]
-    fn nobody_is_held_by_acknowledgements_that_trickle() {
+    fn slow_acknowledgements_do_not_keep_a_flow_open() {
         let mut clock = OwnClock::new(0, S, 60 * S);
-        let stuck = (1..1_000).find(|s| clock.of_upload(s * S, *s, true) == Verdict::Stuck);
+        let stuck = (1..1_000).find(|s| clock.check_upload(s * S, *s, true) == FlowStatus::Stalled);
         assert_eq!(stuck, Some(602));
     }
 }

@@ -1,4 +1,4 @@
-//! The probe: small questions beside the flows, answered at once, whose round trips say how long the queue is.
+//! The probe: small requests beside the flows, answered at once, whose RTTs show the queueing delay.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -11,19 +11,19 @@ use super::control_connection::is_for_later;
 use super::joining::Deadline;
 use super::reactor::{now_ns, wall_ns};
 
-/// A question: when it was asked, in ns on the client's clock.
+/// Size of a request: its time, in ns on the client's clock.
 const ASK_BYTES: usize = 8;
-/// An answer: the question, the time since the server began, and its time of day, all in ns.
+/// Size of an answer: the request, the time since the server began, and its time of day, in ns.
 const ANSWER_BYTES: usize = 24;
-/// Before the flows begin: so many questions, a tenth of a second apart.
+/// Number of requests before the flows begin, a tenth of a second apart.
 const IDLE_QUESTIONS: u32 = 10;
 const IDLE_PAUSE: Duration = Duration::from_millis(100);
-/// The longest that a server has been there, in ns: ten years.
+/// Longest time since a server began, in ns: ten years.
 const LONGEST_NS: u64 = 10 * 365 * 24 * 3600 * 1_000_000_000;
-/// Questions that wait for their answers.
-const MOST_OPEN: usize = 600;
+/// Largest number of requests without an answer.
+const MAX_OPEN: usize = 600;
 
-/// The server's end.
+/// The server's end of a probe.
 #[derive(Debug)]
 pub(super) struct Echo {
     socket: TcpStream,
@@ -31,19 +31,19 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    /// Over a connection that does not block.
+    /// Creates the server's end over a non-blocking socket.
     pub(super) fn over(socket: TcpStream) -> Echo {
         Echo { socket, asked: Vec::new() }
     }
 
-    /// Answers what was asked.
+    /// Answers the requests.
     ///
     /// # Errors
-    /// The connection is gone, or the answers are not read.
-    pub(super) fn answer(&mut self, (since_ns, wall_ns): (u64, u64)) -> anyhow::Result<()> {
+    /// The connection is closed, or the client does not read the answers.
+    pub(super) fn answer(&mut self, since_ns: u64, wall_ns: u64) -> anyhow::Result<()> {
         let mut room = [0; 64 * ASK_BYTES];
         match self.socket.read(&mut room) {
-            Ok(0) => bail!("it has ended"),
+            Ok(0) => bail!("the probe has ended"),
             Ok(count) => self.asked.extend(&room[..count]),
             Err(problem) if is_for_later(&problem) => return Ok(()),
             Err(problem) => return Err(problem).context("the probe"),
@@ -57,34 +57,35 @@ impl Echo {
     }
 }
 
-/// The client's end.
+/// The client's end of a probe.
 #[derive(Debug)]
 pub(super) struct Probe {
     pub(super) socket: TcpStream,
     answered: Vec<u8>,
-    /// When the open questions were asked, the oldest first; nothing, once no more are.
+    /// Times of the requests without an answer, in order; `None` after the probe has ended.
     open: Option<VecDeque<u64>>,
-    /// The latest round trip, in µs, unless it was told already.
+    /// Latest RTT in µs, until it is taken.
     latest_us: Option<u32>,
 }
 
-/// What is known before the flows begin.
+/// Measurements before the flows begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "the unit stands in the name")]
-pub(super) struct Idle {
-    /// What our steady clock is ahead of the time since the server began, in ns, if both ways take as long.
+pub(super) struct IdlePath {
+    /// Offset of this monotonic clock to the time since the server began, in ns, if both directions have
+    /// equal delays.
     pub(super) ahead_ns: i64,
-    /// What our time of day is ahead of the server's, in ns, likewise.
+    /// Offset of this time of day to the server's, in ns, likewise.
     pub(super) wall_ahead_ns: i64,
-    /// The shortest round trip, in ns.
+    /// Shortest RTT, in ns.
     pub(super) rtt_ns: u64,
 }
 
 impl Probe {
-    /// Asks a few questions one by one over a connection that blocks, and makes it one that does not.
-    pub(super) fn begin(mut socket: TcpStream) -> anyhow::Result<(Probe, Idle)> {
+    /// Sends some requests one by one over a blocking socket, and makes the socket non-blocking.
+    pub(super) fn begin(mut socket: TcpStream) -> anyhow::Result<(Probe, IdlePath)> {
         let deadline = Deadline::of_joining();
-        let mut best: Option<Idle> = None;
+        let mut best: Option<IdlePath> = None;
         for _ in 0..IDLE_QUESTIONS {
             let asked_ns = now_ns();
             socket.write_all(&asked_ns.to_be_bytes()).context("the probe")?;
@@ -92,17 +93,14 @@ impl Probe {
             let (now_ns, own_wall_ns) = (now_ns(), wall_ns());
             let rtt_ns = now_ns.saturating_sub(asked_ns);
             let [echoed_ns, since_ns, wall_ns] = read(&answer);
-            ensure!(
-                echoed_ns == asked_ns && since_ns <= LONGEST_NS,
-                "the server answers the probe as Tussle does not"
-            );
-            // The server answered half a round trip ago.
+            ensure!(echoed_ns == asked_ns && since_ns <= LONGEST_NS, "the server answers the probe wrongly");
+            // The server answered half an RTT ago.
             let ahead = |own_ns: u64, its_ns: u64| {
                 own_ns.saturating_sub(rtt_ns / 2).cast_signed().wrapping_sub(its_ns.cast_signed())
             };
             if best.is_none_or(|best| rtt_ns < best.rtt_ns) {
                 let (ahead_ns, wall_ahead_ns) = (ahead(now_ns, since_ns), ahead(own_wall_ns, wall_ns));
-                best = Some(Idle { ahead_ns, wall_ahead_ns, rtt_ns });
+                best = Some(IdlePath { ahead_ns, wall_ahead_ns, rtt_ns });
             }
             std::thread::sleep(IDLE_PAUSE);
         }
@@ -111,20 +109,20 @@ impl Probe {
         Ok((probe, best.expect("some were asked")))
     }
 
-    /// Asks, unless too many questions are open: then the answers will not be late, but old.
+    /// Sends a request, unless too many have no answer: the answers would be outdated.
     pub(super) fn ask(&mut self) {
-        let Some(open) = self.open.as_mut().filter(|open| open.len() < MOST_OPEN) else { return };
+        let Some(open) = self.open.as_mut().filter(|open| open.len() < MAX_OPEN) else { return };
         let asked_ns = now_ns();
         match self.socket.write(&asked_ns.to_be_bytes()) {
             Ok(ASK_BYTES) => open.push_back(asked_ns),
             Err(problem) if is_for_later(&problem) => {}
-            // Half a question would make nonsense of all that follow; without the probe the flows go on.
+            // A partial request would invalidate all later ones. The flows continue without the probe.
             Ok(_) | Err(_) => self.open = None,
         }
     }
 
-    /// Takes in answers; whether more may come.
-    pub(super) fn hear(&mut self) -> bool {
+    /// Receives answers. Returns whether more may come.
+    pub(super) fn receive(&mut self) -> bool {
         let mut room = [0; 64 * ANSWER_BYTES];
         match self.socket.read(&mut room) {
             Ok(0) => return false,
@@ -136,7 +134,7 @@ impl Probe {
         for answer in self.answered.drain(..whole).collect::<Vec<_>>().chunks(ANSWER_BYTES) {
             let [asked_ns, ..] = read(answer.try_into().expect("a whole one"));
             if self.open.as_mut().and_then(VecDeque::pop_front) != Some(asked_ns) {
-                // An answer to another question says nothing, nor do those that follow.
+                // An answer to another request is invalid, and so are all later ones.
                 self.open = None;
                 return false;
             }
@@ -145,13 +143,13 @@ impl Probe {
         true
     }
 
-    /// The latest round trip since this was last asked.
+    /// Takes the latest RTT since the last call.
     pub(super) fn take_latest_us(&mut self) -> Option<u32> {
         self.latest_us.take()
     }
 }
 
-/// The whole next answer, however slowly its bytes come.
+/// Reads the next complete answer.
 fn answer_by(socket: &mut TcpStream, deadline: Deadline) -> anyhow::Result<[u8; ANSWER_BYTES]> {
     let mut answer = [0; ANSWER_BYTES];
     let mut count = 0;
@@ -165,7 +163,7 @@ fn answer_by(socket: &mut TcpStream, deadline: Deadline) -> anyhow::Result<[u8; 
     Ok(answer)
 }
 
-/// When a question was asked, and the server's two times.
+/// Time of the request, and the server's two times.
 fn read(answer: &[u8; ANSWER_BYTES]) -> [u64; 3] {
     let part = |at: usize| u64::from_be_bytes(answer[at..at + 8].try_into().expect("eight bytes"));
     [part(0), part(8), part(16)]

@@ -1,4 +1,4 @@
-//! One thread that waits for many connections (epoll), and for the time.
+//! Event loop of one thread that waits for many connections (epoll), and for a time.
 
 use std::os::fd::AsFd;
 
@@ -10,31 +10,31 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{self, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::{ClockId, clock_gettime};
 
-/// Events taken at once.
-const MOST_EVENTS: usize = 64;
-/// The number of the timer, which no connection has.
+/// Largest number of events handled at once.
+const MAX_EVENTS: usize = 64;
+/// Number of the timer, which no connection has.
 const TIMER: u64 = u64::MAX;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a connection is waited for.
+/// Events of a connection that the reactor waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
-    /// Something to read.
+pub(super) enum Interest {
+    /// Data to read.
     Read,
-    /// Something to read, or room to write.
-    Both,
+    /// Data to read, or buffer space to write.
+    ReadWrite,
 }
 
-impl Wish {
+impl Interest {
     fn flags(self) -> EpollFlags {
         match self {
-            Wish::Read => EpollFlags::EPOLLIN,
-            Wish::Both => EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT,
+            Interest::Read => EpollFlags::EPOLLIN,
+            Interest::ReadWrite => EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT,
         }
     }
 }
 
-/// Waits for connections, which have numbers of the caller's, and for a time.
+/// Waits for connections, which the caller numbers, and for a time.
 #[derive(Debug)]
 pub(super) struct Reactor {
     epoll: Epoll,
@@ -43,7 +43,7 @@ pub(super) struct Reactor {
 
 impl Reactor {
     pub(super) fn new() -> anyhow::Result<Reactor> {
-        // Without that, a timer may fire 50 µs late.
+        // The default timer slack is 50 µs.
         prctl::set_timerslack(1).context("exact timers")?;
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).context("epoll")?;
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
@@ -52,33 +52,40 @@ impl Reactor {
         Ok(Reactor { epoll, timer })
     }
 
-    /// Waits for a connection from now on, until it is closed.
-    pub(super) fn add(&self, connection: impl AsFd, number: u64, wish: Wish) -> anyhow::Result<()> {
-        self.epoll.add(connection, EpollEvent::new(wish.flags(), number)).context("waiting for a connection")
-    }
-
-    /// Waits for something else of it.
-    pub(super) fn change(&self, connection: impl AsFd, number: u64, wish: Wish) -> anyhow::Result<()> {
+    /// Waits for a connection, until it is closed.
+    pub(super) fn add(&self, connection: impl AsFd, number: u64, interest: Interest) -> anyhow::Result<()> {
         self.epoll
-            .modify(connection, &mut EpollEvent::new(wish.flags(), number))
+            .add(connection, EpollEvent::new(interest.flags(), number))
             .context("waiting for a connection")
     }
 
-    /// Waits for a connection no more.
+    /// Changes the events of a connection.
+    pub(super) fn change(
+        &self,
+        connection: impl AsFd,
+        number: u64,
+        interest: Interest,
+    ) -> anyhow::Result<()> {
+        self.epoll
+            .modify(connection, &mut EpollEvent::new(interest.flags(), number))
+            .context("waiting for a connection")
+    }
+
+    /// Stops waiting for a connection.
     pub(super) fn forget(&self, connection: impl AsFd) {
-        // It fails only where it was not waited for.
+        // This fails only for an unknown connection.
         _ = self.epoll.delete(connection);
     }
 
-    /// Waits until something happens, or the clock reads so much: numbers of connections that have something to
-    /// read, have room, or failed.
+    /// Waits for events, or until a time. Returns the numbers of connections that can be read or written, or
+    /// that failed.
     pub(super) fn wait_until(&self, at_ns: u64) -> anyhow::Result<Vec<u64>> {
         let part = |ns: u64| i64::try_from(ns).expect("a reading of the clock");
         let at = TimeSpec::new(part(at_ns / SECOND_NS), part(at_ns % SECOND_NS));
         self.timer
             .set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             .context("setting a timer")?;
-        let mut events = [EpollEvent::empty(); MOST_EVENTS];
+        let mut events = [EpollEvent::empty(); MAX_EVENTS];
         match self.epoll.wait(&mut events, EpollTimeout::NONE) {
             Ok(count) => {
                 Ok(events[..count].iter().map(EpollEvent::data).filter(|one| *one != TIMER).collect())
@@ -89,12 +96,12 @@ impl Reactor {
     }
 }
 
-/// The reading of `CLOCK_MONOTONIC`, in ns.
+/// Reading of `CLOCK_MONOTONIC`, in ns.
 pub(super) fn now_ns() -> u64 {
     nanoseconds(ClockId::CLOCK_MONOTONIC)
 }
 
-/// The time of day, in ns since 1970.
+/// Time of day, in ns since 1970.
 pub(super) fn wall_ns() -> u64 {
     nanoseconds(ClockId::CLOCK_REALTIME)
 }

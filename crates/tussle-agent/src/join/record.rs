@@ -1,5 +1,5 @@
-//! What a measurement writes down: rows as they become whole, in files that each are whole, so that nothing that ends
-//! the program takes more than the latest of them along.
+//! Files of a measurement. Rows are written as they become complete, and each file is replaced as a whole, so
+//! that a crash loses the latest rows only.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,33 +8,34 @@ use anyhow::Context;
 use tussle_core::table::{Labels, Table, Values};
 use tussle_join::{Direction, GRID_NS};
 
-use super::flow_record::{End, FlowRecord, How, Whole};
-use crate::execute::rows::{Samples, column, seconds};
+use super::flow_record::{CompleteRow, End, EndReason, FlowRecord};
+use crate::columns::{column, seconds};
+use crate::execute::rows::Samples;
 use crate::execute::stream;
 use crate::validity::{self, ClockOffset};
 
-/// Rows of samples on the disk: about a gigabyte, and 139 hours of one flow.
-const MOST_ROWS: usize = 5_000_000;
-/// Rows of samples in memory.
-const MOST_FRESH: usize = 20_000;
-/// How often what is known is written, in instants: 10 s.
+/// Largest number of rows of samples on disk: about a gigabyte, or 139 hours of one flow.
+const MAX_ROWS: usize = 5_000_000;
+/// Largest number of rows of samples in memory.
+const MAX_UNWRITTEN: usize = 20_000;
+/// Interval between two writes, in instants: 10 s.
 const CHECKPOINT: u32 = 100;
 
-/// All that is known of a measurement.
+/// Record of a measurement.
 #[derive(Debug)]
 pub(super) struct Record {
     folder: PathBuf,
     pub(super) flows: Vec<FlowRecord>,
-    fresh: Fresh,
-    /// Files of samples so far, and rows in them.
+    unwritten: UnwrittenRows,
+    /// Number of files of samples, and of rows in them.
     chunks: usize,
     rows: usize,
     checkpoint_at: u32,
 }
 
-/// Rows that are not in a file yet.
+/// Rows that are not written to a file yet.
 #[derive(Debug, Default)]
-struct Fresh {
+struct UnwrittenRows {
     samples: Samples,
     sent_packets: Vec<f64>,
     timeouts: Vec<Option<f64>>,
@@ -44,48 +45,55 @@ struct Fresh {
 }
 
 impl Record {
-    /// Nothing so far; the folder exists and is empty.
+    /// An empty record in an existing, empty folder.
     pub(super) fn new(folder: PathBuf) -> Record {
-        Record { folder, flows: Vec::new(), fresh: Fresh::default(), chunks: 0, rows: 0, checkpoint_at: 0 }
+        Record {
+            folder,
+            flows: Vec::new(),
+            unwritten: UnwrittenRows::default(),
+            chunks: 0,
+            rows: 0,
+            checkpoint_at: 0,
+        }
     }
 
-    /// Whether no more rows are written down.
+    /// Whether no more rows are written.
     pub(super) fn is_full(&self) -> bool {
-        self.rows >= MOST_ROWS
+        self.rows >= MAX_ROWS
     }
 
-    /// Turns what was seen into rows, and writes files when it is time.
+    /// Adds the complete rows of all flows, and writes files when it is time.
     pub(super) fn settle(&mut self, now: u32) -> anyhow::Result<()> {
         (0..self.flows.len()).try_for_each(|flow| self.settle_flow(flow, now))?;
-        if !self.fresh.is_empty() && now >= self.checkpoint_at {
+        if !self.unwritten.is_empty() && now >= self.checkpoint_at {
             self.checkpoint_at = now + CHECKPOINT;
             self.write()?;
         }
         Ok(())
     }
 
-    /// Turns what was seen of a flow into rows, and writes them when they are many.
+    /// Adds the complete rows of a flow, and writes them when there are many.
     pub(super) fn settle_flow(&mut self, flow: usize, now: u32) -> anyhow::Result<()> {
         while let Some(whole) = self.flows[flow].next_row(now) {
-            if self.rows >= MOST_ROWS {
+            if self.rows >= MAX_ROWS {
                 continue;
             }
             self.rows += 1;
-            self.fresh.add(u32::try_from(flow)?, &whole, self.flows[flow].idle_us);
-            if self.fresh.probe_ms.len() >= MOST_FRESH {
+            self.unwritten.add(u32::try_from(flow)?, &whole, self.flows[flow].idle_us);
+            if self.unwritten.probe_ms.len() >= MAX_UNWRITTEN {
                 self.write()?;
             }
         }
         Ok(())
     }
 
-    /// Writes all that is known, each file whole or not at all.
+    /// Writes everything, replacing each file as a whole.
     pub(super) fn write(&mut self) -> anyhow::Result<()> {
         if self.flows.is_empty() {
             return Ok(());
         }
-        if !self.fresh.is_empty() {
-            let table = std::mem::take(&mut self.fresh).table();
+        if !self.unwritten.is_empty() {
+            let table = std::mem::take(&mut self.unwritten).table();
             self.write_whole(&format!("samples-{:06}", self.chunks), table)?;
             self.chunks += 1;
         }
@@ -110,10 +118,10 @@ impl Record {
         };
         let mut how = Labels::default();
         for flow in flows {
-            how.push(match flow.end.map(|end| end.how) {
-                Some(How::Complete) => "complete",
-                Some(How::Stopped) => "stopped",
-                Some(How::Lost) => "lost",
+            how.push(match flow.end.map(|end| end.reason) {
+                Some(EndReason::Complete) => "complete",
+                Some(EndReason::Stopped) => "stopped",
+                Some(EndReason::Lost) => "lost",
                 None => "under way",
             });
         }
@@ -133,7 +141,7 @@ impl Record {
             column("start_s", Values::F64(flows.iter().map(|flow| seconds(flow.start_ns)).collect())),
             column("stop_s", Values::MaybeF64(flows.iter().map(|flow| flow.stop_ns.map(seconds)).collect())),
             column("end_s", ends(&|_| true)),
-            column("complete_s", ends(&|end| end.how == How::Complete)),
+            column("complete_s", ends(&|end| end.reason == EndReason::Complete)),
             column("ended", how.values()),
             column("delivered_bytes", u64s(&|flow| flow.received_bytes)),
             column("arrived_packets", u64s(&|flow| flow.received_packets.into())),
@@ -153,24 +161,24 @@ impl Record {
             .zip(&self.flows)
             .filter_map(|(index, flow)| {
                 let (mut sender, receiver) = (flow.sender_validity.clone()?, flow.receiver_validity.clone());
-                // It is the client that has compared the clocks, from its own side.
-                let told = receiver.as_ref().and_then(|receiver| receiver.clock);
+                // The client has compared the clocks, from its own side.
+                let measured = receiver.as_ref().and_then(|receiver| receiver.clock);
                 let ahead = |clock: ClockOffset| ClockOffset { offset_s: -clock.offset_s, ..clock };
-                sender.clock = sender.clock.or(told.map(ahead));
-                Some((index, sender, receiver))
+                sender.clock = sender.clock.or(measured.map(ahead));
+                Some(validity::Row { flow: index, sender, receiver })
             })
             .collect();
         validity::table(&rows)
     }
 }
 
-impl Fresh {
+impl UnwrittenRows {
     fn is_empty(&self) -> bool {
         self.probe_ms.is_empty()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "bytes of a measurement are far below 2^53")]
-    fn add(&mut self, flow: u32, whole: &Whole, idle_us: Option<u32>) {
+    fn add(&mut self, flow: u32, whole: &CompleteRow, idle_us: Option<u32>) {
         let ms = |us: u32| f64::from(us) / 1e3;
         self.samples.add(flow, u64::from(whole.instant) * GRID_NS, &whole.sample);
         self.sent_packets.push(f64::from(whole.sender.data_segs_out));

@@ -1,4 +1,4 @@
-//! The server: who takes part, and what is asked of it when.
+//! The server: its clients, their flows, and the handling of events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -7,75 +7,75 @@ use std::path::PathBuf;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use tussle_join::{
-    Broken, Claims, Direction, FromClient, FromServer, GRID_NS, Grant, Hello, Limits, Refusal, TICKET_BYTES,
-    Ticket,
+    ChannelError, Claims, ClientMessage, Direction, GRID_NS, Grant, Hello, Limits, Refusal, ServerMessage,
+    TICKET_BYTES, Ticket,
 };
 
-use super::control_connection::{Arrived, ControlConnection};
-use super::flow::{Flow, Left, Role, Room};
-use super::flow_record::{End, FlowRecord, How};
+use super::control_connection::{ControlConnection, ReadOutcome};
+use super::flow::{Buffers, Flow, Role, TurnOutcome};
+use super::flow_record::{End, EndReason, FlowRecord};
 use super::json_writer::{JsonWriter, input_has_ended};
 use super::listener::{Arrival, Listener};
 use super::probe::Echo;
-use super::reactor::{Reactor, Wish, now_ns, wall_ns};
+use super::reactor::{Interest, Reactor, now_ns, wall_ns};
 use super::record::Record;
 use super::socket::{choose, give_up_after, try_algorithm};
-use crate::validity::{Validity, Watch};
+use crate::validity::{LoadMonitor, Validity};
 
-/// Clients at a time.
-const MOST_CLIENTS: usize = 64;
-/// Flows at a time, of all clients and of one.
-const MOST_FLOWS: usize = 256;
-const MOST_FLOWS_EACH: u16 = 32;
-/// Sentences about clients that were given up, kept for the end.
-const MOST_GIVEN_UP: usize = 20;
-/// Flows in a dataset.
-const MOST_RECORDED: usize = 10_000;
-/// The longest that a client may ask for.
+/// Largest number of clients at a time.
+const MAX_CLIENTS: usize = 64;
+/// Largest number of flows at a time, of all clients and of one.
+const MAX_FLOWS: usize = 256;
+const MAX_FLOWS_EACH: u16 = 32;
+/// Largest number of sentences about rejected clients, kept for the end.
+const MAX_REJECTED: usize = 20;
+/// Largest number of flows in a dataset.
+const MAX_RECORDED: usize = 10_000;
+/// Longest duration that a client may request.
 const LONGEST_NS: u64 = 7 * 24 * 3600 * SECOND_NS;
-/// How long clients have, once it is over, to tell the rest.
+/// Time for the last reports of clients, once the measurement is over.
 const LAST_WORDS_NS: u64 = 3 * SECOND_NS;
-/// What a client may take beyond its time, besides the patience: for its probe, and for what is on the way.
+/// Time that a client may take beyond its duration and the patience: for its probe, and for data in flight.
 const BEYOND_NS: u64 = 30 * SECOND_NS;
-/// Instants between two lines that say how it goes, and between two signs of life.
+/// Instants between two status lines, and between two keep-alives.
 const LIVE: u32 = 5;
 const ALIVE: u32 = 20;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Numbers of what is not a connection; those of connections follow.
+/// Numbers of the reactor's other sources; those of connections follow.
 const INPUT: u64 = 0;
 const PORT: u64 = 1;
 const FIRST_CONNECTION: u64 = 2;
 
-/// What the server is told.
+/// Settings of the server.
 #[derive(Debug, Deserialize)]
 pub(super) struct Settings {
     listen: SocketAddr,
     code: String,
-    /// Where tables are written; empty.
+    /// Folder for the tables; it is empty.
     folder: PathBuf,
-    /// For how long it serves; `None`: until it is told to end.
+    /// Time for which the server runs; `None` until its standard input ends.
     for_ns: Option<u64>,
-    /// After how many clients it ends.
+    /// Number of clients after which the server ends.
     clients: Option<u32>,
-    /// After how long without a client it ends.
+    /// Time without a client after which the server ends.
     until_idle_ns: Option<u64>,
-    /// For how long a client may be silent.
+    /// Time for which a client may be silent.
     patience_ns: u64,
-    /// Algorithms that a dataset can name.
+    /// Algorithms that a dataset can have.
     algorithms: Vec<String>,
 }
 
-/// What the server says.
+/// Status lines of the server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Line<'a> {
+enum StatusLine<'a> {
     Listening { port: u16 },
     Live { time_s: f64, clients: Vec<Live>, refused: u64 },
     Note { text: &'a str },
-    End { clients: u32, refused: BTreeMap<&'static str, u64>, full: bool, given_up: Vec<String> },
+    End { clients: u32, refused: BTreeMap<&'static str, u64>, full: bool, rejected: Vec<String> },
 }
 
-/// How a client fares.
+/// State of a client.
 #[derive(Debug, Serialize)]
 struct Live {
     client: u32,
@@ -94,41 +94,41 @@ struct Live {
 /// A client that has the code.
 #[derive(Debug)]
 struct Client {
-    talk: ControlConnection,
+    connection: ControlConnection,
     address: IpAddr,
     hello: Hello,
     claims: Claims,
     granted_ns: u64,
-    heard_ns: u64,
-    /// Its flows, by their numbers, as they stand in the record.
+    received_ns: u64,
+    /// Indices of the client's flows in the record, by their numbers.
     flows: BTreeMap<u16, usize>,
-    /// Shortest round trip of its probe before its flows began.
+    /// Shortest RTT of the client's probe before its flows began.
     idle_us: Option<u32>,
-    /// What it told of flows whose connections were on the way.
+    /// Validity messages of flows whose connections have not arrived yet.
     early: BTreeMap<u16, Validity>,
-    /// Bytes received until some instants, the latest last: for the rate.
+    /// Bytes received until recent instants, in order, for the rate.
     recent: Vec<(u32, u64)>,
 }
 
-/// How a client leaves.
+/// Reason why a client leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leaves {
-    /// It has told everything.
+enum Departure {
+    /// The client has reported everything.
     Finished,
-    /// It is gone without a word.
+    /// The connection is lost.
     Lost,
-    /// It said what no client says.
-    GivenUp,
+    /// The client violated the protocol.
+    Rejected,
 }
 
 /// The server's end of a flow.
 #[derive(Debug)]
 struct Running {
     flow: Flow,
-    /// Its place in the record, and its client.
+    /// Index in the record, and client of the flow.
     recorded: usize,
     client: u32,
-    /// Until when it writes.
+    /// Time until which this end writes.
     until_ns: u64,
 }
 
@@ -138,30 +138,30 @@ enum Purpose {
     Probe,
 }
 
-/// All of it.
+/// The server.
 #[derive(Debug)]
 pub(super) struct Server {
     settings: Settings,
     reactor: Reactor,
     listener: Listener,
-    outlet: JsonWriter,
-    room: Room,
+    writer: JsonWriter,
+    room: Buffers,
     record: Record,
-    watch: Watch,
+    watch: LoadMonitor,
     began_ns: u64,
     now_ns: u64,
     clients: BTreeMap<u32, Client>,
-    /// Of clients, by the numbers of their connections.
-    talks: HashMap<u64, u32>,
+    /// Clients by the numbers of their connections.
+    client_of: HashMap<u64, u32>,
     running: HashMap<u64, Running>,
     probes: HashMap<u64, (u32, Echo)>,
     tickets: HashMap<Ticket, (u32, Purpose)>,
-    /// Clients that were given up for what they said, and why.
-    given_up: Vec<String>,
-    /// Clients so far, and since when there is none.
+    /// Rejected clients, each with its reason.
+    rejected: Vec<String>,
+    /// Number of clients so far, and time since which there is none.
     joined: u32,
     idle_since_ns: u64,
-    /// Until when clients may tell the rest, once it is over.
+    /// Time until which clients may report, once the measurement is over.
     over_ns: Option<u64>,
 }
 
@@ -170,32 +170,32 @@ impl Server {
         let began_ns = now_ns();
         let code = settings.code.parse().map_err(|problem| anyhow::anyhow!("the code {problem}"))?;
         let reactor = Reactor::new()?;
-        let listener = Listener::open(settings.listen, (code, FIRST_CONNECTION, began_ns))?;
-        reactor.add(listener.socket(), PORT, Wish::Read)?;
-        reactor.add(std::io::stdin(), INPUT, Wish::Read)?;
+        let listener = Listener::open(settings.listen, code, FIRST_CONNECTION, began_ns)?;
+        reactor.add(listener.socket(), PORT, Interest::Read)?;
+        reactor.add(std::io::stdin(), INPUT, Interest::Read)?;
         Ok(Server {
             record: Record::new(settings.folder.clone()),
             settings,
             reactor,
             listener,
-            outlet: JsonWriter::open(),
-            room: Room::new(),
-            watch: Watch::start()?,
+            writer: JsonWriter::open(),
+            room: Buffers::new(),
+            watch: LoadMonitor::start()?,
             began_ns,
             now_ns: began_ns,
             clients: BTreeMap::new(),
-            talks: HashMap::new(),
+            client_of: HashMap::new(),
             running: HashMap::new(),
             probes: HashMap::new(),
             tickets: HashMap::new(),
-            given_up: Vec::new(),
+            rejected: Vec::new(),
             joined: 0,
             idle_since_ns: began_ns,
             over_ns: None,
         })
     }
 
-    /// Time since it began, in ns.
+    /// Time since the server began, in ns.
     fn since_ns(&self) -> u64 {
         self.now_ns - self.began_ns
     }
@@ -204,16 +204,16 @@ impl Server {
         u32::try_from(self.since_ns() / GRID_NS).unwrap_or(u32::MAX)
     }
 
-    /// Serves until it is over.
+    /// Serves until the measurement is over.
     pub(super) fn run(mut self) -> anyhow::Result<()> {
         let port = self.listener.socket().local_addr().context("the port")?.port();
-        self.outlet.say(&Line::Listening { port })?;
+        self.writer.send(&StatusLine::Listening { port })?;
         let mut next = 1;
         loop {
             let at_ns = self.began_ns + u64::from(next) * GRID_NS;
             for number in self.reactor.wait_until(at_ns)? {
                 self.now_ns = now_ns();
-                self.hear(number)?;
+                self.handle_event(number)?;
             }
             self.now_ns = now_ns();
             if self.now_ns >= at_ns {
@@ -227,7 +227,7 @@ impl Server {
         }
     }
 
-    fn hear(&mut self, number: u64) -> anyhow::Result<()> {
+    fn handle_event(&mut self, number: u64) -> anyhow::Result<()> {
         match number {
             INPUT => {
                 if input_has_ended() {
@@ -241,27 +241,30 @@ impl Server {
                 Ok(())
             }
             _ if self.running.contains_key(&number) => self.proceed(number),
-            _ if self.talks.contains_key(&number) => self.hear_client(self.talks[&number]),
+            _ if self.client_of.contains_key(&number) => self.receive_from(self.client_of[&number]),
             _ if self.probes.contains_key(&number) => {
                 let since_ns = self.since_ns();
                 let (_, echo) = self.probes.get_mut(&number).expect("it was looked for");
-                if echo.answer((since_ns, wall_ns())).is_err() {
+                if echo.answer(since_ns, wall_ns()).is_err() {
                     self.probes.remove(&number);
                 }
                 Ok(())
             }
-            _ => match self.listener.hear(number, (self.now_ns, &self.reactor)) {
-                Some(Arrival::Client(talk, address, hello)) => self.admit((number, talk), address, hello),
-                Some(Arrival::Ticket(socket, ticket)) => self.redeem((number, socket), ticket),
+            _ => match self.listener.receive(number, self.now_ns, &self.reactor) {
+                Some(Arrival::Client(connection, address, hello)) => {
+                    self.admit(number, connection, address, hello)
+                }
+                Some(Arrival::Ticket(socket, ticket)) => self.redeem(number, socket, ticket),
                 None => Ok(()),
             },
         }
     }
 
-    /// A client that has the code asks to take part.
+    /// Handles the request of a client that has the code.
     fn admit(
         &mut self,
-        (number, mut talk): (u64, ControlConnection),
+        number: u64,
+        mut connection: ControlConnection,
         address: IpAddr,
         hello: Hello,
     ) -> anyhow::Result<()> {
@@ -269,8 +272,8 @@ impl Server {
             Ok(grant) => grant,
             Err(reason) => {
                 self.listener.refuse(Refusal::Full);
-                // It may be gone already.
-                _ = talk.say(&FromServer::Refused(reason), &self.reactor);
+                // The connection may be lost already.
+                _ = connection.send(&ServerMessage::Refused(reason), &self.reactor);
                 return Ok(());
             }
         };
@@ -280,26 +283,36 @@ impl Server {
             self.tickets.insert(*ticket, (client, Purpose::Flow(flow)));
         }
         self.tickets.insert(grant.probe, (client, Purpose::Probe));
-        let said = give_up_after(&talk.socket, self.settings.patience_ns)
-            .and_then(|()| talk.say(&FromServer::Granted(grant), &self.reactor));
-        let (granted_ns, heard_ns) = (self.now_ns, self.now_ns);
+        let sent = give_up_after(&connection.socket, self.settings.patience_ns)
+            .and_then(|()| connection.send(&ServerMessage::Granted(grant), &self.reactor));
+        let (granted_ns, received_ns) = (self.now_ns, self.now_ns);
         let (flows, early, recent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let claims = Claims::new(&hello, self.settings.patience_ns);
         let idle_us = None;
-        let joined =
-            Client { talk, address, hello, claims, granted_ns, heard_ns, flows, idle_us, early, recent };
-        self.talks.insert(number, client);
+        let joined = Client {
+            connection,
+            address,
+            hello,
+            claims,
+            granted_ns,
+            received_ns,
+            flows,
+            idle_us,
+            early,
+            recent,
+        };
+        self.client_of.insert(number, client);
         self.clients.insert(client, joined);
-        if said.is_err() {
-            self.leave(client, Leaves::Lost);
+        if sent.is_err() {
+            self.leave(client, Departure::Lost);
         }
-        // It may have said more than its request at once.
-        self.hear_said(client)
+        // More messages may have arrived with the request.
+        self.handle_messages(client)
     }
 
     fn grant(&self, hello: &Hello) -> Result<Grant, String> {
         hello.check(&Limits {
-            flows: MOST_FLOWS_EACH,
+            flows: MAX_FLOWS_EACH,
             for_ns: LONGEST_NS,
             algorithms: self.settings.algorithms.clone(),
         })?;
@@ -307,12 +320,10 @@ impl Server {
             return Err("the server is about to end".to_owned());
         }
         let granted: usize = self.clients.values().map(|client| usize::from(client.hello.flows)).sum();
-        if self.clients.len() >= MOST_CLIENTS || granted + usize::from(hello.flows) > MOST_FLOWS {
-            return Err(
-                "the server has as many clients as it takes; try again when some have left".to_owned()
-            );
+        if self.clients.len() >= MAX_CLIENTS || granted + usize::from(hello.flows) > MAX_FLOWS {
+            return Err("the server is full; try again when some clients have left".to_owned());
         }
-        if self.record.flows.len() + granted + usize::from(hello.flows) > MOST_RECORDED
+        if self.record.flows.len() + granted + usize::from(hello.flows) > MAX_RECORDED
             || self.record.is_full()
         {
             return Err("the server's dataset is full; end it and start another".to_owned());
@@ -328,8 +339,8 @@ impl Server {
         Ok(Grant { client: self.joined + 1, flows, probe, patience_ns: self.settings.patience_ns })
     }
 
-    /// A connection has shown a ticket.
-    fn redeem(&mut self, (number, socket): (u64, TcpStream), ticket: Ticket) -> anyhow::Result<()> {
+    /// Handles a connection that has shown a ticket.
+    fn redeem(&mut self, number: u64, socket: TcpStream, ticket: Ticket) -> anyhow::Result<()> {
         let found = self.tickets.remove(&ticket);
         let Some((client, purpose)) = found else {
             self.listener.refuse(Refusal::WrongTicket);
@@ -340,19 +351,15 @@ impl Server {
                 self.probes.insert(number, (client, Echo::over(socket)));
                 Ok(())
             }
-            // It may have been reset since.
-            Purpose::Flow(flow) => self.start((number, socket), (client, flow)).or(Ok(())),
+            // The connection may have been reset since.
+            Purpose::Flow(flow) => self.start(number, socket, client, flow).or(Ok(())),
         }
     }
 
-    fn start(
-        &mut self,
-        (number, socket): (u64, TcpStream),
-        (client, flow): (u32, u16),
-    ) -> anyhow::Result<()> {
+    fn start(&mut self, number: u64, socket: TcpStream, client: u32, flow: u16) -> anyhow::Result<()> {
         let since_ns = self.since_ns();
-        let of = self.clients.get_mut(&client).context("it was there")?;
-        let Hello { algorithm, flows, direction, for_ns, bytes, .. } = of.hello.clone();
+        let member = self.clients.get_mut(&client).context("it was there")?;
+        let Hello { algorithm, flows, direction, for_ns, bytes, .. } = member.hello.clone();
         let role = match direction {
             Direction::ToServer => Role::Receives,
             Direction::ToClient => Role::Sends(bytes.unwrap_or(u64::MAX)),
@@ -368,179 +375,187 @@ impl Server {
             if direction == Direction::ToClient { opened.algorithm().to_owned() } else { algorithm };
         let mut record = FlowRecord::new(name, algorithm, direction);
         record.start_ns = since_ns;
-        record.idle_us = of.idle_us;
+        record.idle_us = member.idle_us;
         record.stop_ns = bytes.is_none().then_some(since_ns + for_ns);
-        if let Some(told) = of.early.remove(&flow) {
-            record.keep_validity(told);
+        if let Some(validity) = member.early.remove(&flow) {
+            record.set_validity(validity);
         }
         let recorded = self.record.flows.len();
-        of.flows.insert(flow, recorded);
+        member.flows.insert(flow, recorded);
         self.record.flows.push(record);
         if let Role::Sends(_) = role {
-            self.reactor.change(&opened.socket, number, Wish::Both)?;
+            self.reactor.change(&opened.socket, number, Interest::ReadWrite)?;
         }
         let until_ns = self.now_ns + for_ns;
         self.running.insert(number, Running { flow: opened, recorded, client, until_ns });
         Ok(())
     }
 
-    /// A flow has something to read, or room to write.
+    /// Handles a flow that can be read or written.
     fn proceed(&mut self, number: u64) -> anyhow::Result<()> {
         let running = self.running.get_mut(&number).expect("it was looked for");
         match running.flow.proceed(&mut self.room) {
-            Left::More => Ok(()),
-            Left::Rest => self.reactor.change(&running.flow.socket, number, Wish::Read),
-            Left::Nothing | Left::Broken => self.end_flow(number, How::Stopped),
+            TurnOutcome::More => Ok(()),
+            TurnOutcome::AllWritten => self.reactor.change(&running.flow.socket, number, Interest::Read),
+            TurnOutcome::Closed | TurnOutcome::Broken => self.end_flow(number, EndReason::Stopped),
         }
     }
 
-    /// A flow is over, as far as this end is concerned.
-    fn end_flow(&mut self, number: u64, how: How) -> anyhow::Result<()> {
+    /// Ends the server's end of a flow.
+    fn end_flow(&mut self, number: u64, reason: EndReason) -> anyhow::Result<()> {
         let Some(running) = self.running.remove(&number) else { return Ok(()) };
         let (at_ns, instant) = (self.since_ns(), self.instant());
-        let pace = self.watch.pace()?;
+        let load = self.watch.load()?;
         let record = &mut self.record.flows[running.recorded];
-        // What the kernel told last counts if it tells nothing more.
-        if let Ok(seen) = running.flow.look() {
-            record.look(instant + 1, (seen, running.flow.carried_bytes()));
+        // The last observation counts if the kernel reports no more.
+        if let Ok(observation) = running.flow.observe() {
+            record.add_observation(instant + 1, observation, running.flow.carried_bytes());
         }
-        let own = running.flow.validity(pace).ok();
+        let own = running.flow.validity(load).ok();
         match running.flow.role {
             Role::Sends(_) => record.sender_validity = own,
             Role::Receives => record.receiver_validity = own,
         }
-        record.end = Some(End { at_ns, how });
+        record.end = Some(End { at_ns, reason });
         Ok(())
     }
 
-    /// A client says something, or is gone.
-    fn hear_client(&mut self, client: u32) -> anyhow::Result<()> {
-        let Some(of) = self.clients.get_mut(&client) else { return Ok(()) };
-        let arrived = of.talk.read().and_then(|arrived| of.talk.flush(&self.reactor).map(|()| arrived));
-        self.hear_said(client)?;
-        if !matches!(arrived, Ok(Arrived::Some | Arrived::Nothing)) {
-            self.leave(client, Leaves::Lost);
+    /// Handles the connection of a client that can be read, or is lost.
+    fn receive_from(&mut self, client: u32) -> anyhow::Result<()> {
+        let Some(member) = self.clients.get_mut(&client) else { return Ok(()) };
+        let arrived = member
+            .connection
+            .read()
+            .and_then(|arrived| member.connection.flush(&self.reactor).map(|()| arrived));
+        self.handle_messages(client)?;
+        if !matches!(arrived, Ok(ReadOutcome::Data | ReadOutcome::WouldBlock)) {
+            self.leave(client, Departure::Lost);
         }
         Ok(())
     }
 
-    /// What a client has said.
-    fn hear_said(&mut self, client: u32) -> anyhow::Result<()> {
+    /// Handles the messages of a client.
+    fn handle_messages(&mut self, client: u32) -> anyhow::Result<()> {
         loop {
-            let Some(of) = self.clients.get_mut(&client) else { return Ok(()) };
-            match of.talk.hear::<FromClient>() {
+            let Some(member) = self.clients.get_mut(&client) else { return Ok(()) };
+            match member.connection.receive::<ClientMessage>() {
                 Ok(None) => return Ok(()),
                 Ok(Some(message)) if message.is_bounded() => {
-                    of.heard_ns = self.now_ns;
-                    if let Err(problem) = self.understand(client, message) {
-                        self.give_up(client, &format!("{problem:#}"));
+                    member.received_ns = self.now_ns;
+                    if let Err(problem) = self.handle(client, message) {
+                        self.reject(client, &format!("{problem:#}"));
                     }
                     self.settle(client)?;
                 }
-                Ok(Some(_)) | Err(Broken::Size(_)) => self.give_up(client, "a message that is too long"),
-                Err(Broken::WrongCode | Broken::Message) => {
-                    self.give_up(client, "a message that cannot be read");
+                Ok(Some(_)) | Err(ChannelError::Size(_)) => self.reject(client, "a message that is too long"),
+                Err(ChannelError::WrongCode | ChannelError::Message) => {
+                    self.reject(client, "a message that cannot be read");
                 }
             }
         }
     }
 
-    /// Turns what a client told into rows, so that nothing of it waits in memory.
+    /// Adds the complete rows of a client's flows, so that they do not wait in memory.
     fn settle(&mut self, client: u32) -> anyhow::Result<()> {
-        let Some(of) = self.clients.get(&client) else { return Ok(()) };
+        let Some(member) = self.clients.get(&client) else { return Ok(()) };
         let instant = self.instant();
-        of.flows.values().try_for_each(|recorded| self.record.settle_flow(*recorded, instant))
+        member.flows.values().try_for_each(|recorded| self.record.settle_flow(*recorded, instant))
     }
 
-    /// Does what a client's message asks for.
+    /// Handles a message of a client.
     ///
     /// # Errors
-    /// It is none that clients send.
-    fn understand(&mut self, client: u32, message: FromClient) -> anyhow::Result<()> {
+    /// The message cannot come from a correct client.
+    fn handle(&mut self, client: u32, message: ClientMessage) -> anyhow::Result<()> {
         let instant = self.instant();
-        let of = self.clients.get_mut(&client).context("it was there")?;
-        of.claims.check(&message, instant)?;
+        let member = self.clients.get_mut(&client).context("it was there")?;
+        member.claims.check(&message, instant)?;
         match message {
-            FromClient::Hello(_) => {}
-            FromClient::Idle(rtt_us) => {
-                of.idle_us = Some(rtt_us);
-                for recorded in of.flows.values() {
+            ClientMessage::Hello(_) => {}
+            ClientMessage::IdleRtt(rtt_us) => {
+                member.idle_us = Some(rtt_us);
+                for recorded in member.flows.values() {
                     self.record.flows[*recorded].idle_us = Some(rtt_us);
                 }
             }
-            FromClient::Rows(rows) => {
+            ClientMessage::Rows(rows) => {
                 for row in rows {
-                    // Its connection may be on the way.
-                    if let Some(recorded) = of.flows.get(&row.flow) {
-                        self.record.flows[*recorded].hear(row);
+                    // The flow's connection may not have arrived yet.
+                    if let Some(recorded) = member.flows.get(&row.flow) {
+                        self.record.flows[*recorded].add_claim(row);
                     }
                 }
             }
-            FromClient::Validity { flow, json } => {
-                let told: Validity =
-                    serde_json::from_str(&json).ok().context("a machine that cannot be read")?;
-                if let Some(problem) = told.implausible() {
+            ClientMessage::Validity { flow, json } => {
+                let validity: Validity = serde_json::from_str(&json)
+                    .ok()
+                    .context("a description of a host that cannot be read")?;
+                if let Some(problem) = validity.implausible() {
                     anyhow::bail!(problem);
                 }
-                match of.flows.get(&flow) {
-                    Some(recorded) => self.record.flows[*recorded].keep_validity(told),
-                    // Its connection is on the way.
-                    None => drop(of.early.insert(flow, told)),
+                match member.flows.get(&flow) {
+                    Some(recorded) => self.record.flows[*recorded].set_validity(validity),
+                    // The flow's connection has not arrived yet.
+                    None => drop(member.early.insert(flow, validity)),
                 }
             }
-            FromClient::Finished => {
-                _ = of.talk.say(&FromServer::Thanks, &self.reactor);
-                self.leave(client, Leaves::Finished);
+            ClientMessage::Finished => {
+                _ = member.connection.send(&ServerMessage::Thanks, &self.reactor);
+                self.leave(client, Departure::Finished);
             }
         }
         Ok(())
     }
 
-    /// A client said what no client says: what was seen of its flows stays, and nobody else's are touched.
-    fn give_up(&mut self, client: u32, told: &str) {
-        let Some(of) = self.clients.get(&client) else { return };
-        let text = format!("client {client} ({}) told the impossible: {told}", of.address);
-        _ = self.outlet.say(&Line::Note { text: &text });
-        if self.given_up.len() < MOST_GIVEN_UP {
-            self.given_up.push(text);
+    /// Removes a client that violated the protocol. Observations of its flows stay, and other clients are not
+    /// affected.
+    fn reject(&mut self, client: u32, problem: &str) {
+        let Some(member) = self.clients.get(&client) else { return };
+        let text = format!("client {client} ({}) violated the protocol: {problem}", member.address);
+        _ = self.writer.send(&StatusLine::Note { text: &text });
+        if self.rejected.len() < MAX_REJECTED {
+            self.rejected.push(text);
         }
-        self.leave(client, Leaves::GivenUp);
+        self.leave(client, Departure::Rejected);
     }
 
-    /// A client goes, and its flows with it.
-    fn leave(&mut self, client: u32, leaves: Leaves) {
-        let Some(of) = self.clients.remove(&client) else { return };
-        self.talks.retain(|_, one| *one != client);
+    /// Removes a client and ends its flows.
+    fn leave(&mut self, client: u32, departure: Departure) {
+        let Some(member) = self.clients.remove(&client) else { return };
+        self.client_of.retain(|_, one| *one != client);
         self.tickets.retain(|_, (one, _)| *one != client);
         self.probes.retain(|_, (one, _)| *one != client);
-        let ended = if leaves == Leaves::Finished { How::Stopped } else { How::Lost };
+        let ended = if departure == Departure::Finished { EndReason::Stopped } else { EndReason::Lost };
         let flows: Vec<u64> =
             self.running.iter().filter(|(_, one)| one.client == client).map(|(number, _)| *number).collect();
         for number in flows {
             if let Some(running) = self.running.get_mut(&number) {
                 running.flow.cut();
             }
-            // What cannot be told of it any more is left out.
+            // Results that cannot be read any longer are left out.
             _ = self.end_flow(number, ended);
         }
-        for recorded in of.flows.values() {
-            self.record.flows[*recorded].close(ended, of.hello.bytes);
+        for recorded in member.flows.values() {
+            self.record.flows[*recorded].close(ended, member.hello.bytes);
         }
         self.idle_since_ns = self.now_ns;
-        let text = match leaves {
-            Leaves::Lost => format!("client {client} ({}) is gone", of.address),
-            Leaves::Finished => format!("client {client} ({}) has finished", of.address),
-            Leaves::GivenUp => format!("client {client} ({}) is given up", of.address),
+        let text = match departure {
+            Departure::Lost => format!("client {client} ({}) is lost", member.address),
+            Departure::Finished => format!("client {client} ({}) has finished", member.address),
+            Departure::Rejected => format!("client {client} ({}) is disconnected", member.address),
         };
-        _ = self.outlet.say(&Line::Note { text: &text });
+        _ = self.writer.send(&StatusLine::Note { text: &text });
     }
 
-    /// What is done at each instant.
+    /// Does the work of an instant.
     fn tick(&mut self, instant: u32) -> anyhow::Result<()> {
         for running in self.running.values_mut() {
-            if let Ok(seen) = running.flow.look() {
-                let seen = (seen, running.flow.carried_bytes());
-                self.record.flows[running.recorded].look(instant, seen);
+            if let Ok(observation) = running.flow.observe() {
+                self.record.flows[running.recorded].add_observation(
+                    instant,
+                    observation,
+                    running.flow.carried_bytes(),
+                );
             }
             let is_over = self.now_ns >= running.until_ns || self.over_ns.is_some();
             if matches!(running.flow.role, Role::Sends(_)) && is_over && !running.flow.has_stopped() {
@@ -549,35 +564,35 @@ impl Server {
         }
         self.record.settle(instant)?;
         self.listener.refuse_overdue(self.now_ns);
-        self.give_up_silent();
+        self.drop_silent();
         for client in self.clients.values_mut() {
             let bytes = client.flows.values().map(|flow| self.record.flows[*flow].received_bytes).sum();
             client.recent.push((instant, bytes));
             let first = client.recent.len().saturating_sub(RATE_INSTANTS + 1);
             client.recent.drain(..first);
             if instant.is_multiple_of(ALIVE) {
-                _ = client.talk.say(&FromServer::Alive, &self.reactor);
+                _ = client.connection.send(&ServerMessage::Alive, &self.reactor);
             }
         }
         if instant.is_multiple_of(LIVE) {
-            self.outlet.say(&self.live())?;
+            self.writer.send(&self.live())?;
         }
         self.end_when_due();
         Ok(())
     }
 
-    /// Clients that said nothing for too long, or take longer than they asked for.
-    fn give_up_silent(&mut self) {
+    /// Removes clients that were silent for too long, or that take longer than they requested.
+    fn drop_silent(&mut self) {
         let patience_ns = self.settings.patience_ns;
         let is_lost = |client: &Client| {
-            let silent_ns = self.now_ns.saturating_sub(client.heard_ns);
+            let silent_ns = self.now_ns.saturating_sub(client.received_ns);
             let there_ns = self.now_ns.saturating_sub(client.granted_ns);
             silent_ns > patience_ns || there_ns > client.hello.for_ns + patience_ns + BEYOND_NS
         };
         let lost: Vec<u32> =
             self.clients.iter().filter(|(_, client)| is_lost(client)).map(|(number, _)| *number).collect();
         for client in lost {
-            self.leave(client, Leaves::Lost);
+            self.leave(client, Departure::Lost);
         }
     }
 
@@ -594,12 +609,12 @@ impl Server {
         }
     }
 
-    /// It is over: clients stop, and tell the rest.
+    /// Ends the measurement: clients stop, and report the rest.
     fn end(&mut self) {
         if self.over_ns.is_none() {
             self.over_ns = Some(self.now_ns + LAST_WORDS_NS);
             for client in self.clients.values_mut() {
-                _ = client.talk.say(&FromServer::Over, &self.reactor);
+                _ = client.connection.send(&ServerMessage::Over, &self.reactor);
             }
         }
     }
@@ -611,7 +626,7 @@ impl Server {
     fn finish(mut self) -> anyhow::Result<()> {
         let left: Vec<u32> = self.clients.keys().copied().collect();
         for client in left {
-            self.leave(client, Leaves::Lost);
+            self.leave(client, Departure::Lost);
         }
         self.record.settle(self.instant())?;
         self.record.write()?;
@@ -620,12 +635,12 @@ impl Server {
             .map(|(refusal, words)| (words, self.listener.refused().count(refusal)))
             .filter(|(_, count)| *count > 0)
             .collect();
-        let (full, given_up) = (self.record.is_full(), self.given_up);
-        self.outlet.close(&Line::End { clients: self.joined, refused, full, given_up })
+        let (full, rejected) = (self.record.is_full(), self.rejected);
+        self.writer.close(&StatusLine::End { clients: self.joined, refused, full, rejected })
     }
 
     #[expect(clippy::cast_precision_loss, reason = "bytes of a measurement are far below 2^53")]
-    fn live(&self) -> Line<'static> {
+    fn live(&self) -> StatusLine<'static> {
         let clients = self.clients.iter().map(|(number, client)| {
             let flows = || client.flows.values().map(|flow| &self.record.flows[*flow]);
             let open = self.running.values().filter(|running| running.client == *number).count();
@@ -656,11 +671,11 @@ impl Server {
             }
         });
         let refused = Refusal::ALL.iter().map(|(refusal, _)| self.listener.refused().count(*refusal)).sum();
-        Line::Live { time_s: self.since_ns() as f64 / 1e9, clients: clients.collect(), refused }
+        StatusLine::Live { time_s: self.since_ns() as f64 / 1e9, clients: clients.collect(), refused }
     }
 }
 
-/// Instants over which the rate is that is shown: one second.
+/// Instants over which the displayed rate is measured: one second.
 const RATE_INSTANTS: usize = 10;
 
 fn random_ticket() -> anyhow::Result<Ticket> {

@@ -1,4 +1,4 @@
-//! Connections: how they are opened, how long a dead one is kept, and which congestion control they have.
+//! Sockets of clients and servers: connecting, timeouts, and congestion control.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -10,12 +10,12 @@ use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrStorage, sockopt};
 use nix::sys::time::TimeVal;
 
-/// How long opening a connection may take, and each answer before the flows begin.
+/// Deadline for opening a connection, and for each answer before the flows begin.
 pub(super) const OPENING: Duration = Duration::from_secs(10);
-/// Between two signs of life on a connection that has nothing to say, in s.
+/// Interval of keep-alives on an idle connection, in s.
 const KEEPALIVE_S: u32 = 5;
 
-/// Opens a connection; with an algorithm, that is its congestion control from its first packet on.
+/// Opens a connection. An algorithm controls the connection from its first packet on.
 pub(super) fn connect(to: SocketAddr, algorithm: Option<&str>) -> anyhow::Result<TcpStream> {
     let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let socket =
@@ -24,12 +24,14 @@ pub(super) fn connect(to: SocketAddr, algorithm: Option<&str>) -> anyhow::Result
         choose(&socket, name)?;
     }
     let patience = TimeVal::new(OPENING.as_secs().try_into().expect("short"), 0);
-    // The deadline of `connect`, too (socket(7)).
+    // This is the deadline of `connect`, too (socket(7)).
     socket::setsockopt(&socket, sockopt::SendTimeout, &patience)?;
     socket::setsockopt(&socket, sockopt::ReceiveTimeout, &patience)?;
     match socket::connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         Ok(()) => Ok(TcpStream::from(socket)),
-        Err(Errno::ECONNREFUSED) => bail!("{to}: nothing listens there; is `tussle serve` running?"),
+        Err(Errno::ECONNREFUSED) => {
+            bail!("{to}: nothing listens at this address; is `tussle serve` running?")
+        }
         Err(Errno::EINPROGRESS | Errno::ETIMEDOUT) => {
             bail!("{to}: no answer; check the address, and that no firewall is between")
         }
@@ -37,7 +39,7 @@ pub(super) fn connect(to: SocketAddr, algorithm: Option<&str>) -> anyhow::Result
     }
 }
 
-/// Gives a connection up when what was sent stays unacknowledged for so long, or nobody is there (RFC 5482).
+/// Closes a connection when data stay unacknowledged for a time, or the peer is gone (RFC 5482).
 pub(super) fn give_up_after(socket: impl AsFd, patience_ns: u64) -> anyhow::Result<()> {
     let milliseconds = u32::try_from(patience_ns / 1_000_000).unwrap_or(u32::MAX);
     socket::setsockopt(&socket, sockopt::TcpUserTimeout, &milliseconds)?;
@@ -47,7 +49,7 @@ pub(super) fn give_up_after(socket: impl AsFd, patience_ns: u64) -> anyhow::Resu
     Ok(())
 }
 
-/// Sets the congestion control of a socket, or says why that cannot be and what to do.
+/// Sets the congestion control of a socket. The error is a sentence on the reason and the remedy.
 pub(super) fn choose(socket: impl AsFd, name: &str) -> anyhow::Result<()> {
     match socket::setsockopt(&socket, sockopt::TcpCongestion, &name.into()) {
         Ok(()) => Ok(()),
@@ -60,7 +62,7 @@ pub(super) fn choose(socket: impl AsFd, name: &str) -> anyhow::Result<()> {
         Err(Errno::EPERM) => {
             let allowed = sysctl("tcp_allowed");
             bail!(
-                "the kernel has {name}, but lets only root use it; allow it with: \
+                "the kernel has {name}, but only root may use it; allow it with: \
                  sudo sysctl net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
             )
         }
@@ -68,7 +70,7 @@ pub(super) fn choose(socket: impl AsFd, name: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Whether this machine could have an algorithm's connections.
+/// Checks that this host can use an algorithm.
 pub(super) fn try_algorithm(name: &str) -> anyhow::Result<()> {
     let flags = SockFlag::SOCK_CLOEXEC;
     choose(socket::socket(AddressFamily::Inet, SockType::Stream, flags, None).context("a socket")?, name)
@@ -82,7 +84,7 @@ fn sysctl(which: &str) -> String {
     names.join(" ")
 }
 
-/// Whether the kernel's modules have one for that algorithm.
+/// Whether the kernel's modules have an algorithm.
 fn has_module(name: &str) -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let listed = fs::read_to_string(format!("/lib/modules/{}/modules.dep", release.trim()));

@@ -1,4 +1,4 @@
-//! How many bytes a run can have under way: what sockets and the guest need room for.
+//! Bytes that a run can have in flight: buffers of sockets, and memory of the guest.
 
 use tussle_core::Run;
 use tussle_core::net::path::ElementKind;
@@ -7,29 +7,38 @@ use tussle_core::run::receive_window::{path_bytes, queue_bytes, receive_window_b
 
 const PACKET_BYTES: u64 = 1500;
 
-/// What waits for the reader takes from the buffer, with what describes it: room for it beside the window.
+/// Part of the receive buffer for unread data and their metadata, beside the window.
 const UNREAD_BYTES: u64 = 4 << 20;
-/// Most that a socket may have.
+/// Largest buffer of a socket.
 const MAX_BUFFER_BYTES: u64 = i32::MAX as u64 - 1;
 
-/// A kernel with nothing to do, and what it needs for a socket at each end.
+/// Memory of an idle kernel, and of a socket at each end.
 const GUEST_BYTES: u64 = 160 << 20;
 const FLOW_BYTES: u64 = 1 << 20;
-/// Memory for a full packet: its two copies, the sender's and the one under way, with what describes them.
+/// Memory of a full packet: the sender's copy and the copy in flight, with their metadata.
 const PACKET_MEMORY_BYTES: u64 = 5 << 10;
-/// Most memory that a guest is given.
+/// Largest memory of a guest.
 const MAX_GUEST_BYTES: u64 = 8 << 30;
 
-/// The window of a flow's receiver, and the buffer that always has room for it: Linux offers half of it.
-pub(crate) fn receive_room_bytes(run: &Run, flow: &FlowSpec) -> (u64, u64) {
-    let window_bytes = receive_window_bytes(flow, path(run, flow));
-    (window_bytes, (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES))
+/// The receive window of a flow, and the socket buffer that holds it. Linux offers half of the buffer as
+/// window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReceiveBuffer {
+    pub(crate) window_bytes: u64,
+    pub(crate) buffer_bytes: u64,
 }
 
-/// Memory for a guest.
+/// Computes the receive window and the buffer of a flow.
+pub(crate) fn receive_buffer(run: &Run, flow: &FlowSpec) -> ReceiveBuffer {
+    let window_bytes = receive_window_bytes(flow, path(run, flow));
+    let buffer_bytes = (2 * window_bytes + UNREAD_BYTES).min(MAX_BUFFER_BYTES);
+    ReceiveBuffer { window_bytes, buffer_bytes }
+}
+
+/// Memory of a guest.
 pub(crate) fn guest_bytes(run: &Run) -> u64 {
     let flows = run.flows.len() as u64;
-    // No link is in use twice at once; flows without one in common add up.
+    // A link is never crossed by two paths at once in full; flows without a common link add up.
     let queued: u64 = run.elements.iter().map(|element| queue_bytes(&element.kind)).sum();
     let moving: u64 = run.flows.iter().map(|flow| path_bytes(path(run, flow))).max().unwrap_or_default();
     let packets = (queued + moving) / PACKET_BYTES;
@@ -45,7 +54,7 @@ fn path<'a>(run: &'a Run, flow: &'a FlowSpec) -> impl Iterator<Item = &'a Elemen
 mod tests {
     use super::*;
 
-    /// One flow over a link there and a link back, of 100 ms together.
+    /// One flow over a link on the forward path and a link on the reverse path, of 100 ms together.
     fn run(rate_bit_per_s: u64, queue: &serde_json::Value) -> Run {
         let link = |name| {
             serde_json::json!({"name": name, "kind": "link", "rate_bit_per_s": rate_bit_per_s,
@@ -55,18 +64,20 @@ mod tests {
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
             "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
             "record": {"sampling": "off", "events": false},
-            "elements": [link("there"), link("back")],
+            "elements": [link("forward"), link("reverse")],
             "flows": [{"name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
-                       "forward": ["there"], "reverse": ["back"]}],
+                       "forward": ["forward"], "reverse": ["reverse"]}],
         }))
         .unwrap()
     }
 
     /// The path holds 12.5 MB and each of two queues 1 MB, so the window is 29 MB.
     #[test]
-    fn a_receive_buffer_has_room_for_the_window_twice_and_for_what_is_not_read() {
+    fn a_receive_buffer_holds_twice_the_window_and_unread_data() {
         let run = run(1_000_000_000, &serde_json::json!({"kind": "fifo", "limit_bytes": 1_000_000}));
-        assert_eq!(receive_room_bytes(&run, &run.flows[0]), (29_000_000, 58_000_000 + (4 << 20)));
+        let buffer_bytes = 58_000_000 + (4 << 20);
+        let expected = ReceiveBuffer { window_bytes: 29_000_000, buffer_bytes };
+        assert_eq!(receive_buffer(&run, &run.flows[0]), expected);
         // 14.5 MB of the path and 2 MB of queues are 11 000 packets of 1500 bytes, of 5 kB of memory each.
         assert_eq!(guest_bytes(&run), (160 << 20) + (1 << 20) + 11_000 * 5120);
     }
@@ -75,7 +86,7 @@ mod tests {
     #[test]
     fn memory_is_for_the_queues_of_radio_links_too() {
         let mut run = run(1, &serde_json::json!({"kind": "fifo"}));
-        let radio = serde_json::json!({"name": "there", "kind": "arq", "rate_bit_per_s": 1_000_000, "delay_ns": 0,
+        let radio = serde_json::json!({"name": "forward", "kind": "arq", "rate_bit_per_s": 1_000_000, "delay_ns": 0,
                                        "queue": {"kind": "fifo", "limit_packets": 200}, "block_error": 0.1,
                                        "attempts": 3});
         run.elements = vec![serde_json::from_value(radio).unwrap()];

@@ -1,25 +1,25 @@
-//! What packets cross for each element: disciplines of Linux, or the simulator's element.
+//! Datapath of each element: queue disciplines of Linux, or the simulator's element.
 
 use tussle_core::net::path::ElementKind;
 
-use super::hops::{Hop, Place, hops};
+use super::hops::{ElementContext, Hop, hops};
 
-/// How the elements of a run become a network.
+/// Implementation of the elements of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Datapath {
-    /// By queue disciplines where Linux has them, by the simulator's elements elsewhere.
+    /// Queue disciplines where Linux has them, the simulator's elements otherwise.
     Auto,
-    /// By queue disciplines; what Linux lacks is refused.
+    /// Queue disciplines only; other elements are refused.
     Disciplines,
-    /// By the simulator's elements, all of them.
+    /// The simulator's elements only.
     Tunnels,
 }
 
 impl Datapath {
-    /// That of a name.
+    /// Finds a datapath by its name.
     ///
     /// # Errors
-    /// A sentence with those that there are.
+    /// A sentence with the known names.
     pub(crate) fn named(name: &str) -> Result<Datapath, String> {
         match name {
             "auto" => Ok(Datapath::Auto),
@@ -30,23 +30,27 @@ impl Datapath {
     }
 }
 
-/// What packets cross for an element.
+/// Implementation of an element.
 pub(super) enum Crossing {
-    /// Queue disciplines, one after another.
+    /// Queue disciplines in series.
     Wires(Vec<Hop>),
     /// The simulator's element, between two TUN devices.
     Tunnel,
 }
 
-/// How packets cross an element by a datapath; an error is a sentence on what cannot be.
-pub(super) fn crossing(place: Place, effect: &ElementKind, datapath: Datapath) -> Result<Crossing, String> {
+/// Chooses the implementation of an element. The error is a sentence on what cannot be honoured.
+pub(super) fn crossing(
+    context: ElementContext,
+    kind: &ElementKind,
+    datapath: Datapath,
+) -> Result<Crossing, String> {
     let disciplines = match datapath {
         Datapath::Tunnels => None,
-        Datapath::Disciplines => Some(hops(place, effect)?),
-        Datapath::Auto => hops(place, effect).ok(),
+        Datapath::Disciplines => Some(hops(context, kind)?),
+        Datapath::Auto => hops(context, kind).ok(),
     };
     match disciplines {
         Some(hops) => Ok(Crossing::Wires(hops)),
-        None => effect.build(0).map(|_| Crossing::Tunnel),
+        None => kind.build(0).map(|_| Crossing::Tunnel),
     }
 }

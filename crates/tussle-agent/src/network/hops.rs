@@ -1,32 +1,32 @@
-//! What Linux does for each element: one hop or two, each a queue discipline on a device of its own.
+//! Hops of each element: one or two, each a queue discipline on a device of its own.
 
 use tussle_core::net::path::{ElementKind, LinkSpec};
 
-use super::losses::{Losses, in_bursts, independent};
+use super::losses::{LossProgram, in_bursts, independent};
 use super::qdisc::{Qdisc, netem_delay, netem_serialiser, shaper};
 
-/// A device's part in an element.
+/// A device of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
     /// Index of the element.
     pub(crate) element: usize,
-    /// Why it is there.
-    pub(crate) role: Role,
-    /// What packets pass through.
+    /// Whether packets wait here: the queue of a link, served at its rate.
+    pub(crate) is_queue: bool,
+    /// Treatment of the packets.
     pub(crate) handling: Handling,
 }
 
-/// By what Linux does its part.
+/// Treatment of packets by Linux.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Handling {
     /// A queue discipline.
     Discipline(Qdisc),
-    /// A classifier that drops some packets, and queues none.
-    Classifier(Losses),
+    /// A classifier that drops packets, and queues none.
+    Classifier(LossProgram),
 }
 
 impl Handling {
-    /// The kinds of queue disciplines that it takes.
+    /// Kinds of the required queue disciplines.
     pub(crate) fn kinds(&self) -> Vec<&str> {
         match self {
             Handling::Discipline(qdisc) => qdisc.kinds().collect(),
@@ -34,7 +34,7 @@ impl Handling {
         }
     }
 
-    /// What `tc` is told to add it to a device, or to change it there.
+    /// Lines of `tc` that add or change the treatment at a device.
     pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
         match self {
             Handling::Discipline(qdisc) => qdisc.lines(verb, device),
@@ -43,66 +43,59 @@ impl Handling {
     }
 }
 
-/// What a hop is to its element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The queue of a link, let out at its rate.
-    Queue,
-    /// All else.
-    Rest,
-}
-
-/// Which element, and what comes to it.
+/// An element, and the packets that it receives.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    /// Its index.
+pub(super) struct ElementContext {
+    /// Index of the element.
     pub(super) element: usize,
-    /// What its dice are seeded by.
+    /// Seed of the element's random numbers.
     pub(super) seed: u64,
     /// The largest packet of the run.
     pub(super) packet_bytes: u32,
 }
 
-/// The hops of an element; an error is a sentence on what Linux cannot do.
-pub(super) fn hops(place: Place, effect: &ElementKind) -> Result<Vec<Hop>, String> {
-    let rest = |handling| vec![Hop { element: place.element, role: Role::Rest, handling }];
-    Ok(match effect {
+/// Hops of an element. The error is a sentence on what Linux cannot do.
+pub(super) fn hops(context: ElementContext, kind: &ElementKind) -> Result<Vec<Hop>, String> {
+    let rest = |handling| vec![Hop { element: context.element, is_queue: false, handling }];
+    Ok(match kind {
         ElementKind::Link(link) => {
-            // What it changes to must be possible, too.
+            // Later rates must be possible, too.
             for rate in link.changes.iter().filter_map(|change| change.rate_bit_per_s) {
-                link_hops(place, link, (rate, 0))?;
+                link_hops(context, link, rate, 0)?;
             }
-            link_hops(place, link, (link.rate_bit_per_s, link.delay_ns))?
+            link_hops(context, link, link.rate_bit_per_s, link.delay_ns)?
         }
         ElementKind::Delay(delay) => rest(Handling::Discipline(netem_delay(delay.delay_ns))),
-        ElementKind::Loss(loss) => rest(Handling::Classifier(independent(loss, place.seed)?)),
-        ElementKind::GilbertElliott(model) => rest(Handling::Classifier(in_bursts(model, place.seed)?)),
-        _ => return Err(no_hop(effect)),
+        ElementKind::Loss(loss) => rest(Handling::Classifier(independent(loss, context.seed)?)),
+        ElementKind::GilbertElliott(model) => rest(Handling::Classifier(in_bursts(model, context.seed)?)),
+        _ => return Err(no_hop(kind)),
     })
 }
 
-/// The hops of a link with a rate and a delay.
+/// Hops of a link with a rate and a delay.
 ///
-/// `tbf` lets a packet go when its transmission *begins*. A second hop, `netem` with the same rate, holds it until
-/// it ends, and then over the wire; no queue builds up there, since packets come no faster.
+/// `tbf` releases a packet when its transmission *begins*. A second hop, `netem` with the same rate, holds
+/// the packet until its transmission ends, and for the propagation delay. No queue builds up there, since
+/// packets arrive at that rate at most.
 pub(super) fn link_hops(
-    place: Place,
+    context: ElementContext,
     link: &LinkSpec,
-    (rate, delay_ns): (u64, u64),
+    rate: u64,
+    delay_ns: u64,
 ) -> Result<Vec<Hop>, String> {
     let queue =
-        shaper(rate, &link.queue, place.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
-    let element = place.element;
+        shaper(rate, &link.queue, context.packet_bytes).map_err(|problem| format!("queue.{problem}"))?;
+    let element = context.element;
     Ok(vec![
-        Hop { element, role: Role::Queue, handling: Handling::Discipline(queue) },
-        Hop { element, role: Role::Rest, handling: Handling::Discipline(netem_serialiser(rate, delay_ns)) },
+        Hop { element, is_queue: true, handling: Handling::Discipline(queue) },
+        Hop { element, is_queue: false, handling: Handling::Discipline(netem_serialiser(rate, delay_ns)) },
     ])
 }
 
-/// Elements are named as in a run.
-fn no_hop(effect: &ElementKind) -> String {
+/// Refusal of an element, by its name in a run.
+fn no_hop(kind: &ElementKind) -> String {
     let kind =
-        serde_json::to_value(effect).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
+        serde_json::to_value(kind).ok().and_then(|value| Some(value.get("kind")?.as_str()?.to_owned()));
     format!(
         "Linux has no {}; it has link, delay, loss and gilbert_elliott",
         kind.unwrap_or_else(|| "such element".to_owned())

@@ -1,9 +1,9 @@
-//! From a run to a network of Linux: namespaces, wires between them, queue disciplines, routes.
+//! The network of a run on Linux: namespaces, wires between them, queue disciplines, routes.
 //!
-//! Every element becomes one or two wires (pairs of veth devices) with a queue discipline at the end where
-//! packets enter, or a tunnel: two TUN devices, between which packets cross the simulator's element. Where one element's packets go on to the next, both wires end in one namespace, which
-//! routes by the destination alone. Each sender has a namespace to itself, and so its own counters; receivers
-//! have one for each place where they attach.
+//! Every element becomes one or two wires (pairs of veth devices) with a queue discipline at the entry, or a
+//! tunnel: two TUN devices, between which packets cross the simulator's element. Wires of consecutive
+//! elements meet in a namespace, which routes by destination alone. Each sender has a namespace of its own,
+//! and thereby its own counters. Receivers have one namespace for each node that they are attached to.
 
 pub(crate) mod buffers;
 mod datapath;
@@ -22,18 +22,18 @@ use tussle_core::util::rng::named_seed;
 
 pub(crate) use datapath::Datapath;
 use datapath::{Crossing, crossing};
-pub(crate) use hops::{Handling, Hop, Role};
-use hops::{Place, link_hops};
-pub(crate) use losses::{Losses, MEMORY_WORDS};
+use hops::{ElementContext, link_hops};
+pub(crate) use hops::{Handling, Hop};
+pub(crate) use losses::LossProgram;
 use nodes::Nodes;
 
-/// Why the kernel engine cannot honour a run.
+/// Reason why the kernel engine cannot honour a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {problem}")]
 pub(crate) struct Refusal {
-    /// The field, as `flows.0.algorithm`.
+    /// The field, as in `flows.0.algorithm`.
     pub(crate) at: String,
-    /// What is wrong with it, and what would be right.
+    /// The problem, and its remedy.
     pub(crate) problem: String,
 }
 
@@ -43,57 +43,70 @@ impl Refusal {
     }
 }
 
-/// Most flows: their addresses have 16 bits, without the first and the last 256.
+/// Largest number of flows: their addresses have 16 bits, without the first and the last 256.
 const MAX_FLOWS: usize = 65_000;
 
-/// The part of an address that tells senders from receivers.
+/// Second byte of the addresses of senders, and of receivers.
 const SENDERS: u8 = 1;
 const RECEIVERS: u8 = 2;
-/// The last part of the first flow's addresses.
+/// Lower half of the first flow's addresses.
 const FIRST_HOST: usize = 256;
 
-/// A full packet.
+/// Size of a full packet.
 const USUAL_PACKET_BYTES: u32 = 1500;
 
-/// Every receiver listens at this port; senders are told apart by their addresses.
+/// Port of every receiver; receivers differ by address.
 pub(crate) const PORT: u16 = 5001;
 
 /// The network of a run.
 #[derive(Debug)]
 pub(crate) struct Network {
-    /// Namespaces that forward.
+    /// Namespaces that forward packets.
     pub(crate) routers: Vec<Namespace>,
-    /// One namespace a flow, in the order of the flows.
+    /// Namespaces of the senders, one per flow.
     pub(crate) senders: Vec<Namespace>,
-    /// Namespaces with receivers.
+    /// Namespaces of the receivers.
     pub(crate) receivers: Vec<Namespace>,
-    /// The wires.
+    /// Wires of elements and hosts.
     pub(crate) wires: Vec<Wire>,
-    /// The tunnels, in the order of their elements.
+    /// Tunnels, in the order of their elements.
     pub(crate) tunnels: Vec<Tunnel>,
-    /// Where each flow's receiver is: an index into `receivers`.
+    /// Receiver of each flow, as an index into `receivers`.
     pub(crate) receiver_of: Vec<usize>,
 }
 
 /// A network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Namespace {
-    /// Its name.
+    /// Name of the namespace.
     pub(crate) name: String,
-    /// Its addresses.
+    /// Addresses of the namespace.
     pub(crate) addresses: Vec<Ipv4Addr>,
-    /// Where packets go on: device by destination; `None` is everything else.
+    /// Devices by destination; `None` is the default route.
     pub(crate) routes: BTreeMap<Option<Ipv4Addr>, String>,
+}
+
+/// A device in a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Port {
+    pub(crate) namespace: String,
+    pub(crate) device: String,
+}
+
+impl Port {
+    fn new(namespace: String, device: String) -> Port {
+        Port { namespace, device }
+    }
 }
 
 /// A pair of devices, each in its namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wire {
-    /// Namespace and device where packets of the element enter.
-    pub(crate) near: (String, String),
-    /// Namespace and device where they leave.
-    pub(crate) far: (String, String),
-    /// What `near` does to them; nothing for the wire of a host.
+    /// Port where packets enter the element.
+    pub(crate) entry: Port,
+    /// Port where packets leave the element.
+    pub(crate) exit: Port,
+    /// Treatment of packets at `entry`; `None` for the wire of a host.
     pub(crate) hop: Option<Hop>,
 }
 
@@ -102,26 +115,26 @@ pub(crate) struct Wire {
 pub(crate) struct Tunnel {
     /// Index of the element.
     pub(crate) element: usize,
-    /// Namespace and device where packets enter.
-    pub(crate) near: (String, String),
-    /// Namespace and device where they leave.
-    pub(crate) far: (String, String),
+    /// Port where packets enter.
+    pub(crate) entry: Port,
+    /// Port where packets leave.
+    pub(crate) exit: Port,
 }
 
-/// Which way a packet of a flow goes.
+/// Direction of a packet of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// To the receiver.
-    There,
-    /// To the sender.
-    Back,
+pub(crate) enum Direction {
+    /// From the sender to the receiver.
+    Forward,
+    /// From the receiver to the sender.
+    Reverse,
 }
 
 impl Network {
     /// Plans the network of a run.
     ///
     /// # Errors
-    /// The first part of the run that the engine cannot honour by these means.
+    /// The first part of the run that this datapath cannot honour.
     pub(crate) fn plan(run: &Run, datapath: Datapath) -> Result<Network, Refusal> {
         if run.flows.len() > MAX_FLOWS {
             let problem = format!("there are {}; give at most {MAX_FLOWS}", run.flows.len());
@@ -132,7 +145,7 @@ impl Network {
             .iter()
             .enumerate()
             .map(|(index, element)| {
-                crossing(place(run, index), &element.kind, datapath)
+                crossing(element_context(run, index), &element.kind, datapath)
                     .map_err(|problem| Refusal::new(format!("elements.{index}"), problem))
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -151,26 +164,29 @@ impl Network {
         Ok(network)
     }
 
-    /// What `tc` is told when links change: namespace and line, by the time at which it is told.
+    /// Lines of `tc` that change links: namespace and line, by time.
     ///
     /// # Errors
-    /// None for a run that was planned.
+    /// Never fails for a run with a planned network.
     pub(crate) fn changes(&self, run: &Run) -> Result<BTreeMap<u64, Vec<(String, String)>>, String> {
         let mut changes: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         for (element, spec) in run.elements.iter().enumerate() {
             let ElementKind::Link(link) = &spec.kind else { continue };
             if self.tunnels.iter().any(|tunnel| tunnel.element == element) {
-                // It knows its changes.
+                // An element in a tunnel applies its changes itself.
                 continue;
             }
             let mut now = (link.rate_bit_per_s, link.delay_ns);
             for change in &link.changes {
                 now = (change.rate_bit_per_s.unwrap_or(now.0), change.delay_ns.unwrap_or(now.1));
-                let hops = link_hops(place(run, element), link, now)?;
+                let hops = link_hops(element_context(run, element), link, now.0, now.1)?;
                 let wires = self.wires.iter().filter(|wire| wire.element() == Some(element));
                 let lines = wires.zip(hops).flat_map(|(wire, hop)| {
-                    let device = &wire.near.1;
-                    hop.handling.lines("change", device).into_iter().map(|line| (wire.near.0.clone(), line))
+                    let device = &wire.entry.device;
+                    hop.handling
+                        .lines("change", device)
+                        .into_iter()
+                        .map(|line| (wire.entry.namespace.clone(), line))
                 });
                 changes.entry(change.at_ns).or_default().extend(lines);
             }
@@ -178,7 +194,7 @@ impl Network {
         Ok(changes)
     }
 
-    /// Every namespace, in the order in which they are made.
+    /// Every namespace, in the order of their creation.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
         self.routers.iter().chain(&self.senders).chain(&self.receivers)
     }
@@ -186,35 +202,35 @@ impl Network {
     fn lay_elements(&mut self, crossings: &[Crossing], nodes: &Nodes) {
         for (element, crossing) in crossings.iter().enumerate() {
             let (first, last) = nodes.of_element(element);
-            let (near, far) = (self.routers[first].name.clone(), self.routers[last].name.clone());
+            let (entry, exit) = (self.routers[first].name.clone(), self.routers[last].name.clone());
             match crossing {
-                Crossing::Wires(hops) => self.lay_wires((element, hops), (near, &far)),
+                Crossing::Wires(hops) => self.lay_wires(element, hops, entry, &exit),
                 Crossing::Tunnel => self.tunnels.push(Tunnel {
                     element,
-                    near: (near, near_device(element, 0)),
-                    far: (far, far_device(element, 0)),
+                    entry: Port::new(entry, entry_device(element, 0)),
+                    exit: Port::new(exit, exit_device(element, 0)),
                 }),
             }
         }
     }
 
-    fn lay_wires(&mut self, (element, hops): (usize, &[Hop]), (mut near, last): (String, &str)) {
+    fn lay_wires(&mut self, element: usize, hops: &[Hop], mut entry: String, last: &str) {
         for (number, hop) in hops.iter().enumerate() {
-            let far = if number + 1 == hops.len() {
+            let exit = if number + 1 == hops.len() {
                 last.to_owned()
             } else {
-                // Nothing else is here, so everything goes on by the next wire.
+                // All packets continue by the next wire.
                 let mut between = namespace(format!("m{element}"));
-                between.routes.insert(None, near_device(element, number + 1));
+                between.routes.insert(None, entry_device(element, number + 1));
                 self.routers.push(between);
                 format!("m{element}")
             };
             self.wires.push(Wire {
-                near: (near, near_device(element, number)),
-                far: (far.clone(), far_device(element, number)),
+                entry: Port::new(entry, entry_device(element, number)),
+                exit: Port::new(exit.clone(), exit_device(element, number)),
                 hop: Some(hop.clone()),
             });
-            near = far;
+            entry = exit;
         }
     }
 
@@ -244,33 +260,32 @@ impl Network {
         }
     }
 
-    fn attach(&mut self, host: &str, place: usize) {
+    fn attach(&mut self, host: &str, node: usize) {
         self.wires.push(Wire {
-            near: (host.to_owned(), "net".to_owned()),
-            far: (self.routers[place].name.clone(), format!("h-{host}")),
+            entry: Port::new(host.to_owned(), "net".to_owned()),
+            exit: Port::new(self.routers[node].name.clone(), format!("h-{host}")),
             hop: None,
         });
     }
 
     fn route_flows(&mut self, run: &Run, nodes: &Nodes) -> Result<(), Refusal> {
         for (index, flow) in run.flows.iter().enumerate() {
-            let ways = [
+            let directions = [
                 ("forward", &flow.forward, receiver_address(index)),
                 ("reverse", &flow.reverse, sender_address(index)),
             ];
-            for (side, path, to) in ways {
+            for (direction, path, to) in directions {
                 for name in path {
                     let element = nodes.index(name);
-                    let (place, _) = nodes.of_element(element);
-                    let device = near_device(element, 0);
-                    if self.routers[place]
+                    let (node, _) = nodes.of_element(element);
+                    let device = entry_device(element, 0);
+                    if self.routers[node]
                         .routes
                         .insert(Some(to), device.clone())
                         .is_some_and(|old| old != device)
                     {
-                        let problem =
-                            "comes to one place twice; the kernel engine routes by destination alone";
-                        return Err(Refusal::new(format!("flows.{index}.{side}"), problem));
+                        let problem = "visits a node twice; the kernel engine routes by destination alone";
+                        return Err(Refusal::new(format!("flows.{index}.{direction}"), problem));
                     }
                 }
             }
@@ -280,29 +295,29 @@ impl Network {
 }
 
 impl Wire {
-    /// Index of the element that it is a part of.
+    /// Index of the wire's element.
     pub(crate) fn element(&self) -> Option<usize> {
         self.hop.as_ref().map(|hop| hop.element)
     }
 }
 
-/// The address of the sender of a flow.
+/// Address of the sender of a flow.
 pub(crate) fn sender_address(flow: usize) -> Ipv4Addr {
     address(SENDERS, flow)
 }
 
-/// The address of the receiver of a flow.
+/// Address of the receiver of a flow.
 pub(crate) fn receiver_address(flow: usize) -> Ipv4Addr {
     address(RECEIVERS, flow)
 }
 
-/// The flow that packets to an address are of, and which way they go.
-pub(crate) fn flow_towards(address: Ipv4Addr) -> Option<(usize, Way)> {
+/// Flow and direction of the packets to an address.
+pub(crate) fn flow_towards(address: Ipv4Addr) -> Option<(usize, Direction)> {
     let [10, side, high, low] = address.octets() else { return None };
     let flow = usize::from(u16::from_be_bytes([high, low])).checked_sub(FIRST_HOST)?;
     match side {
-        SENDERS => Some((flow, Way::Back)),
-        RECEIVERS => Some((flow, Way::There)),
+        SENDERS => Some((flow, Direction::Reverse)),
+        RECEIVERS => Some((flow, Direction::Forward)),
         _ => None,
     }
 }
@@ -312,21 +327,21 @@ fn address(side: u8, flow: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, side, high, low)
 }
 
-fn place(run: &Run, element: usize) -> Place {
+fn element_context(run: &Run, element: usize) -> ElementContext {
     let seed = named_seed(run.seed, &run.elements[element].name);
-    Place { element, seed, packet_bytes: largest_packet_bytes(run) }
+    ElementContext { element, seed, packet_bytes: largest_packet_bytes(run) }
 }
 
-/// The largest IP packet of a run, if it is larger than usual.
+/// Size of the largest IP packet of a run, at least 1500 bytes.
 pub(crate) fn largest_packet_bytes(run: &Run) -> u32 {
     run.flows.iter().map(|flow| flow.mss_bytes + HEADER_BYTES).fold(USUAL_PACKET_BYTES, u32::max)
 }
 
-fn near_device(element: usize, number: usize) -> String {
+fn entry_device(element: usize, number: usize) -> String {
     format!("e{element}-{number}")
 }
 
-fn far_device(element: usize, number: usize) -> String {
+fn exit_device(element: usize, number: usize) -> String {
     format!("x{element}-{number}")
 }
 
@@ -358,8 +373,8 @@ mod tests {
                            "forward": forward, "reverse": reverse})
     }
 
-    /// Follows the routes from a namespace to an address; the elements on the way.
-    fn way(network: &Network, from: &str, to: Ipv4Addr) -> Vec<String> {
+    /// Follows the routes from a namespace to an address, and returns the devices.
+    fn route(network: &Network, from: &str, to: Ipv4Addr) -> Vec<String> {
         let mut at = from.to_owned();
         let mut passed = Vec::new();
         loop {
@@ -372,90 +387,95 @@ mod tests {
                 .wires
                 .iter()
                 .find_map(|wire| {
-                    let (near, far) = (&wire.near, &wire.far);
-                    (near.0 == at && near.1 == *device)
-                        .then_some((near, far))
-                        .or_else(|| (far.0 == at && far.1 == *device).then_some((far, near)))
+                    let (entry, exit) = (&wire.entry, &wire.exit);
+                    (entry.namespace == at && entry.device == *device)
+                        .then_some((entry, exit))
+                        .or_else(|| (exit.namespace == at && exit.device == *device).then_some((exit, entry)))
                 })
                 .unwrap();
-            passed.push(wire.0.1.clone());
-            at.clone_from(&wire.1.0);
+            passed.push(wire.0.device.clone());
+            at.clone_from(&wire.1.namespace);
         }
     }
 
     #[test]
     fn packets_of_a_dumbbell_pass_their_elements_in_order() {
         let elements = serde_json::json!([
-            link("there"), link("back"),
-            {"name": "near", "kind": "delay", "delay_ns": 1}, {"name": "near-back", "kind": "delay", "delay_ns": 1},
+            link("forward"), link("reverse"),
+            {"name": "access", "kind": "delay", "delay_ns": 1}, {"name": "access-reverse", "kind": "delay", "delay_ns": 1},
         ]);
         let flows = serde_json::json!([
-            flow("a", &["there"], &["back"]),
-            flow("b", &["near", "there"], &["back", "near-back"]),
+            flow("a", &["forward"], &["reverse"]),
+            flow("b", &["access", "forward"], &["reverse", "access-reverse"]),
         ]);
         let network = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap();
-        assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "h-r0"]);
-        assert_eq!(way(&network, "r0", sender_address(0)), ["net", "e1-0", "e1-1", "h-s0"]);
-        assert_eq!(way(&network, "s1", receiver_address(1)), ["net", "e2-0", "e0-0", "e0-1", "h-r0"]);
-        assert_eq!(way(&network, "r0", sender_address(1)), ["net", "e1-0", "e1-1", "e3-0", "h-s1"]);
+        assert_eq!(route(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "h-r0"]);
+        assert_eq!(route(&network, "r0", sender_address(0)), ["net", "e1-0", "e1-1", "h-s0"]);
+        assert_eq!(route(&network, "s1", receiver_address(1)), ["net", "e2-0", "e0-0", "e0-1", "h-r0"]);
+        assert_eq!(route(&network, "r0", sender_address(1)), ["net", "e1-0", "e1-1", "e3-0", "h-s1"]);
     }
 
     #[test]
     fn a_parking_lot_has_a_receiver_for_each_exit() {
-        let elements = serde_json::json!([link("first"), link("second"), link("back")]);
+        let elements = serde_json::json!([link("first"), link("second"), link("reverse")]);
         let flows = serde_json::json!([
-            flow("long", &["first", "second"], &["back"]),
-            flow("short", &["first"], &["back"]),
-            flow("late", &["second"], &["back"]),
+            flow("long", &["first", "second"], &["reverse"]),
+            flow("short", &["first"], &["reverse"]),
+            flow("late", &["second"], &["reverse"]),
         ]);
-        // The way back enters where "first" ends and where "second" ends: so one place, which is passed twice.
+        // The reverse path begins where "first" ends and where "second" ends: the two ends are one node,
+        // which the path visits twice.
         let refusal = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap_err();
         assert_eq!(refusal.at, "flows.0.forward");
 
-        let elements = serde_json::json!([link("first"), link("second"), link("back"), link("second-back")]);
+        let elements =
+            serde_json::json!([link("first"), link("second"), link("reverse"), link("second-reverse")]);
         let flows = serde_json::json!([
-            flow("long", &["first", "second"], &["second-back", "back"]),
-            flow("short", &["first"], &["back"]),
-            flow("late", &["second"], &["second-back"]),
+            flow("long", &["first", "second"], &["second-reverse", "reverse"]),
+            flow("short", &["first"], &["reverse"]),
+            flow("late", &["second"], &["second-reverse"]),
         ]);
         let network = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap();
         assert_eq!(network.receiver_of, [0, 1, 0]);
-        assert_eq!(way(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]);
-        assert_eq!(way(&network, "s2", receiver_address(2)), ["net", "e1-0", "e1-1", "h-r0"]);
-        assert_eq!(way(&network, "r1", sender_address(1)), ["net", "e2-0", "e2-1", "h-s1"]);
+        assert_eq!(
+            route(&network, "s0", receiver_address(0)),
+            ["net", "e0-0", "e0-1", "e1-0", "e1-1", "h-r0"]
+        );
+        assert_eq!(route(&network, "s2", receiver_address(2)), ["net", "e1-0", "e1-1", "h-r0"]);
+        assert_eq!(route(&network, "r1", sender_address(1)), ["net", "e2-0", "e2-1", "h-s1"]);
     }
 
     #[test]
-    fn what_linux_cannot_queue_is_refused_by_name() {
-        let mut threshold = link("there");
+    fn a_queue_that_linux_lacks_is_refused_by_name() {
+        let mut threshold = link("forward");
         threshold["queue"] = serde_json::json!({"kind": "threshold", "mark_above_packets": 10});
-        let flows = serde_json::json!([flow("a", &["there"], &["back"])]);
-        let run = run(&serde_json::json!([threshold, link("back")]), &flows);
+        let flows = serde_json::json!([flow("a", &["forward"], &["reverse"])]);
+        let run = run(&serde_json::json!([threshold, link("reverse")]), &flows);
         let refusal = Network::plan(&run, Datapath::Disciplines).unwrap_err();
         assert!(refusal.to_string().starts_with("elements.0: queue.kind: Linux has no"), "{refusal}");
         assert_eq!(Network::plan(&run, Datapath::Auto).unwrap().tunnels.len(), 1);
     }
 
     #[test]
-    fn what_linux_lacks_is_a_tunnel_and_so_is_all_if_asked_for() {
+    fn elements_that_linux_lacks_are_tunnels() {
         let elements = serde_json::json!([
-            link("there"), link("back"), {"name": "third", "kind": "loss_periodic", "every_packets": 3},
+            link("forward"), link("reverse"), {"name": "third", "kind": "loss_periodic", "every_packets": 3},
         ]);
-        let flows = serde_json::json!([flow("a", &["third", "there"], &["back"])]);
+        let flows = serde_json::json!([flow("a", &["third", "forward"], &["reverse"])]);
         let run = run(&elements, &flows);
         let tunnels = |datapath| {
             let network = Network::plan(&run, datapath).unwrap();
             (network.tunnels.iter().map(|tunnel| tunnel.element).collect::<Vec<_>>(), network.wires.len())
         };
-        // Two wires for each link, and one for each host.
+        // Two wires per link, and one per host.
         assert_eq!(tunnels(Datapath::Auto), (vec![2], 6));
         assert_eq!(tunnels(Datapath::Tunnels), (vec![0, 1, 2], 2));
     }
 
     #[test]
-    fn a_flow_is_known_by_where_its_packets_go() {
-        assert_eq!(flow_towards(receiver_address(700)), Some((700, Way::There)));
-        assert_eq!(flow_towards(sender_address(0)), Some((0, Way::Back)));
+    fn an_address_gives_flow_and_direction() {
+        assert_eq!(flow_towards(receiver_address(700)), Some((700, Direction::Forward)));
+        assert_eq!(flow_towards(sender_address(0)), Some((0, Direction::Reverse)));
         assert_eq!(flow_towards(Ipv4Addr::new(10, 1, 0, 3)), None);
         assert_eq!(flow_towards(Ipv4Addr::BROADCAST), None);
     }

@@ -1,22 +1,22 @@
-//! Where elements and hosts meet.
+//! Nodes: where elements and hosts meet.
 
 use std::collections::HashMap;
 
 use tussle_core::Run;
 
-/// Which ends of elements and which hosts are in one place. Places are numbered in the order of the elements
+/// Assignment of the ends of elements and of hosts to nodes, which are numbered in the order of the elements
 /// and flows that touch them.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     elements: HashMap<String, usize>,
     flows: usize,
-    /// The place of each end: entries and exits of elements in turn, then senders and receivers in turn.
+    /// Node of each end: entries and exits of elements in turn, then senders and receivers in turn.
     of_end: Vec<usize>,
     count: usize,
 }
 
 impl Nodes {
-    /// Finds the places of a run that [`Run::check`] has passed.
+    /// Finds the nodes of a run that [`Run::check`] accepts.
     pub(crate) fn of(run: &Run) -> Nodes {
         let elements: HashMap<_, _> =
             run.elements.iter().enumerate().map(|(index, element)| (element.name.clone(), index)).collect();
@@ -44,29 +44,29 @@ impl Nodes {
         Nodes { flows: run.flows.len(), count: numbers.len(), elements, of_end }
     }
 
-    /// How many there are.
+    /// Number of nodes.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The index of the element of that name.
+    /// Index of the element with a name.
     pub(crate) fn index(&self, name: &str) -> usize {
         self.elements[name]
     }
 
-    /// Where packets enter and leave an element.
+    /// Nodes where packets enter and leave an element.
     pub(crate) fn of_element(&self, index: usize) -> (usize, usize) {
         (self.of_end[2 * index], self.of_end[2 * index + 1])
     }
 
-    /// Where the sender and the receiver of a flow are.
+    /// Nodes of the sender and the receiver of a flow.
     pub(crate) fn of_flow(&self, index: usize) -> (usize, usize) {
         let sender = self.of_end.len() - 2 * (self.flows - index);
         (self.of_end[sender], self.of_end[sender + 1])
     }
 }
 
-/// Sets that grow together (union-find, with the smallest member as the root).
+/// Union-find, with the smallest member as the root.
 struct Union(Vec<usize>);
 
 impl Union {

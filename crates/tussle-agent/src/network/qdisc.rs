@@ -1,34 +1,34 @@
-//! Queue disciplines in the words of `tc`.
+//! Queue disciplines as arguments of `tc`.
 
 use tussle_core::net::queue::{
     CakeSpec, CodelSpec, FifoSpec, FqCodelSpec, FqPieSpec, PieSpec, QueueSpec, RedSpec, SfqSpec,
 };
 
-/// The Ethernet header, which Linux counts at a queue and links of a run do not.
+/// Bytes of the Ethernet header, which Linux counts at a queue and links of a run do not.
 const ETHERNET_BYTES: i32 = 14;
-/// A full packet.
+/// Size of a full packet.
 const PACKET_BYTES: u64 = 1500;
 const NS_PER_S: u128 = 1_000_000_000;
-/// What stands for no limit, in packets or bytes.
+/// Value for no limit, in packets or bytes.
 const UNLIMITED: u64 = u32::MAX as u64;
-/// Most packets of one flow in SFQ (`SFQ_MAX_DEPTH`).
+/// Largest number of packets of one flow in SFQ (`SFQ_MAX_DEPTH`).
 const MAX_SFQ_PACKETS: u64 = 127;
-/// CAKE's targets in its interval.
+/// CAKE's interval as a multiple of its target.
 const CAKE_TARGETS: u64 = 20;
-/// Linux's RED keeps weights that are powers of two: those so near to one are taken as it.
+/// Relative tolerance for RED's weight, since Linux's RED has powers of two only.
 const WEIGHT_TOLERANCE: f64 = 0.05;
 
 /// Arguments of `tc qdisc add` after the device's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Qdisc {
-    /// The discipline at the device.
+    /// The outer queue discipline.
     pub(crate) root: String,
-    /// What waits inside it, each inside the one before.
+    /// The inner queue disciplines, each inside the one before.
     pub(crate) inner: Vec<String>,
 }
 
 impl Qdisc {
-    /// The kinds of the disciplines in it, from the outside in.
+    /// Kinds of the queue disciplines, from the outside in.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &str> {
         let (_, root) = self.root.rsplit_once("linklayer ethernet ").unwrap_or(("", &self.root));
         std::iter::once(root)
@@ -36,10 +36,10 @@ impl Qdisc {
             .filter_map(|words| words.split_whitespace().next())
     }
 
-    /// What `tc` is told to add it to a device, or to change it there.
+    /// Lines of `tc` that add the queue disciplines to a device, or change them there.
     pub(crate) fn lines(&self, verb: &str, device: &str) -> Vec<String> {
         let root = format!("qdisc {verb} dev {device} root handle 1: {}", self.root);
-        // Told again after a change of tbf, which gives its own limit to a fifo inside.
+        // Repeated after a change of tbf, which sets the limit of an inner fifo.
         let inner = self.inner.iter().zip(1..).map(|(inner, outside)| {
             format!("qdisc {verb} dev {device} parent {outside}:1 handle {}: {inner}", outside + 1)
         });
@@ -47,13 +47,15 @@ impl Qdisc {
     }
 }
 
-/// How late a shaper's timer may fire: in user mode half a microsecond before the next event there is none
+/// Largest delay of a shaper's timer: in user mode timers have a distance of half a microsecond
 /// (`TIMER_MIN_DELTA`), and `tc` rounds a burst to its own ticks.
 const LATE_NS: u64 = 1000;
 
-/// A link's queue behind a shaper that sends a packet as soon as the one before has been transmitted. A bucket of
-/// one full packet: a link that was idle has no more credit than that. And what fills it while a timer is late, or
-/// every packet would lose as much of the rate.
+/// A link's queue behind a shaper that releases a packet as soon as the transmission of the previous one
+/// ends.
+///
+/// The bucket holds one full packet, so that an idle link has no more credit than that, and the tokens of a
+/// timer's delay, which would reduce the rate otherwise.
 pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec, packet_bytes: u32) -> Result<Qdisc, String> {
     if let QueueSpec::Cake(spec) = queue {
         return cake(rate_bit_per_s, spec);
@@ -62,7 +64,8 @@ pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec, packet_bytes: u32) 
     let late_bytes = (u128::from(rate_bit_per_s) * u128::from(LATE_NS)).div_ceil(8 * NS_PER_S);
     let burst_bytes = u128::from(packet_bytes) + late_bytes;
     let inner = if matches!(queue, QueueSpec::Red(_)) {
-        // RED's average falls while nothing waits, of which `tbf` would not tell it; `netem` without a delay does.
+        // RED's average falls while the queue is idle. `tbf` does not tell RED so; `netem` without a delay
+        // does.
         vec![format!("netem limit {UNLIMITED}"), discipline]
     } else {
         vec![discipline]
@@ -74,7 +77,7 @@ pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec, packet_bytes: u32) 
     Ok(Qdisc { root, inner })
 }
 
-/// Transmission at a rate, and the wire after it.
+/// Transmission at a rate, followed by a propagation delay.
 pub(super) fn netem_serialiser(rate_bit_per_s: u64, delay_ns: u64) -> Qdisc {
     netem(&format!("rate {rate_bit_per_s}bit -{ETHERNET_BYTES}{}", delay_words(delay_ns)))
 }
@@ -92,7 +95,7 @@ fn delay_words(delay_ns: u64) -> String {
     if delay_ns == 0 { String::new() } else { format!(" delay {}", micros(delay_ns)) }
 }
 
-/// A time as `tc` reads it: it knows no nanoseconds, but fractions.
+/// A time for `tc`, which reads microseconds with fractions, but no nanoseconds.
 fn micros(ns: u64) -> String {
     format!("{}.{:03}us", ns / 1000, ns % 1000)
 }
@@ -168,8 +171,8 @@ fn sfq(spec: &SfqSpec) -> Result<String, String> {
     Ok(format!("{sfq} flows {flows} quantum {quantum_bytes}"))
 }
 
-/// CAKE shapes by itself, and derives its target from what it calls the RTT. Each flow has its own queue, whoever
-/// its hosts are.
+/// CAKE, which is a shaper itself, and derives its target from its parameter `rtt`. Each flow has its own
+/// queue, regardless of its hosts.
 fn cake(rate_bit_per_s: u64, spec: &CakeSpec) -> Result<Qdisc, String> {
     if spec.limit_packets.or(spec.limit_bytes).is_some() {
         return Err("limit: Linux's cake limits memory, not what waits; leave it to cake".to_owned());
@@ -183,7 +186,7 @@ fn cake(rate_bit_per_s: u64, spec: &CakeSpec) -> Result<Qdisc, String> {
     Ok(Qdisc { root, inner: Vec::new() })
 }
 
-/// RED counts bytes on Linux, and `tc` asks for the burst that it derives the weight from.
+/// RED, which counts bytes on Linux. `tc` derives the weight from a burst.
 fn red(spec: &RedSpec, rate_bit_per_s: u64) -> Result<String, String> {
     let limit_bytes = match (spec.limit_packets, spec.limit_bytes) {
         (Some(_), Some(_)) => {
@@ -210,9 +213,10 @@ fn red(spec: &RedSpec, rate_bit_per_s: u64) -> Result<String, String> {
     ))
 }
 
-/// The burst from which `tc` derives a weight of 2^-`halvings`: it takes the largest weight W with which a burst
-/// of B packets does not raise the average from 0 above `min`, that is, with
-/// B + 1 - min <= (1 - (1 - W)^B) / W.
+/// The burst from which `tc` derives a weight of 2^-`halvings`.
+///
+/// `tc` takes the largest weight W with which a burst of B packets does not raise the average from 0 above
+/// `min`, that is, with B + 1 - min <= (1 - (1 - W)^B) / W.
 fn burst_of(min_packets: f64, halvings: f64) -> Option<u32> {
     const MOST_HALVINGS: i32 = 31;
     let least_burst = min_packets.ceil();
@@ -232,7 +236,7 @@ fn whole_bytes(packets: f64) -> u32 {
     (packets * 1500.0).round() as u32
 }
 
-/// A discipline that counts packets, with its limit; without one it has Linux's own, as in the simulator.
+/// A queue discipline with a limit in packets; without a limit it has Linux's default, as in the simulator.
 fn packets_only(kind: &str, packets: Option<u64>, bytes: Option<u64>) -> Result<String, String> {
     if bytes.is_some() {
         return Err(format!("limit_bytes: Linux limits {kind} in packets; give limit_packets"));
@@ -278,9 +282,10 @@ mod tests {
         assert_eq!(bytes[1], "qdisc add dev e0 parent 1:1 handle 2: bfifo limit 300000b");
     }
 
-    /// The burst B for a minimum of 10 packets and a weight of 2^-9: with W = 1/512 the average of B packets rises to
-    /// (1 - (511/512)^B) / W, which is B - B^2/1024 or so; it must be B - 9 or more, and with 1/256 it must not.
-    /// B^2/1024 < 9 up to B = 96, and B^2/512 < 9 up to B = 68: the first burst beyond is near 69.
+    /// The burst B for a minimum of 10 packets and a weight of 2^-9: with W = 1/512 the average of B packets
+    /// rises to (1 - (511/512)^B) / W, about B - B^2/1024. It must be at least B - 9, and with W = 1/256 it
+    /// must not. B^2/1024 < 9 holds up to B = 96, and B^2/512 < 9 up to B = 68, so that the burst is about
+    /// 69.
     #[test]
     fn the_burst_of_red_gives_its_weight() {
         let burst = burst_of(10.0, 9.0).unwrap();

@@ -1,12 +1,12 @@
-//! Packets as bytes: what the simulator's elements must know of them, and what elements do to them.
+//! Conversion between packets of the kernel and packets of the simulator.
 
 use std::net::Ipv4Addr;
 
 use etherparse::{IpEcn, IpNumber, Ipv4HeaderSlice};
 use tussle_core::net::packet::{Ecn, Flags, Kind, Packet};
 
-/// Where in TCP's header the sequence number stands, what is acknowledged, its length, in the upper four bits, and flags
-/// ([RFC 9293, 3.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.1)).
+/// Offsets in the TCP header of the sequence number, the acknowledgement number, the data offset (in the
+/// upper four bits) and the flags ([RFC 9293, 3.1](https://www.rfc-editor.org/rfc/rfc9293#section-3.1)).
 const SEQUENCE: usize = 4;
 const ACKNOWLEDGED: usize = 8;
 const DATA_OFFSET: usize = 12;
@@ -14,8 +14,8 @@ const FLAGS: usize = 13;
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
-/// A packet of the kernel as the simulator has it, and where it goes; `None` if it is no IPv4 of TCP or UDP. Its
-/// flow and its number are left to the caller.
+/// Converts a packet of the kernel to one of the simulator, and returns its destination. `None` if it is
+/// neither TCP nor UDP over IPv4. The caller sets flow and number.
 pub(super) fn read(bytes: &[u8]) -> Option<(Packet, Ipv4Addr)> {
     let ip = Ipv4HeaderSlice::from_slice(bytes).ok()?;
     let rest = bytes.get(ip.slice().len()..)?;
@@ -42,7 +42,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Packet, Ipv4Addr)> {
     Some((packet, ip.destination_addr()))
 }
 
-/// The sequence number of a segment of TCP, and what it acknowledges.
+/// Sequence number and acknowledgement number of a TCP segment.
 pub(super) fn sequence_numbers(bytes: &[u8]) -> Option<(u32, u32)> {
     let ip = Ipv4HeaderSlice::from_slice(bytes).ok()?;
     let header = bytes.get(ip.slice().len()..).filter(|_| ip.protocol() == IpNumber::TCP)?;
@@ -50,7 +50,7 @@ pub(super) fn sequence_numbers(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((number(SEQUENCE)?, number(ACKNOWLEDGED)?))
 }
 
-/// Does to the bytes of a packet what elements did to the packet.
+/// Applies the changes of elements to the bytes of a packet.
 pub(super) fn apply(packet: &Packet, bytes: &mut [u8]) {
     if packet.ecn == Ecn::Ce {
         mark(bytes);
@@ -60,8 +60,8 @@ pub(super) fn apply(packet: &Packet, bytes: &mut [u8]) {
     }
 }
 
-/// Makes the receiver drop a packet. Linux counts a long segment of TCP before it looks at its checksum, so that it would
-/// seem to have arrived; one whose header has no length it drops at once.
+/// Makes the receiver drop a packet. Linux counts a TCP segment with data before it checks the checksum, so
+/// that the segment would seem to have arrived. A header with a data offset of 0 is dropped at once.
 fn damage(bytes: &mut [u8]) {
     let Ok(ip) = Ipv4HeaderSlice::from_slice(bytes) else { return };
     let (protocol, begin) = (ip.protocol(), ip.slice().len());
@@ -74,8 +74,8 @@ fn damage(bytes: &mut [u8]) {
     }
 }
 
-/// Sets the ECN bits of an IPv4 packet to "congestion experienced"
-/// ([RFC 3168, 5](https://www.rfc-editor.org/rfc/rfc3168#section-5)), and its checksum.
+/// Marks an IPv4 packet as "congestion experienced" ([RFC 3168,
+/// 5](https://www.rfc-editor.org/rfc/rfc3168#section-5)), and updates its checksum.
 fn mark(bytes: &mut [u8]) {
     let Ok(ip) = Ipv4HeaderSlice::from_slice(bytes) else { return };
     let mut header = ip.to_header();
@@ -91,18 +91,18 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A segment of TCP with so much payload, of which any flow can be the owner.
+    /// A TCP segment with a payload, for any flow.
     pub(crate) fn segment(to: Ipv4Addr, payload_bytes: usize) -> Vec<u8> {
-        segment_from(7, (to, payload_bytes))
+        segment_from(7, to, payload_bytes)
     }
 
-    /// The same, with the sequence number of its first byte.
-    pub(crate) fn segment_from(sequence: u32, (to, payload_bytes): (Ipv4Addr, usize)) -> Vec<u8> {
+    /// A TCP segment with the sequence number of its first byte.
+    pub(crate) fn segment_from(sequence: u32, to: Ipv4Addr, payload_bytes: usize) -> Vec<u8> {
         let ip = PacketBuilder::ipv4([10, 1, 1, 0], to.octets(), 64);
         written(ip.tcp(40_000, 5001, sequence, 1000).ack(1), payload_bytes)
     }
 
-    /// What opens a connection, with its sequence number.
+    /// A SYN with its sequence number.
     pub(crate) fn opening(sequence: u32, to: Ipv4Addr) -> Vec<u8> {
         let ip = PacketBuilder::ipv4([10, 1, 1, 0], to.octets(), 64);
         written(ip.tcp(40_000, 5001, sequence, 1000).syn(), 0)
@@ -114,7 +114,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// The checksum of TCP as it is in the packet, and as it should be.
+    /// The TCP checksum in the packet, and the correct one.
     fn checksums(bytes: &[u8]) -> (u16, u16) {
         let (ip, rest) = Ipv4Header::from_slice(bytes).unwrap();
         let (tcp, payload) = TcpHeader::from_slice(rest).unwrap();
@@ -122,16 +122,16 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn data_and_acknowledgements_are_told_apart() {
+    fn data_and_acknowledgements_are_distinguished() {
         let to = Ipv4Addr::new(10, 2, 1, 0);
-        let told = |payload_bytes| {
+        let described = |payload_bytes| {
             let (packet, destination) = read(&segment(to, payload_bytes)).unwrap();
             assert_eq!(destination, to);
             (packet.kind, packet.size_bytes)
         };
         // 20 bytes of IPv4 and 20 of TCP without options.
-        assert_eq!(told(1448), (Kind::Data, 1488));
-        assert_eq!(told(0), (Kind::Ack, 40));
+        assert_eq!(described(1448), (Kind::Data, 1488));
+        assert_eq!(described(0), (Kind::Ack, 40));
         assert_eq!(read(&[0x45; 9]), None);
     }
 
@@ -148,16 +148,16 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn damage_leaves_the_way_as_it_is_and_shows_to_the_receiver() {
+    fn damage_keeps_the_ip_header_and_breaks_the_tcp_header() {
         for payload_bytes in [0, 1448] {
             let before = segment(Ipv4Addr::new(10, 2, 1, 0), payload_bytes);
             let mut bytes = before.clone();
             let (packet, _) = read(&bytes).unwrap();
             apply(&Packet { flags: Flags::CORRUPT, ..packet }, &mut bytes);
-            // The IP header, by which routers go.
+            // The IP header, which routers read.
             assert_eq!(bytes[..20], before[..20]);
             assert!(TcpHeader::from_slice(&bytes[20..]).is_err());
-            // It may still come to another element.
+            // The packet may still cross another element.
             assert!(read(&bytes).is_some());
         }
     }

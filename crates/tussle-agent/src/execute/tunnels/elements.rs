@@ -1,4 +1,4 @@
-//! The elements between the devices: which packets are in them, when the next one leaves, and where it goes.
+//! Elements between devices: their packets, the time at which the next one leaves, and where it goes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,88 +12,81 @@ use tussle_core::util::rng::named_seed;
 
 use super::bytes::{apply, read};
 use super::losses::{Loss, Losses};
-use crate::network::{Network, Way, flow_towards};
+use crate::network::{Direction, Network, flow_towards};
 
-/// A run's elements that stand in tunnels.
+/// Elements of a run that stand in tunnels.
 #[derive(Debug)]
 pub(super) struct Elements {
-    /// By the index in the run; `None` is Linux's.
-    crossed: Vec<Option<Crossed>>,
-    /// The ways of all flows, one after another; a packet's `hop` is its place in them.
+    /// Elements by their index in the run; `None` for elements of Linux.
+    of_run: Vec<Option<TunnelElement>>,
+    /// Steps of all flows, one after another; a packet's `hop` is its index here.
     steps: Vec<Step>,
-    /// Where the way of each flow stands in them, there and back.
-    ways: Vec<[Range<usize>; 2]>,
-    /// The bytes of packets; a packet's `number` is its place in them.
+    /// Range of the steps of each flow, on the forward path and on the reverse path.
+    steps_of: Vec<[Range<usize>; 2]>,
+    /// Bytes of packets; a packet's `number` is its slot here.
     store: Store,
-    /// What is to be written, with the element that it leaves.
-    left: VecDeque<(usize, Packet)>,
-    /// The bytes that are written.
+    /// Packets to be written, with the element that they leave.
+    leaving: VecDeque<(usize, Packet)>,
+    /// Buffer for the bytes to be written.
     written: Vec<u8>,
     dropped: Vec<Packet>,
     tally: Tally,
     losses: Losses,
-    /// The latest time that an element was told.
+    /// Latest time passed to an element.
     now: Time,
 }
 
 /// An element of the simulator.
 #[derive(Debug)]
-struct Crossed {
+struct TunnelElement {
     element: Box<dyn Element>,
-    /// Whether it makes copies.
-    doubles: bool,
+    /// Whether the element duplicates packets.
+    makes_copies: bool,
 }
 
-impl Crossed {
-    /// How often a packet is in it, if it makes copies; they are in it for an instant only.
-    fn doubled(&self, packet: &Packet) -> u64 {
+impl TunnelElement {
+    /// Number of times that a packet is held, if the element duplicates packets. Copies are held for an
+    /// instant only.
+    fn held_copies(&self, packet: &Packet) -> u64 {
         let mut found = 0;
-        if self.doubles {
+        if self.makes_copies {
             self.element.for_each(&mut |held| found += u64::from(held.number == packet.number));
         }
         found
     }
 }
 
-/// An element on the way of a flow.
+/// An element on the path of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     element: usize,
-    then: Then,
+    /// Whether the network follows; otherwise the element of the next step does.
+    is_last: bool,
 }
 
-/// What comes after an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
-    /// The element of the next step, without a network between.
-    On,
-    /// The network.
-    Out,
-}
-
-/// What became of packets.
+/// Packets by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Dropped by elements.
+    /// Packets dropped by elements.
     pub(crate) dropped: u64,
-    /// Made by elements.
+    /// Copies made by elements.
     pub(crate) copied: u64,
-    /// In them.
+    /// Packets held by elements.
     pub(crate) held: u64,
 }
 
 impl Elements {
-    /// Builds those of a run that a network has tunnels for, with the dice that they have in the simulator.
+    /// Builds the elements of a run that stand in tunnels, with the same random numbers as in the simulator.
     ///
     /// # Errors
-    /// A sentence on a setting that makes no sense.
+    /// A sentence on an invalid setting.
     pub(super) fn new(run: &Run, network: &Network) -> Result<Elements, String> {
         let mut elements: Vec<_> = run.elements.iter().map(|_| None).collect();
         for tunnel in &network.tunnels {
             let spec = &run.elements[tunnel.element];
-            elements[tunnel.element] = Some(Crossed {
+            elements[tunnel.element] = Some(TunnelElement {
                 element: spec.kind.build(named_seed(run.seed, &spec.name))?,
-                doubles: matches!(spec.kind, ElementKind::Duplicate(_)),
+                makes_copies: matches!(spec.kind, ElementKind::Duplicate(_)),
             });
         }
         let index = |name: &String| run.elements.iter().position(|element| element.name == *name);
@@ -104,18 +97,18 @@ impl Elements {
             for (at, &element) in path.iter().enumerate() {
                 let next = path.get(at + 1).is_some_and(|next| elements[*next].is_some());
                 if elements[element].is_some() {
-                    steps.push(Step { element, then: if next { Then::On } else { Then::Out } });
+                    steps.push(Step { element, is_last: !next });
                 }
             }
             begin..steps.len()
         };
-        let ways = run.flows.iter().map(|flow| [add(&flow.forward), add(&flow.reverse)]).collect();
+        let steps_of = run.flows.iter().map(|flow| [add(&flow.forward), add(&flow.reverse)]).collect();
         Ok(Elements {
-            crossed: elements,
+            of_run: elements,
             steps,
-            ways,
+            steps_of,
             store: Store::default(),
-            left: VecDeque::new(),
+            leaving: VecDeque::new(),
             written: Vec::new(),
             dropped: Vec::new(),
             tally: Tally::default(),
@@ -124,12 +117,12 @@ impl Elements {
         })
     }
 
-    /// A packet comes to an element at `now`. One that is no flow's is ignored.
+    /// A packet enters an element at `now`. Packets of no flow are ignored.
     pub(super) fn enter(&mut self, element: usize, bytes: &[u8], now: Time) {
         let Some((packet, destination)) = read(bytes) else { return };
         let Some((flow, way)) = flow_towards(destination) else { return };
-        let Some(ways) = self.ways.get(flow) else { return };
-        let mut way = ways[usize::from(way == Way::Back)].clone();
+        let Some(steps_of) = self.steps_of.get(flow) else { return };
+        let mut way = steps_of[usize::from(way == Direction::Reverse)].clone();
         let Some(step) = way.find(|step| self.steps[*step].element == element) else { return };
         let packet = Packet {
             flow: u32::try_from(flow).expect("there are few flows"),
@@ -143,19 +136,19 @@ impl Elements {
         self.forward(packet, self.now);
     }
 
-    /// When the next packet leaves an element.
+    /// Time at which the next packet leaves an element.
     pub(super) fn next(&self) -> Time {
-        self.crossed.iter().flatten().map(|crossed| crossed.element.next()).min().unwrap_or(Time::NEVER)
+        self.of_run.iter().flatten().map(|elements| elements.element.next()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Lets out, each in its time, what leaves by `now`: the earliest first, then by the order of elements.
+    /// Releases the packets that leave by `now`, in order of time, then of elements.
     pub(super) fn release(&mut self, now: Time) {
         while let Some((at, index)) = self.first()
             && at <= now
         {
             self.now = self.now.max(at);
-            let crossed = self.crossed[index].as_mut().expect("it has a packet");
-            let released = crossed.element.release(at, &mut self.dropped);
+            let elements = self.of_run[index].as_mut().expect("it has a packet");
+            let released = elements.element.release(at, &mut self.dropped);
             self.drop_dropped(index);
             if let Some(packet) = released {
                 self.leave(packet, at);
@@ -164,20 +157,20 @@ impl Elements {
         self.now = self.now.max(now);
     }
 
-    /// Hands `write` the element and the bytes of each packet that has left.
+    /// Passes the element and the bytes of each released packet to `write`.
     ///
     /// # Errors
-    /// Those of `write`.
-    pub(super) fn write_left(
+    /// Fails where `write` fails.
+    pub(super) fn write_leaving(
         &mut self,
         write: &mut dyn FnMut(usize, &[u8]) -> std::io::Result<()>,
     ) -> anyhow::Result<()> {
-        while let Some((element, packet)) = self.left.pop_front() {
-            // A copy of the packet may need the bytes as they came.
+        while let Some((element, packet)) = self.leaving.pop_front() {
+            // A copy of the packet may need the original bytes.
             self.written.clear();
             self.written.extend_from_slice(self.store.take(packet.number));
             if packet.flags.has(Flags::CORRUPT) {
-                self.losses.damaged(self.now, (&packet, &self.written));
+                self.losses.damaged(self.now, &packet, &self.written);
             }
             apply(&packet, &mut self.written);
             write(element, &self.written).context("writing a packet")?;
@@ -186,39 +179,39 @@ impl Elements {
         Ok(())
     }
 
-    /// What an element tells of itself at `now`, if it is a link in a tunnel.
+    /// State at `now` of an element that is a link in a tunnel.
     pub(super) fn observe(&mut self, element: usize, now: Time) -> Option<LinkView> {
         self.now = self.now.max(now);
-        let crossed = self.crossed[element].as_mut()?;
-        let view = crossed.element.observe(self.now, &mut self.dropped);
+        let elements = self.of_run[element].as_mut()?;
+        let view = elements.element.observe(self.now, &mut self.dropped);
         self.drop_dropped(element);
         view
     }
 
-    /// What became of all packets so far.
+    /// All packets so far, by outcome.
     pub(super) fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Packets that were dropped or damaged since the last time.
+    /// Packets dropped or damaged since the last call.
     pub(super) fn take_losses(&mut self) -> Vec<Loss> {
         self.losses.take()
     }
 
-    /// Copies of a flow's data packets.
+    /// Number of copies of a flow's data packets.
     pub(super) fn copies(&self, flow: usize) -> u64 {
         let flow = u32::try_from(flow).expect("there are few flows");
-        self.crossed.iter().flatten().map(|crossed| crossed.element.copies(flow)).sum()
+        self.of_run.iter().flatten().map(|elements| elements.element.copies(flow)).sum()
     }
 
-    /// Takes a packet as far as it gets now, from the step where it is.
+    /// Moves a packet through elements, from its current step, until one holds it.
     fn forward(&mut self, packet: Packet, now: Time) {
         let element = self.steps[packet.hop as usize].element;
-        let crossed = self.crossed[element].as_mut().expect("steps are elements of tunnels");
-        let before = crossed.doubled(&packet);
-        let passed = crossed.element.accept(packet, now, &mut self.dropped);
-        let copies = crossed.doubled(&packet).saturating_sub(before + 1);
-        self.store.use_again(packet.number, copies);
+        let elements = self.of_run[element].as_mut().expect("steps are elements of tunnels");
+        let before = elements.held_copies(&packet);
+        let passed = elements.element.accept(packet, now, &mut self.dropped);
+        let copies = elements.held_copies(&packet).saturating_sub(before + 1);
+        self.store.add_uses(packet.number, copies);
         self.tally.copied += copies;
         self.tally.held += copies;
         self.drop_dropped(element);
@@ -227,72 +220,71 @@ impl Elements {
         }
     }
 
-    /// A packet has passed the element of its step.
+    /// Moves a packet on that has passed the element of its step.
     fn leave(&mut self, mut packet: Packet, now: Time) {
         let step = self.steps[packet.hop as usize];
-        match step.then {
-            Then::On => {
-                packet.hop += 1;
-                self.forward(packet, now);
-            }
-            Then::Out => self.left.push_back((step.element, packet)),
+        if step.is_last {
+            self.leaving.push_back((step.element, packet));
+        } else {
+            packet.hop += 1;
+            self.forward(packet, now);
         }
     }
 
     fn drop_dropped(&mut self, element: usize) {
         for packet in self.dropped.drain(..) {
-            self.losses.dropped((self.now, element), (&packet, self.store.take(packet.number)));
+            self.losses.dropped(self.now, element, &packet, self.store.take(packet.number));
             self.tally.dropped += 1;
             self.tally.held -= 1;
         }
     }
 
-    /// The element that a packet leaves next, and when.
+    /// The next element that a packet leaves, and the time.
     fn first(&self) -> Option<(Time, usize)> {
-        let elements = self.crossed.iter().enumerate();
-        elements.filter_map(|(index, crossed)| Some((crossed.as_ref()?.element.next(), index))).min()
+        let elements = self.of_run.iter().enumerate();
+        elements.filter_map(|(index, elements)| Some((elements.as_ref()?.element.next(), index))).min()
     }
 }
 
-/// The bytes of packets under way; places are used again.
+/// Bytes of packets in elements, in reusable slots.
 #[derive(Debug, Default)]
 struct Store {
-    places: Vec<Kept>,
+    slots: Vec<StoredPacket>,
     free: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredPacket {
     bytes: Vec<u8>,
-    /// How many packets have these bytes.
+    /// Number of packets with these bytes.
     uses: u64,
 }
 
 impl Store {
-    /// Keeps bytes for one packet; returned is their place.
+    /// Stores the bytes of one packet, and returns their slot.
     fn keep(&mut self, bytes: &[u8]) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Kept::default());
-            u32::try_from(self.places.len() - 1).expect("memory is full long before")
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(StoredPacket::default());
+            u32::try_from(self.slots.len() - 1).expect("memory is full long before")
         });
-        let kept = &mut self.places[place as usize];
+        let kept = &mut self.slots[slot as usize];
         kept.bytes.clear();
         kept.bytes.extend_from_slice(bytes);
         kept.uses = 1;
-        place
+        slot
     }
 
-    /// So many more packets have these bytes.
-    fn use_again(&mut self, place: u32, packets: u64) {
-        self.places[place as usize].uses += packets;
+    /// Adds packets with the same bytes.
+    fn add_uses(&mut self, slot: u32, packets: u64) {
+        self.slots[slot as usize].uses += packets;
     }
 
-    /// The bytes of a packet that goes; their place is free when no other has them.
-    fn take(&mut self, place: u32) -> &[u8] {
-        let kept = &mut self.places[place as usize];
+    /// Bytes of a packet that leaves. The slot becomes free when no other packet uses it.
+    fn take(&mut self, slot: u32) -> &[u8] {
+        let kept = &mut self.slots[slot as usize];
         kept.uses -= 1;
         if kept.uses == 0 {
-            self.free.push(place);
+            self.free.push(slot);
         }
         &kept.bytes
     }
@@ -304,14 +296,14 @@ mod tests {
     use super::*;
     use crate::network::{Datapath, receiver_address, sender_address};
 
-    /// A run of two flows over these elements there, and over a wire of 3 ms back.
+    /// A run of two flows with these elements on the forward path, and a delay of 3 ms on the reverse path.
     fn run(elements: &serde_json::Value) -> Run {
         let mut elements = elements.as_array().unwrap().clone();
-        let there: Vec<_> = elements.iter().map(|element| element["name"].clone()).collect();
-        elements.push(delay("back", 3));
+        let forward: Vec<_> = elements.iter().map(|element| element["name"].clone()).collect();
+        elements.push(delay("reverse", 3));
         let flow = |name: &str| {
             serde_json::json!({"name": name, "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448,
-                               "forward": there, "reverse": ["back"]})
+                               "forward": forward, "reverse": ["reverse"]})
         };
         serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
@@ -327,11 +319,11 @@ mod tests {
         Elements::new(&run, &Network::plan(&run, datapath).unwrap()).unwrap()
     }
 
-    /// What has left: the element, and the bytes.
-    fn left(elements: &mut Elements) -> Vec<(usize, Vec<u8>)> {
+    /// The packets released: their elements and bytes.
+    fn leaving(elements: &mut Elements) -> Vec<(usize, Vec<u8>)> {
         let mut all = Vec::new();
         elements
-            .write_left(&mut |element, bytes| {
+            .write_leaving(&mut |element, bytes| {
                 all.push((element, bytes.to_vec()));
                 Ok(())
             })
@@ -354,13 +346,13 @@ mod tests {
         elements.enter(0, &bytes, Time::from_ms(1));
         assert_eq!(elements.next(), Time::from_ms(4));
         elements.release(Time::from_ms(7));
-        assert_eq!((left(&mut elements), elements.next()), (vec![], Time::from_ms(8)));
+        assert_eq!((leaving(&mut elements), elements.next()), (vec![], Time::from_ms(8)));
         elements.release(Time::from_ms(8));
-        assert_eq!(left(&mut elements), [(1, bytes)]);
-        // The way back.
+        assert_eq!(leaving(&mut elements), [(1, bytes)]);
+        // The reverse path.
         elements.enter(2, &segment(sender_address(1), 0), Time::from_ms(8));
         elements.release(Time::from_ms(11));
-        assert_eq!(left(&mut elements)[0].0, 2);
+        assert_eq!(leaving(&mut elements)[0].0, 2);
         assert_eq!(elements.tally(), Tally::default());
     }
 
@@ -370,13 +362,13 @@ mod tests {
         let run = serde_json::json!([periodic("one"), delay("two", 4), periodic("three")]);
         let mut elements = tunnels(&run, Datapath::Auto);
         elements.enter(0, &data(0), Time::ZERO);
-        assert_eq!(left(&mut elements)[0].0, 0);
+        assert_eq!(leaving(&mut elements)[0].0, 0);
         elements.enter(2, &data(0), Time::from_ms(4));
-        assert_eq!(left(&mut elements)[0].0, 2);
+        assert_eq!(leaving(&mut elements)[0].0, 2);
     }
 
     #[test]
-    fn every_packet_is_dropped_held_or_gone_and_every_place_is_free_in_the_end() {
+    fn every_packet_is_accounted_for_and_every_slot_is_freed() {
         let queue = serde_json::json!({"kind": "fifo", "limit_packets": 5});
         let run = serde_json::json!([
             {"name": "one", "kind": "duplicate", "probability": 0.5},
@@ -391,23 +383,24 @@ mod tests {
             elements.release(now);
             (0..8).for_each(|flow| elements.enter(0, &data(flow % 2), now));
             elements.release(now);
-            gone += left(&mut elements).len() as u64;
+            gone += leaving(&mut elements).len() as u64;
             let Tally { dropped, copied, held } = elements.tally();
             assert_eq!(8 * (burst + 1) + copied, dropped + held + gone);
         }
         elements.release(Time::from_secs(1));
-        gone += left(&mut elements).len() as u64;
+        gone += leaving(&mut elements).len() as u64;
         let Tally { dropped, copied, held } = elements.tally();
         assert_eq!((held, 400 + copied), (0, dropped + gone));
         assert_eq!(copied, elements.copies(0) + elements.copies(1));
-        // 400 packets, doubled twice with 1/2: 900 in the mean, deviation below sqrt(400 × 5) = 45.
+        // 400 packets, duplicated twice with 1/2: 900 on average, standard deviation below sqrt(400 × 5) =
+        // 45.
         assert!((300..=700).contains(&copied), "{copied}");
         assert!(dropped > 0);
-        assert_eq!(elements.store.free.len(), elements.store.places.len());
+        assert_eq!(elements.store.free.len(), elements.store.slots.len());
     }
 
     #[test]
-    fn a_mark_of_one_copy_is_not_the_others() {
+    fn a_mark_affects_a_single_copy() {
         let queue = serde_json::json!({"kind": "threshold", "mark_above_packets": 1});
         let run = serde_json::json!([
             {"name": "one", "kind": "duplicate", "probability": 1.0},
@@ -419,37 +412,37 @@ mod tests {
         bytes[1] |= 2;
         (0..2).for_each(|_| elements.enter(0, &bytes, Time::ZERO));
         elements.release(Time::from_secs(1));
-        let marked: Vec<_> = left(&mut elements).iter().map(|(_, bytes)| bytes[1] & 3 == 3).collect();
+        let marked: Vec<_> = leaving(&mut elements).iter().map(|(_, bytes)| bytes[1] & 3 == 3).collect();
         assert_eq!(marked.len(), 4);
         assert!(marked.contains(&true) && marked.contains(&false), "{marked:?}");
     }
 
     /// Data from sequence number 1001 on, in packets of 1448 bytes: the third begins at 1001 + 2896.
     #[test]
-    fn a_packet_that_is_dropped_is_told_by_its_number() {
+    fn a_dropped_packet_is_recorded_with_its_number() {
         let run = serde_json::json!([{"name": "one", "kind": "loss_periodic", "every_packets": 3}]);
         let mut elements = tunnels(&run, Datapath::Tunnels);
         let to = receiver_address(1);
         elements.enter(0, &opening(1000, to), Time::ZERO);
-        elements.enter(0, &segment_from(1001, (to, 1448)), Time::from_ms(1));
-        elements.enter(0, &segment_from(1001 + 2896, (to, 1448)), Time::from_ms(2));
+        elements.enter(0, &segment_from(1001, to, 1448), Time::from_ms(1));
+        elements.enter(0, &segment_from(1001 + 2896, to, 1448), Time::from_ms(2));
         let loss = Loss { at: Time::from_ms(2), kind: "drop", flow: 1, element: Some(0), packet: Some(2) };
         assert_eq!(elements.take_losses(), [loss]);
         assert_eq!(elements.take_losses(), []);
     }
 
     #[test]
-    fn a_packet_that_goes_on_damaged_is_told() {
+    fn a_damaged_packet_is_recorded() {
         let run = serde_json::json!([{"name": "one", "kind": "corrupt", "probability": 1.0}]);
         let mut elements = tunnels(&run, Datapath::Tunnels);
         elements.enter(0, &data(0), Time::from_ms(3));
-        left(&mut elements);
+        leaving(&mut elements);
         let found: Vec<_> = elements.take_losses().iter().map(|loss| (loss.kind, loss.element)).collect();
         assert_eq!(found, [("corrupt", None)]);
     }
 
     #[test]
-    fn what_is_no_flows_is_left_alone() {
+    fn packets_of_no_flow_are_ignored() {
         let mut elements = tunnels(&serde_json::json!([delay("one", 3)]), Datapath::Tunnels);
         elements.enter(0, &segment(receiver_address(2), 0), Time::ZERO);
         elements.enter(0, &[0x60; 48], Time::ZERO);

@@ -1,4 +1,4 @@
-//! Packets that elements drop or damage, by their numbers in the flow.
+//! Packets dropped or damaged by elements, by their numbers in the flow.
 
 use tussle_core::Run;
 use tussle_core::Time;
@@ -6,19 +6,19 @@ use tussle_core::net::packet::{Kind, Packet};
 
 use super::bytes::sequence_numbers;
 
-/// A packet that did not arrive, or not as it was sent.
+/// A packet that was dropped or damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub(crate) at: Time,
     pub(crate) kind: &'static str,
     pub(crate) flow: usize,
-    /// Index of the element that dropped it.
+    /// Index of the element that dropped the packet.
     pub(crate) element: Option<usize>,
-    /// What it carried, or the first packet that it asked for, counted from zero.
+    /// Number of the packet, or of the first packet that an ACK asks for, from zero.
     pub(crate) packet: Option<u32>,
 }
 
-/// The losses of a run, if its events are asked for.
+/// Losses of a run, recorded if its events are.
 #[derive(Debug)]
 pub(super) struct Losses {
     recorded: bool,
@@ -36,7 +36,7 @@ impl Losses {
         }
     }
 
-    /// A packet comes: where a flow's numbers begin, its first packets tell.
+    /// Processes a packet. The first packets of a flow give its initial sequence number.
     pub(super) fn see(&mut self, packet: &Packet, bytes: &[u8]) {
         let first = &mut self.flows[packet.flow as usize].first;
         if let Some((sequence, acknowledged)) = sequence_numbers(bytes) {
@@ -48,26 +48,22 @@ impl Losses {
         }
     }
 
-    /// A packet was dropped by an element at `now`.
-    pub(super) fn dropped(&mut self, (now, element): (Time, usize), (packet, bytes): (&Packet, &[u8])) {
-        self.note((now, "drop", Some(element)), (packet, bytes));
+    /// Records a packet that an element dropped at `now`.
+    pub(super) fn dropped(&mut self, now: Time, element: usize, packet: &Packet, bytes: &[u8]) {
+        self.note(now, "drop", Some(element), packet, bytes);
     }
 
-    /// A packet goes on damaged.
-    pub(super) fn damaged(&mut self, now: Time, (packet, bytes): (&Packet, &[u8])) {
-        self.note((now, "corrupt", None), (packet, bytes));
+    /// Records a packet that continues damaged.
+    pub(super) fn damaged(&mut self, now: Time, packet: &Packet, bytes: &[u8]) {
+        self.note(now, "corrupt", None, packet, bytes);
     }
 
-    /// What was found so far, and not handed out before.
+    /// Takes the losses found since the last call.
     pub(super) fn take(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.found)
     }
 
-    fn note(
-        &mut self,
-        (at, kind, element): (Time, &'static str, Option<usize>),
-        (packet, bytes): (&Packet, &[u8]),
-    ) {
+    fn note(&mut self, at: Time, kind: &'static str, element: Option<usize>, packet: &Packet, bytes: &[u8]) {
         if self.recorded {
             let flow = packet.flow as usize;
             let packet = self.flows[flow].number(packet.kind, bytes);
@@ -76,11 +72,11 @@ impl Losses {
     }
 }
 
-/// How a flow's packets are numbered.
+/// Numbering of a flow's packets.
 #[derive(Debug)]
 struct Numbering {
     mss_bytes: u32,
-    /// The sequence number of the first byte of data.
+    /// Sequence number of the first byte of data.
     first: Option<u32>,
 }
 

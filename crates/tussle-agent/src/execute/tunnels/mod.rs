@@ -1,8 +1,7 @@
-//! Elements that packets cross in this program, between two TUN devices: the simulator's own code under the guest's
-//! clock.
+//! Elements of the simulator between two TUN devices, under the guest's clock.
 //!
-//! One thread reads packets where they enter, takes them through all such elements that follow each other on their
-//! way, and writes them where they leave.
+//! One thread reads packets where they enter, moves them through consecutive elements, and writes them where
+//! they leave.
 
 mod bytes;
 mod elements;
@@ -15,30 +14,28 @@ use anyhow::Context;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use tussle_core::Run;
 use tussle_core::Time;
 use tussle_core::net::path::LinkView;
 
-use super::Environment;
 use super::clock::Clock;
 use super::tun::Tun;
-use crate::network::Network;
+use super::{Environment, Execution};
 use elements::Elements;
 pub(crate) use elements::Tally;
 pub(crate) use losses::Loss;
 
 /// The two ends of a tunnel.
 #[derive(Debug)]
-pub(crate) struct Ends {
-    /// Index of the element between them.
+pub(crate) struct TunnelEnds {
+    /// Index of the element between the ends.
     pub(crate) element: usize,
-    /// Where packets enter.
-    pub(crate) near: Tun,
-    /// Where they leave.
-    pub(crate) far: Tun,
+    /// The device where packets enter.
+    pub(crate) entry: Tun,
+    /// The device where packets leave.
+    pub(crate) exit: Tun,
 }
 
-/// What is known of a run's tunnels while they carry packets.
+/// Handle of the tunnels of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Tunnels {
     elements: Arc<Mutex<Elements>>,
@@ -46,103 +43,96 @@ pub(crate) struct Tunnels {
 }
 
 impl Tunnels {
-    /// Starts to carry packets; the thread ends with the process.
-    pub(crate) fn start(
-        run: &Run,
-        network: &Network,
-        (ends, clock, ground): (Vec<Ends>, Clock, &Environment),
-    ) -> anyhow::Result<Tunnels> {
-        let elements = Elements::new(run, network).map_err(anyhow::Error::msg)?;
+    /// Starts the thread that carries packets. It ends with the process.
+    pub(crate) fn start(execution: Execution, ends: Vec<TunnelEnds>) -> anyhow::Result<Tunnels> {
+        let elements = Elements::new(execution.run, execution.network).map_err(anyhow::Error::msg)?;
         let tunnels = Tunnels { elements: Arc::new(Mutex::new(elements)), problem: Arc::default() };
         if !ends.is_empty() {
-            let carrier = Carrier::new((ends, clock), tunnels.clone(), ground.clone())?;
+            let carrier = Carrier::new(ends, execution, tunnels.clone())?;
             std::thread::spawn(move || carrier.carry());
         }
         Ok(tunnels)
     }
 
-    /// What went wrong in the thread.
+    /// The problem of the thread, if it failed.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.problem.lock().expect("nobody panics with it").clone()
+        self.problem.lock().expect("no thread panics while it holds the lock").clone()
     }
 
-    /// What the element of that index tells of itself, if it is a link in a tunnel.
+    /// State of an element that is a link in a tunnel.
     pub(crate) fn observe(&self, element: usize, now_ns: u64) -> Option<LinkView> {
         self.elements().observe(element, Time::from_ns(now_ns))
     }
 
-    /// What became of the packets that entered.
+    /// Packets in tunnels, by outcome.
     pub(crate) fn tally(&self) -> Tally {
         self.elements().tally()
     }
 
-    /// Packets that were dropped or damaged since the last time.
+    /// Packets dropped or damaged since the last call.
     pub(crate) fn take_losses(&self) -> Vec<Loss> {
         self.elements().take_losses()
     }
 
-    /// Data packets of a flow that its elements have made: copies of those that came.
+    /// Number of copies of a flow's data packets, made by elements.
     pub(crate) fn copies(&self, flow: usize) -> u64 {
         self.elements().copies(flow)
     }
 
     fn elements(&self) -> MutexGuard<'_, Elements> {
-        self.elements.lock().expect("nobody panics with it")
+        self.elements.lock().expect("no thread panics while it holds the lock")
     }
 }
 
-/// The thread's own: devices and the timer.
+/// State of the thread: devices and timer.
 struct Carrier {
     tunnels: Tunnels,
-    ends: Vec<Ends>,
+    ends: Vec<TunnelEnds>,
     clock: Clock,
-    ground: Environment,
+    environment: Environment,
     timer: TimerFd,
-    /// When the timer fires.
+    /// Time at which the timer expires.
     due: Time,
 }
 
 impl Carrier {
-    fn new(
-        (ends, clock): (Vec<Ends>, Clock),
-        tunnels: Tunnels,
-        ground: Environment,
-    ) -> anyhow::Result<Carrier> {
+    fn new(ends: Vec<TunnelEnds>, execution: Execution, tunnels: Tunnels) -> anyhow::Result<Carrier> {
+        let (clock, environment) = (execution.clock, execution.environment.clone());
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
-        Ok(Carrier { tunnels, ends, clock, ground, timer, due: Time::NEVER })
+        Ok(Carrier { tunnels, ends, clock, environment, timer, due: Time::NEVER })
     }
 
     fn carry(mut self) {
-        let mut outcome = self.ground.be_punctual().context("exact timers");
+        let mut outcome = self.environment.be_punctual().context("exact timers");
         while outcome.is_ok() {
             outcome = self.turn();
         }
-        *self.tunnels.problem.lock().expect("nobody panics with it") =
+        *self.tunnels.problem.lock().expect("no thread panics while it holds the lock") =
             outcome.err().map(|problem| format!("tunnels: {problem:#}"));
     }
 
-    /// Waits until packets enter or are to leave, and sees to them.
+    /// Waits until packets enter or leave, and moves them.
     fn turn(&mut self) -> anyhow::Result<()> {
         let (entered, is_due) = self.wait()?;
         if is_due {
-            self.ground.note_slip(self.due.ns(), self.clock)?;
+            self.environment.note_slip(self.due.ns(), self.clock)?;
         }
-        // The timer's own time is known without asking for it, and that costs a system call.
+        // The timer's time is known without a system call.
         let now = if is_due && entered.is_empty() { self.due } else { Time::from_ns(self.clock.now_ns()?) };
-        let mut elements = self.tunnels.elements.lock().expect("nobody panics with it");
-        // What leaves in the instant of an arrival leaves first, as in the simulator.
+        let mut elements = self.tunnels.elements.lock().expect("no thread panics while it holds the lock");
+        // Departures precede arrivals of the same instant, as in the simulator.
         elements.release(now);
         for end in entered {
-            let Ends { element, near, .. } = &mut self.ends[end];
-            while let Some(bytes) = near.read().context("reading a packet")? {
+            let TunnelEnds { element, entry, .. } = &mut self.ends[end];
+            while let Some(bytes) = entry.read().context("reading a packet")? {
                 elements.enter(*element, bytes, now);
             }
         }
         elements.release(now);
         let ends = &mut self.ends;
-        elements.write_left(&mut |element, bytes| {
+        elements.write_leaving(&mut |element, bytes| {
             let end = ends.iter_mut().find(|end| end.element == element).expect("packets leave by a tunnel");
-            end.far.write(bytes)
+            end.exit.write(bytes)
         })?;
         let next = elements.next();
         drop(elements);
@@ -152,11 +142,11 @@ impl Carrier {
         Ok(())
     }
 
-    /// The ends at which packets have entered, and whether the timer has fired.
+    /// Ends at which packets have entered, and whether the timer has expired.
     fn wait(&self) -> anyhow::Result<(Vec<usize>, bool)> {
-        let near = self.ends.iter().map(|end| end.near.as_fd());
+        let entries = self.ends.iter().map(|end| end.entry.as_fd());
         let mut all: Vec<_> = std::iter::once(self.timer.as_fd())
-            .chain(near)
+            .chain(entries)
             .map(|each| PollFd::new(each, PollFlags::POLLIN))
             .collect();
         poll(&mut all, PollTimeout::NONE).context("waiting for packets")?;

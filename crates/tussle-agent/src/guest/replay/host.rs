@@ -10,18 +10,18 @@ use tussle_core::net::packet::Packet;
 use tussle_core::run::MAX_WINDOW_PACKETS;
 use tussle_core::script::{Host, MSS_BYTES, Role, Script, ScriptError, Standing};
 
-use super::OPENING_TOS;
-use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT, Peer};
+use super::addresses::{HOST, HOST_PORT, OPENING_TOS, PEER, PEER_PORT};
+use super::peer::Peer;
 use crate::execute::clock::Clock;
 use crate::execute::counters::Netstat;
-use crate::execute::tcp_info::TcpInfo;
 use crate::execute::traffic::{accept, set_algorithm, tcp_socket};
 use crate::execute::tun::Tun;
 use crate::sys;
+use crate::tcp_info::TcpInfo;
 
-/// More than a script lets wait.
+/// Socket buffers, larger than a script needs.
 const BUFFER_BYTES: usize = 1 << 29;
-/// The guest's clock goes in steps of 256 ns, and each look at it takes one.
+/// Precision of the host. The guest's clock advances in steps of 256 ns, one for each reading.
 const PRECISION: Time = Time::from_us(10);
 
 #[derive(Debug)]
@@ -33,13 +33,13 @@ pub(super) struct KernelHost {
 }
 
 impl KernelHost {
-    /// A socket that is connected as a script says, over a device that is up.
+    /// Connects a socket as a script says, over a device that is up.
     pub(super) fn connect(script: &Script, tun: Tun) -> Result<KernelHost, ScriptError> {
         let socket = configured(script)?;
         let opened = || -> anyhow::Result<KernelHost> {
             let netstat = Netstat::open()?;
             let clock = Clock::from_coarse_tick()?;
-            let mut peer = Peer::new(script, (tun, clock))?;
+            let mut peer = Peer::new(script, tun, clock)?;
             let address = SockaddrIn::from(std::net::SocketAddrV4::new(HOST, HOST_PORT));
             socket::bind(socket.as_raw_fd(), &address)?;
             let socket = match script.role {
@@ -67,22 +67,22 @@ impl KernelHost {
     }
 }
 
-/// A socket with the options of a script.
+/// Creates a socket with the options of a script.
 fn configured(script: &Script) -> Result<OwnedFd, ScriptError> {
     let socket = tcp_socket().map_err(|problem| broken(&problem))?;
     set_algorithm(&socket, &script.algorithm)
         .map_err(|problem| ScriptError::Nonsense(format!("{problem:#}")))?;
     let set = || -> anyhow::Result<()> {
-        sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_NODELAY), 1)?;
+        sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
         socket::setsockopt(&socket, sockopt::SndBufForce, &BUFFER_BYTES)?;
         socket::setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_BYTES)?;
         if script.pacing {
-            // Any limit but "none" switches pacing on; this one is never reached.
-            sys::set_option(&socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), u64::MAX - 1)?;
+            // Any finite limit enables pacing; this one is never reached.
+            sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)?;
         }
         if script.role == Role::Receiver && script.window_packets < MAX_WINDOW_PACKETS {
             let bytes = i32::try_from(script.window_packets.saturating_mul(MSS_BYTES)).unwrap_or(i32::MAX);
-            sys::set_option(&socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), bytes)?;
+            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)?;
         }
         let flags = nix::fcntl::OFlag::O_NONBLOCK;
         nix::fcntl::fcntl(&socket, nix::fcntl::FcntlArg::F_SETFL(flags))?;
@@ -94,7 +94,7 @@ fn configured(script: &Script) -> Result<OwnedFd, ScriptError> {
 
 /// Sets the type of service, by which routes differ.
 fn set_tos(socket: &OwnedFd, tos: i32) -> nix::Result<()> {
-    sys::set_option(socket, (libc::IPPROTO_IP, libc::IP_TOS), tos)
+    sys::set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, tos)
 }
 
 impl Host for KernelHost {
@@ -126,13 +126,13 @@ impl Host for KernelHost {
     }
 
     fn sent(&mut self) -> Result<Vec<Packet>, ScriptError> {
-        let heard = self.peer.hear().map_err(|problem| broken(&problem))?;
-        Ok(heard.into_iter().map(|heard| heard.packet).collect())
+        let packets = self.peer.receive().map_err(|problem| broken(&problem))?;
+        Ok(packets.into_iter().map(|packets| packets.packet).collect())
     }
 
     fn standing(&mut self) -> Result<Standing, ScriptError> {
-        let told = || Ok((TcpInfo::of(&self.socket)?, self.netstat.read()?));
-        let (info, counts) = told().map_err(|problem| broken(&problem))?;
+        let read = || Ok((TcpInfo::of(&self.socket)?, self.netstat.read()?));
+        let (info, counts) = read().map_err(|problem| broken(&problem))?;
         Ok(Standing {
             cwnd: info.cwnd,
             ssthresh: info.ssthresh,

@@ -1,6 +1,7 @@
-//! Packet scripts on the kernel: each in a network of its own, whose only device is a TUN that the peer's packets
-//! come from.
+//! Packet scripts on the kernel. Each has a network of its own, whose only device is a TUN device for the
+//! peer's packets.
 
+mod addresses;
 mod host;
 mod peer;
 mod wire;
@@ -14,19 +15,19 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use tussle_core::script::{Role, Script, ScriptError, Verdict, check};
 
-use crate::execute::setup::{command, set};
+use crate::execute::namespace::set;
+use crate::execute::setup::command;
 use crate::execute::tun::{BURST_PACKETS, Tun};
+use addresses::{HOST, OPENING_TOS, PEER};
 use host::KernelHost;
 
-/// The device by which the kernel and the peer of a script meet.
+/// The device between the kernel and the peer of a script.
 const DEVICE: &str = "script";
-/// Type of service by which packets are routed until the connection is open.
-const OPENING_TOS: i32 = 0x10;
 
-/// Plays `scripts`, a map by their names, in JSON; the verdicts, in JSON, are by the same names.
+/// Plays scripts, given as a JSON object by name, and returns their verdicts likewise.
 pub(super) fn play(scripts: &str) -> anyhow::Result<String> {
     let scripts: BTreeMap<String, Script> = serde_json::from_str(scripts).context("scripts.json")?;
-    // Without that, a sleep may end 50 µs late.
+    // The default timer slack is 50 µs.
     prctl::set_timerslack(1).context("exact timers")?;
     let mut verdicts = BTreeMap::new();
     for (name, script) in scripts {
@@ -61,35 +62,35 @@ fn in_own_network(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
 }
 
 fn network(script: &Script) -> String {
-    // A window to start with is a route's; after idle, the window falls to what the route says then. So there is a
-    // route to open by, and another one for the rest.
+    // An initial window is a setting of the route. After idle, the window falls to the current route's
+    // setting. So the connection is opened by another route than the one used later.
     let opening = script
         .start_cwnd
-        .map(|cwnd| format!("route add {} tos {OPENING_TOS:#x} dev {DEVICE} initcwnd {cwnd}\n", peer::PEER));
+        .map(|cwnd| format!("route add {PEER} tos {OPENING_TOS:#x} dev {DEVICE} initcwnd {cwnd}\n"));
     format!(
         "link set {DEVICE} up mtu 1500 gso_max_segs 1 txqueuelen {BURST_PACKETS}\n\
          address add {host}/32 dev {DEVICE}\n\
          route add {peer} dev {DEVICE}\n{opening}",
-        host = peer::HOST,
-        peer = peer::PEER,
+        host = HOST,
+        peer = PEER,
         opening = opening.unwrap_or_default(),
     )
 }
 
-/// Settings of the network.
+/// Sets the sysctls of the network.
 fn configure(script: &Script) -> anyhow::Result<()> {
     let ecn = match (script.role, script.ecn) {
-        // 0: does not ask for ECN, but for algorithms that need it.
+        // 0: does not request ECN, except for algorithms that need it.
         (Role::Sender, false) => "0",
         (Role::Sender, true) => "1",
-        // 2: agrees to ECN when asked.
+        // 2: accepts ECN.
         (Role::Receiver, _) => "2",
     };
     set("net/ipv4/tcp_ecn", ecn)?;
     set("net/ipv4/tcp_no_metrics_save", "1")
 }
 
-/// Sets the algorithm's parameters, those of its module; returns the files and what was in them.
+/// Sets the parameters of the algorithm's module, and returns the files with their previous contents.
 fn set_parameters(script: &Script) -> Result<Vec<(String, String)>, String> {
     let mut before = Vec::new();
     for (name, value) in &script.parameters {

@@ -1,6 +1,6 @@
-//! The peer of a script: opens the connection with the kernel, then sends what it is told and hears what comes.
+//! The peer of a script: it opens the connection with the kernel, then sends the script's packets and
+//! receives the kernel's.
 
-use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 
 use anyhow::Context;
@@ -11,37 +11,30 @@ use tussle_core::Time;
 use tussle_core::net::packet::{Flags, Kind, Packet, timestamp_ms};
 use tussle_core::script::Script;
 
-use super::wire::{Heard, Origins};
+use super::wire::{HostPacket, Origins};
 use crate::execute::clock::Clock;
 use crate::execute::tun::Tun;
 
-/// The kernel's address.
-pub(super) const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// The peer's.
-pub(super) const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-pub(super) const HOST_PORT: u16 = 40_000;
-pub(super) const PEER_PORT: u16 = crate::network::PORT;
-
-/// The other end of a connection.
+/// The peer's end of a connection.
 #[derive(Debug)]
 pub(super) struct Peer {
     tun: Tun,
     origins: Origins,
     timer: TimerFd,
-    /// Since the SYN.
+    /// Clock that starts at the SYN.
     clock: Clock,
-    /// The host's timestamp, without its random offset, at the SYN.
+    /// Timestamp of the host at the SYN, without its random offset.
     opened_ms: u32,
-    /// How long packets take there and back.
+    /// Round-trip time.
     rtt: Time,
-    /// Since the SYN.
+    /// Time since the SYN.
     now: Time,
-    /// Timestamps that the host has sent, and when, ascending.
-    heard_ms: Vec<(Time, u32)>,
+    /// Timestamps that the host has sent, with their times, in ascending order.
+    timestamps_ms: Vec<(Time, u32)>,
 }
 
 impl Peer {
-    pub(super) fn new(script: &Script, (tun, clock): (Tun, Clock)) -> anyhow::Result<Peer> {
+    pub(super) fn new(script: &Script, tun: Tun, clock: Clock) -> anyhow::Result<Peer> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
         Ok(Peer {
             tun,
@@ -51,7 +44,7 @@ impl Peer {
             opened_ms: u32::try_from(clock.monotonic(0).as_millis() % (1 << 32)).expect("32 bits"),
             rtt: script.handshake(),
             now: Time::ZERO,
-            heard_ms: Vec::new(),
+            timestamps_ms: Vec::new(),
         })
     }
 
@@ -63,7 +56,7 @@ impl Peer {
         syn_ack.window_packets = script.window_packets;
         syn_ack.ts_val_ms = timestamp_ms(script.handshake());
         syn_ack.ts_echo_ms = syn.ts_val_ms;
-        // It agrees to what it is asked for.
+        // The peer accepts ECN if it is requested.
         if syn.flags.has(Flags::ECE.with(Flags::CWR)) {
             syn_ack.flags = Flags::ECE;
         }
@@ -99,11 +92,11 @@ impl Peer {
         self.send(&ack)
     }
 
-    /// The packet of the handshake that must have come.
+    /// The packet of the handshake that the host must have sent.
     fn opening(&mut self, kind: Kind) -> anyhow::Result<Packet> {
-        let heard = self.hear()?;
-        let found = heard.iter().find(|heard| heard.packet.kind == kind);
-        let found = found.with_context(|| format!("the kernel sent no {kind:?} but {heard:?}"))?;
+        let packets = self.receive()?;
+        let found = packets.iter().find(|packets| packets.packet.kind == kind);
+        let found = found.with_context(|| format!("the kernel sent no {kind:?} but {packets:?}"))?;
         if kind != Kind::Ack {
             self.origins.host = found.sequence.wrapping_add(1);
         }
@@ -113,7 +106,7 @@ impl Peer {
     /// Sends a packet to the host, now.
     pub(super) fn send(&mut self, packet: &Packet) -> anyhow::Result<()> {
         let mut packet = *packet;
-        // The peer's clock of timestamps is the host's, as it is in the simulator: some algorithms compare the two.
+        // The peer's timestamp clock is the host's, as in the simulator: some algorithms compare the two.
         packet.ts_val_ms =
             packet.ts_val_ms.wrapping_add(self.opened_ms.wrapping_sub(timestamp_ms(Time::ZERO)));
         if packet.kind == Kind::Data {
@@ -123,19 +116,19 @@ impl Peer {
         self.tun.write(&bytes).context("handing the kernel a packet")
     }
 
-    /// What the host has sent.
-    pub(super) fn hear(&mut self) -> anyhow::Result<Vec<Heard>> {
+    /// Receives the packets that the host has sent.
+    pub(super) fn receive(&mut self) -> anyhow::Result<Vec<HostPacket>> {
         let mut all = Vec::new();
         while let Some(bytes) = self.tun.read().context("reading what the kernel sent")? {
-            if let Some(heard) = self.origins.decode(bytes)? {
-                self.heard_ms.push((self.now, heard.packet.ts_val_ms));
-                all.push(heard);
+            if let Some(packets) = self.origins.decode(bytes)? {
+                self.timestamps_ms.push((self.now, packets.packet.ts_val_ms));
+                all.push(packets);
             }
         }
         Ok(all)
     }
 
-    /// Lets time pass to `until` since the SYN, or to when the host sends something; tells which.
+    /// Waits until `until` since the SYN, or until the host sends a packet, and returns that time.
     pub(super) fn wait(&mut self, until: Time) -> anyhow::Result<Time> {
         let at = TimeSpec::from_duration(self.clock.monotonic(until.ns()));
         self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
@@ -149,10 +142,10 @@ impl Peer {
         Ok(self.now)
     }
 
-    /// The timestamp that had reached the peer when it sent what reaches the host now: one round trip old, so that
-    /// the host measures that.
+    /// Timestamp that the peer echoes in a packet that reaches the host now: one round trip old, so that the
+    /// host measures the RTT.
     fn echo_ms(&self) -> u32 {
-        let known = self.heard_ms.partition_point(|(at, _)| *at + self.rtt <= self.now);
-        self.heard_ms[..known].last().map_or(0, |(_, ms)| *ms)
+        let known = self.timestamps_ms.partition_point(|(at, _)| *at + self.rtt <= self.now);
+        self.timestamps_ms[..known].last().map_or(0, |(_, ms)| *ms)
     }
 }

@@ -1,47 +1,47 @@
-//! Packets of scripts as bytes of IPv4 and TCP, and back.
+//! Conversion between packets of scripts and bytes of IPv4 and TCP.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
 use tussle_core::net::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks};
 use tussle_core::script::MSS_BYTES;
 
-use super::peer::{HOST, HOST_PORT, PEER, PEER_PORT};
+use super::addresses::{HOST, HOST_PORT, PEER, PEER_PORT};
 
-/// Largest window that the header can tell, before it is scaled.
+/// Largest window in the header, before scaling.
 const MAX_UNSCALED: u32 = u16::MAX as u32;
-/// Largest scale. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
+/// Largest window scale ([RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)).
 const MAX_SHIFT: u8 = 14;
 const HOPS: u8 = 64;
-/// What fits a device of 1500 bytes.
+/// MSS option for a device with an MTU of 1500 bytes.
 const MSS_OPTION: u16 = 1460;
 
-/// Where numbers of packets begin, on either side.
+/// Origins of the sequence numbers of both ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origins {
     /// Sequence number of the host's first byte.
     pub(super) host: u32,
-    /// That of the peer's.
+    /// Sequence number of the peer's first byte.
     pub(super) peer: u32,
     /// Scale of the peer's window.
     pub(super) shift: u8,
 }
 
-/// What a packet of the host said.
+/// A packet that the host has sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
+pub(super) struct HostPacket {
     pub(super) packet: Packet,
-    /// The sequence number of a SYN.
+    /// Sequence number in the header; only a SYN's is read.
     pub(super) sequence: u32,
 }
 
 impl Origins {
-    /// For a peer whose window shall be told as exactly as it can.
+    /// Origins for a peer whose window is sent as exactly as the header allows.
     pub(super) fn new(window_packets: u32) -> Origins {
         let bytes = window_bytes(window_packets);
         let shift = (0..MAX_SHIFT).find(|shift| bytes >> shift <= u64::from(MAX_UNSCALED));
         Origins { host: 0, peer: 1, shift: shift.unwrap_or(MAX_SHIFT) }
     }
 
-    /// The bytes of a packet from the peer.
+    /// Encodes a packet from the peer.
     pub(super) fn encode(&self, packet: &Packet) -> anyhow::Result<Vec<u8>> {
         let mut tcp = TcpHeader::new(PEER_PORT, HOST_PORT, self.peer, self.window(packet.window_packets));
         tcp.ack = packet.kind != Kind::Syn;
@@ -53,7 +53,7 @@ impl Origins {
             Kind::Syn | Kind::SynAck => {
                 tcp.syn = true;
                 tcp.sequence_number = self.peer.wrapping_sub(1);
-                // Never scaled.
+                // The window of a SYN is never scaled.
                 let bytes = window_bytes(packet.window_packets).min(u64::from(MAX_UNSCALED));
                 tcp.window_size = u16::try_from(bytes).expect("limited");
             }
@@ -85,7 +85,7 @@ impl Origins {
     }
 
     fn window(&self, packets: u32) -> u16 {
-        // Rounded up: the part of a packet that this may add lets none out.
+        // Rounded up by less than a packet, which releases no further packet.
         let scaled = window_bytes(packets).div_ceil(1 << self.shift);
         u16::try_from(scaled).unwrap_or(u16::MAX)
     }
@@ -110,11 +110,11 @@ impl Origins {
         options
     }
 
-    /// What the host sent; `None` if it is not TCP.
+    /// Decodes a packet of the host; `None` if it is not TCP.
     ///
     /// # Errors
-    /// When it is no whole number of full packets.
-    pub(super) fn decode(&self, bytes: &[u8]) -> anyhow::Result<Option<Heard>> {
+    /// The packet is not a whole number of full segments.
+    pub(super) fn decode(&self, bytes: &[u8]) -> anyhow::Result<Option<HostPacket>> {
         let (ip, rest) = Ipv4Header::from_slice(bytes)?;
         if ip.protocol != IpNumber::TCP {
             return Ok(None);
@@ -163,7 +163,7 @@ impl Origins {
             whole(u32::try_from(payload.len())?)?;
             packet.size_bytes = HEADER_BYTES + u32::try_from(payload.len())?;
         }
-        Ok(Some(Heard { packet, sequence: tcp.sequence_number }))
+        Ok(Some(HostPacket { packet, sequence: tcp.sequence_number }))
     }
 }
 
@@ -171,7 +171,7 @@ fn window_bytes(packets: u32) -> u64 {
     u64::from(packets) * u64::from(MSS_BYTES)
 }
 
-/// How many full packets are so many bytes.
+/// Number of full segments in a number of bytes.
 fn whole(bytes: u32) -> anyhow::Result<u32> {
     anyhow::ensure!(bytes.is_multiple_of(MSS_BYTES), "the kernel sent a part of a packet: {bytes} bytes");
     Ok(bytes / MSS_BYTES)
@@ -181,20 +181,20 @@ fn whole(bytes: u32) -> anyhow::Result<u32> {
 mod tests {
     use super::*;
 
-    /// 4 packets are 5792 bytes, which need no scale; 100 are 144800, of which a quarter fits 16 bits; without end
-    /// is 65535 × 2^14.
+    /// 4 packets are 5792 bytes, which need no scale; 100 are 144800, of which a quarter fits 16 bits; the
+    /// largest window is 65535 × 2^14.
     #[test]
-    fn windows_are_told_as_exactly_as_the_header_can() {
-        let told = |packets| {
+    fn windows_are_as_exact_as_the_header_allows() {
+        let encoded = |packets| {
             let origins = Origins::new(packets);
             (origins.shift, origins.window(packets))
         };
-        assert_eq!(told(4), (0, 5792));
-        assert_eq!(told(100), (2, 36200));
-        assert_eq!(told(1 << 20), (14, u16::MAX));
+        assert_eq!(encoded(4), (0, 5792));
+        assert_eq!(encoded(100), (2, 36200));
+        assert_eq!(encoded(1 << 20), (14, u16::MAX));
     }
 
-    /// An ACK's bytes carry its numbers as bytes from the host's origin.
+    /// The numbers of an ACK count bytes from the host's origin.
     #[test]
     fn an_ack_is_written_in_bytes() {
         let origins = Origins { host: 1000, peer: 5, shift: 0 };

@@ -1,5 +1,5 @@
-//! Requests to the kernel's network. Programs as `ip` ask the same, but starting one costs a guest of user-mode Linux
-//! more than all that it asks.
+//! Netlink requests to the kernel's network. Programs such as `ip` make the same requests, but starting one
+//! costs a guest of user-mode Linux more than all requests together.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -20,77 +20,79 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{self, MsgFlags, SockFlag, SockProtocol, SockType};
 
-/// More than an answer of the kernel takes.
+/// Size of the buffer for an answer of the kernel.
 const ANSWER_BYTES: usize = 16 * 1024;
 /// Bits of an IPv4 address.
 const WHOLE_ADDRESS: u8 = 32;
-/// One address for every device: with it, and without ARP, no packet is ever held for a neighbour.
+/// MAC address of every device. With equal addresses, and without ARP, no packet waits for address
+/// resolution.
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
-/// A way to the kernel, for the namespace that the thread was in when it was opened.
+/// A netlink socket in the namespace in which it was opened.
 #[derive(Debug)]
 pub(crate) struct Netlink(OwnedFd);
 
 impl Netlink {
-    /// Opens it.
+    /// Opens a netlink socket in this thread's namespace.
     pub(crate) fn open() -> anyhow::Result<Netlink> {
         let family = socket::AddressFamily::Netlink;
         let socket = socket::socket(family, SockType::Raw, SockFlag::empty(), SockProtocol::NetlinkRoute);
         Ok(Netlink(socket.context("a netlink socket")?))
     }
 
-    /// Asks for something new.
+    /// Creates an address, a route, a device or a queue discipline.
     pub(crate) fn add(&self, body: RouteNetlinkMessage) -> anyhow::Result<()> {
-        self.tell(body, NLM_F_CREATE | NLM_F_EXCL)
+        self.request(body, NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Turns a device on, with settings.
+    /// Turns a device on, and changes its settings.
     pub(crate) fn turn_on(&self, device: &str, settings: &[LinkAttribute]) -> anyhow::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index(device)?;
         (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
         message.attributes = settings.to_vec();
-        self.tell(RouteNetlinkMessage::SetLink(message), 0).with_context(|| format!("turning {device} on"))
+        self.request(RouteNetlinkMessage::SetLink(message), 0).with_context(|| format!("turning {device} on"))
     }
 
-    /// Whether a device works. One without a discipline drops what it is to send until then, and counts nothing.
+    /// Whether a device is operational. Until then, a device without a queue discipline drops packets and
+    /// does not count them.
     pub(crate) fn is_up(&self, device: &str) -> anyhow::Result<bool> {
-        let told = self.link(index(device)?)?;
-        Ok(told.attributes.contains(&LinkAttribute::OperState(State::Up)))
+        let link = self.link(index(device)?)?;
+        Ok(link.attributes.contains(&LinkAttribute::OperState(State::Up)))
     }
 
-    /// Whether it has queue disciplines of that kind: it says so before it looks at what they lack.
+    /// Whether the kernel has a queue discipline. The kernel looks the kind up before it checks the settings.
     pub(crate) fn has_discipline(&self, kind: &str) -> anyhow::Result<bool> {
-        let answer = self.say(discipline("lo", kind)?, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)?;
-        let NetlinkPayload::Error(told) = answer else { bail!("the kernel said {answer:?}") };
-        Ok(told.code.is_none_or(|code| code.get() != -libc::ENOENT))
+        let answer = self.exchange(discipline("lo", kind)?, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)?;
+        let NetlinkPayload::Error(result) = answer else { bail!("the kernel answered {answer:?}") };
+        Ok(result.code.is_none_or(|code| code.get() != -libc::ENOENT))
     }
 
-    /// The number of the device that packets to an address leave by.
-    pub(crate) fn way_to(&self, address: IpAddr) -> anyhow::Result<u32> {
+    /// Index of the device by which packets to an address leave.
+    pub(crate) fn device_towards(&self, address: IpAddr) -> anyhow::Result<u32> {
         let mut message = RouteMessage::default();
         message.header.address_family =
             if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         message.header.destination_prefix_length = if address.is_ipv4() { 32 } else { 128 };
         message.attributes = vec![RouteAttribute::Destination(address.into())];
-        let way = match self.say(RouteNetlinkMessage::GetRoute(message), 0)? {
-            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(way)) => way,
-            other => bail!("the kernel said {other:?}"),
+        let route = match self.exchange(RouteNetlinkMessage::GetRoute(message), 0)? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) => route,
+            other => bail!("the kernel answered {other:?}"),
         };
-        let device = way.attributes.iter().find_map(|attribute| match attribute {
+        let device = route.attributes.iter().find_map(|attribute| match attribute {
             RouteAttribute::Oif(device) => Some(*device),
             _ => None,
         });
         device.with_context(|| format!("no device leads to {address}"))
     }
 
-    /// The name of a device, and its queue discipline.
+    /// Name and queue discipline of a device.
     pub(crate) fn device(&self, index: u32) -> anyhow::Result<(String, Option<String>)> {
         let (mut name, mut qdisc) = (None, None);
         for attribute in self.link(index)?.attributes {
             match attribute {
-                LinkAttribute::IfName(told) => name = Some(told),
-                LinkAttribute::Qdisc(told) => qdisc = Some(told),
+                LinkAttribute::IfName(answer) => name = Some(answer),
+                LinkAttribute::Qdisc(answer) => qdisc = Some(answer),
                 _ => {}
             }
         }
@@ -100,21 +102,21 @@ impl Netlink {
     fn link(&self, index: u32) -> anyhow::Result<LinkMessage> {
         let mut message = LinkMessage::default();
         message.header.index = index;
-        match self.say(RouteNetlinkMessage::GetLink(message), 0)? {
+        match self.exchange(RouteNetlinkMessage::GetLink(message), 0)? {
             NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link),
-            other => bail!("the kernel said {other:?}"),
+            other => bail!("the kernel answered {other:?}"),
         }
     }
 
-    fn tell(&self, body: RouteNetlinkMessage, flags: u16) -> anyhow::Result<()> {
-        match self.say(body, NLM_F_ACK | flags)? {
-            NetlinkPayload::Error(told) if told.code.is_none() => Ok(()),
-            NetlinkPayload::Error(told) => bail!("{told}"),
-            other => bail!("the kernel said {other:?}"),
+    fn request(&self, body: RouteNetlinkMessage, flags: u16) -> anyhow::Result<()> {
+        match self.exchange(body, NLM_F_ACK | flags)? {
+            NetlinkPayload::Error(answer) if answer.code.is_none() => Ok(()),
+            NetlinkPayload::Error(answer) => bail!("{answer}"),
+            other => bail!("the kernel answered {other:?}"),
         }
     }
 
-    fn say(
+    fn exchange(
         &self,
         body: RouteNetlinkMessage,
         flags: u16,
@@ -131,26 +133,26 @@ impl Netlink {
     }
 }
 
-/// The number of a device of the namespace that the thread is in.
+/// Index of a device in this thread's namespace.
 pub(crate) fn index(device: &str) -> anyhow::Result<u32> {
     if_nametoindex(device).with_context(|| format!("device {device}"))
 }
 
-/// One end of a pair of devices: its name, and its namespace.
+/// One end of a pair of devices: its name and its namespace.
 pub(crate) type End<'a> = (&'a str, &'a std::fs::File);
 
-/// A pair of virtual Ethernet devices, each in a namespace. They send no ARP, and cut nothing into segments:
-/// otherwise bursts of 64 kB would stand for packets.
-pub(crate) fn pair((near, far): (End, End), mtu_bytes: u32) -> RouteNetlinkMessage {
-    let mut message = device(near, mtu_bytes);
+/// A pair of virtual Ethernet devices, each in a namespace. They do not use ARP, and do not segment: bursts
+/// of 64 kB would pass as single packets otherwise.
+pub(crate) fn pair(first: End, second: End, mtu_bytes: u32) -> RouteNetlinkMessage {
+    let mut message = device(first, mtu_bytes);
     message.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Veth),
-        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(device(far, mtu_bytes)))),
+        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(device(second, mtu_bytes)))),
     ]));
     RouteNetlinkMessage::NewLink(message)
 }
 
-/// Settings of a TUN device: it, too, cuts nothing into segments.
+/// Settings of a TUN device, which does not segment either.
 pub(crate) fn tun(mtu_bytes: u32, burst_packets: u32) -> [LinkAttribute; 3] {
     [LinkAttribute::Mtu(mtu_bytes), LinkAttribute::GsoMaxSegs(1), LinkAttribute::TxQueueLen(burst_packets)]
 }
@@ -179,12 +181,12 @@ pub(crate) fn address(address: Ipv4Addr, device: &str) -> anyhow::Result<RouteNe
     Ok(RouteNetlinkMessage::NewAddress(message))
 }
 
-/// A discipline that drops what is sent by a device, and counts it.
+/// A queue discipline that drops all packets of a device, and counts them.
 pub(crate) fn blackhole(device: &str) -> anyhow::Result<RouteNetlinkMessage> {
     discipline(device, "blackhole")
 }
 
-/// A discipline at a device, with its usual settings.
+/// A queue discipline with its default settings at a device.
 pub(crate) fn discipline(device: &str, kind: &str) -> anyhow::Result<RouteNetlinkMessage> {
     let mut message = TcMessage::with_index(i32::try_from(index(device)?)?);
     message.header.parent = TcHandle::ROOT;
@@ -192,7 +194,7 @@ pub(crate) fn discipline(device: &str, kind: &str) -> anyhow::Result<RouteNetlin
     Ok(RouteNetlinkMessage::NewQueueDiscipline(message))
 }
 
-/// Where packets to an address go on, or all those that no other route is for.
+/// A route by a device to an address; `None` is the default route.
 pub(crate) fn route(to: Option<Ipv4Addr>, device: &str) -> anyhow::Result<RouteNetlinkMessage> {
     let mut message = RouteMessage::default();
     message.header = RouteHeader {

@@ -1,10 +1,10 @@
-//! `struct tcp_info` of Linux, field by field: include/uapi/linux/tcp.h tells where each stands.
+//! `struct tcp_info` of Linux, field by field, at the offsets of include/uapi/linux/tcp.h.
 
 use std::os::fd::AsFd;
 
 use crate::sys;
 
-/// What the kernel tells of a socket; fields that a kernel does not have are 0.
+/// State of a socket as reported by the kernel; fields that the kernel does not have are 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {
     pub(crate) tcp_state: u8,
@@ -35,7 +35,7 @@ pub(crate) struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// Asks the kernel about a socket.
+    /// Reads the state of a socket.
     pub(crate) fn of(socket: impl AsFd) -> nix::Result<TcpInfo> {
         let (bytes, _) = sys::tcp_info(socket)?;
         let u32_at = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
@@ -69,27 +69,28 @@ impl TcpInfo {
         })
     }
 
-    /// Bytes received in order: the kernel counts sequence numbers, of which the end of the stream has one.
+    /// Bytes received in order. The kernel counts sequence numbers, and the end of the stream takes one of
+    /// them.
     pub(crate) fn bytes_received(&self) -> u64 {
-        /// The other side has closed (`enum tcp_state`).
+        /// State of a connection that the peer has closed (`enum tcp_state`).
         const CLOSE_WAIT: u8 = 8;
         self.sequence_received.saturating_sub(u64::from(self.tcp_state == CLOSE_WAIT))
     }
 
-    /// Packets in the network as the kernel reckons (`tcp_packets_in_flight`).
+    /// Packets in flight, as the kernel computes them (`tcp_packets_in_flight`).
     pub(crate) fn in_flight(&self) -> u32 {
         let sent = u64::from(self.unacked) + u64::from(self.retrans);
         let gone = u64::from(self.sacked) + u64::from(self.lost);
         u32::try_from(sent.saturating_sub(gone)).unwrap_or(u32::MAX)
     }
 
-    /// The state of the sender, as the `samples` table names it.
+    /// Name of the sender's state in the `samples` table.
     pub(crate) fn state(&self) -> &'static str {
         state_name(self.ca_state)
     }
 }
 
-/// The name of a state of congestion control (`enum tcp_ca_state`).
+/// Name of a state of congestion control (`enum tcp_ca_state`).
 pub(crate) fn state_name(ca_state: u8) -> &'static str {
     match ca_state {
         0 => "open",
