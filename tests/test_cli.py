@@ -16,7 +16,7 @@ import tussle
 from commandline import refused
 from fake_engine import MeasuringEngine
 from tussle.catalog import groups
-from tussle.cli.summary import note_on_hosts
+from tussle.cli._summary import note_on_hosts
 from tussle.scenario import Scenario, ready_scenarios
 from tussle.sweep import SweepSettings, sweep
 

@@ -11,19 +11,22 @@ import typer
 
 import tussle
 from tussle.cli import (
-    agreeing,
-    comparing,
-    experiments,
-    exporting,
-    kernels,
-    listing,
-    papers,
-    results,
-    scenarios,
-    scripts,
-    serving,
+    agree,
+    compare,
+    export,
+    kernel,
+    list_,
+    matrix,
+    paper,
+    plot,
+    report,
+    run,
+    scenario,
+    script,
+    send,
+    serve,
 )
-from tussle.cli.terminal import complain
+from tussle.cli._terminal import complain
 from tussle.errors import TussleError
 
 MISTAKE_OF_THE_USER = 2
@@ -37,20 +40,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(experiments.run)
-app.command("matrix")(experiments.matrix)
-app.command("serve")(serving.serve)
-app.command("send")(serving.send)
-app.command("report")(results.report)
-app.command("plot")(results.plot)
-app.command("compare")(comparing.compare)
-app.command("agree")(agreeing.agree)
-app.command("paper")(papers.paper)
-app.command("export")(exporting.export)
-app.command("script")(scripts.script)
-app.command("list")(listing.show_list)
-app.add_typer(scenarios.app, name="scenario")
-app.add_typer(kernels.app, name="kernel")
+app.command("run")(run.run)
+app.command("matrix")(matrix.matrix)
+app.command("serve")(serve.serve)
+app.command("send")(send.send)
+app.command("report")(report.report)
+app.command("plot")(plot.plot)
+app.command("compare")(compare.compare)
+app.command("agree")(agree.agree)
+app.command("paper")(paper.paper)
+app.command("export")(export.export)
+app.command("script")(script.script)
+app.command("list")(list_.show_list)
+app.add_typer(scenario.app, name="scenario")
+app.add_typer(kernel.app, name="kernel")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 (typer's callbacks receive the option's value)

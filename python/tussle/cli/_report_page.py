@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tussle.cli.terminal import progress_console
+from tussle.cli._terminal import progress_console
 
 if TYPE_CHECKING:
     from tussle.report import Results

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tussle.cli.experiments import Settings, parse_settings
+from tussle.cli._options import Settings, parse_settings
 from tussle.own_algorithms import files_sha256
 from tussle.scenario import BASELINE, Scenario, ready_scenario
 

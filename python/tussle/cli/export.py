@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli.capturing import Capture, run_packets
-from tussle.cli.folders import folder as folder_of
+from tussle.cli._capture import Capture, run_packets
+from tussle.cli._options import folder_of
 from tussle.errors import TussleError
 
 _FLOW = "flow"

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tussle.cli.terminal import complain, progress_console
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console
 from tussle.errors import TussleError
 from tussle.kernel import USUAL_HZ, built_kernel, remove_kernel
 
 if TYPE_CHECKING:
     from tussle.kernel.build import Request
-
-_INTERRUPTED = 130
-"""Exit status: 128 + SIGINT, as shells have it."""
 
 app = typer.Typer(help="The Linux kernels that `--engine kernel` runs.", no_args_is_help=True)
 
@@ -63,7 +60,7 @@ def build(
             _build(request)
     except KeyboardInterrupt:
         complain("interrupted; the same command goes on where this one stopped")
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _offered() -> list[str]:

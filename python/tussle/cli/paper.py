@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import tussle
-from tussle.cli.engines import KernelChoice, KernelName, engines_of
-from tussle.cli.experiments import (
-    INTERRUPTED,
-    RESULTS,
-    ClusterAddress,
-    SweepMeans,
-    Workers,
-    algorithms_of,
-)
-from tussle.cli.terminal import complain, progress_console, show_whole
+from tussle.cli._engines import KernelChoice, KernelName, engines_of
+from tussle.cli._options import RESULTS, ClusterAddress, Workers, algorithms_of
+from tussle.cli._sweep import SweepMeans
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
 from tussle.errors import TussleError, unknown
 from tussle.scenario import Scenario
 
