@@ -90,7 +90,8 @@ def _commands(name: str, command: Any) -> Iterator[list[str]]:
 
 
 def _usage(param: Any) -> str:
-    return _metavar(param) if param.required else f"[{_metavar(param)}]"
+    repeated = "" if param.nargs == 1 else "..."
+    return _metavar(param) + repeated if param.required else f"[{_metavar(param)}{repeated}]"
 
 
 def _metavar(param: Any) -> str:

@@ -26,6 +26,7 @@ from tussle.cli import (
     send,
     serve,
 )
+from tussle.cli._help import Command, Group
 from tussle.cli._terminal import complain
 from tussle.errors import TussleError
 
@@ -34,24 +35,29 @@ MISTAKE_OF_THE_USER = 2
 
 app = typer.Typer(
     name="tussle",
+    cls=Group,
     help="Which congestion control algorithms can share a bottleneck, and what does each cost the others?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
-app.command("matrix")(matrix.matrix)
-app.command("serve")(serve.serve)
-app.command("send")(send.send)
-app.command("report")(report.report)
-app.command("plot")(plot.plot)
-app.command("compare")(compare.compare)
-app.command("agree")(agree.agree)
-app.command("paper")(paper.paper)
-app.command("export")(export.export)
-app.command("script")(script.script)
-app.command("list")(list_.show_list)
+_COMMANDS = {
+    "run": run.run,
+    "matrix": matrix.matrix,
+    "serve": serve.serve,
+    "send": send.send,
+    "report": report.report,
+    "plot": plot.plot,
+    "compare": compare.compare,
+    "agree": agree.agree,
+    "paper": paper.paper,
+    "export": export.export,
+    "script": script.script,
+    "list": list_.show_list,
+}
+for _name, _function in _COMMANDS.items():
+    app.command(_name, cls=Command)(_function)
 app.add_typer(scenario.app, name="scenario")
 app.add_typer(kernel.app, name="kernel")
 

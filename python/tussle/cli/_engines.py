@@ -14,6 +14,7 @@ EngineName = Annotated[
     str,
     typer.Option(
         "--engine",
+        metavar="sim|kernel|netns|hosts",
         help="What executes the runs: sim; kernel, which is Linux in virtual time; netns, this host's "
         "kernel in real time, for root; or hosts, other machines.",
     ),

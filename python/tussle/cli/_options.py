@@ -44,7 +44,13 @@ Output = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Runs at a time; never changes results.", show_default="one a core")
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Number of parallel runs; does not change results.",
+        show_default="one a core",
+    ),
 ]
 ClusterAddress = Annotated[
     str | None,
@@ -55,18 +61,23 @@ ClusterAddress = Annotated[
         "of its --scheduler-file. Never changes results.",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(help="Decides every random draw.", show_default="the scenario's")]
+Seed = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Seed of every random number generator.", show_default="the scenario's"),
+]
 Repetitions = Annotated[
     int | None,
     typer.Option(
-        help="Runs of each point, with different draws.",
-        show_default="the scenario's, else 10 if it throws dice",
+        metavar="N",
+        help="Runs of each point, each with other random numbers.",
+        show_default="the scenario's, else 10 if anything is random",
     ),
 ]
 RepetitionsOfPairs = Annotated[
     int,
     typer.Option(
-        help="Runs of each pair, each with other random numbers; verdicts need 6 for their interval."
+        metavar="N",
+        help="Runs of each pair, each with other random numbers; verdicts need 6 for their interval.",
     ),
 ]
 RunOrder = Annotated[

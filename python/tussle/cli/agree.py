@@ -46,9 +46,14 @@ def agree(
         str, typer.Option(metavar="quick|full", help="Which cells: some in minutes, or all in hours.")
     ] = "quick",
     cells: Annotated[
-        int | None, typer.Option(min=1, help="So many cells instead.", show_default="the grid's")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Number of cells, instead of the grid's.", show_default="the grid's"
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Draws other cells.", show_default="the grid's")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of the sample of cells.", show_default="the grid's")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(

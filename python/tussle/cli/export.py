@@ -52,8 +52,10 @@ def export(
             "--summary", help="Of a metric: medians of each point, with quartiles and 95 % intervals."
         ),
     ] = False,
-    run: Annotated[int, typer.Option(min=0, help="Of a flow, and of packets: the run.")] = 0,
-    flow: Annotated[int, typer.Option(min=0, help="Of a flow: which one of the run.")] = 0,
+    run: Annotated[int, typer.Option(metavar="N", min=0, help="Run, for `flow` and `packets`.")] = 0,
+    flow: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Number of the flow in its run, for `flow`.")
+    ] = 0,
     at: Annotated[
         str, typer.Option(metavar="sender|receiver", help="Of packets: whose hosts see them.")
     ] = "sender",

@@ -50,11 +50,17 @@ def matrix(
             "such as mine.py:Mine.",
         ),
     ] = "all",
-    profile: Annotated[str, typer.Option(help="The path, from `tussle list profiles`.")] = "lan",
-    stagger: Annotated[str, typer.Option(help="How much later the second flow starts.")] = "10 s",
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="The path, from `tussle list profiles`.")
+    ] = "lan",
+    stagger: Annotated[str, typer.Option(metavar="TIME", help="Delay of the second flow's start.")] = "10 s",
     duration: Annotated[
         str | None,
-        typer.Option(help="How long each run lasts.", show_default="as the path needs for flows to converge"),
+        typer.Option(
+            metavar="TIME",
+            help="Duration of each run.",
+            show_default="what flows on the path need to converge",
+        ),
     ] = None,
     settings: Settings = None,
     output: Output = None,

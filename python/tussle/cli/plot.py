@@ -32,7 +32,8 @@ def plot(
         ),
     ] = None,
     point: Annotated[
-        int | None, typer.Option(min=0, help="One point of the scenario.", show_default="all, side by side")
+        int | None,
+        typer.Option(metavar="N", min=0, help="One point of the scenario.", show_default="all, side by side"),
     ] = None,
     metric: Annotated[
         str | None,

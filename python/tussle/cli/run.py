@@ -35,7 +35,7 @@ from tussle.scenario import Scenario, ready_scenario
 def run(
     scenarios: Annotated[
         list[str],
-        typer.Argument(metavar="SCENARIO…", help="Scenario files, and names of ready ones."),
+        typer.Argument(metavar="SCENARIO", help="Scenario files, and names of ready ones."),
     ],
     *,
     settings: Settings = None,

@@ -5,16 +5,17 @@ from typing import Annotated
 
 import typer
 
+from tussle.cli._help import Command, Group
 from tussle.cli._options import Settings, parse_settings
 from tussle.own_algorithms import files_sha256
 from tussle.scenario import BASELINE, Scenario, ready_scenario
 
 _MOST_NAMED = 5
 
-app = typer.Typer(help="Look at a scenario without running it.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Look at a scenario without running it.", no_args_is_help=True)
 
 
-@app.command()
+@app.command(cls=Command)
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A scenario file, or the name of a ready one.")],
     settings: Settings = None,
@@ -42,7 +43,7 @@ def _repetitions(scenario: Scenario, repetitions: int) -> str:
     return f"{repetitions}, with dice in {', '.join(parts[:_MOST_NAMED])}{more}"
 
 
-@app.command()
+@app.command(cls=Command)
 def schema() -> None:
     """Print the JSON schema of scenario files."""
     typer.echo(json.dumps(Scenario.model_json_schema(), indent=2, ensure_ascii=False))

@@ -45,7 +45,12 @@ def send(
     amount: Annotated[
         str | None, typer.Option("--bytes", metavar="SIZE", help='How much each flow sends, like "100 MB".')
     ] = None,
-    parallel: Annotated[int, typer.Option(min=1, max=_MOST_FLOWS, help="Flows at a time.")] = 1,
+    parallel: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, max=_MOST_FLOWS, help=f"Number of parallel flows, at most {_MOST_FLOWS}."
+        ),
+    ] = 1,
     reverse: Annotated[bool, typer.Option("--reverse", help="The server sends: a download.")] = False,
 ) -> None:
     """Join a measurement: send as fast as goes to where `tussle serve` runs, which sees what arrives.

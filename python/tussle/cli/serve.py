@@ -38,14 +38,22 @@ def serve(
             "default only this machine itself can join.",
         ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = PORT,
+    port: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, max=65535, help="TCP port; 0 takes any that is free."),
+    ] = PORT,
     lasts: Annotated[
         str | None,
         typer.Option("--for", metavar="TIME", help="How long to serve.", show_default="until Ctrl-C"),
     ] = None,
     clients: Annotated[
         int | None,
-        typer.Option(min=1, help="End when so many have come and gone.", show_default="any number"),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="End when this number of clients has come and gone.",
+            show_default="any number",
+        ),
     ] = None,
     until_idle: Annotated[
         str | None,
