@@ -7,16 +7,16 @@ run is in crates/tussle-core/src/run/mod.rs.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tussle import _core, units
+from tussle import units
 from tussle.catalog import catalog
 from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
+from tussle.run_checks import run_checks
 from tussle.scenario.applications import (
     application_of_run,
     application_problems,
@@ -134,20 +134,11 @@ def _problems(scenario: Scenario) -> list[Problem]:
     found = list(_point_problems(scenario))
     if not found:
         try:
-            _core.check(json.dumps(with_reno_for_own(resolve(scenario, seed=0))))
+            run_checks().check(resolve(scenario, seed=0))
         except ValueError as error:
             where, _, what = str(error).partition(": ")
             return [Problem(_IN_THE_SCENARIO.get(where, where), what)]
     return found
-
-
-def with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
-    """Return a run whose own algorithms are Reno: the simulator cannot check what it does not know."""
-    flows = [
-        {**flow, "algorithm": "reno", "parameters": {}} if is_own(flow["algorithm"]) else flow
-        for flow in run["flows"]
-    ]
-    return {**run, "flows": flows}
 
 
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
