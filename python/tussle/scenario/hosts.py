@@ -6,7 +6,7 @@ from pydantic import BeforeValidator
 
 from tussle.errors import nearest, shown
 from tussle.scenario.fields import Axis, refusal
-from tussle.scenario.tables import Table
+from tussle.scenario.table import Table
 
 
 def _one_of(*names: str) -> BeforeValidator:

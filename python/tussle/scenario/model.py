@@ -18,7 +18,8 @@ from tussle.scenario.hosts import Hosts
 from tussle.scenario.problems import problems_of
 from tussle.scenario.randomness import REPETITIONS, random_parts
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
-from tussle.scenario.tables import Flow, Path, Record, Steady, Table
+from tussle.scenario.table import Table
+from tussle.scenario.tables import Flow, Path, Record, Steady
 from tussle.scenario.text import (
     read_toml,
     with_own_algorithms_beside,

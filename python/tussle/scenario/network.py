@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 from tussle import units
 from tussle.profiles import profiles
+from tussle.scenario.buffers import Link
 from tussle.scenario.elements import element_problems, run_elements
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import DEFAULTS as QUEUE_DEFAULTS
-from tussle.scenario.queues import Link, queue_of_run, queue_problems, with_default_limit
+from tussle.scenario.queues import completed, queue_problems
 from tussle.scenario.tables import Access, Change, Path, Radio, Reverse
 from tussle.scenario.traces import read_trace
 
@@ -51,7 +52,7 @@ def complete_path(path: Path) -> Path:
         changes = [{"reverse_rate": each["rate"], **each} if "rate" in each else each for each in changes]
     reverse = _over(_under(as_there, back), back)
     for way in (there, reverse):
-        way["queue"] = with_default_limit(way["queue"])
+        way["queue"] = completed(way["queue"])
     return Path.model_validate({**there, "changes": changes, "reverse": reverse})
 
 
@@ -156,7 +157,7 @@ def _around(bottleneck: Element, direction: Path | Reverse) -> list[Element]:
 
 
 def _bottleneck(direction: Path | Reverse, link: Link) -> Element:
-    queue = {"queue": queue_of_run(direction.queue, link)}
+    queue = {"queue": direction.queue.in_run(link)}
     if direction.trace is not None:
         return {
             "kind": "trace",

@@ -18,7 +18,6 @@ from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.run_checks import run_checks
 from tussle.scenario.applications import (
-    application_of_run,
     application_problems,
     misplaced_application_settings,
 )
@@ -37,7 +36,7 @@ from tussle.scenario.network import (
     path_problems,
 )
 from tussle.scenario.problems import Problem
-from tussle.scenario.queues import misplaced_settings
+from tussle.scenario.queues import misplaced_queue_settings
 from tussle.scenario.sampling import random_bits, sample
 from tussle.scenario.tables import Flow
 
@@ -86,7 +85,7 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
     flows = sum(max(flow.count) if isinstance(flow.count, tuple) else flow.count for flow in scenario.flows)
     if flows > _MOST_FLOWS:
         return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
-    misplaced = [*misplaced_settings(scenario.path), *misplaced_element_settings(scenario.path)]
+    misplaced = [*misplaced_queue_settings(scenario.path), *misplaced_element_settings(scenario.path)]
     misplaced += misplaced_application_settings(scenario.flows)
     if misplaced:
         return misplaced
@@ -259,7 +258,6 @@ def _flow(sender: Sender, label: str) -> dict[str, Any]:
     if flow.bytes is not None:
         most_bytes = _MOST_SEGMENTS * units.size(flow.segment)
         size_bytes = min(max(1, sample(size_distribution(flow.bytes), label)), most_bytes)
-    application = application_of_run(flow.application)
     return {
         "name": sender.name,
         "algorithm": flow.algorithm,
@@ -270,7 +268,7 @@ def _flow(sender: Sender, label: str) -> dict[str, Any]:
         "ecn": flow.ecn,
         "pacing": flow.pacing,
         "receive_window_bytes": None if flow.receive_window is None else units.size(flow.receive_window),
-    } | ({"application": application} if application else {})
+    } | ({"application": flow.application.in_run()} if flow.application else {})
 
 
 def _jitter_ns(scenario: Scenario, label: str) -> int:
