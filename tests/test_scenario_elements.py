@@ -143,8 +143,8 @@ def test_a_list_in_an_element_is_an_axis():
 
 
 def test_a_radio_link_takes_its_errors_and_those_of_the_profile_it_does_not_name():
-    radio = {"block_error": "10 %", "block": "320 B", "attempts": 4, "retry_delay": "8 ms"}
-    there, back = ways(scenario(path__radio=radio, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
+    arq = {"block_error": "10 %", "block": "320 B", "attempts": 4, "retry_delay": "8 ms"}
+    there, back = ways(scenario(path__arq=arq, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
     assert {key: there[0][key] for key in ("kind", "block_error", "block_bytes", "attempts")} == {
         "kind": "arq",
         "block_error": 0.1,
@@ -270,8 +270,8 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
             "scenario, path.rate: 5 Mbit/s is below any of WiFi; give 6 Mbit/s to 54 Mbit/s",
         ),
         (
-            {"path__wifi": {}, "path__radio": {}},
-            "scenario, path.wifi: a bottleneck is one of wifi, trace and radio; give one of them",
+            {"path__wifi": {}, "path__arq": {}},
+            "scenario, path.wifi: a bottleneck is one of wifi, trace and arq; give one of them",
         ),
         (
             {"path__wifi": {}, "path__changes": [{"at": "1 s", "rtt": "1 ms"}]},
@@ -283,12 +283,12 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
             "scenario, path.wifi.signal_dbm: 5; give -100 to 0",
         ),
         (
-            {"path__radio": {"attempts": 0}},
-            "scenario, path.radio.attempts: 0; give 1 to 1000",
+            {"path__arq": {"attempts": 0}},
+            "scenario, path.arq.attempts: 0; give 1 to 1000",
         ),
         (
-            {"path__radio": {"block_error": "100 %"}},
-            "scenario, path.radio.block_error: 100 %; nothing would arrive; give less than 100 %",
+            {"path__arq": {"block_error": "100 %"}},
+            "scenario, path.arq.block_error: 100 %; nothing would arrive; give less than 100 %",
         ),
     ],
 )
@@ -301,9 +301,9 @@ def test_a_recording_excludes_what_it_contains(tmp_path: Path):
     trace.write_text("10\n")
     both = mistakes(path__trace=str(trace))
     assert both == ["scenario, path.trace: a trace says how fast the link is; give either a trace or a rate"]
-    radio = mistakes(path__rate=None, path__trace=str(trace), path__radio={})
-    assert radio == [
-        "scenario, path.radio: a trace has the errors of its radio in it; give either a trace or a radio"
+    arq = mistakes(path__rate=None, path__trace=str(trace), path__arq={})
+    assert arq == [
+        "scenario, path.arq: a trace contains the errors of its radio link; give either a trace or arq"
     ]
     changing = mistakes(path__rate=None, path__trace=str(trace), path__changes=[{"at": "1 s", "rtt": 0}])
     assert changing == [

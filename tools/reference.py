@@ -309,7 +309,7 @@ def _elements() -> str:
     return _page(
         "Elements",
         "What paths are made of. Those with settings are what `kind` in `[[path.elements]]` of a scenario "
-        "may name; for the others stand `rate` (`link`), `trace`, `radio` (`arq`), `wifi`, `access.delay` "
+        "may name; for the others there are the keys `rate` (`link`), `trace`, `arq`, `wifi`, `access.delay` "
         "(`delay`) and `loss`. [Paths](../explanation/paths.md) tells what they model.",
         _table(["element", "", "settings"], rows),
     )

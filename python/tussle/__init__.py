@@ -1,4 +1,4 @@
-"""Which congestion control algorithms can share a bottleneck, and what does each cost the others?"""
+"""Which congestion control algorithms share a bottleneck fairly, and what does each cost the others?"""
 
 from __future__ import annotations
 

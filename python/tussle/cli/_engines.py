@@ -15,8 +15,8 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="sim|kernel|netns|hosts",
-        help="What executes the runs: sim; kernel, which is Linux in virtual time; netns, this host's "
-        "kernel in real time, for root; or hosts, other machines.",
+        help="The engine: the simulator (sim), Linux in virtual time (kernel), this host's kernel in "
+        "real time, for root (netns), or other machines (hosts).",
     ),
 ]
 KernelName = Annotated[

@@ -58,7 +58,7 @@ ClusterAddress = Annotated[
         "--cluster",
         metavar="ADDRESS",
         help="Execute the runs on a Dask cluster: its scheduler's address, like tcp://host:8786, or the file "
-        "of its --scheduler-file. Never changes results.",
+        "of its --scheduler-file. Does not change results.",
     ),
 ]
 Seed = Annotated[
@@ -77,7 +77,7 @@ RepetitionsOfPairs = Annotated[
     int,
     typer.Option(
         metavar="N",
-        help="Runs of each pair, each with other random numbers; verdicts need 6 for their interval.",
+        help="Runs of each pair, each with other random numbers; the interval of a verdict needs 6.",
     ),
 ]
 RunOrder = Annotated[
@@ -85,7 +85,7 @@ RunOrder = Annotated[
     typer.Option(
         "--order",
         metavar="points|round-robin|random",
-        help="Which runs come first: all repetitions of a point, each point in turn, or so but shuffled.",
+        help="Order of the runs: point by point, round-robin, or round-robin in random order.",
     ),
 ]
 

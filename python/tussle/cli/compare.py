@@ -70,7 +70,7 @@ def compare(
     the first, point by point over the other axes.
 
     The exit status is 1 when something differs for real beyond its threshold, else 0, so that it can be a
-    gate; 2 when that cannot be told.
+    gate; 2 when the runs are too few to decide.
     """
     from tussle.compare import Question
     from tussle.compare import threshold as threshold_of

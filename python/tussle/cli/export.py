@@ -39,7 +39,7 @@ def export(
         typer.Option(
             "--format",
             metavar="csv|parquet|json|latex|flent|iperf3|pcapng",
-            help="flent and iperf3 are of a flow, pcapng is of packets.",
+            help="Format; flent and iperf3 for `flow`, pcapng for `packets`.",
             show_default="by the name of FILE, else csv",
         ),
     ] = None,
@@ -49,7 +49,7 @@ def export(
     summary: Annotated[
         bool,
         typer.Option(
-            "--summary", help="Of a metric: medians of each point, with quartiles and 95 % intervals."
+            "--summary", help="For a metric: medians of each point, with quartiles and 95 % intervals."
         ),
     ] = False,
     run: Annotated[int, typer.Option(metavar="N", min=0, help="Run, for `flow` and `packets`.")] = 0,
@@ -57,14 +57,14 @@ def export(
         int, typer.Option(metavar="N", min=0, help="Number of the flow in its run, for `flow`.")
     ] = 0,
     at: Annotated[
-        str, typer.Option(metavar="sender|receiver", help="Of packets: whose hosts see them.")
+        str, typer.Option(metavar="sender|receiver", help="Hosts that capture, for `packets`.")
     ] = "sender",
     execute: Annotated[
         bool,
         typer.Option(
             "--execute-algorithms",
-            help="Of packets: execute the Python files of the run's algorithms, if they are those that the "
-            "dataset was made with.",
+            help="For `packets`: execute the Python files of the run's algorithms, if they are the files "
+            "that the dataset was made with.",
         ),
     ] = False,
 ) -> None:

@@ -46,7 +46,7 @@ def matrix(
         str,
         typer.Option(
             metavar="A,B,…",
-            help="Whom to compare: algorithms, groups of them (`tussle list groups`), and classes of yours, "
+            help="Algorithms, groups of them (`tussle list groups`), and classes of yours, "
             "such as mine.py:Mine.",
         ),
     ] = "all",
@@ -76,7 +76,7 @@ def matrix(
     hosts: HostsFile = None,
     order: RunOrder = "points",
 ) -> None:
-    """Compare algorithms pair by pair: one flow starts, another joins. Every pair, in both orders."""
+    """Compare every pair of algorithms, in both orders: one flow starts, the other joins later."""
     names = algorithms_of(algorithms)
     changed = given({"seed": seed}) | parse_settings(settings)
     with _naming_options():

@@ -41,10 +41,10 @@ def paper(
         typer.Option(metavar="A,B,…", help="Only these of its experiments.", show_default="all of the study"),
     ] = "",
     engine: Annotated[
-        str, typer.Option(metavar="sim|kernel", help="What executes the runs; the page shows both.")
+        str, typer.Option(metavar="sim|kernel", help="The engine; the page shows the results of both.")
     ] = "sim",
     quick: Annotated[
-        bool, typer.Option("--quick/--full", help="Fewer points and shorter runs, or all that the study did.")
+        bool, typer.Option("--quick/--full", help="Fewer points and shorter runs, or all of the study.")
     ] = False,
     algorithms: Annotated[
         str | None,
@@ -64,7 +64,7 @@ def paper(
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder of datasets and the page; results that are there are not made again.",
+            help="Folder of datasets and the page; existing results are kept.",
             show_default="results/paper-STUDY, with the options that change it",
         ),
     ] = None,
@@ -74,8 +74,8 @@ def paper(
 ) -> None:
     """Run a published study again, and write a page with its numbers beside ours.
 
-    The page compares cell by cell, checks the study's conclusions, and shows what agreement depends on. It
-    has the results of both engines that are in its folder; if several kernels ran, of each kernel.
+    The page compares cell by cell, checks the study's conclusions, and shows what the agreement depends on.
+    It has the results of all engines and kernels in its folder.
     """
     from tussle.papers import Setting, Study, chosen_parts, planned
 

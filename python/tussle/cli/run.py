@@ -46,8 +46,8 @@ def run(
             "-o",
             metavar="DIR",
             parser=folder_of,
-            help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet. Of "
-            "several scenarios: what theirs are in.",
+            help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet. With "
+            "several scenarios, the folder of their folders.",
             show_default="results/SCENARIO",
         ),
     ] = None,
@@ -71,7 +71,7 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Run every point of a scenario and report on it; of several, one after the other."""
+    """Run each scenario and write its report."""
     files = [ready_scenario(name) for name in scenarios]
     folders = [output] if output and len(files) == 1 else [(output or RESULTS) / file.stem for file in files]
     changed = given({"seed": seed, "repetitions": repetitions}) | parse_settings(settings)

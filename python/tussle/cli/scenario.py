@@ -34,13 +34,13 @@ def check(
 
 
 def _repetitions(scenario: Scenario, repetitions: int) -> str:
-    """Word how many there are, and what makes them differ; nothing if there is one, as it should be."""
+    """Return the number of repetitions and the random parts; nothing if one repetition is right."""
     parts = scenario.random_parts()
     if not parts:
-        in_vain = "all the same run, for nothing is random; leave repetitions out"
+        in_vain = "all the same run, because nothing is random; leave repetitions out"
         return "" if repetitions == 1 else f"{repetitions}, {in_vain}"
     more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
-    return f"{repetitions}, with dice in {', '.join(parts[:_MOST_NAMED])}{more}"
+    return f"{repetitions}; random parts: {', '.join(parts[:_MOST_NAMED])}{more}"
 
 
 @app.command(cls=Command)

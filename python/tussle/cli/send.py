@@ -21,7 +21,7 @@ from tussle.units import UnitError
 from tussle.units import size as size_of
 
 _ALWAYS = "168 h"
-"""The longest that a server takes: how long a client goes on that was told how much, not how long."""
+"""The longest duration that a server accepts: that of a client with an amount and no duration."""
 _MOST_FLOWS = 32
 CUT_OFF = 1
 """Exit status of a client whose flow was cut off."""
@@ -53,9 +53,9 @@ def send(
     ] = 1,
     reverse: Annotated[bool, typer.Option("--reverse", help="The server sends: a download.")] = False,
 ) -> None:
-    """Join a measurement: send as fast as goes to where `tussle serve` runs, which sees what arrives.
+    """Send at full rate to a host that runs `tussle serve`, which measures what arrives.
 
-    It needs no root for the algorithms in net.ipv4.tcp_allowed_congestion_control, and changes no settings.
+    Algorithms in net.ipv4.tcp_allowed_congestion_control need no root. No setting of the host changes.
     """
     known = known_algorithms()
     chosen = checked_algorithm(algorithm, known) if algorithm else usual_algorithm(known)
@@ -73,9 +73,7 @@ def send(
     typer.echo(_result(joined, ended))
     if ended["how"] == "cut":
         flows = "the flow was" if parallel == 1 else f"{ended['cut_off']} of {parallel} flows were"
-        complain(
-            f"{flows} cut off too early, by the server or something on the way; the same command joins again"
-        )
+        complain(f"{flows} cut off too early, by the server or by the network; the same command joins again")
         raise typer.Exit(CUT_OFF)
 
 
@@ -112,7 +110,7 @@ def _result(joined: dict[str, Any], ended: dict[str, Any]) -> str:
     words = [f"{size_in_words(live['total_bytes'])} in {live['time_s']:.1f} s, {rate_in_words(rate)}"]
     before = f"{joined['idle_rtt_ms']:.3g} ms before"
     if live["rtt_ms"] is not None:
-        words.append(f"{live['retransmitted_packets']} packets sent again")
+        words.append(f"{live['retransmitted_packets']} packets retransmitted")
         words.append(f"RTT {live['rtt_ms']:.3g} ms, {before}")
     else:
         words.append(f"RTT {before}")

@@ -44,7 +44,9 @@ def serve(
     ] = PORT,
     lasts: Annotated[
         str | None,
-        typer.Option("--for", metavar="TIME", help="How long to serve.", show_default="until Ctrl-C"),
+        typer.Option(
+            "--for", metavar="TIME", help="Duration of the measurement.", show_default="until Ctrl-C"
+        ),
     ] = None,
     clients: Annotated[
         int | None,
@@ -58,23 +60,22 @@ def serve(
     until_idle: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="End when for so long nobody takes part.", show_default="waits for ever"
+            metavar="TIME", help="End after this time without clients.", show_default="waits for ever"
         ),
     ] = None,
     patience: Annotated[
-        str, typer.Option(metavar="TIME", help="How long a client may be silent before it is given up.")
+        str,
+        typer.Option(metavar="TIME", help="Time without a sign of a client after which it counts as lost."),
     ] = PATIENCE,
     output: Output = None,
     finish: Annotated[
         bool,
-        typer.Option(
-            "--finish", help="Only make the dataset of what a server that was killed had written down."
-        ),
+        typer.Option("--finish", help="Only make the dataset from the records of a server that was killed."),
     ] = False,
 ) -> None:
-    """Measure who gets what: machines join with `tussle send`; what they did is a dataset with its report.
+    """Measure flows of real machines, which join with `tussle send`, and write a dataset with its report.
 
-    Ctrl-C ends it in order.
+    Ctrl-C ends the measurement and keeps the results.
     """
     from tussle.dataset.files import refuse_existing
 

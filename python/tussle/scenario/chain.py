@@ -1,4 +1,4 @@
-"""Bottlenecks in a row, and flows that enter and leave on the way: a parking lot."""
+"""Bottlenecks in a row, and flows that enter and leave between them: a parking lot."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
@@ -12,7 +12,7 @@ from tussle.scenario.queues import queue_problems
 from tussle.scenario.tables import Flow, FurtherLink, Path
 
 Ways = tuple[list[Element], list[Element]]
-"""The elements of a link, in the order that packets meet them: there, and back."""
+"""The elements of a link, in the order that packets cross them: forward and reverse."""
 
 
 class _Sized(NamedTuple):

@@ -1,8 +1,8 @@
 """From a scenario without axes to the run that an engine receives: SI numbers, nothing left to interpret.
 
-The network is a dumbbell, or a chain of bottlenecks. There: a flow's access link, random loss, elements, the
-bottleneck, elements, further bottlenecks, the receiver's access link; and the same backwards. The format of a
-run is in crates/tussle-core/src/run/mod.rs.
+The network is a dumbbell, or a chain of bottlenecks. The forward path is a flow's access link, random loss,
+elements, the bottleneck, elements, further bottlenecks and the receiver's access link. The reverse path is
+the reverse. The format of a run is in crates/tussle-core/src/run/mod.rs.
 """
 
 from __future__ import annotations
@@ -98,21 +98,21 @@ _IN_THE_SCENARIO = {"record.sampling.every_ns": "record.samples"}
 
 
 def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
-    """Return the run of a scenario that has no axes; `seed` decides its random draws."""
+    """Return the run of a scenario that has no axes; `seed` decides its random numbers."""
     path = complete_path(scenario.path)
     links = [path_elements(path), *further_elements(path)]
     elements, flows = [element for link in links for way in link for element in way], []
     for index, sender in enumerate(senders_of(scenario, seed)):
-        near, near_back = access_elements(sender.flow.access, f"{sender.name}-access")
-        far, far_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
-        elements += [*near, *far, *far_back, *near_back]
-        ahead, behind = ways(links, sender.flow)
+        access, access_back = access_elements(sender.flow.access, f"{sender.name}-access")
+        receiver, receiver_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
+        elements += [*access, *receiver, *receiver_back, *access_back]
+        forward, reverse = ways(links, sender.flow)
         flows.append(
             _flow(sender, f"{seed}/bytes/{index}")
             | {
                 "start_ns": sender.start_ns + _jitter_ns(scenario, f"{seed}/start/{index}"),
-                "forward": _names([*near, *ahead, *far]),
-                "reverse": _names([*far_back, *behind, *near_back]),
+                "forward": _names([*access, *forward, *receiver]),
+                "reverse": _names([*receiver_back, *reverse, *access_back]),
             }
         )
     return {
@@ -251,7 +251,7 @@ def _steady(scenario: Scenario) -> _Span:
 
 
 def _flow(sender: Sender, label: str) -> dict[str, Any]:
-    """Return what a run says of a flow, but for its place in the network; `label` draw its bytes."""
+    """Return a flow of a run without its place in the network; `label` is that of its random bytes."""
     flow = sender.flow
     stop = None if flow.arrivals is not None else flow.stop
     size_bytes = None
