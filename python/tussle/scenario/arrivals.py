@@ -26,7 +26,8 @@ _LEAST_GAP_NS = 1000
 def arrivals_ns(flow: Flow, within: tuple[int, str]) -> tuple[int, ...]:
     """Return when the flows of a table start.
 
-    `within` are the end of the run in ns, and the label of the samples. The first starts one sampled time after `start`. Raises TussleError beyond `MOST_ARRIVALS`.
+    `within` are the end of the run in ns, and the label of the samples. The first flow starts one
+    sampled time after `start`. Raises TussleError beyond `MOST_ARRIVALS`.
     """
     end_ns, label = within
     until_ns = end_ns if flow.stop is None else min(end_ns, units.time(flow.stop))
