@@ -141,7 +141,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
         ),
         (
             {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "baseline": True},
-            "scenario, baseline: which flows arrive is drawn anew for each repetition; leave baseline off",
+            "scenario, baseline: arrivals are random in each repetition; leave baseline off",
         ),
         ({"flows__0__bytes": "0 B"}, "scenario, flows.0.bytes: 0 B; give more than 0"),
         (
