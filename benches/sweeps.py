@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from tussle.cli.experiments import algorithms_of
+from tussle.cli._options import algorithms_of
 from tussle.engines import engine
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep

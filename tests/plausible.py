@@ -22,7 +22,7 @@ RTT_S = 0.04
 BUFFER_PACKETS = 333
 BDP_PACKETS = 333
 STEP_S = 0.1
-QUESTION = "Which of these can share a bottleneck?"
+QUESTION = "Which of these share a bottleneck fairly?"
 
 GROWTH_PACKETS = {"reno": 0.25, "cubic": 0.9, "bic": 1.6, "vegas": 0.25}
 KEPT = {"reno": 0.5, "cubic": 0.7, "bic": 0.8, "vegas": 0.5}

@@ -16,7 +16,7 @@ import tussle
 from commandline import refused
 from fake_engine import MeasuringEngine
 from tussle.catalog import groups
-from tussle.cli.summary import note_on_hosts
+from tussle.cli._summary import note_on_hosts
 from tussle.scenario import Scenario, ready_scenarios
 from tussle.sweep import SweepSettings, sweep
 
@@ -203,7 +203,7 @@ def test_many_flows_that_arrive_share_a_row_that_says_how_long_they_took(tussle_
     assert float(took_s) >= 0.04
     assert download[:2] == ["download", "cubic"]
     assert download[3] == "-", "it did not end"
-    assert "flows that differ by a number share a row of medians" in answer.out
+    assert "a row has the medians of all flows whose names differ by a number" in answer.out
 
 
 def test_two_flows_of_one_algorithm_never_share_a_row(tussle_, quick: Path):
@@ -220,8 +220,8 @@ def test_two_flows_of_one_algorithm_never_share_a_row(tussle_, quick: Path):
 @pytest.mark.parametrize(
     ("options", "note"),
     [
-        (("--repetitions", 2), "all repetitions of a point are the same run, for nothing in it is random"),
-        (("--set", "path.queue.kind=fq_codel"), "the dice that are thrown do not matter here"),
+        (("--repetitions", 2), "all repetitions of a point are the same run, as nothing in it is random"),
+        (("--set", "path.queue.kind=fq_codel"), "randomness does not matter here"),
     ],
 )
 def test_repetitions_that_tell_nothing_are_called_so(tussle_, quick: Path, options, note: str):

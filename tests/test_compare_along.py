@@ -9,7 +9,7 @@ import pytest
 
 from commandline import refused
 from fake_engine import Gives, base, five_percent_more, noise
-from tussle.cli.summary import note_on_kernels
+from tussle.cli._summary import note_on_kernels
 from tussle.compare import Question, along
 from tussle.dataset import Dataset
 from tussle.engines import Engine, Variants

@@ -103,7 +103,7 @@ def test_the_pages_of_algorithms_are_what_the_code_says():
 
 
 def test_the_pages_of_algorithms_are_of_one_run_of_each_point(monkeypatch):
-    """Some algorithms throw dice, for which a scenario would repeat its runs."""
+    """Some algorithms are random, for which a scenario would repeat its runs."""
     monkeypatch.syspath_prepend(ROOT / "tools")
     studies = importlib.import_module("algorithm_runs").plan(list(catalog().algorithms))
     for _, scenario in studies:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tussle.cli.durations import chosen_duration
-from tussle.cli.experiments import REPETITIONS_OF_PAIRS
+from tussle.cli._duration import chosen_duration
+from tussle.cli.matrix import REPETITIONS_OF_PAIRS
 from tussle.scenario import Bottleneck, Scenario
 from tussle.statistics import LEAST
 

@@ -78,3 +78,10 @@ def test_no_file_knows_where_it_lies_on_some_machine():
     private = re.compile(rf"{re.escape(str(ROOT))}/|(?<![\w.~])/(?:root|home|Users)/\w")
     found = [str(file) for file in written_files() if private.search(file.read_text("utf-8"))]
     assert found == []
+
+
+def test_a_scenario_does_not_call_the_simulator():
+    """The linter of imports does not see the extension module."""
+    scenario = (CODE / "tussle" / "scenario").glob("*.py")
+    calling = [file.name for file in scenario if re.search(r"\b_core\b", file.read_text("utf-8"))]
+    assert calling == []

@@ -306,11 +306,11 @@ def test_repetitions_of_different_points_draw_alike_and_of_one_point_differ():
         ({"path__loss": ["0 %", "1 %"], "start_jitter": "1 ms"}, ["start_jitter", "loss"]),
     ],
 )
-def test_a_scenario_that_throws_dice_is_repeated_ten_times(changes: dict[str, Any], parts: list[str]):
-    thrown = scenario(**changes)
-    assert thrown.random_parts() == parts
-    runs = thrown.runs()
-    assert [run.repetition for run in runs] == list(range(10)) * len(thrown.points())
+def test_a_scenario_with_randomness_is_repeated_ten_times(changes: dict[str, Any], parts: list[str]):
+    random = scenario(**changes)
+    assert random.random_parts() == parts
+    runs = random.runs()
+    assert [run.repetition for run in runs] == list(range(10)) * len(random.points())
     assert len({run.seed for run in runs}) == 10
 
 

@@ -7,21 +7,22 @@ from typing import Any
 import polars as pl
 import pytest
 
+from simulated import simulated
 from tussle import _core
+from tussle.catalog import catalog
 from tussle.engines import engine
 from tussle.errors import TussleError
 from tussle.profiles import profiles
 from tussle.scenario import Scenario
-from tussle.scenario.elements import SETTINGS
-from tussle.scenario.fields import element_kinds
-from tussle.scenario.tables import Element
+from tussle.scenario.element_kinds import ELEMENTS
+from tussle.scenario.kinds import Needed, SimulatorDefault
 from tussle.sweep.merge import runs_table
 from written import WRITTEN, scenario
 
 MS = 1_000_000
 S = 1_000_000_000
 
-EVERY_EFFECT: list[tuple[dict[str, Any], dict[str, Any]]] = [
+EVERY_ELEMENT: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"kind": "jitter", "delay": "5 ms"}, {"delay": {"constant_ns": 5 * MS}}),
     (
         {"kind": "jitter", "delay": "normal(20 ms, 5 ms)", "order": "free"},
@@ -83,24 +84,42 @@ def mistakes(**changes: Any) -> list[str]:
     return str(refused.value).splitlines()
 
 
-def test_every_element_and_no_other_has_settings_which_a_scenario_can_give():
-    assert sorted(SETTINGS) == sorted(element_kinds())
-    fields = {field.alias or name for name, field in Element.model_fields.items()} - {"kind", "place"}
-    assert {setting for settings in SETTINGS.values() for setting in settings} == fields
-    assert {written["kind"] for written, _ in EVERY_EFFECT} == set(SETTINGS)
+def test_every_element_and_no_other_is_one_of_a_scenario():
+    of_keys = {"link", "trace", "arq", "wifi", "delay", "loss"}
+    assert set(ELEMENTS.by_name) == set(catalog().elements) - of_keys
+    assert {written["kind"] for written, _ in EVERY_ELEMENT} == set(ELEMENTS.by_name)
 
 
-@pytest.mark.parametrize(("written", "element"), EVERY_EFFECT)
+def with_everything(kind: str, *, defaults: bool) -> dict[str, Any]:
+    """An element with what it needs, and with its other settings at their defaults."""
+    table = ELEMENTS.by_name[kind]
+    extras = {
+        field.alias or name: field.json_schema_extra
+        for name, field in table.model_fields.items()
+        if name not in table.common
+    }
+    needed = {name: extra.example for name, extra in extras.items() if isinstance(extra, Needed)}
+    given = {name: extra.value for name, extra in extras.items() if isinstance(extra, SimulatorDefault)}
+    return {"kind": kind, **needed, **(given if defaults else {})}
+
+
+@pytest.mark.parametrize("kind", ELEMENTS.by_name)
+def test_the_simulator_takes_every_setting_of_an_element_and_has_its_default(kind: str):
+    """The same bytes come out whether a default is written or not."""
+    found = []
+    for defaults in (True, False):
+        written = with_everything(kind, defaults=defaults)
+        there, _ = ways(scenario(path__elements=[written]))
+        assert len(there[-1]) == 1 + len(written)
+        made = scenario(path__elements=[written], duration="3 s", repetitions=1)
+        found.append(simulated(made))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("written", "element"), EVERY_ELEMENT)
 def test_an_element_of_a_scenario_becomes_one_of_its_run(written: dict[str, Any], element: dict[str, Any]):
     there, _ = ways(scenario(path__elements=[written]))
     assert there[-1] == {"name": written["kind"], "kind": written["kind"]} | element
-
-
-def test_what_the_examples_of_needed_settings_say_is_right():
-    for kind, settings in SETTINGS.items():
-        needed = {name: example for name, example in settings.items() if example is not None}
-        typed = {name: int(each) if name == "every_packets" else each for name, each in needed.items()}
-        ways(scenario(path__elements=[{"kind": kind, **typed}]))
 
 
 def test_elements_stand_before_or_after_the_bottleneck_in_the_order_written():
@@ -124,8 +143,8 @@ def test_a_list_in_an_element_is_an_axis():
 
 
 def test_a_radio_link_takes_its_errors_and_those_of_the_profile_it_does_not_name():
-    radio = {"block_error": "10 %", "block": "320 B", "attempts": 4, "retry_delay": "8 ms"}
-    there, back = ways(scenario(path__radio=radio, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
+    arq = {"block_error": "10 %", "block": "320 B", "attempts": 4, "retry_delay": "8 ms"}
+    there, back = ways(scenario(path__arq=arq, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
     assert {key: there[0][key] for key in ("kind", "block_error", "block_bytes", "attempts")} == {
         "kind": "arq",
         "block_error": 0.1,
@@ -251,8 +270,8 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
             "scenario, path.rate: 5 Mbit/s is below any of WiFi; give 6 Mbit/s to 54 Mbit/s",
         ),
         (
-            {"path__wifi": {}, "path__radio": {}},
-            "scenario, path.wifi: a bottleneck is one of wifi, trace and radio; give one of them",
+            {"path__wifi": {}, "path__arq": {}},
+            "scenario, path.wifi: a bottleneck is one of wifi, trace and arq; give one of them",
         ),
         (
             {"path__wifi": {}, "path__changes": [{"at": "1 s", "rtt": "1 ms"}]},
@@ -264,12 +283,12 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
             "scenario, path.wifi.signal_dbm: 5; give -100 to 0",
         ),
         (
-            {"path__radio": {"attempts": 0}},
-            "scenario, path.radio.attempts: 0; give 1 to 1000",
+            {"path__arq": {"attempts": 0}},
+            "scenario, path.arq.attempts: 0; give 1 to 1000",
         ),
         (
-            {"path__radio": {"block_error": "100 %"}},
-            "scenario, path.radio.block_error: 100 %; nothing would arrive; give less than 100 %",
+            {"path__arq": {"block_error": "100 %"}},
+            "scenario, path.arq.block_error: 100 %; nothing would arrive; give less than 100 %",
         ),
     ],
 )
@@ -282,9 +301,9 @@ def test_a_recording_excludes_what_it_contains(tmp_path: Path):
     trace.write_text("10\n")
     both = mistakes(path__trace=str(trace))
     assert both == ["scenario, path.trace: a trace says how fast the link is; give either a trace or a rate"]
-    radio = mistakes(path__rate=None, path__trace=str(trace), path__radio={})
-    assert radio == [
-        "scenario, path.radio: a trace has the errors of its radio in it; give either a trace or a radio"
+    arq = mistakes(path__rate=None, path__trace=str(trace), path__arq={})
+    assert arq == [
+        "scenario, path.arq: a trace contains the errors of its radio link; give either a trace or arq"
     ]
     changing = mistakes(path__rate=None, path__trace=str(trace), path__changes=[{"at": "1 s", "rtt": 0}])
     assert changing == [

@@ -32,7 +32,7 @@ WHOLE = {
             {"at": "2 s", "rate": "50 Mbit/s", "reverse_rate": "1 Mbit/s"},
             {"at": "3 s", "rtt": "9 ms"},
         ],
-        "radio": {
+        "arq": {
             "block_error": "1 %",
             "block": "500 B",
             "attempts": 3,

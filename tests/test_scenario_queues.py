@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from simulated import simulated
 from tussle import _core
 from tussle.catalog import catalog
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
-from tussle.scenario.queues import SETTINGS
-from tussle.scenario.tables import Queue
+from tussle.scenario.queue_kinds import QUEUES, Fifo, Red
 from written import scenario
 
 THRESHOLD = {"kind": "threshold", "mark_above": "20 packets"}
@@ -42,11 +42,54 @@ def mistakes(**changes: Any) -> list[str]:
     return str(refused.value).splitlines()
 
 
-def test_every_queue_and_no_other_has_settings_which_a_scenario_can_give():
-    assert list(SETTINGS) == list(catalog().queues)
-    assert {setting for settings in SETTINGS.values() for setting in settings} == (
-        Queue.model_fields.keys() - {"kind"}
+def test_every_queue_and_no_other_is_one_of_a_scenario():
+    assert list(QUEUES.by_name) == list(catalog().queues)
+
+
+def with_everything(kind: str) -> dict[str, Any]:
+    """A queue with each of its settings, at its default or at the example of what is needed."""
+    fields = QUEUES.by_name[kind].model_fields
+    extras = {name: fields[name].json_schema_extra for name in QUEUES.settings(kind)}
+    values = {
+        name: getattr(extra, "value", getattr(extra, "example", "1 bdp")) for name, extra in extras.items()
+    }
+    return {"kind": kind, **values}
+
+
+@pytest.mark.parametrize("kind", QUEUES.by_name)
+def test_the_simulator_takes_every_setting_of_a_queue(kind: str):
+    written = with_everything(kind)
+    assert len(there(**written)) == len(written)
+
+
+@pytest.mark.parametrize("kind", QUEUES.by_name)
+def test_the_default_of_a_setting_is_the_simulators(kind: str):
+    """The same bytes come out whether a default is written or not."""
+    fields = QUEUES.by_name[kind].model_fields
+    written = with_everything(kind)
+    needed = {
+        name: value
+        for name, value in written.items()
+        if name == "kind" or hasattr(fields[name].json_schema_extra, "example")
+    }
+    assert outcome(written) == outcome(needed)
+
+
+def outcome(queue: dict[str, Any]) -> Any:
+    common = {"receive_window": "4 MB"}  # by default it depends on limits that are written
+    flows = [{"algorithm": "cubic", "ecn": True, **common}, {"algorithm": "reno", **common}]
+    limit = {} if queue["kind"] != "cake" else {"limit": "4 MB"}
+    made = scenario(
+        duration="5 s", path={"rate": "20 Mbit/s", "rtt": "40 ms", "queue": queue | limit}, flows=flows
     )
+    return simulated(made)
+
+
+def test_a_queue_has_the_settings_of_its_kind_only():
+    made = scenario(path__queue={"kind": "fifo", "limit": "2 bdp"})
+    assert repr(made.path.queue) == "Fifo(kind='fifo', limit='2 bdp')"
+    assert set(Fifo.model_fields) == {"kind", "limit"}
+    assert isinstance(scenario(path__queue=RED).path.queue, Red)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,9 @@ from tussle import _core
 from tussle.engines import engine
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
-from tussle.scenario.applications import SETTINGS
+from tussle.scenario.application_kinds import APPLICATIONS
 from tussle.scenario.distributions import size_distribution, time_distribution
-from tussle.scenario.fields import APPLICATION_KINDS
 from tussle.scenario.sampling import sample
-from tussle.scenario.tables import Application
 from written import scenario
 
 MS = 1_000_000
@@ -34,12 +32,6 @@ def mistakes(**changes: Any) -> list[str]:
     with pytest.raises(TussleError) as refused:
         scenario(**changes)
     return str(refused.value).splitlines()
-
-
-def test_every_application_has_settings_which_a_scenario_can_give():
-    assert tuple(SETTINGS) == APPLICATION_KINDS
-    fields = set(Application.model_fields) - {"kind"}
-    assert {setting for settings in SETTINGS.values() for setting in settings} == fields
 
 
 @pytest.mark.parametrize(
@@ -65,9 +57,14 @@ def test_an_application_is_resolved(written: dict[str, Any], resolved: dict[str,
     assert flow["application"] == {"kind": written["kind"]} | resolved
 
 
-def test_what_the_examples_of_settings_say_is_right():
-    for kind, settings in SETTINGS.items():
-        flows(scenario(flows__0__application={"kind": kind, **settings}))
+@pytest.mark.parametrize("kind", APPLICATIONS.by_name)
+def test_the_simulator_takes_every_setting_of_an_application(kind: str):
+    table = APPLICATIONS.by_name[kind]
+    missing = table.model_validate({"kind": kind}).missing()
+    assert list(missing) == APPLICATIONS.settings(kind)
+    written = {setting: needed.example for setting, needed in missing.items()}
+    (flow,) = flows(scenario(flows__0__application={"kind": kind, **written}))
+    assert len(flow["application"]) == 1 + len(written)
 
 
 def test_a_flow_that_writes_all_that_is_taken_says_nothing_of_it():
@@ -113,7 +110,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
                 "flows__0__algorithm": "udp",
                 "flows__0__application": {"kind": "requests", "size": "1 kB", "think": "1 s"},
             },
-            "scenario, flows.0.application.kind: nobody acknowledges a response by udp; "
+            "scenario, flows.0.application.kind: udp does not acknowledge a response; "
             "write rate, on_off or chunks",
         ),
         (
@@ -144,7 +141,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
         ),
         (
             {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "baseline": True},
-            "scenario, baseline: which flows arrive is drawn anew for each repetition; leave baseline off",
+            "scenario, baseline: arrivals are random in each repetition; leave baseline off",
         ),
         ({"flows__0__bytes": "0 B"}, "scenario, flows.0.bytes: 0 B; give more than 0"),
         (

@@ -3,7 +3,7 @@
 import pytest
 from rich.table import Table
 
-from tussle.cli.terminal import complain, show, show_whole
+from tussle.cli._terminal import complain, show, show_whole
 
 NAMES = ["my[v2].py:Plain", "[/red]", "[red]cubic[/]", "[link=file:///etc/passwd]x[/link]"]
 

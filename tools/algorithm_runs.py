@@ -110,7 +110,7 @@ def plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
         _scenario({"duration": "100 s", "path": reference | {"queue": {"limit": [_SMALL, _LARGE]}}}, one),
     )
     lossy = {"duration": "60 s", "path": shorter | {"queue": {"limit": _LARGE}}}
-    lossy["path"]["effects"] = [{"kind": "loss_list", "packets": _LOST}]
+    lossy["path"]["elements"] = [{"kind": "loss_list", "packets": _LOST}]
     yield "lossy", _scenario(lossy | {"record": {"samples": "10 ms", "events": True}}, one)
     yield (
         "beside_reno",

@@ -23,7 +23,9 @@ from tussle.figures import REGISTRY as FIGURES
 from tussle.metrics import REGISTRY as METRICS
 from tussle.profiles import profiles
 from tussle.scenario import Scenario, ready_scenarios
-from tussle.scenario.elements import SETTINGS
+from tussle.scenario.application_kinds import APPLICATIONS
+from tussle.scenario.element_kinds import ELEMENTS
+from tussle.scenario.queue_kinds import QUEUES
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -31,6 +33,13 @@ IMAGES = ROOT / "docs" / "images" / "reference"
 _ORIGIN = "<!-- Written by tools/reference.py from the code (`make docs`). Change it there. -->"
 
 Schema = dict[str, Any]
+
+_COLUMNS = ("key", "", "value", "list", "default")
+_KINDS = {"queue": QUEUES, "elements": ELEMENTS, "application": APPLICATIONS}
+_DESCRIBED_ELSEWHERE = {
+    "[path.reverse.queue]": "Its settings are those of `[path.queue]`.",
+    "[[path.reverse.elements]]": "Their settings are those of `[[path.elements]]`.",
+}
 
 
 def pages() -> dict[str, str]:
@@ -90,7 +99,8 @@ def _commands(name: str, command: Any) -> Iterator[list[str]]:
 
 
 def _usage(param: Any) -> str:
-    return _metavar(param) if param.required else f"[{_metavar(param)}]"
+    repeated = "" if param.nargs == 1 else "..."
+    return _metavar(param) + repeated if param.required else f"[{_metavar(param)}{repeated}]"
 
 
 def _metavar(param: Any) -> str:
@@ -130,19 +140,22 @@ def _units() -> Iterator[tuple[str, str, str]]:
 
 def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
     """Give the blocks of a table of the schema, then those of the tables in it; `key` is its TOML header."""
-    rows, inner = [], []
+    rows, inner, kinds = [], [], []
     for name, field in table["properties"].items():
         single, is_list = _single(field)
         below = f"{key.strip('[]')}.{name}".lstrip(".")
-        if "$ref" in single:
-            header = f"[[{below}]]" if _is_list_of_tables(field) else f"[{below}]"
-            inner.append((header, root["$defs"][single["$ref"].rpartition("/")[2]], field["description"]))
+        header = f"[[{below}]]" if _is_list_of_tables(field) else f"[{below}]"
+        if _kinds_of(field):
+            kinds.append((header, [_defined(root, each) for each in _kinds_of(field)], field["description"]))
+        elif "$ref" in single:
+            inner.append((header, _defined(root, single), field["description"]))
         else:
-            values = "yes" if is_list else ""
-            rows.append((f"`{name}`", field["description"], _values(single), values, _written_default(field)))
+            rows.append(_row(name, field, is_list=is_list))
     heading = f"## `{key}`" if key else "## At the top"
-    shown = [_table(["key", "", "value", "list", "default"], rows)] if rows else []
+    shown = [_table(_COLUMNS, rows)] if rows else []
     yield [heading, table.get("description", ""), *shown]
+    for header, classes, purpose in kinds:
+        yield from _kind_tables(header, classes, purpose)
     for header, below, purpose in inner:
         # A kind of table that stands in several places says little of this one.
         about = (
@@ -151,6 +164,44 @@ def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
             else below["description"]
         )
         yield from _tables(root, {**below, "description": about}, header)
+
+
+def _row(name: str, field: Schema, *, is_list: bool) -> tuple[str, ...]:
+    single, _ = _single(field)
+    if isinstance(field.get("examples", [None])[0], str):
+        single = {**single, "examples": field["examples"]}
+    written = "needed" if field.get("x-needed") else _written_default(field)
+    return f"`{name}`", field["description"], _values(single), "yes" if is_list else "", written
+
+
+def _kinds_of(field: Schema) -> list[Schema]:
+    """Return the tables that may stand there, one for each kind and one for several; none if there is one."""
+    first = _alternatives(field)[0]
+    tables = [each for each in _alternatives(first.get("items", field)) if "$ref" in each]
+    return tables if len(tables) > 1 else []
+
+
+def _defined(root: Schema, reference: Schema) -> Schema:
+    return root["$defs"][reference["$ref"].rpartition("/")[2]]
+
+
+def _kind_tables(header: str, classes: list[Schema], purpose: str) -> Iterator[list[str]]:
+    """Give the blocks of a table whose settings depend on its kind; the last of the classes is of several."""
+    *kinds, of_several = classes
+    known = _KINDS[header.strip("[]").rpartition(".")[2]]
+    about = f"{' '.join(purpose.split())} {inspect.cleandoc(known.base.__doc__ or '')}"
+    if header in _DESCRIBED_ELSEWHERE:
+        yield [f"## `{header}`", f"{' '.join(purpose.split())} {_DESCRIBED_ELSEWHERE[header]}"]
+        return
+    names = ", ".join(f'`"{kind}"`' for kind in known.by_name)
+    common = [("`kind`", of_several["properties"]["kind"]["description"], names, "yes", "")]
+    shared = sorted(known.base.common - {"kind"})
+    common += [_row(name, of_several["properties"][name], is_list=True) for name in shared]
+    yield [f"## `{header}`", about, _table(_COLUMNS, common)]
+    for kind, table in zip(known.by_name, kinds, strict=True):
+        fields = {name: field for name, field in table["properties"].items() if name not in known.base.common}
+        rows = [_row(name, field, is_list=True) for name, field in fields.items()]
+        yield [f'### `kind = "{kind}"`', table["description"], _table(_COLUMNS, rows)]
 
 
 def _is_shared(table: Schema) -> bool:
@@ -181,6 +232,8 @@ def _values(single: Schema) -> str:
         return ", ".join(f'`"{each}"`' for each in single["enum"])
     if "examples" in single:
         return "like " + ", ".join(f'`"{each}"`' for each in single["examples"])
+    if single.get("type") == "boolean":
+        return "`true`, `false`"
     if single.get("type") == "integer":
         return f"{single['minimum']} to {single['maximum']}"
     return "text"
@@ -189,6 +242,8 @@ def _values(single: Schema) -> str:
 def _written_default(field: Schema) -> str:
     """Return a default that is a value; the description tells of the others."""
     default = field.get("default")
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
     return "" if default in (None, {}) else f'`"{default}"`' if isinstance(default, str) else f"`{default}`"
 
 
@@ -242,15 +297,19 @@ def _queues() -> str:
     return _page("Queues", "What `queue.kind` in a scenario may name.", _table(["queue", "", "source"], rows))
 
 
-def _effects() -> str:
+def _settings(element: str) -> list[str]:
+    return ELEMENTS.settings(element) if element in ELEMENTS.by_name else []
+
+
+def _elements() -> str:
     rows = [
-        (f"`{name}`", each["idea"], ", ".join(f"`{setting}`" for setting in SETTINGS.get(name, {})))
+        (f"`{name}`", each["idea"], ", ".join(f"`{setting}`" for setting in _settings(name)))
         for name, each in catalog().elements.items()
     ]
     return _page(
         "Elements",
         "What paths are made of. Those with settings are what `kind` in `[[path.elements]]` of a scenario "
-        "may name; for the others stand `rate` (`link`), `trace`, `radio` (`arq`), `wifi`, `access.delay` "
+        "may name; for the others there are the keys `rate` (`link`), `trace`, `arq`, `wifi`, `access.delay` "
         "(`delay`) and `loss`. [Paths](../explanation/paths.md) tells what they model.",
         _table(["element", "", "settings"], rows),
     )
@@ -399,7 +458,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "algorithms.md": _algorithms,
     "own-algorithms.md": _own_algorithms,
     "queues.md": _queues,
-    "elements.md": _effects,
+    "elements.md": _elements,
     "deviations.md": _deviations,
     "metrics.md": _metrics,
     "figures.md": _figures,

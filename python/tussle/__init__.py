@@ -1,4 +1,4 @@
-"""Which congestion control algorithms can share a bottleneck, and what does each cost the others?"""
+"""Which congestion control algorithms share a bottleneck fairly, and what does each cost the others?"""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from tussle._core import version as _version
+from tussle.run_checks import give_checks as _give_checks
+from tussle.simulator import SimulatorChecks as _SimulatorChecks
 
 if TYPE_CHECKING:
     from tussle.dataset import Dataset
+
+_give_checks(_SimulatorChecks())
 
 __version__ = _version()
 

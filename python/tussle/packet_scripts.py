@@ -1,6 +1,6 @@
-"""Packet scripts: what the peer of a TCP sends, step by step, and what must come out.
+"""Packet scripts: what the peer of a TCP sends, step by step, and the expected answers.
 
-What they mean is told in crates/tussle-core/src/script, which also judges, on either engine.
+crates/tussle-core/src/script defines what they mean, and checks the answers of either engine.
 """
 
 import json
@@ -20,7 +20,7 @@ ENGINES = ("sim", "kernel")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a script."""
+    """The result of a script."""
 
     file: Path
     claim: str
@@ -37,7 +37,7 @@ def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[
     if engine not in ENGINES:
         raise TussleError(unknown("engine", engine, ENGINES))
     if kernel is not None and engine != "kernel":
-        raise TussleError("--kernel is of --engine kernel; give both or neither")
+        raise TussleError("--kernel needs --engine kernel; give both or neither")
     scripts = {file: _script(file) for file in files}
     played = {file: script for file, script in scripts.items() if engine not in script.get("skip", {})}
     found = _on_kernel(played, kernel) if engine == "kernel" else _on_simulator(played)
@@ -78,7 +78,7 @@ def _on_kernel(scripts: Mapping[Path, Mapping[str, Any]], kernel: str | None) ->
             f"packet scripts count on {USUAL_HZ} timer ticks a second, and kernel {built.name} has "
             f"{built.facts['hz']}; build it with --hz {USUAL_HZ}"
         )
-    # What is no script is told by the simulator, in the same words.
+    # The simulator refuses what is no script, with the same sentence.
     _on_simulator(scripts)
     names = {f"{place:05}": file for place, file in enumerate(scripts)}
     found = UserMode(kernel).play({name: scripts[file] for name, file in names.items()})

@@ -55,10 +55,10 @@ def provenance(origin: Origin, folder: Path) -> dict[str, Any]:
 def command(folder: Path, engine: Mapping[str, str]) -> str:
     """The command, quoted for a shell, that repeats the results in `folder` next to them."""
     again = folder.with_name(f"{folder.name}-again")
-    told = [] if engine["name"] == "sim" else [("--engine", engine["name"])]
+    given = [] if engine["name"] == "sim" else [("--engine", engine["name"])]
     options = ("machine", "kernel", "modules", "hosts")
-    told += [(f"--{option}", engine[option]) for option in options if option in engine]
+    given += [(f"--{option}", engine[option]) for option in options if option in engine]
     if engine.get("network", "auto") != "auto":
-        told.append(("--network", engine["network"]))
-    chosen = [word for option in told for word in option]
+        given.append(("--network", engine["network"]))
+    chosen = [word for option in given for word in option]
     return shlex.join(["tussle", "run", str(folder / "scenario.toml"), *chosen, "-o", str(again)])

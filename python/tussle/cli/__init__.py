@@ -11,19 +11,23 @@ import typer
 
 import tussle
 from tussle.cli import (
-    agreeing,
-    comparing,
-    experiments,
-    exporting,
-    kernels,
-    listing,
-    papers,
-    results,
-    scenarios,
-    scripts,
-    serving,
+    agree,
+    compare,
+    export,
+    kernel,
+    list_,
+    matrix,
+    paper,
+    plot,
+    report,
+    run,
+    scenario,
+    script,
+    send,
+    serve,
 )
-from tussle.cli.terminal import complain
+from tussle.cli._help import Command, Group
+from tussle.cli._terminal import complain
 from tussle.errors import TussleError
 
 MISTAKE_OF_THE_USER = 2
@@ -31,26 +35,31 @@ MISTAKE_OF_THE_USER = 2
 
 app = typer.Typer(
     name="tussle",
-    help="Which congestion control algorithms can share a bottleneck, and what does each cost the others?",
+    cls=Group,
+    help="Which congestion control algorithms share a bottleneck fairly, and what does each cost the others?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(experiments.run)
-app.command("matrix")(experiments.matrix)
-app.command("serve")(serving.serve)
-app.command("send")(serving.send)
-app.command("report")(results.report)
-app.command("plot")(results.plot)
-app.command("compare")(comparing.compare)
-app.command("agree")(agreeing.agree)
-app.command("paper")(papers.paper)
-app.command("export")(exporting.export)
-app.command("script")(scripts.script)
-app.command("list")(listing.show_list)
-app.add_typer(scenarios.app, name="scenario")
-app.add_typer(kernels.app, name="kernel")
+_COMMANDS = {
+    "run": run.run,
+    "matrix": matrix.matrix,
+    "serve": serve.serve,
+    "send": send.send,
+    "report": report.report,
+    "plot": plot.plot,
+    "compare": compare.compare,
+    "agree": agree.agree,
+    "paper": paper.paper,
+    "export": export.export,
+    "script": script.script,
+    "list": list_.show_list,
+}
+for _name, _function in _COMMANDS.items():
+    app.command(_name, cls=Command)(_function)
+app.add_typer(scenario.app, name="scenario")
+app.add_typer(kernel.app, name="kernel")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 (typer's callbacks receive the option's value)

@@ -1,4 +1,4 @@
-"""Flows that arrive one after another, drawn when a scenario is resolved."""
+"""Flows that arrive one after another. Their times are sampled when a scenario is resolved."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ if TYPE_CHECKING:
 
 MOST_ARRIVALS = 10_000
 _MOST_FORESEEN = MOST_ARRIVALS // 2
-"""Room for repetitions that draw more."""
+"""Leaves room for repetitions with more arrivals."""
 _LEAST_GAP_NS = 1000
-"""What is drawn shorter counts as this."""
+"""The shortest time between two arrivals."""
 
 
 def arrivals_ns(flow: Flow, within: tuple[int, str]) -> tuple[int, ...]:
-    """Return when flows of a table start: `within` are the end of the run in ns, and the label of the dice.
+    """Return when the flows of a table start.
 
-    The first comes one drawn time after `start`. Raises TussleError beyond `MOST_ARRIVALS`.
+    `within` are the end of the run in ns, and the label of the samples. The first flow starts one
+    sampled time after `start`. Raises TussleError beyond `MOST_ARRIVALS`.
     """
     end_ns, label = within
     until_ns = end_ns if flow.stop is None else min(end_ns, units.time(flow.stop))
-    starts_ns = _drawn_ns(time_distribution(flow.arrivals), (units.time(flow.start), until_ns), label)
+    starts_ns = _arrivals_ns(time_distribution(flow.arrivals), (units.time(flow.start), until_ns), label)
     if len(starts_ns) > MOST_ARRIVALS:
         raise TussleError(f"arrivals: more than {MOST_ARRIVALS} flows; give more time between them")
     return starts_ns
 
 
 @lru_cache(maxsize=64)
-def _drawn_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tuple[int, ...]:
-    """Draw the arrivals between two times, and no more than one too many."""
+def _arrivals_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tuple[int, ...]:
+    """Sample the arrivals between two times, and at most one too many."""
     at_ns, until_ns = between
     starts_ns: list[int] = []
     while len(starts_ns) <= MOST_ARRIVALS:
@@ -59,9 +60,9 @@ def arrival_problems(flow: Flow, at: tuple[Scenario, str]) -> Iterator[Problem]:
     if flow.count != 1:
         yield Problem(f"{where}.count", "arrivals say how many flows there are; leave it out")
     if scenario.baseline:
-        yield Problem("baseline", "which flows arrive is drawn anew for each repetition; leave baseline off")
+        yield Problem("baseline", "arrivals are random in each repetition; leave baseline off")
     if units.time(scenario.start_jitter):
-        yield Problem("start_jitter", "arrivals are drawn already; leave it out")
+        yield Problem("start_jitter", "arrivals are random already; leave it out")
     try:
         foreseen = len(arrivals_ns(flow, (units.time(scenario.duration), f"0/{where}")))
     except TussleError:

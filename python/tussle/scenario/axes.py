@@ -7,6 +7,8 @@ from typing import Any, TypeGuard, TypeVar
 
 from pydantic import BaseModel
 
+from tussle.scenario.kinds import KindTable
+
 MOST_RUNS = 100_000
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -63,7 +65,8 @@ def _chosen(value: Any, key: str, chosen: dict[str, Any]) -> Any:
             name: _chosen(getattr(value, name), f"{prefix}{field.alias or name}", chosen)
             for name, field in fields
         }
-        return value.model_copy(update=changed)
+        copied = value.model_copy(update=changed)
+        return copied.settled() if isinstance(copied, KindTable) else copied
     if isinstance(value, dict):
         return {name: _chosen(each, f"{key}.{name}", chosen) for name, each in value.items()}
     if _is_list_of_tables(value):

@@ -1,4 +1,4 @@
-"""Solo runs: a point of a scenario with one of its flows and no other."""
+"""Baseline runs: a point of a scenario with one of its flows and no other."""
 
 from __future__ import annotations
 

@@ -1,16 +1,18 @@
-"""Bottlenecks in a row, and flows that enter and leave on the way: a parking lot."""
+"""Bottlenecks in a row, and flows that enter and leave between them: a parking lot."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 from tussle import units
+from tussle.scenario.buffers import Link
 from tussle.scenario.network import Element, halves, links_of
 from tussle.scenario.problems import Problem
-from tussle.scenario.queues import Link, queue_of_run, queue_problems
-from tussle.scenario.tables import Flow, FurtherLink, Path, Queue
+from tussle.scenario.queue_kinds import Queue
+from tussle.scenario.queues import queue_problems
+from tussle.scenario.tables import Flow, FurtherLink, Path
 
 Ways = tuple[list[Element], list[Element]]
-"""The elements of a link, in the order that packets meet them: there, and back."""
+"""The elements of a link, in the order that packets cross them: forward and reverse."""
 
 
 class _Sized(NamedTuple):
@@ -47,7 +49,7 @@ def _sized(path: Path, further: FurtherLink) -> tuple[_Sized, _Sized]:
 
 def _link(sized: _Sized) -> Element:
     rate_bit_per_s = units.rate(sized.link.rate)
-    queue = queue_of_run(sized.queue, sized.link)
+    queue = sized.queue.in_run(sized.link)
     return {"kind": "link", "rate_bit_per_s": rate_bit_per_s, "queue": queue}
 
 

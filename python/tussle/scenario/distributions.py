@@ -18,7 +18,7 @@ Shape = Literal["constant", "uniform", "normal", "exponential", "pareto", "quant
 
 @dataclass(frozen=True)
 class Distribution:
-    """What is drawn from: ns or bytes."""
+    """A distribution of times in ns, or of sizes in bytes."""
 
     kind: Shape
     amounts: tuple[int, ...]
@@ -28,11 +28,11 @@ class Distribution:
     """pareto: the exponent."""
 
     def least(self) -> int:
-        """Return the least that may be drawn."""
+        """Return the least possible value."""
         return 0 if self.kind in ("normal", "exponential") else self.amounts[0]
 
     def most(self) -> int | float:
-        """Return the most that may be drawn: infinite, if there is no such."""
+        """Return the largest possible value, which may be infinite."""
         if self.kind in ("normal", "exponential", "pareto"):
             return float("inf") if self.amounts[0] else 0
         return self.amounts[-1]
@@ -40,7 +40,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class _Quantity:
-    """What is drawn, and how it is written."""
+    """A quantity that a distribution is of, and how it is written."""
 
     parse: Callable[[object], int]
     one: str
@@ -52,7 +52,7 @@ _SIZES = _Quantity(units.size, "10 kB", "1 MB")
 
 
 def run_distribution(text: object) -> RunDistribution:
-    """Return how a time is drawn.
+    """Return the distribution of a time as a run has it.
 
     >>> run_distribution("5 ms")
     {'constant_ns': 5000000}
@@ -63,12 +63,12 @@ def run_distribution(text: object) -> RunDistribution:
 
 
 def time_distribution(text: object) -> Distribution:
-    """Return what a time is drawn from, in ns."""
+    """Return the distribution of a time, in ns."""
     return _distribution(text, _TIMES)
 
 
 def size_distribution(text: object) -> Distribution:
-    """Return what a size is drawn from, in bytes.
+    """Return the distribution of a size, in bytes.
 
     >>> size_distribution("pareto(10 kB, 1.2)")
     Distribution(kind='pareto', amounts=(10000,), shape='1.2')

@@ -9,15 +9,14 @@ from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tussle import units
-from tussle.catalog import algorithm_names, catalog, groups, without_groups
+from tussle.catalog import algorithm_names, groups, without_groups
 from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
 from tussle.profiles import profiles
+from tussle.scenario.buffers import BufferInRun
 from tussle.scenario.distributions import EXAMPLE, Distribution, run_distribution, size_distribution
 from tussle.scenario.traces import TraceError, read_trace
 
-_OF_THE_PATH = ("link", "trace", "arq", "wifi", "delay", "loss")
-"""Elements that keys of the path stand for; the others are elements."""
 _MOST_I64 = 2**63 - 1
 """TOML's integers end here."""
 
@@ -118,6 +117,26 @@ def _room(buffer: object) -> str | None:
     )
 
 
+@dataclass(frozen=True)
+class InRun:
+    """How a value of a unit is written in a run."""
+
+    suffix: str
+    """The unit that the name in a run ends in."""
+    value: Callable[[Any], Any]
+    """The value in SI units."""
+
+    def of(self, name: str, written: object, _link: object) -> dict[str, Any]:
+        """Return the key of the run with its value."""
+        return {f"{name}{self.suffix}": self.value(written)}
+
+
+_TIME_IN_RUN = InRun("_ns", units.time)
+_SIZE_IN_RUN = InRun("_bytes", units.size)
+_RATE_IN_RUN = InRun("_bit_per_s", units.rate)
+_FRACTION_IN_RUN = InRun("", lambda written: float(units.fraction(written)))
+
+
 def _text_like(example: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "examples": [example]})
 
@@ -132,27 +151,34 @@ def _a_turn(size_bytes: object) -> str | None:
     return None if fits else f"give {_LEAST_QUANTUM_BYTES} B to {_MOST_QUANTUM_BYTES} B"
 
 
-Rate = Annotated[str, _quantity(units.rate, _more_than_zero), _text_like("100 Mbit/s")]
-Time = Annotated[str, _quantity(units.time, _any_amount), _text_like("40 ms")]
-Delay = Annotated[str, _quantity(units.time, _at_most("100 s")), _text_like("10 ms")]
-RoundTrip = Annotated[str, _quantity(units.time, _at_most("200 s")), _text_like("40 ms")]
-PositiveTime = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("60 s")]
-Size = Annotated[str, _quantity(units.size, _more_than_zero), _text_like("300 kB")]
-Fraction = Annotated[str, _quantity(units.fraction, _less_than_all), _text_like("0.01 %")]
-Buffer = Annotated[str, _quantity(units.buffer, _room), _text_like("1 bdp")]
-Wait = Annotated[str, _quantity(units.time, _any_amount), _text_like("5 ms")]
-Interval = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("100 ms")]
-Quantum = Annotated[str, _quantity(units.size, _a_turn), _text_like("1500 B")]
-Threshold = Annotated[str, _quantity(units.buffer, _any_amount), _text_like("20 packets")]
-Probability = Annotated[str, _quantity(units.fraction, _any_amount), _text_like("2 %")]
-Weight = Annotated[str, _quantity(units.fraction, _more_than_zero), _text_like("0.2 %")]
+Rate = Annotated[str, _quantity(units.rate, _more_than_zero), _text_like("100 Mbit/s"), _RATE_IN_RUN]
+Time = Annotated[str, _quantity(units.time, _any_amount), _text_like("40 ms"), _TIME_IN_RUN]
+Delay = Annotated[str, _quantity(units.time, _at_most("100 s")), _text_like("10 ms"), _TIME_IN_RUN]
+RoundTrip = Annotated[str, _quantity(units.time, _at_most("200 s")), _text_like("40 ms"), _TIME_IN_RUN]
+PositiveTime = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("60 s"), _TIME_IN_RUN]
+Wait = Annotated[str, _quantity(units.time, _any_amount), _text_like("5 ms"), _TIME_IN_RUN]
+Interval = Annotated[str, _quantity(units.time, _more_than_zero), _text_like("100 ms"), _TIME_IN_RUN]
+Size = Annotated[str, _quantity(units.size, _more_than_zero), _text_like("300 kB"), _SIZE_IN_RUN]
+Quantum = Annotated[str, _quantity(units.size, _a_turn), _text_like("1500 B"), _SIZE_IN_RUN]
+Fraction = Annotated[str, _quantity(units.fraction, _less_than_all), _text_like("0.01 %"), _FRACTION_IN_RUN]
+Probability = Annotated[str, _quantity(units.fraction, _any_amount), _text_like("2 %"), _FRACTION_IN_RUN]
+Weight = Annotated[str, _quantity(units.fraction, _more_than_zero), _text_like("0.2 %"), _FRACTION_IN_RUN]
+Buffer = Annotated[str, _quantity(units.buffer, _room), _text_like("1 bdp"), BufferInRun("limit")]
+Threshold = Annotated[
+    str, _quantity(units.buffer, _any_amount), _text_like("20 packets"), BufferInRun("threshold")
+]
+AverageQueue = Annotated[
+    str, _quantity(units.buffer, _any_amount), _text_like("20 packets"), BufferInRun("packets")
+]
+"""A length of the queue that an average is compared with: it may be a fraction of a packet."""
 
+RandomTime = Annotated[
+    str, _quantity(run_distribution, _any_amount), _text_like(EXAMPLE), InRun("", run_distribution)
+]
+"""A distribution of times, or one time."""
 
-Drawn = Annotated[str, _quantity(run_distribution, _any_amount), _text_like(EXAMPLE)]
-"""A time that is drawn, or always the same."""
-
-DrawnSize = Annotated[str, _quantity(size_distribution, _size_of_something), _text_like("300 kB")]
-"""A size that is drawn, or always the same."""
+RandomSize = Annotated[str, _quantity(size_distribution, _size_of_something), _text_like("300 kB")]
+"""A distribution of sizes, or one size."""
 
 
 def _whole(least: int, most: int) -> BeforeValidator:
@@ -182,7 +208,9 @@ Fading = Annotated[int, _whole(0, 30), Field(json_schema_extra={"minimum": 0, "m
 ParameterValue = Annotated[int, _whole(-_MOST_I64, _MOST_I64)]
 
 
-def _name_of(what: str, known: Callable[[], list[str]]) -> Callable[[object], str]:
+def name_of(what: str, known: Callable[[], list[str]]) -> Callable[[object], str]:
+    """Return the check of a name; `what` is what it names, with its article."""
+
     def check(value: object) -> str:
         if not isinstance(value, str):
             raise refusal(
@@ -195,7 +223,7 @@ def _name_of(what: str, known: Callable[[], list[str]]) -> Callable[[object], st
     return check
 
 
-_registered = _name_of("an algorithm", algorithm_names)
+_registered = name_of("an algorithm", algorithm_names)
 
 
 _SWITCH_WORDS = {"on": True, "off": False, "true": True, "false": False}
@@ -247,9 +275,17 @@ def _packet_list(value: object) -> str:
     return ",".join(part.strip() for part in value.split(","))
 
 
-PacketList = Annotated[
-    str, BeforeValidator(_packet_list), WithJsonSchema({"type": "string", "examples": ["20, 40-45"]})
-]
+def packet_numbers(text: str) -> list[int]:
+    """Return the numbers that a list names, ascending.
+
+    >>> packet_numbers("3, 7-9")
+    [3, 7, 8, 9]
+    """
+    ranges = [part.partition("-") for part in text.split(",")]
+    return [number for first, _, last in ranges for number in range(int(first), int(last or first) + 1)]
+
+
+PacketList = Annotated[str, BeforeValidator(_packet_list), _text_like("20, 40-45"), InRun("", packet_numbers)]
 
 
 def _trace(value: object) -> str:
@@ -299,17 +335,6 @@ Algorithms = Annotated[Axis[Algorithm], BeforeValidator(_without_groups)]
 """One algorithm or group, or a list of them: one run for each algorithm."""
 
 
-def element_kinds() -> list[str]:
-    """Return what the kind of an element may be."""
-    return [name for name in catalog().elements if name not in _OF_THE_PATH]
-
-
-APPLICATION_KINDS = ("rate", "on_off", "chunks", "requests")
-ApplicationKind = Annotated[str, BeforeValidator(_name_of("an application", lambda: list(APPLICATION_KINDS)))]
-ElementKind = Annotated[str, BeforeValidator(_name_of("an element", element_kinds))]
-QueueKind = Annotated[str, BeforeValidator(_name_of("a queue", lambda: list(catalog().queues)))]
-
-
 def _samples(value: object) -> str:
     if value in ("off", "change"):
         return str(value)
@@ -340,7 +365,7 @@ def _line(value: object) -> str:
 Line = Annotated[str, BeforeValidator(_line)]
 
 
-ProfileName = Annotated[str, BeforeValidator(_name_of("a profile", lambda: list(profiles())))]
+ProfileName = Annotated[str, BeforeValidator(name_of("a profile", lambda: list(profiles())))]
 
 _FLOW_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 

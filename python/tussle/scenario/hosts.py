@@ -6,11 +6,11 @@ from pydantic import BeforeValidator
 
 from tussle.errors import nearest, shown
 from tussle.scenario.fields import Axis, refusal
-from tussle.scenario.tables import Table
+from tussle.scenario.table import Table
 
 
 def _one_of(*names: str) -> BeforeValidator:
-    """Refuse what is none of the names, with the nearest one and all that there are."""
+    """Refuse a value that is none of the names; the message has the nearest one and all of them."""
     all_of_them = " or ".join(f'"{name}"' for name in names)
 
     def check(value: object) -> str:
@@ -30,11 +30,11 @@ class Hosts(Table):
     """Settings of the TCP of all hosts. Defaults are those of a Linux host."""
 
     timestamps: Axis[Timestamps] = "random"
-    """What the timestamps of packets count from: a "random" offset of each end of each connection, as
-    everywhere in Linux (`net.ipv4.tcp_timestamps = 1`), or the same instant on all hosts ("synchronised":
-    `net.ipv4.tcp_timestamps = 2` on hosts that booted together). Of the algorithms only lp does something
-    else for it: with a random offset it is Reno."""
+    """The origin of TCP timestamps: a "random" offset of each end of each connection, as by default in Linux
+    (`net.ipv4.tcp_timestamps = 1`), or the same instant on all hosts ("synchronised", as
+    `net.ipv4.tcp_timestamps = 2` on hosts that booted together). Only the algorithm lp depends on it: with a
+    random offset it behaves like Reno."""
 
     def of_run(self) -> dict[str, Any]:
-        """Return what a run says of its hosts; there are no axes left."""
+        """Return the hosts of a run; there are no axes left."""
         return {"timestamps": self.timestamps}

@@ -18,7 +18,8 @@ from tussle.scenario.hosts import Hosts
 from tussle.scenario.problems import problems_of
 from tussle.scenario.randomness import REPETITIONS, random_parts
 from tussle.scenario.resolve import problems_between_fields, resolve, seed_of
-from tussle.scenario.tables import Flow, Path, Record, Steady, Table
+from tussle.scenario.table import Table
+from tussle.scenario.tables import Flow, Path, Record, Steady
 from tussle.scenario.text import (
     read_toml,
     with_own_algorithms_beside,
@@ -56,37 +57,37 @@ class PlannedRun:
 
 
 class Scenario(Table):
-    """An experiment. Wherever one value can stand, a list of values means one run for each."""
+    """An experiment. A list of values in the place of one value means one run for each."""
 
     question: Line | None = None
-    """What the experiment is to find out, in one line; the report opens with it."""
+    """The question that the experiment answers, in one line. The report opens with it."""
     duration: Axis[PositiveTime]
-    """How long each run lasts, in simulated time."""
+    """The duration of each run, in simulated time."""
     steady: Steady = Steady()
     """The part of the run that the metrics measure."""
     seed: Seed = 1
-    """Decides every random draw: the same scenario with the same seed gives the same bytes."""
+    """The seed of all random numbers. A scenario with the same seed gives the same bytes."""
     repetitions: Repetitions | None = None
-    """How many runs of each point, with different draws. Repetition 3 draws alike at every point, so that
-    points can be compared pair by pair. Default: 10 if anything is random at any point, else 1, for without
-    dice all of them would be the same."""
+    """The number of runs of each point, each with other random numbers. A repetition has the same random
+    numbers at every point, so that points can be compared pair by pair. Default: 10 if anything is random at
+    any point, else 1: repetitions without randomness are identical."""
     baseline: Switch = False
-    """Whether each flow runs alone as well, on the same path and in the same interval: what it has then is
-    what the metric harm compares with. Flows that differ only in who else there is share these runs."""
+    """Whether to add baseline runs: each flow alone, on the same path and in the same interval, for the
+    metric harm. Flows that differ only in their competitors have one baseline run."""
     start_jitter: Axis[Time] = "0 s"
-    """Each flow starts up to this much later than it says, drawn at random for each flow and repetition."""
+    """The largest random delay of a flow's start. Each flow of each repetition has its own."""
     record: Record = Record()
-    """What is written down."""
+    """The records of each run."""
     path: Path
-    """The bottleneck."""
+    """The path that all flows have in common."""
     hosts: Hosts = Hosts()
     """Settings of the hosts at both ends of every flow."""
     flows: Annotated[tuple[Flow, ...], Field(min_length=1)]
-    """Who sends over it."""
+    """The flows on the path."""
     cases: tuple[Case, ...] = ()
-    """Chosen points instead of all combinations of lists: each case is a table of values by their keys, such
-    as `"path.rate" = "10 Mbit/s"`, that stand in the scenario's place. Every case meets every combination of
-    the axes. Default: the scenario as it is."""
+    """Chosen points, instead of all combinations of lists. Each case is a table of values by their keys, such
+    as `"path.rate" = "10 Mbit/s"`, that replace those of the scenario. Each case is combined with all values
+    of the axes. Default: none."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -199,8 +200,8 @@ class Scenario(Table):
             repetitions = REPETITIONS if any(random_parts(point.scenario) for point in points) else 1
             if len(points) * repetitions > MOST_RUNS:
                 raise TussleError(
-                    f"scenario: dice are thrown at its {len(points)} points, so that {repetitions} "
-                    f"repetitions make more than {MOST_RUNS} runs; shorten a list, or write repetitions"
+                    f"scenario: its {len(points)} points have random parts, and {repetitions} repetitions of "
+                    f"each make more than {MOST_RUNS} runs; shorten a list, or write repetitions"
                 )
         return [seed_of(self.seed, repetition) for repetition in range(repetitions)]
 

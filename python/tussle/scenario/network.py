@@ -5,17 +5,18 @@ from typing import Any, NamedTuple
 
 from tussle import units
 from tussle.profiles import profiles
+from tussle.scenario.buffers import Link
 from tussle.scenario.elements import element_problems, run_elements
 from tussle.scenario.problems import Problem
 from tussle.scenario.queues import DEFAULTS as QUEUE_DEFAULTS
-from tussle.scenario.queues import Link, queue_of_run, queue_problems, with_default_limit
-from tussle.scenario.tables import Access, Change, Path, Radio, Reverse
+from tussle.scenario.queues import completed, queue_problems
+from tussle.scenario.tables import Access, Arq, Change, Path, Reverse
 from tussle.scenario.traces import read_trace
 
 _SOURCES = {"rate", "trace"}
 """What says how fast a bottleneck is: one of them."""
 HEADER_BYTES = 52
-"""IPv4 and TCP with timestamps: what a full packet has beside its payload."""
+"""IPv4 and TCP with timestamps: the headers of a full packet."""
 _DEFAULTS = {"loss": "0 %", "queue": QUEUE_DEFAULTS, "reverse": {"loss": "0 %"}}
 
 _LEAST_WIFI_BIT_PER_S = 6_000_000
@@ -37,7 +38,7 @@ def halves(rtt: object) -> _Halves:
 
 
 def complete_path(path: Path) -> Path:
-    """Fill in what the path does not give: from its profile, from the defaults, and on the way back as there.
+    """Complete a path: from its profile, from the defaults, and its reverse path from the forward path.
 
     The RTT, and both the rate and the trace, stay `None` if neither the path nor a profile gives them.
     """
@@ -51,7 +52,7 @@ def complete_path(path: Path) -> Path:
         changes = [{"reverse_rate": each["rate"], **each} if "rate" in each else each for each in changes]
     reverse = _over(_under(as_there, back), back)
     for way in (there, reverse):
-        way["queue"] = with_default_limit(way["queue"])
+        way["queue"] = completed(way["queue"])
     return Path.model_validate({**there, "changes": changes, "reverse": reverse})
 
 
@@ -102,10 +103,10 @@ def _at(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
 def _direction_problems(direction: Path | Reverse) -> Iterator[Problem]:
     if direction.trace is not None and direction.rate is not None:
         yield Problem("trace", "a trace says how fast the link is; give either a trace or a rate")
-    elif direction.trace is not None and direction.radio is not None:
-        yield Problem("radio", "a trace has the errors of its radio in it; give either a trace or a radio")
-    elif direction.wifi is not None and (direction.trace is not None or direction.radio is not None):
-        yield Problem("wifi", "a bottleneck is one of wifi, trace and radio; give one of them")
+    elif direction.trace is not None and direction.arq is not None:
+        yield Problem("arq", "a trace contains the errors of its radio link; give either a trace or arq")
+    elif direction.wifi is not None and (direction.trace is not None or direction.arq is not None):
+        yield Problem("wifi", "a bottleneck is one of wifi, trace and arq; give one of them")
     elif direction.wifi is not None and direction.rate is not None and _below_wifi(direction.rate):
         yield Problem("rate", f"{direction.rate} is below any of WiFi; give 6 Mbit/s to 54 Mbit/s")
 
@@ -156,25 +157,25 @@ def _around(bottleneck: Element, direction: Path | Reverse) -> list[Element]:
 
 
 def _bottleneck(direction: Path | Reverse, link: Link) -> Element:
-    queue = {"queue": queue_of_run(direction.queue, link)}
+    queue = {"queue": direction.queue.in_run(link)}
     if direction.trace is not None:
         return {
             "kind": "trace",
             "opportunities_ms": read_trace(str(direction.trace)).opportunities_ms,
         } | queue
-    radio = _radio(direction.radio) if direction.radio else {"kind": "link"}
-    radio = {"kind": "wifi", **direction.wifi.model_dump()} if direction.wifi else radio
-    return radio | {"rate_bit_per_s": units.rate(direction.rate)} | queue
+    model = _arq(direction.arq) if direction.arq else {"kind": "link"}
+    model = {"kind": "wifi", **direction.wifi.model_dump()} if direction.wifi else model
+    return model | {"rate_bit_per_s": units.rate(direction.rate)} | queue
 
 
-def _radio(radio: Radio) -> Element:
+def _arq(arq: Arq) -> Element:
     return {
         "kind": "arq",
-        "block_error": float(units.fraction(radio.block_error)),
-        "block_bytes": None if radio.block is None else units.size(radio.block),
-        "attempts": radio.attempts,
-        "retry_delay_ns": units.time(radio.retry_delay),
-        "overhead_ns": units.time(radio.overhead),
+        "block_error": float(units.fraction(arq.block_error)),
+        "block_bytes": None if arq.block is None else units.size(arq.block),
+        "attempts": arq.attempts,
+        "retry_delay_ns": units.time(arq.retry_delay),
+        "overhead_ns": units.time(arq.overhead),
     }
 
 

@@ -90,15 +90,16 @@ def _keys(model: type[BaseModel], location: Iterable[int | str]) -> list[str]:
             annotation = {field.alias or name: field for name, field in table.model_fields.items()}[
                 part
             ].annotation
-            table = next(each for each in _inner(annotation) if _is_table(each))
-    return [field.alias or name for name, field in table.model_fields.items()]
+            table = next(each for each in annotations_in(annotation) if _is_table(each))
+    kinds = getattr(table, "kinds", None)
+    return kinds.keys() if kinds else [field.alias or name for name, field in table.model_fields.items()]
 
 
-def _inner(annotation: Any) -> Iterator[Any]:
+def annotations_in(annotation: Any) -> Iterator[Any]:
     """Yield the annotation, then what it is made of."""
     yield annotation
     for each in get_args(annotation):
-        yield from _inner(each)
+        yield from annotations_in(each)
 
 
 def _is_table(annotation: Any) -> TypeGuard[type[BaseModel]]:

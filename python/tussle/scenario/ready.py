@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import tussle
 from tussle.errors import TussleError, unknown
 
 
 def ready_scenarios() -> dict[str, Path]:
     """Return the file of each ready scenario, by name."""
-    folder = Path(tussle.__file__).parent / "scenarios"
+    folder = Path(__file__).parent.parent / "scenarios"
     return {file.stem: file for file in sorted(folder.glob("*.toml"))}
 
 

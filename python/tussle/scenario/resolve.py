@@ -1,24 +1,23 @@
 """From a scenario without axes to the run that an engine receives: SI numbers, nothing left to interpret.
 
-The network is a dumbbell, or a chain of bottlenecks. There: a flow's access link, random loss, elements, the
-bottleneck, elements, further bottlenecks, the receiver's access link; and the same backwards. The format of a
-run is in crates/tussle-core/src/run/mod.rs.
+The network is a dumbbell, or a chain of bottlenecks. The forward path is a flow's access link, random loss,
+elements, the bottleneck, elements, further bottlenecks and the receiver's access link. The reverse path is
+the reverse. The format of a run is in crates/tussle-core/src/run/mod.rs.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tussle import _core, units
+from tussle import units
 from tussle.catalog import catalog
 from tussle.errors import shown, unknown
 from tussle.own_algorithms import is_own
+from tussle.run_checks import run_checks
 from tussle.scenario.applications import (
-    application_of_run,
     application_problems,
     misplaced_application_settings,
 )
@@ -37,7 +36,7 @@ from tussle.scenario.network import (
     path_problems,
 )
 from tussle.scenario.problems import Problem
-from tussle.scenario.queues import misplaced_settings
+from tussle.scenario.queues import misplaced_queue_settings
 from tussle.scenario.sampling import random_bits, sample
 from tussle.scenario.tables import Flow
 
@@ -86,7 +85,7 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
     flows = sum(max(flow.count) if isinstance(flow.count, tuple) else flow.count for flow in scenario.flows)
     if flows > _MOST_FLOWS:
         return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
-    misplaced = [*misplaced_settings(scenario.path), *misplaced_element_settings(scenario.path)]
+    misplaced = [*misplaced_queue_settings(scenario.path), *misplaced_element_settings(scenario.path)]
     misplaced += misplaced_application_settings(scenario.flows)
     if misplaced:
         return misplaced
@@ -99,21 +98,21 @@ _IN_THE_SCENARIO = {"record.sampling.every_ns": "record.samples"}
 
 
 def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
-    """Return the run of a scenario that has no axes; `seed` decides its random draws."""
+    """Return the run of a scenario that has no axes; `seed` decides its random numbers."""
     path = complete_path(scenario.path)
     links = [path_elements(path), *further_elements(path)]
     elements, flows = [element for link in links for way in link for element in way], []
     for index, sender in enumerate(senders_of(scenario, seed)):
-        near, near_back = access_elements(sender.flow.access, f"{sender.name}-access")
-        far, far_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
-        elements += [*near, *far, *far_back, *near_back]
-        ahead, behind = ways(links, sender.flow)
+        access, access_back = access_elements(sender.flow.access, f"{sender.name}-access")
+        receiver, receiver_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
+        elements += [*access, *receiver, *receiver_back, *access_back]
+        forward, reverse = ways(links, sender.flow)
         flows.append(
             _flow(sender, f"{seed}/bytes/{index}")
             | {
                 "start_ns": sender.start_ns + _jitter_ns(scenario, f"{seed}/start/{index}"),
-                "forward": _names([*near, *ahead, *far]),
-                "reverse": _names([*far_back, *behind, *near_back]),
+                "forward": _names([*access, *forward, *receiver]),
+                "reverse": _names([*receiver_back, *reverse, *access_back]),
             }
         )
     return {
@@ -134,20 +133,11 @@ def _problems(scenario: Scenario) -> list[Problem]:
     found = list(_point_problems(scenario))
     if not found:
         try:
-            _core.check(json.dumps(with_reno_for_own(resolve(scenario, seed=0))))
+            run_checks().check(resolve(scenario, seed=0))
         except ValueError as error:
             where, _, what = str(error).partition(": ")
             return [Problem(_IN_THE_SCENARIO.get(where, where), what)]
     return found
-
-
-def with_reno_for_own(run: dict[str, Any]) -> dict[str, Any]:
-    """Return a run whose own algorithms are Reno: the simulator cannot check what it does not know."""
-    flows = [
-        {**flow, "algorithm": "reno", "parameters": {}} if is_own(flow["algorithm"]) else flow
-        for flow in run["flows"]
-    ]
-    return {**run, "flows": flows}
 
 
 def _point_problems(scenario: Scenario) -> Iterator[Problem]:
@@ -261,14 +251,13 @@ def _steady(scenario: Scenario) -> _Span:
 
 
 def _flow(sender: Sender, label: str) -> dict[str, Any]:
-    """Return what a run says of a flow, but for its place in the network; `label` draw its bytes."""
+    """Return a flow of a run without its place in the network; `label` is that of its random bytes."""
     flow = sender.flow
     stop = None if flow.arrivals is not None else flow.stop
     size_bytes = None
     if flow.bytes is not None:
         most_bytes = _MOST_SEGMENTS * units.size(flow.segment)
         size_bytes = min(max(1, sample(size_distribution(flow.bytes), label)), most_bytes)
-    application = application_of_run(flow.application)
     return {
         "name": sender.name,
         "algorithm": flow.algorithm,
@@ -279,7 +268,7 @@ def _flow(sender: Sender, label: str) -> dict[str, Any]:
         "ecn": flow.ecn,
         "pacing": flow.pacing,
         "receive_window_bytes": None if flow.receive_window is None else units.size(flow.receive_window),
-    } | ({"application": application} if application else {})
+    } | ({"application": flow.application.in_run()} if flow.application else {})
 
 
 def _jitter_ns(scenario: Scenario, label: str) -> int:

@@ -1,4 +1,4 @@
-"""Draws that a scenario is resolved with: whole numbers that depend on a label alone.
+"""Random numbers that a scenario is resolved with: whole numbers that depend on a label alone.
 
 Logarithms are those of `decimal`, which no platform rounds otherwise.
 """
@@ -13,13 +13,13 @@ _CONTEXT = Context(prec=30)
 
 
 def random_bits(label: str) -> int:
-    """Draw 53 bits that depend on the label alone: every program that reads the tables holds them exactly."""
+    """Return 53 random bits that depend on the label alone; a float of 64 bits has them exactly."""
     digest = hashlib.blake2b(label.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> (64 - _BITS)
 
 
 def sample(distribution: Distribution, label: str) -> int:
-    """Draw from a distribution, to the next whole number and at least 0."""
+    """Return a sample of a distribution, rounded to a whole number and at least 0."""
     first, *others = (Decimal(amount) for amount in distribution.amounts)
     match distribution.kind:
         case "uniform":
@@ -41,7 +41,7 @@ def sample(distribution: Distribution, label: str) -> int:
 
 
 def _part(label: str) -> Decimal:
-    """Draw between 0 and 1, and never 0."""
+    """Return a random number above 0 and at most 1."""
     return Decimal(random_bits(label) + 1) / (1 << _BITS)
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 import tussle
-from tussle.cli.capturing import Capture, run_packets
-from tussle.cli.folders import folder as folder_of
+from tussle.cli._capture import Capture, run_packets
+from tussle.cli._options import folder_of
 from tussle.errors import TussleError
 
 _FLOW = "flow"
@@ -39,7 +39,7 @@ def export(
         typer.Option(
             "--format",
             metavar="csv|parquet|json|latex|flent|iperf3|pcapng",
-            help="flent and iperf3 are of a flow, pcapng is of packets.",
+            help="Format; flent and iperf3 for `flow`, pcapng for `packets`.",
             show_default="by the name of FILE, else csv",
         ),
     ] = None,
@@ -49,20 +49,22 @@ def export(
     summary: Annotated[
         bool,
         typer.Option(
-            "--summary", help="Of a metric: medians of each point, with quartiles and 95 % intervals."
+            "--summary", help="For a metric: medians of each point, with quartiles and 95 % intervals."
         ),
     ] = False,
-    run: Annotated[int, typer.Option(min=0, help="Of a flow, and of packets: the run.")] = 0,
-    flow: Annotated[int, typer.Option(min=0, help="Of a flow: which one of the run.")] = 0,
+    run: Annotated[int, typer.Option(metavar="N", min=0, help="Run, for `flow` and `packets`.")] = 0,
+    flow: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Number of the flow in its run, for `flow`.")
+    ] = 0,
     at: Annotated[
-        str, typer.Option(metavar="sender|receiver", help="Of packets: whose hosts see them.")
+        str, typer.Option(metavar="sender|receiver", help="Hosts that capture, for `packets`.")
     ] = "sender",
     execute: Annotated[
         bool,
         typer.Option(
             "--execute-algorithms",
-            help="Of packets: execute the Python files of the run's algorithms, if they are those that the "
-            "dataset was made with.",
+            help="For `packets`: execute the Python files of the run's algorithms, if they are the files "
+            "that the dataset was made with.",
         ),
     ] = False,
 ) -> None:

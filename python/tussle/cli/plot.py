@@ -1,4 +1,4 @@
-"""`tussle report` and `tussle plot`: pages and figures of a dataset."""
+"""`tussle plot`: figures of a dataset."""
 
 from __future__ import annotations
 
@@ -9,33 +9,16 @@ import typer
 
 import tussle
 from tussle import units
-from tussle.cli.folders import folder as folder_of
-from tussle.cli.pages import write_report
+from tussle.cli._options import DatasetFolder, folder_of
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
     from tussle.dataset import Dataset
     from tussle.figures import Beside
 
-Folder = Annotated[
-    Path,
-    typer.Argument(metavar="DIR", parser=folder_of, help="What `tussle run` or `tussle matrix` wrote."),
-]
-
-
-def report(
-    folder: Folder,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default="DIR/report.html")
-    ] = None,
-) -> None:
-    """Write the report of a dataset: one HTML file that works offline."""
-    page = write_report(tussle.open(folder), output or folder / "report.html")
-    typer.echo(f"report: {page}")
-
 
 def plot(
-    folder: Folder,
+    folder: DatasetFolder,
     figure: Annotated[str, typer.Argument(metavar="FIGURE", help="From `tussle list figures`.")],
     *,
     output: Annotated[
@@ -49,7 +32,8 @@ def plot(
         ),
     ] = None,
     point: Annotated[
-        int | None, typer.Option(min=0, help="One point of the scenario.", show_default="all, side by side")
+        int | None,
+        typer.Option(metavar="N", min=0, help="One point of the scenario.", show_default="all, side by side"),
     ] = None,
     metric: Annotated[
         str | None,

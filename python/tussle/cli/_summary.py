@@ -38,20 +38,20 @@ def summary(dataset: Dataset) -> Iterable[Table]:
 
 
 def note_on_repetitions(dataset: Dataset) -> str:
-    """Say whether more, or fewer, repetitions would have told more; nothing if they are right."""
-    thrown = dataset.scenario.random_parts()
+    """Say whether other repetitions would be better; nothing if they are right."""
+    random_parts = dataset.scenario.random_parts()
     if repeated_in_vain(dataset):
-        if thrown:
+        if random_parts:
             return (
-                "all repetitions of a point came out the same: the dice that are thrown do not matter here, "
-                "and --repetitions 1 tells as much"
+                "all repetitions of a point have the same results: randomness does not matter here, and "
+                "--repetitions 1 is enough"
             )
         return (
-            "all repetitions of a point are the same run, for nothing in it is random: leave repetitions out"
+            "all repetitions of a point are the same run, as nothing in it is random: leave repetitions out"
         )
     once = dataset.runs.select(pl.col("repetition").max()).collect().item() == 0
-    if once and thrown:
-        return "each point ran once, though dice are thrown: --repetitions 10 says how sure the numbers are"
+    if once and random_parts:
+        return "each point with random parts ran once: --repetitions 10 gives confidence intervals"
     return ""
 
 
@@ -63,7 +63,7 @@ def note_on_steadiness(dataset: Dataset) -> str:
     runs = dataset.runs.select(pl.len()).collect().item()
     return (
         f"not steady in the measured interval (metric steadiness): {len(unsteady)} of {runs} runs; "
-        "a longer duration, or a later steady.from, would tell more"
+        "use a longer duration, or a later steady.from"
     )
 
 
@@ -71,7 +71,7 @@ def note_on_kernels(dataset: Dataset) -> str:
     """Say where to find what changed between the kernels; nothing where there is one."""
     if KERNEL_AXIS not in axis_columns(dataset):
         return ""
-    return f"what changed between the kernels: the report says it, and `tussle compare {dataset.folder}`"
+    return f"differences between the kernels: in the report, and by `tussle compare {dataset.folder}`"
 
 
 def note_on_hosts(dataset: Dataset) -> str:
@@ -79,7 +79,7 @@ def note_on_hosts(dataset: Dataset) -> str:
     late = late_runs(dataset.validity)
     lines = [f"  run {run}: {shortfall}" for run, shortfall in late.head(_MOST_ROWS).iter_rows()]
     runs = dataset.runs.select(pl.len()).collect().item()
-    told = f"in {late.height} of {runs} runs a host did not keep up; table validity tells of each flow:"
+    told = f"in {late.height} of {runs} runs a host did not keep up; table validity has each flow:"
     return "\n".join([told, *lines]) if lines else ""
 
 
@@ -117,8 +117,8 @@ def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
     runs = max(verdicts["runs"].drop_nulls().to_list(), default=0)
     spread = f" and {'95 % interval' if runs >= LEAST else 'range'} of {runs} runs" if runs > 1 else ""
     table.caption = (
-        f"below: share of the smaller flow in %, median{spread}\n"
-        f"* less than {THRESHOLD * 100:.0f} %: not fair; ? unclear"
+        f"below: the smaller flow's part of both goodputs in %, median{spread}\n"
+        f"* the flows do not share fairly: the smaller one has less than {THRESHOLD * 100:.0f} %; ? unclear"
     )
     return table
 
@@ -143,7 +143,7 @@ _FLOW_COLUMNS = {
     "goodput\nMbit/s": ("goodput", "goodput_bit_per_s", 1e-6),
     "share\n%": ("share", "share", 100),
     "took\ns": ("completion", "completion_s", 1),
-    "resent\n%": ("retransmitted", "retransmitted_fraction", 100),
+    "retr.\n%": ("retransmitted", "retransmitted_fraction", 100),
     "time-\nouts": ("timeouts", "steady_timeouts", 1),
     "RTT\nms": ("rtt", "rtt_p50_ms", 1),
 }
@@ -190,7 +190,7 @@ def _rows(dataset: Dataset) -> Table:
         )
     notes = []
     if rows["flows"].max() != 1:
-        notes.append("flows that differ by a number share a row of medians")
+        notes.append("a row has the medians of all flows whose names differ by a number")
     if rows.height > _MOST_ROWS:
         notes.append(f"and {rows.height - _MOST_ROWS} rows more in the report")
     table.caption = "; ".join(notes)

@@ -14,8 +14,9 @@ EngineName = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="What executes the runs: sim; kernel, which is Linux in virtual time; netns, this host's "
-        "kernel in real time, for root; or hosts, other machines.",
+        metavar="sim|kernel|netns|hosts",
+        help="The engine: the simulator (sim), Linux in virtual time (kernel), this host's kernel in "
+        "real time, for root (netns), or other machines (hosts).",
     ),
 ]
 KernelName = Annotated[

@@ -6,6 +6,8 @@ from rich.console import Console, RenderableType
 
 from tussle.errors import printable
 
+INTERRUPTED = 130
+"""Exit status: 128 + SIGINT, as shells have it."""
 _WIDE_ENOUGH = 10_000
 """Columns of what its reader may wrap."""
 

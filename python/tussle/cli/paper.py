@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import tussle
-from tussle.cli.engines import KernelChoice, KernelName, engines_of
-from tussle.cli.experiments import (
-    INTERRUPTED,
-    RESULTS,
-    ClusterAddress,
-    SweepMeans,
-    Workers,
-    algorithms_of,
-)
-from tussle.cli.terminal import complain, progress_console, show_whole
+from tussle.cli._engines import KernelChoice, KernelName, engines_of
+from tussle.cli._options import RESULTS, ClusterAddress, Workers, algorithms_of
+from tussle.cli._sweep import SweepMeans
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
 from tussle.errors import TussleError, unknown
 from tussle.scenario import Scenario
 
@@ -47,10 +41,10 @@ def paper(
         typer.Option(metavar="A,B,…", help="Only these of its experiments.", show_default="all of the study"),
     ] = "",
     engine: Annotated[
-        str, typer.Option(metavar="sim|kernel", help="What executes the runs; the page shows both.")
+        str, typer.Option(metavar="sim|kernel", help="The engine; the page shows the results of both.")
     ] = "sim",
     quick: Annotated[
-        bool, typer.Option("--quick/--full", help="Fewer points and shorter runs, or all that the study did.")
+        bool, typer.Option("--quick/--full", help="Fewer points and shorter runs, or all of the study.")
     ] = False,
     algorithms: Annotated[
         str | None,
@@ -70,7 +64,7 @@ def paper(
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder of datasets and the page; results that are there are not made again.",
+            help="Folder of datasets and the page; existing results are kept.",
             show_default="results/paper-STUDY, with the options that change it",
         ),
     ] = None,
@@ -80,8 +74,8 @@ def paper(
 ) -> None:
     """Run a published study again, and write a page with its numbers beside ours.
 
-    The page compares cell by cell, checks the study's conclusions, and shows what agreement depends on. It
-    has the results of both engines that are in its folder; if several kernels ran, of each kernel.
+    The page compares cell by cell, checks the study's conclusions, and shows what the agreement depends on.
+    It has the results of all engines and kernels in its folder.
     """
     from tussle.papers import Setting, Study, chosen_parts, planned
 

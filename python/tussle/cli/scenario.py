@@ -5,16 +5,17 @@ from typing import Annotated
 
 import typer
 
-from tussle.cli.experiments import Settings, parse_settings
+from tussle.cli._help import Command, Group
+from tussle.cli._options import Settings, parse_settings
 from tussle.own_algorithms import files_sha256
 from tussle.scenario import BASELINE, Scenario, ready_scenario
 
 _MOST_NAMED = 5
 
-app = typer.Typer(help="Look at a scenario without running it.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Look at a scenario without running it.", no_args_is_help=True)
 
 
-@app.command()
+@app.command(cls=Command)
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A scenario file, or the name of a ready one.")],
     settings: Settings = None,
@@ -33,16 +34,16 @@ def check(
 
 
 def _repetitions(scenario: Scenario, repetitions: int) -> str:
-    """Word how many there are, and what makes them differ; nothing if there is one, as it should be."""
+    """Return the number of repetitions and the random parts; nothing if one repetition is right."""
     parts = scenario.random_parts()
     if not parts:
-        in_vain = "all the same run, for nothing is random; leave repetitions out"
+        in_vain = "all the same run, because nothing is random; leave repetitions out"
         return "" if repetitions == 1 else f"{repetitions}, {in_vain}"
     more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
-    return f"{repetitions}, with dice in {', '.join(parts[:_MOST_NAMED])}{more}"
+    return f"{repetitions}; random parts: {', '.join(parts[:_MOST_NAMED])}{more}"
 
 
-@app.command()
+@app.command(cls=Command)
 def schema() -> None:
     """Print the JSON schema of scenario files."""
     typer.echo(json.dumps(Scenario.model_json_schema(), indent=2, ensure_ascii=False))

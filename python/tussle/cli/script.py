@@ -10,10 +10,14 @@ _FAILED = 1
 
 
 def script(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Packet scripts, as TOML.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Packet scripts, as TOML.")],
     *,
     engine: Annotated[
-        str, typer.Option(help="What plays them: sim, or kernel, which is Linux in virtual time.")
+        str,
+        typer.Option(
+            metavar="sim|kernel",
+            help="The engine that plays the scripts: the simulator, or Linux in virtual time.",
+        ),
     ] = "sim",
     kernel: Annotated[
         str | None,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import tussle
-from tussle.cli.folders import folder as folder_of
-from tussle.cli.terminal import complain, show_whole
+from tussle.cli._options import folder_of
+from tussle.cli._terminal import complain, show_whole
 from tussle.errors import TussleError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def compare(
     the first, point by point over the other axes.
 
     The exit status is 1 when something differs for real beyond its threshold, else 0, so that it can be a
-    gate; 2 when that cannot be told.
+    gate; 2 when the runs are too few to decide.
     """
     from tussle.compare import Question
     from tussle.compare import threshold as threshold_of
@@ -138,7 +138,7 @@ def _write(rows: "pl.DataFrame", files: "Mapping[str, Path | None]") -> None:
 
 def _show(found: _Found) -> None:
     """Print the tables and the notes; raises typer.Exit when a difference is real."""
-    from tussle.cli.differences import refuse_too_few, table_of
+    from tussle.cli._differences import refuse_too_few, table_of
 
     for title, comparison in found.comparisons.items():
         table = table_of(comparison.rows)

@@ -11,16 +11,10 @@ import typer
 
 import tussle
 from tussle.catalog import groups
-from tussle.cli.engines import KernelChoice, KernelName, engines_of
-from tussle.cli.experiments import (
-    INTERRUPTED,
-    RESULTS,
-    ClusterAddress,
-    SweepMeans,
-    Workers,
-    algorithms_of,
-)
-from tussle.cli.terminal import complain, progress_console, show_whole
+from tussle.cli._engines import KernelChoice, KernelName, engines_of
+from tussle.cli._options import RESULTS, ClusterAddress, Workers, algorithms_of
+from tussle.cli._sweep import SweepMeans
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console, show_whole
 from tussle.errors import TussleError, unknown
 from tussle.scenario import Scenario
 
@@ -46,22 +40,27 @@ def agree(
     *,
     algorithms: Annotated[
         str,
-        typer.Option(metavar="A,B,…", help="Whom to run: algorithms that Linux has, and groups of them."),
+        typer.Option(metavar="A,B,…", help="Algorithms that Linux has, and groups of them."),
     ] = "linux",
     grid: Annotated[
-        str, typer.Option(metavar="quick|full", help="Which cells: some in minutes, or all in hours.")
+        str, typer.Option(metavar="quick|full", help="The cells: some in minutes, or all in hours.")
     ] = "quick",
     cells: Annotated[
-        int | None, typer.Option(min=1, help="So many cells instead.", show_default="the grid's")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Number of cells, instead of the grid's.", show_default="the grid's"
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Draws other cells.", show_default="the grid's")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of the sample of cells.", show_default="the grid's")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder of datasets and pages; results that are there are not made again.",
+            help="Folder of datasets and pages; existing results are kept.",
             show_default="results/agree-GRID",
         ),
     ] = None,
@@ -72,16 +71,16 @@ def agree(
         str | None,
         typer.Option(
             metavar="sim|kernel",
-            help="Take that engine's results as they are in the folder, although another build made them.",
+            help="Keep that engine's results in the folder, although another build made them.",
             show_default="none",
         ),
     ] = None,
 ) -> None:
-    """Run the same cells on the simulator and on Linux, and show how far their results are apart.
+    """Compare the simulator with Linux: run the same cells on both, and show the differences.
 
-    Cells are drawn over rate, round-trip time, buffer, loss, flows and algorithms. The exit status is 1 when
-    a bound on the differences is broken by more than chance between runs explains. The simulator is compared
-    with each kernel, if there are several, whose datasets and pages are in a folder for each.
+    Cells are samples over rate, round-trip time, buffer, loss, flows and algorithms. The exit status is 1
+    when a difference exceeds its bound by more than the randomness between runs explains. The simulator is
+    compared with each kernel, if there are several, whose datasets and pages are in a folder for each.
     """
     from tussle.agreement import GRIDS, About, Pair, compare, scenarios, write
 
@@ -90,11 +89,11 @@ def agree(
     if reuse not in (None, *_ENGINES):
         raise TussleError(f"--reuse: {unknown('engine', str(reuse), _ENGINES)}")
     changed = {key: value for key, value in {"cells": cells, "seed": seed}.items() if value is not None}
-    drawn = replace(GRIDS[grid], **changed)
+    sampled = replace(GRIDS[grid], **changed)
     names = _of_linux(algorithms)
     folder = output or RESULTS / "-".join(["agree", grid, *(f"{key}-{changed[key]}" for key in changed)])
     linux = engines_of("kernel", KernelChoice(kernel=kernel))
-    chosen = scenarios(drawn, names)
+    chosen = scenarios(sampled, names)
     results: dict[str, Mapping[str, Dataset]] = {}
     try:
         for name, engine in {**engines_of("sim", KernelChoice()), **linux}.items():
@@ -178,8 +177,8 @@ def _show(agreement: "Agreement", called: tuple[str, str]) -> None:
     for verdict in agreement.verdicts:
         bound = verdict.bound
         sizes = (verdict.found.median, bound.median, verdict.found.p95, bound.p95)
-        told = [amount(bound.quantity, size) for size in sizes]
-        bounds.add_row(bound.words, str(verdict.cells), *told, verdict.answer)
+        sizes_in_words = [amount(bound.quantity, size) for size in sizes]
+        bounds.add_row(bound.words, str(verdict.cells), *sizes_in_words, verdict.answer)
     show_whole(bounds)
     columns = ("algorithm", "flows", "rate", "rtt", "buffer", "loss", *called, "its spread", "difference")
     cells = Table("outside", *columns, title="Cells outside the bounds")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tussle.cli.terminal import progress_console
+from tussle.cli._terminal import progress_console
 
 if TYPE_CHECKING:
     from tussle.report import Results
 
 _POINTS_A_WORKER = 12
-"""Fewer are drawn before one worker more has started."""
+"""The number of points for which one more worker pays."""
 
 
 def write_report(dataset: Results, path: Path, workers: int | None = None) -> Path:
-    """Write the report of a dataset; `workers` is how many may draw it, one for each core unless said."""
+    """Write the report of a dataset; `workers` is the number of processes, by default one for each core."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from tussle.report import Drawing, write

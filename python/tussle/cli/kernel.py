@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tussle.cli.terminal import complain, progress_console
+from tussle.cli._help import Command, Group
+from tussle.cli._terminal import INTERRUPTED, complain, progress_console
 from tussle.errors import TussleError
 from tussle.kernel import USUAL_HZ, built_kernel, remove_kernel
 
 if TYPE_CHECKING:
     from tussle.kernel.build import Request
 
-_INTERRUPTED = 130
-"""Exit status: 128 + SIGINT, as shells have it."""
-
-app = typer.Typer(help="The Linux kernels that `--engine kernel` runs.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="The Linux kernels that `--engine kernel` runs.", no_args_is_help=True)
 
 
-@app.command()
+@app.command(cls=Command)
 def build(
     *,
     source: Annotated[
@@ -37,7 +35,9 @@ def build(
             metavar="NAME", help="What `--kernel` is to call it.", show_default="as the source is called"
         ),
     ] = None,
-    hz: Annotated[int, typer.Option(min=100, max=1000, help="Timer ticks a second.")] = USUAL_HZ,
+    hz: Annotated[
+        int, typer.Option(metavar="N", min=100, max=1000, help="Timer ticks a second, 100 to 1000.")
+    ] = USUAL_HZ,
     offered: Annotated[
         bool,
         typer.Option(
@@ -63,7 +63,7 @@ def build(
             _build(request)
     except KeyboardInterrupt:
         complain("interrupted; the same command goes on where this one stopped")
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _offered() -> list[str]:
@@ -91,13 +91,13 @@ def _build(request: "Request") -> None:
         typer.echo(f"  its source lacks {kernel.facts['lacks']}: runs that need one will be refused")
 
 
-@app.command()
+@app.command(cls=Command)
 def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="From `tussle list kernels`.")]) -> None:
     """Remove a kernel from the cache."""
     remove_kernel(name)
 
 
-@app.command()
+@app.command(cls=Command)
 def check(
     *,
     kernel: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tussle.cli.terminal import show
+from tussle.cli._terminal import show
 from tussle.errors import TussleError, unknown
 
 Entry = dict[str, Any]

@@ -14,7 +14,7 @@ _UNITS = ("", "k", "M", "G", "T")
 _STEP = 1000
 _LEAST_OF_STEP = 999.5
 _A_SECOND = 4
-"""How often the terminal is drawn."""
+"""Updates of the terminal in a second."""
 
 
 class _Moving:
@@ -57,7 +57,7 @@ class LiveLine(_Moving):
             size_in_words(live["total_bytes"]),
         ]
         if live["rtt_ms"] is not None:
-            words += [f"RTT {live['rtt_ms']:.3g} ms", f"{live['retransmitted_packets']} sent again"]
+            words += [f"RTT {live['rtt_ms']:.3g} ms", f"{live['retransmitted_packets']} retransmitted"]
         if live["probe_ms"] is not None:
             words.append(f"probe {live['probe_ms']:.3g} ms")
         self._live.update(Text("  ".join(words)))
@@ -69,7 +69,7 @@ def _table(live: Mapping[str, Any]) -> Table | Text:
         return Text(f"{live['time_s']:.0f} s: nobody takes part{strangers}")
     numbers = [
         Column(title, justify="right", no_wrap=True)
-        for title in ("goodput", "total", "RTT\nms", "probe\nms", "sent\nagain")
+        for title in ("goodput", "total", "RTT\nms", "probe\nms", "retr.")
     ]
     table = Table("client", "from", "algo-\nrithm", "way", *numbers, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for each in live["clients"]:

@@ -1,0 +1,36 @@
+"""Help texts that show a value as people write it, such as TIME or N, and never as a type of Python."""
+
+from collections.abc import Callable
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+
+def _as_written(params: list[Any]) -> list[Any]:
+    """Let each parameter show its metavar alone: flags have no value, and arguments are their own metavar."""
+    for param in params:
+        is_bare = param.param_type_name == "argument" or getattr(param, "is_flag", False)
+        shown = None if is_bare else param.metavar or "TEXT"
+        param.display_type_rich = _constant(shown)
+        param._get_number_range_help_str = _constant(None)
+    return params
+
+
+def _constant(value: str | None) -> Callable[..., str | None]:
+    return lambda **_: value
+
+
+class Command(TyperCommand):
+    """A command whose help shows values as people write them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, and the option for help."""
+        return _as_written(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group of commands whose help shows values as people write them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, and the option for help."""
+        return _as_written(super().get_params(ctx))

@@ -1,0 +1,127 @@
+"""Options and arguments that several commands have, and what is read from them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tussle.catalog import algorithm_names, without_groups
+from tussle.errors import TussleError, shown, unknown
+from tussle.own_algorithms import is_own
+from tussle.scenario import value_of_text
+from tussle.units import UnitError
+from tussle.units import time as time_of
+
+RESULTS = Path("results")
+"""The folder of datasets whose place nobody chose."""
+
+
+def folder_of(written: str) -> Path:
+    """Return the folder that a word names: a path, or an address like `s3://bucket/folder`."""
+    from tussle.dataset.places import place
+
+    return place(written)
+
+
+DatasetFolder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", parser=folder_of, help="What `tussle run` or `tussle matrix` wrote."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help='Another value, such as path.rate="50 Mbit/s". Repeatable.'
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        parser=folder_of,
+        help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Number of parallel runs; does not change results.",
+        show_default="one a core",
+    ),
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Execute the runs on a Dask cluster: its scheduler's address, like tcp://host:8786, or the file "
+        "of its --scheduler-file. Does not change results.",
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Seed of every random number generator.", show_default="the scenario's"),
+]
+Repetitions = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Runs of each point, each with other random numbers.",
+        show_default="the scenario's, else 10 if anything is random",
+    ),
+]
+RepetitionsOfPairs = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Runs of each pair, each with other random numbers; the interval of a verdict needs 6.",
+    ),
+]
+RunOrder = Annotated[
+    str,
+    typer.Option(
+        "--order",
+        metavar="points|round-robin|random",
+        help="Order of the runs: point by point, round-robin, or round-robin in random order.",
+    ),
+]
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, Any]:
+    """Return the values of `KEY=VALUE` texts by their keys."""
+    parsed: dict[str, Any] = {}
+    for setting in settings or []:
+        key, equals, text = setting.partition("=")
+        if not equals or not key.strip():
+            raise TussleError(f'--set {shown(setting)}: write KEY=VALUE, like path.rate="50 Mbit/s"')
+        parsed[key.strip()] = value_of_text(text.strip())
+    return parsed
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def algorithms_of(written: str) -> list[str]:
+    """Return the algorithms that `--algorithms` names; groups stand for theirs."""
+    known = algorithm_names()
+    names = [name.strip() for name in written.split(",") if name.strip()]
+    if not names:
+        raise TussleError(f"--algorithms names none; give some of {', '.join(known)}")
+    for name in names:
+        if name not in known and not is_own(name):
+            raise TussleError(f"--algorithms: {unknown('algorithm', name, known)}")
+    return list(dict.fromkeys(without_groups(names)))
+
+
+def at_least(least: str, option: str, written: str) -> int:
+    try:
+        said = time_of(written)
+    except UnitError as error:
+        raise TussleError(f"{option}: {error}") from None
+    if said < time_of(least):
+        raise TussleError(f"{option}: {written} is too short; give at least {least}")
+    return said

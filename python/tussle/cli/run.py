@@ -1,0 +1,102 @@
+"""`tussle run`: scenarios, each with its dataset and its report."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tussle.cli._engines import (
+    EngineName,
+    HostsFile,
+    KernelChoice,
+    KernelName,
+    MachineName,
+    Modules,
+    NetworkName,
+    engine_of,
+)
+from tussle.cli._options import (
+    RESULTS,
+    ClusterAddress,
+    Repetitions,
+    RunOrder,
+    Seed,
+    Settings,
+    Workers,
+    folder_of,
+    given,
+    parse_settings,
+)
+from tussle.cli._sweep import SweepMeans, carry_out
+from tussle.errors import TussleError
+from tussle.scenario import Scenario, ready_scenario
+
+
+def run(
+    scenarios: Annotated[
+        list[str],
+        typer.Argument(metavar="SCENARIO", help="Scenario files, and names of ready ones."),
+    ],
+    *,
+    settings: Settings = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            parser=folder_of,
+            help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet. With "
+            "several scenarios, the folder of their folders.",
+            show_default="results/SCENARIO",
+        ),
+    ] = None,
+    workers: Workers = None,
+    cluster: ClusterAddress = None,
+    seed: Seed = None,
+    repetitions: Repetitions = None,
+    engine: EngineName = "sim",
+    kernel: KernelName = None,
+    machine: MachineName = None,
+    modules: Modules = None,
+    network: NetworkName = None,
+    hosts: HostsFile = None,
+    order: RunOrder = "points",
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Congestion control of every flow: an algorithm, or a class of yours, such as mine.py:Mine.",
+            show_default="the scenario's",
+        ),
+    ] = None,
+) -> None:
+    """Run each scenario and write its report."""
+    files = [ready_scenario(name) for name in scenarios]
+    folders = [output] if output and len(files) == 1 else [(output or RESULTS) / file.stem for file in files]
+    changed = given({"seed": seed, "repetitions": repetitions}) | parse_settings(settings)
+    loaded = [Scenario.load(file) for file in files]
+    chosen = [each.with_settings(_everywhere(algorithm, each) | changed) for each in loaded]
+    chosen_engine = engine_of(engine, KernelChoice(machine, kernel, modules, network, hosts))
+    means = SweepMeans(chosen_engine, workers, cluster, order)
+    if len(files) > 1:
+        _refuse_taken(folders)
+    for folder, each in zip(folders, chosen, strict=True):
+        if len(files) > 1:
+            typer.echo(f"{folder.name}: {each.question or 'no question'}")
+        carry_out(each, folder, means)
+
+
+def _everywhere(algorithm: str | None, scenario: Scenario) -> dict[str, Any]:
+    """Return the settings that give every flow this algorithm, if there is one."""
+    return given({f"flows.{index}.algorithm": algorithm for index in range(len(scenario.flows))})
+
+
+def _refuse_taken(folders: list[Path]) -> None:
+    """Say before hours of runs, and not after, that results of some would have no place."""
+    from tussle.dataset.files import refuse_existing
+
+    for folder in folders:
+        refuse_existing(folder)
+        if folders.count(folder) > 1:
+            raise TussleError(f"two of the scenarios would write {folder}; run them one by one, with -o")

@@ -1,0 +1,37 @@
+"""Help texts of all commands: what people type, in their words."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from tussle.cli import app
+
+PYTHON_TYPE = re.compile(r"<[^>]*>|list\[|\brange\b|\b(?:bool|str|int|float|Path|None)\b|x[<>]=|<=x")
+
+
+def commands(words: tuple[str, ...], command: Any) -> Iterator[tuple[str, ...]]:
+    yield words
+    for name, each in getattr(command, "commands", {}).items():
+        yield from commands((*words, name), each)
+
+
+COMMANDS = list(commands((), typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_shows_values_as_people_write_them(tussle_, words: tuple[str, ...]):
+    answer = tussle_(*words, "--help")
+    assert answer.status == 0
+    assert PYTHON_TYPE.findall(answer.out) == []
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_option_with_a_value_names_its_kind(words: tuple[str, ...]):
+    command = typer.main.get_command(app)
+    for word in words:
+        command = command.commands[word]
+    bare = [param.name for param in command.params if not getattr(param, "is_flag", False)]
+    assert [name for name in bare if next(p for p in command.params if p.name == name).metavar is None] == []

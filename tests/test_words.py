@@ -1,0 +1,37 @@
+"""The words that the project does not use are refused."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
+import words
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("the dice decide", ["dice"]),
+        ("the packet is sent again", ["sent again"]),
+        ("on the way back", ["way back"]),
+        ("fn on_sample(", ["on_sample"]),
+        ("[[path.effects]]", ["path.effects"]),
+        ("diet and predict", []),
+        ("an exception is raised", []),
+    ],
+)
+def test_a_replaced_word_is_found_and_no_other(line: str, found: list[str]):
+    known, _ = words.words()
+    assert [hit.found for hit in words.hits_in("docs/index.md", line, known)] == found
+
+
+def test_a_hit_says_where_it_is_and_what_to_write():
+    known, _ = words.words()
+    (hit,) = words.hits_in("docs/index.md", "first\na solo run\n", known)
+    assert hit.sentence() == 'docs/index.md:2: "solo"; write baseline'
+
+
+def test_a_word_may_stand_where_the_table_allows_it():
+    known, _ = words.words()
+    assert list(words.hits_in("docs/page.html", "an error is thrown", known)) == []
