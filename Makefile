@@ -157,17 +157,23 @@ bench: setup  ## Measure speed, beside ns-2 and ns-3 where they are installed, a
 speed: bench  ## Measure speed, and write the tables of docs/explanation/speed.md
 	$(BIN)/python benches/page.py
 
-FUZZ := cargo +nightly fuzz run --sanitizer none
+FUZZ := cargo +nightly fuzz
 FUZZ_LIMITS = -- -max_total_time=$(FUZZ_SECONDS) -max_len=8192
+FUZZ_SEEDS_run := fuzz/seeds/run
+FUZZ_SEEDS_script := crates/tussle-core/tests/scripts
+FUZZ_SEEDS_join := fuzz/seeds/join
+TAR_SAME_BYTES := --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner
 
+# The corpus of each target is kept in fuzz/kept: it is unpacked first, and afterwards made as small as covers the same.
 .PHONY: fuzz
 fuzz:  ## Feed mangled input to simulator and protocol, FUZZ_SECONDS=60 a target (needs cargo-fuzz and nightly Rust)
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || { echo "make fuzz: cargo-fuzz or nightly Rust is missing; \
 	rustup toolchain install nightly && cargo install cargo-fuzz" >&2; exit 2; }
-	mkdir -p fuzz/corpus/run fuzz/corpus/script fuzz/corpus/join
-	$(FUZZ) run fuzz/corpus/run fuzz/seeds/run $(FUZZ_LIMITS)
-	$(FUZZ) script fuzz/corpus/script crates/tussle-core/tests/scripts $(FUZZ_LIMITS)
-	$(FUZZ) join fuzz/corpus/join fuzz/seeds/join $(FUZZ_LIMITS)
+	mkdir -p fuzz/corpus
+	set -e; $(foreach target,run script join,tar -xJf fuzz/kept/$(target).tar.xz -C fuzz/corpus; \
+	$(FUZZ) run --sanitizer none $(target) fuzz/corpus/$(target) $(FUZZ_SEEDS_$(target)) $(FUZZ_LIMITS); \
+	$(FUZZ) cmin --sanitizer none $(target) fuzz/corpus/$(target); \
+	tar $(TAR_SAME_BYTES) -cJf fuzz/kept/$(target).tar.xz -C fuzz/corpus $(target);)
 
 .PHONY: mutations
 mutations: setup  ## Give 1000 mutated scenarios and 200 mutated datasets to every command (`make test` takes fewer)

@@ -210,7 +210,8 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
         ),
         (
             {"path__elements": [{"kind": "loss_periodic", "every_packets": 9, "delay": "1 ms"}]},
-            "scenario, path.elements.0.delay: a setting of jitter and handover; loss_periodic takes every_packets",
+            "scenario, path.elements.0.delay: a setting of jitter and handover; loss_periodic takes "
+            "every_packets",
         ),
         (
             {"path__elements": [{"kind": "jitter", "delay": "uniforme(1 ms, 1 ms)"}]},

@@ -89,6 +89,9 @@ fn numbers(table: &Table, column: &str) -> Vec<f64> {
     match values(table, column) {
         Values::U32(numbers) => numbers.iter().map(|&number| f64::from(number)).collect(),
         Values::U64(numbers) => numbers.iter().map(|&number| number as f64).collect(),
+        Values::MaybeU64(numbers) => {
+            numbers.iter().map(|number| number.expect("the simulator counts") as f64).collect()
+        }
         Values::F64(numbers) => numbers.clone(),
         _ => panic!("{}.{column} is not a column of numbers", table.name),
     }

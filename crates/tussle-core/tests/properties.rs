@@ -1,4 +1,4 @@
-//! What holds for every algorithm of the registry, whatever a sender tells it.
+//! Properties of every algorithm of the registry, for any sequence of calls by a sender.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use tussle_core::Time;
 use tussle_core::cc::{CongestionControl, Control, Entry, REGISTRY, Recovery};
-use tussle_core::tcp::{Ack, Cause, Echo, Flow, Limit, Lost, RateSample, State, WindowUse};
+use tussle_core::tcp::{Ack, Cause, Flow, Limit, Lost, RateSample, State, WindowUse};
 
 /// Largest window of these tests, in packets: 1.5 GB in flight.
 const CWND_MAX: u32 = 1 << 20;
@@ -20,7 +20,7 @@ enum Event {
     Ack { acked: u32, rtt_us: Option<u32>, span_ns: u64 },
     /// An ACK echoes a mark.
     Mark,
-    /// A packet is judged lost.
+    /// A packet is detected as lost.
     Lost,
     /// Congestion is found.
     Congestion(Cause),
@@ -30,7 +30,7 @@ enum Event {
     Repaired,
     /// The last reduction was a false alarm.
     Undo,
-    /// Everything was acknowledged, and after `idle_ns` there is something to send again.
+    /// Everything was acknowledged, and after `idle_ns` there is something to send.
     Restart { idle_ns: u64 },
     /// The sender sets the window.
     Window(u32),
@@ -111,9 +111,9 @@ impl Sender {
         match event {
             Event::Ack { acked, rtt_us, span_ns } => {
                 self.flow.now += Time::from_ns(span_ns);
-                self.on_ack(acked.min(self.flow.packets_out()), rtt_us, Echo::Clear);
+                self.on_ack(acked.min(self.flow.packets_out()), rtt_us, false);
             }
-            Event::Mark => self.on_ack(1.min(self.flow.packets_out()), Some(1000), Echo::Marked),
+            Event::Mark => self.on_ack(1.min(self.flow.packets_out()), Some(1000), true),
             Event::Lost => self.on_lost(),
             Event::Congestion(cause) => self.on_congestion(cause),
             Event::Disorder if self.flow.state == State::Open => self.enter(State::Disorder),
@@ -140,11 +140,11 @@ impl Sender {
         self.fill_window();
     }
 
-    fn on_ack(&mut self, acked: u32, rtt_us: Option<u32>, echo: Echo) {
+    fn on_ack(&mut self, acked: u32, rtt_us: Option<u32>, ece: bool) {
         let prior_in_flight = self.flow.in_flight();
         self.flow.una += acked;
         self.flow.delivered += acked;
-        if echo == Echo::Marked {
+        if ece {
             self.flow.delivered_marked += acked;
         }
         if let Some(rtt_us) = rtt_us {
@@ -161,7 +161,7 @@ impl Sender {
             limit: self.flow.limit,
         };
         let in_flight = self.flow.in_flight();
-        let ack = Ack { acked, delivered: acked, rtt_us, in_flight, echo, rate, ..Ack::default() };
+        let ack = Ack { acked, delivered: acked, rtt_us, in_flight, ece, rate, ..Ack::default() };
         self.cc.on_pkts_acked(&ack, &self.flow, &mut self.control);
         let reducing = matches!(self.flow.state, State::Cwr | State::Recovery);
         if !reducing || self.cc.needs().recovery == Recovery::Own {

@@ -1,4 +1,4 @@
-//! What holds for every queue of the registry, whatever comes and goes.
+//! Properties of every queue of the registry, for any sequence of packets.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tussle_core::Time;
 use tussle_core::net::packet::{Ecn, Kind, Packet};
-use tussle_core::net::queue::{Backlog, Place, Queue, REGISTRY};
+use tussle_core::net::queue::{Backlog, Queue, QueueContext, REGISTRY};
 
 use common::queues::queue_named;
 
@@ -61,7 +61,7 @@ struct Watched {
 
 impl Watched {
     fn new(name: &'static str, limits: (Option<u64>, Option<u64>)) -> Watched {
-        let place = Place { rate_bit_per_s: 10_000_000, seed: 7 };
+        let place = QueueContext { rate_bit_per_s: 10_000_000, seed: 7 };
         let queue = queue_named(name, limits.0, limits.1).build(place).expect("the settings make sense");
         Watched {
             name,

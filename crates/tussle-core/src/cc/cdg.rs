@@ -1,8 +1,8 @@
-//! CDG (CAIA delay gradient): an RTT that grows from round trip to round trip is a queue that fills. The steeper
-//! it grows, the likelier the window falls; and a loss that comes without that is not worth half the window.
-//! Source: Hayes and Armitage, "Revisiting TCP Congestion Knobs Using Delay Gradients", IFIP Networking, 2011.
-//! Agrees with: Linux 6.1 `cdg`, which adds hybrid slow start and sums gradients where the paper averages them.
-//! Departs: see docs/deviations/cdg.toml (2 entries).
+//! CDG (CAIA delay gradient): a growing RTT indicates a growing queue. The steeper the growth, the likelier a
+//! reduction; a loss without a delay gradient reduces the window by less than half. Source: Hayes and
+//! Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking, 2011. Agrees with:
+//! Linux 6.1 `cdg`, which adds hybrid slow start and sums gradients where the paper averages them. Departs:
+//! see docs/deviations/cdg.toml (2 entries).
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow};
@@ -10,7 +10,7 @@ use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cdg",
-    idea: "The steeper the RTT grows, the likelier the window falls.",
+    idea: "Reduce the window with a probability that rises with the growth of the RTT.",
     source: "Hayes and Armitage, IFIP Networking, 2011",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -26,63 +26,63 @@ pub(super) const ENTRY: Entry = Entry {
             default: 724,
             min: 0,
             max: 1024,
-            meaning: "what a rising delay leaves of the window, in 1/1024",
+            meaning: "fraction of the window kept after a rise of the delay, in 1/1024",
         },
         Parameter {
             name: "backoff_factor",
             default: 42,
             min: 0,
             max: 1 << 20,
-            meaning: "how likely a rise of the delay lowers the window: 1 - exp(-factor × µs / 10⁶)",
+            meaning: "factor of the reduction probability after a rise of the delay: 1 - exp(-factor × µs / 10⁶)",
         },
         Parameter {
             name: "hystart_detect",
             default: 3,
             min: 0,
             max: 3,
-            meaning: "how slow start ends early: 1: by the length of an ACK train, 2: by the delay, 3: by either",
+            meaning: "early end of slow start: 1: by ACK train length, 2: by delay, 3: by either",
         },
         Parameter {
             name: "use_ineff",
             default: 5,
             min: 0,
             max: 1 << 16,
-            meaning: "after so many reductions in a row that did not lower the delay, none follows; 0: no limit",
+            meaning: "largest number of consecutive reductions that do not lower the delay; 0: no limit",
         },
         Parameter {
             name: "use_shadow",
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: a loss halves the window that there would be without reductions for delay",
+            meaning: "1: a loss halves the shadow window, which delay does not reduce",
         },
         Parameter {
             name: "use_tolerance",
             default: 0,
             min: 0,
             max: 1,
-            meaning: "1: a loss while the queue is not full does not lower the window",
+            meaning: "1: a loss while the queue is not full does not reduce the window",
         },
     ],
     build: |parameters, seed| Box::new(Cdg::new(parameters, seed)),
 };
 
-/// β is in 1/1024.
+/// Unit of β: 1/1024.
 const BETA_ONE: u32 = 1024;
 const CWND_MIN: u32 = 2;
-/// A gradient that fell by so many µs shows that a reduction had an effect.
+/// Gradient, in µs, at or below which a reduction was effective.
 const EFFECT_US: i32 = -32;
-/// With loss tolerance, smaller gradients than half of this are none, in µs.
+/// Step of gradients with loss tolerance, in µs: a gradient below half of it counts as zero.
 const NOISE_US: i32 = 64;
-/// ACKs up to this far apart belong to one train.
+/// Largest gap between the ACKs of one train, in µs.
 const TRAIN_GAP_US: u64 = 3000;
-/// Half the smallest RTT, and an eighth of it, count as this at least.
+/// Lower bound of half the smallest RTT and of an eighth of it, in µs.
 const MIN_SPAN_US: u32 = 125;
-/// Slow start takes so many samples of a round trip before it judges its delay.
+/// RTT samples of a round trip before slow start evaluates the delay.
 const MIN_SAMPLES: u16 = 8;
-/// Most single-packet ACKs in a row that are held to be delayed ones.
+/// Largest number of consecutive single-packet ACKs that count as delayed ACKs.
 const MOST_DELAYED: u8 = 5;
-/// `exp(-x)` in 1/65536 for x = 256, 512, … 2²³ millionths.
+/// Table of `exp(-x)` in 1/65536 for x = 256, 512, … 2²³ millionths.
 const EXP: [u64; 16] = [
     65519, 65502, 65469, 65402, 65268, 65002, 64471, 63423, 61379, 57485, 50424, 38796, 22966, 8048, 988, 15,
 ];
@@ -103,29 +103,29 @@ struct Settings {
 struct Cdg {
     settings: Settings,
     rng: Rng,
-    /// Packets: the window if only losses had lowered it. (Paper: shadow window `s`.)
+    /// Window, in packets, that losses alone would have caused. (Paper: shadow window `s`.)
     shadow_cwnd: u32,
     path: Path,
 }
 
-/// What is forgotten after idle.
+/// Path measurements, which idle time resets.
 #[derive(Debug)]
 struct Path {
-    /// A round trip is over when this packet is acknowledged.
+    /// Packet whose acknowledgement ends the round trip.
     round_end: u32,
     rtt: Option<Extremes>,
-    /// Of the round trip before.
+    /// RTTs of the previous round trip.
     rtt_before: Option<Extremes>,
     gradients: Gradients,
     queue: QueueState,
-    /// Reductions without effect in a row, in 16 bits as in Linux.
+    /// Consecutive reductions without effect, in 16 bits as in Linux.
     ineffectual: u16,
-    /// Single-packet ACKs to come that are held to be delayed.
+    /// Expected single-packet ACKs that count as delayed.
     delayed: u8,
     slow_start: SlowStart,
 }
 
-/// Smallest and largest of a round trip: RTTs in µs, or how they changed since the one before.
+/// Smallest and largest value in a round trip: RTTs in µs, or their change since the previous round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Extremes {
     min: i32,
@@ -142,7 +142,7 @@ impl Extremes {
     }
 }
 
-/// The gradients of the last round trips. (Paper: `g_min`, `g_max`, moving average.)
+/// Gradients of the last round trips. (Paper: `g_min`, `g_max`, moving average.)
 #[derive(Debug)]
 struct Gradients {
     last: Vec<Extremes>,
@@ -168,7 +168,8 @@ impl Gradients {
         self.is_full |= self.next == 0;
     }
 
-    /// How much the delay grew over the window, in µs; extrapolated while not all of it is known.
+    /// Growth of the delay over the window of round trips, in µs; extrapolated while the window is
+    /// incomplete.
     fn growth(&self) -> i32 {
         let grown = if self.sum.min > 0 { self.sum.min } else { self.sum.max };
         let count = |number: usize| i32::try_from(number).expect("a window has 256 gradients at most");
@@ -176,46 +177,40 @@ impl Gradients {
     }
 }
 
-/// What the gradients say of the queue. (Paper: queue state `Q`.)
+/// Queue state according to the gradients. (Paper: `Q`.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueueState {
     Unknown,
     NotFull,
     Full,
-    /// The window falls for the delay.
+    /// The flow reduces its window because of the delay.
     BackingOff,
 }
 
-/// Hybrid slow start, with CDG's own filter of RTTs. Source: Ha and Rhee, "Taming the Elephants: New TCP Slow
+/// Hybrid slow start with CDG's own RTT filter. Source: Ha and Rhee, "Taming the Elephants: New TCP Slow
 /// Start", Computer Networks 55(9), 2011.
 #[derive(Debug, Default)]
 struct SlowStart {
     /// Smallest RTT, in µs.
     rtt_min: Option<i32>,
-    /// When the ACK train of this round trip began, and its last ACK came, in µs.
+    /// Start of the ACK train of this round trip, and time of its last ACK, in µs.
     train: Option<(u64, u64)>,
     samples: u16,
 }
 
-/// What an ACK shows to slow start.
+/// Input of slow start from an ACK.
 #[derive(Clone, Copy, Debug)]
 struct Evidence {
     now_us: u64,
-    /// Of this round trip.
+    /// RTTs of this round trip.
     rtt: Option<Extremes>,
-    train: Train,
-}
-
-/// Whether the ACK may belong to a train.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Train {
-    GoesOn,
-    /// The window is not used, so that ACKs come as the application writes.
-    Broken,
+    /// Whether the window limits the flow, so that the ACK may belong to a train. Otherwise ACKs arrive as
+    /// the application writes.
+    cwnd_limited: bool,
 }
 
 impl SlowStart {
-    /// Whether the path is full.
+    /// Whether the path is full and slow start should end.
     fn should_end(&mut self, settings: &Settings, evidence: Evidence) -> bool {
         self.rtt_min = self.rtt_min.into_iter().chain(evidence.rtt.map(|rtt| rtt.min)).min();
         let Some(rtt_min_us) = self.rtt_min.map(i32::unsigned_abs) else { return false };
@@ -223,10 +218,10 @@ impl SlowStart {
             || (settings.ends_by_delay && self.delay_is_long(rtt_min_us, evidence.rtt))
     }
 
-    /// ACKs kept coming for longer than half the smallest RTT: about as long as the way to the receiver takes.
-    fn train_is_long(&mut self, rtt_min_us: u32, Evidence { now_us, train, .. }: Evidence) -> bool {
+    /// Whether ACKs arrived for longer than half the smallest RTT, which is about the one-way delay.
+    fn train_is_long(&mut self, rtt_min_us: u32, Evidence { now_us, cwnd_limited, .. }: Evidence) -> bool {
         match self.train {
-            Some((began, last)) if train == Train::GoesOn => {
+            Some((began, last)) if cwnd_limited => {
                 if now_us >= last + TRAIN_GAP_US {
                     return false;
                 }
@@ -240,7 +235,7 @@ impl SlowStart {
         }
     }
 
-    /// The RTT of this round trip is an eighth above the smallest.
+    /// Whether the RTT of this round trip is an eighth above the smallest.
     fn delay_is_long(&mut self, rtt_min_us: u32, rtt: Option<Extremes>) -> bool {
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
@@ -270,7 +265,7 @@ impl Path {
         }
     }
 
-    /// A round trip is over; how much the delay grew, in µs, if there is a round trip to compare it with.
+    /// Ends a round trip; returns the growth of the delay, in µs, if a previous round trip is known.
     fn end_round(&mut self, flow: &Flow) -> Option<i32> {
         let rtt = self.rtt.filter(|_| flow.una > self.round_end)?;
         let growth = self.rtt_before.map(|before| {
@@ -287,8 +282,9 @@ impl Path {
         self.rtt_before = self.rtt.take();
     }
 
-    /// The queue is full if the smallest delay still grows and the largest no longer can. (Paper: 3.3.)
-    fn judge_queue(&mut self) {
+    /// Classifies the queue: full if the smallest delay still grows and the largest no longer can. (Paper:
+    /// 3.3.)
+    fn classify_queue(&mut self) {
         let Extremes { min, max } = self.gradients.sum;
         let (min, max) = (without_noise(min), without_noise(max));
         if min > 0 && max <= 0 {
@@ -299,7 +295,7 @@ impl Path {
     }
 }
 
-/// In steps of [`NOISE_US`], to the nearest, halves away from zero.
+/// Rounds to steps of [`NOISE_US`], halves away from zero.
 fn without_noise(us: i32) -> i32 {
     let half = if us > 0 { NOISE_US / 2 } else { -NOISE_US / 2 };
     us.wrapping_add(half) / NOISE_US
@@ -338,12 +334,13 @@ impl Cdg {
         }
     }
 
-    fn forget(&mut self, flow: &Flow, control: &Control) {
+    fn reset(&mut self, flow: &Flow, control: &Control) {
         self.path = Path::new(flow, self.path.gradients.last.len());
         self.shadow_cwnd = control.cwnd;
     }
 
-    /// Whether the window falls for a delay that grew by so many µs. (Paper: `P[backoff] = 1 - exp(-g / G)`.)
+    /// Whether the flow backs off for a delay that grew by `growth_us`. (Paper: `P[backoff] = 1 - exp(-g /
+    /// G)`.)
     fn backs_off(&mut self, growth_us: i32) -> bool {
         let x = growth_us.unsigned_abs().wrapping_mul(self.settings.backoff_factor);
         if self.rng.next_u32() <= exp_of_minus(x) {
@@ -352,33 +349,28 @@ impl Cdg {
         if self.settings.use_ineff == 0 {
             return true;
         }
-        // Greedy flows keep the queue full whatever this flow does. (Paper: ineffectual backoff.)
+        // Loss-based flows keep the queue full whatever this flow does. (Paper: ineffectual backoff.)
         self.path.ineffectual = self.path.ineffectual.wrapping_add(1);
         u32::from(self.path.ineffectual) <= self.settings.use_ineff
     }
 
-    fn take_growth(&mut self, growth_us: i32, control: &mut Control) -> Verdict {
+    /// Processes the growth of the delay over a round trip; returns whether the flow backs off.
+    fn process_growth(&mut self, growth_us: i32, control: &mut Control) -> bool {
         let Extremes { min, max } = self.path.gradients.sum;
         if min <= EFFECT_US || max <= EFFECT_US {
             self.path.ineffectual = 0;
         }
         if self.settings.use_tolerance {
-            self.path.judge_queue();
+            self.path.classify_queue();
         }
         if growth_us <= 0 || !self.backs_off(growth_us) {
-            return Verdict::GoOn;
+            return false;
         }
         self.shadow_cwnd = self.shadow_cwnd.max(control.cwnd);
         self.path.queue = QueueState::BackingOff;
         control.request_reduction();
-        Verdict::BackOff
+        true
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    GoOn,
-    BackOff,
 }
 
 impl CongestionControl for Cdg {
@@ -387,22 +379,22 @@ impl CongestionControl for Cdg {
     }
 
     fn on_start(&mut self, flow: &Flow, control: &mut Control) {
-        self.forget(flow, control);
+        self.reset(flow, control);
     }
 
     fn on_cwnd_restart(&mut self, flow: &Flow, control: &mut Control) {
-        self.forget(flow, control);
+        self.reset(flow, control);
     }
 
-    /// Source of the filter: Hayes, "Timing enhancements to the FreeBSD kernel to support delay and rate based
-    /// TCP mechanisms", CAIA technical report 100219A, 2010.
-    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    /// Filters the RTT. Source: Hayes, "Timing enhancements to the FreeBSD kernel to support delay and rate
+    /// based TCP mechanisms", CAIA technical report 100219A, 2010.
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
         let Some(rtt_us) = ack.rtt_us.filter(|&rtt_us| rtt_us > 0) else { return };
         let rtt_us = i32::try_from(rtt_us).unwrap_or(i32::MAX);
         let path = &mut self.path;
         if flow.sacked_out == 0 {
             if ack.acked == 1 && path.delayed > 0 {
-                // The wait of a delayed ACK can only have made the RTT longer.
+                // A delayed ACK can only lengthen the RTT.
                 path.rtt = path.rtt.map(|rtt| Extremes { min: rtt.min.min(rtt_us), ..rtt });
                 path.delayed -= 1;
                 return;
@@ -415,16 +407,15 @@ impl CongestionControl for Cdg {
     }
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
-        let limited = flow.cwnd_limited(control);
+        let cwnd_limited = flow.cwnd_limited(control);
         if control.in_slow_start() {
-            let train = if limited { Train::GoesOn } else { Train::Broken };
-            let evidence = Evidence { now_us: flow.now.us(), rtt: self.path.rtt, train };
+            let evidence = Evidence { now_us: flow.now.us(), rtt: self.path.rtt, cwnd_limited };
             if self.path.slow_start.should_end(&self.settings, evidence) {
                 control.ssthresh = control.cwnd;
             }
         }
         if let Some(growth_us) = self.path.end_round(flow)
-            && self.take_growth(growth_us, control) == Verdict::BackOff
+            && self.process_growth(growth_us, control)
         {
             return;
         }
@@ -437,7 +428,7 @@ impl CongestionControl for Cdg {
         }
     }
 
-    /// (Paper: 3.4, with the shadow window.)
+    /// Reduces the window according to the queue state. (Paper: 3.4, with the shadow window.)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let Settings { backoff_beta, use_shadow, use_tolerance, .. } = self.settings;
         let left = match self.path.queue {
@@ -452,7 +443,7 @@ impl CongestionControl for Cdg {
         left.max(CWND_MIN)
     }
 
-    fn on_cwr_complete(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_cwr_complete(&mut self, flow: &Flow, _control: &mut Control) {
         self.path.queue = QueueState::Unknown;
         self.path.start_round(flow);
     }
@@ -487,7 +478,7 @@ mod tests {
         Extremes { min, max }
     }
 
-    /// The growth after round trips with these extremes.
+    /// Growth after round trips with these extremes.
     fn growth(window: usize, rounds: &[Extremes]) -> i32 {
         let mut gradients = Gradients::new(window);
         rounds.windows(2).for_each(|pair| gradients.take(pair[1].since(pair[0])));
@@ -527,7 +518,7 @@ mod tests {
     /// 20 ms × 42: 0.84, so 1 - exp(-0.84) = 0.568; of 1000 that is 568, deviation sqrt(1000 × 0.568 × 0.432)
     /// = 15.7; five of those.
     #[test]
-    fn a_rise_of_the_delay_lowers_the_window_by_chance() {
+    fn a_rise_of_the_delay_reduces_the_window_with_a_probability() {
         let mut cdg = cdg(&[("use_ineff", 0)]);
         let backoffs = (0..1000).filter(|_| cdg.backs_off(20_000)).count();
         assert!((490..=646).contains(&backoffs), "{backoffs}");
@@ -540,7 +531,7 @@ mod tests {
         let mut cdg = cdg(&[]);
         assert_eq!((0..20).filter(|_| cdg.backs_off(1_000_000)).count(), 5);
         cdg.path.gradients.sum = us(-32, 0);
-        cdg.take_growth(-32, &mut Control::default());
+        cdg.process_growth(-32, &mut Control::default());
         assert!(cdg.backs_off(1_000_000));
     }
 
@@ -548,7 +539,7 @@ mod tests {
     #[test]
     fn a_loss_halves_the_shadow_window() {
         let (mut cdg, flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
-        while cdg.take_growth(1_000_000, &mut control) == Verdict::GoOn {}
+        while !cdg.process_growth(1_000_000, &mut control) {}
         assert!(control.take_reduction_request());
         assert_eq!(cdg.on_congestion(Cause::Ecn, &flow, &control), 70);
         cdg.on_cwr_complete(&flow, &mut control);
@@ -581,14 +572,14 @@ mod tests {
         ] {
             let (mut cdg, flow) = (cdg(&[("use_tolerance", 1)]), flow());
             cdg.path.gradients.sum = sum;
-            cdg.take_growth(0, &mut Control::default());
+            cdg.process_growth(0, &mut Control::default());
             assert_eq!(cdg.path.queue, queue, "{sum:?}");
             assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Control::new(100, 100)), left);
         }
     }
 
-    /// A round trip of 10 ms ends when packet 11 is acknowledged; the next one took 500 ms, with eight to be known
-    /// 4 s: 1 - exp(-164) is certain.
+    /// A round trip of 10 ms ends when packet 11 is acknowledged; the next one took 500 ms, with eight to be
+    /// known 4 s: 1 - exp(-164) is certain.
     #[test]
     fn a_steep_rise_asks_for_a_reduction_at_the_end_of_the_round_trip() {
         let (mut cdg, mut flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
@@ -657,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_no_power_of_two_is_rounded_down() {
+    fn a_window_that_is_not_a_power_of_two_is_rounded_down() {
         for (window, gradients) in [(1, 1), (7, 4), (8, 8), (256, 256)] {
             assert_eq!(cdg(&[("window", window)]).path.gradients.last.len(), gradients);
         }

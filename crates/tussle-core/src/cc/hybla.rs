@@ -1,9 +1,9 @@
-//! Hybla: grow as a flow with an RTT of 25 ms would, however long the RTT is. With ρ = RTT / RTT₀ an ACK is
-//! worth 2^ρ - 1 packets in slow start and ρ² / W in congestion avoidance.
-//! Source: Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International
-//! Journal of Satellite Communications and Networking 22(5), 2004. Agrees with: Linux 6.1 `hybla`, which
-//! counts ACKs rather than packets, starts with ρ packets, has no more than 65535, and takes for RTT the
-//! smallest smoothed one. Departs: see docs/deviations/hybla.toml (1 entry).
+//! Hybla: grow as a flow with an RTT of 25 ms would, however long the RTT is. With ρ = RTT / RTT₀ an ACK adds
+//! 2^ρ - 1 packets in slow start and ρ² / W in congestion avoidance. Source: Caini and Firrincieli, "TCP
+//! Hybla: a TCP enhancement for heterogeneous networks", International Journal of Satellite Communications
+//! and Networking 22(5), 2004. Agrees with: Linux 6.1 `hybla`, which counts ACKs rather than packets, starts
+//! with ρ packets, has no more than 65535, and uses the smallest smoothed RTT. Departs: see
+//! docs/deviations/hybla.toml (1 entry).
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Flow, State};
@@ -18,20 +18,20 @@ pub(super) const ENTRY: Entry = Entry {
         default: 25,
         min: 1,
         max: 60_000,
-        meaning: "RTT of the flow to grow like, in ms (the paper's RTT₀)",
+        meaning: "RTT of the reference flow, in ms (the paper's RTT₀)",
     }],
     build: |parameters, _| Box::new(Hybla::new(parameters)),
 };
 
 /// Largest window, in packets.
 const CWND_MAX: u32 = 65_535;
-/// ρ is in eighths: the fraction is its low bits.
+/// Fraction bits of ρ: the unit is an eighth.
 const RHO_BITS: u32 = 3;
-/// Growth is in 1/128 packets.
+/// Unit of growth: 1/128 packet.
 const PACKET: u32 = 128;
-/// 2^(k/8) in 1/128: growth by the fraction of ρ.
+/// Powers 2^(k/8) in 1/128, for the fraction of ρ.
 const POWERS: [u32; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
-/// Largest whole part of ρ in slow start: 2^16 packets for an ACK are more than any window.
+/// Largest whole part of ρ in slow start: 2^16 packets per ACK are more than any window.
 const RHO_MAX: u32 = 16;
 
 #[derive(Debug)]
@@ -41,17 +41,17 @@ struct Hybla {
     mode: Mode,
     /// RTT / RTT₀, at least 1, in 1/8. (Paper: ρ.)
     rho: u32,
-    /// The smallest smoothed RTT, in 1/8 µs, of which ρ was computed.
+    /// Smallest smoothed RTT, in 1/8 µs, from which ρ was computed.
     rtt_8us: u32,
-    /// Growth that is not yet a packet, in 1/128.
+    /// Growth below a packet, in 1/128.
     fraction: u32,
 }
 
-/// Who decides about the window.
+/// Algorithm that sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Hybla,
-    /// Something is missing or being repaired.
+    /// Reno, outside the open state.
     Reno,
 }
 
@@ -61,35 +61,35 @@ impl Hybla {
         Hybla { rtt0_us, mode: Mode::Hybla, rho: 1 << RHO_BITS, rtt_8us: 0, fraction: 0 }
     }
 
-    /// A flow with a shorter RTT than RTT₀ is left as it is. (Paper: `ρ_min` = 1.)
+    /// Updates ρ. A flow with a shorter RTT than RTT₀ keeps ρ = 1. (Paper: `ρ_min` = 1.)
     fn measure(&mut self, rtt_8us: u32) {
         self.rtt_8us = rtt_8us;
         self.rho = (rtt_8us / self.rtt0_us).max(1 << RHO_BITS);
     }
 
-    /// What an ACK is worth in slow start, in 1/128 packets. (Paper: 2^ρ - 1.)
-    fn worth_in_slow_start(&self) -> u32 {
+    /// Growth for an ACK in slow start, in 1/128 packets. (Paper: 2^ρ - 1.)
+    fn growth_in_slow_start(&self) -> u32 {
         let (whole, eighths) = (self.rho >> RHO_BITS, self.rho % (1 << RHO_BITS));
         (POWERS[eighths as usize] << whole.min(RHO_MAX)) - PACKET
     }
 
-    /// What an ACK is worth in congestion avoidance, in 1/128 packets. (Paper: ρ² / W.)
-    fn worth_in_avoidance(&self, cwnd: u32) -> u32 {
+    /// Growth for an ACK in congestion avoidance, in 1/128 packets. (Paper: ρ² / W.)
+    fn growth_in_avoidance(&self, cwnd: u32) -> u32 {
         let rho_squared = self.rho.saturating_mul(self.rho).saturating_mul(PACKET >> (2 * RHO_BITS));
         rho_squared / cwnd
     }
 
-    /// Takes an ACK that is worth so much.
-    fn grow(&mut self, worth: u32, control: &mut Control) {
-        let sum = self.fraction + worth % PACKET;
+    /// Grows the window by `growth`.
+    fn grow(&mut self, growth: u32, control: &mut Control) {
+        let sum = self.fraction + growth % PACKET;
         self.fraction = sum % PACKET;
-        control.cwnd += worth / PACKET;
+        control.cwnd += growth / PACKET;
         if sum >= PACKET {
             control.cwnd += 1;
             control.credit = 0;
         }
-        // Less than 1/128 packet for an ACK: then one for a window, as Reno.
-        if worth == 0 && control.credit >= control.cwnd {
+        // Growth below 1/128 packet per ACK becomes one packet per window, as with Reno.
+        if growth == 0 && control.credit >= control.cwnd {
             control.cwnd += 1;
             control.credit = 0;
         }
@@ -116,18 +116,18 @@ impl CongestionControl for Hybla {
             control.grow_like_reno(ack.delivered, flow);
         } else if flow.cwnd_limited(control) {
             if control.in_slow_start() {
-                self.grow(self.worth_in_slow_start(), control);
+                self.grow(self.growth_in_slow_start(), control);
                 control.cwnd = control.cwnd.min(control.ssthresh);
             } else {
-                let worth = self.worth_in_avoidance(control.cwnd);
-                control.credit += u32::from(worth < PACKET);
-                self.grow(worth, control);
+                let growth = self.growth_in_avoidance(control.cwnd);
+                control.credit += u32::from(growth < PACKET);
+                self.grow(growth, control);
             }
             control.cwnd = control.cwnd.min(control.cwnd_clamp);
         }
     }
 
-    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, _flow: &Flow, _control: &mut Control) {
         self.mode = if next == State::Open { Mode::Hybla } else { Mode::Reno };
     }
 
@@ -145,7 +145,7 @@ mod tests {
     use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
-    /// A flow whose smoothed RTT is so long, and its Hybla, started.
+    /// A flow with this smoothed RTT and its started Hybla.
     fn started(rtt_ms: u32) -> (Hybla, Flow, Control) {
         let mut hybla = Hybla::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) };
@@ -159,7 +159,7 @@ mod tests {
         started(rtt_ms).0.rho
     }
 
-    /// The window after so many ACKs, each of two packets.
+    /// Window after that many ACKs of two packets each.
     fn after_acks(acks: u32, (hybla, flow, control): &mut (Hybla, Flow, Control)) -> u32 {
         for _ in 0..acks {
             hybla.on_ack(&Ack { delivered: 2, ..Ack::default() }, flow, control);
@@ -235,7 +235,7 @@ mod tests {
     /// 2^16 - 1 packets an ACK: one is enough to reach the largest window. ρ of 24 is taken as 16.
     #[test]
     fn the_window_stops_at_65535_packets() {
-        assert_eq!(started(600).0.worth_in_slow_start(), 65_535 * 128);
+        assert_eq!(started(600).0.growth_in_slow_start(), 65_535 * 128);
         assert_eq!(after_acks(1, &mut started(600)), 65_535);
     }
 
@@ -256,7 +256,7 @@ mod tests {
 
     /// Reno: 2 packets an ACK, 50 ACKs for a window of 100.
     #[test]
-    fn outside_the_open_state_it_is_reno() {
+    fn outside_the_open_state_growth_is_that_of_reno() {
         let mut flow = avoiding(100, 100);
         flow.0.on_state(State::Disorder, &flow.1, &mut flow.2);
         assert_eq!(after_acks(50, &mut flow), 101);

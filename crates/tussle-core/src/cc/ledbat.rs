@@ -1,10 +1,9 @@
-//! LEDBAT: hold the queueing delay at a target, and go out of the way of whoever wants the link.
-//! The one-way delay above the smallest one seen is the queue; the window grows below the target and falls
-//! above it, never faster than Reno's.
-//! Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kuehlewind, December 2012), 2.4.
-//! Choices that the RFC leaves: the filter of current delays is the smallest of the last four
-//! (`current_filter`); there is no slow start, which its algorithm has none of; the flight size is the
-//! sender's, before the ACK. Departs: see docs/deviations/ledbat.toml.
+//! LEDBAT: keep the queueing delay at a target, and yield to other flows. The one-way delay above the
+//! smallest one seen is the queueing delay; the window grows below the target and falls above it, never
+//! faster than Reno's. Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kuehlewind, December 2012), 2.4.
+//! Choices that the RFC leaves open: the filter of current delays is the smallest of the last four
+//! (`current_filter`); there is no slow start, as in the RFC's algorithm; the flight size is the sender's,
+//! before the ACK. Departs: see docs/deviations/ledbat.toml.
 
 use std::collections::VecDeque;
 
@@ -15,7 +14,7 @@ use crate::tcp::{Ack, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ledbat",
-    idea: "Hold the queueing delay at a target, and go out of the way of whoever wants the link.",
+    idea: "Keep the queueing delay at a target, and yield to other flows.",
     source: "RFC 6817, 2.4",
     agrees_with: "RFC 6817 (December 2012)",
     parameters: &[
@@ -24,43 +23,43 @@ pub(super) const ENTRY: Entry = Entry {
             default: 100,
             min: 1,
             max: 100,
-            meaning: "queueing delay to hold, in ms (TARGET)",
+            meaning: "target of the queueing delay, in ms (TARGET)",
         },
         Parameter {
             name: "gain_percent",
             default: 100,
             min: 1,
             max: 100,
-            meaning: "growth with an empty queue, in percent of a packet a round trip (GAIN)",
+            meaning: "growth with an empty queue, in percent of a packet per round trip (GAIN)",
         },
         Parameter {
             name: "base_history_min",
             default: 10,
             min: 2,
             max: 60,
-            meaning: "minutes for which the smallest delay is remembered (BASE_HISTORY)",
+            meaning: "lifetime of the smallest delay, in minutes (BASE_HISTORY)",
         },
         Parameter {
             name: "current_filter",
             default: 4,
             min: 1,
             max: 64,
-            meaning: "delays of which the smallest counts as the current one (CURRENT_FILTER)",
+            meaning: "number of delays whose smallest is the current delay (CURRENT_FILTER)",
         },
         Parameter {
             name: "allowed_increase",
             default: 1,
             min: 1,
             max: 1 << 20,
-            meaning: "packets by which the window may exceed what is in flight (ALLOWED_INCREASE)",
+            meaning: "packets by which the window may exceed the data in flight (ALLOWED_INCREASE)",
         },
     ],
     build: |parameters, _| Box::new(Ledbat::new(parameters)),
 };
 
-/// A window never falls below this, in packets. [RFC 6817, 2.5: MIN_CWND](https://www.rfc-editor.org/rfc/rfc6817#section-2.5)
+/// Smallest window, in packets. [RFC 6817, 2.5: MIN_CWND](https://www.rfc-editor.org/rfc/rfc6817#section-2.5)
 const MIN_CWND: u32 = 2;
-/// What one entry of the base history covers.
+/// Time that one entry of the base history covers.
 const HISTORY_STEP: Time = Time::from_secs(60);
 
 #[derive(Debug)]
@@ -70,14 +69,14 @@ struct Ledbat {
     base_history: usize,
     current_filter: usize,
     allowed_increase: u32,
-    /// The first delay measured, off by the unknown difference of the two hosts' clocks. All others count from it, so
-    /// that no comparison meets the end of the 32 bits.
+    /// First measured delay, which contains the unknown offset between the clocks of the hosts. All other
+    /// delays are relative to it, so that no comparison meets the wrap of the 32 bits.
     origin_ms: Option<u32>,
-    /// Smallest delay of each minute, the newest last, in ms. (RFC: `base_delays`.)
+    /// Smallest delay of each minute, in ms, the newest last. (RFC: `base_delays`.)
     base_delays: VecDeque<i32>,
-    /// When the newest minute began. (RFC: `last_rollover`.)
+    /// Start of the newest minute. (RFC: `last_rollover`.)
     last_rollover: Time,
-    /// The newest delays, the newest last. (RFC: `current_delays`.)
+    /// Newest delays, the newest last. (RFC: `current_delays`.)
     current_delays: VecDeque<i32>,
     fraction: Fraction,
 }
@@ -99,6 +98,7 @@ impl Ledbat {
         }
     }
 
+    /// Updates the base history.
     /// [RFC 6817, 2.4.2: update_base_delay](https://www.rfc-editor.org/rfc/rfc6817#section-2.4.2)
     fn update_base_delay(&mut self, delay_ms: i32, now: Time) {
         match self.base_delays.back_mut() {
@@ -110,15 +110,15 @@ impl Ledbat {
         }
     }
 
-    /// The smallest current delay over the smallest ever, in ms; `None` before the first.
+    /// Queueing delay in ms: the smallest current delay above the smallest ever; `None` before the first.
     fn queuing_delay_ms(&self) -> Option<i64> {
         let current = self.current_delays.iter().min()?;
         let base = self.base_delays.iter().min()?;
         Some(i64::from(*current) - i64::from(*base))
     }
 
-    /// What the delay makes of the window for `delivered` packets, in parts of a packet:
-    /// `GAIN × off_target × delivered / cwnd`.
+    /// Change of the window for `delivered` packets, in parts of a packet: `GAIN × off_target × delivered /
+    /// cwnd`.
     fn step(&self, queuing_delay_ms: i64, delivered: u32, cwnd: u32) -> i64 {
         let off_target_ms = i128::from(self.target_ms - queuing_delay_ms);
         let parts =
@@ -133,7 +133,7 @@ impl CongestionControl for Ledbat {
         ENTRY.name
     }
 
-    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
         // Modulo 2^32, as the clocks count.
         let measured_ms = ack.ts_val_ms.wrapping_sub(ack.ts_echo_ms);
         let delay_ms = measured_ms.wrapping_sub(*self.origin_ms.get_or_insert(measured_ms)).cast_signed();
@@ -161,7 +161,7 @@ impl CongestionControl for Ledbat {
     }
 }
 
-/// Adds `value`, and forgets the oldest ones beyond `most`.
+/// Adds `value`, and drops the oldest values beyond `most`.
 fn push_bounded(values: &mut VecDeque<i32>, value: i32, most: usize) {
     while values.len() >= most {
         values.pop_front();
@@ -186,8 +186,8 @@ mod tests {
         ledbat.on_pkts_acked(&ack, &flow, &mut Control::default());
     }
 
-    /// The window, in hundredths of a packet, after `delivered` packets with `cwnd` in flight and a delay of
-    /// `queue_ms` over the smallest.
+    /// Window in hundredths of a packet after `delivered` packets with `cwnd` in flight and a queueing delay
+    /// of `queue_ms`.
     fn after(queue_ms: u32, cwnd: u32, delivered: u32) -> i64 {
         let (mut ledbat, mut control) = (ledbat(), Control::new(cwnd, 2));
         sample(&mut ledbat, Time::ZERO, 20);
@@ -221,7 +221,7 @@ mod tests {
 
     /// 10 packets in flight allow 11, however large the window was.
     #[test]
-    fn the_window_exceeds_what_is_in_flight_by_one_packet() {
+    fn the_window_exceeds_the_data_in_flight_by_one_packet() {
         let (mut ledbat, mut control) = (ledbat(), Control::new(50, 2));
         sample(&mut ledbat, Time::ZERO, 20);
         let rate = RateSample { prior_in_flight: 10, ..RateSample::default() };
@@ -242,7 +242,8 @@ mod tests {
         assert_eq!(ledbat.queuing_delay_ms(), Some(70));
     }
 
-    /// 20 ms in the first minute, 30 ms after, which is 10 ms more than the first delay: the ten minutes that count lose the first one in the eleventh.
+    /// 20 ms in the first minute, 30 ms after, which is 10 ms more than the first delay: the ten minutes that
+    /// count lose the first one in the eleventh.
     #[test]
     fn the_smallest_delay_is_forgotten_after_ten_minutes() {
         let mut ledbat = ledbat();
@@ -254,8 +255,8 @@ mod tests {
         assert_eq!(ledbat.base_delays.len(), 10);
     }
 
-    /// The receiver's clock is 1000 ms behind: the delays are -980 and -950 ms, the queue 30 ms. It is 2^31 - 31 ms
-    /// ahead: 2^31 - 11 ms is the larger as a signed number, but 30 ms more changes the sign.
+    /// The receiver's clock is 1000 ms behind: the delays are -980 and -950 ms, the queue 30 ms. It is 2^31 -
+    /// 31 ms ahead: 2^31 - 11 ms is the larger as a signed number, but 30 ms more changes the sign.
     #[test]
     fn the_difference_of_the_clocks_does_not_matter() {
         for offset_ms in [-1000_i32, 0, i32::MAX - 30, i32::MIN] {

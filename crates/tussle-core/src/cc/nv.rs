@@ -1,8 +1,8 @@
-//! NV (new Vegas): the rate of the last round trips and the smallest RTT say which window would do without a
-//! queue; go there slowly, for both numbers are noisy where network cards batch packets.
-//! Source: Brakmo, "TCP-NV: An Update to TCP-Vegas", 2010, and its settings as published with Linux 4.8 (2016).
-//! Agrees with: Linux 6.1 `nv`, without a smallest RTT that a BPF program knows beforehand.
-//! Departs: nowhere known.
+//! NV (new Vegas): the rate of the last round trips and the smallest RTT give the window that needs no queue.
+//! The window moves there slowly, because both numbers are noisy where network cards batch packets. Source:
+//! Brakmo, "TCP-NV: An Update to TCP-Vegas", 2010, and its settings as published with Linux 4.8 (2016).
+//! Agrees with: Linux 6.1 `nv`, without the smallest RTT that a BPF program can supply. Departs: nowhere
+//! known.
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
@@ -10,7 +10,7 @@ use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "nv",
-    idea: "The rate and the smallest RTT say which window would do without a queue; go there slowly.",
+    idea: "Move the window slowly to the one that the rate and the smallest RTT need without a queue.",
     source: "Brakmo, TCP-NV: An Update to TCP-Vegas, 2010",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -19,55 +19,56 @@ pub(super) const ENTRY: Entry = Entry {
             default: 10,
             min: 2,
             max: 1 << 20,
-            meaning: "packets that may wait in the queue",
+            meaning: "packets permitted in the queue",
         },
         Parameter {
             name: "nv_reset_period",
             default: 5,
             min: 1,
             max: 1000,
-            meaning: "after how many seconds, give or take a quarter, the smallest RTT is forgotten",
+            meaning: "lifetime of the smallest RTT, in seconds, varied randomly by a quarter",
         },
         Parameter {
             name: "nv_min_cwnd",
             default: 2,
             min: 1,
             max: 1 << 20,
-            meaning: "without losses the window is not taken below this, in packets",
+            meaning: "smallest window without losses, in packets",
         },
     ],
     build: |parameters, seed| Box::new(Nv::new(parameters, seed)),
 };
 
-/// With fewer than `nv_pad` packets waiting by this much the window grows.
+/// Margin below `nv_pad` queued packets within which the window does not grow.
 const PAD_MARGIN: u32 = 2;
-/// What a decision takes of the excess, in 1/128: 30 %.
+/// Fraction of the excess by which the window shrinks, in 1/128: 30 %.
 const DECREASE: u32 = 38;
 const DECREASE_ONE: u32 = 128;
-/// A smaller excess than this is taken whole.
+/// Excess up to which the window shrinks by the whole excess.
 const SMALL_EXCESS: u32 = 2;
-/// What a loss leaves of the window, in 1/1024: 80 %.
+/// Fraction of the window kept after a loss, in 1/1024: 80 %.
 const LOSS_LEAVES: u32 = 819;
 const LOSS_ONE: u32 = 1024;
-/// RTT samples that a decision needs: to shrink, to leave slow start, to grow.
+/// RTT samples needed for a decision: to shrink, to leave slow start, to grow.
 const SAMPLES_TO_SHRINK: u8 = 60;
 const SAMPLES_TO_LEAVE_SLOW_START: u8 = 30;
 const SAMPLES_TO_GROW: u8 = 20;
 /// Round trips without a decision before the window may shrink.
 const ROUNDS_TO_SHRINK: u8 = 2;
-/// With more of them and too large a window, growth stops at least.
+/// Round trips with too large a window after which growth stops without a decision.
 const ROUNDS_TO_STOP: u8 = 10;
-/// The window grows by a packet for at least so many delivered.
+/// Smallest number of delivered packets per packet of growth.
 const MIN_PER: u32 = 4;
-/// A timeout halves the speed of growth, so many times at most.
+/// Largest number of halvings of the growth; each timeout is one.
 const MOST_HALVINGS: u32 = 8;
-/// After more decisions than this without congestion, a halving is taken back.
+/// Consecutive decisions without congestion after which a halving is taken back.
 const DECISIONS_TO_SPEED_UP: u32 = 8;
-/// Where a round trip has one RTT sample, the window must grow until there are more; bounds of that window.
+/// Bounds and step of the window below which a round trip may have only one RTT sample, so that the window
+/// must grow.
 const BATCH_MIN: u32 = 4;
 const BATCH_MAX: u32 = 81;
 const BATCH_STEP: u32 = 2;
-/// Rates are in 100 bit/s, as a window in bytes times this over µs.
+/// Unit conversion of a rate: a window in bytes times this over µs is in 100 bit/s.
 const RATE_SCALE: u64 = 80_000;
 const NO_RTT: u32 = u32::MAX;
 
@@ -78,11 +79,11 @@ struct Nv {
     rtt: SmallestRtt,
     round: Round,
     growth: Growth,
-    /// Packets that a batch of the network may hold; smaller windows are no evidence.
+    /// Largest window, in packets, that the network may batch into one ACK.
     batch: u32,
-    /// `una` at the last sample.
+    /// Value of `una` at the last sample.
     una: u32,
-    /// A reduction is under way; what was measured will be forgotten.
+    /// Whether a reduction is in progress, after which the measurements are reset.
     reset_due: bool,
 }
 
@@ -93,24 +94,24 @@ struct Settings {
     min_cwnd: u32,
 }
 
-/// In µs.
+/// RTTs, in µs.
 #[derive(Debug)]
 struct SmallestRtt {
-    /// Average, half of it the latest; zero: none.
+    /// Exponential average with weight 1/2; zero before the first sample.
     average: u32,
     min: u32,
-    /// Of the period that has begun, to be `min` in the next.
+    /// Smallest RTT of the current period, which becomes `min` in the next.
     min_next: u32,
-    /// Tick at which the next period begins.
+    /// Tick at which the next period starts.
     period_end: u32,
 }
 
-/// What was seen since the last decision.
+/// Measurements since the last decision.
 #[derive(Debug, Default)]
 struct Round {
-    /// A round trip is over when this packet is acknowledged.
+    /// Packet whose acknowledgement ends the round trip.
     end: u32,
-    /// Without a decision.
+    /// Round trips without a decision.
     rounds: u8,
     samples: u8,
     /// Largest rate, in 100 bit/s.
@@ -119,27 +120,21 @@ struct Round {
 
 #[derive(Debug)]
 struct Growth {
-    leave: Leave,
+    /// Whether the window may grow (Linux: `nv_allow_cwnd_growth`).
+    allowed: bool,
     halvings: u32,
-    /// Decisions without congestion in a row.
+    /// Consecutive decisions without congestion.
     good: u32,
 }
 
-/// Whether the window may grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leave {
-    Grow,
-    Hold,
-}
-
-/// What a round trip shows.
+/// Assessment of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// The window is larger than `target` packets.
     Congested { target: u32 },
-    /// There is room.
+    /// The window may grow.
     Free,
-    /// Neither, or not enough evidence.
+    /// Neither, or too few samples.
     Unclear,
 }
 
@@ -154,7 +149,7 @@ impl Nv {
             rng: Rng::new(seed, ENTRY.name),
             rtt: SmallestRtt { average: 0, min: NO_RTT, min_next: NO_RTT, period_end: 0 },
             round: Round::default(),
-            growth: Growth { leave: Leave::Grow, halvings: 0, good: 0 },
+            growth: Growth { allowed: true, halvings: 0, good: 0 },
             batch: BATCH_MIN,
             una: 0,
             reset_due: false,
@@ -169,12 +164,12 @@ impl Nv {
         self.una = flow.una;
     }
 
-    /// Takes an RTT and the packets that were in flight over it.
+    /// Processes an RTT and the packets in flight over it.
     fn measure(&mut self, rtt_us: u32, in_flight: u32, flow: &Flow) {
         let rtt = &mut self.rtt;
         if rtt.average == 0 {
             rtt.average = rtt_us;
-            // What was smallest before a reduction may be out of date.
+            // The smallest RTT from before a reduction may be out of date.
             rtt.min = rtt_us.wrapping_mul(2);
         } else {
             rtt.average = u32::midpoint(rtt_us, rtt.average);
@@ -190,29 +185,30 @@ impl Nv {
         }
     }
 
-    /// Forgets a smallest RTT that a change of route may have made unreachable. The period is random, from 3/4 to
-    /// 5/4 of the setting, so that flows do not all do it at once.
+    /// Replaces the smallest RTT, which a route change may have made unreachable. The period is random, from
+    /// 3/4 to 5/4 of the setting, so that flows do not change at the same time.
     fn begin_period(&mut self, flow: &Flow) {
         self.rtt.min = self.rtt.min_next;
         self.rtt.min_next = NO_RTT;
-        let die = self.rng.next_u32() >> 24;
-        self.rtt.period_end = flow.jiffies() + (self.settings.reset_period_s * (384 + die) * flow.hz) / 512;
+        let random = self.rng.next_u32() >> 24;
+        self.rtt.period_end =
+            flow.jiffies() + (self.settings.reset_period_s * (384 + random) * flow.hz) / 512;
         self.batch = (self.batch / 2).max(BATCH_MIN);
     }
 
-    /// All of a round trip was acknowledged by one ACK: the network batches more than the window.
+    /// Whether one ACK acknowledged the whole round trip: the network batches more than the window.
     fn window_is_a_batch(&self, packets: u32) -> bool {
         self.round.samples == 1 && packets >= self.batch - 1 && self.batch < BATCH_MAX
     }
 
-    /// The window of the largest rate without a queue, and `nv_pad` more.
+    /// Window of the largest rate without a queue, plus `nv_pad`.
     fn target(&self, flow: &Flow) -> u32 {
         let scale = RATE_SCALE * u64::from(flow.mss_bytes);
         let no_queue = u64::from(self.round.max_rate) * u64::from(self.rtt.min) / scale;
         truncated(no_queue).wrapping_add(self.settings.pad)
     }
 
-    fn judge(&mut self, flow: &Flow, control: &Control) -> Verdict {
+    fn assess(&mut self, flow: &Flow, control: &Control) -> Verdict {
         let target = self.target(flow);
         let Round { rounds, samples, .. } = self.round;
         if control.cwnd > target {
@@ -224,7 +220,7 @@ impl Nv {
                 return Verdict::Congested { target };
             }
             if control.has_ssthresh() && rounds > ROUNDS_TO_STOP {
-                self.growth.leave = Leave::Hold;
+                self.growth.allowed = false;
             }
             Verdict::Unclear
         } else if control.cwnd <= target.wrapping_sub(PAD_MARGIN) && samples >= SAMPLES_TO_GROW {
@@ -235,7 +231,7 @@ impl Nv {
     }
 
     fn decide(&mut self, flow: &Flow, control: &mut Control) {
-        match self.judge(flow, control) {
+        match self.assess(flow, control) {
             Verdict::Unclear => return,
             Verdict::Congested { target } => {
                 control.ssthresh = target;
@@ -245,7 +241,7 @@ impl Nv {
                 } else {
                     excess
                 };
-                self.growth.leave = Leave::Hold;
+                self.growth.allowed = false;
                 self.growth.good = 0;
             }
             Verdict::Free => self.growth.on_free_round(),
@@ -257,7 +253,7 @@ impl Nv {
 
 impl Growth {
     fn on_free_round(&mut self) {
-        self.leave = Leave::Grow;
+        self.allowed = true;
         self.good += 1;
         if self.halvings > 0 && self.good > DECISIONS_TO_SPEED_UP {
             self.halvings -= 1;
@@ -276,7 +272,7 @@ impl CongestionControl for Nv {
         ENTRY.name
     }
 
-    fn on_start(&mut self, flow: &Flow, _knobs: &mut Control) {
+    fn on_start(&mut self, flow: &Flow, _control: &mut Control) {
         self.reset(flow);
         self.rtt.period_end = flow.jiffies() + 2 * flow.hz;
     }
@@ -298,14 +294,14 @@ impl CongestionControl for Nv {
             self.batch = (self.batch + BATCH_STEP).min(BATCH_MAX);
             self.round.end = flow.nxt + self.batch;
             self.round.samples = 0;
-            self.growth.leave = Leave::Grow;
+            self.growth.allowed = true;
         } else {
             self.decide(flow, control);
         }
     }
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
-        if self.growth.leave == Leave::Grow
+        if self.growth.allowed
             && let Some(left) = control.past_slow_start(ack.delivered, flow)
         {
             let halvings = self.growth.halvings;
@@ -318,13 +314,13 @@ impl CongestionControl for Nv {
         control.cwnd_part(LOSS_LEAVES, LOSS_ONE).max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         match next {
             State::Open if self.reset_due => self.reset(flow),
             State::Open | State::Disorder => {}
             State::Cwr | State::Recovery | State::Loss => {
                 self.reset_due = true;
-                self.growth.leave = Leave::Hold;
+                self.growth.allowed = false;
                 if next == State::Loss {
                     self.growth.halvings = (self.growth.halvings + 1).min(MOST_HALVINGS);
                 }
@@ -337,7 +333,7 @@ impl CongestionControl for Nv {
         record("min_rtt_ms", known_ms(self.rtt.min));
         record("average_rtt_ms", known_ms(self.rtt.average));
         record("max_rate_bit_per_s", f64::from(self.round.max_rate) * 100.0);
-        record("may_grow", f64::from(u8::from(self.growth.leave == Leave::Grow)));
+        record("may_grow", f64::from(u8::from(self.growth.allowed)));
     }
 }
 
@@ -350,7 +346,7 @@ mod tests {
     use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
-    /// A flow whose smallest RTT is 10 ms, and which begins a round trip.
+    /// A flow at the start of a round trip, with a smallest RTT of 10 ms.
     fn started() -> (Nv, Flow) {
         let mut nv = Nv::new(&ENTRY.defaults(), 1);
         let flow = Flow { usage: WindowUse::limited(), nxt: 1000, ..Flow::new(1000, 1000) };
@@ -359,13 +355,8 @@ mod tests {
         (nv, flow)
     }
 
-    /// `rounds` round trips of `samples` RTTs each over which the window was in flight, and the window then.
-    fn rounds(
-        pair: &mut (Nv, Flow),
-        rtt_us: u32,
-        (rounds, samples): (u32, u32),
-        control: &mut Control,
-    ) -> u32 {
+    /// Window after `rounds` round trips of `samples` RTTs each, over which the whole window was in flight.
+    fn rounds(pair: &mut (Nv, Flow), rtt_us: u32, rounds: u32, samples: u32, control: &mut Control) -> u32 {
         let (nv, flow) = pair;
         for _ in 0..rounds {
             nv.rtt.average = rtt_us;
@@ -378,32 +369,34 @@ mod tests {
         control.cwnd
     }
 
-    /// 100 packets in 20 ms are 50 in 10 ms: 10 more may wait, 40 are too many, of which 40 × 38 / 128 = 11 go.
+    /// 100 packets in 20 ms are 50 in 10 ms: 10 more may wait, 40 are too many, of which 40 × 38 / 128 = 11
+    /// go.
     #[test]
     fn a_queue_shrinks_the_window_by_three_tenths_of_what_is_too_much() {
         let (mut pair, mut control) = (started(), Control::new(100, 90));
-        assert_eq!(rounds(&mut pair, 20_000, (2, 60), &mut control), 89);
-        assert_eq!((control.ssthresh, pair.0.growth.leave), (60, Leave::Hold));
+        assert_eq!(rounds(&mut pair, 20_000, 2, 60, &mut control), 89);
+        assert_eq!((control.ssthresh, pair.0.growth.allowed), (60, false));
     }
 
     /// 100 packets in 11.3 ms are 88 in 10 ms: with 10 more 98, and 2 too many go at once.
     #[test]
     fn a_small_excess_goes_at_once() {
-        assert_eq!(rounds(&mut started(), 11_300, (2, 60), &mut Control::new(100, 90)), 98);
+        assert_eq!(rounds(&mut started(), 11_300, 2, 60, &mut Control::new(100, 90)), 98);
     }
 
     /// 2 rounds of 29 are 58; in slow start 2 of 15 are 30.
     #[test]
     fn shrinking_needs_60_samples_and_two_rounds_but_30_in_slow_start() {
-        for (ssthresh, evidence, cwnd) in [
+        for (ssthresh, (round_trips, samples), cwnd) in [
             (90, (2, 29), 100),
             (90, (1, 60), 100),
             (90, (2, 30), 89),
             (INFINITE_SSTHRESH, (2, 14), 100),
             (INFINITE_SSTHRESH, (2, 15), 89),
         ] {
-            let shrunk = rounds(&mut started(), 20_000, evidence, &mut Control::new(100, ssthresh));
-            assert_eq!(shrunk, cwnd, "{ssthresh} {evidence:?}");
+            let shrunk =
+                rounds(&mut started(), 20_000, round_trips, samples, &mut Control::new(100, ssthresh));
+            assert_eq!(shrunk, cwnd, "{ssthresh} {round_trips} {samples}");
         }
     }
 
@@ -411,20 +404,20 @@ mod tests {
     #[test]
     fn after_ten_rounds_without_a_decision_growth_stops() {
         let (mut pair, mut control) = (started(), Control::new(100, 90));
-        rounds(&mut pair, 20_000, (10, 5), &mut control);
-        assert_eq!(pair.0.growth.leave, Leave::Grow);
-        rounds(&mut pair, 20_000, (1, 5), &mut control);
-        assert_eq!((pair.0.growth.leave, control.cwnd), (Leave::Hold, 100));
+        rounds(&mut pair, 20_000, 10, 5, &mut control);
+        assert!(pair.0.growth.allowed);
+        rounds(&mut pair, 20_000, 1, 5, &mut control);
+        assert_eq!((pair.0.growth.allowed, control.cwnd), (false, 100));
     }
 
     /// 100 packets in 10 ms: 110 may be in flight. 20 samples let the window grow.
     #[test]
     fn without_a_queue_the_window_may_grow_again() {
-        for (samples, leave) in [(19, Leave::Hold), (20, Leave::Grow)] {
+        for (samples, allowed) in [(19, false), (20, true)] {
             let mut pair = started();
-            pair.0.growth.leave = Leave::Hold;
-            rounds(&mut pair, 10_000, (1, samples), &mut Control::new(100, 90));
-            assert_eq!(pair.0.growth.leave, leave);
+            pair.0.growth.allowed = false;
+            rounds(&mut pair, 10_000, 1, samples, &mut Control::new(100, 90));
+            assert_eq!(pair.0.growth.allowed, allowed);
         }
     }
 
@@ -433,7 +426,7 @@ mod tests {
     fn growth_is_that_of_reno_halved_by_timeouts() {
         let (mut nv, flow) = started();
         let grown = |nv: &mut Nv, cwnd: u32, delivered: u32| {
-            nv.growth.leave = Leave::Grow;
+            nv.growth.allowed = true;
             let mut control = Control::new(cwnd, 2);
             nv.on_ack(&Ack { delivered, ..Ack::default() }, &flow, &mut control);
             control.cwnd - cwnd
@@ -465,17 +458,17 @@ mod tests {
     }
 
     #[test]
-    fn a_reduction_stops_growth_and_what_was_measured_is_forgotten_after_it() {
+    fn a_reduction_stops_growth_and_then_resets_the_measurements() {
         let (mut nv, flow) = started();
         nv.on_state(State::Recovery, &flow, &mut Control::default());
-        assert_eq!((nv.growth.leave, nv.rtt.average), (Leave::Hold, 10_000));
+        assert_eq!((nv.growth.allowed, nv.rtt.average), (false, 10_000));
         nv.on_state(State::Open, &flow, &mut Control::default());
-        assert_eq!((nv.growth.leave, nv.rtt.average), (Leave::Hold, 0));
+        assert_eq!((nv.growth.allowed, nv.rtt.average), (false, 0));
     }
 
-    /// Twice the first RTT after a reduction, so that a route that became longer is found out.
+    /// Twice the first RTT after a reduction, so that a longer route is noticed.
     #[test]
-    fn after_a_reduction_the_smallest_rtt_is_measured_anew() {
+    fn a_reduction_restarts_the_measurement_of_the_smallest_rtt() {
         let (mut nv, flow) = started();
         nv.reset(&flow);
         nv.measure(30_000, 10, &flow);
@@ -500,9 +493,9 @@ mod tests {
     fn a_round_trip_with_one_ack_lets_the_window_grow() {
         let (mut pair, mut control) = (started(), Control::new(4, 2));
         pair.0.round.end = 3;
-        pair.0.growth.leave = Leave::Hold;
-        rounds(&mut pair, 20_000, (1, 1), &mut control);
-        assert_eq!((pair.0.batch, pair.0.growth.leave), (6, Leave::Grow));
+        pair.0.growth.allowed = false;
+        rounds(&mut pair, 20_000, 1, 1, &mut control);
+        assert_eq!((pair.0.batch, pair.0.growth.allowed), (6, true));
         assert_eq!(pair.0.round.end, pair.1.nxt + 6);
     }
 
@@ -512,6 +505,6 @@ mod tests {
         let settings = Nv::new(&ENTRY.parameters(&given).expect("the entry declares it"), 1).settings;
         let mut pair = started();
         pair.0.settings = settings;
-        assert_eq!(rounds(&mut pair, 20_000, (2, 60), &mut Control::new(100, 90)), 95);
+        assert_eq!(rounds(&mut pair, 20_000, 2, 60, &mut Control::new(100, 90)), 95);
     }
 }

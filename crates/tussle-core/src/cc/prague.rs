@@ -1,20 +1,19 @@
-//! Prague: DCTCP for the Internet: reduce by half the part of packets that is marked, grow for the others.
-//! The window is held in parts of a packet, packets are paced, and flows with short RTTs behave as if theirs
-//! were 25 ms, so that they do not starve those with long ones.
-//! Source: De Schepper, Tilmans, Briscoe and Goel, draft-briscoe-iccrg-prague-congestion-control-04, July
-//! 2024, 2.3 and 2.4.
-//! Choices that the draft leaves: before a flow has lasted 500 round trips its virtual RTT is its own, for
-//! the average and the reductions as for the growth; growth stops while losses are repaired; in recovery
-//! the window follows what is in flight down to half. Departs: see docs/deviations/prague.toml.
+//! Prague: DCTCP for the Internet. The window falls by half the fraction of marked packets and grows for the
+//! others. The window has a fractional part, packets are paced, and flows with short RTTs behave as if their
+//! RTT were 25 ms, so that they do not starve flows with long ones. Source: De Schepper, Tilmans, Briscoe and
+//! Goel, draft-briscoe-iccrg-prague-congestion-control-04, July 2024, 2.3 and 2.4. Choices that the draft
+//! leaves open: before a flow has lasted 500 round trips its virtual RTT is its own, for the average, the
+//! reductions and the growth; growth stops during recovery; in recovery the window follows the data in flight
+//! down to half. Departs: see docs/deviations/prague.toml.
 
 use super::fraction::{Fraction, PACKET};
 use super::{CongestionControl, Control, EcnMode, Entry, Needs, Parameter, Parameters, Recovery};
 use crate::Time;
-use crate::tcp::{Ack, Cause, Echo, Flow, State};
+use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "prague",
-    idea: "Reduce by half the part of packets that is marked, and grow as if the RTT were at least 25 ms.",
+    idea: "Reduce the window by half the marked fraction, and grow as if the RTT were at least 25 ms.",
     source: "draft-briscoe-iccrg-prague-congestion-control-04, 2.3 and 2.4",
     agrees_with: "draft -04 (July 2024)",
     parameters: &[
@@ -23,29 +22,29 @@ pub(super) const ENTRY: Entry = Entry {
             default: 25_000,
             min: 1,
             max: 1_000_000,
-            meaning: "RTT in µs below which a flow behaves as if it had this one (RTT_virt_min)",
+            meaning: "smallest virtual RTT, in µs: a flow with a shorter RTT behaves as if it had this one (RTT_virt_min)",
         },
         Parameter {
             name: "rtt_transition",
             default: 500,
             min: 0,
             max: 1 << 20,
-            meaning: "round trips after slow start before it does so (D)",
+            meaning: "round trips after slow start before the virtual RTT applies (D)",
         },
         Parameter {
             name: "gain_shift",
             default: 4,
             min: 0,
             max: 10,
-            meaning: "the average of the marked part moves by 1/2^this of the difference (g)",
+            meaning: "weight of a new sample in the average of the marked fraction, as a power of 1/2 (g)",
         },
     ],
     build: |parameters, _| Box::new(Prague::new(parameters)),
 };
 
-/// A window never falls below this, in packets.
+/// Smallest window, in packets.
 const CWND_MIN: u32 = 2;
-/// A marked part of one.
+/// Unit of the marked fraction.
 const ALL: i64 = 1 << 30;
 
 #[derive(Debug)]
@@ -53,10 +52,10 @@ struct Prague {
     rtt_virt_min_us: u32,
     rtt_transition: u32,
     gain_shift: i64,
-    /// Average of the marked part, out of [`ALL`]; `None` before the first mark. (Draft: `alpha`.)
+    /// Average of the marked fraction, in units of 1/[`ALL`]; `None` before the first mark. (Draft: `alpha`.)
     alpha: Option<i64>,
     sample: Sample,
-    /// When the window was last reduced for a mark.
+    /// Time of the last reduction for a mark.
     reduced: Option<Time>,
     /// First packet of the next round trip.
     round_end: u32,
@@ -65,11 +64,11 @@ struct Prague {
     fraction: Fraction,
 }
 
-/// Since when marks are counted for the average.
+/// Start of the interval over which marks are counted.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     from: Time,
-    /// What the flow had delivered, and how much of it was marked.
+    /// Packets that the flow had delivered, and how many of them were marked.
     delivered: u32,
     marked: u32,
 }
@@ -79,7 +78,7 @@ impl Sample {
         Sample { from: flow.now, delivered: flow.delivered, marked: flow.delivered_marked }
     }
 
-    /// The marked part since then, out of [`ALL`]; `None` if nothing was delivered.
+    /// Marked fraction since then, in units of 1/[`ALL`]; `None` if nothing was delivered.
     fn marked_part(&self, flow: &Flow) -> Option<i64> {
         let delivered = i64::from(flow.delivered - self.delivered);
         let marked = i64::from(flow.delivered_marked - self.marked);
@@ -102,7 +101,7 @@ impl Prague {
         }
     }
 
-    /// The flow's smoothed RTT, and the one that it behaves as if it had, in µs. (Draft, 2.4.4.)
+    /// Smoothed RTT and virtual RTT of the flow, in µs. (Draft, 2.4.4.)
     fn rtts_us(&self, flow: &Flow) -> (u32, u32) {
         let srtt_us = flow.rtt.srtt_us().unwrap_or(0).max(1);
         let is_old = self.rounds >= self.rtt_transition;
@@ -113,7 +112,8 @@ impl Prague {
         Time::from_us(u64::from(self.rtts_us(flow).1))
     }
 
-    /// Once a virtual RTT; from the first mark on, which counts as if all were marked. (Draft, 2.4.2.)
+    /// Updates alpha once per virtual RTT, from the first mark on, which counts as if all packets were
+    /// marked. (Draft, 2.4.2.)
     fn update_alpha(&mut self, flow: &Flow) {
         let Some(alpha) = self.alpha else {
             if flow.delivered_marked > self.sample.marked {
@@ -130,8 +130,9 @@ impl Prague {
         }
     }
 
-    /// One packet in a round trip, less for those whose RTT is shorter than the virtual one: the square,
-    /// because there are more round trips in it, and reductions are once in it. (Draft, 2.4.3 and 2.4.4.)
+    /// Grows by one packet per round trip, and by less if the RTT is shorter than the virtual one: by the
+    /// square of the ratio, because a virtual RTT has more round trips but only one reduction. (Draft, 2.4.3
+    /// and 2.4.4.)
     fn grow(&mut self, delivered: u32, flow: &Flow, control: &mut Control) {
         let (rtt_us, virtual_us) = self.rtts_us(flow);
         let square = |us: u32| i128::from(us) * i128::from(us);
@@ -141,7 +142,7 @@ impl Prague {
         self.fraction.set(self.fraction.window(control) + parts, CWND_MIN, control);
     }
 
-    /// Once a virtual RTT: less by half the marked part. (Draft, 2.4.3.)
+    /// Reduces the window by half the marked fraction, once per virtual RTT. (Draft, 2.4.3.)
     fn reduce_for_mark(&mut self, flow: &Flow, control: &Control) -> u32 {
         if self.reduced.is_some_and(|at| flow.now.since(at) < self.rtt_virt(flow)) {
             return control.cwnd.max(CWND_MIN);
@@ -162,7 +163,7 @@ impl Prague {
         }
     }
 
-    /// The window in a smoothed RTT, and twice that in slow start. (Draft, 2.4.5.)
+    /// Paces at a window per smoothed RTT, and at twice that rate in slow start. (Draft, 2.4.5.)
     fn pace(&self, flow: &Flow, control: &mut Control) {
         let (rtt_us, _) = self.rtts_us(flow);
         let gain = if control.in_slow_start() { 2 } else { 1 };
@@ -186,17 +187,17 @@ impl CongestionControl for Prague {
         self.pace(flow, control);
     }
 
-    fn on_pkts_acked(&mut self, _ack: &Ack, flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, _ack: &Ack, flow: &Flow, _control: &mut Control) {
         self.update_alpha(flow);
     }
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if flow.state == State::Recovery {
-            // One packet for a loss just found, so that it is sent again at once.
+            // One packet for a newly detected loss, so that it is retransmitted at once.
             let kept = flow.in_flight() + u32::from(ack.lost > 0);
             control.cwnd = control.cwnd.min(kept.max(control.ssthresh));
         } else {
-            let unmarked = if ack.echo == Echo::Marked { 0 } else { ack.delivered };
+            let unmarked = if ack.ece { 0 } else { ack.delivered };
             if let Some(left) = control.past_slow_start(unmarked, flow) {
                 self.grow(left, flow, control);
             }
@@ -214,9 +215,9 @@ impl CongestionControl for Prague {
 
     fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
         match (flow.state, next) {
-            // At once, not over a round trip.
+            // The reduction takes effect at once, not over a round trip.
             (_, State::Cwr) => control.cwnd = control.cwnd.min(control.ssthresh),
-            // A loss in the round trip of a mark makes it half of what it was before the mark.
+            // A loss in the round trip of a mark halves the window from before the mark.
             (State::Cwr, State::Recovery) => {
                 control.ssthresh = control.ssthresh.min((flow.prior_cwnd / 2).max(CWND_MIN));
             }
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
     use crate::tcp::WindowUse;
 
-    /// Prague out of slow start, on a path with this RTT, with alpha an eighth.
+    /// Prague after slow start, on a path with this RTT, with alpha 1/8.
     fn on_path(rtt_us: u32) -> (Prague, Flow) {
         let mut prague = Prague::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { usage: WindowUse::limited(), now: Time::from_secs(1), ..Flow::new(1000, 1448) };
@@ -249,11 +250,11 @@ mod tests {
         (prague, flow)
     }
 
-    fn ack(delivered: u32, echo: Echo) -> Ack {
-        Ack { acked: delivered, delivered, echo, ..Ack::default() }
+    fn ack(delivered: u32, ece: bool) -> Ack {
+        Ack { acked: delivered, delivered, ece, ..Ack::default() }
     }
 
-    /// The window in hundredths of a packet.
+    /// Window in hundredths of a packet.
     fn hundredths(prague: &Prague, control: &Control) -> i64 {
         prague.fraction.window(control) * 100 / PACKET
     }
@@ -307,12 +308,12 @@ mod tests {
 
     /// A window of 20 packets, 5 of them marked: 15/20 of a packet.
     #[test]
-    fn only_unmarked_packets_make_it_grow() {
+    fn only_unmarked_packets_grow_the_window() {
         let (mut prague, flow) = on_path(40_000);
         let mut control = Control::new(20, 20);
-        prague.on_ack(&ack(5, Echo::Marked), &flow, &mut control);
+        prague.on_ack(&ack(5, true), &flow, &mut control);
         assert_eq!(hundredths(&prague, &control), 2000);
-        prague.on_ack(&ack(15, Echo::Clear), &flow, &mut control);
+        prague.on_ack(&ack(15, false), &flow, &mut control);
         assert_eq!(hundredths(&prague, &control), 2075);
     }
 
@@ -324,8 +325,8 @@ mod tests {
             let (mut prague, flow) = on_path(rtt_us);
             prague.rounds = rounds;
             let mut control = Control::new(10, 10);
-            prague.on_ack(&ack(10, Echo::Clear), &flow, &mut control);
-            // A part is lost to rounding.
+            prague.on_ack(&ack(10, false), &flow, &mut control);
+            // Rounding loses a small part.
             assert!(
                 (1000 + grown - hundredths(&prague, &control)).abs() <= 1,
                 "{rtt_us} µs, {rounds} rounds"
@@ -335,7 +336,7 @@ mod tests {
 
     /// 20 / 2, not 18 / 2.
     #[test]
-    fn a_loss_after_a_mark_halves_the_window_of_before_the_mark() {
+    fn a_loss_after_a_mark_halves_the_window_from_before_the_mark() {
         let (mut prague, mut flow) = on_path(40_000);
         let mut control = Control::new(18, 18);
         (flow.state, flow.prior_cwnd) = (State::Cwr, 20);
@@ -349,7 +350,7 @@ mod tests {
     /// 20 out, 4 arrived after a hole: 15 in flight, and one for the hole; then nothing new until 10 are in
     /// flight.
     #[test]
-    fn in_recovery_the_window_follows_what_is_in_flight_to_half() {
+    fn in_recovery_the_window_follows_the_data_in_flight_down_to_half() {
         let (mut prague, mut flow) = on_path(40_000);
         let mut control = Control::new(20, 10);
         (flow.nxt, flow.sacked_out, flow.lost_out, flow.state) = (20, 4, 1, State::Recovery);
@@ -369,7 +370,7 @@ mod tests {
         let (mut prague, flow) = on_path(40_000);
         for (ssthresh, rate) in [(20, 5_792_000), (100, 11_584_000)] {
             let mut control = Control::new(20, ssthresh);
-            prague.on_ack(&ack(0, Echo::Clear), &flow, &mut control);
+            prague.on_ack(&ack(0, false), &flow, &mut control);
             assert_eq!(control.pacing_bit_per_s, Some(rate));
         }
     }

@@ -1,30 +1,30 @@
-//! Veno: a loss while few packets wait in the queue is an accident of the radio, not congestion, and takes a
-//! fifth of the window instead of half. Vegas' estimate tells how many wait.
-//! Source: Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC
-//! 21(2), 2003. Agrees with: Linux 6.1 `veno`, which estimates at each ACK, from its RTT, rather than once a
-//! round trip. Departs: nowhere known.
+//! Veno: a loss while few packets are queued is a transmission error, not congestion, and takes a fifth of
+//! the window instead of half. Vegas' estimate gives the number of queued packets. Source: Fu and Liew, "TCP
+//! Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003. Agrees with:
+//! Linux 6.1 `veno`, which estimates at each ACK, from its RTT, rather than once per round trip. Departs:
+//! nowhere known.
 
 use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "veno",
-    idea: "A loss while few packets wait in the queue is an accident, and takes only a fifth of the window.",
+    idea: "A loss while few packets are queued is a transmission error, and takes only a fifth of the window.",
     source: "Fu and Liew, IEEE JSAC 21(2), 2003",
     agrees_with: "Linux 6.1",
     parameters: &[],
     build: |_, _| Box::new(Veno::default()),
 };
 
-/// Packets waiting are counted in halves.
+/// Unit of queued packets: a half.
 const HALVES: u32 = 2;
-/// With this many packets waiting, in halves, there is congestion. (Paper: β = 3 packets.)
+/// Queued packets, in halves, from which on there is congestion. (Paper: β = 3 packets.)
 const BETA: u32 = 3 * HALVES;
-/// No RTT measured: longer than any.
+/// Placeholder for no measured RTT; longer than any RTT.
 const NO_RTT_US: u32 = 0x7fff_ffff;
-/// With fewer RTT samples all may be of delayed ACKs.
+/// RTT samples below which all may come from delayed ACKs.
 const MIN_SAMPLES: u16 = 3;
-/// A window never falls below this, in packets.
+/// Smallest window, in packets.
 const CWND_MIN: u32 = 2;
 
 #[derive(Debug)]
@@ -34,39 +34,33 @@ struct Veno {
     base_rtt_us: u32,
     /// Smallest RTT since the last estimate, in µs.
     rtt_us: u32,
-    /// RTT samples since the start; counted in 16 bits, as in Linux, so that for three of 65536 it is Reno.
+    /// RTT samples since the start, in 16 bits as in Linux, so that the algorithm is Reno for three of 65536.
     samples: u16,
-    /// Packets waiting in the queue when last estimated, in halves. (Paper: N.)
+    /// Queued packets at the last estimate, in halves. (Paper: N.)
     waiting: u32,
-    /// What the next window delivered under congestion does.
-    turn: Turn,
+    /// Whether the window grows at the next window of delivered packets; under congestion it grows at every
+    /// other one (Linux: `inc`).
+    grows: bool,
 }
 
-/// Who decides about the window.
+/// Algorithm that sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Veno,
-    /// Something is missing or being repaired: RTTs mean little.
+    /// Reno outside the open state, where RTTs are unreliable.
     Reno,
-}
-
-/// Under congestion the window grows every other round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    Grow,
-    Stay,
 }
 
 impl Default for Veno {
     fn default() -> Veno {
         let (base_rtt_us, rtt_us) = (NO_RTT_US, NO_RTT_US);
-        Veno { mode: Mode::Veno, base_rtt_us, rtt_us, samples: 0, waiting: 0, turn: Turn::Grow }
+        Veno { mode: Mode::Veno, base_rtt_us, rtt_us, samples: 0, waiting: 0, grows: true }
     }
 }
 
 impl Veno {
-    /// `N = cwnd - cwnd × BaseRTT / RTT`. Without a new RTT everything seems to wait.
-    /// (Paper: `N = Actual × (RTT - BaseRTT)`.)
+    /// Estimates the queued packets: `N = cwnd - cwnd × BaseRTT / RTT`. Without a new RTT all packets seem to
+    /// be queued. (Paper: `N = Actual × (RTT - BaseRTT)`.)
     #[expect(clippy::cast_possible_truncation, reason = "no more than twice the window")]
     fn estimate(&mut self, cwnd: u32) {
         let window = cwnd * HALVES;
@@ -78,18 +72,18 @@ impl Veno {
         self.waiting >= BETA
     }
 
-    /// One packet every other round trip. (Paper: refined additive increase.)
+    /// Grows by one packet every other round trip. (Paper: refined additive increase.)
     fn grow_under_congestion(&mut self, delivered: u32, control: &mut Control) {
         if control.credit < control.cwnd {
             control.credit += delivered;
             return;
         }
         control.credit = 0;
-        if self.turn == Turn::Grow && control.cwnd < control.cwnd_clamp {
+        if self.grows && control.cwnd < control.cwnd_clamp {
             control.cwnd += 1;
-            self.turn = Turn::Stay;
+            self.grows = false;
         } else {
-            self.turn = Turn::Grow;
+            self.grows = true;
         }
     }
 }
@@ -99,12 +93,12 @@ impl CongestionControl for Veno {
         ENTRY.name
     }
 
-    /// The path may have changed while the flow was idle.
-    fn on_tx_start(&mut self, _flow: &Flow, _knobs: &mut Control) {
+    /// Resets the RTTs, because the path may have changed during idle time.
+    fn on_tx_start(&mut self, _flow: &Flow, _control: &mut Control) {
         *self = Veno { samples: self.samples, waiting: self.waiting, ..Veno::default() };
     }
 
-    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _knobs: &mut Control) {
+    fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _control: &mut Control) {
         if let Some(rtt_us) = ack.rtt_us {
             // No RTT is zero.
             let rtt_us = rtt_us.saturating_add(1);
@@ -138,13 +132,13 @@ impl CongestionControl for Veno {
         self.rtt_us = NO_RTT_US;
     }
 
-    /// (Paper: refined multiplicative decrease.)
+    /// Reduces the window by a fifth, or by half under congestion. (Paper: refined multiplicative decrease.)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let left = if self.is_congested() { control.cwnd / 2 } else { control.cwnd_part(4, 5) };
         left.max(CWND_MIN)
     }
 
-    fn on_state(&mut self, next: State, _flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, _flow: &Flow, _control: &mut Control) {
         if next == State::Open {
             self.mode = Mode::Veno;
             self.rtt_us = NO_RTT_US;
@@ -174,19 +168,19 @@ mod tests {
         Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) }
     }
 
-    /// A Veno whose smallest RTT is 100 ms, and which has samples enough.
+    /// Veno with a smallest RTT of 100 ms and enough samples.
     fn started() -> Veno {
         Veno { base_rtt_us: BASE_RTT_US, samples: MIN_SAMPLES, ..Veno::default() }
     }
 
-    /// An ACK of one packet with an RTT of so much.
+    /// Processes an ACK of one packet with this RTT.
     fn ack(veno: &mut Veno, rtt_us: u32, control: &mut Control) {
         let ack = Ack { acked: 1, delivered: 1, rtt_us: Some(rtt_us - 1), ..Ack::default() };
         veno.on_pkts_acked(&ack, &flow(), control);
         veno.on_ack(&ack, &flow(), control);
     }
 
-    /// The ssthresh after a loss at 50 packets when the RTT is so much.
+    /// Value of ssthresh after a loss at 50 packets with this RTT.
     fn after_loss(rtt_us: u32) -> u32 {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
         ack(&mut veno, rtt_us, &mut control);
@@ -249,7 +243,7 @@ mod tests {
 
     /// The second ACK's RTT counts, though the first was shorter.
     #[test]
-    fn each_ack_is_judged_by_its_own_rtt() {
+    fn each_ack_is_evaluated_by_its_own_rtt() {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
         ack(&mut veno, 100_000, &mut control);
         ack(&mut veno, 200_000, &mut control);
@@ -266,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn two_samples_are_too_few_to_judge() {
+    fn two_samples_are_too_few() {
         let (mut veno, mut control) = (Veno::default(), Control::new(50, 2));
         for (rtt_us, waiting) in [(100_000, 0), (200_000, 0), (200_000, 50)] {
             ack(&mut veno, rtt_us, &mut control);
@@ -274,9 +268,9 @@ mod tests {
         }
     }
 
-    /// Half of the RTT is queue; 50 packets delivered are one more. Back in Open the RTTs start anew.
+    /// Half of the RTT is queue; 50 packets delivered are one more. Back in Open the RTTs are reset.
     #[test]
-    fn outside_the_open_state_it_is_reno() {
+    fn outside_the_open_state_growth_is_that_of_reno() {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
         veno.on_state(State::Recovery, &flow(), &mut control);
         (0..50).for_each(|_| ack(&mut veno, 200_000, &mut control));

@@ -1,96 +1,41 @@
-//! How many bytes a flow can have under way, and the window that its receiver offers for them.
+//! The bytes that fill the path of a flow, and the receive window that they need.
 
-use crate::net::path::{Change, ElementKind};
+use crate::net::path::ElementKind;
 use crate::run::FlowSpec;
 
-/// What stands for the bytes in a queue without a limit.
+/// Bytes that a queue without a limit counts for.
 const UNLIMITED_BYTES: u64 = 256 << 20;
 const PACKET_BYTES: u64 = 1500;
 const NS_PER_S: u128 = 1_000_000_000;
-/// Over which time a recorded link is at its fastest: near a base RTT, so that a spike of 1 ms counts little.
-const BUSY_MS: u32 = 100;
 
 /// Largest window of a Linux receiver that tunes its buffer by itself: half of `tcp_rmem`'s 6 MiB.
 const USUAL_WINDOW_BYTES: u64 = 3 << 20;
 /// Largest window that TCP can offer. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
 const MAX_WINDOW_BYTES: u64 = 65_535 << 14;
 
-/// The window that a flow's receiver offers in the end, in bytes: as the flow says, else twice what its `path`
-/// there and back holds, so that it never limits.
+/// Largest window that a flow's receiver offers, in bytes: as the flow says, else twice the bytes that fill `path`, its
+/// forward and reverse path, so that the window never limits.
 pub fn receive_window_bytes<'a>(flow: &FlowSpec, path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     flow.receive_window_bytes
         .unwrap_or_else(|| path_bytes(path).saturating_mul(2).clamp(USUAL_WINDOW_BYTES, MAX_WINDOW_BYTES))
 }
 
-/// Bytes that fill a path there and back, and all its queues.
+/// Bytes that fill the elements of a path and all their queues.
 pub fn path_bytes<'a>(path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     let (mut delay, mut queued, mut rate) = (0_u64, 0_u64, None::<u64>);
-    for effect in path {
-        delay = delay.saturating_add(delay_ns(effect));
-        queued = queued.saturating_add(queue_bytes(effect));
-        rate = rate.into_iter().chain(rate_bit_per_s(effect)).min();
+    for element in path {
+        delay = delay.saturating_add(element.delays().longest_ns);
+        queued = queued.saturating_add(queue_bytes(element));
+        rate = rate.into_iter().chain(element.link().map(|link| link.highest_rate_bit_per_s)).min();
     }
     let moving = u128::from(rate.unwrap_or_default()) * u128::from(delay) / NS_PER_S / 8;
     u64::try_from(moving).unwrap_or(u64::MAX).saturating_add(queued)
 }
 
 /// Bytes that can wait in the queue of an element.
-pub fn queue_bytes(effect: &ElementKind) -> u64 {
-    let Some(queue) = effect.queue() else { return 0 };
-    let (packets, bytes) = queue.limits();
-    let limits = [packets.map(|packets| packets.saturating_mul(PACKET_BYTES)), bytes];
-    limits.into_iter().flatten().min().unwrap_or(UNLIMITED_BYTES).min(UNLIMITED_BYTES)
-}
-
-/// How long an element holds a packet that is not queued, at the longest: hardly any is held longer.
-fn delay_ns(effect: &ElementKind) -> u64 {
-    match effect {
-        ElementKind::Link(link) => longest(link.delay_ns, &link.changes),
-        ElementKind::Arq(arq) => {
-            let retries_ns = u64::from(arq.attempts).saturating_mul(arq.retry_delay_ns);
-            longest(arq.delay_ns, &arq.changes).saturating_add(retries_ns)
-        }
-        ElementKind::Trace(trace) => trace.delay_ns,
-        ElementKind::Wifi(wifi) => wifi.delay_ns,
-        ElementKind::Delay(delay) => delay.delay_ns,
-        ElementKind::Jitter(jitter) => jitter.delay.long_ns(),
-        ElementKind::Ramp(ramp) => ramp.from_delay_ns.max(ramp.to_delay_ns),
-        ElementKind::Handover(handover) => handover.delay.long_ns().saturating_add(handover.pause_ns),
-        ElementKind::Outage(outage) => outage.down.long_ns(),
-        ElementKind::Aggregate(aggregate) => aggregate.hold_ns,
-        _ => 0,
-    }
-}
-
-/// The highest rate of a link.
-fn rate_bit_per_s(effect: &ElementKind) -> Option<u64> {
-    match effect {
-        ElementKind::Link(link) => Some(fastest(link.rate_bit_per_s, &link.changes)),
-        ElementKind::Arq(arq) => Some(fastest(arq.rate_bit_per_s, &arq.changes)),
-        ElementKind::Trace(trace) => Some(busiest_bit_per_s(&trace.opportunities_ms)),
-        ElementKind::Wifi(wifi) => Some(wifi.rate_bit_per_s),
-        _ => None,
-    }
-}
-
-fn longest(first_ns: u64, changes: &[Change]) -> u64 {
-    changes.iter().filter_map(|change| change.delay_ns).fold(first_ns, u64::max)
-}
-
-fn fastest(first_bit_per_s: u64, changes: &[Change]) -> u64 {
-    changes.iter().filter_map(|change| change.rate_bit_per_s).fold(first_bit_per_s, u64::max)
-}
-
-/// The rate of the busiest [`BUSY_MS`] of a recording.
-fn busiest_bit_per_s(opportunities_ms: &[u32]) -> u64 {
-    let mut first = 0;
-    let within = opportunities_ms.iter().enumerate().map(|(last, at_ms)| {
-        while at_ms.saturating_sub(opportunities_ms[first]) >= BUSY_MS {
-            first += 1;
-        }
-        last + 1 - first
-    });
-    within.max().unwrap_or_default() as u64 * PACKET_BYTES * 8 * 1000 / u64::from(BUSY_MS)
+pub fn queue_bytes(element: &ElementKind) -> u64 {
+    let Some(link) = element.link() else { return 0 };
+    link.queue.limits().in_bytes(PACKET_BYTES).unwrap_or(UNLIMITED_BYTES).min(UNLIMITED_BYTES)
 }
 
 #[cfg(test)]
@@ -98,11 +43,11 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn effect(value: &Value) -> ElementKind {
+    fn element(value: &Value) -> ElementKind {
         serde_json::from_value(value.clone()).unwrap()
     }
 
-    /// A link there and a link back, of 100 ms together.
+    /// A link on the forward path and one on the reverse path, of 100 ms together.
     fn path(rate_bit_per_s: u64, queue: &Value) -> Vec<ElementKind> {
         let link = json!({"kind": "link", "rate_bit_per_s": rate_bit_per_s, "delay_ns": 50_000_000,
                                       "queue": queue});
@@ -111,7 +56,7 @@ mod tests {
 
     fn flow(receive_window_bytes: Option<u64>) -> FlowSpec {
         serde_json::from_value(json!({
-            "name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "forward": ["there"],
+            "name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "forward": ["forward"],
             "reverse": ["back"], "receive_window_bytes": receive_window_bytes,
         }))
         .unwrap()
@@ -145,9 +90,9 @@ mod tests {
                         "retry_delay_ns": 5_000_000})),
             fast(json!({"kind": "wifi", "stations": 0, "signal_dbm": -50.0})),
         ] {
-            assert_eq!(path_bytes(std::iter::once(&effect(&link))), 525_000, "{link}");
+            assert_eq!(path_bytes(std::iter::once(&element(&link))), 525_000, "{link}");
         }
-        let at_once = effect(&fast(json!({"kind": "link", "delay_ns": 0})));
+        let at_once = element(&fast(json!({"kind": "link", "delay_ns": 0})));
         for delay in [
             json!({"kind": "delay", "delay_ns": 30_000_000}),
             json!({"kind": "jitter", "delay": constant}),
@@ -157,7 +102,7 @@ mod tests {
             json!({"kind": "outage", "up": {"constant_ns": 1_000_000_000}, "down": constant}),
             json!({"kind": "aggregate", "hold_ns": 30_000_000}),
         ] {
-            assert_eq!(path_bytes([&at_once, &effect(&delay)].into_iter()), 525_000, "{delay}");
+            assert_eq!(path_bytes([&at_once, &element(&delay)].into_iter()), 525_000, "{delay}");
         }
     }
 
@@ -167,7 +112,7 @@ mod tests {
         let opportunities_ms: Vec<u32> = (0..500).map(|at| 2 * at).chain(1000..1100).collect();
         let trace = json!({"kind": "trace", "opportunities_ms": opportunities_ms, "delay_ns": 30_000_000,
                            "queue": {"kind": "fifo", "limit_packets": 100}});
-        assert_eq!(path_bytes(std::iter::once(&effect(&trace))), 45_000 + 150_000);
+        assert_eq!(path_bytes(std::iter::once(&element(&trace))), 45_000 + 150_000);
     }
 
     #[test]

@@ -1,65 +1,66 @@
-//! What plays a script: one end of a connection, whoever implements it.
+//! One end of a connection that can play a script.
 
 use super::ScriptError;
 use crate::Time;
 use crate::net::packet::Packet;
 
-/// One end of an established connection. Times count from there.
+/// One end of an established connection. Times count from its establishment.
 pub trait Host {
-    /// How far from the time that a script says a packet may leave.
+    /// Greatest difference between the time in a script and the time at which the packet leaves.
     fn precision(&self) -> Time;
 
-    /// Lets time pass to `at`, or to the first instant before at which it sends something; tells which.
+    /// Waits until `at`, or until the first earlier instant at which the host sends something; returns that
+    /// instant.
     ///
     /// # Errors
     /// [`ScriptError::Broken`].
     fn wait(&mut self, at: Time) -> Result<Time, ScriptError>;
 
-    /// Its application writes so many packets.
+    /// Lets the application write `packets` full packets.
     ///
     /// # Errors
     /// [`ScriptError::Broken`].
     fn write(&mut self, packets: u32) -> Result<(), ScriptError>;
 
-    /// A packet reaches it.
+    /// Delivers a packet to the host.
     ///
     /// # Errors
     /// [`ScriptError::Broken`].
     fn receive(&mut self, packet: &Packet) -> Result<(), ScriptError>;
 
-    /// What it has sent since it was last asked.
+    /// Returns the packets that the host sent since the last call.
     ///
     /// # Errors
     /// [`ScriptError::Broken`].
     fn sent(&mut self) -> Result<Vec<Packet>, ScriptError>;
 
-    /// Where its sender stands.
+    /// Returns the state of the host's sender.
     ///
     /// # Errors
     /// [`ScriptError::Broken`].
     fn standing(&mut self) -> Result<Standing, ScriptError>;
 }
 
-/// What a sender tells of itself. Counts are those since it opened.
+/// State of a sender. Counts start when the connection opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Its window, in packets.
+    /// Congestion window, in packets.
     pub cwnd: u32,
-    /// In packets.
+    /// Slow-start threshold, in packets.
     pub ssthresh: u32,
-    /// Name of its state, as in tables.
+    /// Name of the congestion state, as in tables.
     pub state: &'static str,
-    /// Packets thought to be in the network.
+    /// Packets estimated to be in the network.
     pub in_flight: u32,
     /// Packets sacked.
     pub sacked: u32,
-    /// Packets held to be lost.
+    /// Packets detected as lost.
     pub lost: u32,
-    /// Packets sent again and not yet known to have arrived.
+    /// Retransmitted packets whose arrival is not yet known.
     pub retransmitted: u32,
     /// Expiries of the retransmission timer.
     pub timeouts: u32,
-    /// Reductions that were taken back.
+    /// Reductions that were undone.
     pub undone: u32,
     /// Tail loss probes.
     pub probes: u32,

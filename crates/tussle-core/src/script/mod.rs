@@ -1,53 +1,54 @@
-//! Packet scripts: what the peer of a TCP sends, step by step, and what must come out.
+//! Packet scripts: the packets that the peer of a TCP implementation sends, step by step, and the expected
+//! responses.
 //!
-//! A script is data (TOML in `tests/scripts/`), so that the same story can be told to any implementation: to the
-//! simulator's sender and receiver ([`play`]), and to a kernel, by whoever makes it a [`Host`] ([`judge`]). It begins
-//! with an established connection; times count from there. Whatever the host sends must be expected by a step of
-//! exactly that time, so a step may also just wait for a timer.
+//! A script is data (TOML in `tests/scripts/`), so that any implementation can play it: the simulator's
+//! sender and receiver ([`play`]), and a kernel, by an implementation of [`Host`] ([`check`]). It starts with
+//! an established connection; times count from there. A step must expect every packet that the host sends, at
+//! exactly that time; a step may also only wait for a timer.
 
+mod expect;
 mod host;
-mod judge;
+mod random_script;
 mod simulated;
-mod story;
 mod words;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use expect::check;
 pub use host::{Host, Standing};
-pub use judge::judge;
+pub use random_script::random_script;
 pub use simulated::play;
-pub use story::story;
 
 use crate::Time;
-use crate::run::MAX_WINDOW_PACKETS;
+use crate::run::{MAX_WINDOW_PACKETS, ProfileName};
 
 /// Payload of a full packet.
 pub const MSS_BYTES: u32 = 1448;
-/// Timer ticks a second.
-pub const HZ: u32 = 250;
-/// Longest script.
+/// Timer ticks per second of the hosts that play scripts.
+pub const HZ: u32 = ProfileName::Linux6_1.constants().hz;
+/// Longest duration of a script, in ms.
 const MAX_MS: f64 = 30.0 * 24.0 * 3600.0 * 1000.0;
 
-/// A story about one end of a connection.
+/// A packet script about one end of a connection.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// What it shows, as a claim.
+    /// Claim that the script tests.
     pub claim: String,
-    /// The rule, with its source.
+    /// Source of the rule behind the claim.
     pub source: String,
-    /// Which end it is about.
+    /// End of the connection that the script tests.
     #[serde(default)]
     pub role: Role,
-    /// The algorithm of that end.
+    /// Congestion control algorithm of that end.
     #[serde(default = "reno")]
     pub algorithm: String,
-    /// Its parameters.
+    /// Parameters of the algorithm.
     #[serde(default)]
     pub parameters: BTreeMap<String, i64>,
-    /// How long the handshake took: the first RTT, a whole number of ms.
+    /// Duration of the handshake, which is the first RTT sample: a whole number of ms.
     #[serde(default = "hundred")]
     pub handshake_ms: u32,
     /// Whether ECN was negotiated.
@@ -56,16 +57,16 @@ pub struct Script {
     /// Whether the sender paces.
     #[serde(default)]
     pub pacing: bool,
-    /// Window that the receiver offers.
+    /// Window that the receiver advertises.
     #[serde(default = "endless")]
     pub window_packets: u32,
-    /// The window at the start, if not the initial one.
+    /// Congestion window at the start; `None`: the initial window.
     #[serde(default)]
     pub start_cwnd: Option<u32>,
-    /// Engines that cannot play it, and why.
+    /// Engines that cannot play the script, each with the reason.
     #[serde(default)]
     pub skip: BTreeMap<Engine, String>,
-    /// What happens.
+    /// Steps, in order of time.
     pub steps: Vec<Step>,
 }
 
@@ -73,14 +74,14 @@ pub struct Script {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It sends data, and the script its ACKs.
+    /// The end that sends data; the script sends the ACKs.
     #[default]
     Sender,
-    /// It acknowledges the data that the script sends.
+    /// The end that acknowledges the data that the script sends.
     Receiver,
 }
 
-/// What scripts are played on.
+/// Implementation that plays a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
@@ -103,38 +104,37 @@ fn endless() -> u32 {
 }
 
 impl Script {
-    /// How long the handshake took.
+    /// Duration of the handshake.
     pub fn handshake(&self) -> Time {
         Time::from_ms(u64::from(self.handshake_ms.max(1)))
     }
 }
 
-/// One instant: what happens, and what must follow at once.
+/// One instant of a script: the stimulus, and the response that must follow at once.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// When, since the connection was established.
+    /// Time since the connection was established.
     pub at_ms: f64,
-    /// The application writes so many packets.
+    /// Packets that the application writes.
     #[serde(default)]
     pub write: Option<u32>,
-    /// The peer acknowledges every packet below this.
+    /// Cumulative ACK of the peer: it acknowledges every packet below this number.
     #[serde(default)]
     pub ack: Option<u32>,
-    /// Packets above that the peer reports, `"4-6"` or `"4"`, as in the option.
+    /// Packets above `ack` in the SACK option, `"4-6"` or `"4"`.
     #[serde(default)]
     pub sack: Vec<String>,
-    /// Packets that the peer reports as duplicates.
+    /// Duplicate packets in the SACK option (RFC 2883).
     #[serde(default)]
     pub dsack: Option<String>,
-    /// What the ACK echoes of congestion.
+    /// Whether the ACK carries the ECN-Echo flag (RFC 3168).
     #[serde(default)]
     pub ece: bool,
-    /// Which transmission of the packet that moved the ACK its timestamp belongs to (RFC 7323, 4.3: the
-    /// first one that the ACK before was waiting for).
+    /// Transmission whose timestamp the ACK echoes, for the packet that advanced the ACK (RFC 7323, 4.3).
     #[serde(default)]
     pub echo: Transmission,
-    /// The window that the peer offers from now on.
+    /// Window that the peer advertises from this step on.
     #[serde(default)]
     pub window_packets: Option<u32>,
     /// Packets that must leave, in order, `"4-6"` or `"4"`.
@@ -143,53 +143,40 @@ pub struct Step {
     /// Packets that the peer sends, in order, `"4-6"` or `"4"`.
     #[serde(default)]
     pub data: Vec<String>,
-    /// What those packets carry of congestion.
+    /// Whether the packets of `data` carry the CE code point; otherwise ECT(0), if ECN was negotiated.
     #[serde(default)]
-    pub mark: Mark,
-    /// Whether the first of them says that the peer has reduced its window.
+    pub mark: bool,
+    /// Whether the first packet of `data` carries the CWR flag: the peer has reduced its window.
     #[serde(default)]
     pub reduced: bool,
-    /// ACKs that must leave, in order: `"4"`, `"4 sack 6-7 9"`, `"4 dsack 2"`, with `" ece"` at the end if they echo
-    /// congestion.
+    /// ACKs that must leave, in order: `"4"`, `"4 sack 6-7 9"`, `"4 dsack 2"`; `" ece"` at the end stands for
+    /// the ECN-Echo flag.
     #[serde(default)]
     pub acks: Vec<String>,
-    /// What must be true then.
+    /// State of the sender that is expected after the step.
     #[serde(flatten)]
     pub expect: Expect,
 }
 
 impl Step {
-    /// Whether something happens to the host, so that it does not just wait.
+    /// Whether the step contains a stimulus rather than only a wait.
     pub(super) fn acts(&self) -> bool {
         self.write.is_some() || self.ack.is_some() || !self.data.is_empty()
     }
 }
 
-/// A transmission of a packet that was sent more than once.
+/// Transmission of a packet that was sent more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transmission {
-    /// The first.
+    /// The first transmission.
     First,
-    /// The last.
+    /// The last transmission.
     #[default]
     Last,
 }
 
-/// The ECN bits of packets, once ECN was negotiated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mark {
-    /// They could be marked, and were not.
-    #[default]
-    No,
-    /// Congestion was experienced.
-    Yes,
-    /// They could not be marked, as when they are sent again.
-    Never,
-}
-
-/// What must be true after a step; what is absent is not asked.
+/// Expected state of the sender after a step; an absent field is not checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
@@ -208,7 +195,7 @@ pub struct Expect {
 }
 
 impl Expect {
-    /// All that `found` says.
+    /// Expectation of every field of `found`.
     fn all_of(found: &Standing) -> Expect {
         Expect {
             cwnd: Some(found.cwnd),
@@ -227,15 +214,15 @@ impl Expect {
     }
 }
 
-/// What came of a script, in words.
+/// Outcome of a script, with the explanation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "verdict", content = "words")]
 pub enum Verdict {
-    /// Everything was as expected.
+    /// The host behaved as expected.
     Holds,
-    /// The host did something else.
+    /// The host behaved otherwise.
     Fails(String),
-    /// The script makes no sense, or could not be played.
+    /// The script is invalid or could not be played.
     Refused(String),
 }
 
@@ -249,23 +236,23 @@ impl From<Result<(), ScriptError>> for Verdict {
     }
 }
 
-/// Why a script failed.
+/// Reason why a script failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// The script itself makes no sense.
+    /// The script is invalid.
     #[error("{0}")]
     Nonsense(String),
-    /// The host did something else.
+    /// The host behaved otherwise than expected.
     #[error("step {step} at {at}: {found}")]
     Mismatch {
         /// Index of the step.
         step: usize,
-        /// When.
+        /// Time of the step.
         at: Time,
-        /// What was found, beside what was expected.
+        /// Observed behaviour, and the expected one.
         found: String,
     },
-    /// The host cannot go on, or contradicts itself.
+    /// The host failed, or its state is inconsistent.
     #[error("{0}")]
     Broken(String),
 }

@@ -1,19 +1,19 @@
-//! The simulator's ends of a connection as hosts of scripts.
+//! The simulator's sender and receiver as hosts of scripts.
 
-use super::{HZ, Host, MSS_BYTES, Role, Script, ScriptError, Standing, judge};
+use super::{HZ, Host, MSS_BYTES, Role, Script, ScriptError, Standing, check};
 use crate::Time;
 use crate::cc::{EcnMode, Entry};
 use crate::net::packet::{Flags, Kind, Packet};
 use crate::tcp::{Outbox, Receiver, ReceiverSetup, Sender, Setup};
 
-/// Plays a script to the simulator.
+/// Plays a script on the simulator.
 ///
 /// # Errors
-/// The first step that makes no sense, or where the simulator does something else.
+/// The first step that is invalid, or whose expectation the simulator does not meet.
 pub fn play(script: &Script) -> Result<(), ScriptError> {
     match script.role {
-        Role::Sender => judge(script, &mut SimulatedSender::new(script)?),
-        Role::Receiver => judge(script, &mut SimulatedReceiver::new(script)?),
+        Role::Sender => check(script, &mut SimulatedSender::new(script)?),
+        Role::Receiver => check(script, &mut SimulatedReceiver::new(script)?),
     }
 }
 
@@ -22,7 +22,7 @@ fn entry(script: &Script) -> Result<&'static Entry, ScriptError> {
         .ok_or_else(|| ScriptError::Nonsense(format!("no algorithm is called {}", script.algorithm)))
 }
 
-/// A time of the simulation as one of a script.
+/// Converts a time of the simulation to a time of the script.
 fn since(at: Time, origin: Time) -> Time {
     if at == Time::NEVER { at } else { at.since(origin) }
 }
@@ -34,7 +34,7 @@ pub(super) struct SimulatedSender {
 }
 
 impl SimulatedSender {
-    /// When its timer fires next.
+    /// Time at which the next timer fires.
     pub(super) fn wake(&self) -> Time {
         since(self.sender.wake(), self.origin)
     }
@@ -100,7 +100,7 @@ impl Host for SimulatedSender {
     }
 
     fn sent(&mut self) -> Result<Vec<Packet>, ScriptError> {
-        self.out.notices.clear();
+        self.out.events.clear();
         self.sender
             .check()
             .map_err(|found| ScriptError::Broken(format!("the scoreboard does not add up: {found}")))?;
@@ -133,7 +133,7 @@ pub(super) struct SimulatedReceiver {
 }
 
 impl SimulatedReceiver {
-    /// When its timer fires next.
+    /// Time at which the next timer fires.
     pub(super) fn wake(&self) -> Time {
         since(self.receiver.wake(), self.origin)
     }
@@ -198,7 +198,7 @@ impl Host for SimulatedReceiver {
     }
 
     fn sent(&mut self) -> Result<Vec<Packet>, ScriptError> {
-        self.out.notices.clear();
+        self.out.events.clear();
         Ok(std::mem::take(&mut self.out.packets))
     }
 

@@ -1,24 +1,24 @@
-//! Packets in words, as scripts write them.
+//! Text form of packets in scripts.
 
 use super::ScriptError;
 use crate::net::packet::{Block, Flags, Kind, Packet};
 
-/// Most packets that one range of a script may name.
+/// Largest number of packets that one range of a script may name.
 const MOST_PACKETS: u32 = 1 << 16;
 
-/// `"4-6"` or `"4"`.
+/// Parses `"4-6"` or `"4"`.
 pub(super) fn range(step: usize, text: &str) -> Result<Block, ScriptError> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let parsed = first.parse::<u32>().ok().zip(last.parse::<u32>().ok());
     match parsed {
         Some((first, last)) if first <= last && last < u32::MAX => Ok(Block { start: first, end: last + 1 }),
         _ => Err(ScriptError::Nonsense(format!(
-            "step {step}: {text:?} is no range of packets; write \"4\" or \"4-6\""
+            "step {step}: {text:?} is not a range of packets; write \"4\" or \"4-6\""
         ))),
     }
 }
 
-/// The numbers of ranges, one after the other.
+/// Returns the packet numbers of all ranges, in order.
 pub(super) fn each(step: usize, texts: &[String]) -> Result<Vec<u32>, ScriptError> {
     let mut numbers = Vec::new();
     for text in texts {
@@ -31,7 +31,7 @@ pub(super) fn each(step: usize, texts: &[String]) -> Result<Vec<u32>, ScriptErro
     Ok(numbers)
 }
 
-/// Numbers in order, runs joined: `0-9 12`.
+/// Formats packet numbers in order, with runs joined: `0-9 12`.
 pub(super) fn numbers(each: impl IntoIterator<Item = u32>) -> String {
     let mut runs: Vec<Block> = Vec::new();
     for number in each {
@@ -43,27 +43,27 @@ pub(super) fn numbers(each: impl IntoIterator<Item = u32>) -> String {
     joined(&runs)
 }
 
-/// What the data packets among `packets` are.
+/// Formats the numbers of the data packets among `packets`.
 pub(super) fn data(packets: &[Packet]) -> String {
     numbers(packets.iter().filter(|packet| packet.kind == Kind::Data).map(|packet| packet.number))
 }
 
-/// What the ACKs among `packets` say, one after the other.
+/// Formats the ACKs among `packets`, separated by commas.
 pub(super) fn acks(packets: &[Packet]) -> String {
     let texts: Vec<_> = packets.iter().filter(|packet| packet.kind == Kind::Ack).map(ack).collect();
     if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
 }
 
-/// What an ACK says: `4 dsack 2 sack 6-7 9 ece`.
+/// Formats an ACK: `4 dsack 2 sack 6-7 9 ece`.
 fn ack(packet: &Packet) -> String {
     let mut text = packet.number.to_string();
     let blocks = packet.sacks.as_slice();
-    // RFC 2883, 4: a first block below the ACK, or within the second, reports what came twice.
+    // RFC 2883, 4: a first block below the ACK, or within the second, reports a duplicate.
     let is_dsack = blocks.first().is_some_and(|first| {
         first.start < packet.number || blocks.get(1).is_some_and(|second| second.contains(*first))
     });
-    let (twice, beyond) = blocks.split_at(usize::from(is_dsack));
-    for (name, blocks) in [("dsack", twice), ("sack", beyond)] {
+    let (duplicates, out_of_order) = blocks.split_at(usize::from(is_dsack));
+    for (name, blocks) in [("dsack", duplicates), ("sack", out_of_order)] {
         if !blocks.is_empty() {
             text = format!("{text} {name} {}", joined(blocks));
         }
@@ -92,9 +92,9 @@ mod tests {
         assert_eq!(numbers([]), "nothing");
     }
 
-    /// The first block lies within the second: it came twice.
+    /// The first block lies within the second and is therefore a DSACK.
     #[test]
-    fn an_ack_tells_what_came_twice_apart_from_what_came_early() {
+    fn a_first_block_inside_the_second_is_a_dsack() {
         let mut packet = Packet::new(Kind::Ack, 0);
         packet.number = 4;
         packet.flags = Flags::ECE;

@@ -27,6 +27,7 @@ fn array(values: Values) -> Result<ArrayRef, ArrowError> {
         Values::U32(values) => Arc::new(UInt32Array::from(values)),
         Values::MaybeU32(values) => Arc::new(UInt32Array::from(values)),
         Values::U64(values) => Arc::new(UInt64Array::from(values)),
+        Values::MaybeU64(values) => Arc::new(UInt64Array::from(values)),
         Values::F64(values) => Arc::new(Float64Array::from(values)),
         Values::MaybeF64(values) => Arc::new(Float64Array::from(values)),
         Values::Text(values) => Arc::new(StringArray::from(values)),

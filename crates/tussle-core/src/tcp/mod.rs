@@ -1,5 +1,6 @@
 //! TCP with the behaviour of Linux 6.1, split by mechanism.
 
+mod ack_info;
 mod delack;
 mod flow;
 mod input;
@@ -20,13 +21,15 @@ mod timer;
 mod timestamps;
 mod undo;
 mod usage;
+mod window_use;
 
-pub use flow::{Ack, Cause, Echo, Flow, Header, Limit, Lost, RateSample, State};
+pub use flow::{Ack, Cause, Flow, Limit, Lost, RateSample, State};
 pub use output::{Event, Outbox};
 pub(crate) use pacer::window_rate_bit_per_s;
 pub use receiver::{Receiver, ReceiverSetup};
 pub use rtt::RttEstimator;
 pub use sender::{Counts, Sender, Setup};
 pub(crate) use timestamps::TimestampOffsets;
+pub use usage::INITIAL_WINDOW_PACKETS;
 pub(crate) use usage::current_ssthresh;
-pub use usage::{INITIAL_WINDOW_PACKETS, WindowUse};
+pub use window_use::WindowUse;

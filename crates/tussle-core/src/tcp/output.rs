@@ -1,33 +1,33 @@
-//! What the sender sends: new packets as the window allows, and lost ones again.
+//! Transmission of new packets and retransmission of lost ones.
 
 use super::flow::State;
-use super::sender::{Probe, ProbeContent, Sender};
-use super::timer::{Alarm, Scheduled, until_timeout};
-use super::usage::{self, Bound, Fit};
+use super::sender::{Probe, Sender};
+use super::timer::{Alarm, until_timeout};
+use super::usage;
 use crate::Time;
 use crate::cc::{EcnMode, Recovery};
 use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
 
-/// What a host wants sent and noted; emptied by whoever handed it in.
+/// Packets to send and events to record; the caller empties it.
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// Packets, in the order in which they leave.
     pub packets: Vec<Packet>,
-    /// What happened.
-    pub notices: Vec<Event>,
-    /// The place in the table of hops where packets begin.
+    /// Rows for the `events` table.
+    pub events: Vec<Event>,
+    /// Index into the table of hops at which packets start.
     pub hop: u32,
 }
 
 impl Outbox {
-    /// Adds a packet behind the others.
+    /// Appends a packet.
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet) {
         self.packets.push(Packet { hop: self.hop, ..packet });
     }
 }
 
-/// Something worth a row in the `events` table.
+/// An event of the sender, recorded in the `events` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Fast recovery began.
@@ -36,18 +36,18 @@ pub enum Event {
     Recovered,
     /// The retransmission timer expired.
     Timeout,
-    /// A timeout or recovery was a false alarm and was taken back.
+    /// A timeout or recovery was spurious and was undone.
     Undo,
-    /// The window is reduced without a loss, for an ECN mark or at the algorithm's wish.
+    /// The window is reduced without a loss, for an ECN mark or at the algorithm's request.
     Reduction,
-    /// The window was lowered because the connection had been idle.
+    /// The window was reduced because the connection had been idle.
     Restart,
     /// A tail loss probe was sent.
     Probe,
 }
 
 impl Event {
-    /// The name in the `events` table.
+    /// Name in the `events` table.
     pub const fn name(self) -> &'static str {
         match self {
             Event::Recovery => "recovery",
@@ -68,7 +68,7 @@ impl Sender {
         self.transmit_at_most(u32::MAX, out);
     }
 
-    /// Sends at most so many; how many it was.
+    /// Sends at most `most` new packets; returns their number.
     #[inline]
     pub(super) fn transmit_at_most(&mut self, most: u32, out: &mut Outbox) -> u32 {
         let has_more = self.flow.nxt < self.application.written;
@@ -86,7 +86,7 @@ impl Sender {
             self.send_new(out);
             sent += 1;
         }
-        // Whether the window limits is asked only of a sender that has something to send.
+        // Only a sender with data to send validates its window.
         if has_more {
             self.after_transmission(sent);
         }
@@ -100,11 +100,11 @@ impl Sender {
     }
 
     fn after_transmission(&mut self, sent: u32) {
-        let bound = if self.flow.in_flight() >= self.control.cwnd { Bound::Window } else { Bound::Other };
-        if sent > 0 || bound == Bound::Window {
-            let fit = usage::validate(&mut self.flow, &self.control, bound);
-            // An algorithm that sets its window by a model knows what it left unused.
-            if fit == Fit::Loose && self.needs.recovery == Recovery::Prr {
+        let is_cwnd_limited = self.flow.in_flight() >= self.control.cwnd;
+        if sent > 0 || is_cwnd_limited {
+            let is_unused = usage::validate(&mut self.flow, &self.control, is_cwnd_limited);
+            // An algorithm with a window from a model accounts for unused window itself.
+            if is_unused && self.needs.recovery == Recovery::Prr {
                 usage::decay(&mut self.flow, &mut self.control);
             }
         }
@@ -113,14 +113,14 @@ impl Sender {
         }
     }
 
-    /// Everything sent was acknowledged: the window may be stale.
+    /// Restarts after idle time: all data was acknowledged, and the window may be stale.
     fn on_first_of_flight(&mut self, out: &mut Outbox) {
         if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto()
             && self.needs.recovery == Recovery::Prr
         {
             self.cc.on_cwnd_restart(&self.flow, &mut self.control);
             usage::restart_after_idle(&mut self.flow, &mut self.control);
-            out.notices.push(Event::Restart);
+            out.events.push(Event::Restart);
         }
     }
 
@@ -130,7 +130,7 @@ impl Sender {
 
     fn schedule_probe_from_oldest(&mut self) {
         let timeout = until_timeout(&self.flow, &self.board);
-        if self.timer.schedule_probe(&self.flow, timeout) == Scheduled::No
+        if !self.timer.schedule_probe(&self.flow, timeout)
             && matches!(self.timer.pending(), None | Some(Alarm::Probe))
         {
             self.timer.rearm(&self.flow, &self.board);
@@ -178,61 +178,62 @@ impl Sender {
         }
     }
 
-    /// Sends lost packets again, oldest first, while the window and pacing allow.
+    /// Retransmits lost packets, oldest first, while the window and pacing allow.
     pub(super) fn retransmit_lost(&mut self, out: &mut Outbox) {
-        let mut resent_oldest = false;
+        let mut retransmitted_oldest = false;
         while self.flow.in_flight() < self.control.cwnd && !self.is_paced_out() {
             let Some(number) = self.board.next_to_retransmit(&self.flow) else { break };
             self.retransmit(number, out);
             if self.in_reduction() {
                 self.prr.on_sent(1);
             }
-            resent_oldest |= number == self.flow.una;
+            retransmitted_oldest |= number == self.flow.una;
         }
-        if resent_oldest && self.timer.pending() != Some(Alarm::Reordering) {
+        if retransmitted_oldest && self.timer.pending() != Some(Alarm::Reordering) {
             self.timer.set(Alarm::Retransmit, self.flow.now, self.flow.rtt.rto());
         }
     }
 
-    /// Sends `number` again and counts it in the network.
+    /// Retransmits packet `number` and counts it in the network.
     pub(super) fn retransmit(&mut self, number: u32, out: &mut Outbox) {
-        self.send_again(number, out);
+        self.retransmit_uncounted(number, out);
         self.board.count_retransmission(number, &mut self.flow);
         self.undo.on_retransmission(timestamp_ms(self.flow.now));
     }
 
-    fn send_again(&mut self, number: u32, out: &mut Outbox) {
+    fn retransmit_uncounted(&mut self, number: u32, out: &mut Outbox) {
         let mut packet = self.data_packet(number);
-        // Else not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
+        // Otherwise not ECN-capable, so that a mark cannot hide a second loss (RFC 3168, 6.1.5).
         if self.ecn.negotiated && self.needs.ecn >= EcnMode::PerPacket {
             packet.ecn = self.needs.ecn.code_point();
         }
         self.before_sending(packet.size_bytes);
         self.counts.retransmitted_packets += 1;
         let sent = self.rate.on_send(&mut self.flow);
-        self.board.resend(number, sent);
+        self.board.on_retransmission(number, sent);
         out.send(packet);
     }
 
-    /// The probe timer fired: provoke an ACK, with a new packet or the last one again.
+    /// Sends a tail loss probe when its timer fires: a new packet, or the last one again, to elicit an ACK.
     /// [RFC 8985, 7.3](https://www.rfc-editor.org/rfc/rfc8985#section-7.3)
     pub(super) fn send_probe(&mut self, out: &mut Outbox) {
         if self.flow.packets_out() == 0 {
             return self.timer.clear();
         }
         if self.probe.is_none() {
-            let content = if self.flow.nxt < self.application.written && self.flow.nxt < self.window_end {
-                self.send_new(out);
-                self.after_transmission(1);
-                ProbeContent::New
-            } else {
-                self.send_again(self.flow.nxt - 1, out);
-                ProbeContent::Repeated
-            };
-            self.probe = Some(Probe { high: self.flow.nxt, content });
+            let is_retransmission =
+                if self.flow.nxt < self.application.written && self.flow.nxt < self.window_end {
+                    self.send_new(out);
+                    self.after_transmission(1);
+                    false
+                } else {
+                    self.retransmit_uncounted(self.flow.nxt - 1, out);
+                    true
+                };
+            self.probe = Some(Probe { high: self.flow.nxt, is_retransmission });
             self.counts.probes += 1;
-            out.notices.push(Event::Probe);
-            // The timeout is counted from the probe.
+            out.events.push(Event::Probe);
+            // The timeout counts from the probe.
             self.timer.clear();
         }
         self.timer.rearm(&self.flow, &self.board);
@@ -242,10 +243,11 @@ impl Sender {
         matches!(self.flow.state, State::Cwr | State::Recovery)
     }
 
-    /// Sets the timer after progress: a probe if one is called for, else the timeout, counted from now.
+    /// Sets the timer after progress: a probe if one is called for, otherwise the retransmission timeout from
+    /// now.
     pub(super) fn set_timer(&mut self) {
         let timeout: Time = self.flow.rtt.rto();
-        if self.timer.schedule_probe(&self.flow, timeout) == Scheduled::No {
+        if !self.timer.schedule_probe(&self.flow, timeout) {
             self.timer.rearm(&self.flow, &self.board);
         }
     }

@@ -1,36 +1,27 @@
-//! Proportional rate reduction: how the window falls to ssthresh over one round trip of recovery.
+//! Proportional rate reduction: the decrease of the window to ssthresh over one round trip of recovery.
 //!
 //! Source: RFC 6937, with Linux's refinement that the window only grows back at slow start's pace while no
-//! further loss is found (draft-ietf-tcpm-prr-rfc6937bis).
+//! further loss is detected (draft-ietf-tcpm-prr-rfc6937bis).
 
-/// One reduction.
+/// State of one reduction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prr {
-    /// Packets delivered since it began.
+    /// Packets delivered since the start of the reduction.
     delivered: u32,
-    /// Packets sent since it began.
+    /// Packets sent since the start of the reduction.
     sent: u32,
 }
 
-/// What an ACK brought during a reduction.
+/// Effect of an ACK during a reduction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Packets newly known to have arrived.
     pub(crate) delivered: u32,
-    /// Whether it is free of new losses and acknowledges cumulatively.
-    pub(crate) course: Course,
+    /// Whether the ACK advances `una` and reveals no further loss (rfc6937bis: `SafeACK`).
+    pub(crate) safe_ack: bool,
 }
 
-/// How recovery goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Course {
-    /// `una` advanced, and nothing more was lost.
-    Good,
-    /// Otherwise.
-    Uncertain,
-}
-
-/// The window at the start of the reduction and the one it aims at, and what is in the network.
+/// Window at the start of the reduction, window at its end, and packets in the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub(crate) prior_cwnd: u32,
@@ -43,7 +34,7 @@ impl Prr {
         self.sent += packets;
     }
 
-    /// The window after an ACK that delivered something; `None`: unchanged.
+    /// Window after an ACK; `None` if it delivered nothing.
     /// [RFC 6937, 3](https://www.rfc-editor.org/rfc/rfc6937#section-3)
     pub(crate) fn on_ack(&mut self, progress: Progress, target: Target) -> Option<u32> {
         if progress.delivered == 0 {
@@ -57,10 +48,10 @@ impl Prr {
             i64::try_from(due).expect("a window is below 2^31 packets") - sent
         } else {
             let conserved = (i64::from(self.delivered) - sent).max(i64::from(progress.delivered));
-            let limit = conserved + i64::from(progress.course == Course::Good);
+            let limit = conserved + i64::from(progress.safe_ack);
             limit.min(i64::from(target.ssthresh - target.in_flight))
         };
-        // The first retransmission goes out whatever is in flight.
+        // The first retransmission leaves whatever is in flight.
         let quota = quota.max(i64::from(self.sent == 0));
         let cwnd = i64::from(target.in_flight) + quota;
         Some(u32::try_from(cwnd.max(0)).expect("a window is below 2^31 packets"))
@@ -71,8 +62,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    fn window(prr: &mut Prr, in_flight: u32, course: Course) -> u32 {
-        let progress = Progress { delivered: 1, course };
+    fn window(prr: &mut Prr, in_flight: u32, safe_ack: bool) -> u32 {
+        let progress = Progress { delivered: 1, safe_ack };
         prr.on_ack(progress, Target { prior_cwnd: 20, ssthresh: 14, in_flight })
             .expect("something was delivered")
     }
@@ -86,7 +77,7 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..4 {
             in_flight -= 1;
-            let quota = window(&mut prr, in_flight, Course::Uncertain) - in_flight;
+            let quota = window(&mut prr, in_flight, false) - in_flight;
             prr.on_sent(quota);
             in_flight += quota;
             sent.push(quota);
@@ -98,15 +89,15 @@ mod tests {
     #[test]
     fn below_ssthresh_the_window_conserves_or_slow_starts() {
         let mut prr = Prr { delivered: 5, sent: 5 };
-        assert_eq!(window(&mut prr.clone(), 10, Course::Uncertain), 11);
-        assert_eq!(window(&mut prr.clone(), 10, Course::Good), 12);
-        assert_eq!(window(&mut prr, 13, Course::Good), 14);
+        assert_eq!(window(&mut prr.clone(), 10, false), 11);
+        assert_eq!(window(&mut prr.clone(), 10, true), 12);
+        assert_eq!(window(&mut prr, 13, true), 14);
     }
 
     #[test]
     fn the_first_retransmission_is_always_allowed() {
-        assert_eq!(window(&mut Prr::default(), 18, Course::Uncertain), 19);
+        assert_eq!(window(&mut Prr::default(), 18, false), 19);
         let mut ahead = Prr { delivered: 0, sent: 3 };
-        assert_eq!(window(&mut ahead, 18, Course::Uncertain), 18, "three were sent where one was due");
+        assert_eq!(window(&mut ahead, 18, false), 18, "three were sent where one was due");
     }
 }

@@ -1,4 +1,4 @@
-//! The receiver: puts packets in order, and acknowledges as Linux 6.1 does.
+//! The receiver: in-order delivery and acknowledgements with the behaviour of Linux 6.1.
 
 use std::cmp::Ordering;
 
@@ -9,68 +9,63 @@ use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
 use crate::Time;
 use crate::cc::EcnMode;
-use crate::net::packet::{
-    Block, DATAGRAM_HEADER_BYTES, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms,
-};
+use crate::net::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
 use crate::run::MAX_WINDOW_PACKETS;
 
-/// SACKs that go at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
+/// SACKs sent at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
 const PROMPT_SACKS: u32 = 3;
-/// Most ACKs that one spaced-out ACK stands for (Linux: `tcp_comp_sack_nr`).
+/// Largest number of ACKs that one spaced-out ACK replaces (Linux: `tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u32 = 44;
-/// Longest time that SACKs are held back (Linux: `tcp_comp_sack_delay_ns`).
+/// Longest delay of SACKs (Linux: `tcp_comp_sack_delay_ns`).
 const MOST_COMPRESSION: Time = Time::from_ms(1);
-/// First window: what fits into the field of a SYN-ACK, which no scale applies to.
+/// First window: the largest value of the field in a SYN-ACK, which is never scaled.
 const FIRST_WINDOW_BYTES: u64 = 65_535;
-/// How much later their timer may fire, and does (Linux: `tcp_comp_sack_slack_ns`).
+/// Slack of the timer of delayed SACKs, which always fires at its end (Linux: `tcp_comp_sack_slack_ns`).
 const COMPRESSION_SLACK: Time = Time::from_us(100);
-/// Packets acknowledged at once after a congestion mark, or a packet that should have been markable.
+/// Packets acknowledged at once after a congestion mark, or after a packet that should have been ECN-capable.
 const QUICK_ACKS_ON_MARK: u32 = 2;
 
-/// How a receiver is set up.
+/// Settings of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverSetup {
     /// Index of the flow, on every packet.
     pub flow: u32,
-    /// Timer ticks a second.
+    /// Timer ticks per second.
     pub hz: u32,
-    /// Payload of full packets.
+    /// Payload of a full packet.
     pub mss_bytes: u32,
-    /// Window that it offers in the end.
+    /// Largest window that the receiver advertises.
     pub window_bytes: u64,
-    /// What ECN feedback it gives.
+    /// ECN feedback of the receiver.
     pub ecn: EcnMode,
-    /// Offset of its timestamps (Linux: `tsoffset`).
+    /// Offset of the receiver's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
 }
 
-/// ECN at the receiver. [RFC 3168, 6.1.3](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3)
+/// ECN state of the receiver. [RFC 3168, 6.1.3](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3)
 #[derive(Clone, Copy, Debug, Default)]
 struct EcnReceiver {
     negotiated: bool,
-    /// ACKs carry ECE: until the sender says that it has reduced its window or, with feedback for each
-    /// packet, while marked packets arrive.
+    /// Whether ACKs carry the ECN-Echo flag: until the sender reports its reduction, or with per-packet
+    /// feedback while marked packets arrive.
     echoing: bool,
-    /// A markable packet has arrived.
+    /// Whether an ECN-capable packet has arrived.
     seen: bool,
 }
 
-/// Whether an ACK went for a packet while it was taken in: then none follows for it, even one without it (Linux
-/// forgets that one is due).
+/// Whether processing this packet already sent an ACK. No other ACK follows then, even if the ACK did not
+/// cover the packet (Linux forgets that one is due).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Now,
-    Later,
-}
+struct AckSent(bool);
 
-/// How far the connection is open.
+/// State of the connection. [RFC 9293, 3.3.2](https://www.rfc-editor.org/rfc/rfc9293#section-3.3.2)
 #[derive(Clone, Copy, Debug)]
-enum Opening {
-    Listening,
-    /// The first SYN-ACK was sent at that time.
-    Answered {
-        at: Time,
-    },
+enum Connection {
+    /// Waiting for a SYN.
+    Listen,
+    /// The first SYN-ACK was sent at `since`.
+    SynReceived { since: Time },
+    /// Open.
     Established,
 }
 
@@ -80,9 +75,10 @@ pub struct Receiver {
     setup: ReceiverSetup,
     /// First packet still missing (Linux: `rcv_nxt`).
     next: u32,
-    /// `next` in the last ACK (Linux: `rcv_wup`).
+    /// Value of `next` in the last ACK (Linux: `rcv_wup`).
     acknowledged: u32,
-    beyond: Ranges,
+    /// Packets that arrived out of order.
+    out_of_order: Ranges,
     sack_list: SackList,
     dsack: Option<Block>,
     delack: DelayedAck,
@@ -90,21 +86,22 @@ pub struct Receiver {
     rtt: RttEstimator,
     /// Timestamp to echo, in ms (RFC 7323, 4.3).
     ts_recent_ms: u32,
-    opening: Opening,
-    /// A gap was filled, or the sender is finished or has reduced: the next ACK goes at once.
+    connection: Connection,
+    /// Whether the next ACK is sent at once: a gap was filled, or the sender has finished or reduced its
+    /// window.
     ack_now: bool,
-    /// SACKs that went at once since `next` last moved.
+    /// SACKs sent at once since `next` last changed.
     prompt_sacks: u32,
     prompt_sacks_at: u32,
-    /// SACKs held back, and until when.
+    /// Number of delayed SACKs, and the end of their delay.
     compressed: u32,
     compressed_until: Time,
     delivered_bytes: u64,
     received_packets: u64,
     marks: u64,
-    /// Payload of the last packet, once it has arrived out of order.
+    /// Number and payload of the last packet, if it arrived out of order.
     short_last: Option<(u32, u32)>,
-    /// Window that it offers now, and how many full packets that are.
+    /// Advertised window, and its number of full packets.
     window_bytes: u64,
     window_packets: u32,
     finished: Option<Time>,
@@ -118,14 +115,14 @@ impl Receiver {
             setup,
             next: 0,
             acknowledged: 0,
-            beyond: Ranges::default(),
+            out_of_order: Ranges::default(),
             sack_list: SackList::default(),
             dsack: None,
             delack: DelayedAck::new(setup.hz),
             ecn: EcnReceiver::default(),
             rtt: RttEstimator::new(setup.hz),
             ts_recent_ms: 0,
-            opening: Opening::Listening,
+            connection: Connection::Listen,
             ack_now: false,
             prompt_sacks: 0,
             prompt_sacks_at: 0,
@@ -141,7 +138,7 @@ impl Receiver {
         }
     }
 
-    /// Bytes handed to the application, in order.
+    /// Bytes delivered to the application, in order.
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered_bytes
     }
@@ -151,7 +148,7 @@ impl Receiver {
         self.received_packets
     }
 
-    /// Congestion marks that arrived.
+    /// Received congestion marks.
     pub fn marks(&self) -> u64 {
         self.marks
     }
@@ -161,18 +158,18 @@ impl Receiver {
         self.next
     }
 
-    /// When the last byte of a finite flow was delivered.
+    /// Time at which the last byte of a finite flow was delivered.
     pub fn finished(&self) -> Option<Time> {
         self.finished
     }
 
-    /// When [`Receiver::on_timer`] is to be called next; [`Time::NEVER`] if not.
+    /// Time of the next call of [`Receiver::on_timer`]; [`Time::NEVER`] if none is needed.
     #[inline]
     pub fn wake(&self) -> Time {
         self.delack.fires().min(self.compressed_until)
     }
 
-    /// A packet arrived from the sender at `now`.
+    /// Processes a packet from the sender that arrived at `now`.
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         match packet.kind {
@@ -182,23 +179,16 @@ impl Receiver {
                 self.establish(now);
                 self.ts_recent_ms = packet.ts_val_ms;
             }
-            Kind::Datagram => self.on_datagram(packet),
-            Kind::SynAck => {}
+            Kind::SynAck | Kind::Datagram => {}
         }
     }
 
-    /// A datagram is handed to the application as it comes, twice if it comes twice.
-    fn on_datagram(&mut self, packet: &Packet) {
-        self.received_packets += 1;
-        self.delivered_bytes += u64::from(packet.size_bytes - DATAGRAM_HEADER_BYTES);
-    }
-
     fn on_syn(&mut self, syn: &Packet, now: Time, out: &mut Outbox) {
-        match self.opening {
-            Opening::Listening => self.opening = Opening::Answered { at: now },
-            Opening::Answered { .. } => {}
-            // A copy that was overtaken.
-            Opening::Established => return,
+        match self.connection {
+            Connection::Listen => self.connection = Connection::SynReceived { since: now },
+            Connection::SynReceived { .. } => {}
+            // A SYN that was overtaken.
+            Connection::Established => return,
         }
         self.ts_recent_ms = syn.ts_val_ms;
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn.flags.has(Flags::ECE.with(Flags::CWR));
@@ -216,12 +206,13 @@ impl Receiver {
         timestamp_ms(now).wrapping_add(self.setup.timestamp_offset_ms)
     }
 
-    /// The third packet of the handshake arrived, or data that prove that it was sent.
+    /// Establishes the connection by the third packet of the handshake, or by data that prove its
+    /// transmission.
     fn establish(&mut self, now: Time) {
-        if let Opening::Answered { at } = self.opening {
-            let rtt_us = u32::try_from(now.since(at).us()).unwrap_or(u32::MAX);
+        if let Connection::SynReceived { since } = self.connection {
+            let rtt_us = u32::try_from(now.since(since).us()).unwrap_or(u32::MAX);
             self.rtt.update(rtt_us, 0, 0);
-            self.opening = Opening::Established;
+            self.connection = Connection::Established;
         }
     }
 
@@ -229,7 +220,7 @@ impl Receiver {
         Path {
             rto: self.rtt.rto(),
             srtt: Time::from_us(u64::from(self.rtt.srtt_us().unwrap_or(0))),
-            // As many as half the window, but two at least.
+            // Half the window, but at least two.
             quick_acks: (self.window_packets / 2).clamp(2, QUICK_ACKS),
         }
     }
@@ -242,11 +233,11 @@ impl Receiver {
             self.ts_recent_ms = packet.ts_val_ms;
         }
         if self.ecn.negotiated {
-            // The window may be one packet now, which then must not wait.
+            // The window may be one packet now, whose ACK must not be delayed.
             self.ack_now |= packet.flags.has(Flags::CWR);
             match self.setup.ecn {
                 EcnMode::PerPacket | EcnMode::L4s => self.reflect_mark(packet, now, out),
-                EcnMode::Classic | EcnMode::Off => self.take_mark(packet),
+                EcnMode::Classic | EcnMode::Off => self.process_mark(packet),
             }
         }
         match packet.number.cmp(&self.next) {
@@ -254,9 +245,9 @@ impl Receiver {
                 self.dsack = Some(Block { start: packet.number, end: packet.number + 1 });
                 self.delack.on_trouble(self.path().quick_acks);
             }
-            Ordering::Equal => self.take_in_order(packet, now),
+            Ordering::Equal => self.process_in_order(packet, now),
             Ordering::Greater => {
-                if self.take_beyond(packet, now, out) == Told::Now {
+                if self.process_out_of_order(packet, now, out) == AckSent(true) {
                     return;
                 }
             }
@@ -265,7 +256,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn take_in_order(&mut self, packet: &Packet, now: Time) {
+    fn process_in_order(&mut self, packet: &Packet, now: Time) {
         self.delack.on_data(now, self.path());
         self.grow_window();
         self.next += 1;
@@ -273,10 +264,10 @@ impl Receiver {
         if packet.flags.has(Flags::FIN) {
             self.finish(now);
         }
-        if self.beyond.is_empty() {
+        if self.out_of_order.is_empty() {
             return;
         }
-        if let Some(block) = self.beyond.take_from(self.next) {
+        if let Some(block) = self.out_of_order.take_from(self.next) {
             self.next = block.end;
             self.delivered_bytes += self.bytes_of(block);
             if self.short_last.is_some_and(|(number, _)| number < self.next) {
@@ -285,11 +276,11 @@ impl Receiver {
         }
         self.sack_list.remove_below(self.next);
         // RFC 5681, 4.2: acknowledge at once when a gap is filled.
-        self.ack_now |= self.beyond.is_empty();
+        self.ack_now |= self.out_of_order.is_empty();
     }
 
-    /// The window grows by two segments with each packet that was missing, as long as the buffer has room
-    /// (Linux: `tcp_grow_window`).
+    /// Grows the window by two segments for each new packet, as long as the buffer has room (Linux:
+    /// `tcp_grow_window`).
     #[inline]
     fn grow_window(&mut self) {
         if self.window_bytes < self.setup.window_bytes {
@@ -313,12 +304,12 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    fn take_beyond(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> Told {
+    fn process_out_of_order(&mut self, packet: &Packet, now: Time, out: &mut Outbox) -> AckSent {
         let block = Block { start: packet.number, end: packet.number + 1 };
-        if self.beyond.contains(packet.number) {
+        if self.out_of_order.contains(packet.number) {
             self.dsack = Some(block);
         } else {
-            self.beyond.insert(block, |_| ());
+            self.out_of_order.insert(block, |_| ());
             self.grow_window();
         }
         if packet.flags.has(Flags::FIN) {
@@ -333,10 +324,10 @@ impl Receiver {
         if urgency == Urgency::ReportAfter {
             self.send_ack(now, out);
         }
-        if urgency == Urgency::None { Told::Later } else { Told::Now }
+        AckSent(urgency != Urgency::None)
     }
 
-    fn take_mark(&mut self, packet: &Packet) {
+    fn process_mark(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::CWR) {
             self.ecn.echoing = false;
         }
@@ -350,13 +341,13 @@ impl Receiver {
                 self.ecn.seen = true;
             }
             Ecn::Ect0 | Ecn::Ect1 => self.ecn.seen = true,
-            // Probably a retransmission: the sender waits for news.
+            // Probably a retransmission: the sender waits for feedback.
             Ecn::NotEct if self.ecn.seen => self.delack.on_trouble(QUICK_ACKS_ON_MARK),
             Ecn::NotEct => {}
         }
     }
 
-    /// An ACK stands for packets that were all marked or all not.
+    /// Reflects marks so that one ACK covers only marked or only unmarked packets.
     /// [RFC 8257, 3.2](https://www.rfc-editor.org/rfc/rfc8257#section-3.2)
     fn reflect_mark(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         let marked = packet.ecn == Ecn::Ce;
@@ -370,14 +361,15 @@ impl Receiver {
         }
     }
 
-    /// Decides when the packet that just came is acknowledged.
+    /// Decides when the current packet is acknowledged.
     #[inline]
     fn acknowledge(&mut self, now: Time, out: &mut Outbox) {
-        // More than one full packet waits (RFC 1122, 4.2.3.2), or there is a reason to hurry.
+        // More than one full packet is unacknowledged (RFC 1122, 4.2.3.2), or there is a reason for an
+        // immediate ACK.
         if self.next - self.acknowledged > 1 || self.delack.is_quick() || self.ack_now {
             return self.send_ack(now, out);
         }
-        if self.beyond.is_empty() {
+        if self.out_of_order.is_empty() {
             if self.delack.delay(now, self.path()) == Decision::Now {
                 self.send_ack(now, out);
             }
@@ -396,13 +388,13 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_until == Time::NEVER {
-            // A twentieth of a round trip, so that SACKs are spaced but recovery is not slowed.
+            // A twentieth of a round trip spaces SACKs but does not slow down recovery.
             let twentieth = Time::from_ns(self.path().srtt.ns() / 20);
             self.compressed_until = now + twentieth.min(MOST_COMPRESSION) + COMPRESSION_SLACK;
         }
     }
 
-    /// A delayed or held-back ACK is due.
+    /// Sends the delayed ACK or SACK that is due.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
         if self.delack.fires() <= now {
             self.delack.on_timer(self.path());
@@ -425,7 +417,7 @@ impl Receiver {
         if let Some(block) = self.dsack.take() {
             sacks.push(block);
         }
-        if !self.beyond.is_empty() {
+        if !self.out_of_order.is_empty() {
             self.sack_list.fill(&mut sacks);
         }
         ack.set_sacks(sacks);
@@ -438,7 +430,7 @@ impl Receiver {
     }
 }
 
-/// How many full packets a window is.
+/// Number of full packets in a window.
 fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
     let packets = window_bytes / u64::from(mss_bytes);
     u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
@@ -448,14 +440,14 @@ fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Plays data packets to a receiver and tells what it acknowledges.
-    struct Story {
+    /// Test fixture that delivers data packets to a receiver and returns its ACKs.
+    struct Fixture {
         receiver: Receiver,
         out: Outbox,
     }
 
-    impl Story {
-        fn new(ecn: EcnMode) -> Story {
+    impl Fixture {
+        fn new(ecn: EcnMode) -> Fixture {
             let setup = ReceiverSetup {
                 flow: 0,
                 hz: 250,
@@ -471,16 +463,16 @@ mod tests {
             receiver.on_packet(&syn, Time::ZERO, &mut out);
             receiver.on_packet(&Packet::new(Kind::Ack, 0), Time::from_ms(100), &mut out);
             out.packets.clear();
-            Story { receiver, out }
+            Fixture { receiver, out }
         }
 
-        /// After the quick ACKs of the start: packets 0 to 15 have arrived, one a millisecond.
-        fn settled() -> Story {
-            let mut story = Story::new(EcnMode::Off);
+        /// A receiver after the quick ACKs of the start: packets 0 to 15 have arrived, one per millisecond.
+        fn settled() -> Fixture {
+            let mut fixture = Fixture::new(EcnMode::Off);
             for number in 0..16 {
-                story.data(number, 200.0 + f64::from(number));
+                fixture.data(number, 200.0 + f64::from(number));
             }
-            story
+            fixture
         }
 
         fn data(&mut self, number: u32, at_ms: f64) -> Vec<Packet> {
@@ -508,7 +500,7 @@ mod tests {
         ack.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
     }
 
-    /// Over a satellite the first SYN-ACK is still on its way when the SYN is sent again.
+    /// Over a satellite the first SYN-ACK is still in the network when the SYN is retransmitted.
     #[test]
     fn the_handshake_is_timed_from_its_first_answer() {
         let setup = ReceiverSetup {
@@ -519,22 +511,23 @@ mod tests {
             ecn: EcnMode::Off,
             timestamp_offset_ms: 0,
         };
-        let mut story = Story { receiver: Receiver::new(setup), out: Outbox::default() };
+        let mut fixture = Fixture { receiver: Receiver::new(setup), out: Outbox::default() };
         let syn = Packet::new(Kind::Syn, 0);
-        assert_eq!(story.packet(syn, 650.0).len(), 1);
-        assert_eq!(story.packet(syn, 1650.0).len(), 1, "the answer may be lost");
-        story.packet(Packet::new(Kind::Ack, 0), 1950.0);
-        assert_eq!(story.receiver.path().srtt, Time::from_ms(1300));
-        assert_eq!(story.packet(syn, 2650.0), [], "a copy that was overtaken");
+        assert_eq!(fixture.packet(syn, 650.0).len(), 1);
+        assert_eq!(fixture.packet(syn, 1650.0).len(), 1, "the answer may be lost");
+        fixture.packet(Packet::new(Kind::Ack, 0), 1950.0);
+        assert_eq!(fixture.receiver.path().srtt, Time::from_ms(1300));
+        assert_eq!(fixture.packet(syn, 2650.0), [], "a copy that was overtaken");
     }
 
-    /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85 packets.
-    /// The sixteen quick ACKs are left over: growing does not use them up.
+    /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85
+    /// packets. The sixteen quick ACKs are left over: growing does not use them up.
     #[test]
     fn the_window_grows_by_two_for_each_packet_and_every_one_is_acknowledged() {
-        let mut story = Story::new(EcnMode::Off);
-        story.receiver.setup.window_bytes = 123_455;
-        let acks: Vec<_> = (0..44).flat_map(|number| story.data(number, 200.0 + f64::from(number))).collect();
+        let mut fixture = Fixture::new(EcnMode::Off);
+        fixture.receiver.setup.window_bytes = 123_455;
+        let acks: Vec<_> =
+            (0..44).flat_map(|number| fixture.data(number, 200.0 + f64::from(number))).collect();
         let windows: Vec<_> = acks.iter().map(|ack| ack.window_packets).collect();
         assert_eq!(windows[..4], [47, 49, 51, 53]);
         assert_eq!(windows[18..21], [83, 85, 85]);
@@ -543,9 +536,9 @@ mod tests {
 
     #[test]
     fn after_sixteen_quick_acks_every_second_packet_is_acknowledged() {
-        let mut story = Story::settled();
+        let mut fixture = Fixture::settled();
         let acks: Vec<_> = (16..24)
-            .flat_map(|number| acknowledged(&story.data(number, 220.0 + f64::from(number))))
+            .flat_map(|number| acknowledged(&fixture.data(number, 220.0 + f64::from(number))))
             .collect();
         assert_eq!(acks, [18, 20, 22, 24]);
     }
@@ -553,85 +546,85 @@ mod tests {
     /// Received at 232 ms, tick 58; 40 ms are 10 ticks, fired one later: 276 ms.
     #[test]
     fn a_lone_packet_is_acknowledged_after_forty_milliseconds() {
-        let mut story = Story::settled();
-        assert_eq!(story.data(16, 232.0), []);
-        let (at, acks) = story.wait();
+        let mut fixture = Fixture::settled();
+        assert_eq!(fixture.data(16, 232.0), []);
+        let (at, acks) = fixture.wait();
         assert_eq!((at, acknowledged(&acks)), (Time::from_ms(276), vec![17]));
     }
 
     /// At 240 ms, 7 ticks after the packet before (tick 53): it may wait 10 / 2 + 7 = 12 ticks, from tick 60.
     #[test]
-    fn a_slower_sender_lets_acks_wait_longer() {
-        let mut story = Story::settled();
-        assert_eq!(story.data(16, 240.0), []);
-        assert_eq!(story.wait().0, Time::from_ms(292));
+    fn acks_are_delayed_longer_for_a_slower_sender() {
+        let mut fixture = Fixture::settled();
+        assert_eq!(fixture.data(16, 240.0), []);
+        assert_eq!(fixture.wait().0, Time::from_ms(292));
     }
 
     #[test]
     fn a_gap_is_reported_at_once_and_its_filling_too() {
-        let mut story = Story::settled();
-        let ack = story.data(17, 240.0);
+        let mut fixture = Fixture::settled();
+        let ack = fixture.data(17, 240.0);
         assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![16], vec![(17, 18)]));
-        let ack = story.data(16, 241.0);
+        let ack = fixture.data(16, 241.0);
         assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![18], vec![]));
     }
 
     /// Three go at once; then one for all that come within min(1 ms, 100 ms / 20) and 100 µs of slack.
     #[test]
     fn many_sacks_are_spaced_by_a_millisecond() {
-        let mut story = Story::settled();
-        let at_once: usize = (17..30).map(|number| story.data(number, 240.0).len()).sum();
+        let mut fixture = Fixture::settled();
+        let at_once: usize = (17..30).map(|number| fixture.data(number, 240.0).len()).sum();
         assert_eq!(at_once, 3);
-        let (at, acks) = story.wait();
+        let (at, acks) = fixture.wait();
         assert_eq!(at, Time::from_us(241_100));
         assert_eq!(blocks(&acks[0]), [(17, 30)]);
     }
 
     #[test]
-    fn a_packet_that_comes_twice_is_reported_as_a_duplicate() {
-        let mut story = Story::settled();
-        let ack = story.data(3, 240.0);
+    fn a_duplicate_packet_is_reported_by_dsack() {
+        let mut fixture = Fixture::settled();
+        let ack = fixture.data(3, 240.0);
         assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![16], vec![(3, 4)]));
-        story.data(18, 241.0);
-        let ack = story.data(18, 242.0);
+        fixture.data(18, 241.0);
+        let ack = fixture.data(18, 242.0);
         assert_eq!(blocks(&ack[0]), [(18, 19), (18, 19)]);
     }
 
     #[test]
     fn the_last_packet_is_acknowledged_at_once_and_its_short_payload_counts() {
-        let mut story = Story::settled();
+        let mut fixture = Fixture::settled();
         let last = Packet { number: 17, size_bytes: 152, flags: Flags::FIN, ..Packet::new(Kind::Data, 0) };
-        story.packet(last, 240.0);
-        assert_eq!(story.receiver.finished(), None, "16 is missing");
-        let ack = story.data(16, 241.0);
+        fixture.packet(last, 240.0);
+        assert_eq!(fixture.receiver.finished(), None, "16 is missing");
+        let ack = fixture.data(16, 241.0);
         assert_eq!(acknowledged(&ack), [18]);
-        assert_eq!(story.receiver.delivered_bytes(), 17 * 1448 + 100);
-        assert_eq!(story.receiver.finished(), Some(Time::from_ms(241)));
+        assert_eq!(fixture.receiver.delivered_bytes(), 17 * 1448 + 100);
+        assert_eq!(fixture.receiver.finished(), Some(Time::from_ms(241)));
     }
 
     #[test]
     fn a_mark_is_echoed_until_the_sender_has_reduced() {
-        let mut story = Story::new(EcnMode::Classic);
+        let mut fixture = Fixture::new(EcnMode::Classic);
         let mark = Packet { number: 0, size_bytes: 1500, ecn: Ecn::Ce, ..Packet::new(Kind::Data, 0) };
-        assert!(story.packet(mark, 200.0)[0].flags.has(Flags::ECE));
+        assert!(fixture.packet(mark, 200.0)[0].flags.has(Flags::ECE));
         let plain = Packet { number: 1, ecn: Ecn::Ect0, ..mark };
-        assert!(story.packet(plain, 201.0)[0].flags.has(Flags::ECE));
+        assert!(fixture.packet(plain, 201.0)[0].flags.has(Flags::ECE));
         let reduced = Packet { number: 2, flags: Flags::CWR, ..plain };
-        assert!(!story.packet(reduced, 202.0)[0].flags.has(Flags::ECE));
-        assert_eq!(story.receiver.marks(), 1);
+        assert!(!fixture.packet(reduced, 202.0)[0].flags.has(Flags::ECE));
+        assert_eq!(fixture.receiver.marks(), 1);
     }
 
-    /// Packets 0 to 15 go by quick ACKs. 16 is not marked and its ACK waits; 17 is marked: the ACK of 16 goes
-    /// first, without ECE, then that of 17 with it.
+    /// Packets 0 to 15 are acknowledged by quick ACKs. Packet 16 is not marked and its ACK is delayed; 17 is
+    /// marked: the ACK of 16 is sent first, without ECE, then that of 17 with ECE.
     #[test]
     fn with_feedback_for_each_packet_an_ack_never_mixes_marked_and_unmarked() {
-        let mut story = Story::new(EcnMode::PerPacket);
+        let mut fixture = Fixture::new(EcnMode::PerPacket);
         let data = |number, ecn| Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
         for number in 0..16 {
-            story.packet(data(number, Ecn::Ect0), 200.0 + f64::from(number));
+            fixture.packet(data(number, Ecn::Ect0), 200.0 + f64::from(number));
         }
-        assert_eq!(story.packet(data(16, Ecn::Ect0), 220.0), []);
-        let acks = story.packet(data(17, Ecn::Ce), 220.5);
+        assert_eq!(fixture.packet(data(16, Ecn::Ect0), 220.0), []);
+        let acks = fixture.packet(data(17, Ecn::Ce), 220.5);
         let found: Vec<_> = acks.iter().map(|ack| (ack.number, ack.flags.has(Flags::ECE))).collect();
         assert_eq!(found, [(17, false), (18, true)]);
     }
@@ -639,10 +632,10 @@ mod tests {
     /// RFC 7323, 4.3: with packets 16 and 17 acknowledged together, the timestamp of 16 is echoed.
     #[test]
     fn a_delayed_ack_echoes_the_older_timestamp() {
-        let mut story = Story::settled();
+        let mut fixture = Fixture::settled();
         let data =
             |number, ts_val_ms| Packet { number, ts_val_ms, size_bytes: 1500, ..Packet::new(Kind::Data, 0) };
-        assert_eq!(story.packet(data(16, 500), 240.0), []);
-        assert_eq!(story.packet(data(17, 501), 240.5)[0].ts_echo_ms, 500);
+        assert_eq!(fixture.packet(data(16, 500), 240.0), []);
+        assert_eq!(fixture.packet(data(17, 501), 240.5)[0].ts_echo_ms, 500);
     }
 }

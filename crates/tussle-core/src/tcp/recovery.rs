@@ -1,135 +1,127 @@
-//! The state machine: when a loss is proven, when it is repaired, and when it was a false alarm.
+//! The congestion state machine: entry into recovery, repair, and undo.
 //!
-//! Source: RFC 6675 and RFC 8985 for finding losses, RFC 5682 for spurious timeouts, RFC 3522 and RFC 3708
-//! for undo; the order in which they are asked is Linux's.
+//! Source: RFC 6675 and RFC 8985 for loss detection, RFC 5682 for spurious timeouts, RFC 3522 and RFC 3708
+//! for undo; the order of the steps is Linux's.
 
-use super::flow::{Cause, Echo, State};
-use super::input::{AckInfo, Resend};
+use super::ack_info::{AckInfo, NextTransmission};
+use super::flow::{Cause, State};
 use super::output::{Event, Outbox};
-use super::prr::{Course, Progress, Prr};
-use super::sender::{ProbeContent, Sender};
+use super::prr::{Progress, Prr, Target};
+use super::sender::Sender;
 use super::timer::Alarm;
 use super::usage::current_ssthresh;
 use crate::cc::Recovery;
 
-/// Whether recovery goes on after an undo was tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Undone {
-    /// Nothing more is to be done for this ACK.
-    Stop,
-    /// Judge on.
-    GoOn,
-}
-
 impl Sender {
-    /// What an ACK out of the ordinary means.
-    pub(super) fn judge(&mut self, news: &mut AckInfo, out: &mut Outbox) -> Resend {
-        if news.echo == Echo::Marked {
+    /// Processes an ACK that is not plain progress in the open state: detects losses, enters and leaves
+    /// recovery (Linux: `tcp_fastretrans_alert`).
+    pub(super) fn process_dubious_ack(&mut self, info: &mut AckInfo, out: &mut Outbox) -> NextTransmission {
+        if info.ece {
             self.undo.prior_ssthresh = None;
         }
         if self.flow.state == State::Open {
             self.undo.forget_retransmissions();
         } else if self.flow.una >= self.flow.high_seq {
-            self.on_recovery_point(news, out);
+            self.on_recovery_point(info, out);
         }
         match self.flow.state {
-            State::Recovery => self.judge_in_recovery(news, out),
-            State::Loss => self.judge_after_timeout(news, out),
-            State::Open | State::Disorder | State::Cwr => self.judge_in_order(news, out),
+            State::Recovery => self.process_in_recovery(info, out),
+            State::Loss => self.process_after_timeout(info, out),
+            State::Open | State::Disorder | State::Cwr => self.process_in_order(info, out),
         }
     }
 
-    /// Everything sent before the episode began was acknowledged.
-    fn on_recovery_point(&mut self, news: &AckInfo, out: &mut Outbox) {
+    /// Processes the acknowledgement of everything sent before the episode began.
+    fn on_recovery_point(&mut self, info: &AckInfo, out: &mut Outbox) {
         match self.flow.state {
-            // Held until the receiver has surely seen the CWR flag.
+            // The state is held until the receiver has certainly seen the CWR flag.
             State::Cwr if self.flow.una != self.flow.high_seq => {
                 self.end_reduction();
                 self.enter(State::Open);
             }
             State::Recovery => {
-                self.finish_recovery(news, out);
+                self.finish_recovery(info, out);
                 self.end_reduction();
             }
             _ => {}
         }
     }
 
-    fn judge_in_recovery(&mut self, news: &mut AckInfo, out: &mut Outbox) -> Resend {
-        if news.una_advanced() && self.undo_partially(news, out) == Undone::Stop {
-            return Resend::Nothing;
+    fn process_in_recovery(&mut self, info: &mut AckInfo, out: &mut Outbox) -> NextTransmission {
+        if info.una_advanced() && self.undo_partially(info, out) {
+            return NextTransmission::Usual;
         }
         if self.undo_by_dsack(out) {
-            self.open_unless_marked(news, out);
+            self.open_unless_marked(info, out);
         }
-        self.find_losses(news);
+        self.detect_losses(info);
         if self.flow.state != State::Recovery {
             if self.flow.lost_out == 0 {
-                return Resend::Nothing;
+                return NextTransmission::Usual;
             }
-            self.enter_recovery(news.echo, out);
+            self.enter_recovery(info.ece, out);
         }
-        Resend::Lost
+        NextTransmission::Lost
     }
 
-    fn judge_after_timeout(&mut self, news: &mut AckInfo, out: &mut Outbox) -> Resend {
-        let resend = self.repair_after_timeout(news, out);
-        self.find_losses(news);
-        if self.flow.state != State::Open && !news.retransmission_lost {
-            return resend;
+    fn process_after_timeout(&mut self, info: &mut AckInfo, out: &mut Outbox) -> NextTransmission {
+        let next = self.repair_after_timeout(info, out);
+        self.detect_losses(info);
+        if self.flow.state != State::Open && !info.retransmission_lost {
+            return next;
         }
-        match self.judge_in_order(news, out) {
-            Resend::Nothing => resend,
+        match self.process_in_order(info, out) {
+            NextTransmission::Usual => next,
             found => found,
         }
     }
 
-    fn judge_in_order(&mut self, news: &mut AckInfo, out: &mut Outbox) -> Resend {
+    fn process_in_order(&mut self, info: &mut AckInfo, out: &mut Outbox) -> NextTransmission {
         if self.flow.state <= State::Disorder {
             self.undo_by_dsack(out);
         }
-        self.find_losses(news);
+        self.detect_losses(info);
         if self.flow.lost_out == 0 {
-            self.open_unless_marked(news, out);
-            return Resend::Nothing;
+            self.open_unless_marked(info, out);
+            return NextTransmission::Usual;
         }
-        self.enter_recovery(news.echo, out);
-        Resend::Lost
+        self.enter_recovery(info.ece, out);
+        NextTransmission::Lost
     }
 
-    /// Lets RACK look for losses, if something arrived.
-    fn find_losses(&mut self, news: &mut AckInfo) {
+    /// Runs RACK if something arrived.
+    fn detect_losses(&mut self, info: &mut AckInfo) {
         if self.flow.packets_out() == 0 || !std::mem::take(&mut self.rack.advanced) {
             return;
         }
         let prior_retrans_out = self.flow.retrans_out;
         if let Some(wait_us) = self.rack.detect_losses(&mut self.board, &mut self.flow) {
             self.timer.await_reordering(self.flow.now, wait_us);
-            news.set_timer = false;
+            info.set_timer = false;
         }
-        news.retransmission_lost |= self.flow.retrans_out < prior_retrans_out;
-        self.tell_losses();
+        info.retransmission_lost |= self.flow.retrans_out < prior_retrans_out;
+        self.report_losses();
     }
 
-    /// Tells the algorithm what was judged lost.
-    fn tell_losses(&mut self) {
+    /// Reports newly detected losses to the algorithm.
+    fn report_losses(&mut self) {
         for lost in self.board.newly_lost.drain(..) {
             self.cc.on_lost(&lost, &self.flow, &mut self.control);
         }
     }
 
-    /// The wait for packets that may only have been late is over.
+    /// Processes the end of the wait for packets that may only have been late.
     /// [RFC 8985, 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
     pub(super) fn on_reordering_timeout(&mut self, out: &mut Outbox) {
         let prior_in_flight = self.flow.in_flight();
-        // Linux drops the wait for what is still too young here; the timeout takes over.
+        // Linux drops the wait for packets that are still too recent; the timeout takes over.
         let _ = self.rack.detect_losses(&mut self.board, &mut self.flow);
-        self.tell_losses();
+        self.report_losses();
         if self.flow.in_flight() != prior_in_flight {
             if self.flow.state != State::Recovery {
-                self.enter_recovery(Echo::Clear, out);
+                self.enter_recovery(false, out);
                 if self.needs.recovery == Recovery::Prr {
-                    self.reduce(Progress { delivered: 1, course: Course::Uncertain });
+                    self.reduce(Progress { delivered: 1, safe_ack: false });
                 }
             }
             self.retransmit_lost(out);
@@ -139,24 +131,24 @@ impl Sender {
         }
     }
 
-    fn enter_recovery(&mut self, echo: Echo, out: &mut Outbox) {
+    fn enter_recovery(&mut self, ece: bool, out: &mut Outbox) {
         if self.nothing_retransmitted() {
             self.undo.forget_retransmissions();
         }
         self.undo.prior_ssthresh = None;
         self.begin_undo();
         if !self.in_reduction() {
-            if echo == Echo::Clear {
+            if !ece {
                 self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.control));
             }
             self.begin_reduction(Cause::Loss);
         }
         self.enter(State::Recovery);
         self.counts.recoveries += 1;
-        out.notices.push(Event::Recovery);
+        out.events.push(Event::Recovery);
     }
 
-    /// Reduces the window for an ECN mark, or because the algorithm asks; such a reduction stands.
+    /// Reduces the window for an ECN mark or a request of the algorithm; such a reduction cannot be undone.
     pub(super) fn enter_cwr(&mut self, out: &mut Outbox) {
         self.undo.prior_ssthresh = None;
         if self.flow.state < State::Cwr {
@@ -164,7 +156,7 @@ impl Sender {
             self.begin_reduction(Cause::Ecn);
             self.enter(State::Cwr);
             self.counts.ecn_echoes += 1;
-            out.notices.push(Event::Reduction);
+            out.events.push(Event::Reduction);
         }
     }
 
@@ -178,7 +170,7 @@ impl Sender {
         self.ecn.cwr_due = self.ecn.negotiated;
     }
 
-    /// The reduction is over: from here on the window is ssthresh.
+    /// Ends a reduction: the window becomes ssthresh.
     pub(super) fn end_reduction(&mut self) {
         if self.needs.recovery == Recovery::Own {
             return;
@@ -191,8 +183,28 @@ impl Sender {
         self.cc.on_cwr_complete(&self.flow, &mut self.control);
     }
 
+    /// Records that packet `number` arrived after packets that were sent later.
+    pub(super) fn note_displaced(&mut self, number: Option<u32>) {
+        let highest = self.board.highest_sacked_end(&self.flow);
+        if let Some(number) = number.filter(|&number| number < highest) {
+            self.rack.on_reordering(highest - number);
+        }
+    }
+
+    /// Performs one step of proportional rate reduction.
+    pub(super) fn reduce(&mut self, progress: Progress) {
+        let target = Target {
+            prior_cwnd: self.flow.prior_cwnd,
+            ssthresh: self.control.ssthresh,
+            in_flight: self.flow.in_flight(),
+        };
+        if let Some(cwnd) = self.prr.on_ack(progress, target) {
+            self.control.cwnd = cwnd;
+        }
+    }
+
     pub(super) fn begin_undo(&mut self) {
-        let probes = self.probe.is_some_and(|probe| probe.content == ProbeContent::Repeated);
+        let probes = self.probe.is_some_and(|probe| probe.is_retransmission);
         self.undo.begin(self.flow.una, self.flow.retrans_out + u32::from(probes));
     }
 
@@ -201,7 +213,7 @@ impl Sender {
             && !(self.flow.packets_out() > 0 && self.board.get(self.flow.una).was_retransmitted())
     }
 
-    /// Open, or Disorder while something is missing.
+    /// Enters the open state, or Disorder while something is missing.
     pub(super) fn keep_open(&mut self) {
         let missing = self.flow.sacked_out + self.flow.lost_out > 0 || !self.nothing_retransmitted();
         let state = if missing { State::Disorder } else { State::Open };
@@ -211,11 +223,11 @@ impl Sender {
         }
     }
 
-    fn open_unless_marked(&mut self, news: &AckInfo, out: &mut Outbox) {
+    fn open_unless_marked(&mut self, info: &AckInfo, out: &mut Outbox) {
         if self.nothing_retransmitted() {
             self.undo.forget_retransmissions();
         }
-        if news.echo == Echo::Marked {
+        if info.ece {
             self.enter_cwr(out);
         }
         if self.flow.state != State::Cwr {
@@ -223,7 +235,7 @@ impl Sender {
         }
     }
 
-    /// Takes the reduction back.
+    /// Undoes the reduction.
     fn undo_reduction(&mut self, out: &mut Outbox) {
         if let Some(prior_ssthresh) = self.undo.prior_ssthresh {
             self.control.cwnd = self.cc.on_undo(&self.flow, &self.control);
@@ -236,25 +248,26 @@ impl Sender {
         self.undo.end();
         self.rack.advanced = true;
         self.counts.undone_recoveries += 1;
-        out.notices.push(Event::Undo);
+        out.events.push(Event::Undo);
     }
 
     fn unmark_losses(&mut self) {
         self.board.unmark_losses(&mut self.flow);
     }
 
-    /// All that was outstanding when recovery began has arrived.
-    fn finish_recovery(&mut self, news: &AckInfo, out: &mut Outbox) {
-        if self.undo.is_proven(news.echo_ms) {
+    /// Ends recovery, when all data outstanding at its start has arrived.
+    fn finish_recovery(&mut self, info: &AckInfo, out: &mut Outbox) {
+        if self.undo.is_proven(info.echo_ms) {
             self.undo_reduction(out);
         } else {
             self.rack.on_recovered();
         }
         self.enter(State::Open);
-        out.notices.push(Event::Recovered);
+        out.events.push(Event::Recovered);
     }
 
-    /// Every retransmission was answered by a DSACK. [RFC 3708](https://www.rfc-editor.org/rfc/rfc3708)
+    /// Undoes the reduction if a DSACK answered every retransmission.
+    /// [RFC 3708](https://www.rfc-editor.org/rfc/rfc3708)
     fn undo_by_dsack(&mut self, out: &mut Outbox) -> bool {
         let proven = self.undo.proven_by_dsack();
         if proven {
@@ -264,15 +277,15 @@ impl Sender {
         proven
     }
 
-    /// The oldest hole was filled by a late packet, not by its retransmission.
-    /// [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
-    fn undo_partially(&mut self, news: &AckInfo, out: &mut Outbox) -> Undone {
-        if !self.undo.is_possible() || !self.undo.was_late(news.echo_ms) {
-            return Undone::GoOn;
+    /// Undoes the reduction if a late original, not its retransmission, filled the oldest hole. Returns
+    /// whether the ACK needs no further processing. [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
+    fn undo_partially(&mut self, info: &AckInfo, out: &mut Outbox) -> bool {
+        if !self.undo.is_possible() || !self.undo.was_late(info.echo_ms) {
+            return false;
         }
-        self.note_displaced(Some(news.prior_una));
+        self.note_displaced(Some(info.prior_una));
         if self.flow.retrans_out > 0 {
-            return Undone::Stop;
+            return true;
         }
         if self.nothing_retransmitted() {
             self.undo.forget_retransmissions();
@@ -280,51 +293,53 @@ impl Sender {
         self.unmark_losses();
         self.undo_reduction(out);
         self.keep_open();
-        Undone::GoOn
+        false
     }
 
-    /// The timeout proved false.
+    /// Undoes a spurious timeout.
     fn undo_timeout(&mut self, out: &mut Outbox) {
         self.unmark_losses();
         self.undo_reduction(out);
         self.unanswered_timeouts = 0;
         self.enter(State::Open);
         self.counts.spurious_timeouts += 1;
-        out.notices.push(Event::Recovered);
+        out.events.push(Event::Recovered);
     }
 
-    /// After a timeout: was it spurious? If not, repair. [RFC 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
-    fn repair_after_timeout(&mut self, news: &AckInfo, out: &mut Outbox) -> Resend {
+    /// Processes an ACK after a timeout: undoes a spurious timeout, otherwise continues the repair.
+    /// [RFC 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
+    fn repair_after_timeout(&mut self, info: &AckInfo, out: &mut Outbox) -> NextTransmission {
         let recovered = self.flow.una >= self.flow.high_seq;
-        if news.una_advanced() && self.undo.is_proven(news.echo_ms) {
+        if info.una_advanced() && self.undo.is_proven(info.echo_ms) {
             self.undo_timeout(out);
-            return Resend::Nothing;
+            return NextTransmission::Usual;
         }
         if self.frto {
-            if news.original_arrived {
+            if info.original_arrived {
                 self.undo_timeout(out);
-                return Resend::Nothing;
+                return NextTransmission::Usual;
             }
             if self.flow.nxt > self.flow.high_seq {
-                if news.sacked > 0 || news.is_duplicate() {
+                if info.sacked > 0 || info.is_duplicate() {
                     self.frto = false;
                 }
-            } else if news.una_advanced() && !recovered {
+            } else if info.una_advanced() && !recovered {
                 self.flow.high_seq = self.flow.nxt;
                 if self.flow.nxt < self.application.written && self.flow.nxt < self.window_end {
-                    return Resend::New;
+                    return NextTransmission::New;
                 }
                 self.frto = false;
             }
         }
         if recovered {
-            self.finish_recovery(news, out);
-            return Resend::Nothing;
+            self.finish_recovery(info, out);
+            return NextTransmission::Usual;
         }
-        Resend::Lost
+        NextTransmission::Lost
     }
 
-    /// The retransmission timer expired. [RFC 6298, 5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
+    /// Processes the expiry of the retransmission timer.
+    /// [RFC 6298, 5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
     pub(super) fn on_timeout(&mut self, out: &mut Outbox) {
         if self.flow.packets_out() == 0 {
             return self.timer.clear();
@@ -332,7 +347,7 @@ impl Sender {
         self.enter_loss();
         self.unanswered_timeouts += 1;
         self.counts.timeouts += 1;
-        out.notices.push(Event::Timeout);
+        out.events.push(Event::Timeout);
         self.retransmit(self.flow.una, out);
         self.flow.rtt.back_off();
         self.timer.set(Alarm::Retransmit, self.flow.now, self.flow.rtt.rto());
@@ -343,7 +358,7 @@ impl Sender {
         let rack = &self.rack;
         let clock = self.flow.now;
         self.board.mark_timed_out(&mut self.flow, |sent| rack.is_recent(sent, clock));
-        self.tell_losses();
+        self.report_losses();
         let first = self.flow.state == State::Loss && self.unanswered_timeouts == 0;
         if self.flow.state <= State::Disorder || self.flow.una >= self.flow.high_seq || first {
             self.undo.prior_ssthresh = Some(current_ssthresh(&self.flow, &self.control));

@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::Context;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
-use tussle_core::script::{Role, Script, ScriptError, Verdict, judge};
+use tussle_core::script::{Role, Script, ScriptError, Verdict, check};
 
 use crate::execute::setup::{command, set};
 use crate::execute::tun::{BURST_PACKETS, Tun};
@@ -57,7 +57,7 @@ fn in_own_network(script: &Script) -> anyhow::Result<Result<(), ScriptError>> {
         Ok(host) => host,
         Err(problem) => return Ok(Err(problem)),
     };
-    Ok(judge(script, &mut host))
+    Ok(check(script, &mut host))
 }
 
 fn network(script: &Script) -> String {

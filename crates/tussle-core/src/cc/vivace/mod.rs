@@ -1,20 +1,19 @@
-//! Vivace: try a bit more and a bit less, and go where the utility is; a growing delay costs much.
-//! Packets are paced. What came of each monitor interval gives a utility, two intervals give its slope, and
-//! the rate climbs it: faster while the direction stays, but never by more than a boundary.
-//! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion
-//! Knobs", NSDI 2018, 3 and 4; the latency flavour, b = 900.
-//! Choices that the paper leaves: an interval lasts a smoothed RTT and at least ten packets; while the
-//! outcome of a pair is awaited the flow sends at its rate; which of the pair goes first alternates; a
-//! timeout halves the rate; the window is twice what the rate needs, so that it does not limit.
-//! Departs: see docs/deviations/vivace.toml.
+//! Vivace: try a slightly higher and a slightly lower rate, and move towards the higher utility, where a
+//! growing delay is expensive. Packets are paced. Each monitor interval gives a utility, two intervals give
+//! its slope, and the rate follows the slope: faster while the direction stays, but never by more than a
+//! boundary. Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning
+//! Congestion Control", NSDI 2018, 3 and 4; the latency flavour, b = 900. Choices that the paper leaves open:
+//! an interval lasts a smoothed RTT and at least ten packets; while the outcome of a pair is outstanding the
+//! flow sends at its rate; the order within a pair alternates; a timeout halves the rate; the window is twice
+//! what the rate needs, so that it does not limit. Departs: see docs/deviations/vivace.toml.
 
-mod climb;
 mod interval;
+mod rate_control;
 
 use std::collections::VecDeque;
 
-use climb::Climb;
 use interval::{Interval, Outcome, Purpose, Weights};
+use rate_control::RateControl;
 
 use super::{CongestionControl, Control, Entry, Needs, Parameter, Parameters, Recovery};
 use crate::Time;
@@ -22,7 +21,7 @@ use crate::tcp::{Ack, Cause, Flow, INITIAL_WINDOW_PACKETS, Limit, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "vivace",
-    idea: "Try a bit more and a bit less, and go where utility grows: rate, less growing delay, less loss.",
+    idea: "Probe a higher and a lower rate, and move towards the higher utility: rate minus delay growth minus loss.",
     source: "Dong et al., NSDI 2018, 3 and 4",
     agrees_with: "the paper (April 2018)",
     parameters: &[
@@ -31,60 +30,60 @@ pub(super) const ENTRY: Entry = Entry {
             default: 900,
             min: 0,
             max: 1_000_000,
-            meaning: "cost of an RTT that grows by a second each second, for each Mbit/s (b)",
+            meaning: "cost per Mbit/s of an RTT that grows by one second per second (b)",
         },
         Parameter {
             name: "loss_weight_hundredths",
             default: 1135,
             min: 0,
             max: 1_000_000,
-            meaning: "hundredths of the cost of losing all packets, for each Mbit/s (c)",
+            meaning: "cost per Mbit/s of losing all packets, in hundredths (c)",
         },
         Parameter {
             name: "probe_percent",
             default: 5,
             min: 1,
             max: 50,
-            meaning: "how much more and less is tried, in percent of the rate (ε)",
+            meaning: "distance of probes from the rate, in percent (ε)",
         },
     ],
     build: |parameters, _| Box::new(Vivace::new(parameters)),
 };
 
-/// Fewer packets tell little of slope and loss.
+/// Smallest number of packets in an interval; fewer do not determine slope and loss.
 const MIN_PACKETS: u32 = 10;
-/// The rate never falls below this, in packets a round trip: the paper's first rate.
+/// Smallest rate, in packets per round trip: the paper's first rate.
 const MIN_PACKETS_A_ROUND: u32 = 2;
-/// 1 Tbit/s, beyond which a path without a bottleneck would be tried for ever.
+/// Largest rate: 1 Tbit/s, so that the search ends on a path without a bottleneck.
 const MAX_RATE: f64 = 1e6;
 
 #[derive(Debug)]
 struct Vivace {
     weights: Weights,
-    /// (Paper: `ε`.)
+    /// Relative distance of a probe from the rate. (Paper: `ε`.)
     probe: f64,
-    /// In Mbit/s of payload; zero before the first RTT. (Paper: `r`.)
+    /// Rate in Mbit/s of payload; zero before the first RTT. (Paper: `r`.)
     rate: f64,
     phase: Phase,
     current: Interval,
-    /// Sent, but not all acknowledged; the oldest first.
+    /// Intervals that were sent but are not completely acknowledged, the oldest first.
     pending: VecDeque<Interval>,
-    climb: Climb,
-    /// `flow.lost` that has been attributed.
+    rate_control: RateControl,
+    /// Part of `flow.lost` that has been attributed to intervals.
     lost_seen: u32,
-    /// Of the last interval that was of use, and its utility.
+    /// Outcome and utility of the last interval that counted.
     last: Option<(Outcome, f64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Doubling until the utility falls; rate and utility of the best so far. (Paper, 4.1.)
+    /// Doubling until the utility falls; `best` is the best rate so far and its utility. (Paper, 4.1.)
     Starting { best: Option<(f64, f64)> },
-    /// Trying both sides of the rate; the utilities known of this pair.
+    /// Probing both sides of the rate; holds the known utilities of the pair.
     Probing { first: Purpose, up: Option<f64>, down: Option<f64> },
 }
 
-/// What `packets` in a smoothed RTT are in Mbit/s of payload.
+/// Rate of `packets` per smoothed RTT, in Mbit/s of payload.
 fn rate_of(packets: u32, flow: &Flow) -> f64 {
     f64::from(packets) * f64::from(flow.mss_bytes) * 8.0 / f64::from(srtt_us(flow))
 }
@@ -93,7 +92,7 @@ fn srtt_us(flow: &Flow) -> u32 {
     flow.rtt.srtt_us().unwrap_or(0).max(1)
 }
 
-/// Packets that have left, each transmission counted: all that were delivered, lost, or are under way.
+/// Transmissions so far, retransmissions included: all packets that were delivered, lost or are in flight.
 fn sent_total(flow: &Flow) -> u32 {
     flow.delivered.saturating_add(flow.lost).saturating_add(flow.in_flight())
 }
@@ -108,16 +107,16 @@ impl Vivace {
             probe: f64::from(parameters.get_u32("probe_percent")) / 100.0,
             rate: 0.0,
             phase: Phase::Starting { best: None },
-            current: Interval::new(Purpose::Start, 0.0, (Time::ZERO, 0)),
+            current: Interval::new(Purpose::Start, 0.0, Time::ZERO, 0),
             pending: VecDeque::new(),
-            climb: Climb::default(),
+            rate_control: RateControl::default(),
             lost_seen: 0,
             last: None,
         }
     }
 
-    /// Sends at a new rate from now on; what is under way teaches no more.
-    fn begin_anew(&mut self, rate: f64, flow: &Flow) {
+    /// Starts sending at a new rate; intervals in flight no longer count.
+    fn restart_at(&mut self, rate: f64, flow: &Flow) {
         self.rate = rate.clamp(rate_of(MIN_PACKETS_A_ROUND, flow).min(MAX_RATE), MAX_RATE);
         self.current.close(flow.now, sent_total(flow));
         self.pending.push_back(self.current.clone());
@@ -139,25 +138,25 @@ impl Vivace {
             Purpose::Up => self.rate * (1.0 + self.probe),
             Purpose::Down => self.rate * (1.0 - self.probe),
         };
-        self.current = Interval::new(purpose, rate, (flow.now, sent_total(flow)));
+        self.current = Interval::new(purpose, rate, flow.now, sent_total(flow));
     }
 
-    /// Ends the interval that is being sent, if it is long enough, and begins the next.
+    /// Ends the current interval, if it is long enough, and starts the next.
     fn advance(&mut self, flow: &Flow) {
         let length = flow.now.since(self.current.from);
         let sent = sent_total(flow).saturating_sub(self.current.sent_before);
         if length.us() < u64::from(srtt_us(flow)) || sent < MIN_PACKETS {
             return;
         }
-        let mut over = self.current.clone();
-        over.close(flow.now, sent_total(flow));
-        // A quarter less than the rate calls for: the receiver's window, say.
+        let mut ended = self.current.clone();
+        ended.close(flow.now, sent_total(flow));
+        // A quarter less than the rate requires: the receive window, for example, was the limit.
         #[expect(clippy::cast_precision_loss, reason = "an interval is far below 2^53 µs")]
-        let called_for = over.rate * length.us() as f64 / (f64::from(flow.mss_bytes) * 8.0);
-        over.limited |= f64::from(over.sent) < 0.75 * called_for;
-        let next = match (self.phase, over.purpose) {
+        let required = ended.rate * length.us() as f64 / (f64::from(flow.mss_bytes) * 8.0);
+        ended.limited |= f64::from(ended.sent) < 0.75 * required;
+        let next = match (self.phase, ended.purpose) {
             (Phase::Starting { .. }, _) => {
-                if !over.limited {
+                if !ended.limited {
                     self.rate = (self.rate * 2.0).min(MAX_RATE);
                 }
                 Purpose::Start
@@ -166,11 +165,11 @@ impl Vivace {
             (Phase::Probing { first: Purpose::Down, .. }, Purpose::Down) => Purpose::Up,
             (Phase::Probing { .. }, _) => Purpose::Wait,
         };
-        self.pending.push_back(over);
+        self.pending.push_back(ended);
         self.begin(next, flow);
     }
 
-    /// Gives an ACK to the interval that it answers; all before that one are complete.
+    /// Attributes an ACK to its interval; all earlier intervals are complete.
     fn attribute(&mut self, ack: &Ack, flow: &Flow) {
         let sample = ack.rtt_us.map(|rtt_us| (flow.now.since(Time::from_us(u64::from(rtt_us))), rtt_us));
         if let Some((sent_at, _)) = sample {
@@ -196,7 +195,7 @@ impl Vivace {
         let utility = outcome.utility(self.weights);
         if interval.limited {
             if interval.purpose != Purpose::Start {
-                self.begin_anew(self.rate, flow);
+                self.restart_at(self.rate, flow);
             }
             return;
         }
@@ -205,7 +204,7 @@ impl Vivace {
             (Phase::Starting { best }, Purpose::Start) => match *best {
                 Some((rate, before)) if utility < before => {
                     self.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
-                    self.begin_anew(rate, flow);
+                    self.restart_at(rate, flow);
                 }
                 _ => *best = Some((interval.rate, utility)),
             },
@@ -215,8 +214,8 @@ impl Vivace {
         }
         if let Phase::Probing { up: Some(up), down: Some(down), .. } = self.phase {
             let slope = (up - down) / (2.0 * self.probe * self.rate);
-            let change = self.climb.change(slope, self.rate);
-            self.begin_anew(self.rate + change, flow);
+            let change = self.rate_control.change(slope, self.rate);
+            self.restart_at(self.rate + change, flow);
         }
     }
 
@@ -228,7 +227,7 @@ impl Vivace {
     fn turn(&self, flow: &Flow, control: &mut Control) {
         control.pacing_bit_per_s = Some(((self.current.rate * 1e6) as u64).max(1));
         let a_round = self.current.rate * f64::from(srtt_us(flow)) / (f64::from(flow.mss_bytes) * 8.0);
-        // Saturates.
+        // The cast saturates.
         control.cwnd = ((2.0 * a_round) as u32).max(INITIAL_WINDOW_PACKETS).min(control.cwnd_clamp).max(1);
     }
 }
@@ -243,14 +242,14 @@ impl CongestionControl for Vivace {
     }
 
     fn on_start(&mut self, flow: &Flow, control: &mut Control) {
-        self.begin_anew(rate_of(INITIAL_WINDOW_PACKETS, flow), flow);
-        // The first packets leave at once, and the queue that they make tells nothing of the rate.
+        self.restart_at(rate_of(INITIAL_WINDOW_PACKETS, flow), flow);
+        // The first packets leave at once, and the queue that they build does not depend on the rate.
         self.current.purpose = Purpose::Wait;
         self.turn(flow, control);
     }
 
-    fn on_tx_start(&mut self, flow: &Flow, _knobs: &mut Control) {
-        self.begin_anew(self.rate, flow);
+    fn on_tx_start(&mut self, flow: &Flow, _control: &mut Control) {
+        self.restart_at(self.rate, flow);
     }
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
@@ -263,11 +262,11 @@ impl CongestionControl for Vivace {
         control.cwnd.max(2)
     }
 
-    fn on_state(&mut self, next: State, flow: &Flow, _knobs: &mut Control) {
+    fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         if next == State::Loss && flow.state != State::Loss {
             self.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
-            self.climb = Climb::default();
-            self.begin_anew(self.rate / 2.0, flow);
+            self.rate_control = RateControl::default();
+            self.restart_at(self.rate / 2.0, flow);
         }
     }
 
@@ -277,8 +276,8 @@ impl CongestionControl for Vivace {
         record("utility", last(|(_, utility)| utility));
         record("rtt_gradient", last(|(outcome, _)| outcome.gradient));
         record("loss_rate", last(|(outcome, _)| outcome.loss));
-        record("utility_slope", self.climb.slope());
-        record("boundary", self.climb.boundary());
+        record("utility_slope", self.rate_control.slope());
+        record("boundary", self.rate_control.boundary());
     }
 }
 
@@ -288,7 +287,7 @@ mod tests {
 
     use super::*;
 
-    /// Vivace on a path of 100 ms, its flow having delivered all of 1000 packets.
+    /// Vivace on a path of 100 ms, with all of 1000 packets delivered.
     fn started() -> (Vivace, Flow, Control) {
         let mut vivace = Vivace::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { now: Time::from_secs(1), delivered: 1000, ..Flow::new(1000, 1448) };
@@ -298,7 +297,7 @@ mod tests {
         (vivace, flow, control)
     }
 
-    /// Sends for 100 ms as paced, with nothing coming back but one ACK for the clock; the rate sent at.
+    /// Sends for 100 ms as paced, with only one ACK to advance the clock; returns the sending rate.
     fn send_interval((vivace, flow, control): &mut (Vivace, Flow, Control)) -> f64 {
         let rate = vivace.current.rate;
         flow.now += Time::from_ms(100);
@@ -308,7 +307,7 @@ mod tests {
     }
 
     fn outcome(purpose: Purpose, rate: f64, gradient_per_mille: u32) -> Interval {
-        let mut interval = Interval::new(purpose, rate, (Time::ZERO, 0));
+        let mut interval = Interval::new(purpose, rate, Time::ZERO, 0);
         for ms in 0..10 {
             interval.add_rtt(Time::from_ms(ms), 100_000 + gradient_per_mille * u32::try_from(ms).unwrap());
         }
@@ -317,7 +316,7 @@ mod tests {
 
     fn probing(pair: &mut (Vivace, Flow, Control), rate: f64) {
         pair.0.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
-        pair.0.begin_anew(rate, &pair.1);
+        pair.0.restart_at(rate, &pair.1);
     }
 
     fn assert_rate(rate: f64, expected: f64) {
@@ -326,7 +325,7 @@ mod tests {
 
     /// 10 packets of 1448 bytes in 100 ms are 1.1584 Mbit/s.
     #[test]
-    fn it_starts_at_the_initial_window_and_doubles() {
+    fn vivace_starts_at_the_initial_window_and_doubles() {
         let mut pair = started();
         for expected in [1.1584, 2.3168, 4.6336] {
             assert_rate(send_interval(&mut pair), expected);
@@ -337,7 +336,7 @@ mod tests {
 
     /// 16 Mbit/s are worth 12.1, 32 with an RTT that grows by a tenth -2857.
     #[test]
-    fn it_goes_back_to_the_rate_before_the_utility_fell() {
+    fn vivace_returns_to_the_rate_before_the_utility_fell() {
         let (mut vivace, flow, _) = started();
         vivace.learn(&outcome(Purpose::Start, 16.0, 0), &flow);
         vivace.learn(&outcome(Purpose::Start, 32.0, 100), &flow);
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn it_tries_more_and_less_and_waits() {
+    fn vivace_probes_both_sides_and_waits() {
         let mut pair = started();
         probing(&mut pair, 100.0);
         let rates: Vec<_> = (0..4).map(|_| send_interval(&mut pair)).collect();
@@ -358,7 +357,7 @@ mod tests {
     /// 105^0.9 - 95^0.9 = 65.928 - 60.249 = 5.679 over 10 Mbit/s: up by 0.568 Mbit/s. The next pair begins
     /// with less.
     #[test]
-    fn without_a_queue_it_climbs_the_throughput() {
+    fn without_a_queue_the_rate_grows() {
         let mut pair = started();
         probing(&mut pair, 100.0);
         pair.0.learn(&outcome(Purpose::Up, 105.0, 0), &pair.1);
@@ -369,7 +368,7 @@ mod tests {
 
     /// 900 × 105 × 0.05 = 4725 of cost: the slope is some -470, and 5 % is the boundary.
     #[test]
-    fn a_growing_delay_drives_it_down() {
+    fn a_growing_delay_lowers_the_rate() {
         let mut pair = started();
         probing(&mut pair, 100.0);
         pair.0.learn(&outcome(Purpose::Up, 105.0, 50), &pair.1);

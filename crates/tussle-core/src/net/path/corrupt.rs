@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, checked_probability};
-use crate::util::rng::{Probability, Rng};
-use crate::net::packet::{Flags, Packet};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_probability};
 use crate::Time;
+use crate::net::packet::{Flags, Packet};
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "corrupt",
     idea: "Damages packets at random: they take their time on the path, and the receiver drops them.",
 };
 
-/// How much is damaged.
+/// Settings of `corrupt`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -20,10 +20,18 @@ pub struct Spec {
     pub probability: f64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let probability = checked_probability("probability", self.probability)?;
         Ok(Box::new(Corrupt { probability, rng: Rng::new(seed, ENTRY.name) }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

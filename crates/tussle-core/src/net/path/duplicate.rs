@@ -2,15 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::Wire;
-use super::{Element, Entry, checked_probability};
-use crate::util::rng::{Probability, Rng};
-use crate::net::packet::Packet;
+use super::wire::{Scheduled, Scheduler, Wire};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_probability};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::rng::{Probability, Rng};
 
-pub(super) const ENTRY: Entry = Entry { name: "duplicate", idea: "Doubles packets at random, each independently." };
+pub(super) const ENTRY: Entry =
+    Entry { name: "duplicate", idea: "Doubles packets at random, each independently." };
 
-/// How much is doubled.
+/// Settings of `duplicate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -18,14 +19,21 @@ pub struct Spec {
     pub probability: f64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        Ok(Box::new(Duplicate {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        Ok(Scheduled::boxed(Duplicate {
             probability: checked_probability("probability", self.probability)?,
             rng: Rng::new(seed, ENTRY.name),
-            wire: Wire::default(),
             copies: Vec::new(),
         }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 
@@ -33,17 +41,21 @@ impl Spec {
 struct Duplicate {
     probability: Probability,
     rng: Rng,
-    /// What came in this instant, and copies.
-    wire: Wire,
     /// Copies of data packets, by flow.
     copies: Vec<u64>,
 }
 
-impl Element for Duplicate {
-    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.push(packet, now);
+impl Scheduler for Duplicate {
+    fn schedule(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        wire: &mut Wire,
+        _dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        wire.push(packet, now);
         if self.rng.sample_bool(self.probability) {
-            self.wire.push(packet, now);
+            wire.push(packet, now);
             let flow = packet.flow as usize;
             if self.copies.len() <= flow {
                 self.copies.resize(flow + 1, 0);
@@ -51,18 +63,6 @@ impl Element for Duplicate {
             self.copies[flow] += u64::from(packet.kind.has_payload());
         }
         None
-    }
-
-    fn next(&self) -> Time {
-        self.wire.next()
-    }
-
-    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.pop()
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.for_each(visit);
     }
 
     fn copies(&self, flow: u32) -> u64 {

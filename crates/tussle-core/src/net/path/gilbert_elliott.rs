@@ -7,28 +7,28 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, checked_probability};
-use crate::util::rng::{Probability, Rng};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_probability};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "gilbert_elliott",
     idea: "Drops packets in bursts: the channel is good or bad for a while, and loses more when bad.",
 };
 
-/// The channel's probabilities, each 0 to 1, for each packet.
+/// Settings of `gilbert_elliott`: probabilities for each packet, each 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// That a good channel turns bad. (Paper: `P`.)
+    /// Probability that a good channel turns bad. (Paper: `P`.)
     pub p: f64,
-    /// That a bad channel turns good. (Gilbert: `p`, Elliott: `p`.)
+    /// Probability that a bad channel turns good. (Gilbert: `p`, Elliott: `p`.)
     pub r: f64,
-    /// That a packet is lost while the channel is good. (Elliott: `1 - k`.)
+    /// Probability that a packet is lost while the channel is good. (Elliott: `1 - k`.)
     #[serde(default)]
     pub loss_good: f64,
-    /// That a packet is lost while the channel is bad. (Elliott: `1 - h`.)
+    /// Probability that a packet is lost while the channel is bad. (Elliott: `1 - h`.)
     #[serde(default = "always")]
     pub loss_bad: f64,
 }
@@ -37,8 +37,8 @@ fn always() -> f64 {
     1.0
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         Ok(Box::new(GilbertElliott {
             to_bad: checked_probability("p", self.p)?,
             to_good: checked_probability("r", self.r)?,
@@ -47,6 +47,14 @@ impl Spec {
             state: State::Good,
             rng: Rng::new(seed, ENTRY.name),
         }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

@@ -1,51 +1,62 @@
-//! Handover: at regular times the path becomes another one, longer or shorter, after a pause.
+//! Handover: at regular times, and after a pause, the delay of the path changes.
 
 use serde::{Deserialize, Serialize};
 
-use crate::util::distribution::{Distribution, Sampler};
-use super::wire::Wire;
-use super::{Element, Entry, MAX_DELAY, checked_delay};
-use crate::util::rng::Rng;
-use crate::net::packet::Packet;
+use super::wire::{Scheduled, Scheduler, Wire};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_DELAY, checked_delay};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::distribution::{Distribution, Sampler};
+use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "handover",
     idea: "At regular times, and after a pause, another delay, which stays until the next time.",
 };
 
-/// When, and what changes. Packets leave in the order in which they came.
+/// Settings of `handover`. Packets leave in the order in which they came.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Time from one handover to the next; the first is as long after the start of the run. At least 1 ms.
     pub every_ns: u64,
-    /// How the one-way delay between two handovers is drawn.
+    /// Distribution of the one-way delay between two handovers.
     pub delay: Distribution,
-    /// How long nothing passes after a handover, less than `every_ns`: packets wait.
+    /// Time after a handover in which packets wait; less than `every_ns`.
     #[serde(default)]
     pub pause_ns: u64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         if self.every_ns < 1_000_000 {
             return Err(format!("every_ns: {} ns; give at least 1 ms", self.every_ns));
         }
         if self.pause_ns >= self.every_ns {
-            return Err(format!("pause_ns: {} ns; give less than every_ns, {}", self.pause_ns, self.every_ns));
+            return Err(format!(
+                "pause_ns: {} ns; give less than every_ns, {}",
+                self.pause_ns, self.every_ns
+            ));
         }
         let mut delays = Sampler::new(&self.delay, MAX_DELAY, Rng::new(seed, ENTRY.name))
             .map_err(|problem| format!("delay.{problem}"))?;
-        Ok(Box::new(Handover {
+        Ok(Scheduled::boxed(Handover {
             every: Time::from_ns(self.every_ns),
             pause: checked_delay(self.pause_ns).map_err(|_| "pause_ns: give at most 100 s".to_owned())?,
             delay: delays.sample(),
             delays,
             open: Time::ZERO,
             upcoming: Time::from_ns(self.every_ns),
-            wire: Wire::default(),
         }))
+    }
+
+    fn delays(&self) -> Delays {
+        let Delays { shortest_ns, longest_ns } = Delays::random(&self.delay);
+        Delays { shortest_ns, longest_ns: longest_ns.saturating_add(self.pause_ns) }
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 
@@ -55,41 +66,34 @@ struct Handover {
     pause: Time,
     delays: Sampler,
     delay: Time,
-    /// When the pause after the last handover ends.
+    /// End of the pause after the last handover.
     open: Time,
     upcoming: Time,
-    wire: Wire,
 }
 
-impl Element for Handover {
-    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+impl Scheduler for Handover {
+    fn schedule(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        wire: &mut Wire,
+        _dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
         while self.upcoming <= now {
             self.delay = self.delays.sample();
             self.open = self.upcoming + self.pause;
             self.upcoming += self.every;
         }
-        self.wire.push(packet, now.max(self.open) + self.delay);
+        wire.push(packet, now.max(self.open) + self.delay);
         None
-    }
-
-    fn next(&self) -> Time {
-        self.wire.next()
-    }
-
-    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.pop()
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.for_each(visit);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::util::distribution::Uniform;
     use super::super::tests::{departures, paced};
     use super::*;
+    use crate::util::distribution::Uniform;
 
     /// Each 100 ms one of 0 to 15 ms, which stays: a packet each 20 ms meets five times the same delay. In the
     /// first 10 ms after a handover packets wait: the packet of that instant is 10 ms later.
@@ -98,7 +102,8 @@ mod tests {
         let delay = Distribution::Uniform(Uniform { least_ns: 0, most_ns: 15_000_000 });
         let spec = Spec { every_ns: 100_000_000, delay, pause_ns: 10_000_000 };
         let left = departures(&mut *spec.build(1).unwrap(), paced(Time::from_ms(20), 50));
-        let late_us: Vec<u64> = left.iter().map(|(at, number)| at.us() - 20_000 * u64::from(*number)).collect();
+        let late_us: Vec<u64> =
+            left.iter().map(|(at, number)| at.us() - 20_000 * u64::from(*number)).collect();
         let turns: Vec<_> = late_us.chunks(5).collect();
         assert!(turns.iter().all(|turn| turn[1..].iter().all(|late| *late == turn[4])), "{late_us:?}");
         assert!(turns[1..].iter().all(|turn| turn[0] == turn[4] + 10_000), "{late_us:?}");

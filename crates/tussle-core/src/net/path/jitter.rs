@@ -1,149 +1,150 @@
-//! Jitter: a delay that is drawn for each packet.
+//! Jitter: a random delay of each packet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::util::distribution::{Distribution, Sampler};
-use super::wire::Wire;
-use super::{Element, Entry, MAX_DELAY};
-use crate::util::rng::Rng;
-use crate::net::packet::Packet;
+use super::wire::{Scheduled, Scheduler, Wire};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_DELAY};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::distribution::{Distribution, Sampler};
+use crate::util::rng::Rng;
 
-pub(super) const ENTRY: Entry = Entry { name: "jitter", idea: "Delays each packet for a time that is drawn." };
+pub(super) const ENTRY: Entry = Entry { name: "jitter", idea: "Delays each packet by a random time." };
 
-/// How long, and whether packets may overtake.
+/// Settings of `jitter`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How the delay is drawn.
+    /// Distribution of the delay.
     pub delay: Distribution,
-    /// What happens if a packet's delay ends before that of an earlier one.
+    /// Order of packets whose delay ends before the delay of an earlier packet.
     #[serde(default)]
     pub order: Order,
 }
 
-/// Whether packets leave in the order in which they came.
+/// The order in which packets leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// They do: one whose delay is over waits for the one before it.
+    /// In the order of arrival: a packet whose delay is over waits for the packet before it.
     #[default]
     Kept,
-    /// Each leaves when its own delay is over.
+    /// In the order in which delays end: packets may overtake.
     Free,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let delay = Sampler::new(&self.delay, MAX_DELAY, Rng::new(seed, ENTRY.name))
             .map_err(|problem| format!("delay.{problem}"))?;
         Ok(match self.order {
-            Order::Kept => Box::new(InOrder { delay, wire: Wire::default() }),
+            Order::Kept => Scheduled::boxed(InOrder { delay }),
             Order::Free => Box::new(Reordering { delay, held: BinaryHeap::new(), arrived: 0 }),
         })
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::random(&self.delay)
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 
 #[derive(Debug)]
 struct InOrder {
     delay: Sampler,
-    wire: Wire,
 }
 
-impl Element for InOrder {
-    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.push(packet, now + self.delay.sample());
+impl Scheduler for InOrder {
+    fn schedule(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        wire: &mut Wire,
+        _dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        wire.push(packet, now + self.delay.sample());
         None
-    }
-
-    fn next(&self) -> Time {
-        self.wire.next()
-    }
-
-    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.pop()
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.for_each(visit);
     }
 }
 
 #[derive(Debug)]
 struct Reordering {
     delay: Sampler,
-    /// The next to leave on top; of equals the first to come.
-    held: BinaryHeap<Reverse<Held>>,
+    /// The packet that leaves next on top; of packets that leave at once the first to come.
+    held: BinaryHeap<Reverse<Delayed>>,
     arrived: u64,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Delayed {
     at: Time,
     arrival: u64,
     packet: Packet,
 }
 
-impl Held {
+impl Delayed {
     fn key(&self) -> (Time, u64) {
         (self.at, self.arrival)
     }
 }
 
-impl PartialEq for Held {
-    fn eq(&self, other: &Held) -> bool {
+impl PartialEq for Delayed {
+    fn eq(&self, other: &Delayed) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Held {}
+impl Eq for Delayed {}
 
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Held) -> Option<std::cmp::Ordering> {
+impl PartialOrd for Delayed {
+    fn partial_cmp(&self, other: &Delayed) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Held {
-    fn cmp(&self, other: &Held) -> std::cmp::Ordering {
+impl Ord for Delayed {
+    fn cmp(&self, other: &Delayed) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
 }
 
 impl Element for Reordering {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.held.push(Reverse(Held { at: now + self.delay.sample(), arrival: self.arrived, packet }));
+        self.held.push(Reverse(Delayed { at: now + self.delay.sample(), arrival: self.arrived, packet }));
         self.arrived += 1;
         None
     }
 
     fn next(&self) -> Time {
-        self.held.peek().map_or(Time::NEVER, |Reverse(held)| held.at)
+        self.held.peek().map_or(Time::NEVER, |Reverse(delayed)| delayed.at)
     }
 
     fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.held.pop().map(|Reverse(held)| held.packet)
+        self.held.pop().map(|Reverse(delayed)| delayed.packet)
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.held.iter().for_each(|Reverse(held)| visit(&held.packet));
+        self.held.iter().for_each(|Reverse(delayed)| visit(&delayed.packet));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::util::distribution::Uniform;
     use super::super::tests::{departures, paced};
     use super::*;
+    use crate::util::distribution::Uniform;
 
     fn spec(order: Order) -> Spec {
         Spec { delay: Distribution::Uniform(Uniform { least_ns: 0, most_ns: 10_000_000 }), order }
     }
 
-    /// Packets 1 ms apart, delays of 0 to 10 ms: with free order each is late by its own draw, 5 ms in the
+    /// Packets 1 ms apart, delays of 0 to 10 ms: with free order each is late by its own delay, 5 ms in the
     /// mean; kept in order, by the largest of those that are still open, which is more.
     #[test]
     fn keeping_the_order_costs_delay() {
@@ -162,7 +163,8 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same_delays() {
-        let run = |seed| departures(&mut *spec(Order::Free).build(seed).unwrap(), paced(Time::from_ms(1), 100));
+        let run =
+            |seed| departures(&mut *spec(Order::Free).build(seed).unwrap(), paced(Time::from_ms(1), 100));
         assert_eq!(run(1), run(1));
         assert_ne!(run(1), run(2));
     }

@@ -4,14 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use super::change::checked_changes;
 use super::fifo_link::FifoLink;
-use super::transmitter::{Fate, NS_BITS, Sent, Transmitter, link};
-use super::{Change, Element, Entry, checked_delay, checked_rate};
-use crate::net::queue::{Place, QueueSpec};
+use super::queued_link::link;
+use super::transmitter::{Fate, NS_BITS, Sent, Transmitter};
+use super::{
+    Change, Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay, checked_rate, highest_rate,
+};
 use crate::Time;
+use crate::net::queue::{QueueContext, QueueSpec};
 
-pub(super) const ENTRY: Entry = Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
+pub(super) const ENTRY: Entry =
+    Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
 
-/// The link's settings.
+/// Settings of `link`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -19,38 +23,52 @@ pub struct Spec {
     pub rate_bit_per_s: u64,
     /// One-way propagation delay of the wire.
     pub delay_ns: u64,
-    /// What waits in front of the transmitter.
+    /// Queue in front of the transmitter.
     pub queue: QueueSpec,
-    /// How rate and delay change, in order of time. A queue that reckons with the rate knows the first one.
+    /// Changes of rate and delay, in order of time. A queue that depends on the rate uses the first one.
     #[serde(default)]
     pub changes: Vec<Change>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
-        link(self.transmitter()?, (&self.queue, Place { rate_bit_per_s: self.rate_bit_per_s, seed }))
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+        link(self.transmitter()?, &self.queue, QueueContext { rate_bit_per_s: self.rate_bit_per_s, seed })
     }
 
-    /// The link, if its queue is a FIFO.
-    pub(super) fn with_fifo(&self) -> Option<Result<FifoLink<Rated>, String>> {
-        let QueueSpec::Fifo(fifo) = &self.queue else { return None };
-        Some(self.transmitter().and_then(|rated| FifoLink::of_queue(rated, fifo)))
+    fn delays(&self) -> Delays {
+        Delays::changing(self.delay_ns, &self.changes)
     }
 
-    fn transmitter(&self) -> Result<Rated, String> {
-        Rated::new((self.rate_bit_per_s, self.delay_ns), &self.changes)
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: highest_rate(self.rate_bit_per_s, &self.changes),
+            changes: &self.changes,
+        })
     }
 }
 
-/// Transmits at a rate that may change.
+impl Spec {
+    /// The computed link; `None` unless the queue is a FIFO.
+    pub(super) fn with_fifo(&self) -> Option<Result<FifoLink<Rated>, String>> {
+        let QueueSpec::Fifo(fifo) = &self.queue else { return None };
+        Some(self.transmitter().and_then(|rated| FifoLink::new(rated, fifo)))
+    }
+
+    fn transmitter(&self) -> Result<Rated, String> {
+        Rated::new(self.rate_bit_per_s, self.delay_ns, &self.changes)
+    }
+}
+
+/// A transmitter whose rate may change.
 #[derive(Debug)]
 pub(crate) struct Rated {
     pub(super) rate_bit_per_s: u64,
     pub(super) delay: Time,
-    /// What the last transmissions took beyond whole nanoseconds, in parts of `rate_bit_per_s`, so that the rate is
+    /// Time of the last transmissions beyond whole nanoseconds, in units of 1/`rate_bit_per_s` ns, so that the rate is
     /// exact.
     remainder: u64,
-    /// The size of the last packet, and what it takes: most have the same.
+    /// Size of the last packet, whose transmission time is kept because most packets have the same size.
     size_bytes: u32,
     whole_ns: u64,
     parts: u64,
@@ -82,8 +100,8 @@ impl Transmitter for Rated {
 }
 
 impl Rated {
-    /// With that rate in bit/s and that delay in ns at first.
-    pub(super) fn new((rate_bit_per_s, delay_ns): (u64, u64), changes: &[Change]) -> Result<Rated, String> {
+    /// A transmitter that begins with that rate and that delay.
+    pub(super) fn new(rate_bit_per_s: u64, delay_ns: u64, changes: &[Change]) -> Result<Rated, String> {
         let changes = checked_changes(changes)?;
         Ok(Rated {
             rate_bit_per_s: checked_rate(rate_bit_per_s)?,

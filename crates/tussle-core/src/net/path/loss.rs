@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, checked_probability};
-use crate::util::rng::{Probability, Rng};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_probability};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry { name: "loss", idea: "Drops packets at random, each independently." };
 
-/// How much is lost.
+/// Settings of `loss`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -17,10 +17,18 @@ pub struct Spec {
     pub probability: f64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let probability = checked_probability("probability", self.probability)?;
         Ok(Box::new(Loss { probability, rng: Rng::new(seed, ENTRY.name) }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

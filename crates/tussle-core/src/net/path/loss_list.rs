@@ -1,34 +1,42 @@
-//! List: drops exactly the packets that it names, by when they come.
+//! Loss list: drops exactly the packets whose numbers it lists, in order of arrival.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry { name: "loss_list", idea: "Drops the packets that it names." };
 
-/// Which packets are lost.
+/// Settings of `loss_list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Their numbers, ascending: the first packet that comes to the element is 0.
+    /// Numbers of the packets to drop, ascending; the first packet that reaches the element is 0.
     pub packets: Vec<u64>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
         let mut pairs = self.packets.iter().zip(self.packets.iter().skip(1));
         if let Some((first, second)) = pairs.find(|(first, second)| first >= second) {
             return Err(format!("packets: {second} after {first}; give ascending numbers"));
         }
         Ok(Box::new(List { ahead: self.packets.iter().rev().copied().collect(), number: 0 }))
     }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
+    }
 }
 
 #[derive(Debug)]
 struct List {
-    /// Those that have not come, the next one last.
+    /// Numbers that are still ahead, the next one last.
     ahead: Vec<u64>,
     number: u64,
 }

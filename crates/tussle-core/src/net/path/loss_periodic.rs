@@ -1,27 +1,35 @@
-//! Periodic loss: drops every so many-th packet, with no dice.
+//! Periodic loss: drops every n-th packet, without randomness.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry { name: "loss_periodic", idea: "Drops every n-th packet." };
 
-/// Which packets are lost.
+/// Settings of `loss_periodic`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How many packets come for each that is dropped, which is the last of them; at least 2.
+    /// Period in packets, at least 2: the last packet of each period is dropped.
     pub every_packets: u64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
         if self.every_packets < 2 {
             return Err(format!("every_packets: {}; give at least 2", self.every_packets));
         }
         Ok(Box::new(Periodic { every: self.every_packets, left: self.every_packets }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 

@@ -2,59 +2,67 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::util::distribution::{Distribution, Sampler};
-use super::wire::Wire;
-use super::{Element, Entry};
-use crate::util::rng::Rng;
-use crate::net::packet::Packet;
+use super::wire::{Scheduled, Scheduler, Wire};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::distribution::{Distribution, Sampler};
+use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "outage",
     idea: "Up for a while, down for a while, in turns; while down, packets wait or are dropped.",
 };
 
-/// Longest time of one kind.
+/// Longest up or down time.
 const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
-/// Shortest: what is drawn shorter lasts as long.
+/// Shortest up or down time: a shorter sample lasts as long.
 const MIN_SPAN: Time = Time::from_us(100);
 
-/// How long each lasts, and what happens to packets. It begins with an up time.
+/// Settings of `outage`, which begins with an up time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How the length of each up time is drawn.
+    /// Distribution of the length of an up time.
     pub up: Distribution,
-    /// How the length of each down time is drawn.
+    /// Distribution of the length of a down time.
     pub down: Distribution,
-    /// What happens to a packet that comes in a down time.
+    /// Fate of a packet that comes in a down time.
     #[serde(default)]
     pub while_down: WhileDown,
 }
 
-/// What becomes of a packet that comes in a down time.
+/// Fate of a packet that comes in a down time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhileDown {
-    /// It waits for the up time; those that waited leave at once, in order.
+    /// The packet waits for the up time, when all packets that waited leave at once, in order.
     #[default]
     Hold,
-    /// It is lost.
+    /// The packet is lost.
     Drop,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let sampler = |name: &str, distribution: &Distribution| {
-            if distribution.most_ns() < MIN_SPAN.ns() {
+            if distribution.longest_ns() < MIN_SPAN.ns() {
                 return Err(format!("{name}: shorter than {MIN_SPAN}; give a longer one"));
             }
-            Sampler::new(distribution, MAX_SPAN, Rng::new(seed, name)).map_err(|problem| format!("{name}.{problem}"))
+            Sampler::new(distribution, MAX_SPAN, Rng::new(seed, name))
+                .map_err(|problem| format!("{name}.{problem}"))
         };
         let (mut up, down) = (sampler("up", &self.up)?, sampler("down", &self.down)?);
         let until = up.sample().max(MIN_SPAN);
-        let wire = Wire::default();
-        Ok(Box::new(Outage { up, down, state: State::Up, until, while_down: self.while_down, wire }))
+        Ok(Scheduled::boxed(Outage { up, down, state: State::Up, until, while_down: self.while_down }))
+    }
+
+    fn delays(&self) -> Delays {
+        Delays { shortest_ns: 0, longest_ns: self.down.rarely_exceeded_ns() }
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 
@@ -71,7 +79,6 @@ struct Outage {
     state: State,
     until: Time,
     while_down: WhileDown,
-    wire: Wire,
 }
 
 impl Outage {
@@ -87,28 +94,22 @@ impl Outage {
     }
 }
 
-impl Element for Outage {
-    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+impl Scheduler for Outage {
+    fn schedule(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        wire: &mut Wire,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
         self.advance(now);
         match (self.state, self.while_down) {
-            (State::Up, _) if self.wire.is_empty() => return Some(packet),
-            (State::Up, _) => self.wire.push(packet, now),
-            (State::Down, WhileDown::Hold) => self.wire.push(packet, self.until),
+            (State::Up, _) if wire.is_empty() => return Some(packet),
+            (State::Up, _) => wire.push(packet, now),
+            (State::Down, WhileDown::Hold) => wire.push(packet, self.until),
             (State::Down, WhileDown::Drop) => dropped.push(packet),
         }
         None
-    }
-
-    fn next(&self) -> Time {
-        self.wire.next()
-    }
-
-    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.pop()
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.for_each(visit);
     }
 }
 
@@ -118,7 +119,11 @@ mod tests {
     use super::*;
 
     fn regular(while_down: WhileDown) -> Spec {
-        Spec { up: Distribution::ConstantNs(3_000_000), down: Distribution::ConstantNs(2_000_000), while_down }
+        Spec {
+            up: Distribution::ConstantNs(3_000_000),
+            down: Distribution::ConstantNs(2_000_000),
+            while_down,
+        }
     }
 
     fn leave_ms(spec: &Spec) -> Vec<(u64, u32)> {
@@ -151,7 +156,8 @@ mod tests {
 
     #[test]
     fn times_that_never_last_are_refused() {
-        let refused = Spec { up: Distribution::ConstantNs(0), ..regular(WhileDown::Hold) }.build(0).unwrap_err();
+        let refused =
+            Spec { up: Distribution::ConstantNs(0), ..regular(WhileDown::Hold) }.build(0).unwrap_err();
         assert_eq!(refused, "up: shorter than 0.000100000 s; give a longer one");
     }
 }

@@ -1,11 +1,11 @@
-//! Policer: a token bucket that drops what exceeds it, and delays nothing.
+//! Policer: a token bucket that drops the packets that exceed it, and delays nothing.
 //! Source: [RFC 2698, 3](https://www.rfc-editor.org/rfc/rfc2698#section-3), its bucket for the committed rate.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, Entry, checked_rate};
-use crate::net::packet::Packet;
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_rate};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry =
     Entry { name: "policer", idea: "A token bucket: what exceeds its rate and burst is dropped." };
@@ -13,18 +13,18 @@ pub(super) const ENTRY: Entry =
 /// Nanosecond-bits in a byte-second.
 const NS_BITS: u128 = 8 * 1_000_000_000;
 
-/// The bucket, which begins full.
+/// Settings of `policer`, whose bucket begins full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Rate at which it fills, over IP packet sizes.
+    /// Rate at which the bucket fills, over IP packet sizes.
     pub rate_bit_per_s: u64,
-    /// How much it holds; a larger packet never passes.
+    /// Capacity of the bucket; a larger packet never passes.
     pub burst_bytes: u64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
         if self.burst_bytes == 0 {
             return Err("burst_bytes: 0; give at least one packet".to_owned());
         }
@@ -32,15 +32,23 @@ impl Spec {
         let rate_bit_per_s = u128::from(checked_rate(self.rate_bit_per_s)?);
         Ok(Box::new(Policer { rate_bit_per_s, full, tokens: full, at: Time::ZERO }))
     }
+
+    fn delays(&self) -> Delays {
+        Delays::NONE
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
+    }
 }
 
 #[derive(Debug)]
 struct Policer {
     rate_bit_per_s: u128,
-    /// What the bucket holds when full, in nanosecond-bits per second.
+    /// Tokens of a full bucket, in nanosecond-bits per second.
     full: u128,
     tokens: u128,
-    /// Up to when it was filled.
+    /// Time up to which the bucket was filled.
     at: Time,
 }
 

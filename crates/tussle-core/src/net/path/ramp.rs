@@ -1,41 +1,49 @@
-//! Ramp: a wire whose delay goes evenly from one value to another over a time.
+//! Ramp: a wire whose delay changes linearly from one value to another.
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::Wire;
-use super::{Element, Entry, checked_delay};
-use crate::net::packet::Packet;
+use super::wire::{Scheduled, Scheduler, Wire};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay};
 use crate::Time;
+use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry =
     Entry { name: "ramp", idea: "A wire whose delay goes evenly from one value to another." };
 
-/// From when to when, and from what delay to what. Packets leave in the order in which they came.
+/// Settings of `ramp`. Packets leave in the order in which they came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// When the delay begins to change.
+    /// Time at which the delay begins to change.
     pub begin_ns: u64,
-    /// When it has changed.
+    /// Time at which the delay has reached its new value.
     pub end_ns: u64,
-    /// One-way delay before.
+    /// One-way delay before the change.
     pub from_delay_ns: u64,
-    /// One-way delay after.
+    /// One-way delay after the change.
     pub to_delay_ns: u64,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, _seed: u64) -> Result<Box<dyn Element>, String> {
         if self.end_ns <= self.begin_ns {
             return Err(format!("end_ns: {}; give more than begin_ns, {}", self.end_ns, self.begin_ns));
         }
-        Ok(Box::new(Ramp {
+        Ok(Scheduled::boxed(Ramp {
             begin: Time::from_ns(self.begin_ns),
             end: Time::from_ns(self.end_ns),
             from: checked_delay(self.from_delay_ns).map_err(|problem| format!("from_{problem}"))?,
             to: checked_delay(self.to_delay_ns).map_err(|problem| format!("to_{problem}"))?,
-            wire: Wire::default(),
         }))
+    }
+
+    fn delays(&self) -> Delays {
+        let (from_ns, to_ns) = (self.from_delay_ns, self.to_delay_ns);
+        Delays { shortest_ns: from_ns.min(to_ns), longest_ns: from_ns.max(to_ns) }
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        None
     }
 }
 
@@ -45,7 +53,6 @@ struct Ramp {
     end: Time,
     from: Time,
     to: Time,
-    wire: Wire,
 }
 
 impl Ramp {
@@ -57,22 +64,16 @@ impl Ramp {
     }
 }
 
-impl Element for Ramp {
-    fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.push(packet, now + self.delay(now));
+impl Scheduler for Ramp {
+    fn schedule(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        wire: &mut Wire,
+        _dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        wire.push(packet, now + self.delay(now));
         None
-    }
-
-    fn next(&self) -> Time {
-        self.wire.next()
-    }
-
-    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.wire.pop()
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.for_each(visit);
     }
 }
 

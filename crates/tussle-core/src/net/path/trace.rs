@@ -1,4 +1,4 @@
-//! Trace: a link whose transmitter has its opportunities from a recording, as in mahimahi.
+//! Trace: a link that transmits at the opportunities of a recording, as mahimahi does.
 //!
 //! Source: R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, and its program
 //! `mm-link`: an opportunity carries a packet of the MTU, here 1500 bytes, at a millisecond of the recording, or
@@ -6,33 +6,36 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::transmitter::{Fate, Sent, Transmitter, link};
-use super::{Element, Entry, MAX_RATE_BIT_PER_S, checked_delay};
-use crate::net::queue::{Place, QueueSpec};
+use super::queued_link::link;
+use super::transmitter::{Fate, Sent, Transmitter};
+use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_RATE_BIT_PER_S, checked_delay};
 use crate::Time;
+use crate::net::queue::{QueueContext, QueueSpec};
 
 pub(super) const ENTRY: Entry =
     Entry { name: "trace", idea: "A link that transmits when a recording says, as mahimahi's." };
 
-/// What an opportunity carries.
+/// Bytes that an opportunity carries.
 const OPPORTUNITY_BYTES: u32 = 1500;
 const NS_PER_MS: u64 = 1_000_000;
+/// Time over which the highest rate is taken: near a base RTT, so that a spike of 1 ms counts little.
+const BUSY_MS: u32 = 100;
 
-/// The recording, and what is beside it.
+/// Settings of `trace`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// When 1500 bytes may be transmitted, in ms since the recording began; never descending. It begins
-    /// again at the last of them.
+    /// Times at which 1500 bytes may be transmitted, in ms since the recording began, never descending. The recording
+    /// begins again at the last one.
     pub opportunities_ms: Vec<u32>,
     /// One-way propagation delay of the wire.
     pub delay_ns: u64,
-    /// What waits in front of the transmitter. One that reckons with the rate knows the mean rate.
+    /// Queue in front of the transmitter. A queue that depends on the rate uses the mean rate.
     pub queue: QueueSpec,
 }
 
-impl Spec {
-    pub(super) fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
+impl ElementSettings for Spec {
+    fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         let opportunities = &self.opportunities_ms;
         if !opportunities.is_sorted() {
             return Err("opportunities_ms: a time is before the one above it; sort them".to_owned());
@@ -49,8 +52,32 @@ impl Spec {
             left_bytes: OPPORTUNITY_BYTES,
             delay: checked_delay(self.delay_ns)?,
         };
-        link(recorded, (&self.queue, Place { rate_bit_per_s, seed }))
+        link(recorded, &self.queue, QueueContext { rate_bit_per_s, seed })
     }
+
+    fn delays(&self) -> Delays {
+        Delays::constant(self.delay_ns)
+    }
+
+    fn link(&self) -> Option<LinkSettings<'_>> {
+        Some(LinkSettings {
+            queue: &self.queue,
+            highest_rate_bit_per_s: busiest_bit_per_s(&self.opportunities_ms),
+            changes: &[],
+        })
+    }
+}
+
+/// The rate of the busiest [`BUSY_MS`] of a recording.
+fn busiest_bit_per_s(opportunities_ms: &[u32]) -> u64 {
+    let mut first = 0;
+    let within = opportunities_ms.iter().enumerate().map(|(last, at_ms)| {
+        while at_ms.saturating_sub(opportunities_ms[first]) >= BUSY_MS {
+            first += 1;
+        }
+        last + 1 - first
+    });
+    within.max().unwrap_or_default() as u64 * u64::from(OPPORTUNITY_BYTES) * 8 * 1000 / u64::from(BUSY_MS)
 }
 
 #[derive(Debug)]
@@ -58,12 +85,12 @@ struct Recorded {
     opportunities_ns: Vec<u64>,
     cycle_ns: u64,
     current: Opportunity,
-    /// What the current opportunity can still carry.
+    /// Bytes that the current opportunity can still carry.
     left_bytes: u32,
     delay: Time,
 }
 
-/// An opportunity of some repetition of the recording.
+/// An opportunity, in a repetition of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Opportunity {
     index: usize,
@@ -84,7 +111,7 @@ impl Recorded {
         self.left_bytes = OPPORTUNITY_BYTES;
     }
 
-    /// Passes over the opportunities before `start`, for which nothing waited.
+    /// Skips the opportunities before `start`, at which nothing waited.
     fn skip(&mut self, start: Time) {
         if self.time(self.current) >= start {
             return;
@@ -118,7 +145,7 @@ impl Transmitter for Recorded {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{departures, packet, paced};
+    use super::super::tests::{departures, paced, packet};
     use super::*;
     use crate::net::packet::Packet;
     use crate::net::queue::FifoSpec;

@@ -1,45 +1,37 @@
-//! What links have in common: a queue, a transmitter and a wire.
-//!
-//! When a transmission ends is known when it begins, so nothing has to happen at that instant: the link
-//! catches up with all that ended whenever a packet comes in or goes out. One event a packet serves the
-//! queue, the transmitter and the wire, for every queue discipline, and each dequeue still sees its own time.
+//! Transmitters: how long the transmission of a packet takes, and when the packet leaves the wire.
 
-use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use super::fifo_link::FifoLink;
-use super::{Element, LinkView};
 use crate::Time;
-use crate::net::packet::{Flags, Packet};
-use crate::net::queue::{Place, Queue, QueueSpec};
+use crate::net::packet::Flags;
 
 /// Nanosecond-bits in a byte-second.
 pub(super) const NS_BITS: u64 = 8 * 1_000_000_000;
 
-/// Says how long transmissions take.
+/// The transmitter of a link.
 pub(super) trait Transmitter: Debug + Send {
     /// Whether packets may be lost on the wire.
     const LOSES: bool = false;
 
-    /// A packet of that size is transmitted from `start` on, which is when the one before it was, or later.
+    /// Transmits a packet of that size from `start` on, which is never before the end of the last transmission.
     fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent;
 
-    /// The next transmission begins a busy time.
+    /// Notes that the next transmission follows an idle time.
     fn after_idle(&mut self) {}
 }
 
 /// The times of a transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// When the next one may begin.
+    /// Time at which the next transmission may begin.
     pub(super) end: Time,
-    /// When the packet leaves the wire, unless an earlier one still has to.
+    /// Time at which the packet leaves the wire, unless an earlier packet leaves later.
     pub(super) arrival: Time,
-    /// What becomes of it there.
+    /// Fate of the packet at the end of the wire.
     pub(super) fate: Fate,
 }
 
-/// What becomes of a packet at the end of the wire.
+/// Fate of a packet at the end of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Delivered,
@@ -53,165 +45,5 @@ impl Fate {
             Fate::Delivered => flags,
             Fate::Dropped => flags.with(Flags::LOST),
         }
-    }
-}
-
-/// A link with such a queue in front of its transmitter.
-pub(super) fn link(
-    transmitter: impl Transmitter + 'static,
-    (queue, place): (&QueueSpec, Place),
-) -> Result<Box<dyn Element>, String> {
-    match queue {
-        QueueSpec::Fifo(fifo) => Ok(Box::new(FifoLink::of_queue(transmitter, fifo)?)),
-        _ => Ok(simulated(transmitter, queue.build(place).map_err(|problem| format!("queue.{problem}"))?)),
-    }
-}
-
-/// A link that asks its queue which packet is next.
-pub(super) fn simulated(transmitter: impl Transmitter + 'static, queue: Box<dyn Queue>) -> Box<dyn Element> {
-    Box::new(Link {
-        transmitter,
-        queue,
-        transmitting: None,
-        wire: VecDeque::new(),
-        last_arrival: Time::ZERO,
-        view: LinkView::default(),
-        at: Time::ZERO,
-    })
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Transmission {
-    start: Time,
-    end: Time,
-    bytes: u64,
-}
-
-#[derive(Debug)]
-struct Link<T> {
-    transmitter: T,
-    queue: Box<dyn Queue>,
-    transmitting: Option<Transmission>,
-    /// Packets by when they leave the wire; the one being transmitted is the last.
-    wire: VecDeque<(Time, Packet)>,
-    /// When the last of them leaves: none overtakes another.
-    last_arrival: Time,
-    view: LinkView,
-    /// Up to when `view.backlog_packet_ns` is summed.
-    at: Time,
-}
-
-impl<T: Transmitter> Link<T> {
-    /// Catches up with every transmission that ended by `now`.
-    #[inline]
-    fn advance(&mut self, now: Time, dropped: &mut Vec<Packet>) {
-        while let Some(Transmission { start, end, bytes }) = self.transmitting
-            && end <= now
-        {
-            self.view.delivered_packets += 1;
-            self.view.delivered_bytes += bytes;
-            self.view.busy_ns += (end - start).ns();
-            self.transmit_next(end, dropped);
-        }
-    }
-
-    /// Begins to transmit what waits.
-    #[inline]
-    fn transmit_next(&mut self, start: Time, dropped: &mut Vec<Packet>) {
-        self.sum_backlog(start);
-        let gone = dropped.len();
-        let next = self.queue.dequeue(start, dropped);
-        self.note_dropped(dropped.len() - gone);
-        self.begin(next, start);
-    }
-
-    /// Begins to transmit a packet that the queue let go, or to be idle.
-    #[inline]
-    fn begin(&mut self, next: Option<Packet>, start: Time) {
-        let Some(mut packet) = next else {
-            self.transmitting = None;
-            return;
-        };
-        self.view.backlog_packets -= 1;
-        let Sent { end, arrival, fate } = self.transmitter.transmit(start, packet.size_bytes);
-        packet.flags = fate.mark(packet.flags);
-        self.transmitting = Some(Transmission { start, end, bytes: u64::from(packet.size_bytes) });
-        self.last_arrival = arrival.max(self.last_arrival);
-        self.wire.push_back((self.last_arrival, packet));
-    }
-
-    #[inline]
-    fn note_dropped(&mut self, packets: usize) {
-        self.view.dropped_packets += packets as u64;
-        self.view.backlog_packets -= packets as u64;
-    }
-
-    /// Sums the backlog that there was since it last changed.
-    #[inline]
-    fn sum_backlog(&mut self, now: Time) {
-        self.view.backlog_packet_ns +=
-            u128::from(self.view.backlog_packets) * u128::from((now - self.at).ns());
-        self.at = now;
-    }
-}
-
-impl<T: Transmitter> Element for Link<T> {
-    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.advance(now, dropped);
-        self.sum_backlog(now);
-        self.view.arrived_packets += 1;
-        self.view.backlog_packets += 1;
-        let gone = dropped.len();
-        if self.transmitting.is_some() {
-            self.queue.enqueue(packet, now, dropped);
-            self.note_dropped(dropped.len() - gone);
-        } else {
-            // An idle link has an empty queue: this is the packet that is transmitted next.
-            self.transmitter.after_idle();
-            self.queue.enqueue(packet, now, dropped);
-            let next = self.queue.dequeue(now, dropped);
-            self.note_dropped(dropped.len() - gone);
-            self.begin(next, now);
-        }
-        self.view.max_backlog_packets = self.view.max_backlog_packets.max(self.view.backlog_packets);
-        None
-    }
-
-    fn next(&self) -> Time {
-        self.wire.front().map_or(Time::NEVER, |(at, _)| *at)
-    }
-
-    fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.advance(now, dropped);
-        let packet = self.wire.pop_front().map(|(_, packet)| packet);
-        if T::LOSES && packet.is_some_and(|packet| packet.flags.has(Flags::LOST)) {
-            dropped.extend(packet);
-            return None;
-        }
-        packet
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.wire.iter().for_each(|(_, packet)| visit(packet));
-        self.queue.for_each(visit);
-    }
-
-    fn observe(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<LinkView> {
-        self.advance(now, dropped);
-        self.sum_backlog(now);
-        debug_assert_eq!(
-            self.view.backlog_packets,
-            self.queue.backlog().packets,
-            "the queue keeps what it took"
-        );
-        let busy_ns = self.transmitting.as_ref().map_or(0, |transmission| (now - transmission.start).ns());
-        let view = LinkView {
-            backlog_bytes: self.queue.backlog().bytes,
-            marked_packets: self.queue.marked_packets(),
-            busy_ns: self.view.busy_ns + busy_ns,
-            ..self.view
-        };
-        self.view.max_backlog_packets = self.view.backlog_packets;
-        Some(view)
     }
 }

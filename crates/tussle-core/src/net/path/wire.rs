@@ -1,14 +1,17 @@
-//! What elements hold: packets by when they leave, in the order in which they came.
+//! A wire: packets that leave in the order in which they came, and the elements that hold their packets on one.
 
+use std::fmt::Debug;
+
+use super::Element;
 use crate::Time;
 use crate::net::packet::Packet;
 use crate::net::packet_buffer::PacketBuffer;
 
-/// Packets on their way, none of which overtakes another.
+/// Packets on a wire, none of which overtakes another.
 #[derive(Debug)]
 pub(super) struct Wire {
     packets: PacketBuffer<Time>,
-    /// When the last one leaves.
+    /// Time at which the last packet leaves.
     last: Time,
 }
 
@@ -19,23 +22,23 @@ impl Default for Wire {
 }
 
 impl Wire {
-    /// A packet is to leave at `at`, or with the one before it if that leaves later.
+    /// Adds a packet that leaves at `at`, or with the packet before it if that leaves later.
     pub(super) fn push(&mut self, packet: Packet, at: Time) {
         self.last = at.max(self.last);
         self.packets.push(&packet, self.last);
     }
 
-    /// When the first packet leaves.
+    /// Time at which the first packet leaves.
     pub(super) fn next(&self) -> Time {
-        self.packets.first().map_or(Time::NEVER, |held| held.note)
+        self.packets.first().map_or(Time::NEVER, |first| first.note)
     }
 
-    /// The first packet.
+    /// Removes the first packet.
     pub(super) fn pop(&mut self) -> Option<Packet> {
         self.packets.pop()
     }
 
-    /// Whether there is none.
+    /// Whether there is no packet.
     pub(super) fn is_empty(&self) -> bool {
         self.packets.first().is_none()
     }
@@ -43,5 +46,58 @@ impl Wire {
     /// Shows `visit` every packet.
     pub(super) fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
         self.packets.for_each(visit);
+    }
+}
+
+/// The part of an element in front of its wire: it decides when each packet leaves.
+pub(super) trait Scheduler: Debug + Send {
+    /// Schedules a packet that comes in: puts it on `wire` or into `dropped`, or returns it to let it pass at once.
+    fn schedule(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        wire: &mut Wire,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<Packet>;
+
+    /// See [`Element::copies`].
+    fn copies(&self, _flow: u32) -> u64 {
+        0
+    }
+}
+
+/// An element that holds its packets on one wire.
+#[derive(Debug)]
+pub(super) struct Scheduled<S> {
+    scheduler: S,
+    wire: Wire,
+}
+
+impl<S: Scheduler + 'static> Scheduled<S> {
+    /// The element of that scheduler, with an empty wire.
+    pub(super) fn boxed(scheduler: S) -> Box<dyn Element> {
+        Box::new(Scheduled { scheduler, wire: Wire::default() })
+    }
+}
+
+impl<S: Scheduler> Element for Scheduled<S> {
+    fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.scheduler.schedule(packet, now, &mut self.wire, dropped)
+    }
+
+    fn next(&self) -> Time {
+        self.wire.next()
+    }
+
+    fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
+        self.wire.pop()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.wire.for_each(visit);
+    }
+
+    fn copies(&self, flow: u32) -> u64 {
+        self.scheduler.copies(flow)
     }
 }

@@ -1,5 +1,5 @@
-//! CAKE: flows take turns, each with its own COBALT and, as long as a set of eight has room, its own queue; a flow
-//! that had nothing waiting goes first.
+//! CAKE: flows take turns, each with its own COBALT and, as long as its set of eight queues has a free one, its own
+//! queue. A flow that had nothing waiting goes first.
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
 //! Gateways", IEEE LANMAN, 2018. Agrees with: Linux 6.1 `cake` as `besteffort`, with what follows from the rate.
 //! The transmitter behind the queue is the shaper. Sizes are IP packets, where Linux adds 14 bytes of Ethernet, and
@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::cobalt::{Control, Fate, Law};
+use super::cobalt::{Control, ControlLaw, Fate};
 use super::codel::{interval_ns, target_ns};
-use super::flows::{FlowQueues, DeficitRoundRobin, FlowHash};
-use super::ring::Stamped;
-use super::{Backlog, Entry, Limit, Place, Queue};
-use crate::util::rng::Rng;
-use crate::net::packet::Packet;
+use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
+use super::packet_queue::Stamped;
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
+use crate::net::packet::Packet;
+use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cake",
@@ -25,14 +25,14 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Høiland-Jørgensen et al., IEEE LANMAN, 2018",
 };
 
-/// Queues, and how many of them a flow may choose from.
+/// Number of queues, and of those among which a flow may choose.
 const QUEUES: usize = 1024;
 const WAYS: usize = 8;
-/// A full packet, and what a flow sends in its turn unless the link is slow.
+/// Size of a full packet, which is the quantum unless the link is slow.
 const PACKET_BYTES: u64 = 1500;
-/// The least that a flow sends in its turn on a slow link.
+/// Smallest quantum, on a slow link.
 const LEAST_QUANTUM_BYTES: u64 = 300;
-/// Unless a limit is given, at least and at most so many bytes may wait.
+/// Smallest and largest default limit, in bytes.
 const LIMIT_BYTES: (u64, u64) = (4 << 20, 10_240 * PACKET_BYTES);
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -40,10 +40,10 @@ const NS_PER_S: u64 = 1_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Waiting time that is no harm, in ns; at least one and a half packets' time.
+    /// Acceptable waiting time, in ns; at least the transmission time of one and a half packets.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// For how long it may be exceeded, in ns: about the longest RTT. (Linux: `rtt`.)
+    /// Time for which the wait may exceed the target, in ns: about the longest RTT. (Linux: `rtt`.)
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
     /// Most packets that may wait.
@@ -60,19 +60,22 @@ impl Default for Spec {
     }
 }
 
-impl Spec {
-    pub(super) fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+impl QueueSettings for Spec {
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
         if self.interval_ns == 0 {
             return Err("interval_ns: 0 ns; give the longest RTT to be expected".to_owned());
         }
         let queues = u32::try_from(QUEUES).expect("1024 queues");
-        let quantum_bytes = (place.rate_bit_per_s / 8 / 4096).clamp(LEAST_QUANTUM_BYTES, PACKET_BYTES);
+        let quantum_bytes = (context.rate_bit_per_s / 8 / 4096).clamp(LEAST_QUANTUM_BYTES, PACKET_BYTES);
         Ok(Box::new(Cake {
-            limit: self.limit(place)?,
-            law: self.law(place),
-            spread: FlowHash::new(place.seed, ENTRY.name, queues)?,
-            rounds: DeficitRoundRobin::new(u32::try_from(quantum_bytes).expect("at most a packet"), queues)?,
-            lines: FlowQueues::new(queues),
+            limit: self.limit(context)?,
+            law: self.law(context),
+            flow_hash: FlowHash::new(context.seed, ENTRY.name, queues)?,
+            round_robin: DeficitRoundRobin::new(
+                u32::try_from(quantum_bytes).expect("at most a packet"),
+                queues,
+            )?,
+            queues: FlowQueues::new(queues),
             controls: vec![Control::default(); QUEUES],
             tags: vec![0; QUEUES],
             idle: VecDeque::new(),
@@ -80,26 +83,34 @@ impl Spec {
         }))
     }
 
-    fn limit(&self, place: Place) -> Result<Limit, String> {
-        let limit = Limit::new(self.limit_packets, self.limit_bytes)?;
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
+    }
+}
+
+impl Spec {
+    fn limit(&self, context: QueueContext) -> Result<Limit, String> {
+        let limit = self.limits().checked()?;
         if self.limit_packets.is_some() || self.limit_bytes.is_some() {
             return Ok(limit);
         }
         let (least, most) = LIMIT_BYTES;
-        let in_intervals = u128::from(place.rate_bit_per_s) * u128::from(self.interval_ns) * 4 / u128::from(8 * NS_PER_S);
-        Limit::new(None, Some(u64::try_from(in_intervals).unwrap_or(most).clamp(least, most)))
+        let in_intervals =
+            u128::from(context.rate_bit_per_s) * u128::from(self.interval_ns) * 4 / u128::from(8 * NS_PER_S);
+        Limits { packets: None, bytes: Some(u64::try_from(in_intervals).unwrap_or(most).clamp(least, most)) }
+            .checked()
     }
 
-    /// On a slow link the times are longer, by what packets take.
-    fn law(&self, place: Place) -> Law {
-        let packet_ns = PACKET_BYTES * 8 * NS_PER_S / place.rate_bit_per_s;
+    /// The control law; on a slow link its times are longer by the transmission time of packets.
+    fn law(&self, context: QueueContext) -> ControlLaw {
+        let packet_ns = PACKET_BYTES * 8 * NS_PER_S / context.rate_bit_per_s;
         let target_ns = self.target_ns.max(packet_ns * 3 / 2);
         let interval_ns = self.interval_ns.saturating_add(target_ns - self.target_ns);
-        Law {
+        ControlLaw {
             target: Time::from_ns(target_ns),
             interval: Time::from_ns(interval_ns.max(target_ns.saturating_mul(2))),
             least_wait: Time::from_ns(4 * packet_ns),
-            rng: Rng::new(place.seed, ENTRY.name),
+            rng: Rng::new(context.seed, ENTRY.name),
         }
     }
 }
@@ -107,23 +118,23 @@ impl Spec {
 #[derive(Debug)]
 struct Cake {
     limit: Limit,
-    law: Law,
-    spread: FlowHash,
-    rounds: DeficitRoundRobin,
-    lines: FlowQueues,
-    /// One for each queue.
+    law: ControlLaw,
+    flow_hash: FlowHash,
+    round_robin: DeficitRoundRobin,
+    queues: FlowQueues,
+    /// State of the control law, one for each queue.
     controls: Vec<Control>,
-    /// The hash of the flow that each queue was last given to.
+    /// Hash of the flow that last used each queue.
     tags: Vec<u32>,
-    /// Queues that are empty, but count as used; they have no turns. (Linux: `decaying_flows`.)
+    /// Queues that are empty but count as used; they have no turns. (Linux: `decaying_flows`.)
     idle: VecDeque<usize>,
     marked: u64,
 }
 
 impl Cake {
-    /// The queue of a flow: the one it has, else an unused one of its set, else one that it shares.
+    /// The queue of a flow: its own, else an unused one of its set, else one that another flow uses, too.
     fn queue_of(&mut self, flow: u32) -> usize {
-        let hash = self.spread.hash(flow);
+        let hash = self.flow_hash.hash(flow);
         let direct = hash as usize % QUEUES;
         let ways = (0..WAYS).map(|way| direct - direct % WAYS + (direct + way) % WAYS);
         let own = ways.clone().find(|&queue| self.tags[queue] == hash);
@@ -133,24 +144,24 @@ impl Cake {
     }
 
     fn is_used(&self, queue: usize) -> bool {
-        self.rounds.has(queue) || self.idle.contains(&queue)
+        self.round_robin.has(queue) || self.idle.contains(&queue)
     }
 
-    /// The packet of a queue whose turn it is; the last one that waits is not dropped.
+    /// Removes a packet of the queue whose turn it is; the last packet that waits is never dropped.
     fn take(&mut self, queue: usize, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while let Some(mut held) = self.lines.pop(queue) {
-            match self.law.judge(&mut self.controls[queue], &mut held, now) {
-                Fate::Drop if self.lines.backlog(queue).packets > 0 => dropped.push(held.packet),
+        while let Some(mut stamped) = self.queues.pop(queue) {
+            match self.law.decide(&mut self.controls[queue], &mut stamped, now) {
+                Fate::Drop if self.queues.backlog(queue).packets > 0 => dropped.push(stamped.packet),
                 fate => {
                     self.marked += u64::from(fate == Fate::Marked);
-                    return Some(held.packet);
+                    return Some(stamped.packet);
                 }
             }
         }
         None
     }
 
-    /// A queue has nothing: it forgets a little, and is idle as long as there is more to forget.
+    /// Notes that a queue is empty: it forgets a little, and is idle as long as there is more to forget.
     fn rest(&mut self, queue: usize, now: Time) {
         let control = &mut self.controls[queue];
         self.law.on_empty(control, now);
@@ -163,38 +174,38 @@ impl Cake {
 impl Queue for Cake {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         let queue = self.queue_of(packet.flow);
-        self.lines.push(queue, Stamped { came: now, packet });
+        self.queues.push(queue, Stamped { arrived: now, packet });
         if let Some(at) = self.idle.iter().position(|&idle| idle == queue) {
             self.idle.remove(at);
         }
-        self.rounds.wake(queue);
-        while self.limit.is_exceeded_by(self.lines.total()) {
-            let longest = self.lines.longest(|backlog| backlog.bytes);
+        self.round_robin.wake(queue);
+        while self.limit.is_exceeded_by(self.queues.total()) {
+            let longest = self.queues.longest(|backlog| backlog.bytes);
             self.law.on_overflow(&mut self.controls[longest], now);
-            dropped.extend(self.lines.pop(longest).map(|held| held.packet));
+            dropped.extend(self.queues.pop(longest).map(|stamped| stamped.packet));
         }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        if self.lines.total().packets == 0 {
+        if self.queues.total().packets == 0 {
             return None;
         }
         if let Some(queue) = self.idle.pop_front() {
             self.rest(queue, now);
         }
-        while let Some(queue) = self.rounds.next() {
+        while let Some(queue) = self.round_robin.next() {
             if let Some(packet) = self.take(queue, now, dropped) {
-                self.rounds.charge(queue, packet.size_bytes);
+                self.round_robin.charge(queue, packet.size_bytes);
                 return Some(packet);
             }
-            self.rounds.leave();
+            self.round_robin.leave();
             self.rest(queue, now);
         }
         None
     }
 
     fn backlog(&self) -> Backlog {
-        self.lines.total()
+        self.queues.total()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -202,19 +213,19 @@ impl Queue for Cake {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.for_each(visit);
+        self.queues.for_each(visit);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{full_packet_of, numbers, place};
+    use super::super::tests::{context, full_packet_of, numbers};
     use super::*;
     use crate::net::packet::Ecn;
 
     /// A link of 100 Mbit/s, on which a packet takes 0.12 ms.
-    fn fast() -> Place {
-        Place { rate_bit_per_s: 100_000_000, ..place() }
+    fn fast() -> QueueContext {
+        QueueContext { rate_bit_per_s: 100_000_000, ..context() }
     }
 
     fn offer(queue: &mut dyn Queue, flow: u32, packets: u32) -> Vec<Packet> {
@@ -242,7 +253,7 @@ mod tests {
     #[test]
     fn on_a_slow_link_turns_are_small() {
         for (rate_bit_per_s, small) in [(100_000_000, 4), (10_000_000, 4), (1_000_000, 3)] {
-            let mut queue = Spec::default().build(Place { rate_bit_per_s, ..place() }).unwrap();
+            let mut queue = Spec::default().build(QueueContext { rate_bit_per_s, ..context() }).unwrap();
             // A flow of packets of 100 bytes sends as many as its quantum covers before the other has a turn.
             for number in 0..16 {
                 let packet = Packet { size_bytes: 100, ..full_packet_of(0, number) };
@@ -283,7 +294,7 @@ mod tests {
         for (rate_bit_per_s, bytes) in
             [(200_000_000, 10_000_000), (10_000_000, 4_194_304), (10_000_000_000, 15_360_000)]
         {
-            let limit = Spec::default().limit(Place { rate_bit_per_s, ..place() }).unwrap();
+            let limit = Spec::default().limit(QueueContext { rate_bit_per_s, ..context() }).unwrap();
             assert!(!limit.is_exceeded_by(Backlog { packets: 0, bytes }));
             assert!(limit.is_exceeded_by(Backlog { packets: 0, bytes: bytes + 1 }));
         }
@@ -292,7 +303,7 @@ mod tests {
     /// A packet takes 12 ms at 1 Mbit/s: a target of 18 ms, an interval of 113 ms, and no harm up to 48 ms.
     #[test]
     fn times_are_longer_on_a_slow_link() {
-        let law = Spec::default().law(Place { rate_bit_per_s: 1_000_000, ..place() });
+        let law = Spec::default().law(QueueContext { rate_bit_per_s: 1_000_000, ..context() });
         assert_eq!([law.target, law.interval, law.least_wait], [18, 113, 48].map(Time::from_ms));
     }
 
@@ -350,7 +361,7 @@ mod tests {
 
     #[test]
     fn settings_that_make_no_sense_are_refused() {
-        let error = Spec { interval_ns: 0, ..Spec::default() }.build(place()).unwrap_err();
+        let error = Spec { interval_ns: 0, ..Spec::default() }.build(context()).unwrap_err();
         assert!(error.starts_with("interval_ns"), "{error}");
     }
 }

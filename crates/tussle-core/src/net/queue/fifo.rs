@@ -1,16 +1,19 @@
-//! FIFO: first in, first out; what finds no room is dropped (drop-tail).
+//! FIFO: first in, first out; a packet that finds the queue full is dropped (drop-tail).
 //! Source: RFC 7567, 4.1, which describes it as the default to be replaced. Agrees with: Linux 6.1 `pfifo`
 //! and `bfifo`; with both limits, whichever is reached first.
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::Ring;
-use super::{Backlog, Entry, Limit, Place, Queue};
-use crate::net::packet::Packet;
+use super::packet_queue::PacketQueue;
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
+use crate::net::packet::Packet;
 
-pub(super) const ENTRY: Entry =
-    Entry { name: "fifo", idea: "First in, first out; what finds no room is dropped.", source: "RFC 7567, 4.1" };
+pub(super) const ENTRY: Entry = Entry {
+    name: "fifo",
+    idea: "First in, first out; a packet that finds the queue full is dropped.",
+    source: "RFC 7567, 4.1",
+};
 
 /// The limits; without any, nothing is ever dropped. The packet being transmitted does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,20 +27,26 @@ pub struct Spec {
     pub limit_bytes: Option<u64>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
-        Ok(Box::new(Fifo { waiting: Ring::default(), limit: self.limit()? }))
+impl QueueSettings for Spec {
+    fn build(&self, _context: QueueContext) -> Result<Box<dyn Queue>, String> {
+        Ok(Box::new(Fifo { waiting: PacketQueue::default(), limit: self.limit()? }))
     }
 
-    /// What may wait.
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
+    }
+}
+
+impl Spec {
+    /// Limit of the backlog.
     pub(crate) fn limit(&self) -> Result<Limit, String> {
-        Limit::new(self.limit_packets, self.limit_bytes)
+        self.limits().checked()
     }
 }
 
 #[derive(Debug)]
 struct Fifo {
-    waiting: Ring<Packet>,
+    waiting: PacketQueue<Packet>,
     limit: Limit,
 }
 
@@ -65,7 +74,7 @@ impl Queue for Fifo {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::place;
+    use super::super::tests::context;
     use super::*;
     use crate::net::packet::Kind;
 
@@ -74,7 +83,7 @@ mod tests {
     }
 
     fn offer(spec: &Spec, sizes: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let mut queue = spec.build(place()).unwrap();
+        let mut queue = spec.build(context()).unwrap();
         let mut dropped = Vec::new();
         for (number, &size) in (0..).zip(sizes) {
             queue.enqueue(packet(number, size), Time::ZERO, &mut dropped);

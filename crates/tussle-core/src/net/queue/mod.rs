@@ -1,4 +1,4 @@
-//! Queue disciplines: what waits in front of a transmitter, and what is dropped or marked.
+//! Queue disciplines: the queues in front of transmitters, and the packets that they drop or mark.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use crate::net::packet::{Ecn, Packet};
 
 mod cobalt;
 mod flows;
-mod ring;
+mod packet_queue;
 mod updates;
 
 /// Declares every discipline once: its variant of [`QueueSpec`], whose name in JSON is the same in snake
@@ -29,20 +29,9 @@ macro_rules! queues {
         }
 
         impl QueueSpec {
-            /// Makes the queue.
-            ///
-            /// # Errors
-            /// A sentence that names the setting that makes no sense.
-            pub fn build(&self, place: Place) -> Result<Box<dyn Queue>, String> {
+            fn settings(&self) -> &dyn QueueSettings {
                 match self {
-                    $(QueueSpec::$variant(spec) => spec.build(place),)*
-                }
-            }
-
-            /// The limits that are given, in packets and in bytes.
-            pub fn limits(&self) -> (Option<u64>, Option<u64>) {
-                match self {
-                    $(QueueSpec::$variant(spec) => (spec.limit_packets, spec.limit_bytes),)*
+                    $(QueueSpec::$variant(spec) => spec,)*
                 }
             }
         }
@@ -76,24 +65,51 @@ pub use red::Spec as RedSpec;
 pub use sfq::Spec as SfqSpec;
 pub use threshold::Spec as ThresholdSpec;
 
-/// Where a queue stands.
+impl QueueSpec {
+    /// Makes the queue.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that makes no sense.
+    pub fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
+        self.settings().build(context)
+    }
+
+    /// The limits that are given.
+    pub fn limits(&self) -> Limits {
+        self.settings().limits()
+    }
+}
+
+/// Settings of one queue discipline.
+trait QueueSettings {
+    /// Makes the queue.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that makes no sense.
+    fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String>;
+
+    /// The limits that are given.
+    fn limits(&self) -> Limits;
+}
+
+/// The link that a queue is built for.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// Rate of the transmitter behind it, over IP packet sizes.
+pub struct QueueContext {
+    /// Rate of the transmitter behind the queue, over IP packet sizes.
     pub rate_bit_per_s: u64,
-    /// Seeds its dice.
+    /// Seed of the queue's random number generators.
     pub seed: u64,
 }
 
-/// What waits in front of a transmitter.
+/// A queue in front of a transmitter.
 pub trait Queue: Debug + Send {
-    /// A packet comes in; this one, or others in its place, may go to `dropped`.
+    /// Adds a packet. The packet, or others instead of it, may go to `dropped`.
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>);
 
-    /// The packet to transmit next; those that the discipline gives up go to `dropped`.
+    /// Removes the packet to transmit next. Packets that the discipline drops go to `dropped`.
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
 
-    /// What waits.
+    /// The backlog.
     fn backlog(&self) -> Backlog;
 
     /// Packets marked so far.
@@ -105,44 +121,64 @@ pub trait Queue: Debug + Send {
     fn for_each(&self, visit: &mut dyn FnMut(&Packet));
 }
 
-/// What waits in a queue.
+/// Packets that wait in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Their sizes as IP packets, in bytes.
+    /// Sum of their sizes as IP packets, in bytes.
     pub bytes: u64,
 }
 
-/// Most that may wait; the packet being transmitted does not count.
+/// Limits of what may wait, as given: in packets, in bytes, or whichever is reached first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Most packets that may wait; `None`: any number.
+    pub packets: Option<u64>,
+    /// Most bytes that may wait, as IP packets; `None`: any number.
+    pub bytes: Option<u64>,
+}
+
+impl Limits {
+    /// Most bytes that may wait if each packet has `packet_bytes`; `None`: any number.
+    pub fn in_bytes(self, packet_bytes: u64) -> Option<u64> {
+        let of_packets = self.packets.map(|packets| packets.saturating_mul(packet_bytes));
+        of_packets.into_iter().chain(self.bytes).min()
+    }
+
+    /// The limits for a queue to keep.
+    ///
+    /// # Errors
+    /// A sentence that names the limit that no packet keeps.
+    fn checked(self) -> Result<Limit, String> {
+        if self.packets == Some(0) {
+            return Err("limit_packets: 0 packets; give at least 1".to_owned());
+        }
+        if self.bytes == Some(0) {
+            return Err("limit_bytes: 0 bytes; give at least one packet".to_owned());
+        }
+        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        Ok(Limit(Backlog { packets: most(self.packets), bytes: most(self.bytes) }))
+    }
+}
+
+/// Limit of the backlog; the packet being transmitted does not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(Backlog);
 
 impl Limit {
-    /// In packets, in bytes, or whichever is reached first; `None`: no such limit.
-    fn new(packets: Option<u64>, bytes: Option<u64>) -> Result<Limit, String> {
-        if packets == Some(0) {
-            return Err("limit_packets: 0 packets; give at least 1".to_owned());
-        }
-        if bytes == Some(0) {
-            return Err("limit_bytes: 0 bytes; give at least one packet".to_owned());
-        }
-        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
-        Ok(Limit(Backlog { packets: most(packets), bytes: most(bytes) }))
-    }
-
-    /// The given limits; without any, so many packets.
+    /// The given limits; without any, a limit of `packets`.
     fn or_packets(self, packets: u64) -> Limit {
         let is_given = self.0.packets < u64::MAX || self.0.bytes < u64::MAX;
         if is_given { self } else { Limit(Backlog { packets, bytes: u64::MAX }) }
     }
 
-    /// Whether more waits than may.
+    /// Whether the backlog is above the limit.
     fn is_exceeded_by(self, waiting: Backlog) -> bool {
         waiting.packets > self.0.packets || waiting.bytes > self.0.bytes
     }
 
-    /// Whether one more packet may wait beside those that do.
+    /// Whether one more packet may wait.
     pub(crate) fn has_room_for(self, size_bytes: u32, waiting: Backlog) -> bool {
         waiting.packets < self.0.packets && waiting.bytes + u64::from(size_bytes) <= self.0.bytes
     }
@@ -153,19 +189,19 @@ fn can_be_marked(packet: &Packet) -> bool {
     packet.ecn != Ecn::NotEct
 }
 
-/// The default of `ecn`.
+/// Default of `ecn`.
 fn on() -> bool {
     true
 }
 
-/// A discipline as lists know it.
+/// A discipline in lists.
 #[derive(Debug)]
 pub struct Entry {
-    /// The name everywhere.
+    /// The name in scenarios, tables and lists.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// The idea in a sentence.
     pub idea: &'static str,
-    /// The RFC or paper that defines it.
+    /// The RFC or paper that defines the discipline.
     pub source: &'static str,
 }
 
@@ -174,8 +210,8 @@ mod tests {
     use super::*;
     use crate::net::packet::Kind;
 
-    pub(super) fn place() -> Place {
-        Place { rate_bit_per_s: 12_000_000, seed: 1 }
+    pub(super) fn context() -> QueueContext {
+        QueueContext { rate_bit_per_s: 12_000_000, seed: 1 }
     }
 
     /// A full packet.

@@ -1,13 +1,13 @@
-//! Threshold: a FIFO that marks what comes while more than so much waits.
+//! Threshold: a FIFO that marks a packet that finds more than a threshold waiting.
 //! Source: Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010, 3.1; the marking that RFC 8257, 3.1
-//! expects of switches. What cannot be marked is dropped at the limit only, as in a FIFO.
+//! expects of switches. A packet that cannot be marked is dropped at the limit only, as in a FIFO.
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::Ring;
-use super::{Backlog, Entry, Limit, Place, Queue, can_be_marked};
-use crate::net::packet::{Ecn, Packet};
+use super::packet_queue::PacketQueue;
+use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked};
 use crate::Time;
+use crate::net::packet::{Ecn, Packet};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "threshold",
@@ -33,26 +33,30 @@ pub struct Spec {
     pub limit_bytes: Option<u64>,
 }
 
-impl Spec {
-    pub(super) fn build(&self, _place: Place) -> Result<Box<dyn Queue>, String> {
+impl QueueSettings for Spec {
+    fn build(&self, _context: QueueContext) -> Result<Box<dyn Queue>, String> {
         if self.mark_above_packets.is_none() && self.mark_above_bytes.is_none() {
             return Err("mark_above_packets: a threshold queue needs it, or mark_above_bytes".to_owned());
         }
         Ok(Box::new(Threshold {
-            waiting: Ring::default(),
+            waiting: PacketQueue::default(),
             mark_above: Backlog {
                 packets: self.mark_above_packets.unwrap_or(u64::MAX),
                 bytes: self.mark_above_bytes.unwrap_or(u64::MAX),
             },
-            limit: Limit::new(self.limit_packets, self.limit_bytes)?,
+            limit: self.limits().checked()?,
             marked: 0,
         }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit_packets, bytes: self.limit_bytes }
     }
 }
 
 #[derive(Debug)]
 struct Threshold {
-    waiting: Ring<Packet>,
+    waiting: PacketQueue<Packet>,
     mark_above: Backlog,
     limit: Limit,
     marked: u64,
@@ -92,15 +96,18 @@ impl Queue for Threshold {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{marks_and_drops, packet, place};
+    use super::super::tests::{context, marks_and_drops, packet};
     use super::*;
 
     /// The fourth finds three, which is not more than three; the fifth finds four.
     #[test]
     fn what_finds_more_than_the_threshold_is_marked() {
         let spec = Spec { mark_above_packets: Some(3), ..Spec::default() };
-        let mut queue = spec.build(place()).unwrap();
-        assert_eq!(marks_and_drops(&mut *queue, (0..6).map(|number| packet(number, Ecn::Ect0))), (vec![4, 5], vec![]));
+        let mut queue = spec.build(context()).unwrap();
+        assert_eq!(
+            marks_and_drops(&mut *queue, (0..6).map(|number| packet(number, Ecn::Ect0))),
+            (vec![4, 5], vec![])
+        );
         assert_eq!(queue.marked_packets(), 2);
     }
 
@@ -108,14 +115,17 @@ mod tests {
     #[test]
     fn the_threshold_may_be_in_bytes() {
         let spec = Spec { mark_above_bytes: Some(3000), ..Spec::default() };
-        let mut queue = spec.build(place()).unwrap();
-        assert_eq!(marks_and_drops(&mut *queue, (0..4).map(|number| packet(number, Ecn::Ect0))), (vec![3], vec![]));
+        let mut queue = spec.build(context()).unwrap();
+        assert_eq!(
+            marks_and_drops(&mut *queue, (0..4).map(|number| packet(number, Ecn::Ect0))),
+            (vec![3], vec![])
+        );
     }
 
     #[test]
     fn what_cannot_be_marked_is_dropped_at_the_limit_only() {
         let spec = Spec { mark_above_packets: Some(1), limit_packets: Some(4), ..Spec::default() };
-        let mut queue = spec.build(place()).unwrap();
+        let mut queue = spec.build(context()).unwrap();
         let packets = (0..6).map(|number| packet(number, Ecn::NotEct));
         assert_eq!(marks_and_drops(&mut *queue, packets), (vec![], vec![4, 5]));
         assert_eq!(queue.marked_packets(), 0);
@@ -123,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_threshold_must_be_given() {
-        let error = Spec::default().build(place()).unwrap_err();
+        let error = Spec::default().build(context()).unwrap_err();
         assert!(error.contains("mark_above_packets"), "{error}");
     }
 }

@@ -1,11 +1,11 @@
-//! Stories that nobody chose: a sender of the simulator on a path of dice, written down as a script.
+//! Random packet scripts: a sender of the simulator on a random path, recorded as a script.
 //!
-//! Where another implementation ends a story otherwise, one of the two has a cause worth a script of its own.
+//! If another implementation behaves differently in such a script, the cause deserves a script of its own.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::judge::Player;
+use super::expect::Player;
 use super::simulated::{SimulatedReceiver, SimulatedSender};
 use super::{Expect, Host, Role, Script, ScriptError, Step, Transmission, words};
 use crate::Time;
@@ -13,17 +13,18 @@ use crate::net::packet::{Ecn, Packet};
 use crate::run::MAX_WINDOW_PACKETS;
 use crate::util::rng::{Probability, Rng};
 
-/// What happens to the sender happens at odd multiples of half of that: no timer tick is one, and a host whose clock
-/// is a little late sees the same order.
+/// Time grid of the events at the sender. They happen at odd multiples of half the grain, where no timer tick
+/// lies, so that a host whose clock is slightly late sees the same order.
 const GRAIN: Time = Time::from_us(100);
-/// Packets that follow each other are so far apart.
+/// Gap between consecutive packets.
 const GAP: Time = Time::from_us(20);
 const MOST_STEPS: usize = 400;
 const END: Time = Time::from_secs(30);
-/// Packets of an application that writes now and then, at most.
+/// Largest number of packets of an application that writes intermittently.
 const MOST_WRITES: usize = 300;
 
-/// Chosen so that a quarter of it is no multiple of the grain: a wait that long is over or is not.
+/// Round-trip times, in ms. A quarter of each is not a multiple of the grain, so that no reordering wait ends
+/// exactly when an event happens.
 const RTTS_MS: [u32; 9] = [11, 15, 43, 45, 101, 103, 107, 241, 243];
 const LOSSES: [f64; 4] = [0.0, 0.005, 0.02, 0.1];
 const ACK_LOSSES: [f64; 4] = [0.0, 0.0, 0.05, 0.3];
@@ -32,7 +33,7 @@ const LATE_BY_MS: [u64; 4] = [1, 5, 30, 200];
 const MARKS: [f64; 2] = [0.005, 0.05];
 const OUTAGES_MS: [u64; 6] = [0, 0, 0, 150, 400, 1500];
 
-/// What a path does to packets.
+/// Random properties of a path.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     one_way: Time,
@@ -41,19 +42,13 @@ struct Path {
     late: Probability,
     late_by: Time,
     mark: Probability,
-    /// From when until when nothing passes.
+    /// Interval in which no packet passes.
     outage: (Time, Time),
-    /// What becomes of packets then.
-    then: Outage,
+    /// Whether packets sent during the outage are lost; else they wait for its end.
+    outage_loses: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outage {
-    Loses,
-    Delays,
-}
-
-/// What is to happen. Packets are numbered as they were sent.
+/// Scheduled event. Packets are numbered in order of transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Write(u32),
@@ -61,16 +56,16 @@ enum Event {
     Ack(usize),
 }
 
-/// A story of a sender with `algorithm`, told by `seed`.
+/// Records the random script of a sender with `algorithm`.
 ///
 /// # Errors
 /// [`ScriptError::Nonsense`] if there is no such algorithm.
-pub fn story(algorithm: &str, seed: u64) -> Result<Script, ScriptError> {
+pub fn random_script(algorithm: &str, seed: u64) -> Result<Script, ScriptError> {
     let mut rng = Rng::new(seed, "story");
     let handshake_ms = pick(&mut rng, &RTTS_MS);
     let ecn = rng.below(4) == 0;
     let script = Script {
-        claim: format!("{algorithm}, story {seed}"),
+        claim: format!("{algorithm}, random script {seed}"),
         source: "the simulator".to_owned(),
         role: Role::Sender,
         algorithm: algorithm.to_owned(),
@@ -92,11 +87,11 @@ pub fn story(algorithm: &str, seed: u64) -> Result<Script, ScriptError> {
         late_by: Time::from_ms(pick(&mut rng, &LATE_BY_MS)),
         mark: if ecn { probability(&mut rng, &MARKS) } else { probability(&mut rng, &[0.0]) },
         outage: (from, from + Time::from_ms(pick(&mut rng, &OUTAGES_MS))),
-        then: if rng.below(2) == 0 { Outage::Delays } else { Outage::Loses },
+        outage_loses: rng.below(2) != 0,
     };
     let mut sender = SimulatedSender::new(&script)?;
-    let mut world = World::new(path, (SimulatedReceiver::new(&script)?, rng));
-    world.tell(&mut Player::new(&script, &mut sender))?;
+    let mut world = World::new(path, SimulatedReceiver::new(&script)?, rng);
+    world.run(&mut Player::new(&script, &mut sender))?;
     Ok(Script { steps: world.steps, ..script })
 }
 
@@ -108,19 +103,19 @@ fn probability(rng: &mut Rng, of: &[f64]) -> Probability {
     Probability::new(pick(rng, of)).expect("a probability")
 }
 
-/// The next instant at which something may happen to the sender.
-fn grained(at: Time) -> Time {
+/// Rounds up to the next instant of the time grid.
+fn on_grid(at: Time) -> Time {
     Time::from_ns(at.ns().div_ceil(GRAIN.ns()) * GRAIN.ns() + GRAIN.ns() / 2)
 }
 
-/// The path, the receiver and the application. Times count from when the connection was established.
+/// Path, receiver and application. Times count from the establishment of the connection.
 struct World {
     path: Path,
     rng: Rng,
     receiver: SimulatedReceiver,
     packets: Vec<Packet>,
     events: BinaryHeap<Reverse<(Time, usize, Event)>>,
-    /// Events so far: of those of one instant, the first comes first.
+    /// Events scheduled so far; orders events of the same instant.
     count: usize,
     steps: Vec<Step>,
     last_step: Time,
@@ -128,7 +123,7 @@ struct World {
 }
 
 impl World {
-    fn new(path: Path, (receiver, rng): (SimulatedReceiver, Rng)) -> World {
+    fn new(path: Path, receiver: SimulatedReceiver, rng: Rng) -> World {
         let mut world = World {
             path,
             rng,
@@ -141,12 +136,12 @@ impl World {
             last_arrival: Time::ZERO,
         };
         if world.rng.below(2) == 0 {
-            let at = world.write_singly(10, grained(Time::ZERO));
+            let at = world.write_singly(10, on_grid(Time::ZERO));
             let packets = 100 + world.rng.below(1000);
-            world.plan(at, Event::Write(packets));
+            world.schedule(at, Event::Write(packets));
             return world;
         }
-        let mut at = grained(Time::ZERO);
+        let mut at = on_grid(Time::ZERO);
         while world.count < MOST_WRITES {
             let packets = 1 + world.rng.below(40);
             at = world.write_singly(packets, at);
@@ -156,22 +151,23 @@ impl World {
         world
     }
 
-    fn plan(&mut self, at: Time, event: Event) {
+    fn schedule(&mut self, at: Time, event: Event) {
         self.events.push(Reverse((at, self.count, event)));
         self.count += 1;
     }
 
-    /// One packet after the other, so that they leave at different times on a host whose clock goes on meanwhile, too.
+    /// Schedules writes of one packet each, so that the packets leave at different times on a host with a
+    /// real clock, too.
     fn write_singly(&mut self, packets: u32, from: Time) -> Time {
         let mut at = from;
         for _ in 0..packets {
-            self.plan(at, Event::Write(1));
+            self.schedule(at, Event::Write(1));
             at += GRAIN;
         }
         at
     }
 
-    fn tell(&mut self, player: &mut Player<'_, SimulatedSender>) -> Result<(), ScriptError> {
+    fn run(&mut self, player: &mut Player<'_, SimulatedSender>) -> Result<(), ScriptError> {
         while self.steps.len() < MOST_STEPS {
             let planned = self.events.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
             let (sender, receiver) = (player.host.wake(), self.receiver.wake());
@@ -180,21 +176,22 @@ impl World {
                 break;
             }
             if sender == now {
-                self.step(player, (Step::default(), now))?;
+                self.step(player, Step::default(), now)?;
             } else if receiver == now {
                 self.receiver.wait(now)?;
                 self.send_acks(now)?;
             } else if let Some(Reverse((_, _, event))) = self.events.pop() {
-                self.happen(player, (event, now))?;
+                self.handle(player, event, now)?;
             }
         }
         Ok(())
     }
 
-    fn happen(
+    fn handle(
         &mut self,
         player: &mut Player<'_, SimulatedSender>,
-        (event, now): (Event, Time),
+        event: Event,
+        now: Time,
     ) -> Result<(), ScriptError> {
         if let Event::Data(index) = event {
             self.receiver.wait(now)?;
@@ -202,7 +199,7 @@ impl World {
             return self.send_acks(now);
         }
         if now <= self.last_step {
-            self.plan(grained(self.last_step + GAP), event);
+            self.schedule(on_grid(self.last_step + GAP), event);
             return Ok(());
         }
         self.last_step = now;
@@ -210,10 +207,10 @@ impl World {
             Event::Write(packets) => Step { write: Some(packets), ..Step::default() },
             Event::Data(index) | Event::Ack(index) => player.step_of(&self.packets[index]),
         };
-        self.step(player, (step, now))
+        self.step(player, step, now)
     }
 
-    /// What the receiver has sent goes back, if it is not lost.
+    /// Puts the receiver's ACKs on the reverse path, where some are lost.
     fn send_acks(&mut self, now: Time) -> Result<(), ScriptError> {
         for packet in self.receiver.sent()? {
             if self.rng.sample_bool(self.path.ack_loss) {
@@ -222,19 +219,20 @@ impl World {
             let is_late = self.rng.sample_bool(self.path.late);
             let delay = if is_late { self.path.one_way + self.path.late_by } else { self.path.one_way };
             self.packets.push(packet);
-            self.plan(grained(now + delay), Event::Ack(self.packets.len() - 1));
+            self.schedule(on_grid(now + delay), Event::Ack(self.packets.len() - 1));
         }
         Ok(())
     }
 
-    /// A step happens to the sender; what follows is written down.
+    /// Performs a step and records the sender's response.
     fn step(
         &mut self,
         player: &mut Player<'_, SimulatedSender>,
-        (mut step, at): (Step, Time),
+        mut step: Step,
+        at: Time,
     ) -> Result<(), ScriptError> {
         step.at_ms = ms(at);
-        let sent = player.pass((self.steps.len(), &step), at)?;
+        let sent = player.perform(self.steps.len(), &step, at)?;
         if sent.is_empty() && !step.acts() {
             return Ok(());
         }
@@ -250,13 +248,13 @@ impl World {
         Ok(())
     }
 
-    /// A packet of the sender goes over the path.
+    /// Puts a data packet on the forward path.
     fn carry(&mut self, mut packet: Packet, at: Time) {
-        let Path { one_way, loss, late, late_by, mark, outage, then, .. } = self.path;
+        let Path { one_way, loss, late, late_by, mark, outage, outage_loses, .. } = self.path;
         let [is_lost, is_late, is_marked] =
             [loss, late, mark].map(|probability| self.rng.sample_bool(probability));
         let is_stuck = at >= outage.0 && at < outage.1;
-        if is_lost || (is_stuck && then == Outage::Loses) {
+        if is_lost || (is_stuck && outage_loses) {
             return;
         }
         if is_marked && packet.ecn == Ecn::Ect0 {
@@ -270,7 +268,7 @@ impl World {
             self.last_arrival
         };
         self.packets.push(packet);
-        self.plan(arrives, Event::Data(self.packets.len() - 1));
+        self.schedule(arrives, Event::Data(self.packets.len() - 1));
     }
 }
 
@@ -280,7 +278,7 @@ fn ms(at: Time) -> f64 {
 }
 
 impl Player<'_, SimulatedSender> {
-    /// The step in which the peer sends `ack`.
+    /// Step in which the peer sends `ack`.
     fn step_of(&self, ack: &Packet) -> Step {
         let mut step = Step { ack: Some(ack.number), ..Step::default() };
         let text = words::acks(std::slice::from_ref(ack));
@@ -310,18 +308,18 @@ mod tests {
     use crate::script::play;
 
     #[test]
-    fn a_story_is_a_script_that_the_simulator_follows() {
+    fn the_simulator_follows_its_random_scripts() {
         for seed in 0..20 {
-            let script = story("cubic", seed).unwrap();
-            assert!(script.steps.len() > 10, "story {seed} has {} steps", script.steps.len());
-            assert_eq!(play(&script), Ok(()), "story {seed}");
+            let script = random_script("cubic", seed).unwrap();
+            assert!(script.steps.len() > 10, "script {seed} has {} steps", script.steps.len());
+            assert_eq!(play(&script), Ok(()), "script {seed}");
         }
     }
 
     #[test]
-    fn stories_have_losses_timeouts_and_false_alarms() {
+    fn random_scripts_have_timeouts_undone_reductions_and_probes() {
         let last: Vec<_> =
-            (0..40).map(|seed| story("reno", seed).unwrap().steps.pop().unwrap().expect).collect();
+            (0..40).map(|seed| random_script("reno", seed).unwrap().steps.pop().unwrap().expect).collect();
         let count = |of: fn(&Expect) -> Option<u32>| last.iter().filter(|each| of(each) > Some(0)).count();
         assert!(count(|expect| expect.timeouts) > 5);
         assert!(count(|expect| expect.undone) > 5);

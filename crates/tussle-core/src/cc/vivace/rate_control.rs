@@ -1,32 +1,33 @@
-//! From the slope of the utility to a change of the rate: trust that grows, and a boundary that widens.
+//! Rate control: converts the slope of the utility into a change of the rate, with a confidence amplifier and
+//! a dynamic change boundary.
 
-/// Mbit/s of change for a slope of utility of one a Mbit/s. (Paper, 4.2: `θ0`.)
+/// Rate change in Mbit/s for a utility slope of one per Mbit/s. (Paper, 4.2: `θ0`.)
 const CONVERSION: f64 = 1.0;
-/// First boundary of a change, as part of the rate. (Paper, 4.2: `ω0`.)
+/// First boundary of a change, as fraction of the rate. (Paper, 4.2: `ω0`.)
 const FIRST_BOUNDARY: f64 = 0.05;
-/// By which the boundary widens each time that it is met. (Paper, 4.2: `δ`.)
+/// Step by which the boundary widens each time a change reaches it. (Paper, 4.2: `δ`.)
 const BOUNDARY_STEP: f64 = 0.1;
 /// Decisions in one direction before the amplifier grows faster. (Paper, 4.2: `m(τ)`.)
 const SLOW_DECISIONS: u32 = 3;
 
-/// How the rate follows the slope. (Paper, 4.2.)
+/// State of the rate control. (Paper, 4.2.)
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Climb {
-    /// Slope of the utility when last known. (Paper: `γ`.)
+pub(super) struct RateControl {
+    /// Last known slope of the utility. (Paper: `γ`.)
     slope: f64,
-    /// Decisions in its direction. (Paper: `τ`.)
+    /// Consecutive decisions in the direction of the slope. (Paper: `τ`.)
     decisions: u32,
-    /// How often the boundary was widened. (Paper: `k`.)
+    /// Number of times that the boundary was widened. (Paper: `k`.)
     widened: u32,
 }
 
-impl Climb {
-    /// The slope of the last decision.
+impl RateControl {
+    /// Slope at the last decision.
     pub(super) fn slope(&self) -> f64 {
         self.slope
     }
 
-    /// By what to change `rate`, in Mbit/s, where the utility has this `slope`.
+    /// Change of `rate`, in Mbit/s, at this `slope` of the utility.
     pub(super) fn change(&mut self, slope: f64, rate: f64) -> f64 {
         if (slope > 0.0) == (self.slope > 0.0) {
             self.decisions = self.decisions.saturating_add(1);
@@ -40,20 +41,20 @@ impl Climb {
             self.widened = self.widened.saturating_add(1);
             return if wanted > 0.0 { limit } else { -limit };
         }
-        let tighter = |widened: u32| Climb { widened, ..*self }.boundary() * rate;
+        let tighter = |widened: u32| RateControl { widened, ..*self }.boundary() * rate;
         while self.widened > 0 && wanted.abs() <= tighter(self.widened - 1) {
             self.widened -= 1;
         }
         wanted
     }
 
-    /// (Paper: `m(τ)`.)
+    /// Confidence amplifier. (Paper: `m(τ)`.)
     fn amplifier(&self) -> f64 {
         let tau = self.decisions;
         f64::from(if tau <= SLOW_DECISIONS { tau } else { tau.saturating_mul(2) - SLOW_DECISIONS })
     }
 
-    /// (Paper: `ω`.)
+    /// Change boundary, as fraction of the rate. (Paper: `ω`.)
     pub(super) fn boundary(&self) -> f64 {
         FIRST_BOUNDARY + BOUNDARY_STEP * f64::from(self.widened)
     }
@@ -63,9 +64,9 @@ impl Climb {
 mod tests {
     use super::*;
 
-    fn assert_changes(climb: &mut Climb, slope: f64, changes: &[f64]) {
+    fn assert_changes(rate_control: &mut RateControl, slope: f64, changes: &[f64]) {
         for &expected in changes {
-            let change = climb.change(slope, 100.0);
+            let change = rate_control.change(slope, 100.0);
             assert!((change - expected).abs() < 1e-9, "{change}, not {expected}");
         }
     }
@@ -73,31 +74,31 @@ mod tests {
     /// Slope 0.5: the amplifier is 1, 2, 3, then 2 × 4 - 3 = 5, 7 and 9; all within 5 % of 100 Mbit/s.
     #[test]
     fn confidence_grows_while_the_direction_stays() {
-        assert_changes(&mut Climb::default(), 0.5, &[0.5, 1.0, 1.5, 2.5, 3.5, 4.5]);
+        assert_changes(&mut RateControl::default(), 0.5, &[0.5, 1.0, 1.5, 2.5, 3.5, 4.5]);
     }
 
     /// From the fourth decision back to the first one of the other direction.
     #[test]
-    fn a_turn_takes_the_confidence_away() {
-        let mut climb = Climb::default();
-        assert_changes(&mut climb, 0.5, &[0.5, 1.0, 1.5, 2.5]);
-        assert_changes(&mut climb, -0.5, &[-0.5, -1.0]);
+    fn a_change_of_direction_resets_the_confidence() {
+        let mut rate_control = RateControl::default();
+        assert_changes(&mut rate_control, 0.5, &[0.5, 1.0, 1.5, 2.5]);
+        assert_changes(&mut rate_control, -0.5, &[-0.5, -1.0]);
     }
 
     /// A slope of -1000 would take all: 5, 15, 25, 35 % of 100 Mbit/s; after a turn 5 % again.
     #[test]
     fn the_boundary_widens_while_it_is_met() {
-        let mut climb = Climb::default();
-        assert_changes(&mut climb, -1000.0, &[-5.0, -15.0, -25.0, -35.0]);
-        assert_changes(&mut climb, 1000.0, &[5.0]);
+        let mut rate_control = RateControl::default();
+        assert_changes(&mut rate_control, -1000.0, &[-5.0, -15.0, -25.0, -35.0]);
+        assert_changes(&mut rate_control, 1000.0, &[5.0]);
     }
 
     /// Widened to 25 %; the third decision wants 3 × 4 = 12, which 15 % hold.
     #[test]
     fn the_boundary_narrows_when_it_is_not_met() {
-        let mut climb = Climb::default();
-        assert_changes(&mut climb, 1000.0, &[5.0, 15.0]);
-        assert_changes(&mut climb, 4.0, &[12.0]);
-        assert!((climb.boundary() - 0.15).abs() < 1e-9);
+        let mut rate_control = RateControl::default();
+        assert_changes(&mut rate_control, 1000.0, &[5.0, 15.0]);
+        assert_changes(&mut rate_control, 4.0, &[12.0]);
+        assert!((rate_control.boundary() - 0.15).abs() < 1e-9);
     }
 }

@@ -1,20 +1,20 @@
-//! Plays the peer of a script, and holds what the host does against what the script expects.
+//! The peer of a host that plays a script, and the comparison of the host's behaviour with the script.
 
 use std::collections::HashMap;
 
 use super::words;
-use super::{Expect, Host, MAX_MS, MSS_BYTES, Mark, Role, Script, ScriptError, Standing, Step, Transmission};
+use super::{Expect, Host, MAX_MS, MSS_BYTES, Role, Script, ScriptError, Standing, Step, Transmission};
 use crate::Time;
 use crate::net::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
 
-/// Most packets that an application writes at once.
+/// Largest number of packets that an application writes at once.
 const MOST_WRITTEN: u32 = 1 << 24;
 
-/// Plays a script to a host that is connected as the script says.
+/// Plays a script to a connected host and checks what the host sends.
 ///
 /// # Errors
-/// The first step that makes no sense, or where the host does something else.
-pub fn judge(script: &Script, host: &mut impl Host) -> Result<(), ScriptError> {
+/// The first step that is invalid, or whose expectation the host does not meet.
+pub fn check(script: &Script, host: &mut impl Host) -> Result<(), ScriptError> {
     let mut player = Player::new(script, host);
     script.steps.iter().enumerate().try_for_each(|(index, step)| player.step(index, step))
 }
@@ -27,7 +27,7 @@ pub(super) struct Player<'a, H> {
     window_packets: u32,
     /// Timestamps of the first and the last transmission of each packet, in ms.
     pub(super) timestamps: HashMap<u32, (u32, u32)>,
-    /// What the last ACK asked for, and the timestamp that it echoed.
+    /// Number and echoed timestamp, in ms, of the last ACK.
     pub(super) last_ack: (u32, u32),
 }
 
@@ -43,10 +43,11 @@ impl<'a, H: Host> Player<'a, H> {
         }
     }
 
-    /// Lets a step happen, by its index, and returns what the host sends then, whatever the step expects.
-    pub(super) fn pass(
+    /// Performs the step with that index and returns what the host sends, without checking it.
+    pub(super) fn perform(
         &mut self,
-        (index, step): (usize, &Step),
+        index: usize,
+        step: &Step,
         at: Time,
     ) -> Result<Vec<Packet>, ScriptError> {
         self.now = self.host.wait(at)?;
@@ -65,7 +66,7 @@ impl<'a, H: Host> Player<'a, H> {
             return nonsense(format!("at_ms is {}; give 0 to 30 days", step.at_ms));
         };
         if at + self.host.precision() < self.now {
-            return nonsense("at_ms lies before the step before it".to_owned());
+            return nonsense("at_ms is earlier than the previous step".to_owned());
         }
         let mismatch = |found: String| Err(ScriptError::Mismatch { step: index, at, found });
         let who = self.who();
@@ -97,7 +98,7 @@ impl<'a, H: Host> Player<'a, H> {
         }
     }
 
-    /// What a step says that its script's role does not have.
+    /// Reason why a step does not fit the role of its script.
     fn problem(&self, step: &Step) -> Option<String> {
         let sender = step.write.is_some()
             || step.ack.is_some()
@@ -105,14 +106,12 @@ impl<'a, H: Host> Player<'a, H> {
             || step.expect != Expect::default();
         let receiver = !step.data.is_empty() || !step.acks.is_empty();
         match self.script.role {
-            Role::Sender if receiver => {
-                Some("`data` and `acks` are of scripts with role = \"receiver\"".to_owned())
-            }
+            Role::Sender if receiver => Some("`data` and `acks` need role = \"receiver\"".to_owned()),
             Role::Receiver if sender => {
-                Some("a receiver has `data` and `acks` only; take out role = \"receiver\"".to_owned())
+                Some("with role = \"receiver\" a step has `data` and `acks` only".to_owned())
             }
             _ if step.ack.is_none() && (step.dsack.is_some() || !step.sack.is_empty()) => {
-                Some("`sack` and `dsack` go with an `ack`".to_owned())
+                Some("`sack` and `dsack` need an `ack`".to_owned())
             }
             _ => None,
         }
@@ -140,7 +139,7 @@ impl<'a, H: Host> Player<'a, H> {
         }
     }
 
-    /// Notes the timestamps that the host's data carried, which ACKs echo.
+    /// Records the timestamps of the host's data packets, which ACKs echo.
     fn remember(&mut self, sent: &[Packet]) {
         for packet in sent.iter().filter(|packet| packet.kind == Kind::Data) {
             let stamps = self.timestamps.entry(packet.number).or_insert((packet.ts_val_ms, packet.ts_val_ms));
@@ -154,7 +153,7 @@ impl<'a, H: Host> Player<'a, H> {
         }
         self.window_packets = step.window_packets.unwrap_or(self.window_packets);
         if let Some(number) = step.ack {
-            let ack = self.ack(index, (step, number))?;
+            let ack = self.ack(index, step, number)?;
             self.host.receive(&ack)?;
         }
         for (place, number) in words::each(index, &step.data)?.into_iter().enumerate() {
@@ -167,12 +166,12 @@ impl<'a, H: Host> Player<'a, H> {
         Ok(())
     }
 
-    /// The peer's clock of timestamps.
+    /// Current reading of the peer's timestamp clock.
     fn timestamp_ms(&self) -> u32 {
         timestamp_ms(self.script.handshake() + self.now)
     }
 
-    fn ack(&mut self, index: usize, (step, number): (&Step, u32)) -> Result<Packet, ScriptError> {
+    fn ack(&mut self, index: usize, step: &Step, number: u32) -> Result<Packet, ScriptError> {
         let mut ack = Packet::new(Kind::Ack, 0);
         ack.number = number;
         ack.window_packets = self.window_packets;
@@ -202,15 +201,14 @@ impl<'a, H: Host> Player<'a, H> {
         packet.ts_val_ms = self.timestamp_ms();
         packet.ecn = match step.mark {
             _ if !self.script.ecn => Ecn::NotEct,
-            Mark::No => Ecn::Ect0,
-            Mark::Yes => Ecn::Ce,
-            Mark::Never => Ecn::NotEct,
+            true => Ecn::Ce,
+            false => Ecn::Ect0,
         };
         packet
     }
 }
 
-/// Where a sender stands otherwise than expected, in words.
+/// Differences between the expected and the observed state of a sender, in words.
 fn differences(expect: &Expect, found: &Standing, cwr: bool) -> Vec<String> {
     let pairs = [
         ("cwnd", expect.cwnd, found.cwnd),
