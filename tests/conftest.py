@@ -1,4 +1,4 @@
-"""Puts this folder on the import path, for the helpers that several tests share; and what tests are given."""
+"""Fixtures of all tests, and the mark of slow ones. Modules that several tests use are in `support`."""
 
 import os
 import sys

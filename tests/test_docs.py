@@ -46,6 +46,27 @@ def test_every_example_of_a_page_runs_and_shows_what_the_page_says(page, tmp_pat
     check(page, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("claim", "page", "measured"),
+    [
+        ("10.3 million data packets", "speed", "| tussle | 10.34 M |"),
+        ("3.2 times as\n  fast as ns-2", "speed", "| ns-2 TCP/Linux | 3.24 M | 309 ns | 3.2 x"),
+        ("338 times as fast as ns-3", "speed", "| ns-3 | 31 k | 32,749 ns | 338.3 x"),
+        ("0.0021 %", "agreement", "| goodput of one flow | 77 | 0.0021 % |"),
+        ("0.79 points", "agreement", "| share of a pair | 237 | 0.79 points |"),
+        ("0.22 %", "agreement", "| mean RTT | 391 | 0.22 % |"),
+    ],
+    ids=lambda value: value.split("\n")[0],
+)
+def test_numbers_that_the_readme_claims_are_those_that_were_measured(claim, page, measured):
+    assert claim in (ROOT / "README.md").read_text("utf-8")
+    assert measured in (DOCS / "explanation" / f"{page}.md").read_text("utf-8")
+
+
+def test_the_readme_counts_all_algorithms():
+    assert f"**{len(catalog().algorithms)} algorithms**" in (ROOT / "README.md").read_text("utf-8")
+
+
 def page_of(folder: Path, *lines: str) -> Path:
     page = folder / "page.md"
     page.write_text("\n".join(lines) + "\n", "utf-8")

@@ -55,8 +55,8 @@ def test_intervals_hold_the_median_as_often_as_they_say():
 
     The percentile bootstrap of a median is a little off at such sizes; less than 90 % would be wrong.
     """
-    dice = np.random.default_rng(5)
-    found = [estimate(dice.exponential(size=15).tolist()) for _ in range(200)]
+    rng = np.random.default_rng(5)
+    found = [estimate(rng.exponential(size=15).tolist()) for _ in range(200)]
     held = [
         each.low <= np.log(2) <= each.high for each in found if each.low is not None and each.high is not None
     ]

@@ -197,7 +197,7 @@ def _loneliest_loss_s(run: Tables) -> float:
     after = pl.col("time_s").diff(-1).abs().fill_null(steady[1]).clip(upper_bound=_AFTER_S)
     lost = (
         drops.with_columns(alone_s=pl.min_horizontal(before, after))
-        .filter(pl.col("link") == "list", pl.col("time_s").is_between(steady[0], steady[1] - _AFTER_S))
+        .filter(pl.col("link") == "loss_list", pl.col("time_s").is_between(steady[0], steady[1] - _AFTER_S))
         .sort("alone_s", descending=True, maintain_order=True)["time_s"]
     )
     if lost.is_empty():

@@ -30,6 +30,7 @@ from tussle.scenario.queue_kinds import QUEUES
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
 IMAGES = ROOT / "docs" / "images" / "reference"
+_WRITTEN_BY_HAND = ("glossary.md",)
 _ORIGIN = "<!-- Written by tools/reference.py from the code (`make docs`). Change it there. -->"
 
 Schema = dict[str, Any]
@@ -45,7 +46,8 @@ _DESCRIBED_ELSEWHERE = {
 def pages() -> dict[str, str]:
     """Return every page by its file name."""
     written = {file: page() for file, page in _PAGES.items()}
-    titles = {file: text.splitlines()[0].removeprefix("# ") for file, text in written.items()}
+    by_hand = {file: (FOLDER / file).read_text("utf-8") for file in _WRITTEN_BY_HAND}
+    titles = {file: text.splitlines()[0].removeprefix("# ") for file, text in (written | by_hand).items()}
     lines = [f"- [{title}]({file})" for file, title in titles.items()]
     index = _page("Reference", "What there is, written from the code.", "\n".join(lines))
     return {"index.md": index, **written}
@@ -53,7 +55,8 @@ def pages() -> dict[str, str]:
 
 def stale() -> list[str]:
     """Return the names of pages that are not what the code says, of pictures missing, and of any too many."""
-    present = {file.name: file.read_text("utf-8") for file in FOLDER.glob("*.md")}
+    files = (file for file in FOLDER.glob("*.md") if file.name not in _WRITTEN_BY_HAND)
+    present = {file.name: file.read_text("utf-8") for file in files}
     wanted = pages()
     changed = {name for name in present.keys() | wanted if present.get(name) != wanted.get(name)}
     return sorted(changed | (example_pictures.names() ^ {file.name for file in IMAGES.glob("*")}))
@@ -474,7 +477,8 @@ def main() -> None:
     if not parser.parse_args().check:
         FOLDER.mkdir(parents=True, exist_ok=True)
         for file in FOLDER.glob("*.md"):
-            file.unlink()
+            if file.name not in _WRITTEN_BY_HAND:
+                file.unlink()
         for name, text in pages().items():
             (FOLDER / name).write_text(text, encoding="utf-8")
         example_pictures.draw_into(IMAGES)

@@ -4,7 +4,6 @@ from itertools import combinations
 
 import pytest
 
-from tussle.catalog import catalog
 from tussle.figures._palette import _ALGORITHMS, SHARES, algorithm_colour, contrast, ink_on, share_colour
 
 DARK_PAGE = "#16181d"
@@ -23,10 +22,6 @@ def test_lines_stand_out_from_white_and_from_dark(name: str):
     """WCAG 2.2, 1.4.11 asks for 3 to 1."""
     assert contrast(algorithm_colour(name), "#ffffff") >= 3
     assert contrast(algorithm_colour(name), DARK_PAGE) >= 3
-
-
-def test_every_algorithm_has_a_chosen_colour():
-    assert set(_ALGORITHMS) == set(catalog().algorithms)
 
 
 def test_no_two_algorithms_have_one_colour():

@@ -16,7 +16,7 @@ from tussle.errors import TussleError
 
 Run = Mapping[str, Any]
 OTHERWISE: dict[str, str] = {}
-"""What a process of another build would say of its engine."""
+"""The facts that an engine of another build would report."""
 VALIDITY = OPTIONAL_TABLES["validity"]
 
 
@@ -49,7 +49,7 @@ def is_interrupted_on_20_mbit_per_s(run: Run) -> None:
 
 @dataclass(frozen=True)
 class KillsItsWorker:
-    """On one run, by what `executed` says of it."""
+    """Fails on one run, chosen by the line that `executed` gives for it."""
 
     line: str
 
@@ -60,7 +60,7 @@ class KillsItsWorker:
 
 @dataclass(frozen=True)
 class KillsItsWorkerOnce:
-    """On the first run over 20 Mbit/s; `marker` is the file that remembers it."""
+    """Fails on the first run over 20 Mbit/s; the file `marker` records that it did."""
 
     marker: Path
 
@@ -104,7 +104,7 @@ class FakeEngine:
 
 
 def executed(run: Run) -> str:
-    """A line that tells runs apart."""
+    """A line that identifies a run."""
     return f"{_rate(run)} {' '.join(flow['algorithm'] for flow in run['flows'])} {run['seed']}"
 
 
@@ -222,7 +222,7 @@ class Gives(FakeEngine):
 
 
 def noise(seed: int) -> float:
-    """Something between 0 and 1 that a seed decides."""
+    """A number between 0 and 1 that follows from a seed."""
     return seed % 1009 / 1009
 
 

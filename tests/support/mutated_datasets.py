@@ -1,4 +1,4 @@
-"""Mutations of a dataset's folder: what disks, other programs and strangers make of it."""
+"""Mutations of a dataset's folder: as disks, other programs and strangers change it."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ class Mutation(NamedTuple):
     wrong: bool
     """Whether every command has to refuse it."""
     names: str = ""
-    """What the refusal names besides the file, if that is known."""
+    """What the error message names besides the file, if that is known."""
 
 
 class Place(NamedTuple):

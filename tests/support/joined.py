@@ -30,7 +30,7 @@ IP = shutil.which("ip") or "/usr/sbin/ip"
 TUSSLE = str(Path(sys.executable).parent / "tussle")
 RATE_BIT_PER_S = 20_000_000
 _PATIENCE_S = 60.0
-"""For a line that must come; how long it took is nobody's business."""
+"""A generous limit for a line that must come."""
 
 
 class Network:
@@ -103,18 +103,18 @@ class Server:
     code: str
 
     def wait(self) -> str:
-        """What it printed, once it has ended by itself."""
+        """The output of the command, once it has ended by itself."""
         out, problems = self.process.communicate(timeout=_PATIENCE_S)
         assert self.process.returncode == 0, problems
         return out
 
     def dataset(self) -> Dataset:
-        """What came of the agent's work, once it has ended by itself."""
+        """The result of the agent, once it has ended by itself."""
         *_, last = self.wait().splitlines()
         return write_dataset(self.folder, {"served": json.loads(last)["end"]}).dataset
 
     def until_sends(self, client: int) -> None:
-        """Wait until something of a client has arrived; what the agent says until then is read."""
+        """Wait until data of a client have arrived, and read the agent's messages until then."""
         assert self.process.stdout
         for line in self.process.stdout:
             there = json.loads(line).get("live", {"clients": []})["clients"]
@@ -207,14 +207,14 @@ def sending(namespace: str | None, server: Server, **others: Any) -> subprocess.
 
 
 def finished(client: subprocess.Popen[str]) -> dict[str, Any]:
-    """How a client's agent says that it ended."""
+    """The message by which a client's agent reports its end."""
     said, problems = _ended(client)
     assert client.returncode == 0, problems
     return json.loads(said.splitlines()[-1])["end"]
 
 
 def failed(client: subprocess.Popen[str]) -> str:
-    """Why a client's agent says that it failed."""
+    """The reason that a client's agent reports for its failure."""
     _, problems = _ended(client)
     assert client.returncode == 2
     return problems
@@ -235,7 +235,7 @@ def _ended(client: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 def until_written(path: Path) -> None:
-    """Wait until a file is there."""
+    """Wait until a file exists."""
     deadline = time.monotonic() + _PATIENCE_S
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} was never written"

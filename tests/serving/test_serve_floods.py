@@ -21,7 +21,7 @@ MOST_GROWN_BYTES = 2_000_000
 @contextlib.contextmanager
 def crowd(server: Server, addresses: int, kind: str) -> Iterator[None]:
     """Strangers come from so many addresses without end."""
-    program = str(Path(__file__).parent / "crowd.py")
+    program = str(Path(__file__).parent.parent / "support" / "crowd.py")
     come = started(sys.executable, program, *server.at.split(":"), str(addresses), kind)
     assert come.stdout
     assert come.stdout.readline()

@@ -1,4 +1,4 @@
-"""A crowd: connections from many addresses of this machine. A program: address, port, how many, what kind.
+"""A program that opens connections from many addresses of this machine: address, port, number, kind.
 
 Of the kind `joins`, each asks to join and says nothing more; of the kind `waits`, nothing at all.
 """

@@ -1,4 +1,4 @@
-"""What the command answers, for tests that call it."""
+"""The answer of the command, for tests that call it."""
 
 from typing import NamedTuple
 

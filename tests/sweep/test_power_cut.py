@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from test_sweep import INLINE, RUNS, SCENARIO, Repeats, same_files, stored
+from test_sweep import IMPORTED, INLINE, RUNS, SCENARIO, Repeats, same_files, stored
 from tussle.errors import TussleError
 from tussle.sweep import sweep
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the names of op
 IMAGE_BYTES = 32 << 20
 SWEEP = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from fake_engine import FakeEngine, takes_a_moment
 from test_sweep import SCENARIO, settings
 from tussle.sweep import sweep
@@ -112,7 +112,7 @@ def test_after_a_power_cut_a_sweep_goes_on_from_the_runs_it_had_stored(tmp_path:
     image, cut = formatted(tmp_path / "disk.img"), tmp_path / "cut.img"
     with mounted(image, tmp_path / "disk") as disk:
         folder = disk / "results" / "out"
-        script = SWEEP.format(tests=str(Path(__file__).parent), folder=str(folder))
+        script = SWEEP.format(tests=IMPORTED, folder=str(folder))
         with subprocess.Popen([sys.executable, "-c", script]) as process:
             deadline = time.monotonic() + 60
             while stored(folder) < runs and time.monotonic() < deadline:

@@ -134,7 +134,7 @@ def reached(server: tuple[str, int], source: str = "") -> socket.socket:
 
 
 class Client:
-    """One that has joined. A context manager: it is gone when it is left."""
+    """A client that has joined. A context manager: the client leaves at its end."""
 
     def _let_in(self, code: str) -> Talk:
         """Try again where the door refuses: an address has ten attempts a second."""
@@ -200,7 +200,7 @@ class Client:
         self.say(b"\3" + number(flow) + text(json.dumps(VALIDITY | changes)))
 
     def finish(self) -> None:
-        """Say that all was told, and wait until the server has understood."""
+        """Send the end of the reports, and wait until the server has confirmed it."""
         self.say(b"\4")
         while self._talk.hear() != b"\4":
             pass
@@ -243,7 +243,7 @@ def _answer(question: bytes) -> bytes:
 
 
 class Host:
-    """A server for one client. A context manager: what it began is closed when it is left.
+    """A server for one client. A context manager: all connections are closed at its end.
 
     What it does can be replaced: `greets` takes the talk once a client has asked to join, `flow` each
     connection of a flow, `hears` each message of the client, `answers` a question of the probe.
@@ -301,7 +301,7 @@ class Host:
             self._flow(connection)
 
     def grant(self, talk: Talk, flows: int = 1) -> None:
-        """Let the client in, and hear what it says."""
+        """Admit the client, and receive its messages."""
         tickets = os.urandom(16 * flows)
         talk.say(b"\0" + number(1) + number(flows) + tickets + self._probe + number(self.patience_ns))
         while True:
@@ -319,7 +319,7 @@ def _swallow(flow: socket.socket) -> None:
 
 
 def polite(talk: Talk, message: bytes) -> None:
-    """Answer each message as a server may: it is there, or it has understood the last word."""
+    """Answer each message as a server may: with a sign of life, or with the confirmation of the end."""
     talk.say(THANKS if message == b"\4" else ALIVE)
 
 

@@ -34,7 +34,7 @@ class Mutation(NamedTuple):
 
 @functools.cache
 def bases() -> dict[str, dict[str, Any]]:
-    """Return the tables of the ready scenarios, the random ones shortened: each check draws all arrivals."""
+    """Return the tables of the ready scenarios, random ones shortened: each check samples all arrivals."""
     tables = {name: tomllib.loads(file.read_text("utf-8")) for name, file in ready_scenarios().items()}
     for each in tables.values():
         if any("arrivals" in flow for flow in each["flows"]):

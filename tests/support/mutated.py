@@ -1,4 +1,4 @@
-"""What tests of mutated input share: random numbers, a clock that ends a hang, and what an answer must be."""
+"""Common parts of tests with mutated input: random numbers, a time limit, and checks of the answer."""
 
 import os
 import random
@@ -81,7 +81,7 @@ def faults_of(answer: Answer) -> list[str]:
 
 
 def leaves_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Return where each value of some tables stands that is no table and no list."""
+    """Return the place of each value in some tables that is neither a table nor a list."""
     match value:
         case dict():
             items = value.items()

@@ -148,7 +148,7 @@ def test_unauthenticated_connections_do_not_disturb_clients(network, tmp_path):
     with serving(network.server, tmp_path / "out", clients=1) as server:
         client = sending(network.clients[0], server, algorithm="cubic", for_s=60)
         server.until_sends(1)
-        flood = str(Path(__file__).parent / "strangers.py")
+        flood = str(Path(__file__).parent.parent / "support" / "strangers.py")
         command = [sys.executable, flood, *server.at.split(":")]
         strangers = in_namespace(network.clients[1], *command)
         _, problems = strangers.communicate(timeout=60)

@@ -184,10 +184,13 @@ def test_a_finished_sweep_leaves_nothing_but_its_folder(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "deep" / "er").iterdir()] == ["out"]
 
 
+IMPORTED = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "support")]
+"""Folders of the modules that scripts import."""
+
 SWEEP_SCRIPT = """
 import sys
 from pathlib import Path
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from fake_engine import FakeEngine, takes_a_moment
 from test_sweep import SCENARIO
 from tussle.sweep import SweepSettings, sweep
@@ -201,9 +204,7 @@ def start_sweep(folder: Path, diary: Path, workers: int) -> subprocess.Popen[str
     """A sweep in another process, in a process group of its own as a shell would start it."""
     script = folder.with_name("script.py")
     script.write_text(
-        SWEEP_SCRIPT.format(
-            tests=str(Path(__file__).parent), diary=str(diary), folder=str(folder), workers=workers
-        )
+        SWEEP_SCRIPT.format(tests=IMPORTED, diary=str(diary), folder=str(folder), workers=workers)
     )
     return subprocess.Popen(
         [sys.executable, str(script)], stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -483,7 +484,7 @@ def test_a_half_written_run_is_executed_again(reference: Dataset, tmp_path: Path
 
 FULL_DISK_SCRIPT = """
 import resource, sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from fake_engine import FakeEngine
 from test_sweep import SCENARIO
 from tussle.errors import TussleError
@@ -501,7 +502,7 @@ def test_without_room_for_a_file_nothing_is_lost(
     reference: Dataset, tmp_path: Path, limit: int, kept: int
 ) -> None:
     folder = tmp_path / "out"
-    script = FULL_DISK_SCRIPT.format(tests=str(Path(__file__).parent), limit=limit, folder=str(folder))
+    script = FULL_DISK_SCRIPT.format(tests=IMPORTED, limit=limit, folder=str(folder))
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert result.stderr.startswith("cannot write ")
