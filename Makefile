@@ -123,7 +123,7 @@ AGREE := agree --grid full
 AGREED := results/agree-full
 
 .PHONY: agreement
-agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes), and write docs/agreement
+agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes); pages into results/agree-full and docs
 	$(BIN)/tussle $(AGREE) -o $(AGREED) || test $$? = 1
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
@@ -141,11 +141,10 @@ STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
 STUDY_SIZE := --full
 
 .PHONY: papers
-papers: setup  ## Run the published studies again on the simulator (an hour), and write docs/papers
+papers: setup  ## Run the published studies again (an hour); pages into results/paper-STUDY and docs/papers
 	set -e; for study in $(STUDIES); do \
 	$(BIN)/tussle paper $$study $(STUDY_SIZE) -o results/paper-$$study; \
-	mkdir -p docs/papers/$$study; \
-	cp results/paper-$$study/index.html results/paper-$$study/comparison.csv docs/papers/$$study; \
+	$(BIN)/python tools/paper_pages.py $$study results/paper-$$study; \
 	done
 
 .PHONY: bench

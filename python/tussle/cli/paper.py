@@ -182,26 +182,13 @@ def _estimate(todo: Sequence[_Work]) -> str:
 
 def _publish(study: "Study", folder: Path, command: str) -> None:
     """Write the page of all results in the folder, and show what came out."""
-    from tussle.papers import About, save, write
+    from tussle.papers import About, content, results_in, save, write
 
-    results = _results(study, folder)
+    results = results_in(study, folder)
     about = About(command, datetime.now(UTC).date().isoformat(), tussle.__version__)
-    page = save(write(study, results, about), folder)
+    page = save(write(content(study, results, about)), folder, "index.html")
     _show(study, results)
     typer.echo(f"page: {page}")
-
-
-def _results(study: "Study", folder: Path) -> "Mapping[str, Mapping[str, Dataset]]":
-    several = sorted(each.name for each in folder.glob("kernel-*") if each.is_dir())
-    found = {
-        engine: {
-            part: tussle.open(folder / engine / part)
-            for part in study.parts
-            if (folder / engine / part).exists()
-        }
-        for engine in (*_ENGINES, *several)
-    }
-    return {engine: datasets for engine, datasets in found.items() if datasets}
 
 
 def _show(study: "Study", results: "Mapping[str, Mapping[str, Dataset]]") -> None:

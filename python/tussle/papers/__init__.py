@@ -5,7 +5,9 @@ data; what it needs beyond is a metric or a figure that others have too.
 """
 
 from tussle.papers._compare import Row, Score, both_orders, rows, score
-from tussle.papers._page import About, Results, number, save, write
+from tussle.papers._content import About, Content, Results, content, number, results_in
+from tussle.papers._markdown import write_markdown
+from tussle.papers._page import save, write
 from tussle.papers._plan import Setting, chosen_parts, estimate_s, planned
 from tussle.papers._statements import Checked, check
 from tussle.papers._study import Study, studies
@@ -13,6 +15,7 @@ from tussle.papers._study import Study, studies
 __all__ = [
     "About",
     "Checked",
+    "Content",
     "Results",
     "Row",
     "Score",
@@ -21,12 +24,15 @@ __all__ = [
     "both_orders",
     "check",
     "chosen_parts",
+    "content",
     "estimate_s",
     "number",
     "planned",
+    "results_in",
     "rows",
     "save",
     "score",
     "studies",
     "write",
+    "write_markdown",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import altair as alt
@@ -13,9 +13,14 @@ from tussle.errors import TussleError
 from tussle.figures import CONFIG, REGISTRY, View, draw, svg
 from tussle.metrics import REGISTRY as METRICS
 from tussle.metrics import Tables, axis_columns, representative_runs, select_runs
-from tussle.papers._study import Chart
+from tussle.papers._compare import Row
+from tussle.papers._study import Chart, Column
 from tussle.papers._values import at_values
 
+_PANELS = 2
+"""Panels beside one another."""
+_DECADES = 100.0
+"""Ratio of the largest to the least number from which axes are logarithmic."""
 _VIEW = View(width_px=520, most_rows=150)
 _COORDINATES = re.compile(r' (?:d|transform)="[^"]*"')
 _LONG_DECIMALS = re.compile(r"(\d+\.\d)\d+")
@@ -28,6 +33,8 @@ class Drawn:
     caption: str
     svg: str
     problem: str = ""
+    in_markdown: bool = False
+    """Whether the Markdown page shows it."""
 
 
 def drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
@@ -59,6 +66,55 @@ def over_sweep(rows: pl.DataFrame, axis: str) -> str:
     return shortened(svg(chart))
 
 
+def beside(columns: Sequence[Column], rows: Sequence[Row], engines: Mapping[str, str]) -> str:
+    """Draw ours over the published number of each cell, a panel for each column.
+
+    `engines` has the names that readers meet, by engine.
+    """
+    panels = [_beside(column, rows, engines) for column in columns]
+    lines = [alt.hconcat(*panels[at : at + _PANELS]) for at in range(0, len(panels), _PANELS)]
+    chart = alt.vconcat(*lines)
+    chart.config = CONFIG
+    return shortened(svg(chart))
+
+
+def _beside(column: Column, rows: Sequence[Row], engines: Mapping[str, str]) -> alt.LayerChart:
+    cells = [
+        {"published": row.published[column.name], "ours": found.mean, "engine": name}
+        for engine, name in engines.items()
+        for row in rows
+        if column.name in row.published and (found := row.found.get(engine, {}).get(column.name))
+    ]
+    both = [each for cell in cells for each in (cell["published"], cell["ours"])]
+    least, most = (min(both), max(both)) if both else (0.0, 1.0)
+    is_logarithmic = least > 0 and most / least > _DECADES
+    scale = alt.Scale(type="log" if is_logarithmic else "linear", domain=[least, most], nice=True)
+    equal = (
+        alt.Chart(alt.InlineData(values=[{"published": each, "ours": each} for each in (least, most)]))
+        .mark_line(aria=False, color="#888", strokeWidth=1, strokeDash=[4, 3])
+        .encode(
+            alt.X("published", type="quantitative", scale=scale),
+            alt.Y("ours", type="quantitative", scale=scale),
+        )
+    )
+    points = (
+        alt.Chart(alt.InlineData(values=cells))
+        .mark_point(aria=False, filled=True, size=22, opacity=0.6)
+        .encode(
+            alt.X("published", type="quantitative", title=f"published: {column.words}"),
+            alt.Y("ours", type="quantitative", title="run again"),
+            alt.Color(
+                "engine",
+                type="nominal",
+                title=None,
+                sort=list(engines.values()),
+                legend=alt.Legend(orient="top"),
+            ),
+        )
+    )
+    return alt.layer(equal, points).properties(width=250, height=220)
+
+
 def shortened(text: str) -> str:
     """Leave a tenth of a pixel of each coordinate: a third of a page is behind it."""
     return _COORDINATES.sub(lambda found: _LONG_DECIMALS.sub(r"\1", found.group()), text)
@@ -73,7 +129,7 @@ def _drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
     part = tables if not chart.at and chart.stands == "goodput" else select_runs(tables, runs)
     try:
         found = draw(chart.figure, part, replace(_VIEW, metric=chart.metric, outliers=chart.outliers))
-        yield Drawn(chart.caption, shortened(svg(found)))
+        yield Drawn(chart.caption, shortened(svg(found)), in_markdown=chart.in_markdown)
     except TussleError as error:
         yield Drawn(chart.caption, "", str(error))
 

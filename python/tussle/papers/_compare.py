@@ -120,13 +120,13 @@ def score(table: Table, compared: Iterable[Row], engine: str) -> Score:
     told = [row for row in compared if engine in row.found]
     by_column = {column.name: _both(told, column, engine) for column in table.columns}
     sizes = [abs((ours - theirs) / theirs) for each in by_column.values() for theirs, ours in each if theirs]
-    judged = [row for row in told if row.verdict and engine in row.verdicts]
+    with_verdicts = [row for row in told if row.verdict and engine in row.verdicts]
     return Score(
         sum(map(len, by_column.values())),
         {name: _spearman(each) for name, each in by_column.items()},
-        len(judged),
-        sum(row.verdicts[engine] == row.verdict for row in judged),
-        float(np.median(sizes)) if sizes and table.ranks_only == "no" else None,
+        len(with_verdicts),
+        sum(row.verdicts[engine] == row.verdict for row in with_verdicts),
+        float(np.median(sizes)) if sizes and not table.ranks_only else None,
     )
 
 
@@ -207,7 +207,7 @@ def _whole(part: Part, tables: Tables) -> _Slice:
 def _axes(part: Part, tables: Tables) -> tuple[str, ...]:
     """Return the axes that tell points apart, but for what is swept."""
     axes = axis_columns(tables)
-    if part.alike == "yes":
+    if part.alike:
         axes = [axis for axis in axes if not _OTHER_FLOWS.match(axis)]
     if part.sweeps:
         # The same key of another flow goes with it.
@@ -248,8 +248,8 @@ def _row(printed: Mapping[str, Any], table: Table, ours: Mapping[str, Mapping[st
         if table.verdict and (word := _verdict(table.verdict, lists)):
             verdicts[engine] = word
     theirs = {name: [value] for name, value in published.items()}
-    judged = _verdict(table.verdict, theirs) if table.verdict else None
-    return Row(printed["part"], keys, published, found, judged, verdicts)
+    word = _verdict(table.verdict, theirs) if table.verdict else None
+    return Row(printed["part"], keys, published, found, word, verdicts)
 
 
 def _found(values: Sequence[float]) -> Found:
@@ -257,17 +257,17 @@ def _found(values: Sequence[float]) -> Found:
 
 
 def _verdict(rule: Verdict, lists: Mapping[str, Sequence[float]]) -> str | None:
-    """Judge the median over the runs of what the rule judges."""
+    """Apply a rule to the median over the runs."""
     if any(name not in lists for name in rule.columns):
         return None
     if len(rule.columns) == 1:
-        judged = list(lists[rule.columns[0]])
+        values = list(lists[rule.columns[0]])
     else:
         both = zip(*(lists[name] for name in rule.columns), strict=True)
-        judged = [min(each) / sum(each) for each in both if sum(each)]
-    if not judged:
+        values = [min(each) / sum(each) for each in both if sum(each)]
+    if not values:
         return None
-    return rule.yes if float(np.median(judged)) >= rule.at_least else rule.no
+    return rule.yes if float(np.median(values)) >= rule.at_least else rule.no
 
 
 def _both(told: Iterable[Row], column: Column, engine: str) -> list[tuple[float, float]]:

@@ -118,7 +118,7 @@ def _on_profile(tables: dict[str, Any], profile: str) -> dict[str, Any]:
 
 def _of_algorithms(tables: dict[str, Any], part: Part, names: Sequence[str]) -> dict[str, Any]:
     """Put these algorithms in the places of the study's."""
-    if part.alike == "no":
+    if not part.alike:
         changed = Scenario.from_dict(tables).with_settings({key: list(names) for key in part.algorithms})
         return changed.to_dict()
     others = [

@@ -95,7 +95,7 @@ def _by_algorithm(told: Check, tables: Tables) -> pl.DataFrame:
     """Give one row a flow that counts: `algorithm, value`, and the repetition and axes of its run."""
     found = values(tables, told.quantity)
     flows = tables.flows.select("run", "flow", "algorithm").collect()
-    chosen = {"each": None, "first": 0, "second": 1}[told.judged]
+    chosen = {"each": None, "first": 0, "second": 1}[told.flow]
     if found["flow"].null_count() == found.height:
         joined = flows.filter(pl.col("flow") == (chosen or 0)).join(found.drop("flow"), on="run")
     else:

@@ -53,7 +53,7 @@ class Verdict(_Told):
     """What a row of a table says in a word."""
 
     columns: tuple[str, ...]
-    """One column: its value is judged. Two: the smaller one's share of both."""
+    """One column: its value decides. Two columns: the share of the smaller one in their sum decides."""
     at_least: float
     yes: str
     no: str
@@ -70,8 +70,8 @@ class Table(_Told):
     group: str | None = None
     """A key: the rows of each of its values stand apart, sorted by what the first column has."""
     verdict: Verdict | None = None
-    ranks_only: Literal["no", "yes"] = "no"
-    """The printed numbers have another unit than they say, so that differences mean nothing."""
+    ranks_only: bool = False
+    """Whether only ranks are compared, because the printed numbers have another unit than the table says."""
 
 
 class Chart(_Told):
@@ -85,6 +85,8 @@ class Chart(_Told):
     """Values of axes that choose the points drawn."""
     each: str | None = None
     """An axis: one such figure for each of its values."""
+    in_markdown: bool = False
+    """Whether the Markdown page shows it, too; the HTML page shows all figures."""
     outliers: Outliers = "shown"
     """Whether boxes show what is beyond their whiskers."""
     stands: Literal["goodput", "representative"] = "goodput"
@@ -99,8 +101,8 @@ class Part(_Told):
     """The stem of a TOML file beside the study's."""
     algorithms: tuple[str, ...]
     """Keys of the scenario that hold the algorithms compared."""
-    alike: Literal["no", "yes"] = "no"
-    """Whether all flows are alike in each point: the keys of the first then stand for those of all."""
+    alike: bool = False
+    """Whether all flows of a point are alike: the keys of the first flow then stand for those of all flows."""
     quick: dict[str, Any] = Field(default_factory=dict)
     """Settings of `--quick`."""
     like: str | None = None
@@ -126,9 +128,9 @@ class Check(_Told):
     words: str
     """What is compared, for the evidence: "share (%)"."""
     quantity: Quantity
-    judged: Literal["each", "first", "second"] = "each"
-    """Which flows count: all, or only the first or the second of each run. What a metric has of runs is the
-    first's."""
+    flow: Literal["each", "first", "second"] = "each"
+    """Which flows count: all, or only the first or the second of each run. The value of a metric of runs counts
+    as the first flow's."""
     pairs: Literal["all", "mixed", "same"] = "all"
     """Which runs count: all, those with several algorithms, or those with one."""
     of: tuple[str, ...]

@@ -1,0 +1,291 @@
+"""What came out of a study, laid out for its pages."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from tussle.dataset import Dataset
+from tussle.papers._charts import Drawn, drawn, over_sweep, sweep_rows
+from tussle.papers._compare import Found, Row, Score, both_orders, numbers, rows, score, swept
+from tussle.papers._plan import SIZES, Setting, planned
+from tussle.papers._statements import Checked, check
+from tussle.papers._study import Statement, Study, Table
+
+_CALLED = {"sim": "simulator", "kernel": "Linux"}
+_ENGINES = tuple(_CALLED)
+_ONE_OF_KERNELS = "kernel-"
+"""Prefix of an engine that is one of several kernels; the name of the kernel follows."""
+_APART = 0.1
+"""Relative difference from which a row of a table without verdicts is listed."""
+
+Results = Mapping[str, Mapping[str, Dataset]]
+"""By engine, then by part. Engines are `sim`, `kernel`, and `kernel-NAME` where several kernels ran."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What a page tells of where it comes from."""
+
+    command: str
+    """The one that wrote it; results of others may stand in the page too."""
+    date: str
+    """The day, as 2026-11-20."""
+    version: str
+
+
+class TableShown(NamedTuple):
+    table: Table
+    groups: list[tuple[str, list[Row]]]
+    scores: dict[str, Score]
+    orders: dict[str, tuple[int, int]]
+    """By engine: in how many pairs the verdicts over both orders agree, and how many there are."""
+    apart: dict[str, list[Row]]
+    """By engine: rows that disagree, the largest difference first."""
+
+
+class SweepShown(NamedTuple):
+    part: str
+    engine: str
+    table: list[tuple[str, str, Score]]
+    """The value, the table it is held against, and how well."""
+    chart: str
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether any of the tables has some."""
+        return any(found.verdicts for *_, found in self.table)
+
+
+class PartShown(NamedTuple):
+    name: str
+    about: str
+    engine: str
+    made: str
+    """"full" or "quick" as the study has it, else "other"."""
+    runs: int
+    scenario: str
+    """Its text, as HTML in one line."""
+    charts: list[Drawn]
+    numbers: list[tuple[str, dict[str, Found]]]
+
+
+@dataclass(frozen=True)
+class Content:
+    """What came out of a study on each engine."""
+
+    study: Study
+    about: About
+    engines: list[str]
+    commands: list[str]
+    """The commands that make these results again."""
+    statements: list[tuple[Statement, dict[str, Checked]]]
+    """Each statement, and what came out for it, by engine."""
+    tables: list[TableShown]
+    sweeps: list[SweepShown]
+    parts: list[PartShown]
+    provenance: list[tuple[str, Mapping[str, Any]]]
+
+    @property
+    def called(self) -> dict[str, str]:
+        """Names of the engines for people."""
+        return {engine: called(engine) for engine in self.engines}
+
+    @property
+    def answers(self) -> dict[str, dict[str, int]]:
+        """How many statements hold, depend, fail or were not run, by engine."""
+        return {engine: _answers(self.statements, engine) for engine in self.engines}
+
+
+def content(study: Study, results: Results, about: About) -> Content:
+    """Compare the results with the study."""
+    engines = [engine for engine in _CALLED if engine in results]
+    engines += [engine for engine in results if engine not in _CALLED]
+    tables = [_table(study, table, results) for table in study.tables]
+    return Content(
+        study,
+        about,
+        engines,
+        _commands(study, results, about),
+        [_statement(each, results) for each in study.statements],
+        [each for each in tables if any(each.scores[engine].cells for engine in engines)],
+        [shown for engine in engines for shown in _sweeps(study, results[engine], engine)],
+        [shown for engine in engines for shown in _parts(study, results[engine], engine)],
+        [(engine, next(iter(results[engine].values())).provenance) for engine in engines],
+    )
+
+
+def results_in(study: Study, folder: Path) -> dict[str, dict[str, Dataset]]:
+    """Open the datasets that `tussle paper` left in a folder."""
+    several = sorted(each.name for each in folder.glob(f"{_ONE_OF_KERNELS}*") if each.is_dir())
+    found = {
+        engine: {
+            part: Dataset.open(folder / engine / part)
+            for part in study.parts
+            if (folder / engine / part).exists()
+        }
+        for engine in (*_ENGINES, *several)
+    }
+    return {engine: datasets for engine, datasets in found.items() if datasets}
+
+
+def called(engine: str) -> str:
+    """Name an engine for people.
+
+    >>> called("sim"), called("kernel"), called("kernel-linux-6.12")
+    ('simulator', 'Linux', 'linux-6.12')
+    """
+    return _CALLED.get(engine) or engine.removeprefix(_ONE_OF_KERNELS)
+
+
+def _table(study: Study, table: Table, results: Results) -> TableShown:
+    compared = rows(study, table, results)
+    orders = {engine: both_orders(compared, engine) for engine in results}
+    return TableShown(
+        table,
+        list(_grouped(table, compared)),
+        {engine: score(table, compared, engine) for engine in results},
+        {engine: (sum(a == b for _, a, b in each), len(each)) for engine, each in orders.items() if each},
+        {engine: _apart(table, compared, engine) for engine in results},
+    )
+
+
+def _grouped(table: Table, compared: list[Row]) -> Iterable[tuple[str, list[Row]]]:
+    if table.group is None:
+        yield "", compared
+        return
+    groups: dict[str, list[Row]] = {}
+    for row in compared:
+        groups.setdefault(row.keys.get(table.group, ""), []).append(row)
+    first = table.columns[0].name
+    for name, members in groups.items():
+        yield name, sorted(members, key=lambda row: -row.published.get(first, 0))
+
+
+def _apart(table: Table, compared: list[Row], engine: str) -> list[Row]:
+    """Return the rows with another verdict; without verdicts, those that differ much."""
+    if table.ranks_only:
+        return []
+    told = [row for row in compared if engine in row.found]
+    if table.verdict:
+        told = [row for row in told if row.verdicts.get(engine) not in (None, row.verdict)]
+    else:
+        told = [row for row in told if row.largest_difference(engine) > _APART]
+    return sorted(told, key=lambda row: -row.largest_difference(engine))
+
+
+def _statement(statement: Statement, results: Results) -> tuple[Statement, dict[str, Checked]]:
+    return statement, {engine: check(statement, datasets) for engine, datasets in results.items()}
+
+
+def _answers(statements: list[tuple[Statement, dict[str, Checked]]], engine: str) -> dict[str, int]:
+    found = [each[engine].answer for _, each in statements]
+    return {answer: found.count(answer) for answer in ("holds", "depends", "fails", "not run")}
+
+
+def _sweeps(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterable[SweepShown]:
+    for name, part in study.parts.items():
+        if part.sweeps is None or name not in datasets:
+            continue
+        found = swept(study, name, datasets)
+        by_name = {table.name: table for table in study.tables}
+        scores = [
+            (value, table, score(by_name[table], compared, ""))
+            for value, tables in found.items()
+            for table, compared in tables.items()
+        ]
+        lines: dict[str, dict[str, float | None]] = {}
+        for value, table, each in scores:
+            lines.setdefault(value, {}).update(_measures(table, each))
+        if scores:
+            chart = over_sweep(sweep_rows(lines), part.sweeps)
+            yield SweepShown(name, engine, scores, chart)
+
+
+def _measures(table: str, each: Score) -> dict[str, float | None]:
+    ranks = [found for found in each.spearman.values() if found is not None]
+    return {
+        f"{table}: verdicts that agree": each.agreeing / each.verdicts if each.verdicts else None,
+        f"{table}: rank correlation": sum(ranks) / len(ranks) if ranks else None,
+    }
+
+
+def _parts(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterable[PartShown]:
+    for name, part in study.parts.items():
+        if name in datasets:
+            dataset = datasets[name]
+            runs = dataset.runs.select(pl.len()).collect().item()
+            charts = [each for chart in part.charts for each in drawn(chart, dataset)]
+            made, scenario = _made(study, name, dataset), _in_one_line(dataset.scenario.to_toml())
+            yield PartShown(name, part.about, engine, made, runs, scenario, charts, numbers(part, dataset))
+
+
+def _in_one_line(text: str) -> str:
+    """Give a text for `<pre>`: pages of a thousand lines are hard on whoever reads differences."""
+    return escape(text).replace("\n", "&#10;")
+
+
+def _made(study: Study, part: str, dataset: Dataset) -> Literal["full", "quick", "other"]:
+    """Say which of the study's own settings made a dataset, if one did."""
+    for size in SIZES:
+        if dataset.scenario == planned(study, part, Setting(size)):
+            return size
+    return "other"
+
+
+def _commands(study: Study, results: Results, about: About) -> list[str]:
+    """Give the commands that make these results again."""
+    commands = []
+    for options, datasets in _engines(results):
+        made: dict[str, list[str]] = {}
+        for part in datasets:
+            made.setdefault(_made(study, part, datasets[part]), []).append(part)
+        for size, parts in made.items():
+            if size == "other":
+                commands.append(about.command)
+                continue
+            chosen = [] if len(parts) == len(study.parts) else ["--part", ",".join(parts)]
+            quick = ["--quick"] if size == "quick" else []
+            commands.append(shlex.join(["tussle", "paper", study.name, *quick, *chosen, *options]))
+    return list(dict.fromkeys(commands))
+
+
+def _engines(results: Results) -> Iterable[tuple[list[str], Mapping[str, Dataset]]]:
+    """Give the options that choose each engine, and its datasets; several kernels run together."""
+    kernels = [engine for engine in results if engine not in _CALLED]
+    for engine in results:
+        if engine in _CALLED:
+            yield [] if engine == "sim" else ["--engine", engine], results[engine]
+    if kernels:
+        yield ["--engine", "kernel", "--kernel", ",".join(map(called, kernels))], results[kernels[0]]
+
+
+def opening(text: str) -> str:
+    """Return a text with a capital, to open a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def number(value: float | None) -> str:
+    """Write three or four digits, or a dash for nothing.
+
+    >>> number(12.3456), number(0.01234), number(123456.0), number(None)
+    ('12.35', '0.01234', '123456', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # noqa: PLR2004 (four digits)
+
+
+def percent(part: float | None) -> str:
+    """Write a difference with its sign.
+
+    >>> percent(0.123), percent(-0.5), percent(None)
+    ('+12 %', '-50 %', '-')
+    """
+    return "-" if part is None else f"{100 * part:+.0f} %"

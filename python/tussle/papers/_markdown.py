@@ -1,0 +1,252 @@
+"""A study's page as Markdown, for readers of the repository: its tables and conclusions with small figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tussle.papers._charts import beside
+from tussle.papers._compare import Row, Score
+from tussle.papers._content import Content, PartShown, SweepShown, TableShown, number, opening, percent
+from tussle.papers._page import comparison
+from tussle.papers._statements import Checked
+from tussle.papers._study import Column, Table
+
+_MOST_ROWS = 16
+"""Rows of a table that is shown whole; of a longer one the rows that differ most are shown."""
+_MOST_APART = 10
+_SIZES = {"full": "all of the study's", "quick": "`--quick`", "other": "changed by options"}
+_TAGS = re.compile(r"</?p>")
+
+
+class _Page(NamedTuple):
+    """A page while it is written."""
+
+    lines: list[str]
+    files: dict[str, str]
+    """Figures, by their names beside the page."""
+    folder: str
+
+    def say(self, *paragraphs: str) -> None:
+        """Add paragraphs."""
+        for paragraph in paragraphs:
+            self.lines.extend([paragraph, ""])
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Add a table."""
+        lines = [header, ["---"] * len(header), *rows]
+        self.say("\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines))
+
+    def figure(self, name: str, caption: str, svg: str) -> None:
+        """Add a figure, which becomes a file."""
+        self.files[f"{self.folder}/{name}.svg"] = svg + "\n"
+        self.say(f"![{caption}]({self.folder}/{name}.svg)")
+
+
+def write_markdown(content: Content) -> dict[str, str]:
+    """Give the files of a page by their names: `NAME.md`, and in the folder `NAME` its figures and numbers."""
+    name = content.study.name
+    page = _Page([], {}, name)
+    _opening(page, content)
+    _conclusions(page, content)
+    if content.tables:
+        page.say("## The tables")
+        for index, shown in enumerate(content.tables, 1):
+            _table(page, content, shown, f"table-{index}")
+    if content.sweeps:
+        page.say("## What the study does not tell, varied", *_block(content, "why"))
+        for shown in content.sweeps:
+            _sweep(page, content, shown)
+    _experiments(page, content)
+    page.say("## What the study does not give", "\n".join(f"- {each}" for each in content.study.untold))
+    page.say("## Sources", "\n".join(f"- {each}" for each in content.study.sources))
+    text = "\n".join(page.lines).rstrip() + "\n"
+    return {f"{name}.md": text, f"{name}/comparison.csv": comparison(content.tables), **page.files}
+
+
+def _opening(page: _Page, content: Content) -> None:
+    study, about = content.study, content.about
+    commands = ", ".join(f"`{command}`" for command in content.commands)
+    page.say(f"# {study.title}", study.about, *_block(content, "setup"))
+    page.say(
+        f"The numbers were made on {about.date} with Tussle {about.version}, by {commands}. "
+        f"[comparison.csv]({study.name}/comparison.csv) holds every number. `make papers` writes this page, and "
+        f"`results/paper-{study.name}/index.html` with all figures, all rows and the evidence for each conclusion."
+    )
+
+
+def _conclusions(page: _Page, content: Content) -> None:
+    page.say("## The conclusions, checked")
+    counted = [
+        [opening(content.called[engine]), *(str(count) for count in content.answers[engine].values())]
+        for engine in content.engines
+    ]
+    page.table(["conclusions", "hold", "depend", "fail", "not run"], counted)
+    rows = [
+        [statement.says, statement.source, *(_answer(found[engine]) for engine in content.engines)]
+        for statement, found in content.statements
+    ]
+    page.table(["conclusion", "where", *map(content.called.__getitem__, content.engines)], rows)
+    page.say(
+        "A conclusion holds if it does in every case that was compared, fails if in none, and depends otherwise; "
+        "brackets count the cases in which it holds."
+    )
+
+
+def _answer(found: Checked) -> str:
+    if found.answer != "depends":
+        return found.answer
+    held = sum(case.holds for case in found.cases)
+    return f"depends ({held} of {len(found.cases)})"
+
+
+def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:
+    table = shown.table
+    page.say(f"### {table.title}", *([table.note] if table.note else []))
+    engines = [engine for engine in content.engines if shown.scores[engine].cells]
+    header = ["agreement", "cells", *(f"rank correlation, {column.words}" for column in table.columns)]
+    header += ["median difference"]
+    header += ["verdicts that agree"] if table.verdict else []
+    header += ["over both orders"] if shown.orders else []
+    page.table(header, [[content.called[engine], *_scores(shown, engine)] for engine in engines])
+    rows = [row for _, members in shown.groups for row in members]
+    names = {engine: content.called[engine] for engine in engines}
+    page.figure(name, f"{table.title}: published and run again", beside(table.columns, rows, names))
+    if table.verdict:
+        page.say(_rule(table))
+    if len(rows) <= _MOST_ROWS:
+        _cells(page, content, table, [row for row in rows if row.found])
+        return
+    apart = shown.apart[engines[0]]
+    if apart:
+        which = "with another verdict" if table.verdict else "that differ by more than 10 %"
+        page.say(
+            f"<details><summary>{opening(content.called[engines[0]])}: {len(apart)} rows {which}, of which the "
+            f"{min(_MOST_APART, len(apart))} with the largest difference</summary>"
+        )
+        _cells(page, content, table, apart[:_MOST_APART])
+        page.say("</details>")
+
+
+def _scores(shown: TableShown, engine: str) -> Iterator[str]:
+    found = shown.scores[engine]
+    yield str(found.cells)
+    for each in found.spearman.values():
+        yield _two_digits(each)
+    yield _median(found)
+    if shown.table.verdict:
+        yield f"{found.agreeing} of {found.verdicts}"
+    if shown.orders:
+        agreeing, pairs = shown.orders.get(engine, (0, 0))
+        yield f"{agreeing} of {pairs}" if pairs else "-"
+
+
+def _rule(table: Table) -> str:
+    rule = table.verdict
+    if rule is None:
+        return ""
+    words = {column.name: column.words for column in table.columns}
+    names = [words[name] for name in rule.columns]
+    what = names[0] if len(names) == 1 else f"the smaller share of {' and '.join(names)}"
+    return f"Verdict: {rule.yes}, if {what} is at least {number(rule.at_least)}; otherwise {rule.no}."
+
+
+def _cells(page: _Page, content: Content, table: Table, rows: Sequence[Row]) -> None:
+    """Add rows: what is printed, ours on each engine, and the relative difference."""
+    engines = [engine for engine in content.engines if any(engine in row.found for row in rows)]
+    names = [content.called[engine] for engine in engines]
+    header = [", ".join(rows[0].keys)]
+    for column in table.columns:
+        header += [f"{column.words}, published", *names]
+    header += ["verdict, published", *names] if table.verdict else []
+    lines = []
+    for row in rows:
+        line = [row.words]
+        for column in table.columns:
+            ours = [_ours(table, column, row, engine) for engine in engines]
+            line += [number(row.published.get(column.name)), *ours]
+        if table.verdict:
+            line += [row.verdict or "-", *(row.verdicts.get(engine, "-") for engine in engines)]
+        lines.append(line)
+    page.table(header, lines)
+
+
+def _ours(table: Table, column: Column, row: Row, engine: str) -> str:
+    found = row.found.get(engine, {}).get(column.name)
+    if found is None:
+        return "-"
+    if column.name not in row.published or table.ranks_only:
+        return number(found.mean)
+    return f"{number(found.mean)} ({percent(found.difference(row.published[column.name]))})"
+
+
+def _sweep(page: _Page, content: Content, shown: SweepShown) -> None:
+    part = content.study.parts[shown.part]
+    page.say(f"### {opening(content.called[shown.engine])}: {part.about}")
+    if shown.engine == content.engines[0]:
+        page.figure(f"sweep-{shown.part}", f"Agreement over {part.sweeps}", shown.chart)
+    header = [str(part.sweeps), "table", "rank correlation", "median difference"]
+    header += ["verdicts that agree"] if shown.has_verdicts else []
+    lines = []
+    for value, table, found in shown.table:
+        ranks = " and ".join(_two_digits(each) for each in found.spearman.values())
+        line = [value, table, ranks, _median(found)]
+        if shown.has_verdicts:
+            line.append(f"{found.agreeing} of {found.verdicts}" if found.verdicts else "-")
+        lines.append(line)
+    page.table(header, lines)
+
+
+def _experiments(page: _Page, content: Content) -> None:
+    page.say("## The experiments")
+    ran: dict[str, Mapping[str, PartShown]] = {
+        name: {part.engine: part for part in content.parts if part.name == name}
+        for name in dict.fromkeys(part.name for part in content.parts)
+    }
+    lines = [
+        [
+            name,
+            next(iter(by_engine.values())).about,
+            *(_runs(by_engine.get(each)) for each in content.engines),
+        ]
+        for name, by_engine in ran.items()
+    ]
+    page.table(["part", "experiment", *map(content.called.__getitem__, content.engines)], lines)
+    for name, by_engine in ran.items():
+        charts = next(iter(by_engine.values())).charts
+        for index, chart in enumerate(each for each in charts if each.in_markdown and each.svg):
+            page.figure(f"{name}-{index + 1}", chart.caption, chart.svg)
+            page.say(f"*{opening(name)}. {opening(chart.caption.rstrip('.'))}.*")
+    facts = [
+        f"{opening(content.called[engine])}: "
+        + ", ".join(f"{key} {_fact(value)}" for key, value in found["engine"].items() if key != "name")
+        for engine, found in content.provenance
+    ]
+    if facts:
+        page.say("\n".join(f"- {each}" for each in facts))
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} `{each}`" for key, each in value.items())
+    return f"`{value}`"
+
+
+def _runs(part: PartShown | None) -> str:
+    return "-" if part is None else f"{part.runs} runs, {_SIZES[part.made]}"
+
+
+def _block(content: Content, name: str) -> list[str]:
+    """Give a block of the study's template `page.html` as a paragraph, if it has the block."""
+    text = (content.study.folder / "page.html").read_text("utf-8")
+    found = re.search(rf"{{% block {name} %}}(.*?){{% endblock %}}", text, re.DOTALL)
+    return [_TAGS.sub("", found.group(1)).strip()] if found else []
+
+
+def _median(found: Score) -> str:
+    return "-" if found.median_difference is None else f"{100 * found.median_difference:.0f} %"
+
+
+def _two_digits(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
