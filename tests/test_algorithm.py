@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tussle import _core
-from tussle.algorithm import Ack, Algorithm, Control, Flow
+from tussle.algorithm import Ack, Algorithm, Control, Flow, Lost
 from tussle.cli import main
 from tussle.dataset import Dataset
 from tussle.engines import COSTS, engine
@@ -22,9 +22,11 @@ from tussle.sweep import SweepSettings, sweep
 HOOKS = [
     "on_start",
     "on_tx_start",
+    "on_cwnd_restart",
     "on_pkts_acked",
     "on_ack",
     "on_congestion",
+    "on_lost",
     "on_cwr_complete",
     "on_state",
     "on_undo",
@@ -43,6 +45,9 @@ class Reno(Algorithm):
     def on_tx_start(self, flow, control):
         super().on_tx_start(flow, control)
 
+    def on_cwnd_restart(self, flow, control):
+        super().on_cwnd_restart(flow, control)
+
     def on_pkts_acked(self, ack, flow, control):
         super().on_pkts_acked(ack, flow, control)
 
@@ -51,6 +56,9 @@ class Reno(Algorithm):
 
     def on_congestion(self, cause, flow, control):
         return super().on_congestion(cause, flow, control)
+
+    def on_lost(self, lost, flow, control):
+        super().on_lost(lost, flow, control)
 
     def on_cwr_complete(self, flow, control):
         super().on_cwr_complete(flow, control)
@@ -92,7 +100,7 @@ def execute(algorithm: str, **changes: Any) -> dict[str, pl.DataFrame]:
 
 
 def refusal(source: str, algorithm: str = "mine.py:Mine", **changes: Any) -> TussleError:
-    """What is said of an algorithm before anything runs."""
+    """Return the error about an algorithm before the run."""
     Path("mine.py").write_text(source)
     with pytest.raises(TussleError) as refused:
         engine("sim").check(a_run(algorithm, **changes))
@@ -100,7 +108,7 @@ def refusal(source: str, algorithm: str = "mine.py:Mine", **changes: Any) -> Tus
 
 
 def failure(body: str) -> TussleError:
-    """What is said of an algorithm whose class has this body, when it runs."""
+    """Return the error during the run of an algorithm whose class has this body."""
     Path("mine.py").write_text(f"class Mine:\n    {body}\n")
     engine("sim").check(a_run("mine.py:Mine"))
     with pytest.raises(TussleError) as failed:
@@ -125,7 +133,7 @@ def test_the_base_class_has_every_hook() -> None:
     assert methods == HOOKS
 
 
-def test_every_hook_is_called_with_what_it_is_about(here: Path) -> None:
+def test_every_hook_is_called_with_its_arguments(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 from pathlib import Path
@@ -143,6 +151,9 @@ class Mine(Algorithm):
     )
     def on_ack(self, ack, flow, control): note("on_ack"); super().on_ack(ack, flow, control)
     def on_congestion(self, cause, flow, control): note(f"on_congestion {cause}"); return 7
+    def on_lost(self, lost, flow, control): note(
+        f"on_lost {lost.number >= flow.una} {lost.in_flight > 0} {lost.lost > 0} {lost.application_limited}"
+    )
     def on_cwr_complete(self, flow, control): note(
         f"on_cwr_complete {control.cwnd} {control.ssthresh} {control.in_slow_start}"
     )
@@ -157,12 +168,54 @@ class Mine(Algorithm):
     said = set(calls)
     assert {"on_ack", "on_pkts_acked 0 True", "on_congestion loss", "on_state disorder to recovery"} <= said
     assert "on_cwr_complete 7 7 False" in said
+    assert "on_lost True True True False" in said
+    first_loss = calls.index("on_lost True True True False")
+    assert first_loss < calls.index("on_congestion loss")
     assert samples["mine.py:Mine.answer_packets"].drop_nulls().unique().to_list() == [42.0]
     assert samples["mine.py:Mine.unknown_ms"].null_count() == samples.height
     assert samples["ssthresh_packets"].drop_nulls().unique().to_list() == [7]
 
 
-def test_inner_quantities_are_asked_for_once_the_flow_has_started(here: Path) -> None:
+def test_a_restart_after_idle_time_is_reported_before_the_window_falls(here: Path) -> None:
+    """The application pauses for a second, several timeouts of about 240 ms."""
+    (here / "mine.py").write_text(
+        """
+from pathlib import Path
+from tussle.algorithm import Algorithm
+
+class Mine(Algorithm):
+    def note(self, hook, flow, control):
+        idle_ms = (flow.now_us - flow.last_sent_us) // 1000
+        with Path("calls").open("a") as calls:
+            calls.write(f"{hook} {control.cwnd} {idle_ms > 240}\\n")
+
+    def on_tx_start(self, flow, control): self.note("on_tx_start", flow, control)
+    def on_cwnd_restart(self, flow, control): self.note("on_cwnd_restart", flow, control)
+"""
+    )
+    chunks = {"kind": "chunks", "size": "300 kB", "every": "2 s"}
+    execute("mine.py:Mine", path__loss="0 %", flows__0__application=chunks)
+    calls = Path("calls").read_text().splitlines()
+    first = next(index for index, call in enumerate(calls) if call.startswith("on_cwnd_restart"))
+    _, before, was_idle = calls[first].split()
+    hook, after, _ = calls[first + 1].split()
+    assert (hook, was_idle) == ("on_tx_start", "True")
+    assert 10 <= int(after) < int(before)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def on_lost(self, lost, flow, control): lost.number = 3",
+        "def on_lost(self, lost, flow, control): return 3",
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_a_lost_packet_is_read_only_and_its_hook_returns_nothing(body: str) -> None:
+    assert str(failure(body)).startswith("mine.py:Mine, on_lost of flow-0 at ")
+
+
+def test_internals_are_read_once_the_flow_has_started(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 class Mine:
@@ -180,7 +233,7 @@ class Mine:
     assert 1.04 < started_s.drop_nulls().unique().item() < 1.05
 
 
-def test_what_hooks_turn_is_turned(here: Path) -> None:
+def test_changes_of_the_control_apply(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 class Mine:
@@ -207,7 +260,7 @@ class Mine:
 
 
 @pytest.mark.parametrize("recovery", ["prr", "own"])
-def test_whatever_an_algorithm_may_do_the_simulator_bears(here: Path, recovery: str) -> None:
+def test_the_simulator_survives_any_algorithm(here: Path, recovery: str) -> None:
     (here / "mine.py").write_text(
         f"""
 from random import Random
@@ -242,7 +295,7 @@ class Mine:
         assert flows["delivered_bytes"][0] > 0
 
 
-def test_slow_start_leaves_what_it_does_not_need(here: Path) -> None:
+def test_slow_start_returns_the_packets_that_it_does_not_use(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 class Mine:
@@ -257,7 +310,7 @@ class Mine:
     assert execute("mine.py:Mine")["flows"].height == 2
 
 
-def test_a_reduction_can_be_asked_for(here: Path) -> None:
+def test_an_algorithm_can_request_a_reduction(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 from tussle.algorithm import Algorithm
@@ -275,7 +328,7 @@ class Mine(Algorithm):
     assert "reduction" in tables["events"]["kind"]
 
 
-def test_dice_of_flows_and_repetitions_differ_and_repeat(here: Path) -> None:
+def test_seeds_differ_between_flows_and_are_reproducible(here: Path) -> None:
     (here / "mine.py").write_text(
         """
 class Mine:
@@ -341,7 +394,7 @@ class Mine:
     assert str(here) not in failed.value.details
 
 
-def test_the_command_shows_it_and_ends_with_2(
+def test_the_command_shows_the_traceback_and_exits_with_2(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "mine.py").write_text("class Mine:\n    def on_start(self, flow, control):\n        flow.cwnd\n")
@@ -362,7 +415,7 @@ def test_the_command_shows_it_and_ends_with_2(
     [
         (
             "def on_congestion(self, cause, flow, control): return 25 / 2",
-            "the ssthresh that it returned is 12.5; give a whole number of packets from 2 to 2147483647",
+            "the returned ssthresh is 12.5; give a whole number of packets from 2 to 2147483647",
         ),
         ("def on_congestion(self, cause, flow, control): return 1", "is 1; give a whole number"),
         ("def on_congestion(self, cause, flow, control): return -5", "is -5; give a whole number"),
@@ -383,11 +436,11 @@ def test_the_command_shows_it_and_ends_with_2(
         ("def on_ack(self, ack, flow, control): return 3", "returned 3; on_ack returns nothing"),
         ("def internals(self): return [3]", "s: returned [3]; return a dict of numbers by their names"),
         ("def internals(self): return {'a': 'b'}", "a is 'b'; give a number"),
-        ("def internals(self): return {1: 2}", "1 is no name"),
+        ("def internals(self): return {1: 2}", "1 is not a name"),
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_what_a_hook_must_not_do_is_said_with_its_name(body: str, words: str) -> None:
+def test_an_error_in_a_hook_names_the_hook(body: str, words: str) -> None:
     failed = failure(body)
     hook = body.split()[1].partition("(")[0]
     assert str(failed).startswith(f"mine.py:Mine, {hook} of flow-0 at ")
@@ -418,7 +471,7 @@ def test_what_a_hook_must_not_do_is_said_with_its_name(body: str, words: str) ->
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_what_is_no_algorithm_is_refused_in_a_sentence_before_anything_runs(source: str, words: str) -> None:
+def test_an_invalid_class_is_refused_before_the_run(source: str, words: str) -> None:
     refused = refusal(source)
     assert words in str(refused)
     assert "mine.py:Mine" in str(refused)
@@ -427,26 +480,26 @@ def test_what_is_no_algorithm_is_refused_in_a_sentence_before_anything_runs(sour
 
 
 @pytest.mark.usefixtures("here")
-def test_a_mistake_in_the_file_is_shown_where_it_is() -> None:
+def test_an_error_in_the_file_is_shown_with_its_line() -> None:
     assert '  File "mine.py", line 2, in <module>\n' in refusal("\nimport nowhere_at_all").details
     assert '  File "mine.py", line 1\n' in refusal("class Mine").details
 
 
 @pytest.mark.usefixtures("here")
-def test_a_file_that_is_not_there_is_named() -> None:
+def test_a_missing_file_is_named() -> None:
     with pytest.raises(TussleError, match=r"algorithm gone\.py:Mine: there is no such file"):
         engine("sim").check(a_run("gone.py:Mine"))
     with pytest.raises(TussleError, match=r'"gone\.py" names no class; write the class, too'):
         a_run("gone.py")
 
 
-def test_two_algorithms_of_one_name_are_told_apart(here: Path) -> None:
+def test_two_algorithms_with_one_name_are_refused(here: Path) -> None:
     (here / "mine.py").write_text("class A:\n  name = 'x'\nclass B:\n  name = 'x'")
     with pytest.raises(TussleError, match=r"mine\.py:A and mine\.py:B are both called x"):
         engine("sim").check(a_run("mine.py:A", flows__1__algorithm="mine.py:B"))
 
 
-def test_the_file_is_looked_for_beside_the_scenario_then_here(here: Path) -> None:
+def test_the_file_is_searched_beside_the_scenario_then_in_the_current_folder(here: Path) -> None:
     folder = here / "study"
     folder.mkdir()
     flows = [{"algorithm": ["mine.py:Mine", "reno"]}, {"algorithm": "here.py:Mine"}]
@@ -460,7 +513,7 @@ def test_the_file_is_looked_for_beside_the_scenario_then_here(here: Path) -> Non
     assert flows["algorithm"].to_list() == ["mine.py:Mine", "here.py:Mine"]
 
 
-def test_what_a_run_leaves_in_the_file_does_not_change_the_next(here: Path) -> None:
+def test_module_state_does_not_carry_over_to_the_next_run(here: Path) -> None:
     (here / "mine.py").write_text(
         "made = []\nclass Mine:\n  def __init__(self): made.append(self)\n"
         "  def internals(self): return {'made': len(made)}"
@@ -469,7 +522,7 @@ def test_what_a_run_leaves_in_the_file_does_not_change_the_next(here: Path) -> N
         assert execute("mine.py:Mine")["samples"]["mine.py:Mine.made"].max() == 1
 
 
-def test_the_file_may_import_what_stands_beside_it(here: Path) -> None:
+def test_the_file_may_import_modules_of_its_folder(here: Path) -> None:
     (here / "below").mkdir()
     (here / "below" / "shared_by_mine.py").write_text("KEPT = 3")
     (here / "below" / "mine.py").write_text("from shared_by_mine import KEPT\nclass Mine: pass")
@@ -542,7 +595,7 @@ def test_the_cost_of_an_ack_is_measured_and_stays_out_of_datasets(here: Path) ->
     assert COSTS not in execute("reno")
 
 
-def test_the_command_tells_the_cost_of_an_ack(here: Path) -> None:
+def test_the_command_prints_the_cost_of_an_ack(here: Path) -> None:
     (here / "reno.py").write_text(RENO)
     command = [str(Path(sys.executable).with_name("tussle")), "matrix", "--algorithms", "cubic,reno.py:Reno"]
     command += ["--profile", "lan", "--duration", "12 s", "--workers", "2", "-o", "out"]
@@ -568,8 +621,8 @@ def test_the_bridge_raises_with_the_exception_as_its_cause(here: Path) -> None:
     assert str(raised).endswith(": LookupError")
 
 
-@pytest.mark.parametrize("view", [Ack, Flow, Control], ids=lambda view: view.__name__)
-def test_every_member_of_what_hooks_see_is_described_and_typed(view: type) -> None:
+@pytest.mark.parametrize("view", [Ack, Lost, Flow, Control], ids=lambda view: view.__name__)
+def test_every_member_of_the_views_has_a_description_and_a_type(view: type) -> None:
     members = {name: value for name, value in vars(view).items() if not name.startswith("_")}
     assert [name for name, value in members.items() if not value.__doc__] == []
     stub = (Path(_core.__file__).parent / "_core.pyi").read_text("utf-8")
@@ -582,6 +635,6 @@ def test_views_cannot_be_made_by_hand() -> None:
         Control()
 
 
-def test_a_run_that_names_an_own_algorithm_needs_it_brought_along() -> None:
+def test_a_run_with_an_own_algorithm_needs_the_loaded_class() -> None:
     with pytest.raises(ValueError, match=r"no algorithm is called mine\.py:Mine"):
         _core.check(json.dumps(a_run("mine.py:Mine")))

@@ -215,7 +215,7 @@ def _own_algorithms() -> str:
     stub = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text("utf-8"))
     of_class = list(python_types.members(base))
     blocks = []
-    for view in (algorithm.Ack, algorithm.Flow, algorithm.Control):
+    for view in (algorithm.Ack, algorithm.Lost, algorithm.Flow, algorithm.Control):
         shown = _members(python_types.visible(view, stub))
         blocks += [f"## {view.__name__}", inspect.cleandoc(view.__doc__ or ""), shown]
     return _page(
@@ -227,7 +227,7 @@ def _own_algorithms() -> str:
         ast.get_docstring(base) or "",
         _members(each for each in of_class if each.is_hook),
         _members(each for each in of_class if not each.is_hook),
-        "## What hooks are told in a word",
+        "## Causes and states",
         _members(python_types.members(source)),
         *blocks,
     )

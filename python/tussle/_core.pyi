@@ -7,52 +7,52 @@ from tussle.own_algorithms import Loaded
 
 @final
 class ArrowTable:
-    """One table: `polars.DataFrame(table)` takes it over without copying."""
+    """One table; `polars.DataFrame(table)` imports it without copying."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Export the table; the types are those it has, whatever is requested."""
+        """Export the table with its own column types; `requested_schema` is ignored."""
 
 class InvariantViolation(RuntimeError):
-    """The simulator contradicted itself: packets appeared from nowhere, or time ran backwards."""
+    """An invariant of the simulator is broken: packets appeared from nowhere, or time ran backwards."""
 
 class HookError(RuntimeError):
     """A hook of a user's own algorithm failed; its cause is the exception that the hook raised, if it did."""
 
 def execute(run_json: str, own: Mapping[str, Loaded] = {}) -> dict[str, ArrowTable]:
-    """Simulate a run; return its tables flows, samples, links and events.
+    """Simulate a run; return the tables flows, samples, links and events.
 
-    `own` has the algorithms, by the names of their flows, that no catalogue knows; with such there is a table
-    costs, too.
+    `own` maps names of flows to algorithms that are not in the catalogue. If there are any, the result also
+    has the table costs.
 
-    Raises HookError when one of those fails; ValueError, with a sentence, when the run is not a run;
-    KeyboardInterrupt within a fraction of a second of Ctrl-C.
+    Raises HookError if a hook fails; ValueError, with an explanation, if the run is invalid;
+    KeyboardInterrupt within a fraction of a second after Ctrl-C.
     """
 
 def capture(run_json: str, most: int, own: Mapping[str, Loaded] = {}) -> dict[str, ArrowTable]:
-    """Simulate a run; return the tables of [`execute`], and packets: what a capture at its hosts would show.
+    """Simulate a run; return the tables of [`execute`] and the table packets, a packet capture at the hosts.
 
-    Raises what [`execute`] does, and ValueError when that would be more than `most` packets.
+    Raises the exceptions of [`execute`], and ValueError if the capture has more than `most` packets.
     """
 
 def check(run_json: str, own: Mapping[str, Loaded] = {}) -> None:
-    """Raise ValueError, with a sentence, when the simulator could not execute the run."""
+    """Raise ValueError, with an explanation, if the simulator cannot execute the run."""
 
 def random_parts(run_json: str) -> list[str]:
-    """Return the names of the elements, then of the flows, of a run that throw dice.
+    """Return the names of the elements, then of the flows, of a run that use random numbers.
 
-    Raises ValueError, with a sentence, when it is not a run, or an algorithm is of no catalogue.
+    Raises ValueError, with an explanation, if the run is invalid or an algorithm is not in the catalogue.
     """
 
 def play_script(script_json: str) -> str:
-    """Play a packet script to the simulator; return the verdict, as JSON: `{"verdict": …, "words": …}`.
+    """Play a packet script on the simulator; return the verdict as JSON: `{"verdict": …, "words": …}`.
 
-    Raises ValueError, with a sentence, when it is no script.
+    Raises ValueError, with an explanation, if the script is invalid.
     """
 
 def random_packet_script(algorithm: str, seed: int) -> str:
-    """Return a story of a sender on a path of dice, as JSON: a packet script that the simulator follows.
+    """Return a random packet script, recorded from the simulator, as JSON.
 
-    Raises ValueError when there is no such algorithm.
+    Raises ValueError if there is no such algorithm.
     """
 
 def catalog() -> str:
@@ -61,11 +61,11 @@ def catalog() -> str:
 def version() -> str:
     """Return the version of Tussle."""
 
-# Their members are described where they are written, in crates/tussle-python/src/own/views.rs.
+# The descriptions of their members are in crates/tussle-python/src/own/views.rs.
 
 @final
 class Ack:
-    """What one ACK told the sender. Read-only; it shows the latest ACK, so copy the numbers that you keep."""
+    """One ACK, as the sender understands it. Read-only; copy the numbers that you keep."""
 
     @property
     def acked(self) -> int: ...
@@ -84,7 +84,7 @@ class Ack:
     @property
     def ts_echo_ms(self) -> int: ...
     @property
-    def marked(self) -> bool: ...
+    def ece(self) -> bool: ...
     @property
     def rate_delivered(self) -> int | None: ...
     @property
@@ -97,8 +97,21 @@ class Ack:
     def application_limited(self) -> bool: ...
 
 @final
+class Lost:
+    """A packet that was detected as lost. Read-only; copy the numbers that you keep."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
+    @property
+    def application_limited(self) -> bool: ...
+
+@final
 class Flow:
-    """The sender. Read-only; it shows the present, so copy the numbers that you keep."""
+    """The sender of a flow. Read-only; copy the numbers that you keep."""
 
     @property
     def now_us(self) -> int: ...
@@ -144,7 +157,7 @@ class Flow:
 
 @final
 class Control:
-    """All that an algorithm may turn, and arithmetic that algorithms share."""
+    """Variables that an algorithm controls, and the arithmetic that algorithms share."""
 
     cwnd: int
     ssthresh: int

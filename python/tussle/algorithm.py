@@ -1,4 +1,4 @@
-"""A base for congestion control algorithms of your own, in Python.
+"""Base class of congestion control algorithms written in Python.
 
 Save a class in a file and name both, as in `tussle run SCENARIO --algorithm mine.py:Mine`,
 `tussle matrix --algorithms cubic,mine.py:Mine` or, in a scenario, `algorithm = "mine.py:Mine"`:
@@ -9,75 +9,92 @@ Save a class in a file and name both, as in `tussle run SCENARIO --algorithm min
         def on_congestion(self, cause, flow, control):
             return max(control.cwnd * 3 // 4, 2)
 
-The sender finds losses, recovers and undoes as Linux does; an algorithm is policy only. Every hook that a
-class does not define is Reno's, and costs nothing: Python is not called. Windows are in packets.
+The sender detects losses, recovers and undoes as Linux does; an algorithm is policy only. A class defines
+the hooks in which it differs from Reno. A hook that it does not define is Reno's and costs nothing, because
+Python is not called. Windows are in packets.
 """
 
 from typing import ClassVar, Literal
 
-from tussle._core import Ack, Control, Flow
+from tussle._core import Ack, Control, Flow, Lost
 
-__all__ = ["Ack", "Algorithm", "Cause", "Control", "Flow", "State"]
+__all__ = ["Ack", "Algorithm", "Cause", "Control", "Flow", "Lost", "State"]
 
 Cause = Literal["loss", "timeout", "ecn"]
-"""Why the window must fall: a loss found by SACK or RACK; the retransmission timer; a congestion mark, or
-`control.request_reduction()`."""
+"""Cause of a window reduction: a loss detected by SACK or RACK; an expired retransmission timer; an ECN mark
+or `control.request_reduction()`."""
 
 State = Literal["open", "disorder", "cwr", "recovery", "loss"]
-"""Where the sender's recovery stands: nothing is wrong; packets came out of order or twice; the window is
-being reduced without a loss; lost packets are sent again, found by SACK or RACK; the same after a timeout."""
+"""Congestion state of the sender, as in Linux: nothing is wrong; packets arrived out of order or twice; the
+window is being reduced without a loss; lost packets are being retransmitted after detection by SACK or RACK;
+lost packets are being retransmitted after a timeout."""
 
 
 class Algorithm:
-    """Reno. Define what your algorithm does differently; `super()` has what Reno does.
+    """Reno. Define the hooks in which your algorithm differs; `super()` has Reno's.
 
-    Each flow gets an object of its own, made with the scenario's `parameters` as keyword arguments. What
-    happens must depend on nothing but the arguments of the hooks and `flow.seed`: results are the same on
-    every machine then, whatever the number of workers. An exception ends the run and is shown with the
+    Each flow has an object of its own, made with the scenario's `parameters` as keyword arguments. The
+    behaviour must depend on nothing but the arguments of the hooks and `flow.seed`; the results are then the
+    same on every machine and with any number of workers. An exception ends the run and is shown with the
     simulated time.
     """
 
     name: ClassVar[str | None] = None
-    """What tables and figures call it; None: by its file and class."""
+    """Name in tables and figures; None: the names of file and class."""
     recovery: ClassVar[Literal["prr", "own"]] = "prr"
-    """Who sets the window during recovery: the sender, by proportional rate reduction (RFC 6937), or the
-    algorithm in `on_ack`, which is then called for every ACK in every state."""
+    """Owner of the window during recovery. "prr": the sender, by proportional rate reduction (RFC 6937);
+    "own": the algorithm in `on_ack`, which the sender then calls for every ACK in every state."""
     ecn: ClassVar[Literal["off", "classic", "per-packet", "l4s"]] = "off"
-    """What ECN feedback it cannot do without: none, one echo a round trip (RFC 3168), each mark (RFC 8257),
-    or each mark with packets that tell queues of it by ECT(1) (RFC 9331)."""
+    """ECN feedback that the algorithm needs. "off": none; "classic": one echo per round trip (RFC 3168);
+    "per-packet": an echo of each mark (RFC 8257); "l4s": an echo of each mark, and data packets carry ECT(1)
+    (RFC 9331)."""
     pacing: ClassVar[bool] = False
-    """Whether it cannot do without pacing."""
+    """Whether the algorithm needs pacing."""
 
     def on_start(self, flow: Flow, control: Control) -> None:
-        """The connection is established."""
+        """Handle the establishment of the connection."""
 
     def on_tx_start(self, flow: Flow, control: Control) -> None:
-        """The flow sends again after everything it had sent was acknowledged."""
+        """Handle the first transmission after all data was acknowledged (Linux: `CA_EVENT_TX_START`).
+
+        `flow.last_sent_us` is the time of the transmission before.
+        """
+
+    def on_cwnd_restart(self, flow: Flow, control: Control) -> None:
+        """Handle a restart after more than a timeout of idle time (Linux: `CA_EVENT_CWND_RESTART`).
+
+        `control.cwnd` still has its old value; the sender then halves it for each timeout of idle time and
+        calls `on_tx_start`. The sender does not call this hook if `recovery` is "own".
+        """
 
     def on_pkts_acked(self, ack: Ack, flow: Flow, control: Control) -> None:
-        """An ACK has been measured; whether it reveals losses is not judged yet."""
+        """Handle the measurements of an ACK, before loss detection."""
 
     def on_ack(self, ack: Ack, flow: Flow, control: Control) -> None:
-        """The window may grow."""
+        """Grow the window."""
         control.grow_like_reno(ack.delivered, flow)
 
     def on_congestion(self, cause: Cause, flow: Flow, control: Control) -> int:  # noqa: ARG002 (Reno needs neither)
-        """Congestion was found: return the new ssthresh, at least 2 packets."""
+        """Return the new ssthresh after congestion, at least 2 packets."""
         return max(control.cwnd // 2, 2)
 
+    def on_lost(self, lost: Lost, flow: Flow, control: Control) -> None:
+        """Handle the loss of one packet, in the order of detection and before `on_congestion`."""
+
     def on_cwr_complete(self, flow: Flow, control: Control) -> None:
-        """A reduction is complete: the window is ssthresh."""
+        """Handle the end of a reduction: the window is ssthresh."""
 
     def on_state(self, state: State, flow: Flow, control: Control) -> None:
-        """The sender enters `state`; `flow.state` is still the one that it leaves."""
+        """Handle the change to `state`; `flow.state` is still the old one."""
 
     def on_undo(self, flow: Flow, control: Control) -> int:
-        """The last reduction was a false alarm: return the window to go back to."""
+        """Return the window to restore after a spurious reduction."""
         return max(control.cwnd, flow.prior_cwnd)
 
     def internals(self) -> dict[str, float | None]:
-        """Return inner quantities by name, with their unit in it: columns of the table `samples`.
+        """Return internal quantities by name, with the unit in the name: columns of the table `samples`.
 
-        The same names each time; None while one has no value. It is not asked before `on_start`.
+        The names are the same in each call; None stands for an unknown value. The simulator does not call it
+        before `on_start`.
         """
         return {}

@@ -1,7 +1,7 @@
-"""Users' own algorithms: from a name like `mine.py:Mine` to an object for a flow.
+"""Users' own algorithms: loading of a class such as `mine.py:Mine` and its object for a flow.
 
-The file is executed anew for each run, so that what one run leaves behind in it cannot change another, and
-results do not depend on which process executes which run.
+The file is executed again for each run. A run thus cannot change the next one through the file, and results
+do not depend on the process that executes a run.
 """
 
 import hashlib
@@ -39,12 +39,12 @@ class Reference(NamedTuple):
 
     @classmethod
     def parse(cls, written: str) -> "Reference | None":
-        """Return the file and class that `mine.py:Mine` names; None if it is no such name."""
+        """Return the file and class of a name such as `mine.py:Mine`; None if it is another name."""
         match = _REFERENCE.fullmatch(written)
         return cls(Path(match["file"]), match["class_name"]) if match else None
 
     def beside(self, folder: Path) -> "Reference":
-        """Return the file in `folder`, if it is there: else the same, seen from the current folder."""
+        """Return the reference to the file in `folder`, if it exists; else this reference."""
         there = folder / self.file
         return Reference(there, self.class_name) if is_plain_file(there) else self
 
@@ -54,26 +54,26 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True)
 class Loaded:
-    """The algorithm of a flow, as the bridge takes it over."""
+    """The algorithm of a flow, as the bridge to the simulator needs it."""
 
     name: str
-    """What tables call it."""
+    """Name in tables."""
     hooks: Mapping[str, Callable[..., object]]
-    """Its methods, by the name of the hook; Reno stands in for the others."""
+    """Methods by the name of the hook; missing hooks are Reno's."""
     recovery: str
     ecn: str
     pacing: bool
 
 
 def is_own(algorithm: str) -> bool:
-    """Tell whether the name is of a class in a Python file."""
+    """Return whether the name refers to a class in a Python file."""
     return Reference.parse(algorithm) is not None
 
 
 def files_sha256(algorithms: Iterable[str]) -> dict[str, str]:
-    """Return the digest of each Python file that the algorithms are in; raises TussleError without it.
+    """Return the digest of each Python file of the algorithms; raise TussleError if a file cannot be read.
 
-    What a file imports is not part of its digest.
+    Files that it imports are not part of the digest.
     """
     references = filter(None, map(Reference.parse, algorithms))
     return {
@@ -83,9 +83,9 @@ def files_sha256(algorithms: Iterable[str]) -> dict[str, str]:
 
 
 def load(run: Mapping[str, Any]) -> dict[str, Loaded]:
-    """Return an algorithm for each flow that has one of the users' own, by the flow's name.
+    """Return the loaded algorithm of each flow that uses one of the user's own, by the name of the flow.
 
-    Raises TussleError, with the traceback where a mistake in the file is to blame.
+    Raises TussleError, with the traceback if the file has an error.
     """
     modules: dict[Path, ModuleType] = {}
     loaded: dict[str, Loaded] = {}
@@ -107,7 +107,7 @@ def load(run: Mapping[str, Any]) -> dict[str, Loaded]:
 
 
 def is_plain_file(path: Path) -> bool:
-    """Tell whether there is a file of that name, and no device; no file has a name that none can have."""
+    """Return whether the path names an existing regular file; False for a name that no file can have."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -135,9 +135,9 @@ def _code(source: bytes, file: str) -> CodeType:
 def _module(reference: Reference) -> ModuleType:
     """Execute the file."""
     source = _source(reference)
-    module = ModuleType(str(reference.file))  # no name that an import could ask for
+    module = ModuleType(str(reference.file))  # not a name that an import could use
     module.__file__ = str(reference.file)
-    with _imports_beside(reference.file), _blaming(f"algorithm {reference}: loading it"):
+    with _imports_beside(reference.file), _errors_of(f"algorithm {reference}: loading it"):
         # Dataclasses look up the module of their class.
         sys.modules[module.__name__] = module
         exec(_code(source, str(reference.file)), vars(module))  # noqa: S102 (users execute their own file)
@@ -146,7 +146,7 @@ def _module(reference: Reference) -> ModuleType:
 
 @contextmanager
 def _imports_beside(file: Path) -> Iterator[None]:
-    """Let the file import what stands beside it, as `python FILE` does."""
+    """Let the file import modules of its own folder, as `python FILE` does."""
     folder = str(file.parent.absolute())
     sys.path.insert(0, folder)
     try:
@@ -156,22 +156,22 @@ def _imports_beside(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _blaming(what: str) -> Iterator[None]:
-    """Turn an exception of the user's code into a sentence, below its traceback."""
+def _errors_of(what: str) -> Iterator[None]:
+    """Turn an exception of the user's code into a TussleError with its traceback."""
     try:
         yield
     except Exception as error:
         details = user_traceback(error)
-        raise TussleError(f"{what} raised {_said(error)}", details) from error
+        raise TussleError(f"{what} raised {_described(error)}", details) from error
 
 
-def _said(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     kind, message = type(error).__name__, str(error)
     return f"{kind}: {message}" if message else kind
 
 
 def user_traceback(error: BaseException) -> str:
-    """Return the traceback of an exception from where it left our code."""
+    """Return the traceback of an exception, from the first frame of the user's code."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
@@ -196,7 +196,7 @@ def _class(reference: Reference, module: ModuleType) -> type:
 
 
 def _made(reference: Reference, cls: type, parameters: Mapping[str, int]) -> Loaded:
-    """Make the object for a flow, once all that can be known of its class is right."""
+    """Check the class and make the object for a flow."""
     name = _name(reference, cls)
     defined = _defined(reference, cls)
     try:
@@ -204,7 +204,7 @@ def _made(reference: Reference, cls: type, parameters: Mapping[str, int]) -> Loa
     except TypeError as error:
         given = ", ".join(f"{key} = {value}" for key, value in parameters.items()) or "without parameters"
         raise TussleError(f"algorithm {reference} cannot be made with {given}: {error}") from None
-    with _blaming(f"algorithm {reference}: making it"):
+    with _errors_of(f"algorithm {reference}: making it"):
         made = cls(**parameters)
     hooks = {hook: getattr(made, hook) for hook in defined}
     for hook, method in hooks.items():
@@ -235,7 +235,7 @@ def _name(reference: Reference, cls: type) -> str:
 
 
 def _defined(reference: Reference, cls: type) -> list[str]:
-    """Return the hooks that the class defines; what looks like a hook and is none would never be called."""
+    """Return the hooks that the class defines; refuse a method named like a hook that no sender calls."""
     for attribute in dir(cls):
         if attribute.startswith("on_") and attribute not in _ARGUMENTS:
             raise TussleError(f"algorithm {reference}: {unknown('hook', attribute, _ARGUMENTS)}")
@@ -251,7 +251,7 @@ def _check_arguments(what: str, method: object, arguments: list[str]) -> None:
         raise TussleError(f"{what} is {shown(method)}; write a method")
     try:
         signature = inspect.signature(method)
-    except ValueError:  # written in C, which does not tell
+    except ValueError:  # written in C, without a signature
         return
     try:
         signature.bind(*arguments)

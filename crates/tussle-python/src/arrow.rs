@@ -1,4 +1,4 @@
-//! A core table as an object that any Arrow library takes over without copying.
+//! Table of the simulator as an object that any Arrow library imports without copying.
 //!
 //! Source: the Arrow `PyCapsule` interface,
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tussle_core::table::Table;
 
-/// One table: `polars.DataFrame(table)` takes it over.
+/// One table; `polars.DataFrame(table)` imports it without copying.
 #[pyclass(frozen, module = "tussle._core")]
 pub(crate) struct ArrowTable(RecordBatch);
 
 #[pymethods]
 impl ArrowTable {
-    /// Export the table; the types are those it has, whatever is requested.
+    /// Export the table with its own column types; `requested_schema` is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -1,11 +1,11 @@
-//! What the simulator knows, as JSON: lists, docs and error messages are made from it.
+//! Catalogue of algorithms, queues and path elements, as JSON. Lists, docs and error messages are made from it.
 
 use pyo3::pyfunction;
 use serde_json::{Value, json};
 use tussle_core::cc;
 use tussle_core::net::{path, queue};
 
-/// The algorithms, queues and path elements that a run may name, as JSON.
+/// Return the algorithms, queues and path elements that a run may name, as JSON.
 #[pyfunction]
 pub(crate) fn catalog() -> String {
     let algorithms: Vec<Value> = cc::REGISTRY.iter().map(algorithm).collect();

@@ -1,4 +1,4 @@
-//! Checking and simulating runs.
+//! Functions that check and simulate runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use tussle_core::run::FlowSpec;
 use tussle_core::{Capture, Outcome, Progress, Run, Simulation, Violation};
 
 use crate::arrow::ArrowTable;
-use crate::own::{GivenByFlow, Ledger, OwnAlgorithm, costs};
+use crate::own::{Ledger, LoadedByFlow, OwnAlgorithm, costs};
 
 pyo3::create_exception!(
     tussle._core,
     InvariantViolation,
     PyRuntimeError,
-    "The simulator contradicted itself: packets appeared from nowhere, or time ran backwards."
+    "An invariant of the simulator is broken: packets appeared from nowhere, or time ran backwards."
 );
 
-/// Events between two looks for Ctrl-C: some tens of milliseconds.
+/// Events between two checks for Ctrl-C: some tens of milliseconds.
 const SLICE_EVENTS: u64 = 500_000;
-/// The same where algorithms are written in Python, and between two looks for what went wrong in them.
+/// Events between two checks for Ctrl-C and for failed hooks, if an algorithm is written in Python.
 const SLICE_EVENTS_IN_PYTHON: u64 = 1_000;
 
-/// Raise `ValueError`, with a sentence, when the simulator could not execute the run.
+/// Raise `ValueError` with an explanation if the simulator cannot execute the run.
 #[pyfunction]
-#[pyo3(signature = (run_json, own=GivenByFlow::new()))]
+#[pyo3(signature = (run_json, own=LoadedByFlow::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
-pub(crate) fn check(py: Python<'_>, run_json: &str, own: GivenByFlow) -> PyResult<()> {
-    Prepared::new(py, (run_json, None), &own).map(drop)
+pub(crate) fn check(py: Python<'_>, run_json: &str, own: LoadedByFlow) -> PyResult<()> {
+    Prepared::new(py, run_json, None, &own).map(drop)
 }
 
-/// Return the names of the elements and flows of a run that throw dice.
+/// Return the names of the elements and flows of a run that use random numbers.
 #[pyfunction]
 pub(crate) fn random_parts(run_json: &str) -> PyResult<Vec<String>> {
     let run: Run =
@@ -41,58 +41,59 @@ pub(crate) fn random_parts(run_json: &str) -> PyResult<Vec<String>> {
     Ok(names.into_iter().map(str::to_owned).collect())
 }
 
-/// Simulate a run; return its tables flows, samples, links and events, and with algorithms of `own` their
-/// costs.
+/// Simulate a run; return the tables flows, samples, links and events, and the table costs if `own` has algorithms.
 #[pyfunction]
-#[pyo3(signature = (run_json, own=GivenByFlow::new()))]
+#[pyo3(signature = (run_json, own=LoadedByFlow::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
 pub(crate) fn execute(
     py: Python<'_>,
     run_json: &str,
-    own: GivenByFlow,
+    own: LoadedByFlow,
 ) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
-    simulate(py, Prepared::new(py, (run_json, None), &own)?, &|| Ok(()))
+    simulate(py, Prepared::new(py, run_json, None, &own)?, &|| Ok(()))
 }
 
-/// Simulate a run; return its tables, and `packets`: what a capture at its hosts would show.
+/// Simulate a run; return its tables and the table `packets`, a packet capture at the hosts.
 ///
-/// Raises `ValueError` when that would be more than `most` packets.
+/// Raises `ValueError` if the capture has more than `most` packets.
 #[pyfunction]
-#[pyo3(signature = (run_json, most, own=GivenByFlow::new()))]
+#[pyo3(signature = (run_json, most, own=LoadedByFlow::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]
 pub(crate) fn capture(
     py: Python<'_>,
     run_json: &str,
     most: usize,
-    own: GivenByFlow,
+    own: LoadedByFlow,
 ) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
     let capture = Capture::default();
     let within = || match capture.packets() {
-        seen if seen > most => Err(PyValueError::new_err(format!("its hosts see more than {most} packets"))),
+        seen if seen > most => {
+            Err(PyValueError::new_err(format!("the capture at its hosts has more than {most} packets")))
+        }
         _ => Ok(()),
     };
-    let mut tables = simulate(py, Prepared::new(py, (run_json, Some(&capture)), &own)?, &within)?;
+    let mut tables = simulate(py, Prepared::new(py, run_json, Some(&capture), &own)?, &within)?;
     within()?;
     let packets = capture.table();
     tables.insert(packets.name, packets.try_into()?);
     Ok(tables)
 }
 
-/// Simulates to the end; `may_go_on` is asked between slices.
+/// Simulates to the end and calls `check` between slices.
 fn simulate(
     py: Python<'_>,
     prepared: Prepared,
-    may_go_on: &dyn Fn() -> PyResult<()>,
+    check: &dyn Fn() -> PyResult<()>,
 ) -> PyResult<BTreeMap<&'static str, ArrowTable>> {
     let Prepared { mut simulation, ledgers } = prepared;
     let outcome = if ledgers.is_empty() {
         while py.detach(|| simulation.advance(SLICE_EVENTS)).map_err(violation)? == Progress::Going {
             py.check_signals()?;
-            may_go_on()?;
+            check()?;
         }
         py.detach(|| simulation.finish())
     } else {
-        // Attached all the time: to attach for each call would cost as much as the call.
+        // Attached all the time, because attaching for each call would cost as much as the call.
         loop {
             let progress = simulation.advance(SLICE_EVENTS_IN_PYTHON);
             ledgers.iter().find_map(|ledger| ledger.error(py)).map_or(Ok(()), Err)?;
@@ -100,7 +101,7 @@ fn simulate(
                 break simulation.finish();
             }
             py.check_signals()?;
-            may_go_on()?;
+            check()?;
         }
     };
     let Outcome { flows, samples, links, events } = outcome;
@@ -109,7 +110,7 @@ fn simulate(
     tables.map(|table| Ok((table.name, table.try_into()?))).collect()
 }
 
-/// A simulation, and where its algorithms in Python write down what becomes of them.
+/// A simulation and the ledgers of its algorithms that are written in Python.
 struct Prepared {
     simulation: Simulation,
     ledgers: Vec<Arc<Ledger>>,
@@ -118,15 +119,16 @@ struct Prepared {
 impl Prepared {
     fn new(
         py: Python<'_>,
-        (run_json, capture): (&str, Option<&Capture>),
-        own: &GivenByFlow,
+        run_json: &str,
+        capture: Option<&Capture>,
+        own: &LoadedByFlow,
     ) -> PyResult<Prepared> {
         let run: Run =
             serde_json::from_str(run_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let mut ledgers = Vec::new();
         let mut refused = None;
         let mut make = |flow: &FlowSpec, seed| {
-            let made = OwnAlgorithm::new(py, own.get(&flow.name)?, (&flow.name, seed));
+            let made = OwnAlgorithm::new(py, own.get(&flow.name)?, &flow.name, seed);
             let algorithm = made.map_err(|error| refused = Some(error)).ok()?;
             ledgers.push(algorithm.ledger());
             Some(Box::new(algorithm) as Box<dyn CongestionControl>)

@@ -1,5 +1,5 @@
-//! The simulator as the Python module `tussle._core`: runs in as JSON, Arrow tables out, no logic; and
-//! users' own algorithms, in Python, as algorithms of the simulator.
+//! Python module `tussle._core`: the bridge to the simulator. It takes runs as JSON and returns Arrow tables; users' own
+//! algorithms, written in Python, become algorithms of the simulator. It has no other logic.
 
 mod arrow;
 mod catalog;
@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use crate::execute::{InvariantViolation, capture, check, execute, random_parts};
     #[pymodule_export]
-    use crate::own::{AckView, ControlView, FlowView, HookError};
+    use crate::own::{AckView, ControlView, FlowView, HookError, LostView};
     #[pymodule_export]
     use crate::script::{play_script, random_packet_script};
 

@@ -203,15 +203,9 @@ struct Evidence {
     now_us: u64,
     /// Of this round trip.
     rtt: Option<Extremes>,
-    train: Train,
-}
-
-/// Whether the ACK may belong to a train.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Train {
-    GoesOn,
-    /// The window is not used, so that ACKs come as the application writes.
-    Broken,
+    /// Whether the window limits the flow, so that the ACK may belong to a train. Otherwise ACKs arrive as the
+    /// application writes.
+    cwnd_limited: bool,
 }
 
 impl SlowStart {
@@ -224,9 +218,9 @@ impl SlowStart {
     }
 
     /// ACKs kept coming for longer than half the smallest RTT: about as long as the way to the receiver takes.
-    fn train_is_long(&mut self, rtt_min_us: u32, Evidence { now_us, train, .. }: Evidence) -> bool {
+    fn train_is_long(&mut self, rtt_min_us: u32, Evidence { now_us, cwnd_limited, .. }: Evidence) -> bool {
         match self.train {
-            Some((began, last)) if train == Train::GoesOn => {
+            Some((began, last)) if cwnd_limited => {
                 if now_us >= last + TRAIN_GAP_US {
                     return false;
                 }
@@ -288,7 +282,7 @@ impl Path {
     }
 
     /// The queue is full if the smallest delay still grows and the largest no longer can. (Paper: 3.3.)
-    fn judge_queue(&mut self) {
+    fn classify_queue(&mut self) {
         let Extremes { min, max } = self.gradients.sum;
         let (min, max) = (without_noise(min), without_noise(max));
         if min > 0 && max <= 0 {
@@ -357,28 +351,23 @@ impl Cdg {
         u32::from(self.path.ineffectual) <= self.settings.use_ineff
     }
 
-    fn take_growth(&mut self, growth_us: i32, control: &mut Control) -> Verdict {
+    /// Processes the growth of the delay over a round trip; returns whether the flow backs off.
+    fn process_growth(&mut self, growth_us: i32, control: &mut Control) -> bool {
         let Extremes { min, max } = self.path.gradients.sum;
         if min <= EFFECT_US || max <= EFFECT_US {
             self.path.ineffectual = 0;
         }
         if self.settings.use_tolerance {
-            self.path.judge_queue();
+            self.path.classify_queue();
         }
         if growth_us <= 0 || !self.backs_off(growth_us) {
-            return Verdict::GoOn;
+            return false;
         }
         self.shadow_cwnd = self.shadow_cwnd.max(control.cwnd);
         self.path.queue = QueueState::BackingOff;
         control.request_reduction();
-        Verdict::BackOff
+        true
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    GoOn,
-    BackOff,
 }
 
 impl CongestionControl for Cdg {
@@ -415,16 +404,15 @@ impl CongestionControl for Cdg {
     }
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
-        let limited = flow.cwnd_limited(control);
+        let cwnd_limited = flow.cwnd_limited(control);
         if control.in_slow_start() {
-            let train = if limited { Train::GoesOn } else { Train::Broken };
-            let evidence = Evidence { now_us: flow.now.us(), rtt: self.path.rtt, train };
+            let evidence = Evidence { now_us: flow.now.us(), rtt: self.path.rtt, cwnd_limited };
             if self.path.slow_start.should_end(&self.settings, evidence) {
                 control.ssthresh = control.cwnd;
             }
         }
         if let Some(growth_us) = self.path.end_round(flow)
-            && self.take_growth(growth_us, control) == Verdict::BackOff
+            && self.process_growth(growth_us, control)
         {
             return;
         }
@@ -540,7 +528,7 @@ mod tests {
         let mut cdg = cdg(&[]);
         assert_eq!((0..20).filter(|_| cdg.backs_off(1_000_000)).count(), 5);
         cdg.path.gradients.sum = us(-32, 0);
-        cdg.take_growth(-32, &mut Control::default());
+        cdg.process_growth(-32, &mut Control::default());
         assert!(cdg.backs_off(1_000_000));
     }
 
@@ -548,7 +536,7 @@ mod tests {
     #[test]
     fn a_loss_halves_the_shadow_window() {
         let (mut cdg, flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
-        while cdg.take_growth(1_000_000, &mut control) == Verdict::GoOn {}
+        while !cdg.process_growth(1_000_000, &mut control) {}
         assert!(control.take_reduction_request());
         assert_eq!(cdg.on_congestion(Cause::Ecn, &flow, &control), 70);
         cdg.on_cwr_complete(&flow, &mut control);
@@ -581,7 +569,7 @@ mod tests {
         ] {
             let (mut cdg, flow) = (cdg(&[("use_tolerance", 1)]), flow());
             cdg.path.gradients.sum = sum;
-            cdg.take_growth(0, &mut Control::default());
+            cdg.process_growth(0, &mut Control::default());
             assert_eq!(cdg.path.queue, queue, "{sum:?}");
             assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Control::new(100, 100)), left);
         }

@@ -325,7 +325,8 @@ mod tests {
 
     /// An ACK of `delivered` packets that were sent after the one before; 200 ms later, so that the RTT given
     /// is the standing one.
-    fn ack((copa, flow): &mut (Copa, Flow), (rtt_us, delivered): (u32, u32), control: &mut Control) {
+    fn ack(pair: &mut (Copa, Flow), rtt_us: u32, delivered: u32, control: &mut Control) {
+        let (copa, flow) = pair;
         flow.now += Time::from_ms(200);
         copa.emptied = flow.now;
         let rate = RateSample { prior_delivered: flow.delivered, ..RateSample::default() };
@@ -354,7 +355,7 @@ mod tests {
     fn a_round_trip_moves_the_window_by_v_over_delta() {
         for (v, cwnd) in [(1, 22), (3, 26)] {
             let mut control = Control::new(20, 2);
-            ack(&mut moving(v, UP, 0), (100_000, 20), &mut control);
+            ack(&mut moving(v, UP, 0), 100_000, 20, &mut control);
             assert_eq!(control.cwnd, cwnd);
         }
     }
@@ -363,7 +364,7 @@ mod tests {
     #[test]
     fn a_long_queue_shrinks_the_window() {
         let mut control = Control::new(20, 2);
-        ack(&mut moving(1, DOWN, 0), (200_000, 20), &mut control);
+        ack(&mut moving(1, DOWN, 0), 200_000, 20, &mut control);
         assert_eq!(control.cwnd, 18);
     }
 
@@ -374,7 +375,7 @@ mod tests {
         let mut control = Control::new(1000, 2);
         let seen: Vec<_> = (0..6)
             .map(|_| {
-                ack(&mut pair, (100_000, 20), &mut control);
+                ack(&mut pair, 100_000, 20, &mut control);
                 velocity(&pair.0)
             })
             .collect();
@@ -385,7 +386,7 @@ mod tests {
     fn velocity_for_the_other_direction_is_not_used() {
         let mut pair = moving(8, UP, 6);
         let mut control = Control::new(20, 2);
-        ack(&mut pair, (200_000, 20), &mut control);
+        ack(&mut pair, 200_000, 20, &mut control);
         assert_eq!((velocity(&pair.0), control.cwnd), (1, 18));
     }
 
@@ -393,7 +394,7 @@ mod tests {
     #[test]
     fn a_round_trip_at_most_doubles_the_window() {
         let mut control = Control::new(20, 2);
-        ack(&mut moving(64, UP, 9), (100_000, 20), &mut control);
+        ack(&mut moving(64, UP, 9), 100_000, 20, &mut control);
         assert_eq!(control.cwnd, 40);
     }
 
@@ -402,9 +403,9 @@ mod tests {
         let mut pair = moving(1, UP, 0);
         pair.0.phase = Phase::SlowStart;
         let mut control = Control::new(20, 2);
-        ack(&mut pair, (100_000, 5), &mut control);
+        ack(&mut pair, 100_000, 5, &mut control);
         assert_eq!((control.cwnd, pair.0.phase), (25, Phase::SlowStart));
-        ack(&mut pair, (200_000, 5), &mut control);
+        ack(&mut pair, 200_000, 5, &mut control);
         assert_eq!((control.cwnd, velocity(&pair.0)), (24, 1));
     }
 
@@ -412,7 +413,7 @@ mod tests {
     #[test]
     fn packets_leave_at_twice_the_rate_of_the_window() {
         let mut control = Control::new(20, 2);
-        ack(&mut moving(1, UP, 0), (100_000, 0), &mut control);
+        ack(&mut moving(1, UP, 0), 100_000, 0, &mut control);
         assert_eq!(control.pacing_bit_per_s, Some(2 * 2_316_800));
     }
 

@@ -40,15 +40,9 @@ pub(super) struct Delay {
 #[derive(Debug)]
 pub(super) struct HyStart {
     settings: Settings,
-    search: Search,
+    /// Whether slow start was left; the search starts again after a timeout only.
+    found: bool,
     round: Round,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Search {
-    Looking,
-    /// Slow start was left; looking again only after a timeout.
-    Found,
 }
 
 /// One round trip: until a packet sent after its beginning is acknowledged.
@@ -80,18 +74,18 @@ impl HyStart {
             ack_delta_us: u64::from(parameters.get_u32("hystart_ack_delta_us")),
         };
         let round = Round { end: 0, start_us: 0, train_us: 0, rtt_us: u32::MAX, samples: 0 };
-        (parameters.get("hystart") != 0).then_some(HyStart { settings, search: Search::Looking, round })
+        (parameters.get("hystart") != 0).then_some(HyStart { settings, found: false, round })
     }
 
     /// Looks again from the beginning: at the start, and after a timeout.
     pub(super) fn restart(&mut self, flow: &Flow) {
-        self.search = Search::Looking;
+        self.found = false;
         self.round = Round::start(flow);
     }
 
     /// Takes the RTT of an ACK; the window at which slow start ends, if it ends now.
     pub(super) fn on_rtt(&mut self, delay: Delay, flow: &Flow, control: &Control) -> Option<u32> {
-        if self.search == Search::Found || !control.in_slow_start() {
+        if self.found || !control.in_slow_start() {
             return None;
         }
         if flow.una > self.round.end {
@@ -104,7 +98,7 @@ impl HyStart {
             self.settings.detect & DETECT_TRAIN != 0 && self.train_is_long(delay, flow, control);
         let rtt_has_risen = self.settings.detect & DETECT_DELAY != 0 && self.round.rtt_has_risen(delay);
         (train_is_long || rtt_has_risen).then(|| {
-            self.search = Search::Found;
+            self.found = true;
             control.cwnd
         })
     }
@@ -154,7 +148,7 @@ mod tests {
     /// With the parameters that CUBIC has unless told otherwise, and `detect`.
     fn hystart(detect: u32) -> HyStart {
         let settings = Settings { detect, low_window: 16, ack_delta_us: 2000 };
-        HyStart { settings, search: Search::Looking, round: Round::start(&flow()) }
+        HyStart { settings, found: false, round: Round::start(&flow()) }
     }
 
     /// A round trip of 16 packets has just begun, at 1 s.

@@ -119,17 +119,11 @@ struct Round {
 
 #[derive(Debug)]
 struct Growth {
-    leave: Leave,
+    /// Whether the window may grow (Linux: `nv_allow_cwnd_growth`).
+    allowed: bool,
     halvings: u32,
     /// Decisions without congestion in a row.
     good: u32,
-}
-
-/// Whether the window may grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leave {
-    Grow,
-    Hold,
 }
 
 /// What a round trip shows.
@@ -154,7 +148,7 @@ impl Nv {
             rng: Rng::new(seed, ENTRY.name),
             rtt: SmallestRtt { average: 0, min: NO_RTT, min_next: NO_RTT, period_end: 0 },
             round: Round::default(),
-            growth: Growth { leave: Leave::Grow, halvings: 0, good: 0 },
+            growth: Growth { allowed: true, halvings: 0, good: 0 },
             batch: BATCH_MIN,
             una: 0,
             reset_due: false,
@@ -195,8 +189,9 @@ impl Nv {
     fn begin_period(&mut self, flow: &Flow) {
         self.rtt.min = self.rtt.min_next;
         self.rtt.min_next = NO_RTT;
-        let die = self.rng.next_u32() >> 24;
-        self.rtt.period_end = flow.jiffies() + (self.settings.reset_period_s * (384 + die) * flow.hz) / 512;
+        let random = self.rng.next_u32() >> 24;
+        self.rtt.period_end =
+            flow.jiffies() + (self.settings.reset_period_s * (384 + random) * flow.hz) / 512;
         self.batch = (self.batch / 2).max(BATCH_MIN);
     }
 
@@ -212,7 +207,7 @@ impl Nv {
         truncated(no_queue).wrapping_add(self.settings.pad)
     }
 
-    fn judge(&mut self, flow: &Flow, control: &Control) -> Verdict {
+    fn assess(&mut self, flow: &Flow, control: &Control) -> Verdict {
         let target = self.target(flow);
         let Round { rounds, samples, .. } = self.round;
         if control.cwnd > target {
@@ -224,7 +219,7 @@ impl Nv {
                 return Verdict::Congested { target };
             }
             if control.has_ssthresh() && rounds > ROUNDS_TO_STOP {
-                self.growth.leave = Leave::Hold;
+                self.growth.allowed = false;
             }
             Verdict::Unclear
         } else if control.cwnd <= target.wrapping_sub(PAD_MARGIN) && samples >= SAMPLES_TO_GROW {
@@ -235,7 +230,7 @@ impl Nv {
     }
 
     fn decide(&mut self, flow: &Flow, control: &mut Control) {
-        match self.judge(flow, control) {
+        match self.assess(flow, control) {
             Verdict::Unclear => return,
             Verdict::Congested { target } => {
                 control.ssthresh = target;
@@ -245,7 +240,7 @@ impl Nv {
                 } else {
                     excess
                 };
-                self.growth.leave = Leave::Hold;
+                self.growth.allowed = false;
                 self.growth.good = 0;
             }
             Verdict::Free => self.growth.on_free_round(),
@@ -257,7 +252,7 @@ impl Nv {
 
 impl Growth {
     fn on_free_round(&mut self) {
-        self.leave = Leave::Grow;
+        self.allowed = true;
         self.good += 1;
         if self.halvings > 0 && self.good > DECISIONS_TO_SPEED_UP {
             self.halvings -= 1;
@@ -298,14 +293,14 @@ impl CongestionControl for Nv {
             self.batch = (self.batch + BATCH_STEP).min(BATCH_MAX);
             self.round.end = flow.nxt + self.batch;
             self.round.samples = 0;
-            self.growth.leave = Leave::Grow;
+            self.growth.allowed = true;
         } else {
             self.decide(flow, control);
         }
     }
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
-        if self.growth.leave == Leave::Grow
+        if self.growth.allowed
             && let Some(left) = control.past_slow_start(ack.delivered, flow)
         {
             let halvings = self.growth.halvings;
@@ -324,7 +319,7 @@ impl CongestionControl for Nv {
             State::Open | State::Disorder => {}
             State::Cwr | State::Recovery | State::Loss => {
                 self.reset_due = true;
-                self.growth.leave = Leave::Hold;
+                self.growth.allowed = false;
                 if next == State::Loss {
                     self.growth.halvings = (self.growth.halvings + 1).min(MOST_HALVINGS);
                 }
@@ -337,7 +332,7 @@ impl CongestionControl for Nv {
         record("min_rtt_ms", known_ms(self.rtt.min));
         record("average_rtt_ms", known_ms(self.rtt.average));
         record("max_rate_bit_per_s", f64::from(self.round.max_rate) * 100.0);
-        record("may_grow", f64::from(u8::from(self.growth.leave == Leave::Grow)));
+        record("may_grow", f64::from(u8::from(self.growth.allowed)));
     }
 }
 
@@ -360,12 +355,7 @@ mod tests {
     }
 
     /// `rounds` round trips of `samples` RTTs each over which the window was in flight, and the window then.
-    fn rounds(
-        pair: &mut (Nv, Flow),
-        rtt_us: u32,
-        (rounds, samples): (u32, u32),
-        control: &mut Control,
-    ) -> u32 {
+    fn rounds(pair: &mut (Nv, Flow), rtt_us: u32, rounds: u32, samples: u32, control: &mut Control) -> u32 {
         let (nv, flow) = pair;
         for _ in 0..rounds {
             nv.rtt.average = rtt_us;
@@ -382,28 +372,29 @@ mod tests {
     #[test]
     fn a_queue_shrinks_the_window_by_three_tenths_of_what_is_too_much() {
         let (mut pair, mut control) = (started(), Control::new(100, 90));
-        assert_eq!(rounds(&mut pair, 20_000, (2, 60), &mut control), 89);
-        assert_eq!((control.ssthresh, pair.0.growth.leave), (60, Leave::Hold));
+        assert_eq!(rounds(&mut pair, 20_000, 2, 60, &mut control), 89);
+        assert_eq!((control.ssthresh, pair.0.growth.allowed), (60, false));
     }
 
     /// 100 packets in 11.3 ms are 88 in 10 ms: with 10 more 98, and 2 too many go at once.
     #[test]
     fn a_small_excess_goes_at_once() {
-        assert_eq!(rounds(&mut started(), 11_300, (2, 60), &mut Control::new(100, 90)), 98);
+        assert_eq!(rounds(&mut started(), 11_300, 2, 60, &mut Control::new(100, 90)), 98);
     }
 
     /// 2 rounds of 29 are 58; in slow start 2 of 15 are 30.
     #[test]
     fn shrinking_needs_60_samples_and_two_rounds_but_30_in_slow_start() {
-        for (ssthresh, evidence, cwnd) in [
+        for (ssthresh, (round_trips, samples), cwnd) in [
             (90, (2, 29), 100),
             (90, (1, 60), 100),
             (90, (2, 30), 89),
             (INFINITE_SSTHRESH, (2, 14), 100),
             (INFINITE_SSTHRESH, (2, 15), 89),
         ] {
-            let shrunk = rounds(&mut started(), 20_000, evidence, &mut Control::new(100, ssthresh));
-            assert_eq!(shrunk, cwnd, "{ssthresh} {evidence:?}");
+            let shrunk =
+                rounds(&mut started(), 20_000, round_trips, samples, &mut Control::new(100, ssthresh));
+            assert_eq!(shrunk, cwnd, "{ssthresh} {round_trips} {samples}");
         }
     }
 
@@ -411,20 +402,20 @@ mod tests {
     #[test]
     fn after_ten_rounds_without_a_decision_growth_stops() {
         let (mut pair, mut control) = (started(), Control::new(100, 90));
-        rounds(&mut pair, 20_000, (10, 5), &mut control);
-        assert_eq!(pair.0.growth.leave, Leave::Grow);
-        rounds(&mut pair, 20_000, (1, 5), &mut control);
-        assert_eq!((pair.0.growth.leave, control.cwnd), (Leave::Hold, 100));
+        rounds(&mut pair, 20_000, 10, 5, &mut control);
+        assert!(pair.0.growth.allowed);
+        rounds(&mut pair, 20_000, 1, 5, &mut control);
+        assert_eq!((pair.0.growth.allowed, control.cwnd), (false, 100));
     }
 
     /// 100 packets in 10 ms: 110 may be in flight. 20 samples let the window grow.
     #[test]
     fn without_a_queue_the_window_may_grow_again() {
-        for (samples, leave) in [(19, Leave::Hold), (20, Leave::Grow)] {
+        for (samples, allowed) in [(19, false), (20, true)] {
             let mut pair = started();
-            pair.0.growth.leave = Leave::Hold;
-            rounds(&mut pair, 10_000, (1, samples), &mut Control::new(100, 90));
-            assert_eq!(pair.0.growth.leave, leave);
+            pair.0.growth.allowed = false;
+            rounds(&mut pair, 10_000, 1, samples, &mut Control::new(100, 90));
+            assert_eq!(pair.0.growth.allowed, allowed);
         }
     }
 
@@ -433,7 +424,7 @@ mod tests {
     fn growth_is_that_of_reno_halved_by_timeouts() {
         let (mut nv, flow) = started();
         let grown = |nv: &mut Nv, cwnd: u32, delivered: u32| {
-            nv.growth.leave = Leave::Grow;
+            nv.growth.allowed = true;
             let mut control = Control::new(cwnd, 2);
             nv.on_ack(&Ack { delivered, ..Ack::default() }, &flow, &mut control);
             control.cwnd - cwnd
@@ -468,9 +459,9 @@ mod tests {
     fn a_reduction_stops_growth_and_what_was_measured_is_forgotten_after_it() {
         let (mut nv, flow) = started();
         nv.on_state(State::Recovery, &flow, &mut Control::default());
-        assert_eq!((nv.growth.leave, nv.rtt.average), (Leave::Hold, 10_000));
+        assert_eq!((nv.growth.allowed, nv.rtt.average), (false, 10_000));
         nv.on_state(State::Open, &flow, &mut Control::default());
-        assert_eq!((nv.growth.leave, nv.rtt.average), (Leave::Hold, 0));
+        assert_eq!((nv.growth.allowed, nv.rtt.average), (false, 0));
     }
 
     /// Twice the first RTT after a reduction, so that a route that became longer is found out.
@@ -500,9 +491,9 @@ mod tests {
     fn a_round_trip_with_one_ack_lets_the_window_grow() {
         let (mut pair, mut control) = (started(), Control::new(4, 2));
         pair.0.round.end = 3;
-        pair.0.growth.leave = Leave::Hold;
-        rounds(&mut pair, 20_000, (1, 1), &mut control);
-        assert_eq!((pair.0.batch, pair.0.growth.leave), (6, Leave::Grow));
+        pair.0.growth.allowed = false;
+        rounds(&mut pair, 20_000, 1, 1, &mut control);
+        assert_eq!((pair.0.batch, pair.0.growth.allowed), (6, true));
         assert_eq!(pair.0.round.end, pair.1.nxt + 6);
     }
 
@@ -512,6 +503,6 @@ mod tests {
         let settings = Nv::new(&ENTRY.parameters(&given).expect("the entry declares it"), 1).settings;
         let mut pair = started();
         pair.0.settings = settings;
-        assert_eq!(rounds(&mut pair, 20_000, (2, 60), &mut Control::new(100, 90)), 95);
+        assert_eq!(rounds(&mut pair, 20_000, 2, 60, &mut Control::new(100, 90)), 95);
     }
 }

@@ -39,7 +39,8 @@ struct Veno {
     /// Packets waiting in the queue when last estimated, in halves. (Paper: N.)
     waiting: u32,
     /// What the next window delivered under congestion does.
-    turn: Turn,
+    /// Whether the window grows in this round trip; under congestion it grows in every other one (Linux: `inc`).
+    grows: bool,
 }
 
 /// Who decides about the window.
@@ -50,17 +51,10 @@ enum Mode {
     Reno,
 }
 
-/// Under congestion the window grows every other round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    Grow,
-    Stay,
-}
-
 impl Default for Veno {
     fn default() -> Veno {
         let (base_rtt_us, rtt_us) = (NO_RTT_US, NO_RTT_US);
-        Veno { mode: Mode::Veno, base_rtt_us, rtt_us, samples: 0, waiting: 0, turn: Turn::Grow }
+        Veno { mode: Mode::Veno, base_rtt_us, rtt_us, samples: 0, waiting: 0, grows: true }
     }
 }
 
@@ -85,11 +79,11 @@ impl Veno {
             return;
         }
         control.credit = 0;
-        if self.turn == Turn::Grow && control.cwnd < control.cwnd_clamp {
+        if self.grows && control.cwnd < control.cwnd_clamp {
             control.cwnd += 1;
-            self.turn = Turn::Stay;
+            self.grows = false;
         } else {
-            self.turn = Turn::Grow;
+            self.grows = true;
         }
     }
 }

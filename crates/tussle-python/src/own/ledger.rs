@@ -1,4 +1,4 @@
-//! What becomes of an algorithm in Python: what its hooks cost, and what went wrong in them.
+//! Cost and first failure of an algorithm written in Python.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,27 +16,31 @@ pyo3::create_exception!(
     "A hook of a user's own algorithm failed; its cause is the exception that the hook raised, if it did."
 );
 
-/// A hook, by the place of its method.
+/// A hook, as index of its method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
     Start,
-    Restart,
-    Sample,
+    TxStart,
+    CwndRestart,
+    PktsAcked,
     Ack,
     Congestion,
-    Reduced,
+    Lost,
+    CwrComplete,
     State,
     Undo,
     Internals,
 }
 
 /// The names of the methods, in the order of [`Hook`].
-pub(super) const HOOKS: [&str; 9] = [
+pub(super) const HOOKS: [&str; 11] = [
     "on_start",
     "on_tx_start",
+    "on_cwnd_restart",
     "on_pkts_acked",
     "on_ack",
     "on_congestion",
+    "on_lost",
     "on_cwr_complete",
     "on_state",
     "on_undo",
@@ -47,9 +51,14 @@ impl Hook {
     pub(super) fn name(self) -> &'static str {
         HOOKS[self as usize]
     }
+
+    /// Whether the hook returns a window and must not change the control.
+    pub(super) fn returns_window(self) -> bool {
+        matches!(self, Hook::Congestion | Hook::Undo)
+    }
 }
 
-/// What became of an algorithm: its cost, and what went wrong.
+/// Cost and first failure of the algorithm of one flow.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     algorithm: String,
@@ -59,7 +68,7 @@ pub(crate) struct Ledger {
     failure: OnceLock<Failure>,
 }
 
-/// An exception, and where it was raised.
+/// An exception, with the hook that raised it and the simulated time.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) hook: Hook,
@@ -95,12 +104,12 @@ impl Ledger {
         self.failure.get().is_some()
     }
 
-    /// Only the first failure counts, and there is no second: no method is called after it.
+    /// Records the first failure. No method is called after it, so there is no second one.
     pub(super) fn fail(&self, failure: Failure) {
         drop(self.failure.set(failure));
     }
 
-    /// The failure as what is to be raised, once there is one.
+    /// The exception to raise, if there was a failure.
     pub(crate) fn error(&self, py: Python<'_>) -> Option<PyErr> {
         let Failure { hook, at, error } = self.failure.get()?;
         let error = error.clone_ref(py);
@@ -108,16 +117,16 @@ impl Ledger {
             return Some(error); // Ctrl-C
         }
         let place = format!("{} of {} at {at}", hook.name(), self.flow);
-        let by_the_user = error.traceback(py).is_some();
+        let raised_by_user = error.traceback(py).is_some();
         let message = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
-        let what = if by_the_user {
+        let what = if raised_by_user {
             let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
             if message.is_empty() { kind } else { format!("{kind}: {message}") }
         } else {
             message
         };
         let raised = HookError::new_err(format!("{}, {place}: {what}", self.algorithm));
-        if by_the_user {
+        if raised_by_user {
             let note = format!("in {place} of simulated time");
             // An exception without notes is still an exception.
             drop(error.value(py).call_method1("add_note", (note,)));
@@ -127,7 +136,7 @@ impl Ledger {
     }
 }
 
-/// What the hooks of each flow cost, by the wall clock.
+/// Table of the wall-clock time that the hooks of each flow took.
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run are below 2^53")]
 pub(crate) fn costs(ledgers: &[Arc<Ledger>]) -> Table {
     let column = |name: &str, values| Column { name: name.to_owned(), values };

@@ -1,7 +1,7 @@
-//! What hooks written in Python see: an ACK and a flow to read, and knobs to turn.
+//! Objects that hooks written in Python get: views of an ACK, a lost packet and a flow, and the control.
 //!
-//! A flow has one object of each, filled anew before each call: making objects costs more than copying
-//! numbers.
+//! A flow has one object of each, which is filled again before each call: copying numbers costs less than making
+//! objects.
 
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -9,12 +9,13 @@ use tussle_core::cc::Control;
 use tussle_core::run::MAX_WINDOW_PACKETS;
 use tussle_core::tcp::{self, Limit};
 
-/// Largest window: in slow start one may become twice what a receiver takes.
+/// Largest congestion window: slow start may reach twice the largest receive window.
 pub(super) const MAX_CWND_PACKETS: u32 = 2 * MAX_WINDOW_PACKETS;
-/// Far more than a window: as good as no growth.
+/// Largest divisor of growth. It is far above any window, so that the window practically does not grow.
 const MAX_PER_PACKETS: u32 = 1 << 30;
 
-/// What one ACK told the sender. Read-only; it shows the latest ACK, so copy the numbers that you keep.
+/// One ACK, as the sender understands it. Read-only; the object shows the latest ACK, so copy the numbers that you
+/// keep.
 #[derive(Debug)]
 #[pyclass(name = "Ack", module = "tussle.algorithm")]
 pub(crate) struct AckView(pub(super) tcp::Ack);
@@ -33,25 +34,25 @@ impl AckView {
         self.0.sacked
     }
 
-    /// Packets newly known to have arrived, by either.
+    /// Packets newly known to have arrived, by cumulative acknowledgement or SACK.
     #[getter]
     fn delivered(&self) -> u32 {
         self.0.delivered
     }
 
-    /// Packets newly judged lost; known in `on_ack`, 0 in `on_pkts_acked`.
+    /// Packets newly detected as lost; known in `on_ack`, 0 in `on_pkts_acked`.
     #[getter]
     fn lost(&self) -> u32 {
         self.0.lost
     }
 
-    /// Raw round-trip time of the newest packet acknowledged, in µs; None unless one was sent only once.
+    /// Raw round-trip time of the newest packet acknowledged, in µs; None if all of them were retransmitted.
     #[getter]
     fn rtt_us(&self) -> Option<u32> {
         self.0.rtt_us
     }
 
-    /// Packets delivered while the newest of them was in flight.
+    /// Packets delivered while the newest packet acknowledged was in flight.
     #[getter]
     fn in_flight(&self) -> u32 {
         self.0.in_flight
@@ -71,9 +72,9 @@ impl AckView {
         self.0.ts_echo_ms
     }
 
-    /// Whether the receiver echoed a congestion mark (ECN).
+    /// Whether the ACK carries the ECN-Echo flag (RFC 3168).
     #[getter]
-    fn marked(&self) -> bool {
+    fn ece(&self) -> bool {
         self.0.ece
     }
 
@@ -83,7 +84,8 @@ impl AckView {
         self.0.rate.delivered
     }
 
-    /// The longer of the time that the packets took to send and to be acknowledged, in µs.
+    /// Interval of the delivery rate in µs: the longer one of the time of sending the packets and the time of their
+    /// acknowledgement.
     #[getter]
     fn rate_interval_us(&self) -> u64 {
         self.0.rate.interval_us
@@ -101,14 +103,46 @@ impl AckView {
         self.0.rate.prior_in_flight
     }
 
-    /// Whether the application, rather than the network, limited that flight.
+    /// Whether the application, not the network, limited the measured flight.
     #[getter]
     fn application_limited(&self) -> bool {
         self.0.rate.limit == Limit::Application
     }
 }
 
-/// The sender. Read-only; it shows the present, so copy the numbers that you keep.
+/// A packet that was detected as lost. Read-only; the object shows the latest one, so copy the numbers that you keep.
+#[derive(Debug)]
+#[pyclass(name = "Lost", module = "tussle.algorithm")]
+pub(crate) struct LostView(pub(super) tcp::Lost);
+
+#[pymethods]
+impl LostView {
+    /// Number of the packet.
+    #[getter]
+    fn number(&self) -> u32 {
+        self.0.number
+    }
+
+    /// Packets in flight at the packet's last transmission, including it.
+    #[getter]
+    fn in_flight(&self) -> u32 {
+        self.0.in_flight
+    }
+
+    /// Packets detected as lost since the packet's last transmission, including it.
+    #[getter]
+    fn lost(&self) -> u32 {
+        self.0.lost
+    }
+
+    /// Whether the application, not the network, limited the packet's flight.
+    #[getter]
+    fn application_limited(&self) -> bool {
+        self.0.limit == Limit::Application
+    }
+}
+
+/// The sender of a flow. Read-only; the object shows the present, so copy the numbers that you keep.
 ///
 /// Packets are counted from 0, and each carries `mss_bytes` of payload.
 #[derive(Debug)]
@@ -126,7 +160,7 @@ impl FlowView {
         self.flow.now.us()
     }
 
-    /// Seed for dice, such as `random.Random(flow.seed)`: another one for each flow and repetition.
+    /// Seed for random numbers, as in `random.Random(flow.seed)`. It differs between flows and between repetitions.
     #[getter]
     fn seed(&self) -> u64 {
         self.seed
@@ -156,7 +190,7 @@ impl FlowView {
         self.flow.packets_out()
     }
 
-    /// Packets thought to be in the network (RFC 6675's pipe).
+    /// Packets estimated to be in the network (RFC 6675: pipe).
     #[getter]
     fn in_flight(&self) -> u32 {
         self.flow.in_flight()
@@ -168,7 +202,7 @@ impl FlowView {
         self.flow.sacked_out
     }
 
-    /// Packets held to be lost and not yet known to have arrived.
+    /// Packets detected as lost whose arrival is not yet known.
     #[getter]
     fn lost_out(&self) -> u32 {
         self.flow.lost_out
@@ -180,7 +214,7 @@ impl FlowView {
         self.flow.retrans_out
     }
 
-    /// Where recovery stands: "open", "disorder", "cwr", "recovery" or "loss".
+    /// Congestion state: "open", "disorder", "cwr", "recovery" or "loss".
     #[getter]
     fn state(&self) -> &'static str {
         self.flow.state.name()
@@ -222,19 +256,19 @@ impl FlowView {
         self.flow.delivered
     }
 
-    /// Those of them that were acknowledged with an echoed mark.
+    /// Delivered packets whose ACK carried the ECN-Echo flag.
     #[getter]
     fn delivered_marked(&self) -> u32 {
         self.flow.delivered_marked
     }
 
-    /// Packets judged lost so far.
+    /// Packets detected as lost so far.
     #[getter]
     fn lost(&self) -> u32 {
         self.flow.lost
     }
 
-    /// When a packet was last sent, in µs.
+    /// Time of the last transmission, in µs.
     #[getter]
     fn last_sent_us(&self) -> u64 {
         self.flow.last_sent.us()
@@ -246,45 +280,38 @@ impl FlowView {
     }
 }
 
-/// Whether a hook may turn the knobs, or returns what the sender then sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    Turn,
-    Read,
-}
-
-/// All that an algorithm may turn, and arithmetic that algorithms share.
+/// Variables that an algorithm controls, and the arithmetic that algorithms share.
 ///
-/// In `on_congestion` and `on_undo` they are read-only: the sender sets what the hook returns.
+/// In `on_congestion` and `on_undo` the object is read-only: the sender uses the value that the hook returns.
 #[derive(Debug)]
 #[pyclass(name = "Control", module = "tussle.algorithm")]
 pub(crate) struct ControlView {
     pub(super) control: Control,
-    pub(super) access: Access,
+    /// Whether the hook returns a window instead of changing this object.
+    pub(super) read_only: bool,
 }
 
 impl ControlView {
-    /// Turns them by arithmetic that algorithms share, over the packets that were delivered.
+    /// Applies arithmetic that algorithms share to `delivered` packets.
     fn grow<T>(
         &mut self,
         delivered: &Bound<'_, PyAny>,
         act: impl FnOnce(&mut Control, u32) -> T,
     ) -> PyResult<T> {
-        let control = self.turned()?;
-        let delivered = Whole { what: "delivered", least: 0, most: MAX_CWND_PACKETS }.of(delivered)?;
+        let control = self.writable()?;
+        let delivered =
+            PacketCount { what: "delivered", min: 0, max: MAX_CWND_PACKETS }.extract(delivered)?;
         let result = act(control, delivered);
         control.cwnd = control.cwnd.min(MAX_CWND_PACKETS);
         Ok(result)
     }
 
-    /// The knobs, if the hook may turn them.
-    fn turned(&mut self) -> PyResult<&mut Control> {
-        match self.access {
-            Access::Turn => Ok(&mut self.control),
-            Access::Read => {
-                Err(PyAttributeError::new_err("the control are read-only in a hook that returns a window"))
-            }
+    /// The variables, if the hook may change them.
+    fn writable(&mut self) -> PyResult<&mut Control> {
+        if self.read_only {
+            return Err(PyAttributeError::new_err("control is read-only in a hook that returns a window"));
         }
+        Ok(&mut self.control)
     }
 }
 
@@ -298,7 +325,8 @@ impl ControlView {
 
     #[setter]
     fn set_cwnd(&mut self, packets: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.turned()?.cwnd = Whole { what: "cwnd", least: 1, most: MAX_CWND_PACKETS }.of(packets)?;
+        self.writable()?.cwnd =
+            PacketCount { what: "cwnd", min: 1, max: MAX_CWND_PACKETS }.extract(packets)?;
         Ok(())
     }
 
@@ -310,12 +338,12 @@ impl ControlView {
 
     #[setter]
     fn set_ssthresh(&mut self, packets: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.turned()?.ssthresh = ssthresh("ssthresh").of(packets)?;
+        self.writable()?.ssthresh = ssthresh("ssthresh").extract(packets)?;
         Ok(())
     }
 
-    /// The pacing rate that the algorithm wants; None: the sender's own. It is kept only if the flow paces:
-    /// see `Algorithm.pacing`.
+    /// Pacing rate of the algorithm; None: the sender's own rate. It has an effect only if the flow paces: see
+    /// `Algorithm.pacing`.
     #[getter]
     fn pacing_bit_per_s(&self) -> Option<u64> {
         self.control.pacing_bit_per_s
@@ -323,7 +351,7 @@ impl ControlView {
 
     #[setter]
     fn set_pacing_bit_per_s(&mut self, rate: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.turned()?.pacing_bit_per_s = if rate.is_none() { None } else { Some(pacing_rate(rate)?) };
+        self.writable()?.pacing_bit_per_s = if rate.is_none() { None } else { Some(pacing_rate(rate)?) };
         Ok(())
     }
 
@@ -339,8 +367,8 @@ impl ControlView {
         self.control.has_ssthresh()
     }
 
-    /// Grow by one packet for each packet delivered, as far as ssthresh; return the packets delivered that are
-    /// left for congestion avoidance.
+    /// Grow by one packet for each packet delivered, up to ssthresh; return the number of delivered packets that are left
+    /// for congestion avoidance.
     fn slow_start(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<u32> {
         self.grow(
             delivered,
@@ -350,54 +378,54 @@ impl ControlView {
         )
     }
 
-    /// Grow by one packet for each `per` packets delivered, counting over calls.
+    /// Grow by one packet for each `per` packets delivered; remainders carry over to the next call.
     fn additive(&mut self, per: &Bound<'_, PyAny>, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
-        let per = Whole { what: "per", least: 1, most: MAX_PER_PACKETS }.of(per)?;
+        let per = PacketCount { what: "per", min: 1, max: MAX_PER_PACKETS }.extract(per)?;
         self.grow(delivered, |control, delivered| control.additive(per, delivered))
     }
 
-    /// Slow start, if the window is in it; return the packets delivered that are left for congestion
-    /// avoidance, or None if it is not its turn, or the window is not what limits the flow.
+    /// Perform slow start if the window is below ssthresh; return the number of delivered packets that are left for
+    /// congestion avoidance, or None if there are none or the window does not limit the flow.
     fn past_slow_start(&mut self, delivered: &Bound<'_, PyAny>, flow: &FlowView) -> PyResult<Option<u32>> {
         self.grow(delivered, |control, delivered| control.past_slow_start(delivered, &flow.flow))
     }
 
-    /// Reno: slow start, then one packet a round trip.
+    /// Grow like Reno: slow start, then one packet per round trip.
     fn grow_like_reno(&mut self, delivered: &Bound<'_, PyAny>, flow: &FlowView) -> PyResult<()> {
         self.grow(delivered, |control, delivered| control.grow_like_reno(delivered, &flow.flow))
     }
 
-    /// Ask the sender to reduce the window as for an ECN mark, after this ACK: it calls `on_congestion`.
+    /// Ask the sender to reduce the window after this ACK, as for an ECN mark; the sender calls `on_congestion`.
     fn request_reduction(&mut self) -> PyResult<()> {
-        self.turned()?.request_reduction();
+        self.writable()?.request_reduction();
         Ok(())
     }
 }
 
-/// A whole number that something takes.
+/// A whole number of packets, with its bounds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whole {
+pub(super) struct PacketCount {
     pub(super) what: &'static str,
-    pub(super) least: u32,
-    pub(super) most: u32,
+    pub(super) min: u32,
+    pub(super) max: u32,
 }
 
-/// What a slow-start threshold may be: a window below 2 packets cannot grow out of delayed ACKs.
-pub(super) fn ssthresh(what: &'static str) -> Whole {
-    Whole { what, least: 2, most: Control::default().ssthresh }
+/// Bounds of a slow-start threshold. A window below 2 packets cannot grow out of delayed ACKs.
+pub(super) fn ssthresh(what: &'static str) -> PacketCount {
+    PacketCount { what, min: 2, max: Control::default().ssthresh }
 }
 
-impl Whole {
-    /// The number, or an error that says which ones there are.
-    pub(super) fn of(self, value: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let Whole { what, least, most } = self;
-        let wanted = format!("give a whole number of packets from {least} to {most}");
+impl PacketCount {
+    /// Converts a Python value, or returns an error that names the bounds.
+    pub(super) fn extract(self, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let PacketCount { what, min, max } = self;
+        let wanted = format!("give a whole number of packets from {min} to {max}");
         let Ok(number) = value.extract::<i128>() else {
             return Err(PyTypeError::new_err(format!("{what} is {}; {wanted}", shown(value))));
         };
         u32::try_from(number)
             .ok()
-            .filter(|packets| (least..=most).contains(packets))
+            .filter(|packets| (min..=max).contains(packets))
             .ok_or_else(|| PyValueError::new_err(format!("{what} is {number}; {wanted}")))
     }
 }
@@ -406,7 +434,7 @@ impl Whole {
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "the rate is checked, and no one counts single bits in it"
+    reason = "the rate is checked, and single bits per second do not matter"
 )]
 fn pacing_rate(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let rate: f64 = value.extract().unwrap_or(f64::NAN);
@@ -417,10 +445,10 @@ fn pacing_rate(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     Err(PyValueError::new_err(format!("pacing_bit_per_s is {}; {wanted}", shown(value))))
 }
 
-/// Far above any link.
+/// Largest pacing rate; far above any link.
 const MAX_PACING_BIT_PER_S: u64 = 1_000_000_000_000_000;
 
-/// A value as an error shows it.
+/// Representation of a value in an error message.
 pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 60;
     let text =

@@ -82,6 +82,19 @@ enum Phase {
     ProbeRtt,
 }
 
+impl Phase {
+    /// Whether `next` may follow this phase.
+    fn may_precede(self, next: Phase) -> bool {
+        match self {
+            Phase::Startup => matches!(next, Phase::Drain | Phase::ProbeRtt),
+            Phase::Drain => matches!(next, Phase::ProbeBw | Phase::ProbeRtt),
+            // The same phase follows with a new cycle when the belief in a policer ends.
+            Phase::ProbeBw => matches!(next, Phase::ProbeBw | Phase::ProbeRtt),
+            Phase::ProbeRtt => matches!(next, Phase::Startup | Phase::ProbeBw),
+        }
+    }
+}
+
 /// A round trip counted in packets: it ends when a packet sent after its beginning is delivered.
 #[derive(Debug, Default)]
 struct Round {
@@ -121,6 +134,12 @@ impl Bbr {
         }
     }
 
+    /// Changes the phase. No other function does.
+    fn enter(&mut self, next: Phase) {
+        debug_assert!(self.phase.may_precede(next), "{next:?} must not follow {:?}", self.phase);
+        self.phase = next;
+    }
+
     /// The bandwidth to send at: the greatest measured one, unless a policer is believed to set it.
     fn bandwidth(&self) -> Bandwidth {
         self.policer.bandwidth().unwrap_or_else(|| self.max_bw.get())
@@ -146,10 +165,8 @@ impl Bbr {
 
     fn watch_policer(&mut self, lost: u32, limit: Limit, flow: &Flow) {
         let counts_round = self.round.started && self.phase == Phase::ProbeBw;
-        match self
-            .policer
-            .on_pkts_acked(policer::Sample { lost, limit, round: &self.round, counts_round }, flow)
-        {
+        let sample = policer::Sample { lost, limit, round: &self.round, counts_round };
+        match self.policer.update(sample, flow) {
             Verdict::Unchanged => {}
             Verdict::Policed => self.pacing_gain = Gain::ONE,
             Verdict::ProbeAgain => self.enter_probe_bw(flow),

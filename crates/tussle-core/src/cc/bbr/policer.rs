@@ -84,7 +84,7 @@ impl Policer {
         *self = Policer { interval: Interval::new(flow), ..Policer::default() };
     }
 
-    pub(super) fn on_pkts_acked(&mut self, sample: Sample, flow: &Flow) -> Verdict {
+    pub(super) fn update(&mut self, sample: Sample, flow: &Flow) -> Verdict {
         if self.stage == Stage::Policed {
             return self.go_on_believing(sample, flow);
         }

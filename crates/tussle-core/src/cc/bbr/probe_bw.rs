@@ -32,7 +32,7 @@ impl Bbr {
     /// Begins with any phase but the one that makes up for a probe that was not made, so that flows probe at
     /// different times. (Draft: 4.3.4.3, `BBREnterProbeBW`.)
     pub(super) fn enter_probe_bw(&mut self, flow: &Flow) {
-        self.phase = Phase::ProbeBw;
+        self.enter(Phase::ProbeBw);
         self.cycle.index = 7 - u8::try_from(self.rng.below(7)).expect("below 7");
         self.cycle.advance(flow);
     }

@@ -45,7 +45,7 @@ impl Bbr {
             self.min_rtt = MinRtt { us: Some(rtt_us), at: now };
         }
         if expired && !self.idle_restart && self.phase != Phase::ProbeRtt {
-            self.phase = Phase::ProbeRtt;
+            self.enter(Phase::ProbeRtt);
             self.save_cwnd(control.cwnd);
             self.probe_rtt.ends = None;
         }
@@ -82,7 +82,7 @@ impl Bbr {
         if self.full_pipe.reached {
             self.enter_probe_bw(flow);
         } else {
-            self.phase = Phase::Startup;
+            self.enter(Phase::Startup);
         }
     }
 }

@@ -40,7 +40,7 @@ impl Bbr {
     /// (Draft: 4.3.3, `BBRCheckDrain`.)
     pub(super) fn check_drain(&mut self, flow: &Flow, control: &mut Control) {
         if self.phase == Phase::Startup && self.full_pipe.reached {
-            self.phase = Phase::Drain;
+            self.enter(Phase::Drain);
             control.ssthresh = self.inflight(self.max_bw.get(), Gain::ONE, flow);
         }
         if self.phase == Phase::Drain

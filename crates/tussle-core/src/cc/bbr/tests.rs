@@ -408,3 +408,29 @@ fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
     assert_eq!(phases[0], Phase::ProbeRtt);
     assert_eq!(phases[4], Phase::Startup);
 }
+
+/// Every pair of phases of which the second may follow the first.
+#[test]
+fn phases_follow_each_other_as_in_the_draft() {
+    let phases = [Phase::Startup, Phase::Drain, Phase::ProbeBw, Phase::ProbeRtt];
+    let found: Vec<String> = phases
+        .iter()
+        .map(|&phase| {
+            let next = phases.iter().filter(|&&next| phase.may_precede(next));
+            format!("{phase:?}: {:?}", next.collect::<Vec<_>>())
+        })
+        .collect();
+    let expected = [
+        "Startup: [Drain, ProbeRtt]",
+        "Drain: [ProbeBw, ProbeRtt]",
+        "ProbeBw: [ProbeBw, ProbeRtt]",
+        "ProbeRtt: [Startup, ProbeBw]",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+#[should_panic(expected = "ProbeBw must not follow Startup")]
+fn a_phase_that_must_not_follow_is_a_broken_invariant() {
+    Story::new().bbr.enter(Phase::ProbeBw);
+}

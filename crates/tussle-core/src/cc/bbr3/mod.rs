@@ -89,6 +89,20 @@ impl Phase {
         matches!(self, Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up)
     }
 
+    /// Whether `next` may follow this phase. A spurious loss detection takes back the end of startup or of a probe
+    /// upwards, which leads to startup or to a refill. (5.3, and `HandleSpuriousLossDetection`)
+    fn may_precede(self, next: Phase) -> bool {
+        match self {
+            Phase::Startup => matches!(next, Phase::Drain | Phase::ProbeRtt),
+            Phase::Drain => matches!(next, Phase::Startup | Phase::Down | Phase::ProbeRtt),
+            Phase::Down => matches!(next, Phase::Startup | Phase::Cruise | Phase::Refill | Phase::ProbeRtt),
+            Phase::Cruise => matches!(next, Phase::Startup | Phase::Refill | Phase::ProbeRtt),
+            Phase::Refill => matches!(next, Phase::Startup | Phase::Refill | Phase::Up | Phase::ProbeRtt),
+            Phase::Up => matches!(next, Phase::Startup | Phase::Down | Phase::ProbeRtt),
+            Phase::ProbeRtt => matches!(next, Phase::Startup | Phase::Down),
+        }
+    }
+
     /// Whether more is sent than may fit the path. (`IsProbingBW`)
     fn accelerates(self) -> bool {
         matches!(self, Phase::Startup | Phase::Refill | Phase::Up)
@@ -173,6 +187,12 @@ impl Bbr3 {
             idle_restart: false,
             pacing_bytes_per_s: 0,
         }
+    }
+
+    /// Changes the phase. No other function does.
+    fn enter(&mut self, next: Phase) {
+        debug_assert!(self.phase.may_precede(next), "{next:?} must not follow {:?}", self.phase);
+        self.phase = next;
     }
 
     /// (`max_bw`)

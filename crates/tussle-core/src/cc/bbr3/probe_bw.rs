@@ -44,12 +44,12 @@ impl Bbr3 {
             acks: AckPhase::ProbeStopping,
         };
         self.round.restart(flow);
-        self.phase = Phase::Down;
+        self.enter(Phase::Down);
     }
 
     /// (`StartProbeBW_CRUISE`)
     pub(super) fn start_cruise(&mut self) {
-        self.phase = Phase::Cruise;
+        self.enter(Phase::Cruise);
     }
 
     /// (`StartProbeBW_REFILL`)
@@ -58,7 +58,7 @@ impl Bbr3 {
         self.long_term.begin_probe();
         self.cycle.acks = AckPhase::Refilling;
         self.round.restart(flow);
-        self.phase = Phase::Refill;
+        self.enter(Phase::Refill);
     }
 
     /// (`StartProbeBW_UP`)
@@ -66,13 +66,13 @@ impl Bbr3 {
         self.cycle.acks = AckPhase::ProbeStarting;
         self.round.restart(flow);
         self.full_pipe.reset(bw);
-        self.phase = Phase::Up;
+        self.enter(Phase::Up);
         self.long_term.steepen(cwnd);
     }
 
     /// (`UpdateProbeBWCyclePhase`)
     pub(super) fn update_cycle(&mut self, sample: &Sample, flow: &Flow, control: &Control) {
-        if !self.full_pipe.reached || self.follow_acks(sample, flow, control) == Decision::Taken {
+        if !self.full_pipe.reached || self.adapt_long_term(sample, flow, control) {
             return;
         }
         let phase = self.phase;
@@ -93,8 +93,8 @@ impl Bbr3 {
         }
     }
 
-    /// (`AdaptLongTermModel`)
-    fn follow_acks(&mut self, sample: &Sample, flow: &Flow, control: &Control) -> Decision {
+    /// Adapts the long-term bounds to what ACKs report; returns whether it started a refill. (`AdaptLongTermModel`)
+    fn adapt_long_term(&mut self, sample: &Sample, flow: &Flow, control: &Control) -> bool {
         match self.cycle.acks {
             AckPhase::ProbeStarting if self.round.started => self.cycle.acks = AckPhase::ProbeFeedback,
             AckPhase::ProbeStopping if self.round.started => {
@@ -109,13 +109,13 @@ impl Bbr3 {
                     && !self.long_term.was_too_high
                 {
                     self.start_refill(flow);
-                    return Decision::Taken;
+                    return true;
                 }
             }
             _ => {}
         }
         self.raise_long_term(sample, flow, control);
-        Decision::Open
+        false
     }
 
     /// (`IsTimeToProbeBW`)
@@ -143,11 +143,4 @@ impl Bbr3 {
         }
         self.full_pipe.now
     }
-}
-
-/// Whether the next phase is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Decision {
-    Taken,
-    Open,
 }

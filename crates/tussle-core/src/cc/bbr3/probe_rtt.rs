@@ -61,7 +61,7 @@ impl Bbr3 {
     pub(super) fn check_probe_rtt(&mut self, flow: &Flow, control: &mut Control) {
         if self.phase != Phase::ProbeRtt && self.rtt.expired && !self.idle_restart {
             self.save_cwnd(flow, control);
-            self.phase = Phase::ProbeRtt;
+            self.enter(Phase::ProbeRtt);
             self.rtt.ends = None;
             self.cycle.acks = AckPhase::ProbeStopping;
             self.round.restart(flow);

@@ -60,7 +60,7 @@ impl Bbr3 {
             self.long_term.inflight = self.bdp(self.bw).max(self.congestion.inflight_latest);
         }
         if self.phase == Phase::Startup && self.full_pipe.reached {
-            self.phase = Phase::Drain;
+            self.enter(Phase::Drain);
             self.full_pipe.drain_start = self.round.count;
         }
         if self.congestion.round_start {
@@ -77,7 +77,7 @@ impl Bbr3 {
     }
 
     pub(super) fn enter_startup(&mut self) {
-        self.phase = Phase::Startup;
+        self.enter(Phase::Startup);
     }
 
     /// (`CheckDrainDone`)

@@ -478,3 +478,33 @@ fn refill_that_the_application_limits_keeps_the_bandwidth_and_probes() {
     assert_eq!((story.bbr.phase, story.max_bw_packets()), (Phase::Up, 1000));
     assert_eq!(story.bbr.cycle.acks, AckPhase::ProbeStarting);
 }
+
+/// Every pair of phases of which the second may follow the first.
+#[test]
+fn phases_follow_each_other_as_in_the_draft() {
+    let phases =
+        [Phase::Startup, Phase::Drain, Phase::Down, Phase::Cruise, Phase::Refill, Phase::Up, Phase::ProbeRtt];
+    let found: Vec<String> = phases
+        .iter()
+        .map(|&phase| {
+            let next = phases.iter().filter(|&&next| phase.may_precede(next));
+            format!("{phase:?}: {:?}", next.collect::<Vec<_>>())
+        })
+        .collect();
+    let expected = [
+        "Startup: [Drain, ProbeRtt]",
+        "Drain: [Startup, Down, ProbeRtt]",
+        "Down: [Startup, Cruise, Refill, ProbeRtt]",
+        "Cruise: [Startup, Refill, ProbeRtt]",
+        "Refill: [Startup, Refill, Up, ProbeRtt]",
+        "Up: [Startup, Down, ProbeRtt]",
+        "ProbeRtt: [Startup, Down]",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+#[should_panic(expected = "Up must not follow Startup")]
+fn a_phase_that_must_not_follow_is_a_broken_invariant() {
+    Story::new().bbr.enter(Phase::Up);
+}

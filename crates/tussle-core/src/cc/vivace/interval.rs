@@ -37,7 +37,7 @@ pub(super) struct Interval {
     pub(super) lost: u32,
     /// Something else than the rate limited it.
     pub(super) limited: bool,
-    line: Line,
+    fit: LinearFit,
 }
 
 /// What a utility is made of.
@@ -60,9 +60,9 @@ pub(super) struct Weights {
     pub(super) loss: f64,
 }
 
-/// Sums for a straight line through RTTs over the time of sending, both in µs and from the first.
+/// Linear regression of RTTs over transmission times, both in µs and relative to the first.
 #[derive(Clone, Debug, Default)]
-struct Line {
+struct LinearFit {
     first_rtt: Option<u32>,
     count: i128,
     t: i128,
@@ -71,7 +71,7 @@ struct Line {
     tr: i128,
 }
 
-impl Line {
+impl LinearFit {
     fn add(&mut self, at_us: i128, rtt_us: u32) {
         let first = *self.first_rtt.get_or_insert(rtt_us);
         let rtt_us = i128::from(rtt_us) - i128::from(first);
@@ -82,7 +82,7 @@ impl Line {
         self.tr += at_us * rtt_us;
     }
 
-    /// The slope of least squares; zero if all were sent at once.
+    /// Least-squares slope; zero if all packets were sent at the same time.
     #[expect(clippy::cast_precision_loss, reason = "the quotient needs no more digits than f64 has")]
     fn slope(&self) -> f64 {
         let spread = self.count * self.tt - self.t * self.t;
@@ -91,7 +91,7 @@ impl Line {
 }
 
 impl Interval {
-    pub(super) fn new(purpose: Purpose, rate: f64, (from, sent_before): (Time, u32)) -> Interval {
+    pub(super) fn new(purpose: Purpose, rate: f64, from: Time, sent_before: u32) -> Interval {
         Interval {
             purpose,
             rate,
@@ -101,13 +101,13 @@ impl Interval {
             sent: 0,
             lost: 0,
             limited: false,
-            line: Line::default(),
+            fit: LinearFit::default(),
         }
     }
 
     /// A packet sent at `at` was acknowledged after `rtt_us`.
     pub(super) fn add_rtt(&mut self, at: Time, rtt_us: u32) {
-        self.line.add(i128::from(at.us()) - i128::from(self.from.us()), rtt_us);
+        self.fit.add(i128::from(at.us()) - i128::from(self.from.us()), rtt_us);
     }
 
     /// It is over, and the flow has sent `sent_total` packets.
@@ -117,7 +117,7 @@ impl Interval {
     }
 
     pub(super) fn outcome(&self) -> Outcome {
-        let slope = self.line.slope();
+        let slope = self.fit.slope();
         Outcome {
             rate: self.rate,
             gradient: if slope.abs() < GRADIENT_NOISE { 0.0 } else { slope },
@@ -197,7 +197,7 @@ mod tests {
 
     /// The interval whose RTT starts at 40 ms and grows by `per_ms` µs in each ms.
     fn growing(per_ms: u32) -> Interval {
-        let mut interval = Interval::new(Purpose::Up, 10.0, (Time::from_secs(3), 100));
+        let mut interval = Interval::new(Purpose::Up, 10.0, Time::from_secs(3), 100);
         for ms in 0..20 {
             interval.add_rtt(
                 Time::from_secs(3) + Time::from_ms(ms),
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn packets_sent_at_once_have_no_gradient() {
-        let mut interval = Interval::new(Purpose::Up, 10.0, (Time::ZERO, 0));
+        let mut interval = Interval::new(Purpose::Up, 10.0, Time::ZERO, 0);
         interval.add_rtt(Time::ZERO, 10_000);
         interval.add_rtt(Time::ZERO, 90_000);
         assert!(interval.outcome().gradient.abs() < f64::EPSILON);

@@ -108,7 +108,7 @@ impl Vivace {
             probe: f64::from(parameters.get_u32("probe_percent")) / 100.0,
             rate: 0.0,
             phase: Phase::Starting { best: None },
-            current: Interval::new(Purpose::Start, 0.0, (Time::ZERO, 0)),
+            current: Interval::new(Purpose::Start, 0.0, Time::ZERO, 0),
             pending: VecDeque::new(),
             climb: Climb::default(),
             lost_seen: 0,
@@ -139,7 +139,7 @@ impl Vivace {
             Purpose::Up => self.rate * (1.0 + self.probe),
             Purpose::Down => self.rate * (1.0 - self.probe),
         };
-        self.current = Interval::new(purpose, rate, (flow.now, sent_total(flow)));
+        self.current = Interval::new(purpose, rate, flow.now, sent_total(flow));
     }
 
     /// Ends the interval that is being sent, if it is long enough, and begins the next.
@@ -308,7 +308,7 @@ mod tests {
     }
 
     fn outcome(purpose: Purpose, rate: f64, gradient_per_mille: u32) -> Interval {
-        let mut interval = Interval::new(purpose, rate, (Time::ZERO, 0));
+        let mut interval = Interval::new(purpose, rate, Time::ZERO, 0);
         for ms in 0..10 {
             interval.add_rtt(Time::from_ms(ms), 100_000 + gradient_per_mille * u32::try_from(ms).unwrap());
         }
