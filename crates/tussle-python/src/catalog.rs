@@ -1,4 +1,5 @@
-//! Catalogue of algorithms, queues and path elements, as JSON. Lists, docs and error messages are made from it.
+//! Catalogue of algorithms, queues and path elements, as JSON. Lists, docs and error messages are made from
+//! it.
 
 use pyo3::pyfunction;
 use serde_json::{Value, json};

@@ -41,7 +41,8 @@ pub(crate) fn random_parts(run_json: &str) -> PyResult<Vec<String>> {
     Ok(names.into_iter().map(str::to_owned).collect())
 }
 
-/// Simulate a run; return the tables flows, samples, links and events, and the table costs if `own` has algorithms.
+/// Simulate a run; return the tables flows, samples, links and events, and the table costs if `own` has
+/// algorithms.
 #[pyfunction]
 #[pyo3(signature = (run_json, own=LoadedByFlow::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands over what it extracted")]

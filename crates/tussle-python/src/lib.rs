@@ -1,5 +1,5 @@
-//! Python module `tussle._core`: the bridge to the simulator. It takes runs as JSON and returns Arrow tables; users' own
-//! algorithms, written in Python, become algorithms of the simulator. It has no other logic.
+//! Python module `tussle._core`: the bridge to the simulator. It takes runs as JSON and returns Arrow tables;
+//! users' own algorithms, written in Python, become algorithms of the simulator. It has no other logic.
 
 mod arrow;
 mod catalog;

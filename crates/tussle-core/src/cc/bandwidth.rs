@@ -1,20 +1,21 @@
-//! Bandwidth in fixed point, as Linux's BBR keeps it, so that results agree to the last packet.
+//! Bandwidth in the fixed-point format of Linux's BBR, so that results agree to the last packet.
 
-/// A bandwidth is in units of 2⁻²⁴ packets/µs.
+/// Fraction bits of a bandwidth: the unit is 2⁻²⁴ packets/µs.
 const SCALE_BITS: u32 = 24;
 
-/// Packets per µs: with 1500 bytes each from 715 bit/s to 3 Tbit/s, where it saturates.
+/// Bandwidth in packets per µs. With packets of 1500 bytes the range is 715 bit/s to 3 Tbit/s, where it
+/// saturates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bandwidth(u32);
 
-/// A factor in units of 1/256.
+/// Factor in units of 1/256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Gain(pub(super) u32);
 
 impl Gain {
     pub(super) const ONE: Gain = Gain(256);
 
-    /// As an inner quantity.
+    /// The factor as a number, for `internals`.
     pub(super) fn to_f64(self) -> f64 {
         f64::from(self.0) / 256.0
     }
@@ -22,31 +23,32 @@ impl Gain {
 
 impl Bandwidth {
     pub(super) const ZERO: Bandwidth = Bandwidth(0);
-    /// More than any that is measured.
+    /// A bandwidth above every measured one.
     pub(super) const UNBOUNDED: Bandwidth = Bandwidth(u32::MAX);
 
-    /// `packets` in `us`, rounded down.
+    /// Bandwidth of `packets` in `us`, rounded down.
     pub(super) fn new(packets: u32, us: u64) -> Bandwidth {
         Bandwidth(saturate((u64::from(packets) << SCALE_BITS) / us.max(1)))
     }
 
-    /// Packets that pass in `us`, rounded down.
+    /// Packets transmitted in `us`, rounded down.
     pub(super) fn packets_in(self, us: u64) -> u32 {
         saturate(u64::from(self.0).saturating_mul(us) >> SCALE_BITS)
     }
 
-    /// Packets that pass in `us` at `gain` times this, rounded up, so that a window never starves itself.
+    /// Packets transmitted in `us` at `gain` times this bandwidth, rounded up, so that a window never starves
+    /// itself.
     pub(super) fn window(self, us: u64, gain: Gain) -> u32 {
         let scaled = u64::from(self.0).saturating_mul(us).saturating_mul(u64::from(gain.0)) >> 8;
         saturate(scaled.div_ceil(1 << SCALE_BITS))
     }
 
-    /// `gain` times this, rounded down.
+    /// This bandwidth times `gain`, rounded down.
     pub(super) fn times(self, gain: Gain) -> Bandwidth {
         Bandwidth(saturate((u64::from(self.0) * u64::from(gain.0)) >> 8))
     }
 
-    /// Half the sum, rounded down.
+    /// Mean of both bandwidths, rounded down.
     pub(super) fn midpoint(self, other: Bandwidth) -> Bandwidth {
         Bandwidth(u32::midpoint(self.0, other.0))
     }
@@ -55,18 +57,19 @@ impl Bandwidth {
         Bandwidth(self.0.abs_diff(other.0))
     }
 
-    /// Whether this is at most `part` of `other`.
+    /// Whether this bandwidth is at most `part` of `other`.
     pub(super) fn is_at_most(self, part: Gain, other: Bandwidth) -> bool {
         u64::from(self.0) * 256 <= u64::from(part.0) * u64::from(other.0)
     }
 
-    /// `gain` times this for packets of `mss_bytes`, less the 1 % that BBR leaves unused, in bytes/s.
+    /// Pacing rate in bytes/s at `gain` times this bandwidth for packets of `mss_bytes`, less the 1 % that
+    /// BBR leaves unused.
     pub(super) fn paced_bytes_per_s(self, gain: Gain, mss_bytes: u32) -> u64 {
         let bytes = (u64::from(self.0) * u64::from(mss_bytes)).saturating_mul(u64::from(gain.0)) >> 8;
         bytes.saturating_mul(1_000_000 / 100 * 99) >> SCALE_BITS
     }
 
-    /// As an inner quantity.
+    /// Bandwidth in packets/s, for `internals`.
     pub(super) fn packets_per_s(self) -> f64 {
         f64::from(self.0) * 1e6 / f64::from(1 << SCALE_BITS)
     }

@@ -1,7 +1,8 @@
-//! BIC: search for the fair window like a word in a dictionary, halving the distance to where loss happened;
-//! where that would be a jump, climb in a straight line, and beyond it probe slowly, then faster.
-//! Source: Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
-//! IEEE INFOCOM, 2004. Agrees with: Linux 6.1 `bic`. Departs: see docs/deviations/bic.toml (1 entry).
+//! BIC: binary search for the fair window, which halves the distance to the window of the last loss. Where a
+//! step would be too large, the window grows linearly; beyond the window of the last loss it probes slowly,
+//! then faster. Source: Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast
+//! Long-Distance Networks", IEEE INFOCOM, 2004. Agrees with: Linux 6.1 `bic`. Departs: see
+//! docs/deviations/bic.toml (1 entry).
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
@@ -58,15 +59,15 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Bic::new(parameters)),
 };
 
-/// β is in 1/1024.
+/// Unit of β: 1/1024.
 const BETA_ONE: u32 = 1024;
-/// The search goes a quarter of the distance in a round trip. (Paper: half.)
+/// Part of the distance that the search covers in a round trip: a quarter. (Paper: half.)
 const SEARCH_PART: u32 = 4;
-/// Growth before any loss is at least one packet for this many: 5 % a round trip.
+/// Largest number of delivered packets per packet of growth before any loss: 5 % per round trip.
 const PER_BEFORE_LOSS: u32 = 20;
-/// Packets an ACK acknowledges are counted in 1/16, and averaged over 16 ACKs.
+/// Fraction bits of the packets per ACK, and the weight of the average over 16 ACKs.
 const ACK_RATIO_BITS: u32 = 4;
-/// Packets an ACK acknowledges, before any: 2.
+/// Packets per ACK before the first ACK: 2.
 const ACK_RATIO_START: u32 = 2 << ACK_RATIO_BITS;
 
 #[derive(Debug)]
@@ -83,7 +84,7 @@ struct Settings {
 #[derive(Debug)]
 struct Bic {
     settings: Settings,
-    /// What has been learnt since the start or the last timeout.
+    /// State since the start or the last timeout.
     learnt: Learnt,
 }
 
@@ -93,9 +94,9 @@ struct Learnt {
     w_max: u32,
     /// Packets to deliver for one packet of growth.
     per: u32,
-    /// The window and the tick for which `per` was computed; no window before that.
+    /// Window and tick at the last computation of `per`; a zero window before the first.
     computed: (u32, u32),
-    /// Average of the packets that an ACK acknowledges, in 1/16.
+    /// Average number of packets that an ACK acknowledges, in 1/16.
     ack_ratio: u32,
 }
 
@@ -118,7 +119,7 @@ impl Bic {
         Bic { settings, learnt: Learnt::default() }
     }
 
-    /// Brings `per` up to date: for each new window, and 32 times a second.
+    /// Updates `per` for each new window, and 32 times per second.
     fn update(&mut self, cwnd: u32, flow: &Flow) {
         let now = flow.jiffies();
         let (last_cwnd, last) = self.learnt.computed;
@@ -135,13 +136,13 @@ impl Bic {
         if w_max == 0 {
             per = per.min(PER_BEFORE_LOSS);
         }
-        // The paper counts ACKs, Linux packets. Linux divides by the packets of an ACK all the same, so that BIC
-        // grows about twice as fast as the steps above say.
+        // The paper counts ACKs, Linux packets. Linux divides by the packets per ACK all the same, so that
+        // BIC grows about twice as fast as the steps above say.
         ((per << ACK_RATIO_BITS) / ack_ratio).max(1)
     }
 
-    /// Binary search towards `w_max`, in steps of at most `max_increment` a round trip.
-    /// (Paper: binary search increase, additive increase.)
+    /// Packets per packet of growth below `w_max`: binary search in steps of at most `max_increment` per
+    /// round trip. (Paper: binary search increase, additive increase.)
     fn per_below(&self, cwnd: u32) -> u32 {
         match (self.learnt.w_max - cwnd) / SEARCH_PART {
             0 | 1 => self.per_smooth(cwnd),
@@ -149,8 +150,8 @@ impl Bic {
         }
     }
 
-    /// Max probing: away from `w_max` as slowly as the search came to it, then in a line.
-    /// (Paper: slow start beyond the maximum, up to `S_max`.)
+    /// Packets per packet of growth above `w_max`: slow at first, mirroring the search, then linear. (Paper:
+    /// slow start beyond the maximum, up to `S_max`.)
     fn per_above(&self, cwnd: u32) -> u32 {
         let beyond = cwnd - self.learnt.w_max;
         let line = self.settings.max_increment * (SEARCH_PART - 1);
@@ -193,7 +194,7 @@ impl CongestionControl for Bic {
         }
     }
 
-    /// A window of loss that fell is remembered as lower still. (Paper: fast convergence.)
+    /// Remembers a lower `w_max` if the window of the loss fell. (Paper: fast convergence.)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let Settings { fast_convergence, low_window, beta, .. } = self.settings;
         self.learnt.w_max = if control.cwnd < self.learnt.w_max && fast_convergence {
@@ -242,8 +243,7 @@ mod tests {
         Control::new(cwnd, cwnd)
     }
 
-    /// Packets for one packet of growth at `cwnd` after a loss at `w_max`, with one packet an ACK so that
-    /// nothing divides them.
+    /// Packets for one packet of growth at `cwnd` after a loss at `w_max`, with one packet per ACK.
     fn per(w_max: u32, cwnd: u32) -> u32 {
         let mut bic = bic(&[]);
         bic.learnt = Learnt { w_max, ack_ratio: 1 << ACK_RATIO_BITS, ..Learnt::default() };

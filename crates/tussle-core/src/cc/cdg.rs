@@ -1,8 +1,8 @@
-//! CDG (CAIA delay gradient): an RTT that grows from round trip to round trip is a queue that fills. The steeper
-//! it grows, the likelier the window falls; and a loss that comes without that is not worth half the window.
-//! Source: Hayes and Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking, 2011.
-//! Agrees with: Linux 6.1 `cdg`, which adds hybrid slow start and sums gradients where the paper averages them.
-//! Departs: see docs/deviations/cdg.toml (2 entries).
+//! CDG (CAIA delay gradient): a growing RTT indicates a growing queue. The steeper the growth, the likelier a
+//! reduction; a loss without a delay gradient reduces the window by less than half. Source: Hayes and
+//! Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking, 2011. Agrees with:
+//! Linux 6.1 `cdg`, which adds hybrid slow start and sums gradients where the paper averages them. Departs:
+//! see docs/deviations/cdg.toml (2 entries).
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow};
@@ -67,22 +67,22 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, seed| Box::new(Cdg::new(parameters, seed)),
 };
 
-/// β is in 1/1024.
+/// Unit of β: 1/1024.
 const BETA_ONE: u32 = 1024;
 const CWND_MIN: u32 = 2;
-/// A gradient that fell by so many µs shows that a reduction had an effect.
+/// Gradient, in µs, at or below which a reduction was effective.
 const EFFECT_US: i32 = -32;
-/// With loss tolerance, smaller gradients than half of this are none, in µs.
+/// Step of gradients with loss tolerance, in µs: a gradient below half of it counts as zero.
 const NOISE_US: i32 = 64;
-/// ACKs up to this far apart belong to one train.
+/// Largest gap between the ACKs of one train, in µs.
 const TRAIN_GAP_US: u64 = 3000;
-/// Half the smallest RTT, and an eighth of it, count as this at least.
+/// Lower bound of half the smallest RTT and of an eighth of it, in µs.
 const MIN_SPAN_US: u32 = 125;
-/// Slow start takes so many samples of a round trip before it judges its delay.
+/// RTT samples of a round trip before slow start evaluates the delay.
 const MIN_SAMPLES: u16 = 8;
-/// Most single-packet ACKs in a row that are held to be delayed ones.
+/// Largest number of consecutive single-packet ACKs that count as delayed ACKs.
 const MOST_DELAYED: u8 = 5;
-/// `exp(-x)` in 1/65536 for x = 256, 512, … 2²³ millionths.
+/// Table of `exp(-x)` in 1/65536 for x = 256, 512, … 2²³ millionths.
 const EXP: [u64; 16] = [
     65519, 65502, 65469, 65402, 65268, 65002, 64471, 63423, 61379, 57485, 50424, 38796, 22966, 8048, 988, 15,
 ];
@@ -103,29 +103,29 @@ struct Settings {
 struct Cdg {
     settings: Settings,
     rng: Rng,
-    /// Packets: the window if only losses had lowered it. (Paper: shadow window `s`.)
+    /// Window, in packets, that losses alone would have caused. (Paper: shadow window `s`.)
     shadow_cwnd: u32,
     path: Path,
 }
 
-/// What is forgotten after idle.
+/// Path measurements, which idle time resets.
 #[derive(Debug)]
 struct Path {
-    /// A round trip is over when this packet is acknowledged.
+    /// Packet whose acknowledgement ends the round trip.
     round_end: u32,
     rtt: Option<Extremes>,
-    /// Of the round trip before.
+    /// RTTs of the previous round trip.
     rtt_before: Option<Extremes>,
     gradients: Gradients,
     queue: QueueState,
-    /// Reductions without effect in a row, in 16 bits as in Linux.
+    /// Consecutive reductions without effect, in 16 bits as in Linux.
     ineffectual: u16,
-    /// Single-packet ACKs to come that are held to be delayed.
+    /// Expected single-packet ACKs that count as delayed.
     delayed: u8,
     slow_start: SlowStart,
 }
 
-/// Smallest and largest of a round trip: RTTs in µs, or how they changed since the one before.
+/// Smallest and largest value in a round trip: RTTs in µs, or their change since the previous round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Extremes {
     min: i32,
@@ -142,7 +142,7 @@ impl Extremes {
     }
 }
 
-/// The gradients of the last round trips. (Paper: `g_min`, `g_max`, moving average.)
+/// Gradients of the last round trips. (Paper: `g_min`, `g_max`, moving average.)
 #[derive(Debug)]
 struct Gradients {
     last: Vec<Extremes>,
@@ -168,7 +168,8 @@ impl Gradients {
         self.is_full |= self.next == 0;
     }
 
-    /// How much the delay grew over the window, in µs; extrapolated while not all of it is known.
+    /// Growth of the delay over the window of round trips, in µs; extrapolated while the window is
+    /// incomplete.
     fn growth(&self) -> i32 {
         let grown = if self.sum.min > 0 { self.sum.min } else { self.sum.max };
         let count = |number: usize| i32::try_from(number).expect("a window has 256 gradients at most");
@@ -176,40 +177,40 @@ impl Gradients {
     }
 }
 
-/// What the gradients say of the queue. (Paper: queue state `Q`.)
+/// Queue state according to the gradients. (Paper: `Q`.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueueState {
     Unknown,
     NotFull,
     Full,
-    /// The window falls for the delay.
+    /// The flow reduces its window because of the delay.
     BackingOff,
 }
 
-/// Hybrid slow start, with CDG's own filter of RTTs. Source: Ha and Rhee, "Taming the Elephants: New TCP Slow
+/// Hybrid slow start with CDG's own RTT filter. Source: Ha and Rhee, "Taming the Elephants: New TCP Slow
 /// Start", Computer Networks 55(9), 2011.
 #[derive(Debug, Default)]
 struct SlowStart {
     /// Smallest RTT, in µs.
     rtt_min: Option<i32>,
-    /// When the ACK train of this round trip began, and its last ACK came, in µs.
+    /// Start of the ACK train of this round trip, and time of its last ACK, in µs.
     train: Option<(u64, u64)>,
     samples: u16,
 }
 
-/// What an ACK shows to slow start.
+/// Input of slow start from an ACK.
 #[derive(Clone, Copy, Debug)]
 struct Evidence {
     now_us: u64,
-    /// Of this round trip.
+    /// RTTs of this round trip.
     rtt: Option<Extremes>,
-    /// Whether the window limits the flow, so that the ACK may belong to a train. Otherwise ACKs arrive as the
-    /// application writes.
+    /// Whether the window limits the flow, so that the ACK may belong to a train. Otherwise ACKs arrive as
+    /// the application writes.
     cwnd_limited: bool,
 }
 
 impl SlowStart {
-    /// Whether the path is full.
+    /// Whether the path is full and slow start should end.
     fn should_end(&mut self, settings: &Settings, evidence: Evidence) -> bool {
         self.rtt_min = self.rtt_min.into_iter().chain(evidence.rtt.map(|rtt| rtt.min)).min();
         let Some(rtt_min_us) = self.rtt_min.map(i32::unsigned_abs) else { return false };
@@ -217,7 +218,7 @@ impl SlowStart {
             || (settings.ends_by_delay && self.delay_is_long(rtt_min_us, evidence.rtt))
     }
 
-    /// ACKs kept coming for longer than half the smallest RTT: about as long as the way to the receiver takes.
+    /// Whether ACKs arrived for longer than half the smallest RTT, which is about the one-way delay.
     fn train_is_long(&mut self, rtt_min_us: u32, Evidence { now_us, cwnd_limited, .. }: Evidence) -> bool {
         match self.train {
             Some((began, last)) if cwnd_limited => {
@@ -234,7 +235,7 @@ impl SlowStart {
         }
     }
 
-    /// The RTT of this round trip is an eighth above the smallest.
+    /// Whether the RTT of this round trip is an eighth above the smallest.
     fn delay_is_long(&mut self, rtt_min_us: u32, rtt: Option<Extremes>) -> bool {
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
@@ -264,7 +265,7 @@ impl Path {
         }
     }
 
-    /// A round trip is over; how much the delay grew, in µs, if there is a round trip to compare it with.
+    /// Ends a round trip; returns the growth of the delay, in µs, if a previous round trip is known.
     fn end_round(&mut self, flow: &Flow) -> Option<i32> {
         let rtt = self.rtt.filter(|_| flow.una > self.round_end)?;
         let growth = self.rtt_before.map(|before| {
@@ -281,7 +282,8 @@ impl Path {
         self.rtt_before = self.rtt.take();
     }
 
-    /// The queue is full if the smallest delay still grows and the largest no longer can. (Paper: 3.3.)
+    /// Classifies the queue: full if the smallest delay still grows and the largest no longer can. (Paper:
+    /// 3.3.)
     fn classify_queue(&mut self) {
         let Extremes { min, max } = self.gradients.sum;
         let (min, max) = (without_noise(min), without_noise(max));
@@ -293,7 +295,7 @@ impl Path {
     }
 }
 
-/// In steps of [`NOISE_US`], to the nearest, halves away from zero.
+/// Rounds to steps of [`NOISE_US`], halves away from zero.
 fn without_noise(us: i32) -> i32 {
     let half = if us > 0 { NOISE_US / 2 } else { -NOISE_US / 2 };
     us.wrapping_add(half) / NOISE_US
@@ -337,7 +339,8 @@ impl Cdg {
         self.shadow_cwnd = control.cwnd;
     }
 
-    /// Whether the window falls for a delay that grew by so many µs. (Paper: `P[backoff] = 1 - exp(-g / G)`.)
+    /// Whether the flow backs off for a delay that grew by `growth_us`. (Paper: `P[backoff] = 1 - exp(-g /
+    /// G)`.)
     fn backs_off(&mut self, growth_us: i32) -> bool {
         let x = growth_us.unsigned_abs().wrapping_mul(self.settings.backoff_factor);
         if self.rng.next_u32() <= exp_of_minus(x) {
@@ -346,7 +349,7 @@ impl Cdg {
         if self.settings.use_ineff == 0 {
             return true;
         }
-        // Greedy flows keep the queue full whatever this flow does. (Paper: ineffectual backoff.)
+        // Loss-based flows keep the queue full whatever this flow does. (Paper: ineffectual backoff.)
         self.path.ineffectual = self.path.ineffectual.wrapping_add(1);
         u32::from(self.path.ineffectual) <= self.settings.use_ineff
     }
@@ -383,15 +386,15 @@ impl CongestionControl for Cdg {
         self.forget(flow, control);
     }
 
-    /// Source of the filter: Hayes, "Timing enhancements to the FreeBSD kernel to support delay and rate based
-    /// TCP mechanisms", CAIA technical report 100219A, 2010.
+    /// Filters the RTT. Source: Hayes, "Timing enhancements to the FreeBSD kernel to support delay and rate
+    /// based TCP mechanisms", CAIA technical report 100219A, 2010.
     fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
         let Some(rtt_us) = ack.rtt_us.filter(|&rtt_us| rtt_us > 0) else { return };
         let rtt_us = i32::try_from(rtt_us).unwrap_or(i32::MAX);
         let path = &mut self.path;
         if flow.sacked_out == 0 {
             if ack.acked == 1 && path.delayed > 0 {
-                // The wait of a delayed ACK can only have made the RTT longer.
+                // A delayed ACK can only lengthen the RTT.
                 path.rtt = path.rtt.map(|rtt| Extremes { min: rtt.min.min(rtt_us), ..rtt });
                 path.delayed -= 1;
                 return;
@@ -425,7 +428,7 @@ impl CongestionControl for Cdg {
         }
     }
 
-    /// (Paper: 3.4, with the shadow window.)
+    /// Reduces the window according to the queue state. (Paper: 3.4, with the shadow window.)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let Settings { backoff_beta, use_shadow, use_tolerance, .. } = self.settings;
         let left = match self.path.queue {
@@ -475,7 +478,7 @@ mod tests {
         Extremes { min, max }
     }
 
-    /// The growth after round trips with these extremes.
+    /// Growth after round trips with these extremes.
     fn growth(window: usize, rounds: &[Extremes]) -> i32 {
         let mut gradients = Gradients::new(window);
         rounds.windows(2).for_each(|pair| gradients.take(pair[1].since(pair[0])));
@@ -575,8 +578,8 @@ mod tests {
         }
     }
 
-    /// A round trip of 10 ms ends when packet 11 is acknowledged; the next one took 500 ms, with eight to be known
-    /// 4 s: 1 - exp(-164) is certain.
+    /// A round trip of 10 ms ends when packet 11 is acknowledged; the next one took 500 ms, with eight to be
+    /// known 4 s: 1 - exp(-164) is certain.
     #[test]
     fn a_steep_rise_asks_for_a_reduction_at_the_end_of_the_round_trip() {
         let (mut cdg, mut flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));

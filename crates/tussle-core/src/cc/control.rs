@@ -1,22 +1,22 @@
-//! All that an algorithm may turn, and the arithmetic that algorithms share.
+//! Variables that an algorithm controls, and the arithmetic that algorithms share.
 
 use crate::tcp::Flow;
 
-/// ssthresh before any loss: no threshold.
+/// Value of ssthresh before any loss: no threshold.
 pub(super) const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// All that an algorithm may turn.
+/// Variables that an algorithm controls.
 #[derive(Clone, Debug)]
 pub struct Control {
     /// Congestion window, in packets.
     pub cwnd: u32,
     /// Slow-start threshold, in packets.
     pub ssthresh: u32,
-    /// Most that `cwnd` may become, in packets.
+    /// Upper bound of `cwnd`, in packets.
     pub cwnd_clamp: u32,
-    /// The pacing rate that the algorithm wants; `None`: the sender's own (RFC 9002, 7.7).
+    /// Pacing rate of the algorithm; `None`: the sender's own rate (RFC 9002, 7.7).
     pub pacing_bit_per_s: Option<u64>,
-    /// Packets delivered towards the next packet of window.
+    /// Packets delivered towards the next packet of growth.
     pub(super) credit: u32,
     reduction_requested: bool,
     application_limit: bool,
@@ -37,7 +37,7 @@ impl Default for Control {
 }
 
 impl Control {
-    /// A window and its slow-start threshold, in packets; nothing else asked for.
+    /// A control with this window and slow-start threshold, in packets, and defaults otherwise.
     pub fn new(cwnd: u32, ssthresh: u32) -> Control {
         Control { cwnd, ssthresh, ..Control::default() }
     }
@@ -52,8 +52,8 @@ impl Control {
         self.ssthresh < INFINITE_SSTHRESH
     }
 
-    /// One packet more for each packet delivered, up to ssthresh; the packets delivered that were not
-    /// needed to reach it. [RFC 5681, 3.1](https://www.rfc-editor.org/rfc/rfc5681#section-3.1)
+    /// Grows by one packet for each packet delivered, up to ssthresh; returns the delivered packets that were
+    /// not needed. [RFC 5681, 3.1](https://www.rfc-editor.org/rfc/rfc5681#section-3.1)
     pub fn slow_start(&mut self, delivered: u32) -> u32 {
         let grown = self.cwnd.saturating_add(delivered).min(self.ssthresh);
         let left = delivered - (grown - self.cwnd);
@@ -61,9 +61,9 @@ impl Control {
         left
     }
 
-    /// One packet more for each `per` packets delivered.
+    /// Grows by one packet for each `per` packets delivered.
     pub fn additive(&mut self, per: u32, delivered: u32) {
-        // Credit kept from a larger `per` is worth one packet at most.
+        // Credit from a larger `per` is worth one packet at most.
         if self.credit >= per {
             self.credit = 0;
             self.cwnd = self.cwnd.saturating_add(1);
@@ -77,16 +77,16 @@ impl Control {
         self.cwnd = self.cwnd.min(self.cwnd_clamp);
     }
 
-    /// `part` / `whole` of the window, rounded down; at most the window.
+    /// The fraction `part` / `whole` of the window, rounded down.
     #[expect(clippy::cast_possible_truncation, reason = "a part of a u32 fits u32")]
     pub fn cwnd_part(&self, part: u32, whole: u32) -> u32 {
         debug_assert!(part <= whole, "{part}/{whole} of the window is more than the window");
         (u64::from(self.cwnd) * u64::from(part) / u64::from(whole)) as u32
     }
 
-    /// Slow start, if the window is in it; the packets delivered that are left for congestion avoidance, if
-    /// it is its turn. Nothing while the window is not the limit
-    /// ([RFC 7661](https://www.rfc-editor.org/rfc/rfc7661)).
+    /// Performs slow start if the window is below ssthresh; returns the delivered packets that are left for
+    /// congestion avoidance, if any. The window must be the limit ([RFC
+    /// 7661](https://www.rfc-editor.org/rfc/rfc7661)).
     pub fn past_slow_start(&mut self, delivered: u32, flow: &Flow) -> Option<u32> {
         if !flow.cwnd_limited(self) {
             None
@@ -97,7 +97,7 @@ impl Control {
         }
     }
 
-    /// Slow start, then one packet a round trip.
+    /// Grows like Reno: slow start, then one packet per round trip.
     pub fn grow_like_reno(&mut self, delivered: u32, flow: &Flow) {
         if let Some(left) = self.past_slow_start(delivered, flow) {
             self.additive(self.cwnd, left);
@@ -109,23 +109,23 @@ impl Control {
         self.reduction_requested = true;
     }
 
-    /// Declares that what is sent until now does not show the network's rate: delivery-rate samples of it
-    /// count as limited by the application.
+    /// Declares that the present sending rate is below the network's rate: delivery-rate samples of packets
+    /// sent so far count as limited by the application.
     pub fn declare_application_limit(&mut self) {
         self.application_limit = true;
     }
 
-    /// Whether such a limit was declared since the last call.
+    /// Returns whether the algorithm declared such a limit since the last call.
     pub(crate) fn take_application_limit(&mut self) -> bool {
         std::mem::take(&mut self.application_limit)
     }
 
-    /// Whether a reduction was asked for since the last call.
+    /// Returns whether the algorithm requested a reduction since the last call.
     pub(crate) fn take_reduction_request(&mut self) -> bool {
         std::mem::take(&mut self.reduction_requested)
     }
 
-    /// Forgets what was delivered towards the next packet of window.
+    /// Resets the credit towards the next packet of growth.
     pub(crate) fn clear_credit(&mut self) {
         self.credit = 0;
     }

@@ -1,11 +1,11 @@
-//! Copa: send at the rate 1 / (δ × queueing delay), so that a flow keeps about 1/δ packets waiting.
-//! The window moves towards that rate by v/δ packets a round trip, up and down around it, so that the queue
-//! empties every few round trips; a queue that never empties is somebody else's, and δ falls to compete.
+//! Copa: send at the rate 1 / (δ × queueing delay), so that a flow keeps about 1/δ packets in the queue. The
+//! window moves towards that rate by v/δ packets per round trip and oscillates around it, so that the queue
+//! empties every few round trips. A queue that never empties belongs to other flows, and δ falls to compete.
 //! Source: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI
-//! 2018 (the corrected edition), 2 to 2.2.
-//! Choices that the paper leaves: a step is at most the window in a round trip, which bounds v; a v meant
-//! for the other direction falls to 1 at once; the window grows only while it is the limit; slow start
-//! doubles ACK by ACK and comes back after a timeout. Departs: see docs/deviations/copa.toml.
+//! 2018 (the corrected edition), 2 to 2.2. Choices that the paper leaves open: a step is at most the window
+//! in a round trip, which bounds v; a v of the other direction falls to 1 at once; the window grows only
+//! while it is the limit; slow start doubles ACK by ACK and returns after a timeout. Departs: see
+//! docs/deviations/copa.toml.
 
 use std::cmp::Reverse;
 
@@ -39,15 +39,15 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Copa::new(parameters)),
 };
 
-/// A window never falls below this, in packets.
+/// Smallest window, in packets.
 const CWND_MIN: u32 = 2;
-/// For how long the smallest RTT is remembered. (Paper, 2: `RTTmin`.)
+/// Window of the smallest RTT. (Paper, 2: `RTTmin`.)
 const RTT_MIN_WINDOW: Time = Time::from_secs(10);
-/// Round trips over which the longest RTT is taken. (Paper, 2.2.)
+/// Round trips of the largest RTT. (Paper, 2.2.)
 const RTT_MAX_ROUNDS: u64 = 4;
-/// Without a nearly empty queue for this many round trips somebody else fills it. (Paper, 2.2.)
+/// Round trips without a nearly empty queue after which other flows are assumed to fill it. (Paper, 2.2.)
 const EMPTY_ROUNDS: u64 = 5;
-/// Queues below a tenth of the longest are nearly empty. (Paper, 2.2.)
+/// Divisor of the longest queue: a queue below a tenth of it is nearly empty. (Paper, 2.2.)
 const NEARLY_EMPTY: u32 = 10;
 /// Round trips in the same direction before v doubles. (Paper, 2.1.)
 const DOUBLING_AFTER: u32 = 3;
@@ -56,33 +56,34 @@ const INVERSE_MAX_MILLI: u32 = 1000 << 20;
 
 #[derive(Debug)]
 struct Copa {
-    /// 1/δ of the default mode, in thousandths of a packet.
+    /// Value of 1/δ in the default mode, in thousandths of a packet.
     default_inverse_milli: u32,
     may_compete: bool,
-    /// 1/δ now, in thousandths of a packet.
+    /// Current value of 1/δ, in thousandths of a packet.
     inverse_milli: u32,
     mode: Mode,
     rtts: Option<Rtts>,
-    /// When the queue was last nearly empty.
+    /// Time at which the queue was last nearly empty.
     emptied: Time,
     phase: Phase,
     round: Round,
     fraction: Fraction,
 }
 
-/// Whom Copa thinks it shares the link with. (Paper, 2.2.)
+/// Mode, by the kind of the competing flows. (Paper, 2.2.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Its like.
+    /// Competing flows also keep the queue short.
     Default,
-    /// Flows that fill the buffer.
+    /// Competing flows fill the buffer.
     Competitive,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     SlowStart,
-    /// Moving by `v`/δ packets a round trip; `repeats` round trips went the way of the one before.
+    /// Movement by `v`/δ packets per round trip; `repeats` counts consecutive round trips in the same
+    /// direction.
     Velocity {
         v: u32,
         direction: Direction,
@@ -96,14 +97,14 @@ enum Direction {
     Down,
 }
 
-/// Until a packet sent after its beginning is acknowledged.
+/// A round trip, which ends when a packet sent after its start is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// What had been delivered at its beginning. Not packet numbers: those wait for what was lost.
+    /// `flow.delivered` at the start. Packet numbers would wait for the repair of losses.
     delivered: u32,
-    /// The window at its beginning, in parts of a packet.
+    /// Window at the start, in parts of a packet.
     window: i64,
-    /// Whether a loss was found in it.
+    /// Whether a loss was detected in the round trip.
     lost: bool,
 }
 
@@ -111,7 +112,7 @@ struct Round {
 #[derive(Clone, Copy, Debug)]
 struct Rtts {
     min: WindowedMax<Reverse<u32>>,
-    /// Smallest of half a smoothed RTT, so that late ACKs do not count. (Paper: `RTTstanding`.)
+    /// Smallest RTT of half a smoothed RTT, so that late ACKs do not count. (Paper: `RTTstanding`.)
     standing: WindowedMax<Reverse<u32>>,
     max: WindowedMax<u32>,
 }
@@ -134,7 +135,7 @@ impl Rtts {
         self.standing.get().0
     }
 
-    /// What packets wait, in µs. (Paper: `d_q`.)
+    /// Queueing delay, in µs. (Paper: `d_q`.)
     fn queueing_us(&self) -> u32 {
         self.standing_us().saturating_sub(self.min.get().0)
     }
@@ -164,7 +165,7 @@ impl Copa {
         self.round = Round { delivered: flow.delivered, window: self.fraction.window(control), lost: false };
     }
 
-    /// Looks whether the queue still empties. (Paper, 2.2.)
+    /// Chooses the mode by whether the queue still empties. (Paper, 2.2.)
     fn choose_mode(&mut self, rtts: &Rtts, flow: &Flow) {
         if rtts.is_queue_nearly_empty() || !self.may_compete {
             self.emptied = flow.now;
@@ -178,15 +179,15 @@ impl Copa {
         }
     }
 
-    /// The direction of the target, which is the window at which `cwnd / RTTstanding = 1 / (δ d_q)`.
-    /// (Paper, 2.1, steps 2 and 3.)
+    /// Direction of the target window, at which `cwnd / RTTstanding = 1 / (δ d_q)`. (Paper, 2.1, steps 2 and
+    /// 3.)
     fn target(&self, rtts: &Rtts, cwnd: u32) -> Direction {
         let waiting = u128::from(cwnd) * u128::from(rtts.queueing_us()) * 1000;
         let wanted = u128::from(rtts.standing_us()) * u128::from(self.inverse_milli);
         if waiting <= wanted { Direction::Up } else { Direction::Down }
     }
 
-    /// Once a window: v, and 1/δ against rivals.
+    /// Updates v once per window, and 1/δ in competitive mode.
     fn end_round(&mut self, flow: &Flow, control: &Control) {
         let went =
             if self.fraction.window(control) > self.round.window { Direction::Up } else { Direction::Down };
@@ -207,13 +208,13 @@ impl Copa {
         self.begin_round(flow, control);
     }
 
-    /// What `delivered` packets change, in parts of a packet: v / (δ cwnd) each.
+    /// Change of the window for `delivered` packets, in parts of a packet: v / (δ cwnd) each.
     fn step(&mut self, target: Direction, delivered: u32, cwnd: u32) -> i64 {
         let Phase::Velocity { v, direction, repeats } = &mut self.phase else { return 0 };
         if *direction != target && *v > 1 {
             (*v, *direction, *repeats) = (1, target, 0);
         }
-        // At most the whole window in a round trip.
+        // The step is at most the whole window in a round trip.
         *v =
             (*v).min((u64::from(cwnd) * 1000 / u64::from(self.inverse_milli)).try_into().unwrap_or(u32::MAX));
         *v = (*v).max(1);
@@ -271,7 +272,7 @@ impl CongestionControl for Copa {
         if ack.rate.prior_delivered >= self.round.delivered {
             self.end_round(flow, control);
         }
-        // Twice the window in a round trip, so that the window is the limit. (Paper, 2.1, step 4.)
+        // Twice the window per round trip, so that the window is the limit. (Paper, 2.1, step 4.)
         let bits = u64::from(control.cwnd).saturating_mul(u64::from(flow.mss_bytes) * 16_000_000);
         control.pacing_bit_per_s = Some((bits / u64::from(rtts.standing_us())).max(1));
     }
@@ -311,7 +312,7 @@ mod tests {
     const UP: Direction = Direction::Up;
     const DOWN: Direction = Direction::Down;
 
-    /// Copa with δ = 1/2 past slow start, its smallest RTT 100 ms; 20 packets are out.
+    /// Copa with δ = 1/2 past slow start, a smallest RTT of 100 ms, and 20 packets outstanding.
     fn moving(v: u32, direction: Direction, repeats: u32) -> (Copa, Flow) {
         let mut flow = Flow { usage: WindowUse::limited(), now: Time::from_secs(1), ..Flow::new(1000, 1448) };
         flow.nxt = 20;
@@ -323,8 +324,8 @@ mod tests {
         (copa, flow)
     }
 
-    /// An ACK of `delivered` packets that were sent after the one before; 200 ms later, so that the RTT given
-    /// is the standing one.
+    /// Processes an ACK of `delivered` packets that were sent after the previous ACK; 200 ms later, so that
+    /// the given RTT is the standing one.
     fn ack(pair: &mut (Copa, Flow), rtt_us: u32, delivered: u32, control: &mut Control) {
         let (copa, flow) = pair;
         flow.now += Time::from_ms(200);

@@ -1,8 +1,8 @@
 //! CUBIC: after a loss the window follows a cubic function of time, flat around the window of the loss.
-//! Growth does not depend on the RTT; where Reno would be faster, it grows like Reno.
-//! Source: Ha, Rhee and Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant", ACM SIGOPS Operating Systems
-//! Review 42(5), 2008; RFC 9438. Agrees with: Linux 6.1 `cubic`.
-//! Departs: see docs/deviations/cubic.toml (3 entries).
+//! Growth does not depend on the RTT; where Reno would be faster, the window grows like Reno's. Source: Ha,
+//! Rhee and Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant", ACM SIGOPS Operating Systems Review
+//! 42(5), 2008; RFC 9438. Agrees with: Linux 6.1 `cubic`. Departs: see docs/deviations/cubic.toml (3
+//! entries).
 
 use super::hystart::{Delay, HyStart};
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
@@ -75,20 +75,20 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Cubic::new(parameters)),
 };
 
-/// β is in 1/1024.
+/// Unit of β: 1/1024.
 const BETA_ONE: u32 = 1024;
-/// The cubic function counts time in 2^-10 s.
+/// Fraction bits of the time of the cubic function: the unit is 2^-10 s.
 const CLOCK_BITS: u32 = 10;
-/// C is a fraction of 2^10, over a cube of 2^-10 s.
+/// Fraction bits of a product of C, in 2^-10, and a cube of times in 2^-10 s.
 const CUBE_BITS: u32 = 10 + 3 * CLOCK_BITS;
-/// Largest `bic_scale`: the argument of [`cube_root`] stays above 64.
+/// Largest `bic_scale`, so that the argument of [`cube_root`] stays above 64.
 const MAX_SCALE: i64 = 1 << 16;
-/// Growth before any loss is at least one packet for this many: 5 % a round trip.
+/// Largest number of delivered packets per packet of growth before any loss: 5 % per round trip.
 const PER_BEFORE_LOSS: u32 = 20;
-/// Growth is at most one packet for this many: 50 % a round trip.
+/// Smallest number of delivered packets per packet of growth: 50 % per round trip.
 const PER_MIN: u32 = 2;
 
-/// The parameters, in the units of the arithmetic.
+/// Parameters, in the units of the arithmetic.
 #[derive(Debug)]
 struct Settings {
     fast_convergence: bool,
@@ -98,7 +98,7 @@ struct Settings {
     initial_ssthresh: u32,
     /// C in 1/1024 packets/s³.
     c: u64,
-    /// 8 × the packets that Reno with this β needs for one packet of growth, per packet of window.
+    /// Eight times the packets that Reno with this β needs for one packet of growth, per packet of window.
     reno_per_8: u64,
 }
 
@@ -108,26 +108,26 @@ struct Cubic {
     hystart: Option<HyStart>,
     /// Window of the last loss, after fast convergence; zero before the first. (Paper: `W_max`.)
     w_max: u32,
-    /// Since growth began after the last reduction.
+    /// Growth since the last reduction.
     epoch: Option<Epoch>,
     /// Smallest RTT since the start or the last timeout, in µs; zero before the first sample.
     delay_min_us: u32,
     /// Packets to deliver for one packet of growth.
     per: u32,
-    /// The window and the tick for which `per` was last computed; no window before that.
+    /// Window and tick at the last computation of `per`; a zero window before the first.
     computed: (u32, u32),
 }
 
-/// One descent and climb of the cubic function.
+/// One period of growth along the cubic function.
 #[derive(Debug)]
 struct Epoch {
-    /// Tick at which it began.
+    /// Tick at its start.
     start: u32,
     /// Time from the start to the plateau, in 2^-10 s. (Paper: K.)
     k: u32,
     /// Window of the plateau.
     origin: u32,
-    /// The window that Reno would have. (RFC: `W_est`.)
+    /// Window that Reno would have. (RFC: `W_est`.)
     w_est: u32,
     /// Packets delivered towards the next packet of `w_est`.
     delivered: u32,
@@ -154,7 +154,7 @@ impl Cubic {
         }
     }
 
-    /// Forgets all but the parameters and the state of hybrid slow start.
+    /// Resets everything but the parameters and hybrid slow start.
     fn forget(&mut self) {
         self.w_max = 0;
         self.epoch = None;
@@ -163,7 +163,7 @@ impl Cubic {
         self.computed = (0, 0);
     }
 
-    /// Brings `per` up to date: at most once a tick, and for an unchanged window 32 times a second.
+    /// Updates `per`: at most once per tick, and 32 times per second for an unchanged window.
     fn update(&mut self, cwnd: u32, delivered: u32, flow: &Flow) {
         let now = flow.jiffies();
         if let Some(epoch) = &mut self.epoch {
@@ -201,8 +201,8 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// From `cwnd` to a plateau at `w_max`, or at once on the plateau if there is nothing to regain.
-    /// [RFC 9438, 4.2](https://www.rfc-editor.org/rfc/rfc9438#section-4.2): `K = ∛((W_max - cwnd) / C)`
+    /// An epoch that starts at `cwnd` and has its plateau at `w_max`, or at `cwnd` if that is larger. [RFC
+    /// 9438, 4.2](https://www.rfc-editor.org/rfc/rfc9438#section-4.2): `K = ∛((W_max - cwnd) / C)`
     fn towards(w_max: u32, cwnd: u32, settings: &Settings) -> Epoch {
         let (k, origin) = match w_max.saturating_sub(cwnd) {
             0 => (0, cwnd),
@@ -211,8 +211,8 @@ impl Epoch {
         Epoch { start: 0, k, origin, w_est: cwnd, delivered: 0 }
     }
 
-    /// `W(t) = C (t - K)³ + origin`, t in 2^-10 s. Wraps as Linux does, after 347 s on one side of K.
-    /// [RFC 9438, 4.2](https://www.rfc-editor.org/rfc/rfc9438#section-4.2)
+    /// The cubic function `W(t) = C (t - K)³ + origin`, with t in 2^-10 s. The arithmetic wraps as in Linux,
+    /// after 347 s on one side of K. [RFC 9438, 4.2](https://www.rfc-editor.org/rfc/rfc9438#section-4.2)
     fn w_cubic(&self, t: u64, settings: &Settings) -> u32 {
         let k = u64::from(self.k);
         let offset = t.abs_diff(k);
@@ -225,10 +225,11 @@ impl Epoch {
     /// [RFC 9438, 4.3](https://www.rfc-editor.org/rfc/rfc9438#section-4.3)
     #[expect(clippy::cast_possible_truncation, reason = "no more than `delivered`, which is a u32")]
     fn grow_like_reno(&mut self, cwnd: u32, settings: &Settings) {
-        // With a β below 0.2 a window of 2 packets makes this zero, and Linux never leaves its loop.
+        // With β below 0.2 and a window of 2 packets the quotient would be zero, and Linux never leaves its
+        // loop.
         let per = ((u64::from(cwnd) * settings.reno_per_8) >> 3).max(1);
         let delivered = u64::from(self.delivered);
-        // More than, not as many as: a remainder of a whole `per` waits for the next packet.
+        // Strictly more: a remainder of a whole `per` waits for the next packet.
         if delivered > per {
             let grown = (delivered - 1) / per;
             self.delivered -= (grown * per) as u32;
@@ -250,7 +251,7 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// Time spent idle is not time spent on the curve. [RFC 9438, 5.8](https://www.rfc-editor.org/rfc/rfc9438#section-5.8)
+    /// Shifts the epoch by the idle time. [RFC 9438, 5.8](https://www.rfc-editor.org/rfc/rfc9438#section-5.8)
     fn on_tx_start(&mut self, flow: &Flow, _control: &mut Control) {
         if let Some(epoch) = &mut self.epoch {
             let now = flow.jiffies();
@@ -263,7 +264,7 @@ impl CongestionControl for Cubic {
         let Some(rtt_us) = ack.rtt_us else { return };
         let now_us = rtt_us.max(1);
         let is_shortest = self.delay_min_us == 0 || now_us < self.delay_min_us;
-        // Almost always there is nothing to learn, and the tick need not be computed.
+        // In most cases there is nothing to update, and the tick need not be computed.
         if !is_shortest && !control.in_slow_start() {
             return;
         }
@@ -287,8 +288,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// A window of loss that fell is remembered as lower still, so that a new flow finds room.
-    /// [RFC 9438, 4.7](https://www.rfc-editor.org/rfc/rfc9438#section-4.7)
+    /// Remembers a lower `w_max` if the window of the loss fell, so that a new flow finds room. [RFC 9438,
+    /// 4.7](https://www.rfc-editor.org/rfc/rfc9438#section-4.7)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         self.epoch = None;
         self.w_max = if control.cwnd < self.w_max && self.settings.fast_convergence {
@@ -319,23 +320,23 @@ impl CongestionControl for Cubic {
     }
 }
 
-/// About 64 ∛i for i from 8 to 63, where the iteration starts. The values are Linux's, by W. Tarreau: a few
-/// per cent high, so that the one step taken from them ends near the root of the whole argument.
+/// Start values of the iteration: about 64 ∛i for i from 8 to 63. They are Linux's, by W. Tarreau: a few per
+/// cent high, so that one step from them ends near the root of the whole argument.
 const CUBE_ROOT_STARTS: [u16; 56] = [
     133, 139, 144, 148, 153, 157, 161, 166, 167, 171, 174, 178, 180, 183, 186, 189, 191, 195, 197, 200, 202,
     204, 207, 209, 210, 212, 214, 216, 219, 221, 223, 225, 227, 229, 231, 232, 234, 235, 237, 239, 241, 242,
     244, 246, 247, 249, 250, 252, 254, 255, 256, 258, 260, 261, 262, 264,
 ];
 
-/// ∛a for `a` of at least 64, to 0.2 % on average: the leading bits give a start, one step of Newton's method
-/// the rest.
+/// Cube root of `a`, at least 64, to 0.2 % on average: the leading bits give a start value for one step of
+/// Newton's method.
 #[expect(clippy::cast_possible_truncation, reason = "the root of a u64 is below 2^22")]
 fn cube_root(a: u64) -> u32 {
     let bits = (((u64::BITS - a.leading_zeros()) * 84) >> 8) - 1;
     let leading = (a >> (3 * bits)) as usize;
     let start = (u64::from(CUBE_ROOT_STARTS[leading - 8]) << bits) >> 6;
     let three_roots = 2 * start + a / (start * (start - 1));
-    // 341/1024 for a third.
+    // 341/1024 approximates a third.
     ((three_roots * 341) >> 10) as u32
 }
 
@@ -360,12 +361,13 @@ mod tests {
         Flow { usage: WindowUse::limited(), now: Time::from_secs(100), ..Flow::new(1000, 1448) }
     }
 
-    /// In congestion avoidance.
+    /// A window in congestion avoidance.
     fn window(cwnd: u32) -> Control {
         Control::new(cwnd, cwnd)
     }
 
-    /// 100 s in, after a loss at 1000 packets: 700 are left, and one of them has been delivered.
+    /// CUBIC 100 s after the start, after a loss at 1000 packets: 700 are left, and one of them has been
+    /// delivered.
     fn after_loss_at_1000(set: &[(&str, i64)]) -> (Cubic, Flow) {
         let (mut cubic, flow) = (cubic(set), flow());
         assert_eq!(cubic.on_congestion(Cause::Loss, &flow, &window(1000)), 700);
@@ -385,8 +387,8 @@ mod tests {
         assert_eq!(cubic.on_congestion(Cause::Loss, &flow(), &window(2)), 2);
     }
 
-    /// `W_max` is 1000, also after another loss at 1000; a loss at 800 makes it 800 × (1024 + 717) / 2048 = 680.08,
-    /// without fast convergence 800.
+    /// `W_max` is 1000, also after another loss at 1000; a loss at 800 makes it 800 × (1024 + 717) / 2048 =
+    /// 680.08, without fast convergence 800.
     #[test]
     fn fast_convergence_remembers_less_than_the_window_of_a_lower_loss() {
         for (set, w_max) in [(&[][..], 680), (&[FAST_CONVERGENCE_OFF][..], 800)] {
@@ -461,10 +463,10 @@ mod tests {
         assert_eq!(cubic.per, 20);
     }
 
-    /// On the plateau the cubic function stands still: 100 × 100 packets for one. Reno: 8 × 1741 / 3 / 307 = 15
-    /// eighths of a window for one packet, 100 × 15 / 8 = 187. The 188th delivered makes `W_est` 101, and growth to
-    /// it takes 100 / 1 packets. 1 + 373 are 2 × 187, of which the second waits for the next packet: 102, and
-    /// 100 / 2 = 50; then 103, and 100 / 3 = 33.
+    /// On the plateau the cubic function stands still: 100 × 100 packets for one. Reno: 8 × 1741 / 3 / 307 =
+    /// 15 eighths of a window for one packet, 100 × 15 / 8 = 187. The 188th delivered makes `W_est` 101, and
+    /// growth to it takes 100 / 1 packets. 1 + 373 are 2 × 187, of which the second waits for the next
+    /// packet: 102, and 100 / 2 = 50; then 103, and 100 / 3 = 33.
     #[test]
     fn growth_is_never_slower_than_that_of_reno() {
         let (mut cubic, mut flow) = (cubic(&[]), flow());

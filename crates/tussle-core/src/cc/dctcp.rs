@@ -1,6 +1,6 @@
-//! DCTCP: the fraction of packets that a queue marks says how far the window must fall.
-//! Source: RFC 8257; after Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010. Agrees with: Linux 6.1
-//! `dctcp`, which counts packets where the RFC counts bytes. Departs: see docs/deviations/dctcp.toml (2 entries).
+//! DCTCP: the fraction of packets that a queue marks determines the reduction of the window. Source: RFC
+//! 8257; after Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010. Agrees with: Linux 6.1 `dctcp`,
+//! which counts packets where the RFC counts bytes. Departs: see docs/deviations/dctcp.toml (2 entries).
 
 use super::{CongestionControl, Control, EcnMode, Entry, Needs, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Dctcp::new(parameters)),
 };
 
-/// α is in 1/1024.
+/// Fraction bits of α: the unit is 1/1024.
 const ALPHA_BITS: u32 = 10;
 const ALPHA_ONE: u32 = 1 << ALPHA_BITS;
 const CWND_MIN: u32 = 2;
@@ -41,18 +41,18 @@ struct Dctcp {
     /// Average fraction of marked packets, in 1/1024. (RFC: `DCTCP.Alpha`.)
     alpha: u32,
     window: Window,
-    /// The window before the last reduction.
+    /// Window before the last reduction.
     prior_cwnd: u32,
 }
 
 /// One observation window. [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
 #[derive(Debug, Default)]
 struct Window {
-    /// It ends when this packet is next to be acknowledged. (RFC: `DCTCP.WindowEnd`.)
+    /// Packet whose acknowledgement ends the observation window. (RFC: `DCTCP.WindowEnd`.)
     end: u32,
-    /// Packets delivered before it.
+    /// Packets delivered before the observation window.
     delivered: u32,
-    /// Those of them that were marked.
+    /// Marked packets delivered before the observation window.
     marked: u32,
 }
 
@@ -72,8 +72,9 @@ impl Dctcp {
         }
     }
 
-    /// `α = (1 - g) α + g M`, where `M` is the fraction of the window that is over; an α too small for g to take
-    /// a part of is forgotten whole. [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
+    /// Updates `α = (1 - g) α + g M`, where `M` is the marked fraction of the last observation window. An α
+    /// too small for g to take a part of becomes zero. [RFC 8257,
+    /// 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
     fn average(&mut self, flow: &Flow) {
         let forgotten = match self.alpha >> self.shift_g {
             0 => self.alpha,
@@ -111,9 +112,9 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    /// `cwnd (1 - α / 2)` for a mark, half for a loss. Without ECN it is Reno.
-    /// [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
-    /// and [RFC 8257, 3.5](https://www.rfc-editor.org/rfc/rfc8257#section-3.5)
+    /// Returns `cwnd (1 - α / 2)` for a mark and half the window for a loss. Without ECN the algorithm is
+    /// Reno. [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3) and [RFC 8257,
+    /// 3.5](https://www.rfc-editor.org/rfc/rfc8257#section-3.5)
     fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
         self.prior_cwnd = control.cwnd;
         if cause == Cause::Timeout || !flow.ecn {
@@ -123,7 +124,7 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    /// A loss counts more than marks, even while the window falls for a mark.
+    /// Halves the window for a loss even during a reduction for a mark.
     fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
         if next == State::Recovery && flow.state != State::Recovery && flow.ecn {
             self.prior_cwnd = control.cwnd;
@@ -155,7 +156,7 @@ mod tests {
         Flow { ecn: true, nxt: 100, ..Flow::new(1000, 1448) }
     }
 
-    /// α after a window of 100 packets of which so many were marked.
+    /// Value of α after a window of 100 packets of which `marked` were marked.
     fn alpha_after(mut dctcp: Dctcp, marked: u32) -> u32 {
         let mut flow = flow();
         dctcp.on_start(&flow, &mut Control::default());
@@ -211,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Whatever α is, by SACK or timeout.
+    /// The fraction α does not matter, neither after SACK nor after a timeout.
     #[test]
     fn a_loss_takes_half_the_window() {
         let (mut dctcp, flow) = (dctcp(&[("dctcp_alpha_on_init", 8)]), flow());
@@ -222,7 +223,7 @@ mod tests {
         assert_eq!(control.ssthresh, 50);
     }
 
-    /// 100 before, 60 on the way down: a loss then leaves 30, and was it false, 60 return.
+    /// 100 packets before, 60 during the reduction: a loss then leaves 30, and after an undo 60 return.
     #[test]
     fn a_loss_while_the_window_falls_for_marks_takes_half_of_what_is_left() {
         let (mut dctcp, mut flow, mut control) = (dctcp(&[]), flow(), Control::new(100, 100));

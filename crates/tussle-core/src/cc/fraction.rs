@@ -1,18 +1,18 @@
-//! A window that moves by less than a packet: the part of a packet that `control.cwnd` cannot hold.
+//! Fractions of a packet of window, which `control.cwnd` cannot hold.
 
 use super::Control;
 
-/// Parts in a packet: 2^20, so that a packet a round trip is seen up to a window of 2^20 packets.
+/// Parts per packet: 2^20, so that growth by a packet per round trip is exact up to a window of 2^20 packets.
 pub(super) const PACKET: i64 = 1 << 20;
 
-/// By how much the exact window exceeds `control.cwnd`, in parts of a packet.
+/// Difference between the exact window and `control.cwnd`, in parts of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fraction {
     parts: i64,
 }
 
 impl Fraction {
-    /// The exact window, in parts.
+    /// Exact window, in parts.
     pub(super) fn window(self, control: &Control) -> i64 {
         i64::from(control.cwnd) * PACKET + self.parts
     }
@@ -23,13 +23,13 @@ impl Fraction {
         control.cwnd = self.split(window.max(i64::from(floor) * PACKET).min(cap));
     }
 
-    /// Keeps the part of an exact `window`, whose whole packets are returned.
+    /// Keeps the fraction of an exact `window` and returns its whole packets.
     pub(super) fn split(&mut self, window: i64) -> u32 {
         self.parts = window % PACKET;
         u32::try_from(window / PACKET).expect("a window is at most its clamp, which fits u32")
     }
 
-    /// Forgets the part, when something else has set the window.
+    /// Resets the fraction after another change of the window.
     pub(super) fn clear(&mut self) {
         self.parts = 0;
     }

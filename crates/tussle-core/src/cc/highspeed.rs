@@ -1,7 +1,7 @@
-//! Highspeed: Reno up to 38 packets; above, the larger the window the faster it grows and the less it falls,
-//! so that a window of 83000 packets needs no more than one loss in ten million.
-//! Source: RFC 3649. Agrees with: Linux 6.1 `highspeed`, which steps through the RFC's table instead of using
-//! its formulas, and counts ACKs: with one for two packets it grows half as fast. Departs: nowhere known.
+//! HighSpeed: Reno up to 38 packets. Above, a larger window grows faster and falls by less, so that a window
+//! of 83000 packets needs no more than one loss in ten million packets. Source: RFC 3649. Agrees with: Linux
+//! 6.1 `highspeed`, which steps through the RFC's table instead of using its formulas, and counts ACKs: with
+//! one ACK for two packets it grows half as fast. Departs: nowhere known.
 
 use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow};
@@ -15,10 +15,9 @@ pub(super) const ENTRY: Entry = Entry {
     build: |_, _| Box::new(HighSpeed::default()),
 };
 
-/// Row n: the largest window, in packets, that grows by n + 1 packets a round trip, and what a loss takes of
-/// a window of this row, in 1/256. The RFC's table has a 73rd row, of 94717 packets and 0.09, that Linux has
-/// not.
-/// [RFC 3649](https://www.rfc-editor.org/rfc/rfc3649), appendix B
+/// Table of windows. Row n holds the largest window, in packets, that grows by n + 1 packets per round trip,
+/// and the decrease of a window of this row after a loss, in 1/256. The RFC's table has a 73rd row, of 94717
+/// packets and 0.09, that Linux lacks. [RFC 3649](https://www.rfc-editor.org/rfc/rfc3649), appendix B
 #[rustfmt::skip]
 const TABLE: [(u32, u32); 72] = [
     (38, 128), (118, 112), (221, 104), (347, 98), (495, 93), (663, 89), (851, 86), (1058, 83), (1284, 81),
@@ -31,31 +30,31 @@ const TABLE: [(u32, u32); 72] = [
     (44694, 33), (46776, 33), (48961, 32), (51258, 32), (53677, 31), (56230, 30), (58932, 30), (61799, 29),
     (64851, 28), (68113, 28), (71617, 27), (75401, 26), (79517, 26), (84035, 25), (89053, 24),
 ];
-/// What a loss takes of the window is in 1/256.
+/// Unit of the decrease: 1/256.
 const DECREASE_ONE: u32 = 256;
-/// Largest window, in packets: above it Linux's arithmetic would wrap.
+/// Largest window, in packets, for which Linux's arithmetic does not wrap.
 const CWND_MAX: u32 = u32::MAX / 128;
 
 #[derive(Debug, Default)]
 struct HighSpeed {
-    /// Row of [`TABLE`] for the window of the last growth.
+    /// Row of [`TABLE`] at the last growth.
     row: usize,
 }
 
 impl HighSpeed {
-    /// Packets of growth in a round trip of one ACK for each packet. (RFC: a(w).)
+    /// Growth in a round trip with one ACK per packet, in packets. (RFC: a(w).)
     #[expect(clippy::cast_possible_truncation, reason = "a row of the table")]
     fn increase(&self) -> u32 {
         self.row as u32 + 1
     }
 
-    /// What a loss takes of the window, in 1/256. (RFC: b(w).)
+    /// Decrease after a loss, in 1/256. (RFC: b(w).)
     fn decrease(&self) -> u32 {
         TABLE[self.row].1
     }
 }
 
-/// The first row whose window is at least `cwnd`; the last one for any above.
+/// First row whose window is at least `cwnd`; the last row for a larger window.
 fn row_of(cwnd: u32) -> usize {
     TABLE.partition_point(|&(window, _)| window < cwnd).min(TABLE.len() - 1)
 }
@@ -69,7 +68,7 @@ impl CongestionControl for HighSpeed {
         control.cwnd_clamp = control.cwnd_clamp.min(CWND_MAX);
     }
 
-    /// What the ACK that ends slow start delivered beyond ssthresh does not count.
+    /// Grows the window. Packets that the last ACK of slow start delivered beyond ssthresh do not count.
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if !flow.cwnd_limited(control) {
             return;
@@ -88,7 +87,7 @@ impl CongestionControl for HighSpeed {
         }
     }
 
-    /// By the row of the last growth: a window that only slow start has grown is halved.
+    /// Reduces the window by the row of the last growth; a window that only slow start has grown is halved.
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         (control.cwnd - control.cwnd_part(self.decrease(), DECREASE_ONE)).max(2)
     }
@@ -108,21 +107,20 @@ mod tests {
         Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) }
     }
 
-    /// b(w) = (0.1 - 0.5) (log w - log 38) / (log 83000 - log 38) + 0.5.
-    /// [RFC 3649, 5](https://www.rfc-editor.org/rfc/rfc3649#section-5)
+    /// Formula b(w) = (0.1 - 0.5) (log w - log 38) / (log 83000 - log 38) + 0.5. [RFC 3649,
+    /// 5](https://www.rfc-editor.org/rfc/rfc3649#section-5)
     fn b(w: f64) -> f64 {
         (0.1 - 0.5) * (w.ln() - 38.0_f64.ln()) / (83_000.0_f64.ln() - 38.0_f64.ln()) + 0.5
     }
 
-    /// a(w) = w² p(w) 2 b(w) / (2 - b(w)) with p(w) = 0.078 / w^1.2, which the RFC's program writes as
-    /// 1 / (12.8 w^1.2). [RFC 3649, 5](https://www.rfc-editor.org/rfc/rfc3649#section-5)
+    /// Formula a(w) = w² p(w) 2 b(w) / (2 - b(w)) with p(w) = 0.078 / w^1.2, which the RFC's program writes
+    /// as 1 / (12.8 w^1.2). [RFC 3649, 5](https://www.rfc-editor.org/rfc/rfc3649#section-5)
     fn a(w: f64) -> f64 {
         w.powi(2) * 2.0 * b(w) / ((2.0 - b(w)) * w.powf(1.2) * 12.8)
     }
 
-    /// As the RFC's program makes it: a row for each window, from 38 on, at which a(w) has grown by more than
-    /// 1 since the row before.
-    /// [RFC 3649](https://www.rfc-editor.org/rfc/rfc3649), appendix B
+    /// Table as the RFC's program makes it: from 38 on, a row for each window at which a(w) has grown by more
+    /// than 1 since the previous row. [RFC 3649](https://www.rfc-editor.org/rfc/rfc3649), appendix B
     fn rows_of_the_rfc() -> Vec<(u32, f64)> {
         let (mut rows, mut last) = (vec![(38, 0.5)], 1.0);
         for window in 39..100_000 {

@@ -1,9 +1,8 @@
-//! H-TCP: the longer since the last loss, the faster the window grows, whatever its size; a loss leaves as
-//! much as keeps the link busy while the queue that it filled drains.
-//! Source: Leith and Shorten, "H-TCP: TCP for High-speed and Long-distance Networks", 2nd International
-//! Workshop on Protocols for Fast Long-Distance Networks, 2004; draft-leith-tcp-htcp-06. Agrees with: Linux
-//! 6.1 `htcp`, which takes whole multiples of Reno's growth and counts RTTs in timer ticks. Departs: see
-//! docs/deviations/htcp.toml (2 entries).
+//! H-TCP: the window grows faster the longer ago the last loss is, whatever its size; after a loss it keeps
+//! enough to fill the link while the queue drains. Source: Leith and Shorten, "H-TCP: TCP for High-speed and
+//! Long-distance Networks", 2nd International Workshop on Protocols for Fast Long-Distance Networks, 2004;
+//! draft-leith-tcp-htcp-06. Agrees with: Linux 6.1 `htcp`, which takes whole multiples of Reno's growth and
+//! counts RTTs in timer ticks. Departs: see docs/deviations/htcp.toml (2 entries).
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
@@ -32,17 +31,17 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Htcp::new(parameters)),
 };
 
-/// α and β are in 1/128.
+/// Unit of α and β: 1/128.
 const ONE: u32 = 128;
-/// Least that a loss leaves: half.
+/// Smallest β: half.
 const BETA_MIN: u32 = ONE / 2;
-/// Most that a loss leaves: 0.8, rounded down.
+/// Largest β: 0.8, rounded down.
 const BETA_MAX: u32 = 102;
-/// The largest RTT is believed to grow by at most this at once.
+/// Largest growth of the largest RTT in one step, in ms.
 const RTT_STEP_MS: u32 = 20;
-/// With an RTT of up to this a loss halves: ticks are too coarse for a ratio.
+/// RTT, in ms, up to which a loss halves the window: ticks are too coarse for a ratio.
 const RTT_RATIO_MS: u32 = 10;
-/// RTT scaling is between these, in 1/8 of 100 ms over the RTT.
+/// Bounds of RTT scaling, in 1/8 of 100 ms over the RTT.
 const SCALES: (u32, u32) = (4, 80);
 
 #[derive(Debug)]
@@ -51,10 +50,10 @@ struct Htcp {
     bandwidth_switch: bool,
     /// Packets of growth in a round trip, in 1/128. (Paper: α.)
     alpha: u32,
-    /// What a loss leaves of the window, in 1/128. (Paper: β.)
+    /// Fraction of the window kept after a loss, in 1/128. (Paper: β.)
     beta: u32,
     backoff: Backoff,
-    /// Packets that the last ACK acknowledged; counted in 16 bits, as in Linux.
+    /// Packets that the last ACK acknowledged, in 16 bits as in Linux.
     acked: u16,
     /// Smallest RTT, in ticks; zero before the first.
     rtt_min: u32,
@@ -62,19 +61,19 @@ struct Htcp {
     rtt_max: u32,
     /// Ticks a second.
     hz: u32,
-    /// Tick of the start, or at which the last recovery began, and when it is over, ended.
+    /// Tick of the start, of the start of the last recovery, or of its end.
     congestion_at: u32,
-    /// `congestion_at` to go back to if the recovery under way is a false alarm.
+    /// Value of `congestion_at` to restore if the current recovery is spurious.
     congestion_before: Option<u32>,
     bandwidth: Bandwidth,
 }
 
-/// How the next loss is answered, if the bandwidth has not changed. (Paper: adaptive backoff.)
+/// Response to the next loss, if the bandwidth has not changed. (Paper: adaptive backoff.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Backoff {
-    /// Half of the window goes: there is only one loss since the bandwidth changed.
+    /// Halve the window: there was only one loss since the bandwidth changed.
     Halve,
-    /// What is kept follows the RTTs.
+    /// Keep a fraction that follows the RTTs.
     Adapt,
 }
 
@@ -83,7 +82,7 @@ enum Backoff {
 struct Bandwidth {
     /// Packets acknowledged since `since`.
     acked: u32,
-    /// Tick at which counting began; nothing before the first count, which is not of this flow alone.
+    /// Tick at which counting began; `None` before the first count, which covers more than this flow.
     since: Option<u32>,
     /// Average of about the last four counts. (Paper: B.)
     now: u64,
@@ -99,13 +98,14 @@ impl Bandwidth {
         self.since = Some(now);
     }
 
-    /// Packets/s since counting began. Linux counts the first time since the host booted.
+    /// Packets/s since counting began. Linux counts the first time since the boot of the host.
     fn count(&self, flow: &Flow) -> u64 {
         let ticks = self.since.map(|since| u64::from(flow.jiffies() - since));
         ticks.map_or(0, |ticks| u64::from(self.acked) * u64::from(flow.hz) / ticks)
     }
 
-    /// Whether it changed by more than a fifth since the loss before; this one is now that.
+    /// Returns whether the bandwidth changed by more than a fifth since the last loss, and starts the next
+    /// comparison.
     fn has_changed(&mut self) -> bool {
         let before = std::mem::replace(&mut self.max_before, self.max);
         !(4 * before..=6 * before).contains(&(5 * self.max))
@@ -147,7 +147,7 @@ impl Htcp {
         }
     }
 
-    /// Once a window has been acknowledged, and the smallest RTT is over.
+    /// Measures the bandwidth once a window has been acknowledged and the smallest RTT has passed.
     fn measure_bandwidth(&mut self, acked: u32, flow: &Flow, control: &Control) {
         let now = flow.jiffies();
         if flow.state > State::Disorder {
@@ -163,7 +163,7 @@ impl Htcp {
         }
         let count = self.bandwidth.count(flow);
         if self.delta(flow) / self.rtt_min <= 3 {
-            // Just after a loss.
+            // The loss was just before.
             self.bandwidth.now = count;
             self.bandwidth.max = count;
         } else {
@@ -173,17 +173,18 @@ impl Htcp {
         self.bandwidth.restart(now);
     }
 
-    /// `α = 2 (1 - β) (1 + 10 (Δ - Δ_L) + ((Δ - Δ_L) / 2)²)`, Δ in seconds and `Δ_L` one second; up to that
-    /// it is 2 (1 - β). (Paper: α(Δ).)
+    /// Updates `α = 2 (1 - β) (1 + 10 (Δ - Δ_L) + ((Δ - Δ_L) / 2)²)`, Δ in seconds and `Δ_L` one second; up
+    /// to one second it is 2 (1 - β). (Paper: α(Δ).)
     fn update_alpha(&mut self, flow: &Flow) {
-        // The square is in 32 bits, as in Linux: wraps after 131 072 ticks, 524 s at 250 Hz.
+        // Linux squares in 32 bits, which wraps after 131 072 ticks, 524 s at 250 Hz.
         let late = self.delta(flow).saturating_sub(flow.hz);
         let square = (late / 2).wrapping_mul(late / 2) / flow.hz;
         let factor = 1 + late.wrapping_mul(10).wrapping_add(square) / flow.hz;
         self.alpha = (2 * (ONE - self.beta)).saturating_mul(self.scaled(factor, flow));
     }
 
-    /// `factor` × RTT / 100 ms, at least 1, with the ratio between 1/10 and 2. (Draft: RTT scaling.)
+    /// The product `factor` × RTT / 100 ms, at least 1, with the ratio between 1/10 and 2. (Draft: RTT
+    /// scaling.)
     fn scaled(&self, factor: u32, flow: &Flow) -> u32 {
         if !self.rtt_scaling || self.rtt_min == 0 {
             return factor;
@@ -192,7 +193,8 @@ impl Htcp {
         (8 * factor / scale).max(1)
     }
 
-    /// `β = RTT_min / RTT_max`, between 0.5 and 0.8; 0.5 if the bandwidth changed. (Paper: adaptive backoff.)
+    /// Updates `β = RTT_min / RTT_max`, between 0.5 and 0.8; 0.5 if the bandwidth changed. (Paper: adaptive
+    /// backoff.)
     fn update_beta(&mut self, flow: &Flow) {
         let changed = self.bandwidth_switch && self.bandwidth.has_changed();
         let (min, max) = (self.rtt_min, self.rtt_max);
@@ -253,7 +255,7 @@ impl CongestionControl for Htcp {
     fn on_congestion(&mut self, _cause: Cause, flow: &Flow, control: &Control) -> u32 {
         self.update_beta(flow);
         self.update_alpha(flow);
-        // The largest RTT fades, so that a path that became shorter is noticed.
+        // The largest RTT decays, so that a shorter path is noticed.
         let queue = self.rtt_max.saturating_sub(self.rtt_min);
         if self.rtt_min > 0 && queue > 0 {
             self.rtt_max = self.rtt_min + queue * 95 / 100;
@@ -310,20 +312,20 @@ mod tests {
         htcp
     }
 
-    /// So long after the start, with 1000 ticks a second.
+    /// A flow at that time after the start, with 1000 ticks per second.
     fn at_ms(ms: u64) -> Flow {
         let usage = WindowUse::limited();
         Flow { usage, now: START + Time::from_ms(ms), ..Flow::new(1000, 1448) }
     }
 
-    /// α in 1/128 packets, without RTT scaling, so long after the last loss.
+    /// Value of α in 1/128 packets, without RTT scaling, at that time after the last loss.
     fn alpha_after(ms: u64) -> u32 {
         let mut htcp = htcp(&[("use_rtt_scaling", 0)]);
         htcp.update_alpha(&at_ms(ms));
         htcp.alpha
     }
 
-    /// β in 1/128 at the second of two losses with this smallest and largest RTT.
+    /// Value of β in 1/128 at the second of two losses with this smallest and largest RTT.
     fn beta_of(rtt_min: u32, rtt_max: u32) -> u32 {
         let mut htcp = Htcp { rtt_min, rtt_max, ..htcp(&[("use_bandwidth_switch", 0)]) };
         htcp.update_beta(&at_ms(0));
@@ -480,7 +482,7 @@ mod tests {
         assert_eq!((control.cwnd, control.credit), (22, 0));
     }
 
-    /// Loss at 1 s, repaired at 1.5 s, from where time counts. A false alarm at 2 s does not count.
+    /// A loss at 1 s, repaired at 1.5 s, from where time counts. A spurious loss at 2 s does not count.
     #[test]
     fn time_counts_from_the_end_of_the_last_recovery_that_stands() {
         let (mut htcp, mut control) = (htcp(&[]), Control::new(100, 2));

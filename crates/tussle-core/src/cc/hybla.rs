@@ -1,9 +1,9 @@
-//! Hybla: grow as a flow with an RTT of 25 ms would, however long the RTT is. With ρ = RTT / RTT₀ an ACK is
-//! worth 2^ρ - 1 packets in slow start and ρ² / W in congestion avoidance.
-//! Source: Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International
-//! Journal of Satellite Communications and Networking 22(5), 2004. Agrees with: Linux 6.1 `hybla`, which
-//! counts ACKs rather than packets, starts with ρ packets, has no more than 65535, and takes for RTT the
-//! smallest smoothed one. Departs: see docs/deviations/hybla.toml (1 entry).
+//! Hybla: grow as a flow with an RTT of 25 ms would, however long the RTT is. With ρ = RTT / RTT₀ an ACK adds
+//! 2^ρ - 1 packets in slow start and ρ² / W in congestion avoidance. Source: Caini and Firrincieli, "TCP
+//! Hybla: a TCP enhancement for heterogeneous networks", International Journal of Satellite Communications
+//! and Networking 22(5), 2004. Agrees with: Linux 6.1 `hybla`, which counts ACKs rather than packets, starts
+//! with ρ packets, has no more than 65535, and uses the smallest smoothed RTT. Departs: see
+//! docs/deviations/hybla.toml (1 entry).
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Flow, State};
@@ -25,13 +25,13 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// Largest window, in packets.
 const CWND_MAX: u32 = 65_535;
-/// ρ is in eighths: the fraction is its low bits.
+/// Fraction bits of ρ: the unit is an eighth.
 const RHO_BITS: u32 = 3;
-/// Growth is in 1/128 packets.
+/// Unit of growth: 1/128 packet.
 const PACKET: u32 = 128;
-/// 2^(k/8) in 1/128: growth by the fraction of ρ.
+/// Powers 2^(k/8) in 1/128, for the fraction of ρ.
 const POWERS: [u32; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
-/// Largest whole part of ρ in slow start: 2^16 packets for an ACK are more than any window.
+/// Largest whole part of ρ in slow start: 2^16 packets per ACK are more than any window.
 const RHO_MAX: u32 = 16;
 
 #[derive(Debug)]
@@ -41,17 +41,17 @@ struct Hybla {
     mode: Mode,
     /// RTT / RTT₀, at least 1, in 1/8. (Paper: ρ.)
     rho: u32,
-    /// The smallest smoothed RTT, in 1/8 µs, of which ρ was computed.
+    /// Smallest smoothed RTT, in 1/8 µs, from which ρ was computed.
     rtt_8us: u32,
-    /// Growth that is not yet a packet, in 1/128.
+    /// Growth below a packet, in 1/128.
     fraction: u32,
 }
 
-/// Who decides about the window.
+/// Algorithm that sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Hybla,
-    /// Something is missing or being repaired.
+    /// Reno, outside the open state.
     Reno,
 }
 
@@ -61,25 +61,25 @@ impl Hybla {
         Hybla { rtt0_us, mode: Mode::Hybla, rho: 1 << RHO_BITS, rtt_8us: 0, fraction: 0 }
     }
 
-    /// A flow with a shorter RTT than RTT₀ is left as it is. (Paper: `ρ_min` = 1.)
+    /// Updates ρ. A flow with a shorter RTT than RTT₀ keeps ρ = 1. (Paper: `ρ_min` = 1.)
     fn measure(&mut self, rtt_8us: u32) {
         self.rtt_8us = rtt_8us;
         self.rho = (rtt_8us / self.rtt0_us).max(1 << RHO_BITS);
     }
 
-    /// What an ACK is worth in slow start, in 1/128 packets. (Paper: 2^ρ - 1.)
+    /// Growth for an ACK in slow start, in 1/128 packets. (Paper: 2^ρ - 1.)
     fn worth_in_slow_start(&self) -> u32 {
         let (whole, eighths) = (self.rho >> RHO_BITS, self.rho % (1 << RHO_BITS));
         (POWERS[eighths as usize] << whole.min(RHO_MAX)) - PACKET
     }
 
-    /// What an ACK is worth in congestion avoidance, in 1/128 packets. (Paper: ρ² / W.)
+    /// Growth for an ACK in congestion avoidance, in 1/128 packets. (Paper: ρ² / W.)
     fn worth_in_avoidance(&self, cwnd: u32) -> u32 {
         let rho_squared = self.rho.saturating_mul(self.rho).saturating_mul(PACKET >> (2 * RHO_BITS));
         rho_squared / cwnd
     }
 
-    /// Takes an ACK that is worth so much.
+    /// Grows the window by `worth`.
     fn grow(&mut self, worth: u32, control: &mut Control) {
         let sum = self.fraction + worth % PACKET;
         self.fraction = sum % PACKET;
@@ -88,7 +88,7 @@ impl Hybla {
             control.cwnd += 1;
             control.credit = 0;
         }
-        // Less than 1/128 packet for an ACK: then one for a window, as Reno.
+        // Growth below 1/128 packet per ACK becomes one packet per window, as with Reno.
         if worth == 0 && control.credit >= control.cwnd {
             control.cwnd += 1;
             control.credit = 0;
@@ -145,7 +145,7 @@ mod tests {
     use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
-    /// A flow whose smoothed RTT is so long, and its Hybla, started.
+    /// A flow with this smoothed RTT and its started Hybla.
     fn started(rtt_ms: u32) -> (Hybla, Flow, Control) {
         let mut hybla = Hybla::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) };
@@ -159,7 +159,7 @@ mod tests {
         started(rtt_ms).0.rho
     }
 
-    /// The window after so many ACKs, each of two packets.
+    /// Window after that many ACKs of two packets each.
     fn after_acks(acks: u32, (hybla, flow, control): &mut (Hybla, Flow, Control)) -> u32 {
         for _ in 0..acks {
             hybla.on_ack(&Ack { delivered: 2, ..Ack::default() }, flow, control);

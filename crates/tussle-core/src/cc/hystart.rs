@@ -1,27 +1,28 @@
-//! Hybrid slow start (`HyStart`): leave slow start when the queue begins to fill, before it overflows.
-//! Either the ACKs of one flight come for longer than a one-way delay, or the RTT has risen.
+//! Hybrid slow start (`HyStart`): leave slow start when the queue begins to fill, before it overflows. The
+//! signal is that the ACKs of one flight arrive for longer than a one-way delay, or that the RTT has risen.
 //! Source: Ha and Rhee, "Taming the Elephants: New TCP Slow Start", NCSU technical report, 2008; the delay
-//! test also in RFC 9406, 4.2. Agrees with: Linux 6.1, as part of `cubic`.
-//! Departs: see docs/deviations/cubic.toml (the first entry).
+//! test also in RFC 9406, 4.2. Agrees with: Linux 6.1, as part of `cubic`. Departs: see
+//! docs/deviations/cubic.toml (the first entry).
 
 use super::{Control, Parameters};
 use crate::tcp::{Flow, window_rate_bit_per_s};
 
-/// Bit of `hystart_detect`: leave when a train of close ACKs is long.
+/// Bit of `hystart_detect`: leave slow start when a train of close ACKs is long.
 const DETECT_TRAIN: u32 = 1;
-/// Bit of `hystart_detect`: leave when the RTT has risen.
+/// Bit of `hystart_detect`: leave slow start when the RTT has risen.
 const DETECT_DELAY: u32 = 2;
-/// RTT samples of a round that are only collected. [RFC 9406, 4.3](https://www.rfc-editor.org/rfc/rfc9406#section-4.3)
+/// RTT samples of a round before the first delay test. [RFC 9406,
+/// 4.3](https://www.rfc-editor.org/rfc/rfc9406#section-4.3)
 const MIN_SAMPLES: u32 = 8;
-/// The rise of the RTT that counts is an eighth of the smallest, but within these bounds, in µs.
-/// [RFC 9406, 4.3](https://www.rfc-editor.org/rfc/rfc9406#section-4.3)
+/// Bounds of the significant rise of the RTT, which is an eighth of the smallest RTT, in µs. [RFC 9406,
+/// 4.3](https://www.rfc-editor.org/rfc/rfc9406#section-4.3)
 const RISE_US: std::ops::RangeInclusive<u32> = 4_000..=16_000;
-/// Bytes that Linux hands a network card at once, the largest: 64 KiB less room for headers.
+/// Largest burst that Linux passes to a network card, in bytes: 64 KiB less room for headers.
 const OFFLOAD_BYTES: u64 = 65_215;
-/// Most that offloading is believed to delay an ACK, in µs.
+/// Longest delay of an ACK by offloading, in µs.
 const OFFLOAD_DELAY_MAX_US: u64 = 1_000;
 
-/// What a scenario may set.
+/// Parameters.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
     detect: u32,
@@ -29,14 +30,14 @@ struct Settings {
     ack_delta_us: u64,
 }
 
-/// The RTT of an ACK, and the smallest so far, in µs.
+/// RTT of an ACK, and the smallest RTT so far, in µs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delay {
     pub(super) now_us: u32,
     pub(super) min_us: u32,
 }
 
-/// The search for the end of slow start.
+/// Search for the end of slow start.
 #[derive(Debug)]
 pub(super) struct HyStart {
     settings: Settings,
@@ -45,13 +46,13 @@ pub(super) struct HyStart {
     round: Round,
 }
 
-/// One round trip: until a packet sent after its beginning is acknowledged.
+/// One round trip: it ends when a packet sent after its start is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     /// First packet of the next round.
     end: u32,
     start_us: u64,
-    /// The last ACK that came close behind the one before it.
+    /// Time of the last ACK that came close behind the previous one, in µs.
     train_us: u64,
     /// Smallest RTT of the round.
     rtt_us: u32,
@@ -66,7 +67,7 @@ impl Round {
 }
 
 impl HyStart {
-    /// From the parameters of CUBIC that begin with `hystart`; `None` if it is turned off.
+    /// Reads the parameters of CUBIC that begin with `hystart`; `None` if it is switched off.
     pub(super) fn new(parameters: &Parameters) -> Option<HyStart> {
         let settings = Settings {
             detect: parameters.get_u32("hystart_detect"),
@@ -77,13 +78,13 @@ impl HyStart {
         (parameters.get("hystart") != 0).then_some(HyStart { settings, found: false, round })
     }
 
-    /// Looks again from the beginning: at the start, and after a timeout.
+    /// Restarts the search: at the start, and after a timeout.
     pub(super) fn restart(&mut self, flow: &Flow) {
         self.found = false;
         self.round = Round::start(flow);
     }
 
-    /// Takes the RTT of an ACK; the window at which slow start ends, if it ends now.
+    /// Processes the RTT of an ACK; returns the window at which slow start ends, if it ends now.
     pub(super) fn on_rtt(&mut self, delay: Delay, flow: &Flow, control: &Control) -> Option<u32> {
         if self.found || !control.in_slow_start() {
             return None;
@@ -103,9 +104,9 @@ impl HyStart {
         })
     }
 
-    /// Packets sent back to back return as ACKs spaced by the bottleneck: a train as long as the one-way
-    /// delay means that a window fills the path. A paced sender spreads its packets over half an RTT by
-    /// itself, so its train must be as long as the RTT.
+    /// Whether the ACK train is long. Packets sent back to back return as ACKs spaced by the bottleneck: a
+    /// train as long as the one-way delay means that a window fills the path. A paced sender spreads its
+    /// packets over half an RTT by itself, so its train must be as long as the RTT.
     fn train_is_long(&mut self, delay: Delay, flow: &Flow, control: &Control) -> bool {
         let now_us = flow.now.us();
         if now_us - self.round.train_us > self.settings.ack_delta_us {
@@ -130,8 +131,8 @@ impl Round {
     }
 }
 
-/// How long hosts may hold back ACKs to handle packets in batches: four of the largest batches at the rate
-/// at which the sender would pace.
+/// Longest time, in µs, for which hosts hold back ACKs to handle packets in batches: four of the largest
+/// batches at the rate at which the sender would pace.
 fn offload_delay_us(flow: &Flow, control: &Control) -> u64 {
     match window_rate_bit_per_s(flow, control) {
         Some(rate) => (OFFLOAD_BYTES * 4 * 1_000_000 / (rate / 8).max(1)).min(OFFLOAD_DELAY_MAX_US),
@@ -145,13 +146,13 @@ mod tests {
     use crate::Time;
     use crate::cc::control::INFINITE_SSTHRESH;
 
-    /// With the parameters that CUBIC has unless told otherwise, and `detect`.
+    /// Hybrid slow start with CUBIC's default parameters and `detect`.
     fn hystart(detect: u32) -> HyStart {
         let settings = Settings { detect, low_window: 16, ack_delta_us: 2000 };
         HyStart { settings, found: false, round: Round::start(&flow()) }
     }
 
-    /// A round trip of 16 packets has just begun, at 1 s.
+    /// A flow at 1 s, at the start of a round trip of 16 packets.
     fn flow() -> Flow {
         Flow { now: Time::from_secs(1), nxt: 16, ..Flow::new(1000, 1448) }
     }
@@ -160,7 +161,7 @@ mod tests {
         Control::new(cwnd, INFINITE_SSTHRESH)
     }
 
-    /// How many ACKs with these RTTs, in ms, it takes to leave slow start.
+    /// Number of ACKs with these RTTs, in ms, until the end of slow start.
     fn acks_until_exit(min_ms: u32, rtts_ms: &[u32]) -> Option<usize> {
         let mut hystart = hystart(DETECT_DELAY);
         rtts_ms.iter().position(|&now_ms| {
@@ -205,7 +206,7 @@ mod tests {
         assert_eq!(hystart.round.samples, 1);
     }
 
-    /// After how many ms ACKs that come every `gap_ms` end slow start, for an RTT of 40 ms.
+    /// Time, in ms, after which ACKs every `gap_ms` end slow start, for an RTT of 40 ms.
     fn train_until_exit(gap_ms: u64, pacing: bool) -> Option<u64> {
         let mut hystart = hystart(DETECT_TRAIN);
         let mut flow = Flow { pacing, ..flow() };

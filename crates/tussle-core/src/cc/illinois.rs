@@ -1,9 +1,8 @@
-//! Illinois: losses say when to slow down, the queueing delay how much: while it is low the window grows by
-//! ten packets a round trip and a loss takes an eighth; near the longest seen, 0.3 packets, and a loss takes
-//! half.
-//! Source: Liu, Başar and Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for
-//! high-speed networks", Performance Evaluation 65(6-7), 2008. Agrees with: Linux 6.1 `illinois`. Departs:
-//! see docs/deviations/illinois.toml (1 entry).
+//! Illinois: losses determine when to slow down, the queueing delay by how much. While the delay is low, the
+//! window grows by ten packets per round trip and a loss takes an eighth; near the longest delay, the window
+//! grows by 0.3 packets and a loss takes half. Source: Liu, Başar and Srikant, "TCP-Illinois: A loss- and
+//! delay-based congestion control algorithm for high-speed networks", Performance Evaluation 65(6-7), 2008.
+//! Agrees with: Linux 6.1 `illinois`. Departs: see docs/deviations/illinois.toml (1 entry).
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
@@ -32,32 +31,32 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Illinois::new(parameters)),
 };
 
-/// α is in 1/128 packets.
+/// Unit of α: 1/128 packets.
 const ALPHA_ONE: u32 = 128;
-/// 0.3 packets, rounded down. (Paper: `α_min`.)
+/// Smallest α: 0.3 packets, rounded down. (Paper: `α_min`.)
 const ALPHA_MIN: u32 = 3 * ALPHA_ONE / 10;
-/// 10 packets. (Paper: `α_max`.)
+/// Largest α: 10 packets. (Paper: `α_max`.)
 const ALPHA_MAX: u32 = 10 * ALPHA_ONE;
-/// β is in 1/64.
+/// Unit of β: 1/64.
 const BETA_ONE: u32 = 64;
-/// An eighth. (Paper: `β_min`.)
+/// Smallest β: an eighth. (Paper: `β_min`.)
 const BETA_MIN: u32 = BETA_ONE / 8;
-/// Half. (Paper: `β_max`.)
+/// Largest β: half. (Paper: `β_max`.)
 const BETA_MAX: u32 = BETA_ONE / 2;
-/// Longest RTT that is believed: with it the arithmetic of α fits 32 bits.
+/// Longest valid RTT, in µs: the arithmetic of α fits 32 bits up to it.
 const RTT_MAX_US: u32 = u32::MAX / ALPHA_MAX;
-/// No RTT measured: longer than any.
+/// Placeholder for no measured RTT; longer than any RTT.
 const NO_RTT_US: u32 = 0x7fff_ffff;
 
 #[derive(Debug)]
 struct Illinois {
-    /// Below this window it is Reno. (Paper: `W_thresh`.)
+    /// Window below which the algorithm is Reno. (Paper: `W_thresh`.)
     reno_below: u32,
-    /// (Paper: θ.)
+    /// Round trips of low delay before α is the largest again. (Paper: θ.)
     theta: u32,
     /// Packets of growth in a round trip, in 1/128.
     alpha: u32,
-    /// What a loss takes of the window, in 1/64.
+    /// Fraction of the window that a loss takes, in 1/64.
     beta: u32,
     /// Smallest RTT, in µs. (Paper: base RTT.)
     rtt_min_us: u32,
@@ -65,41 +64,41 @@ struct Illinois {
     rtt_max_us: u32,
     round: Round,
     delays: Delays,
-    /// Packets that the last ACK acknowledged; counted in 16 bits, as in Linux.
+    /// Packets that the last ACK acknowledged, in 16 bits as in Linux.
     acked: u16,
 }
 
-/// One round trip: until a packet sent after its beginning is acknowledged.
+/// One round trip: it ends when a packet sent after its start is acknowledged.
 #[derive(Debug)]
 struct Round {
     /// First packet of the next round.
     end: u32,
     /// Sum of the RTTs, in µs.
     sum_us: u64,
-    /// Counted in 16 bits, as in Linux: 65536 samples in a round trip are none.
+    /// RTT samples, in 16 bits as in Linux: 65536 samples in a round trip count as none.
     samples: u16,
 }
 
-/// What queueing delays of past round trips were. (Paper: `d_a` against `d_1`.)
+/// History of queueing delays. (Paper: `d_a` against `d_1`.)
 #[derive(Debug)]
 enum Delays {
-    /// Low ever since the start or the last timeout.
+    /// Low since the start or the last timeout.
     Low,
-    /// High, and then low for so many round trips in all.
+    /// High at some time, and then low for `low_since` round trips in total.
     High { low_since: u32 },
 }
 
 /// Queueing delays, in µs.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// Average of a round trip. (Paper: `d_a`.)
+    /// Mean of a round trip. (Paper: `d_a`.)
     mean_us: u32,
-    /// Longest seen. (Paper: `d_m`.)
+    /// Longest delay seen. (Paper: `d_m`.)
     max_us: u32,
 }
 
 impl Queue {
-    /// Up to this a delay is low. (Paper: `d_1` = 0.01 `d_m`.)
+    /// Largest low delay. (Paper: `d_1` = 0.01 `d_m`.)
     fn low_us(self) -> u32 {
         self.max_us / 100
     }
@@ -108,17 +107,17 @@ impl Queue {
         self.mean_us <= self.low_us()
     }
 
-    /// `κ₁ / (κ₂ + d_a)`, falling from `α_max` at `d_1` to `α_min` at `d_m`, in 1/128 packets. (Paper:
-    /// α(`d_a`).)
+    /// Growth `α = κ₁ / (κ₂ + d_a)`, falling from `α_max` at `d_1` to `α_min` at `d_m`, in 1/128 packets.
+    /// (Paper: α(`d_a`).)
     fn alpha(self) -> u32 {
         let range_us = self.max_us - self.low_us();
-        // In 32 bits, as in Linux; a mean beyond the longest, of too many samples, can wrap.
+        // Linux uses 32 bits; a mean above the longest delay, from too many samples, can wrap.
         let above_us = (self.mean_us - self.low_us()).wrapping_mul(ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN;
         range_us * ALPHA_MAX / range_us.wrapping_add(above_us).max(1)
     }
 
-    /// `β_min` up to `d_2` = 0.1 `d_m`, `β_max` from `d_3` = 0.8 `d_m` on, in a line between, in 1/64.
-    /// (Paper: β(`d_a`).)
+    /// Decrease β: `β_min` up to `d_2` = 0.1 `d_m`, `β_max` from `d_3` = 0.8 `d_m` on, linear between them,
+    /// in 1/64. (Paper: β(`d_a`).)
     fn beta(self) -> u32 {
         let (low, high) = (self.max_us / 10, 8 * self.max_us / 10);
         if self.mean_us <= low {
@@ -159,7 +158,7 @@ impl Illinois {
         })
     }
 
-    /// Once a round trip.
+    /// Updates α and β once per round trip.
     fn decide(&mut self, cwnd: u32) {
         if cwnd < self.reno_below {
             (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);
@@ -169,8 +168,8 @@ impl Illinois {
         }
     }
 
-    /// Once the delay was high, it must be low for θ round trips before α is the largest again: one short RTT
-    /// is no empty queue.
+    /// Growth α for the current delay. Once the delay was high, it must be low for θ round trips before α is
+    /// the largest again: one short RTT does not prove an empty queue.
     fn alpha_for(&mut self, queue: Queue) -> u32 {
         if !queue.is_low() {
             if matches!(self.delays, Delays::Low) {
@@ -235,7 +234,7 @@ impl CongestionControl for Illinois {
         (control.cwnd - control.cwnd_part(self.beta, BETA_ONE)).max(2)
     }
 
-    /// A timeout says that the delays are out of date.
+    /// Resets the delays after a timeout, because they are out of date.
     fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         if next == State::Loss {
             (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);
@@ -267,7 +266,7 @@ mod tests {
         Illinois::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"))
     }
 
-    /// One whose RTTs were between 50 and 150 ms: the longest delay is 100 ms.
+    /// Illinois after RTTs between 50 and 150 ms: the longest delay is 100 ms.
     fn seen() -> Illinois {
         Illinois { rtt_min_us: BASE_RTT_US, rtt_max_us: BASE_RTT_US + 100_000, ..illinois() }
     }
@@ -276,7 +275,7 @@ mod tests {
         Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) }
     }
 
-    /// α in 1/128 and β in 1/64 when the mean delay of a round trip was so much, at 100 packets.
+    /// Values of α in 1/128 and β in 1/64 after a round trip with this mean delay, at 100 packets.
     fn after_round(illinois: &mut Illinois, delay_us: u32) -> (u32, u32) {
         for rtt_us in [BASE_RTT_US + delay_us - delay_us / 2, BASE_RTT_US + delay_us + delay_us / 2] {
             let ack = Ack { rtt_us: Some(rtt_us), ..Ack::default() };

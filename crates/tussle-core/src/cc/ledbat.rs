@@ -58,7 +58,8 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Ledbat::new(parameters)),
 };
 
-/// A window never falls below this, in packets. [RFC 6817, 2.5: MIN_CWND](https://www.rfc-editor.org/rfc/rfc6817#section-2.5)
+/// A window never falls below this, in packets. [RFC 6817, 2.5:
+/// MIN_CWND](https://www.rfc-editor.org/rfc/rfc6817#section-2.5)
 const MIN_CWND: u32 = 2;
 /// What one entry of the base history covers.
 const HISTORY_STEP: Time = Time::from_secs(60);
@@ -70,8 +71,8 @@ struct Ledbat {
     base_history: usize,
     current_filter: usize,
     allowed_increase: u32,
-    /// The first delay measured, off by the unknown difference of the two hosts' clocks. All others count from it, so
-    /// that no comparison meets the end of the 32 bits.
+    /// The first delay measured, off by the unknown difference of the two hosts' clocks. All others count
+    /// from it, so that no comparison meets the end of the 32 bits.
     origin_ms: Option<u32>,
     /// Smallest delay of each minute, the newest last, in ms. (RFC: `base_delays`.)
     base_delays: VecDeque<i32>,
@@ -242,7 +243,8 @@ mod tests {
         assert_eq!(ledbat.queuing_delay_ms(), Some(70));
     }
 
-    /// 20 ms in the first minute, 30 ms after, which is 10 ms more than the first delay: the ten minutes that count lose the first one in the eleventh.
+    /// 20 ms in the first minute, 30 ms after, which is 10 ms more than the first delay: the ten minutes that
+    /// count lose the first one in the eleventh.
     #[test]
     fn the_smallest_delay_is_forgotten_after_ten_minutes() {
         let mut ledbat = ledbat();
@@ -254,8 +256,8 @@ mod tests {
         assert_eq!(ledbat.base_delays.len(), 10);
     }
 
-    /// The receiver's clock is 1000 ms behind: the delays are -980 and -950 ms, the queue 30 ms. It is 2^31 - 31 ms
-    /// ahead: 2^31 - 11 ms is the larger as a signed number, but 30 ms more changes the sign.
+    /// The receiver's clock is 1000 ms behind: the delays are -980 and -950 ms, the queue 30 ms. It is 2^31 -
+    /// 31 ms ahead: 2^31 - 11 ms is the larger as a signed number, but 30 ms more changes the sign.
     #[test]
     fn the_difference_of_the_clocks_does_not_matter() {
         for offset_ms in [-1000_i32, 0, i32::MAX - 30, i32::MIN] {

@@ -1,17 +1,17 @@
-//! LP (low priority): take only what others leave. A forward delay that grows tells that someone else may want
-//! the link: halve the window, wait, and if the delay does not fall, get out of the way.
-//! Source: Kuzmanovic and Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", IEEE
-//! INFOCOM, 2003. Agrees with: Linux 6.1 `lp`, which estimates how fast the receiver's clock of timestamps goes,
-//! lets the inference phase last for three of the RTTs that timestamps tell, and measures the smallest and the
+//! LP (low priority): take only what others leave. A forward delay that grows tells that someone else may
+//! want the link: halve the window, wait, and if the delay does not fall, get out of the way. Source:
+//! Kuzmanovic and Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", IEEE INFOCOM,
+//! 2003. Agrees with: Linux 6.1 `lp`, which estimates how fast the receiver's clock of timestamps goes, lets
+//! the inference phase last for three of the RTTs that timestamps tell, and measures the smallest and the
 //! largest delay anew at each indication; the first delay is one. A window of one packet makes the receiver
 //! delay its ACKs, which looks like a queue that comes and goes: Linux's LP may stay there on an idle link.
 //!
-//! In Linux all that works only where timestamps have no random offset (`hosts.timestamps = "synchronised"`). The
-//! forward delay contains the receiver's offset, 32 bits, and the smoothed delay is kept in eighths of a millisecond
-//! in 32 bits. From 2^29 on, seven of eight offsets, the smoothed delay loses its upper bits and is below every
-//! threshold: the flow is Reno. Below 2^29 the first delay is an indication; after it the threshold is tens of
-//! thousands of seconds away for most offsets, and the flow is Reno with a halved first window.
-//! Departs: see docs/deviations/lp.toml (2 entries).
+//! In Linux all that works only where timestamps have no random offset (`hosts.timestamps = "synchronised"`).
+//! The forward delay contains the receiver's offset, 32 bits, and the smoothed delay is kept in eighths of a
+//! millisecond in 32 bits. From 2^29 on, seven of eight offsets, the smoothed delay loses its upper bits and
+//! is below every threshold: the flow is Reno. Below 2^29 the first delay is an indication; after it the
+//! threshold is tens of thousands of seconds away for most offsets, and the flow is Reno with a halved first
+//! window. Departs: see docs/deviations/lp.toml (2 entries).
 
 use super::{CongestionControl, Control, Entry, Needs};
 use crate::net::packet::timestamp_ms;
@@ -65,7 +65,8 @@ struct RemoteClock {
 }
 
 impl RemoteClock {
-    /// Takes the clocks of an ACK: 63/64 of what was thought, 1/64 of what they say. All in 32 bits, as in Linux.
+    /// Takes the clocks of an ACK: 63/64 of what was thought, 1/64 of what they say. All in 32 bits, as in
+    /// Linux.
     fn update(&mut self, ack: &Ack) {
         let weighted = u64::from(self.hz.wrapping_mul(64));
         let thought = weighted / 64;
@@ -341,8 +342,9 @@ mod tests {
         }
     }
 
-    /// The first delay, 400 000 010, is an indication. After it the largest is twice the smallest, and 15 of their
-    /// difference are 6 000 000 150 modulo 2^32 = 1 705 032 854: the threshold is 17 050 328 ms away, 4.7 hours.
+    /// The first delay, 400 000 010, is an indication. After it the largest is twice the smallest, and 15 of
+    /// their difference are 6 000 000 150 modulo 2^32 = 1 705 032 854: the threshold is 17 050 328 ms away,
+    /// 4.7 hours.
     #[test]
     fn a_smaller_offset_hides_every_queue_after_the_first_indication() {
         let mut delay = Delay::default();
@@ -357,7 +359,8 @@ mod tests {
         assert!(delay.indicates_congestion());
     }
 
-    /// 64 packets delivered are a packet of growth; a queue that grows by a millisecond with each ACK changes nothing.
+    /// 64 packets delivered are a packet of growth; a queue that grows by a millisecond with each ACK changes
+    /// nothing.
     #[test]
     fn with_an_offset_the_window_grows_as_reno_does() {
         let (mut lp, mut flow, mut control) = (Lp::default(), Flow::new(1000, 1448), Control::new(64, 2));

@@ -83,8 +83,8 @@ pub trait CongestionControl: Debug + Send {
     /// it was idle.
     fn on_tx_start(&mut self, _flow: &Flow, _control: &mut Control) {}
 
-    /// The flow sends again after more than a timeout without anything to send: `control.cwnd` is still what it
-    /// was, and will be halved for each timeout. [`CongestionControl::on_tx_start`] follows.
+    /// The flow sends again after more than a timeout without anything to send: `control.cwnd` is still what
+    /// it was, and will be halved for each timeout. [`CongestionControl::on_tx_start`] follows.
     fn on_cwnd_restart(&mut self, _flow: &Flow, _control: &mut Control) {}
 
     /// An ACK has been measured; whether it reveals losses is not judged yet.
@@ -114,8 +114,8 @@ pub trait CongestionControl: Debug + Send {
         control.cwnd.max(flow.prior_cwnd)
     }
 
-    /// Tells `record` the algorithm's inner quantities, by the names its paper gives them and with their unit:
-    /// the same ones in the same order each time, NaN while one has no value.
+    /// Tells `record` the algorithm's inner quantities, by the names its paper gives them and with their
+    /// unit: the same ones in the same order each time, NaN while one has no value.
     fn internals(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -128,8 +128,8 @@ pub struct Needs {
     pub ecn: EcnMode,
     /// Whether it cannot do without pacing.
     pub pacing: bool,
-    /// Whether it reads the receiver's timestamps as they are, so that their random offset changes what it does;
-    /// the others read differences of them at most.
+    /// Whether it reads the receiver's timestamps as they are, so that their random offset changes what it
+    /// does; the others read differences of them at most.
     pub timestamp_offset: bool,
 }
 

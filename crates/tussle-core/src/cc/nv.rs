@@ -1,8 +1,7 @@
 //! NV (new Vegas): the rate of the last round trips and the smallest RTT say which window would do without a
-//! queue; go there slowly, for both numbers are noisy where network cards batch packets.
-//! Source: Brakmo, "TCP-NV: An Update to TCP-Vegas", 2010, and its settings as published with Linux 4.8 (2016).
-//! Agrees with: Linux 6.1 `nv`, without a smallest RTT that a BPF program knows beforehand.
-//! Departs: nowhere known.
+//! queue; go there slowly, for both numbers are noisy where network cards batch packets. Source: Brakmo,
+//! "TCP-NV: An Update to TCP-Vegas", 2010, and its settings as published with Linux 4.8 (2016). Agrees with:
+//! Linux 6.1 `nv`, without a smallest RTT that a BPF program knows beforehand. Departs: nowhere known.
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
@@ -184,8 +183,8 @@ impl Nv {
         }
     }
 
-    /// Forgets a smallest RTT that a change of route may have made unreachable. The period is random, from 3/4 to
-    /// 5/4 of the setting, so that flows do not all do it at once.
+    /// Forgets a smallest RTT that a change of route may have made unreachable. The period is random, from
+    /// 3/4 to 5/4 of the setting, so that flows do not all do it at once.
     fn begin_period(&mut self, flow: &Flow) {
         self.rtt.min = self.rtt.min_next;
         self.rtt.min_next = NO_RTT;
@@ -368,7 +367,8 @@ mod tests {
         control.cwnd
     }
 
-    /// 100 packets in 20 ms are 50 in 10 ms: 10 more may wait, 40 are too many, of which 40 × 38 / 128 = 11 go.
+    /// 100 packets in 20 ms are 50 in 10 ms: 10 more may wait, 40 are too many, of which 40 × 38 / 128 = 11
+    /// go.
     #[test]
     fn a_queue_shrinks_the_window_by_three_tenths_of_what_is_too_much() {
         let (mut pair, mut control) = (started(), Control::new(100, 90));

@@ -38,8 +38,8 @@ struct Veno {
     samples: u16,
     /// Packets waiting in the queue when last estimated, in halves. (Paper: N.)
     waiting: u32,
-    /// What the next window delivered under congestion does.
-    /// Whether the window grows in this round trip; under congestion it grows in every other one (Linux: `inc`).
+    /// What the next window delivered under congestion does. Whether the window grows in this round trip;
+    /// under congestion it grows in every other one (Linux: `inc`).
     grows: bool,
 }
 

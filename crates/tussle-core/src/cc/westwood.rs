@@ -1,9 +1,9 @@
-//! Westwood+: after a loss, keep what the path was seen to carry: the measured bandwidth times the smallest RTT,
-//! instead of half. A loss that is no congestion then costs little.
-//! Source: Grieco and Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
-//! Congestion Control", ACM CCR 34(2), 2004; after Mascolo et al., "TCP Westwood: Bandwidth Estimation for
-//! Enhanced Transport over Wireless Links", ACM MobiCom, 2001. Agrees with: Linux 6.1 `westwood`, which measures
-//! time in timer ticks and filters twice. Departs: see docs/deviations/westwood.toml (2 entries).
+//! Westwood+: after a loss, keep what the path was seen to carry: the measured bandwidth times the smallest
+//! RTT, instead of half. A loss that is no congestion then costs little. Source: Grieco and Mascolo,
+//! "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control", ACM CCR
+//! 34(2), 2004; after Mascolo et al., "TCP Westwood: Bandwidth Estimation for Enhanced Transport over
+//! Wireless Links", ACM MobiCom, 2001. Agrees with: Linux 6.1 `westwood`, which measures time in timer ticks
+//! and filters twice. Departs: see docs/deviations/westwood.toml (2 entries).
 
 use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow};

@@ -86,8 +86,8 @@ impl Greedy {
 }
 
 impl Yeah {
-    /// Chooses the mode of the next round trip. (Paper: `Q > Q_max` or `L > 1/φ`, where `L` is the queueing delay
-    /// by the smallest RTT.)
+    /// Chooses the mode of the next round trip. (Paper: `Q > Q_max` or `L > 1/φ`, where `L` is the queueing
+    /// delay by the smallest RTT.)
     fn decide(&mut self, control: &mut Control) {
         let (rtt, base) = (self.vegas.round.rtt_us, self.vegas.base_rtt_us);
         self.queue = control.cwnd_part(rtt - base, rtt);
@@ -251,8 +251,8 @@ mod tests {
         assert_eq!(round(&mut started(), 125_000, &mut avoiding(405)), 405 - 81);
     }
 
-    /// The first slow round leaves 800, so greedy flows are thought to have 400; the second 640, and they 401;
-    /// 512 and 402; 410 and 403; then 82 of 410 would leave 328, but a greedy flow has 403.
+    /// The first slow round leaves 800, so greedy flows are thought to have 400; the second 640, and they
+    /// 401; 512 and 402; 410 and 403; then 82 of 410 would leave 328, but a greedy flow has 403.
     #[test]
     fn decongestion_stops_at_the_window_of_a_greedy_flow() {
         let (mut pair, mut control) = (started(), avoiding(1000));

@@ -9,7 +9,8 @@ pub trait Host {
     /// Greatest difference between the time in a script and the time at which the packet leaves.
     fn precision(&self) -> Time;
 
-    /// Waits until `at`, or until the first earlier instant at which the host sends something; returns that instant.
+    /// Waits until `at`, or until the first earlier instant at which the host sends something; returns that
+    /// instant.
     ///
     /// # Errors
     /// [`ScriptError::Broken`].

@@ -1,8 +1,8 @@
 //! Packet scripts: what the peer of a TCP sends, step by step, and what must come out.
 //!
 //! A script is data (TOML in `tests/scripts/`), so that any implementation can play it: the simulator's
-//! sender and receiver ([`play`]), and a kernel, by an implementation of [`Host`] ([`check`]). It starts
-//! with an established connection; times count from there. A step must expect every packet that the host sends, at
+//! sender and receiver ([`play`]), and a kernel, by an implementation of [`Host`] ([`check`]). It starts with
+//! an established connection; times count from there. A step must expect every packet that the host sends, at
 //! exactly that time; a step may also only wait for a timer.
 
 mod expect;
@@ -148,8 +148,8 @@ pub struct Step {
     /// Whether the first packet of `data` carries the CWR flag: the peer has reduced its window.
     #[serde(default)]
     pub reduced: bool,
-    /// ACKs that must leave, in order: `"4"`, `"4 sack 6-7 9"`, `"4 dsack 2"`; `" ece"` at the end stands for the
-    /// ECN-Echo flag.
+    /// ACKs that must leave, in order: `"4"`, `"4 sack 6-7 9"`, `"4 dsack 2"`; `" ece"` at the end stands for
+    /// the ECN-Echo flag.
     #[serde(default)]
     pub acks: Vec<String>,
     /// State of the sender that is expected after the step.

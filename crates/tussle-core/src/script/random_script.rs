@@ -13,8 +13,8 @@ use crate::net::packet::{Ecn, Packet};
 use crate::run::MAX_WINDOW_PACKETS;
 use crate::util::rng::{Probability, Rng};
 
-/// Time grid of the events at the sender. They happen at odd multiples of half the grain, where no timer tick lies, so
-/// that a host whose clock is slightly late sees the same order.
+/// Time grid of the events at the sender. They happen at odd multiples of half the grain, where no timer tick
+/// lies, so that a host whose clock is slightly late sees the same order.
 const GRAIN: Time = Time::from_us(100);
 /// Gap between consecutive packets.
 const GAP: Time = Time::from_us(20);
@@ -23,8 +23,8 @@ const END: Time = Time::from_secs(30);
 /// Largest number of packets of an application that writes intermittently.
 const MOST_WRITES: usize = 300;
 
-/// Round-trip times, in ms. A quarter of each is not a multiple of the grain, so that no reordering wait ends exactly
-/// when an event happens.
+/// Round-trip times, in ms. A quarter of each is not a multiple of the grain, so that no reordering wait ends
+/// exactly when an event happens.
 const RTTS_MS: [u32; 9] = [11, 15, 43, 45, 101, 103, 107, 241, 243];
 const LOSSES: [f64; 4] = [0.0, 0.005, 0.02, 0.1];
 const ACK_LOSSES: [f64; 4] = [0.0, 0.0, 0.05, 0.3];
@@ -156,8 +156,8 @@ impl World {
         self.count += 1;
     }
 
-    /// Schedules writes of one packet each, so that the packets leave at different times on a host with a real clock,
-    /// too.
+    /// Schedules writes of one packet each, so that the packets leave at different times on a host with a
+    /// real clock, too.
     fn write_singly(&mut self, packets: u32, from: Time) -> Time {
         let mut at = from;
         for _ in 0..packets {

@@ -28,7 +28,8 @@ pub(super) struct AckInfo {
     pub(super) set_timer: bool,
     /// Whether a retransmitted packet was acknowledged cumulatively (Karn's ambiguity).
     pub(super) ambiguous: bool,
-    /// Transmission times, in µs, of the first and the last newly acknowledged packet that was never retransmitted.
+    /// Transmission times, in µs, of the first and the last newly acknowledged packet that was never
+    /// retransmitted.
     pub(super) acked_sent_us: Option<(u64, u64)>,
     /// Transmission times, in µs, of the first and the last newly sacked packet that was never retransmitted.
     pub(super) sacked_sent_us: Option<(u64, u64)>,

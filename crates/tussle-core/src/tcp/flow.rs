@@ -131,7 +131,8 @@ impl Flow {
         self.nxt - self.una
     }
 
-    /// Packets thought to be in the network. [RFC 6675, 4: pipe](https://www.rfc-editor.org/rfc/rfc6675#section-4)
+    /// Packets thought to be in the network. [RFC 6675, 4:
+    /// pipe](https://www.rfc-editor.org/rfc/rfc6675#section-4)
     pub fn in_flight(&self) -> u32 {
         self.packets_out() - (self.sacked_out + self.lost_out) + self.retrans_out
     }
@@ -191,8 +192,8 @@ pub struct Ack {
     pub ts_echo_ms: u32,
     /// Whether the ACK carries the ECN-Echo flag (RFC 3168).
     pub ece: bool,
-    /// Whether header prediction failed for the ACK: it carries a SACK option, the ECE flag or a changed window
-    /// (Linux: `CA_ACK_SLOWPATH`).
+    /// Whether header prediction failed for the ACK: it carries a SACK option, the ECE flag or a changed
+    /// window (Linux: `CA_ACK_SLOWPATH`).
     pub slow_path: bool,
     /// The delivery rate over the flight that this ACK ended.
     pub rate: RateSample,

@@ -101,7 +101,8 @@ impl Sender {
         }
     }
 
-    /// Takes the SACK option into the scoreboard. [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
+    /// Takes the SACK option into the scoreboard. [RFC 6675,
+    /// 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
     fn take_sacks(&mut self, packet: &Packet, info: &mut AckInfo) {
         let duplicate = duplicate_block(packet.number, packet.sacks.as_slice());
         if let Some(block) = duplicate {
@@ -111,8 +112,8 @@ impl Sender {
         sacks.sort();
         let mut new = std::mem::take(&mut self.newly_sacked);
         for &block in sacks.as_slice() {
-            // Beyond what was sent, empty, acknowledged by now, as a duplicate may be, or the very next packet, which
-            // only a confused receiver reports.
+            // Beyond what was sent, empty, acknowledged by now, as a duplicate may be, or the very next
+            // packet, which only a confused receiver reports.
             let acknowledged = packet.number.max(self.flow.una);
             if block.end <= self.flow.nxt && block.start < block.end && block.start > acknowledged {
                 self.board.sack_range(block, &mut new);
@@ -303,15 +304,17 @@ impl Sender {
         self.retransmit_lost(out);
     }
 
-    /// As the kernel's header prediction sees an ACK: nothing but what is acknowledged may differ from the one
-    /// before. The window of a SYN-ACK is never scaled, so that of the first ACK after it comes unexpected.
+    /// As the kernel's header prediction sees an ACK: nothing but what is acknowledged may differ from the
+    /// one before. The window of a SYN-ACK is never scaled, so that of the first ACK after it comes
+    /// unexpected.
     fn is_slow_path(&self, packet: &Packet) -> bool {
         let is_plain = packet.sacks.as_slice().is_empty() && !packet.flags.has(Flags::ECE);
         let is_same_window = packet.window_packets == self.offered_packets && self.flow.una > 0;
         !(is_plain && is_same_window)
     }
 
-    /// Takes the window of an ACK that is not older than others. [RFC 9293, 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
+    /// Takes the window of an ACK that is not older than others. [RFC 9293,
+    /// 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
     fn take_window(&mut self, packet: &Packet) {
         self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
         if packet.number > self.flow.una || packet.window_packets > self.offered_packets {

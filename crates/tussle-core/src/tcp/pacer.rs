@@ -4,7 +4,8 @@ use super::flow::Flow;
 use crate::Time;
 use crate::cc::Control;
 
-/// Packets that are sent at once before pacing begins: the gap after the last of them is the first (Linux: `tcp_update_skb_after_send`).
+/// Packets that are sent at once before pacing begins: the gap after the last of them is the first (Linux:
+/// `tcp_update_skb_after_send`).
 const UNPACED_PACKETS: u64 = 10;
 /// Gain in slow start, in percent (Linux: `tcp_pacing_ss_ratio`).
 const SLOW_START_PERCENT: u64 = 200;
@@ -16,8 +17,8 @@ const AVOIDANCE_PERCENT: u64 = 120;
 pub(crate) struct Pacer {
     next: Time,
     packets: u64,
-    /// What the window called for at the last ACK (Linux: `sk_pacing_rate`): what happens between ACKs, such as idle
-    /// time or a timeout, does not change it.
+    /// What the window called for at the last ACK (Linux: `sk_pacing_rate`): what happens between ACKs, such
+    /// as idle time or a timeout, does not change it.
     window_bit_per_s: Option<u64>,
 }
 

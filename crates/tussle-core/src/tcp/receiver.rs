@@ -55,8 +55,8 @@ struct EcnReceiver {
     seen: bool,
 }
 
-/// Whether processing this packet already sent an ACK. No other ACK follows then, even if the ACK did not cover the
-/// packet (Linux forgets that one is due).
+/// Whether processing this packet already sent an ACK. No other ACK follows then, even if the ACK did not
+/// cover the packet (Linux forgets that one is due).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AckSent(bool);
 
@@ -526,8 +526,8 @@ mod tests {
         assert_eq!(story.packet(syn, 2650.0), [], "a copy that was overtaken");
     }
 
-    /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85 packets.
-    /// The sixteen quick ACKs are left over: growing does not use them up.
+    /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85
+    /// packets. The sixteen quick ACKs are left over: growing does not use them up.
     #[test]
     fn the_window_grows_by_two_for_each_packet_and_every_one_is_acknowledged() {
         let mut story = Story::new(EcnMode::Off);

@@ -13,8 +13,8 @@ use super::usage::current_ssthresh;
 use crate::cc::Recovery;
 
 impl Sender {
-    /// Processes an ACK that header prediction or its SACKs single out: detects losses, enters and leaves recovery
-    /// (Linux: `tcp_fastretrans_alert`).
+    /// Processes an ACK that header prediction or its SACKs single out: detects losses, enters and leaves
+    /// recovery (Linux: `tcp_fastretrans_alert`).
     pub(super) fn process_dubious_ack(&mut self, info: &mut AckInfo, out: &mut Outbox) -> NextTransmission {
         if info.ece {
             self.undo.prior_ssthresh = None;
@@ -276,9 +276,8 @@ impl Sender {
         proven
     }
 
-    /// Undoes the reduction if a late original, not its retransmission, filled the oldest hole. Returns whether the ACK
-    /// needs no further processing.
-    /// [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
+    /// Undoes the reduction if a late original, not its retransmission, filled the oldest hole. Returns
+    /// whether the ACK needs no further processing. [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
     fn undo_partially(&mut self, info: &AckInfo, out: &mut Outbox) -> bool {
         if !self.undo.is_possible() || !self.undo.was_late(info.echo_ms) {
             return false;
@@ -306,7 +305,8 @@ impl Sender {
         out.events.push(Event::Recovered);
     }
 
-    /// After a timeout: was it spurious? If not, repair. [RFC 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
+    /// After a timeout: was it spurious? If not, repair. [RFC 5682,
+    /// 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
     fn repair_after_timeout(&mut self, info: &AckInfo, out: &mut Outbox) -> NextTransmission {
         let recovered = self.flow.una >= self.flow.high_seq;
         if info.una_advanced() && self.undo.is_proven(info.echo_ms) {

@@ -323,7 +323,8 @@ impl Sender {
         self.note_application_limit();
         self.application.written = self.application.written.saturating_add(packets);
         if self.connection == Connection::Established {
-            // Packet by packet, as the kernel takes what is written: the use of the window is judged after each.
+            // Packet by packet, as the kernel takes what is written: the use of the window is judged after
+            // each.
             while self.transmit_at_most(1, out) > 0 {}
         }
     }

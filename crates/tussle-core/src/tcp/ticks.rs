@@ -76,8 +76,8 @@ mod tests {
         assert_eq!(ticks.fires(Time::from_ms(10), 77), Time::from_ms(320));
     }
 
-    /// 63 ticks ahead, at tick 2: tick 65, on a multiple of 8, is 72. Set when tick 2 fires, it is 62 ticks ahead of
-    /// the wheel: tick 66.
+    /// 63 ticks ahead, at tick 2: tick 65, on a multiple of 8, is 72. Set when tick 2 fires, it is 62 ticks
+    /// ahead of the wheel: tick 66.
     #[test]
     fn a_timer_set_by_a_timer_is_a_tick_less_ahead() {
         let mut ticks = Ticks::new(250);

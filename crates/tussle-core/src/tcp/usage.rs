@@ -7,8 +7,8 @@ use crate::cc::Control;
 /// [RFC 6928, 2](https://www.rfc-editor.org/rfc/rfc6928#section-2)
 pub const INITIAL_WINDOW_PACKETS: u32 = 10;
 
-/// Records the end of a burst of transmissions (Linux: `tcp_cwnd_validate`). Returns whether the application left
-/// part of the window unused for a whole retransmission timeout.
+/// Records the end of a burst of transmissions (Linux: `tcp_cwnd_validate`). Returns whether the application
+/// left part of the window unused for a whole retransmission timeout.
 #[inline]
 pub(crate) fn validate(flow: &mut Flow, control: &Control, is_cwnd_limited: bool) -> bool {
     let (una, nxt, packets_out) = (flow.una, flow.nxt, flow.packets_out());

@@ -1,7 +1,7 @@
 //! Users' own algorithms, written in Python: a `CongestionControl` whose hooks call Python methods.
 //!
-//! Hooks cannot fail, but Python methods can. The [`Ledger`] keeps the first failure, the algorithm behaves like Reno
-//! from then on, and the code that simulates checks the ledger often.
+//! Hooks cannot fail, but Python methods can. The [`Ledger`] keeps the first failure, the algorithm behaves
+//! like Reno from then on, and the code that simulates checks the ledger often.
 
 mod ledger;
 mod views;
@@ -102,8 +102,8 @@ impl OwnAlgorithm {
         Arc::clone(&self.ledger)
     }
 
-    /// Passes the user's method for `hook` to `act` and returns the result; `None` if the method is not defined or
-    /// failed.
+    /// Passes the user's method for `hook` to `act` and returns the result; `None` if the method is not
+    /// defined or failed.
     fn perform<T>(
         &self,
         hook: Hook,

@@ -1,7 +1,7 @@
 //! Objects that hooks written in Python get: views of an ACK, a lost packet and a flow, and the control.
 //!
-//! A flow has one object of each, which is filled again before each call: copying numbers costs less than making
-//! objects.
+//! A flow has one object of each, which is filled again before each call: copying numbers costs less than
+//! making objects.
 
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -14,8 +14,8 @@ pub(super) const MAX_CWND_PACKETS: u32 = 2 * MAX_WINDOW_PACKETS;
 /// Largest divisor of growth. It is far above any window, so that the window practically does not grow.
 const MAX_PER_PACKETS: u32 = 1 << 30;
 
-/// One ACK, as the sender understands it. Read-only; the object shows the latest ACK, so copy the numbers that you
-/// keep.
+/// One ACK, as the sender understands it. Read-only; the object shows the latest ACK, so copy the numbers
+/// that you keep.
 #[derive(Debug)]
 #[pyclass(name = "Ack", module = "tussle.algorithm")]
 pub(crate) struct AckView(pub(super) tcp::Ack);
@@ -58,8 +58,8 @@ impl AckView {
         self.0.in_flight
     }
 
-    /// The receiver's clock when it sent this ACK, in ms (the timestamp of RFC 7323), with the random offset of this
-    /// connection, unless the scenario says `hosts.timestamps = "synchronised"`.
+    /// The receiver's clock when it sent this ACK, in ms (the timestamp of RFC 7323), with the random offset
+    /// of this connection, unless the scenario says `hosts.timestamps = "synchronised"`.
     #[getter]
     fn ts_val_ms(&self) -> u32 {
         self.0.ts_val_ms
@@ -78,14 +78,15 @@ impl AckView {
         self.0.ece
     }
 
-    /// Packets delivered over `rate_interval_us`, a measurement of the delivery rate; None if it is not valid.
+    /// Packets delivered over `rate_interval_us`, a measurement of the delivery rate; None if it is not
+    /// valid.
     #[getter]
     fn rate_delivered(&self) -> Option<u32> {
         self.0.rate.delivered
     }
 
-    /// Interval of the delivery rate in µs: the longer one of the time of sending the packets and the time of their
-    /// acknowledgement.
+    /// Interval of the delivery rate in µs: the longer one of the time of sending the packets and the time of
+    /// their acknowledgement.
     #[getter]
     fn rate_interval_us(&self) -> u64 {
         self.0.rate.interval_us
@@ -110,7 +111,8 @@ impl AckView {
     }
 }
 
-/// A packet that was detected as lost. Read-only; the object shows the latest one, so copy the numbers that you keep.
+/// A packet that was detected as lost. Read-only; the object shows the latest one, so copy the numbers that
+/// you keep.
 #[derive(Debug)]
 #[pyclass(name = "Lost", module = "tussle.algorithm")]
 pub(crate) struct LostView(pub(super) tcp::Lost);
@@ -160,7 +162,8 @@ impl FlowView {
         self.flow.now.us()
     }
 
-    /// Seed for random numbers, as in `random.Random(flow.seed)`. It differs between flows and between repetitions.
+    /// Seed for random numbers, as in `random.Random(flow.seed)`. It differs between flows and between
+    /// repetitions.
     #[getter]
     fn seed(&self) -> u64 {
         self.seed
@@ -342,8 +345,8 @@ impl ControlView {
         Ok(())
     }
 
-    /// Pacing rate of the algorithm; None: the sender's own rate. It has an effect only if the flow paces: see
-    /// `Algorithm.pacing`.
+    /// Pacing rate of the algorithm; None: the sender's own rate. It has an effect only if the flow paces:
+    /// see `Algorithm.pacing`.
     #[getter]
     fn pacing_bit_per_s(&self) -> Option<u64> {
         self.control.pacing_bit_per_s
@@ -367,8 +370,8 @@ impl ControlView {
         self.control.has_ssthresh()
     }
 
-    /// Grow by one packet for each packet delivered, up to ssthresh; return the number of delivered packets that are left
-    /// for congestion avoidance.
+    /// Grow by one packet for each packet delivered, up to ssthresh; return the number of delivered packets
+    /// that are left for congestion avoidance.
     fn slow_start(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<u32> {
         self.grow(
             delivered,
@@ -384,8 +387,8 @@ impl ControlView {
         self.grow(delivered, |control, delivered| control.additive(per, delivered))
     }
 
-    /// Perform slow start if the window is below ssthresh; return the number of delivered packets that are left for
-    /// congestion avoidance, or None if there are none or the window does not limit the flow.
+    /// Perform slow start if the window is below ssthresh; return the number of delivered packets that are
+    /// left for congestion avoidance, or None if there are none or the window does not limit the flow.
     fn past_slow_start(&mut self, delivered: &Bound<'_, PyAny>, flow: &FlowView) -> PyResult<Option<u32>> {
         self.grow(delivered, |control, delivered| control.past_slow_start(delivered, &flow.flow))
     }
@@ -395,7 +398,8 @@ impl ControlView {
         self.grow(delivered, |control, delivered| control.grow_like_reno(delivered, &flow.flow))
     }
 
-    /// Ask the sender to reduce the window after this ACK, as for an ECN mark; the sender calls `on_congestion`.
+    /// Ask the sender to reduce the window after this ACK, as for an ECN mark; the sender calls
+    /// `on_congestion`.
     fn request_reduction(&mut self) -> PyResult<()> {
         self.writable()?.request_reduction();
         Ok(())

@@ -1,26 +1,26 @@
-//! ACKs that come in bunches: how many more packets they acknowledge at once than the bandwidth explains.
-//! The window is larger by that much, so that sending goes on through the silence before the next bunch.
+//! ACK aggregation: the number of packets that a burst of ACKs acknowledges beyond the estimated bandwidth.
+//! The window grows by this excess, so that sending continues through the silence before the next burst.
 
 use super::Bbr;
 use crate::tcp::{Ack, Flow};
 
 /// Round trips after which the older of two maxima is forgotten.
 const WINDOW_ROUNDS: u32 = 5;
-/// Packets counted in one epoch, at most.
+/// Largest number of packets counted in one epoch.
 const EPOCH_PACKETS: u32 = 1 << 20;
-/// Silence that is provided for, at most, in µs.
+/// Longest silence between bursts of ACKs that the window allows for, in µs.
 const SILENCE_US: u64 = 100_000;
 
-/// What was acknowledged since ACKs last fell behind the bandwidth.
+/// Packets acknowledged since ACKs last fell behind the bandwidth: one epoch.
 #[derive(Debug, Default)]
 pub(super) struct Aggregation {
-    /// When that was, in µs.
+    /// Start of the epoch, in µs.
     epoch_us: u64,
-    /// Packets acknowledged since.
+    /// Packets acknowledged in the epoch.
     pub(super) acked: u32,
-    /// The greatest excess in each of two windows.
+    /// Greatest excess in each of two windows of round trips.
     excess: [u32; 2],
-    /// The window at hand, and its round trips so far.
+    /// Index of the current window, and its round trips so far.
     current: usize,
     rounds: u32,
 }
@@ -31,7 +31,7 @@ impl Aggregation {
         self.acked = 0;
     }
 
-    /// The greatest excess of the last five to ten round trips.
+    /// Greatest excess of the last five to ten round trips.
     pub(super) fn extra_acked(&self) -> u32 {
         self.excess[0].max(self.excess[1])
     }
@@ -62,7 +62,7 @@ impl Bbr {
         *excess = (*excess).max((aggregation.acked - expected).min(cwnd));
     }
 
-    /// Packets by which the window is larger, once the pipe was full.
+    /// Packets added to the window for ACK aggregation, once the pipe was full.
     pub(super) fn aggregation_allowance(&self) -> u32 {
         if self.full_pipe.reached {
             self.aggregation.extra_acked().min(self.bandwidth().packets_in(SILENCE_US))

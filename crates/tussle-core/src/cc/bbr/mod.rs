@@ -1,9 +1,8 @@
-//! BBR: send at the greatest rate that was delivered lately, and hold twice the data that fits the path.
-//! It models the path by its bottleneck bandwidth and its smallest RTT, and probes for both in turn; a loss is
-//! no sign of congestion to it.
-//! Source: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control", ACM
-//! Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00. Agrees with: Linux 6.1 `bbr` (version 1).
-//! Departs: see docs/deviations/bbr.toml (2 entries).
+//! BBR: send at the greatest rate delivered lately, with twice the bandwidth-delay product in flight. BBR
+//! models the path by its bottleneck bandwidth and its smallest RTT, and probes for both in turn; a loss is
+//! no congestion signal. Source: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based
+//! Congestion Control", ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00. Agrees with:
+//! Linux 6.1 `bbr` (version 1). Departs: see docs/deviations/bbr.toml (2 entries).
 
 mod aggregation;
 mod policer;
@@ -36,13 +35,13 @@ pub(super) const ENTRY: Entry = Entry {
     build: |_, seed| Box::new(Bbr::new(seed)),
 };
 
-/// 2/ln 2, the smallest gain that doubles the rate each round trip. (Draft: `BBRHighGain`.)
+/// Gain of startup: 2/ln 2, the smallest gain that doubles the rate each round trip. (Draft: `BBRHighGain`.)
 const HIGH_GAIN: Gain = Gain(256 * 2885 / 1000 + 1);
-/// 1/`HIGH_GAIN`: drains in one round trip what the last one of startup queued.
+/// Gain of drain: 1/`HIGH_GAIN`, which drains in one round trip the queue of the last round trip of startup.
 const DRAIN_GAIN: Gain = Gain(256 * 1000 / 2885);
-/// Room for delayed and aggregated ACKs in steady state.
+/// Window gain in steady state, with room for delayed and aggregated ACKs.
 const CWND_GAIN: Gain = Gain(2 * 256);
-/// Round trips over which the greatest bandwidth counts: a cycle of probing, and two more.
+/// Round trips of the maximum filter of the bandwidth: a cycle of probing and two more.
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// Smallest window, in packets: two pairs, for a receiver that acknowledges every other packet.
 const CWND_MIN: u32 = 4;
@@ -53,32 +52,32 @@ struct Bbr {
     phase: Phase,
     pacing_gain: Gain,
     cwnd_gain: Gain,
-    /// (Paper: `BtlBw`.)
+    /// Bottleneck bandwidth. (Paper: `BtlBw`.)
     max_bw: WindowedMax<Bandwidth>,
     round: Round,
     full_pipe: FullPipe,
     cycle: Cycle,
-    /// (Paper: `RTprop`.)
+    /// Smallest RTT. (Paper: `RTprop`.)
     min_rtt: MinRtt,
     probe_rtt: ProbeRtt,
     policer: Policer,
     aggregation: Aggregation,
     restraint: Restraint,
-    /// The flow sends again after it was idle, and nothing was delivered since.
+    /// Whether the flow restarted after idle time and nothing was delivered since.
     idle_restart: bool,
     pacing: Pacing,
 }
 
-/// What the model is used for.
+/// Phase of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Find the bandwidth, doubling the rate each round trip.
+    /// Find the bandwidth by doubling the rate each round trip.
     Startup,
-    /// Empty the queue that this made.
+    /// Empty the queue that startup built.
     Drain,
-    /// Probe for more bandwidth now and then.
+    /// Probe periodically for more bandwidth.
     ProbeBw,
-    /// Send almost nothing, to see the RTT without a queue.
+    /// Send almost nothing, to measure the RTT without a queue.
     ProbeRtt,
 }
 
@@ -88,28 +87,28 @@ impl Phase {
         match self {
             Phase::Startup => matches!(next, Phase::Drain | Phase::ProbeRtt),
             Phase::Drain => matches!(next, Phase::ProbeBw | Phase::ProbeRtt),
-            // The same phase follows with a new cycle when the belief in a policer ends.
+            // A new cycle of the same phase starts when a detected policer is no longer assumed.
             Phase::ProbeBw => matches!(next, Phase::ProbeBw | Phase::ProbeRtt),
             Phase::ProbeRtt => matches!(next, Phase::Startup | Phase::ProbeBw),
         }
     }
 }
 
-/// A round trip counted in packets: it ends when a packet sent after its beginning is delivered.
+/// A round trip counted in packets: it ends when a packet sent after its start is delivered.
 #[derive(Debug, Default)]
 struct Round {
     count: u64,
-    /// `flow.delivered` at its beginning.
+    /// `flow.delivered` at the start of the round trip.
     delivered: u32,
-    /// Whether the ACK at hand began it.
+    /// Whether the current ACK started the round trip.
     started: bool,
 }
 
-/// The rate at which packets leave.
+/// Pacing rate.
 #[derive(Debug, Default)]
 struct Pacing {
     bytes_per_s: u64,
-    /// Whether it rests on a measured RTT.
+    /// Whether the rate is based on a measured RTT.
     measured: bool,
 }
 
@@ -134,18 +133,18 @@ impl Bbr {
         }
     }
 
-    /// Changes the phase. No other function does.
+    /// Changes the phase. No other function assigns it.
     fn enter(&mut self, next: Phase) {
         debug_assert!(self.phase.may_precede(next), "{next:?} must not follow {:?}", self.phase);
         self.phase = next;
     }
 
-    /// The bandwidth to send at: the greatest measured one, unless a policer is believed to set it.
+    /// Bandwidth estimate: that of a detected policer, else the greatest measured one.
     fn bandwidth(&self) -> Bandwidth {
         self.policer.bandwidth().unwrap_or_else(|| self.max_bw.get())
     }
 
-    /// Takes the delivery rate of an ACK into the model.
+    /// Updates the model with the delivery rate of an ACK.
     fn update_bandwidth(&mut self, ack: &Ack, flow: &Flow) {
         self.round.started = false;
         let Some(delivered) = ack.rate.delivered.filter(|_| ack.rate.interval_us > 0) else { return };
@@ -157,7 +156,7 @@ impl Bbr {
         }
         self.watch_policer(ack.lost, ack.rate.limit, flow);
         let bw = Bandwidth::new(delivered, ack.rate.interval_us);
-        // The application's rate says nothing of the path, unless it shows more than was known.
+        // A rate limited by the application is a lower bound of the bandwidth.
         if ack.rate.limit == Limit::Network || bw >= self.max_bw.get() {
             self.max_bw.update(bw, self.round.count, BANDWIDTH_ROUNDS);
         }
@@ -183,16 +182,16 @@ impl Bbr {
         };
     }
 
-    /// Paces as the initial window and the RTT, if it is known, call for.
+    /// Paces at the rate of the initial window and the RTT, if it is known.
     fn pace_by_window(&mut self, flow: &Flow, control: &mut Control) {
         self.pacing.measured |= flow.rtt.srtt_us().is_some();
-        // 1 ms is a nominal RTT, until there is a sample.
+        // Without a sample, 1 ms is the nominal RTT.
         let rtt_us = flow.rtt.srtt_us().map_or(1000, |srtt_us| srtt_us.max(1));
         let bw = Bandwidth::new(control.cwnd, rtt_us.into());
         self.set_pacing(bw.paced_bytes_per_s(HIGH_GAIN, flow.mss_bytes), control);
     }
 
-    /// Paces by the model: until the pipe is full never slower than before.
+    /// Paces at the rate of the model; until the pipe is full the rate never falls.
     fn pace(&mut self, gain: Gain, flow: &Flow, control: &mut Control) {
         let rate = self.bandwidth().paced_bytes_per_s(gain, flow.mss_bytes);
         if !self.pacing.measured && flow.rtt.srtt_us().is_some() {
@@ -226,7 +225,7 @@ impl CongestionControl for Bbr {
         self.pace_by_window(flow, control);
     }
 
-    /// After idle the path is empty: what the model says may be sent at once, but not more.
+    /// After idle time the path is empty: the flow sends at the estimated bandwidth, not above it.
     fn on_tx_start(&mut self, flow: &Flow, control: &mut Control) {
         if flow.limit != Limit::Application {
             return;
@@ -240,7 +239,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// The model first, as each step builds on the one before; then the rate and the window that follow.
+    /// Updates the model, where each step builds on the previous one, then the pacing rate and the window.
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         self.update_bandwidth(ack, flow);
         self.update_aggregation(ack, flow, control.cwnd);
@@ -253,7 +252,7 @@ impl CongestionControl for Bbr {
         self.set_cwnd(ack, flow, control);
     }
 
-    /// A loss does not lower ssthresh; the window of before it is kept for afterwards.
+    /// Keeps ssthresh, and saves the window for the time after recovery.
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         self.save_cwnd(control.cwnd);
         control.ssthresh
@@ -269,7 +268,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// The window is restored by the next ACK; what slowed down by mistake starts to look again.
+    /// Keeps the window, which the next ACK restores, and restarts the search for a full pipe and for a
+    /// policer.
     fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {
         self.full_pipe.bw = Bandwidth::ZERO;
         self.full_pipe.rounds = 0;

@@ -1,27 +1,28 @@
-//! Policers: a token bucket on the path lets bursts pass, and then drops what exceeds its rate.
-//! Two intervals in a row of heavy loss and equal throughput betray one; its rate is then the bandwidth.
-//! Source: Linux 6.1; for the idea, Flach et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016.
+//! Policer detection. A token bucket on the path passes bursts and then drops packets above its rate. Two
+//! consecutive intervals of heavy loss and equal throughput indicate a policer; its rate then is the
+//! bandwidth estimate. Source: Linux 6.1; for the idea, Flach et al., "An Internet-Wide Analysis of Traffic
+//! Policing", SIGCOMM 2016.
 
 use super::Round;
 use crate::cc::bandwidth::{Bandwidth, Gain};
 use crate::tcp::{Flow, Limit};
 
-/// An interval has at least so many round trips, and at most four times as many.
+/// Smallest number of round trips in an interval; the largest is four times as many.
 const INTERVAL_ROUNDS: u32 = 4;
-/// Part of the delivered packets that is lost in a heavy loss, in 1/256: 20 %.
+/// Threshold of heavy loss: lost packets per delivered packet, in 1/256: 20 %.
 const LOSS_256THS: u64 = 50;
-/// Throughputs are equal if they differ by at most an eighth…
+/// Largest relative difference of equal throughputs: an eighth.
 const EQUAL: Gain = Gain(256 / 8);
-/// …or by 4 kbit/s, in bytes/s.
+/// Largest absolute difference of equal throughputs, in bytes/s: 4 kbit/s.
 const EQUAL_BYTES_PER_S: u64 = 4000 / 8;
-/// Round trips after which the path is probed again.
+/// Round trips after which a detected policer is no longer assumed and the path is probed again.
 const BELIEF_ROUNDS: u32 = 48;
 
-/// The search for a policer.
+/// State of policer detection.
 #[derive(Debug, Default)]
 pub(super) struct Policer {
     stage: Stage,
-    /// The bandwidth of the last interval, or the policer's; `None` before.
+    /// Bandwidth of the last interval, or of the detected policer; `None` before.
     bw: Option<Bandwidth>,
     interval: Interval,
 }
@@ -31,19 +32,19 @@ enum Stage {
     /// No loss yet: the bucket may still have tokens.
     #[default]
     Waiting,
-    /// Intervals are measured.
+    /// Intervals are being measured.
     Sampling,
-    /// A policer was found.
+    /// A policer was detected.
     Policed,
 }
 
-/// What was when an interval began.
+/// Counters at the start of an interval.
 #[derive(Debug, Default)]
 struct Interval {
     at_ms: u64,
     delivered: u32,
     lost: u32,
-    /// Round trips since.
+    /// Round trips since the start.
     rounds: u32,
 }
 
@@ -54,28 +55,28 @@ impl Interval {
     }
 }
 
-/// What an ACK, or a timeout, adds.
+/// Input of policer detection from an ACK or a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample<'a> {
     pub(super) lost: u32,
     pub(super) limit: Limit,
     pub(super) round: &'a Round,
-    /// Whether it began a round trip that counts towards the end of the belief.
+    /// Whether the ACK started a round trip that counts towards [`BELIEF_ROUNDS`].
     pub(super) counts_round: bool,
 }
 
-/// What follows.
+/// Outcome of policer detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Unchanged,
-    /// There is a policer: do not probe above its rate.
+    /// A policer was detected: do not probe above its rate.
     Policed,
-    /// Whether it is still there must be seen.
+    /// The policer is no longer assumed: probe the path again.
     ProbeAgain,
 }
 
 impl Policer {
-    /// The policer's rate, if there is one.
+    /// Rate of the detected policer, if there is one.
     pub(super) fn bandwidth(&self) -> Option<Bandwidth> {
         self.bw.filter(|_| self.stage == Stage::Policed)
     }
@@ -104,7 +105,8 @@ impl Policer {
         if self.interval.rounds > 4 * INTERVAL_ROUNDS {
             self.forget(flow);
         } else if self.interval.rounds >= INTERVAL_ROUNDS && sample.lost > 0 {
-            // Ended by a loss, when the bucket is empty again: else its rate would seem too small.
+            // An interval ends with a loss, when the bucket is empty again; otherwise the measured rate would
+            // be too low.
             return self.end_interval(flow);
         }
         Verdict::Unchanged

@@ -1,20 +1,20 @@
-//! Probing for the RTT: after ten seconds without a smaller RTT, nearly stop for 200 ms.
+//! RTT probing: after ten seconds without a smaller RTT, nearly stop sending for 200 ms.
 
 use super::{Bbr, CWND_MIN, Phase};
 use crate::cc::Control;
 use crate::tcp::{Ack, Flow};
 
-/// How long a smallest RTT is believed, in s.
+/// Lifetime of a smallest RTT, in s.
 const WINDOW_S: u32 = 10;
-/// How long little is in flight, at least, in ms; and at least one round trip.
+/// Shortest duration of a probe, in ms; it lasts at least one round trip.
 const DURATION_MS: u32 = 200;
 
-/// The smallest RTT.
+/// Smallest RTT of the last ten seconds.
 #[derive(Debug, Default)]
 pub(super) struct MinRtt {
-    /// In µs; `None` before the first sample.
+    /// RTT in µs; `None` before the first sample.
     pub(super) us: Option<u32>,
-    /// The tick in which it was measured.
+    /// Tick of the measurement.
     at: u32,
 }
 
@@ -24,18 +24,18 @@ impl MinRtt {
     }
 }
 
-/// How far a probe is.
+/// State of a probe.
 #[derive(Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// The tick after which it may end; `None` while too much is in flight.
+    /// Tick after which the probe may end; `None` while too much is in flight.
     ends: Option<u32>,
-    /// Whether a round trip has passed since little is in flight.
+    /// Whether a round trip has passed since few packets are in flight.
     round_done: bool,
 }
 
 impl Bbr {
-    /// Takes the RTT of an ACK into the model; begins, goes on with and ends a probe.
-    /// (Draft: 4.1.2.3, `BBRUpdateRTprop`, and 4.3.5, `BBRCheckProbeRTT`.)
+    /// Updates the smallest RTT, and starts, continues and ends a probe. (Draft: 4.1.2.3, `BBRUpdateRTprop`,
+    /// and 4.3.5, `BBRCheckProbeRTT`.)
     pub(super) fn update_min_rtt(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         let now = flow.jiffies();
         let expired = now > self.min_rtt.at + WINDOW_S * flow.hz;
@@ -52,14 +52,14 @@ impl Bbr {
         if self.phase == Phase::ProbeRtt {
             self.go_on_probing_rtt(flow, control);
         }
-        // An interval was measured, even if it was too short to be believed: something was delivered.
+        // An interval was measured, even if too short to be valid: something was delivered.
         if ack.rate.interval_us > 0 {
             self.idle_restart = false;
         }
     }
 
     fn go_on_probing_rtt(&mut self, flow: &Flow, control: &mut Control) {
-        // The rate of now is this probe's doing.
+        // The probe itself limits the rate now.
         control.declare_application_limit();
         if self.probe_rtt.ends.is_some() {
             self.probe_rtt.round_done |= self.round.started;

@@ -1,28 +1,28 @@
-//! Startup and drain: double the rate until the bandwidth grows no more, then empty the queue.
+//! Startup and drain: double the rate until the bandwidth stops growing, then empty the queue.
 
 use super::{Bbr, Phase};
 use crate::cc::Control;
 use crate::cc::bandwidth::{Bandwidth, Gain};
 use crate::tcp::{Flow, Limit};
 
-/// Growth of the bandwidth in a round trip below which it counts as full.
+/// Growth of the bandwidth in a round trip below which the pipe counts as full.
 const GROWTH: Gain = Gain(256 * 5 / 4);
-/// Round trips without that growth: the receiver's window may have to grow first.
+/// Round trips without that growth, because the receive window may have to grow first.
 const ROUNDS: u32 = 3;
 
-/// Whether the pipe is full.
+/// Detection of a full pipe.
 #[derive(Debug, Default)]
 pub(super) struct FullPipe {
-    /// It was once. (Draft: `filled_pipe`.)
+    /// Whether the pipe was full at some time. (Draft: `filled_pipe`.)
     pub(super) reached: bool,
-    /// The bandwidth that must grow.
+    /// Bandwidth that must grow.
     pub(super) bw: Bandwidth,
-    /// Round trips in which it did not.
+    /// Round trips without growth.
     pub(super) rounds: u32,
 }
 
 impl Bbr {
-    /// Once a round trip. (Draft: 4.3.2.2, `BBRCheckFullPipe`.)
+    /// Updates the detection once per round trip. (Draft: 4.3.2.2, `BBRCheckFullPipe`.)
     pub(super) fn check_full_pipe(&mut self, limit: Limit) {
         let pipe = &mut self.full_pipe;
         if pipe.reached || !self.round.started || limit == Limit::Application {
@@ -37,7 +37,7 @@ impl Bbr {
         }
     }
 
-    /// (Draft: 4.3.3, `BBRCheckDrain`.)
+    /// Enters and leaves drain. (Draft: 4.3.3, `BBRCheckDrain`.)
     pub(super) fn check_drain(&mut self, flow: &Flow, control: &mut Control) {
         if self.phase == Phase::Startup && self.full_pipe.reached {
             self.enter(Phase::Drain);

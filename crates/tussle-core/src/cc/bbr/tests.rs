@@ -1,4 +1,4 @@
-//! The example cases of draft-ietf-ccwg-bbr-06, appendix A, as far as version 1 has them.
+//! Example cases of draft-ietf-ccwg-bbr-06, appendix A, that apply to version 1.
 
 use super::*;
 use crate::Time;
@@ -6,7 +6,7 @@ use crate::tcp::RateSample;
 
 const RTT_US: u32 = 100_000;
 
-/// A flow whose path delivers what a test says, one ACK a round trip.
+/// A flow whose path delivers as a test specifies, with one ACK per round trip.
 struct Story {
     bbr: Bbr,
     flow: Flow,
@@ -24,7 +24,7 @@ impl Story {
         story
     }
 
-    /// In steady state at 1000 packets a round trip: 10 packets/ms.
+    /// A flow in steady state at 1000 packets per round trip: 10 packets/ms.
     fn steady() -> Story {
         let mut story = Story::new();
         for delivered in [10, 30, 80, 250, 1000, 1000, 1000, 1000, 1000] {
@@ -34,7 +34,7 @@ impl Story {
         story
     }
 
-    /// One ACK, a round trip later, for `delivered` packets, sent after the ACK before.
+    /// Processes one ACK, a round trip later, for `delivered` packets sent after the previous ACK.
     fn round(&mut self, delivered: u32) {
         self.ack(Ack { delivered, rtt_us: Some(RTT_US), ..Ack::default() });
     }
@@ -60,7 +60,7 @@ impl Story {
         }
     }
 
-    /// A round trip of ten ACKs, each for 100 packets.
+    /// Processes a round trip of ten ACKs, each for 100 packets.
     fn smooth_round(&mut self) {
         for _ in 0..10 {
             self.flow.now += Time::from_us(u64::from(RTT_US) / 10);
@@ -124,7 +124,7 @@ fn a_quarter_more_keeps_startup_going() {
     assert_eq!(story.bbr.phase, Phase::Startup);
 }
 
-/// A.7
+/// A.7: samples limited by the application do not count.
 #[test]
 fn startup_does_not_end_while_the_application_limits() {
     let mut story = Story::new();
@@ -154,7 +154,7 @@ fn drain_ends_when_what_is_in_flight_fits_the_path() {
     assert_eq!(story.bbr.phase, Phase::ProbeBw);
 }
 
-/// 1.25, 0.75, and six times 1: each once in a cycle, and never first the one that makes up.
+/// Gains 1.25, 0.75, and six times 1: each once in a cycle, and never first the one that drains.
 #[test]
 fn a_cycle_probes_once_makes_up_once_and_cruises_six_times() {
     let mut starts = [0; 8];
@@ -175,8 +175,8 @@ fn a_cycle_probes_once_makes_up_once_and_cruises_six_times() {
     assert!(starts.iter().filter(|&&count| count > 10).count() == 7, "{starts:?}");
 }
 
-/// A.5, A.8: with a quarter more in flight a probe is over after one RTT; making up is over as soon as what is
-/// in flight fits.
+/// A.5, A.8: with a quarter more in flight a probe is over after one RTT; making up is over as soon as what
+/// is in flight fits.
 #[test]
 fn a_probe_lasts_until_a_quarter_more_is_in_flight() {
     let mut story = Story::steady();
@@ -195,7 +195,7 @@ fn a_probe_lasts_until_a_quarter_more_is_in_flight() {
     assert_eq!(story.bbr.cycle.index, 2);
 }
 
-/// A.6
+/// A.6: a loss ends the probe.
 #[test]
 fn a_loss_ends_a_probe_after_one_rtt() {
     let mut story = Story::steady();
@@ -259,7 +259,7 @@ fn acks_in_bunches_make_the_window_larger() {
     (0..6).for_each(|_| story.round(1000));
     assert_eq!(story.bbr.aggregation_allowance(), 999);
     assert!((2999..=3040).contains(&story.control.cwnd), "{}", story.control.cwnd);
-    // ACKs fall behind the bandwidth: what came before is no bunch any more.
+    // ACKs fall behind the bandwidth: the burst is over.
     story.flow.now += Time::from_ms(200);
     (0..12).for_each(|_| story.smooth_round());
     let allowance = story.bbr.aggregation_allowance();
@@ -286,8 +286,8 @@ fn the_window_is_four_packets_where_less_than_one_fits() {
     assert!(story.control.cwnd <= 10, "{}", story.control.cwnd);
 }
 
-/// A.15: a probe finds a quarter more; ten times as much takes ln 10 / ln 1.25 = 10.3 probes, one after the other
-/// while each fills the path less than it hoped, and one in eight round trips at most.
+/// A.15: a probe finds a quarter more; ten times as much takes ln 10 / ln 1.25 = 10.3 probes, one after the
+/// other while each fills the path less than it hoped, and one in eight round trips at most.
 #[test]
 fn ten_times_the_bandwidth_is_found_by_probing() {
     let mut story = Story::steady();
@@ -301,7 +301,7 @@ fn ten_times_the_bandwidth_is_found_by_probing() {
     assert!((11..=100).contains(&rounds), "{rounds} round trips");
 }
 
-/// A.16
+/// A.16: the maximum filter forgets the old bandwidth.
 #[test]
 fn a_tenth_of_the_bandwidth_is_believed_after_ten_rounds() {
     let mut story = Story::steady();
@@ -335,7 +335,7 @@ fn a_policer_is_found_and_forgotten_after_48_rounds() {
     assert_eq!(rounds, 48);
 }
 
-/// One in ten lost is not a policer.
+/// One lost packet in ten is below the threshold.
 #[test]
 fn losses_below_a_fifth_are_no_policer() {
     let mut story = Story::steady();
@@ -377,7 +377,7 @@ fn a_false_alarm_gives_the_window_back() {
     assert!(story.control.cwnd.abs_diff(before) <= 3 * 12, "{before} → {}", story.control.cwnd);
 }
 
-/// A.19: the sender cuts the window to one packet; the first ACK after the false alarm restores it.
+/// A.19: the sender cuts the window to one packet; the first ACK after the spurious timeout restores it.
 #[test]
 fn a_false_timeout_gives_the_window_back() {
     let mut story = Story::steady();
@@ -393,7 +393,7 @@ fn a_false_timeout_gives_the_window_back() {
     assert!(story.control.cwnd.abs_diff(before) <= 3 * 12, "{before} → {}", story.control.cwnd);
 }
 
-/// A.20
+/// A.20: the pipe was not full yet.
 #[test]
 fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
     let mut story = Story::new();

@@ -1,18 +1,19 @@
-//! ACKs that come in bunches: how many more packets they acknowledge at once than the rate explains. (5.5.9)
+//! ACK aggregation: the number of packets that a burst of ACKs acknowledges beyond the estimated rate.
+//! (5.5.9)
 
 use super::{Bbr3, Sample};
 use crate::tcp::Flow;
 use crate::util::windowed::WindowedMax;
 
-/// Round trips over which the greatest excess counts, once the pipe was full. (`ExtraAckedFilterLen`)
+/// Round trips of the maximum filter of the excess, once the pipe was full. (`ExtraAckedFilterLen`)
 const ROUNDS: u64 = 10;
 
-/// What was acknowledged since ACKs last fell behind the rate.
+/// Packets acknowledged since ACKs last fell behind the rate: one interval.
 #[derive(Debug)]
 pub(super) struct Aggregation {
-    /// When that was, in µs. (`extra_acked_interval_start`)
+    /// Start of the interval, in µs. (`extra_acked_interval_start`)
     start_us: u64,
-    /// Packets acknowledged since. (`extra_acked_delivered`)
+    /// Packets acknowledged in the interval. (`extra_acked_delivered`)
     delivered: u32,
     excess: WindowedMax<u32>,
 }
@@ -34,7 +35,7 @@ impl Aggregation {
 }
 
 impl Bbr3 {
-    /// (`UpdateACKAggregation`)
+    /// Updates the excess with a sample. (`UpdateACKAggregation`)
     pub(super) fn update_aggregation(&mut self, sample: &Sample, flow: &Flow, cwnd: u32) {
         let aggregation = &mut self.aggregation;
         let mut expected = self.bw.packets_in(flow.now.us().saturating_sub(aggregation.start_us));

@@ -1,31 +1,32 @@
-//! Congestion between the probes: for the moment send no more than what was delivered in the last round trip.
-//! And what is taken back when a loss proves to be none.
+//! Short-term model: between probes, losses bound the rate and the data in flight by the delivery of the last
+//! round trip. It also holds the state to restore after a spurious loss detection.
 
 use super::{Bbr3, Phase, Sample, UNBOUNDED};
 use crate::cc::Control;
 use crate::cc::bandwidth::{Bandwidth, Gain};
 use crate::tcp::{Flow, State};
 
-/// What a round trip with losses leaves of a bound, at least: 0.7. (`Beta`)
+/// Smallest factor of a bound after a round trip with losses: 0.7. (`Beta`)
 const BETA_10THS: u64 = 7;
 const BETA: Gain = Gain(256 * 7 / 10);
 
-/// The signals of a round trip and the short-term bounds.
+/// Congestion signals of a round trip, and the short-term bounds.
 #[derive(Debug)]
 pub(super) struct Congestion {
-    /// The greatest rate and volume delivered in this round trip. (`bw_latest`, `inflight_latest`)
+    /// Greatest rate and volume delivered in this round trip. (`bw_latest`, `inflight_latest`)
     bw_latest: Bandwidth,
     pub(super) inflight_latest: u32,
-    /// (`is_loss_in_round`)
+    /// Whether a loss was detected in this round trip. (`is_loss_in_round`)
     pub(super) lost_in_round: bool,
-    /// `flow.delivered` when the round trip began that losses are gathered over. (`loss_round_delivered`)
+    /// `flow.delivered` at the start of the round trip over which losses are counted.
+    /// (`loss_round_delivered`)
     round_delivered: u32,
-    /// Whether the ACK at hand ended it. (`loss_round_start`)
+    /// Whether the current ACK ended that round trip. (`loss_round_start`)
     pub(super) round_start: bool,
-    /// Ranges of packets lost in it, and the last packet of the last range.
+    /// Ranges of packets lost in that round trip, and the last packet of the last range.
     pub(super) lost_ranges: u32,
     pub(super) last_lost: Option<u32>,
-    /// The short-term bounds. (`bw_shortterm`, `inflight_shortterm`)
+    /// Short-term bounds. (`bw_shortterm`, `inflight_shortterm`)
     pub(super) bw_bound: Bandwidth,
     pub(super) inflight_bound: u32,
 }
@@ -47,20 +48,20 @@ impl Default for Congestion {
 }
 
 impl Congestion {
-    /// (`ResetCongestionSignals`)
+    /// Resets the signals of the round trip. (`ResetCongestionSignals`)
     pub(super) fn reset_signals(&mut self) {
         self.lost_in_round = false;
         self.bw_latest = Bandwidth::ZERO;
         self.inflight_latest = 0;
     }
 
-    /// (`ResetShortTermModel`)
+    /// Removes the short-term bounds. (`ResetShortTermModel`)
     pub(super) fn lift_bounds(&mut self) {
         self.bw_bound = Bandwidth::UNBOUNDED;
         self.inflight_bound = UNBOUNDED;
     }
 
-    /// (`AdvanceLatestDeliverySignals`)
+    /// Starts the signals of a new round trip. (`AdvanceLatestDeliverySignals`)
     pub(super) fn advance_latest(&mut self, sample: &Sample) {
         if self.round_start {
             self.bw_latest = sample.bw;
@@ -69,12 +70,12 @@ impl Congestion {
     }
 }
 
-/// What was before the losses of this episode of recovery.
+/// State before the losses of this episode of recovery.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
-    /// Whether it was saved.
+    /// Whether the state was saved.
     saved: bool,
-    /// What they ended. (`undo_state`)
+    /// Phase that the losses ended. (`undo_state`)
     pub(super) interrupted: Interrupted,
     bw_bound: Bandwidth,
     inflight_bound: u32,
@@ -82,7 +83,7 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// The episode is over; it may still prove to have been a false alarm, until the next one begins.
+    /// Ends the episode. It may still prove to be spurious until the next one begins.
     pub(super) fn close(&mut self) {
         self.saved = false;
     }
@@ -97,13 +98,13 @@ pub(super) enum Interrupted {
     Up,
 }
 
-/// 0.7 of so many packets, rounded down.
+/// The number of packets times 0.7, rounded down.
 pub(super) fn beta_of(packets: u32) -> u32 {
     u32::try_from(u64::from(packets) * BETA_10THS / 10).expect("a part of a u32 fits u32")
 }
 
 impl Bbr3 {
-    /// (`UpdateLatestDeliverySignals`)
+    /// Updates the signals with a sample. (`UpdateLatestDeliverySignals`)
     pub(super) fn update_latest(&mut self, sample: &Sample, flow: &Flow) {
         let congestion = &mut self.congestion;
         congestion.bw_latest = congestion.bw_latest.max(sample.bw);
@@ -114,7 +115,7 @@ impl Bbr3 {
         }
     }
 
-    /// Once a round trip. (`UpdateCongestionSignals` from its second step on)
+    /// Adapts the short-term bounds once per round trip. (`UpdateCongestionSignals` from its second step on)
     pub(super) fn adapt_to_congestion(&mut self, cwnd: u32) {
         let max_bw = self.max_bw();
         let congestion = &mut self.congestion;
@@ -134,14 +135,14 @@ impl Bbr3 {
         congestion.lost_in_round = false;
     }
 
-    /// The first loss of a round trip: what is now may have to come back. (`NoteLoss`)
+    /// Saves the state at the first loss of a round trip, in case the loss is spurious. (`NoteLoss`)
     pub(super) fn note_loss(&mut self, flow: &Flow, control: &Control) {
         if self.congestion.lost_in_round {
             return;
         }
         self.congestion.lost_in_round = true;
         self.congestion.round_delivered = flow.delivered;
-        // Saved once: later losses of the episode would save what earlier ones have changed.
+        // Later losses of the episode would save what earlier ones have changed.
         if self.undo.saved {
             return;
         }
@@ -155,13 +156,13 @@ impl Bbr3 {
         };
     }
 
-    /// (`SaveCwnd`)
+    /// Saves the window before recovery or a probe. (`SaveCwnd`)
     pub(super) fn save_cwnd(&mut self, flow: &Flow, control: &Control) {
         let is_free = flow.state < State::Recovery && self.phase != Phase::ProbeRtt;
         self.prior_cwnd = if is_free { control.cwnd } else { self.prior_cwnd.max(control.cwnd) };
     }
 
-    /// There was no loss. (`HandleSpuriousLossDetection`)
+    /// Restores the state after a spurious loss detection. (`HandleSpuriousLossDetection`)
     pub(super) fn undo_losses(&mut self, flow: &Flow) {
         let congestion = &mut self.congestion;
         congestion.lost_in_round = false;

@@ -1,26 +1,27 @@
-//! How much may be in flight in the long term: what a probe found to be lost by more than 2 %.
+//! Long-term model: the data in flight at which a probe lost more than 2 %.
 
 use super::congestion::{Interrupted, beta_of};
 use super::{Bbr3, CWND_MIN, Phase, Sample, UNBOUNDED};
 use crate::cc::Control;
 use crate::tcp::{Flow, Limit, Lost};
 
-/// The long-term bound, and how a probe moves it.
+/// Long-term bound of the data in flight, and the state of its probe.
 #[derive(Debug)]
 pub(super) struct LongTerm {
-    /// In packets. (`inflight_longterm`)
+    /// Bound in packets. (`inflight_longterm`)
     pub(super) inflight: u32,
-    /// Whether samples are of a probe that was not answered yet. (`is_bw_probe_sample`)
+    /// Whether samples belong to a probe without a response yet. (`is_bw_probe_sample`)
     pub(super) probing: bool,
-    /// Packets acknowledged since it was last raised. (`bw_probe_up_acked`)
+    /// Packets acknowledged since the bound was last raised. (`bw_probe_up_acked`)
     acked: u32,
-    /// Packets to be acknowledged before it is raised by one. (`probe_up_acked_per_inc`)
+    /// Packets to be acknowledged before the bound rises by one. (`probe_up_acked_per_inc`)
     pub(super) acked_per_packet: u32,
-    /// Round trips over which it was raised. (`bw_probe_up_rounds`)
+    /// Round trips in which the bound was raised. (`bw_probe_up_rounds`)
     rounds: u32,
     /// Whether the last probe went too high. (`prev_probe_too_high`)
     pub(super) was_too_high: bool,
-    /// Whether the last probe stopped early because the one before had. (`prev_probe_precautionary`)
+    /// Whether the last probe stopped early because the previous one went too high.
+    /// (`prev_probe_precautionary`)
     pub(super) was_precautionary: bool,
 }
 
@@ -39,20 +40,20 @@ impl Default for LongTerm {
 }
 
 impl LongTerm {
-    /// A new probe begins.
+    /// Starts a new probe.
     pub(super) fn begin_probe(&mut self) {
         self.rounds = 0;
         self.acked = 0;
         self.was_precautionary = false;
     }
 
-    /// By 1, 2, 4, 8… packets a round trip. (`RaiseInflightLongtermSlope`)
+    /// Doubles the slope of the bound: 1, 2, 4, 8… packets per round trip. (`RaiseInflightLongtermSlope`)
     pub(super) fn steepen(&mut self, cwnd: u32) {
         self.acked_per_packet = (cwnd >> self.rounds).max(1);
         self.rounds = (self.rounds + 1).min(30);
     }
 
-    /// What leaves 15 % free for others, at least one packet. (`InflightWithHeadroom`)
+    /// Bound that leaves 15 %, at least one packet, free for other flows. (`InflightWithHeadroom`)
     pub(super) fn with_headroom(&self) -> u32 {
         if self.inflight == UNBOUNDED {
             return UNBOUNDED;
@@ -63,12 +64,12 @@ impl LongTerm {
     }
 }
 
-/// More than 2 %. (`IsInflightTooHigh`)
+/// Whether more than 2 % were lost. (`IsInflightTooHigh`)
 pub(super) fn is_too_much(lost: u32, in_flight: u32) -> bool {
     u64::from(lost) * 50 > u64::from(in_flight)
 }
 
-/// Packets in flight at which losses crossed 2 %: it may have been while this packet was sent.
+/// Packets in flight when the losses crossed 2 %, which may have happened while this packet was sent.
 /// (`InflightAtLoss`)
 fn in_flight_at_loss(lost: &Lost) -> u32 {
     let before = lost.in_flight.saturating_sub(1);
@@ -78,7 +79,7 @@ fn in_flight_at_loss(lost: &Lost) -> u32 {
 }
 
 impl Bbr3 {
-    /// (`HandleLostPacket`)
+    /// Processes the loss of a packet. (`HandleLostPacket`)
     pub(super) fn handle_lost(&mut self, lost: &Lost, flow: &Flow, control: &Control) {
         self.note_loss(flow, control);
         let previous = self.congestion.last_lost.replace(lost.number);
@@ -89,7 +90,7 @@ impl Bbr3 {
             return;
         }
         self.long_term.was_too_high = true;
-        // One answer to each probe.
+        // Each probe has one response.
         self.long_term.probing = false;
         if lost.limit == Limit::Network {
             self.long_term.inflight =
@@ -101,14 +102,14 @@ impl Bbr3 {
         }
     }
 
-    /// (The last part of `AdaptLongTermModel`)
+    /// Raises the long-term bound. (Last part of `AdaptLongTermModel`)
     pub(super) fn raise_long_term(&mut self, sample: &Sample, flow: &Flow, control: &Control) {
         let long_term = &mut self.long_term;
         if is_too_much(sample.lost, sample.tx_in_flight) || long_term.inflight == UNBOUNDED {
             return;
         }
         long_term.inflight = long_term.inflight.max(sample.tx_in_flight);
-        // Only a bound that is reached can prove too low. (`ProbeInflightLongtermUpward`)
+        // Only a bound that is reached can be too low. (`ProbeInflightLongtermUpward`)
         if self.phase != Phase::Up || !flow.cwnd_filled() || control.cwnd < long_term.inflight {
             return;
         }

@@ -1,10 +1,9 @@
-//! BBR version 3: send at the greatest rate delivered lately, with twice the data in flight that fits the path,
-//! but not more than what was found to be lost by more than 2 %.
-//! Like version 1 it probes for the bandwidth and the smallest RTT in turn; a loss between the probes also
-//! lowers the rate and the window for the moment.
-//! Source: Cardwell, Swett and Beshay (editors), "BBR Congestion Control", draft-ietf-ccwg-bbr-06, 6 July 2026;
-//! its names are in the comments. Agrees with: the draft; Linux 6.1 has no version 3.
-//! Departs: see docs/deviations/bbr3.toml (6 entries).
+//! BBR version 3: send at the greatest rate delivered lately, with twice the bandwidth-delay product in
+//! flight, but with at most the data in flight that lost no more than 2 %. Like version 1 it probes for the
+//! bandwidth and the smallest RTT in turn; in addition a loss between the probes lowers the rate and the
+//! window for a short time. Source: Cardwell, Swett and Beshay (editors), "BBR Congestion Control",
+//! draft-ietf-ccwg-bbr-06, 6 July 2026; its names are in the comments. Agrees with: the draft; Linux 6.1 has
+//! no version 3. Departs: see docs/deviations/bbr3.toml (6 entries).
 
 mod aggregation;
 mod congestion;
@@ -39,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// Smallest window, in packets. (`MinPipeCwnd`)
 const CWND_MIN: u32 = 4;
-/// No bound. (`Infinity`)
+/// Absence of a bound. (`Infinity`)
 const UNBOUNDED: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -49,38 +48,38 @@ struct Bbr3 {
     round: Round,
     full_pipe: FullPipe,
     cycle: Cycle,
-    /// The greatest rate of the previous cycle and of this one. (`max_bw_filter`)
+    /// Greatest rate of the previous cycle and of this one. (`max_bw_filter`)
     max_bw: [Bandwidth; 2],
-    /// The rate to send at: the greatest one, within the short-term bound. (`bw`)
+    /// Bandwidth estimate: the greatest rate, within the short-term bound. (`bw`)
     bw: Bandwidth,
     congestion: Congestion,
     long_term: LongTerm,
     undo: Undo,
     aggregation: Aggregation,
     rtt: MinRtt,
-    /// The last window that neither recovery nor a probe for the RTT cut, in packets. (`prior_cwnd`)
+    /// Last window that neither recovery nor an RTT probe reduced, in packets. (`prior_cwnd`)
     prior_cwnd: u32,
-    /// The flow sends again after it was idle, and nothing was delivered since.
+    /// Whether the flow restarted after idle time and nothing was delivered since.
     idle_restart: bool,
     pacing_bytes_per_s: u64,
 }
 
-/// What the flow does. (`state`)
+/// Phase of the algorithm. (`state`)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Double the rate each round trip.
     Startup,
-    /// Empty the queue that this made.
+    /// Empty the queue that startup built.
     Drain,
-    /// Send a little less than what is delivered.
+    /// Send slightly less than the delivered rate.
     Down,
-    /// Send as much as is delivered.
+    /// Send at the delivered rate.
     Cruise,
-    /// For a round trip send as much as the long-term bounds allow.
+    /// Send for a round trip as much as the long-term bounds allow.
     Refill,
-    /// Send more than was ever delivered.
+    /// Send above the greatest delivered rate.
     Up,
-    /// Halve what is in flight, to see the RTT without a queue.
+    /// Halve the data in flight, to measure the RTT without a queue.
     ProbeRtt,
 }
 
@@ -89,8 +88,8 @@ impl Phase {
         matches!(self, Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up)
     }
 
-    /// Whether `next` may follow this phase. A spurious loss detection takes back the end of startup or of a probe
-    /// upwards, which leads to startup or to a refill. (5.3, and `HandleSpuriousLossDetection`)
+    /// Whether `next` may follow this phase. A spurious loss detection undoes the end of startup or of an
+    /// upward probe, which leads to startup or to a refill. (5.3, and `HandleSpuriousLossDetection`)
     fn may_precede(self, next: Phase) -> bool {
         match self {
             Phase::Startup => matches!(next, Phase::Drain | Phase::ProbeRtt),
@@ -103,13 +102,13 @@ impl Phase {
         }
     }
 
-    /// Whether more is sent than may fit the path. (`IsProbingBW`)
+    /// Whether the flow sends more than may fit the path. (`IsProbingBW`)
     fn accelerates(self) -> bool {
         matches!(self, Phase::Startup | Phase::Refill | Phase::Up)
     }
 
-    /// Rate and window, relative to the model: the startup rate is 4 ln 2 = 2.77, which doubles each round trip.
-    /// (5.6.1)
+    /// Gains of rate and window relative to the model. The startup rate gain is 4 ln 2 = 2.77, which doubles
+    /// the rate each round trip. (5.6.1)
     fn gains(self) -> (Gain, Gain) {
         match self {
             Phase::Startup => (Gain(256 * 277 / 100), Gain(512)),
@@ -122,30 +121,30 @@ impl Phase {
     }
 }
 
-/// A round trip counted in packets: it ends when a packet sent after its beginning is delivered. (5.5.1)
+/// A round trip counted in packets: it ends when a packet sent after its start is delivered. (5.5.1)
 #[derive(Debug, Default)]
 struct Round {
     count: u64,
-    /// `flow.delivered` at its beginning.
+    /// `flow.delivered` at the start of the round trip.
     delivered: u32,
-    /// Whether the ACK at hand began it.
+    /// Whether the current ACK started the round trip.
     started: bool,
 }
 
 impl Round {
-    /// (`StartRound`)
+    /// Starts a round trip. (`StartRound`)
     fn restart(&mut self, flow: &Flow) {
         self.delivered = flow.delivered;
     }
 }
 
-/// A delivery-rate sample that can be believed. (`RS`)
+/// A valid delivery-rate sample. (`RS`)
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     bw: Bandwidth,
     delivered: u32,
     prior_delivered: u32,
-    /// Packets in flight when the newest packet acknowledged was sent, and those lost since.
+    /// Packets in flight when the newest acknowledged packet was sent, and packets lost since.
     tx_in_flight: u32,
     lost: u32,
     limit: Limit,
@@ -189,18 +188,18 @@ impl Bbr3 {
         }
     }
 
-    /// Changes the phase. No other function does.
+    /// Changes the phase. No other function assigns it.
     fn enter(&mut self, next: Phase) {
         debug_assert!(self.phase.may_precede(next), "{next:?} must not follow {:?}", self.phase);
         self.phase = next;
     }
 
-    /// (`max_bw`)
+    /// Greatest rate of this cycle and the previous one. (`max_bw`)
     fn max_bw(&self) -> Bandwidth {
         self.max_bw[0].max(self.max_bw[1])
     }
 
-    /// (`UpdateRound` and `UpdateMaxBw`)
+    /// Updates the round trip and the greatest rate. (`UpdateRound` and `UpdateMaxBw`)
     fn update_max_bw(&mut self, sample: &Sample, flow: &Flow) {
         self.round.started = sample.prior_delivered >= self.round.delivered;
         if self.round.started {
@@ -208,20 +207,21 @@ impl Bbr3 {
             self.round.count += 1;
             self.cycle.rounds_since_up += 1;
         }
-        // The application's rate says nothing of the path, unless it shows more than was known.
+        // A rate limited by the application is a lower bound of the bandwidth.
         if sample.limit == Limit::Network || sample.bw >= self.max_bw() {
             self.max_bw[1] = self.max_bw[1].max(sample.bw);
         }
     }
 
-    /// A cycle of probing is over; one without samples does not count. (`AdvanceMaxBwFilter`)
+    /// Advances the maximum filter at the end of a cycle; a cycle without samples does not count.
+    /// (`AdvanceMaxBwFilter`)
     fn advance_max_bw(&mut self) {
         if self.max_bw[1] > Bandwidth::ZERO {
             self.max_bw = [self.max_bw[1], Bandwidth::ZERO];
         }
     }
 
-    /// Each step builds on the one before. (`UpdateModelAndState`)
+    /// Updates the model; each step builds on the previous one. (`UpdateModelAndState`)
     fn update_model(&mut self, sample: &Sample, flow: &Flow, control: &Control) {
         self.update_latest(sample, flow);
         self.update_max_bw(sample, flow);
@@ -249,7 +249,7 @@ impl CongestionControl for Bbr3 {
         self.pace_by_initial_window(flow, control);
     }
 
-    /// After idle the path is empty: what the model says may be sent at once, but not more. (5.4.1)
+    /// After idle time the path is empty: the flow sends at the estimated bandwidth, not above it. (5.4.1)
     fn on_tx_start(&mut self, flow: &Flow, control: &mut Control) {
         if flow.limit != Limit::Application {
             return;
@@ -286,7 +286,7 @@ impl CongestionControl for Bbr3 {
         self.handle_lost(lost, flow, control);
     }
 
-    /// A loss does not lower ssthresh; what it changes was changed when it was found.
+    /// Keeps ssthresh; `on_lost` has already adapted the model.
     fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
         self.save_cwnd(flow, control);
         if cause != Cause::Ecn {

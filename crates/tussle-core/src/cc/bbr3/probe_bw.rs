@@ -1,27 +1,27 @@
-//! Probing for bandwidth: down, cruise, refill, up. (5.3.3)
+//! Bandwidth probing: the phases down, cruise, refill and up. (5.3.3)
 
 use super::{Bbr3, Phase, Sample, UNBOUNDED};
 use crate::cc::Control;
 use crate::cc::bandwidth::Bandwidth;
 use crate::tcp::{Flow, Limit};
 
-/// Round trips between probes, at most: then a Reno flow over as many packets has as much time.
+/// Largest number of round trips between probes: a Reno flow over as many packets has enough time to grow.
 const RENO_ROUNDS: u32 = 63;
-/// Time between probes, at least, in µs; up to a second more is thrown.
+/// Shortest time between probes, in µs; a random time of up to a second is added.
 const WAIT_US: u64 = 2_000_000;
 
-/// Where the cycle is.
+/// State of the probing cycle.
 #[derive(Debug, Default)]
 pub(super) struct Cycle {
-    /// (`rounds_since_probe_up`)
+    /// Round trips since the last upward probe. (`rounds_since_probe_up`)
     pub(super) rounds_since_up: u32,
-    /// When it began, and how long it waits to probe, in µs. (`cycle_stamp`, `bw_probe_wait`)
+    /// Start of the cycle, and its wait for the next probe, in µs. (`cycle_stamp`, `bw_probe_wait`)
     began_us: u64,
     pub(super) wait_us: u64,
     pub(super) acks: AckPhase,
 }
 
-/// Which phase ACKs tell of: a round trip later than the phase itself. (`ack_phase`)
+/// Phase that current ACKs report on: a round trip later than the phase itself. (`ack_phase`)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
     #[default]
@@ -33,7 +33,7 @@ pub(super) enum AckPhase {
 }
 
 impl Bbr3 {
-    /// (`StartProbeBW_DOWN`)
+    /// Enters down. (`StartProbeBW_DOWN`)
     pub(super) fn start_down(&mut self, flow: &Flow) {
         self.congestion.reset_signals();
         self.long_term.acked_per_packet = UNBOUNDED;
@@ -47,12 +47,12 @@ impl Bbr3 {
         self.enter(Phase::Down);
     }
 
-    /// (`StartProbeBW_CRUISE`)
+    /// Enters cruise. (`StartProbeBW_CRUISE`)
     pub(super) fn start_cruise(&mut self) {
         self.enter(Phase::Cruise);
     }
 
-    /// (`StartProbeBW_REFILL`)
+    /// Enters refill. (`StartProbeBW_REFILL`)
     pub(super) fn start_refill(&mut self, flow: &Flow) {
         self.congestion.lift_bounds();
         self.long_term.begin_probe();
@@ -61,7 +61,7 @@ impl Bbr3 {
         self.enter(Phase::Refill);
     }
 
-    /// (`StartProbeBW_UP`)
+    /// Enters up. (`StartProbeBW_UP`)
     fn start_up(&mut self, bw: Bandwidth, flow: &Flow, cwnd: u32) {
         self.cycle.acks = AckPhase::ProbeStarting;
         self.round.restart(flow);
@@ -70,7 +70,7 @@ impl Bbr3 {
         self.long_term.steepen(cwnd);
     }
 
-    /// (`UpdateProbeBWCyclePhase`)
+    /// Advances the probing cycle. (`UpdateProbeBWCyclePhase`)
     pub(super) fn update_cycle(&mut self, sample: &Sample, flow: &Flow, control: &Control) {
         if !self.full_pipe.reached || self.adapt_long_term(sample, flow, control) {
             return;
@@ -93,7 +93,8 @@ impl Bbr3 {
         }
     }
 
-    /// Adapts the long-term bounds to what ACKs report; returns whether it started a refill. (`AdaptLongTermModel`)
+    /// Adapts the long-term bounds to the feedback of ACKs; returns whether it started a refill.
+    /// (`AdaptLongTermModel`)
     fn adapt_long_term(&mut self, sample: &Sample, flow: &Flow, control: &Control) -> bool {
         match self.cycle.acks {
             AckPhase::ProbeStarting if self.round.started => self.cycle.acks = AckPhase::ProbeFeedback,
@@ -103,7 +104,7 @@ impl Bbr3 {
                 if self.phase.is_probe_bw() && sample.limit == Limit::Network {
                     self.advance_max_bw();
                 }
-                // A probe that stopped early did no harm: now a real one.
+                // A precautionary probe found no excess loss: a full probe follows.
                 if self.phase.is_probe_bw()
                     && self.long_term.was_precautionary
                     && !self.long_term.was_too_high
@@ -118,26 +119,26 @@ impl Bbr3 {
         false
     }
 
-    /// (`IsTimeToProbeBW`)
+    /// Whether the next probe is due. (`IsTimeToProbeBW`)
     fn is_time_to_probe(&self, flow: &Flow, cwnd: u32) -> bool {
         let waited = flow.now.us() > self.cycle.began_us + self.cycle.wait_us;
         waited || self.cycle.rounds_since_up >= self.target_inflight(cwnd).min(RENO_ROUNDS)
     }
 
-    /// (`IsTimeToCruise`)
+    /// Whether down is over. (`IsTimeToCruise`)
     fn is_time_to_cruise(&self, flow: &Flow) -> bool {
         let in_flight = flow.in_flight();
         in_flight <= self.long_term.with_headroom() && in_flight <= self.inflight(self.max_bw(), flow)
     }
 
-    /// (`IsTimeToGoDown`)
+    /// Whether up is over. (`IsTimeToGoDown`)
     fn is_time_to_go_down(&mut self, bw: Bandwidth, flow: &Flow, cwnd: u32) -> bool {
         if self.long_term.was_too_high && flow.in_flight() >= self.long_term.inflight {
             self.long_term.was_precautionary = true;
             return true;
         }
         if flow.cwnd_filled() && cwnd >= self.long_term.inflight {
-            // The bound, not the path, holds the rate down.
+            // The bound, not the path, limits the rate.
             self.full_pipe.reset(bw);
             return false;
         }

@@ -1,31 +1,31 @@
-//! Probing for the RTT: after five seconds without a smaller RTT, halve what is in flight for 200 ms. (5.3.4)
+//! RTT probing: after five seconds without a smaller RTT, halve the data in flight for 200 ms. (5.3.4)
 
 use super::probe_bw::AckPhase;
 use super::{Bbr3, Phase};
 use crate::cc::Control;
 use crate::tcp::Flow;
 
-/// How long a smallest RTT is believed, in µs. (`MinRTTFilterLen`)
+/// Lifetime of a smallest RTT, in µs. (`MinRTTFilterLen`)
 const WINDOW_US: u64 = 10_000_000;
-/// How long until another is looked for. (`ProbeRTTInterval`)
+/// Time between probes, in µs. (`ProbeRTTInterval`)
 const INTERVAL_US: u64 = 5_000_000;
-/// How long less is in flight, at least; and at least one round trip. (`ProbeRTTDuration`)
+/// Shortest duration of a probe, in µs; it lasts at least one round trip. (`ProbeRTTDuration`)
 const DURATION_US: u64 = 200_000;
 
-/// The smallest RTT and how far a probe for it is. Instants are in µs.
+/// Smallest RTT, and the state of its probe. Times are in µs.
 #[derive(Debug, Default)]
 pub(super) struct MinRtt {
-    /// In µs; `None` before the first sample. (`min_rtt`)
+    /// Smallest RTT in µs; `None` before the first sample. (`min_rtt`)
     pub(super) min_us: Option<u32>,
     min_at: u64,
-    /// The smallest of the last interval. (`probe_rtt_min_delay`)
+    /// Smallest RTT of the last probe interval. (`probe_rtt_min_delay`)
     recent_us: Option<u32>,
     recent_at: u64,
-    /// (`probe_rtt_expired`)
+    /// Whether the probe interval is over. (`probe_rtt_expired`)
     expired: bool,
-    /// When a probe may end; `None` while too much is in flight. (`probe_rtt_done_stamp`)
+    /// Time at which a probe may end; `None` while too much is in flight. (`probe_rtt_done_stamp`)
     ends: Option<u64>,
-    /// (`probe_rtt_round_done`)
+    /// Whether a round trip of the probe has passed. (`probe_rtt_round_done`)
     round_done: bool,
 }
 
@@ -37,7 +37,7 @@ impl MinRtt {
 }
 
 impl Bbr3 {
-    /// (`UpdateMinRTT`)
+    /// Updates the smallest RTT. (`UpdateMinRTT`)
     pub(super) fn update_min_rtt(&mut self, rtt_us: Option<u32>, flow: &Flow) {
         let now = flow.now.us();
         let rtt = &mut self.rtt;
@@ -57,7 +57,7 @@ impl Bbr3 {
         }
     }
 
-    /// (`CheckProbeRTT`)
+    /// Starts and continues a probe. (`CheckProbeRTT`)
     pub(super) fn check_probe_rtt(&mut self, flow: &Flow, control: &mut Control) {
         if self.phase != Phase::ProbeRtt && self.rtt.expired && !self.idle_restart {
             self.save_cwnd(flow, control);
@@ -71,9 +71,9 @@ impl Bbr3 {
         }
     }
 
-    /// (`HandleProbeRTT`)
+    /// Continues a probe. (`HandleProbeRTT`)
     fn go_on_probing_rtt(&mut self, flow: &Flow, control: &mut Control) {
-        // The rate of now is this probe's doing.
+        // The probe itself limits the rate now.
         control.declare_application_limit();
         if self.rtt.ends.is_some() {
             self.rtt.round_done |= self.round.started;
@@ -87,7 +87,7 @@ impl Bbr3 {
         }
     }
 
-    /// (`CheckProbeRTTDone` and `ExitProbeRTT`)
+    /// Ends a probe that is over. (`CheckProbeRTTDone` and `ExitProbeRTT`)
     pub(super) fn leave_probe_rtt_when_done(&mut self, flow: &Flow, control: &mut Control) {
         if self.rtt.ends.is_none_or(|ends| flow.now.us() <= ends) {
             return;
@@ -96,7 +96,7 @@ impl Bbr3 {
         control.cwnd = control.cwnd.max(self.prior_cwnd).min(control.cwnd_clamp);
         self.congestion.lift_bounds();
         if self.full_pipe.reached {
-            // What is in flight is below what fits already, so cruising can begin.
+            // The data in flight is already below the BDP, so the flow can cruise.
             self.start_down(flow);
             self.start_cruise();
         } else {

@@ -1,4 +1,4 @@
-//! Startup and drain: double the rate until it grows no more or packets are lost, then empty the queue.
+//! Startup and drain: double the rate until it stops growing or packets are lost, then empty the queue.
 
 use super::congestion::Interrupted;
 use super::{Bbr3, Phase, Sample};
@@ -14,30 +14,30 @@ const LOST_RANGES: u32 = 6;
 /// Round trips after which drain ends, whatever is in flight.
 const DRAIN_ROUNDS: u64 = 3;
 
-/// Whether the pipe is full.
+/// Detection of a full pipe.
 #[derive(Debug, Default)]
 pub(super) struct FullPipe {
-    /// It was once. (`full_bw_reached`)
+    /// Whether the pipe was full at some time. (`full_bw_reached`)
     pub(super) reached: bool,
-    /// It is since the last reset. (`full_bw_now`)
+    /// Whether the pipe was full since the last reset. (`full_bw_now`)
     pub(super) now: bool,
-    /// The rate that must grow. (`full_bw`)
+    /// Rate that must grow. (`full_bw`)
     bw: Bandwidth,
-    /// Round trips in which it did not. (`full_bw_count`)
+    /// Round trips without growth. (`full_bw_count`)
     pub(super) rounds: u32,
-    /// The round trip in which drain began. (`drain_start_round`)
+    /// Round trip in which drain began. (`drain_start_round`)
     drain_start: u64,
 }
 
 impl FullPipe {
-    /// Looks again, for growth above `bw`. (`ResetFullBW`)
+    /// Restarts the detection, for growth above `bw`. (`ResetFullBW`)
     pub(super) fn reset(&mut self, bw: Bandwidth) {
         (self.now, self.bw, self.rounds) = (false, bw, 0);
     }
 }
 
 impl Bbr3 {
-    /// (`CheckFullBWReached`)
+    /// Updates the detection. (`CheckFullBWReached`)
     pub(super) fn check_full_pipe(&mut self, sample: &Sample) {
         let pipe = &mut self.full_pipe;
         if pipe.now || !self.round.started || sample.limit == Limit::Application {
@@ -52,7 +52,7 @@ impl Bbr3 {
         pipe.reached |= pipe.now;
     }
 
-    /// (`CheckStartupDone`)
+    /// Ends startup. (`CheckStartupDone`)
     pub(super) fn check_startup_done(&mut self, sample: &Sample, flow: &Flow) {
         if self.phase == Phase::Startup && self.loses_too_much_in_startup(sample, flow) {
             self.undo.interrupted = Interrupted::Startup;
@@ -68,7 +68,7 @@ impl Bbr3 {
         }
     }
 
-    /// After a whole round trip of recovery. (5.3.1.3, `CheckStartupHighLoss`)
+    /// Whether a whole round trip of recovery lost too much. (5.3.1.3, `CheckStartupHighLoss`)
     fn loses_too_much_in_startup(&self, sample: &Sample, flow: &Flow) -> bool {
         self.congestion.round_start
             && flow.state == State::Recovery
@@ -80,7 +80,7 @@ impl Bbr3 {
         self.enter(Phase::Startup);
     }
 
-    /// (`CheckDrainDone`)
+    /// Ends drain. (`CheckDrainDone`)
     pub(super) fn check_drain_done(&mut self, flow: &Flow) {
         if self.phase == Phase::Drain
             && (flow.in_flight() <= self.inflight(self.bw, flow)

@@ -1,4 +1,4 @@
-//! The example cases of draft-ietf-ccwg-bbr-06, appendix A; what needs a network is in
+//! Example cases of draft-ietf-ccwg-bbr-06, appendix A; those that need a network are in
 //! `tests/behaviour_model_based.rs`.
 
 use super::congestion::Interrupted;
@@ -9,7 +9,7 @@ use crate::tcp::RateSample;
 
 const RTT_US: u32 = 100_000;
 
-/// A flow whose path delivers what a test says, one ACK a round trip.
+/// A flow whose path delivers as a test specifies, with one ACK per round trip.
 struct Story {
     bbr: Bbr3,
     flow: Flow,
@@ -29,7 +29,7 @@ impl Story {
         story
     }
 
-    /// In drain, at 1000 packets a round trip.
+    /// A flow in drain, at 1000 packets per round trip.
     fn draining() -> Story {
         let mut story = Story::new();
         story.in_flight(2000);
@@ -40,7 +40,7 @@ impl Story {
         story
     }
 
-    /// In `phase` of the first cycle.
+    /// A flow in `phase` of the first cycle.
     fn at(phase: Phase) -> Story {
         let mut story = Story::draining();
         let mut rounds = 0;
@@ -50,7 +50,7 @@ impl Story {
             rounds += 1;
             assert!(rounds < 70, "{phase:?} is not reached");
         }
-        // The smallest RTT was seen just now.
+        // The smallest RTT was measured just now.
         story.bbr.rtt.start(&story.flow);
         story
     }
@@ -63,8 +63,8 @@ impl Story {
         self.round_with_loss(delivered, 0);
     }
 
-    /// One ACK, a round trip later, for `delivered` packets sent after the ACK before; of those, and as many
-    /// as were in flight then, `lost` were lost.
+    /// Processes one ACK, a round trip later, for `delivered` packets sent after the previous ACK; `lost` of
+    /// those, and of as many in flight then, were lost.
     fn round_with_loss(&mut self, delivered: u32, lost: u32) {
         let prior_delivered = self.flow.delivered;
         self.flow.now += Time::from_us(RTT_US.into());
@@ -83,7 +83,7 @@ impl Story {
         self.bbr.on_ack(&ack, &self.flow, &mut self.control);
     }
 
-    /// `count` packets, every `step`-th, are judged lost of `in_flight`.
+    /// Loses `count` packets of `in_flight`, every `step`-th.
     fn lose(&mut self, count: u32, step: u32, in_flight: u32) {
         for nth in 0..count {
             let limit = self.limit;
@@ -184,8 +184,8 @@ fn a_probe_ends_after_three_rounds_without_a_quarter_more() {
     assert_eq!(story.bbr.phase, Phase::Down);
 }
 
-/// A.6: the 26th of 1250 is more than 2 %: 0.02 × 1250 = 25. It was lost where 1249 were in flight before it and
-/// 25 lost: the prefix is (0.02 × 1249 - 25) / 0.98 < 0.
+/// A.6: the 26th of 1250 is more than 2 %: 0.02 × 1250 = 25. It was lost where 1249 were in flight before it
+/// and 25 lost: the prefix is (0.02 × 1249 - 25) / 0.98 < 0.
 #[test]
 fn a_probe_ends_on_loss_and_the_bound_is_what_was_in_flight() {
     let mut story = Story::at(Phase::Up);
@@ -266,7 +266,7 @@ fn a_small_path_is_probed_as_often_as_reno_probes_it() {
 #[test]
 fn every_five_seconds_the_window_is_half_of_what_fits_for_200_ms() {
     let mut story = Story::at(Phase::Cruise);
-    // From here on every RTT is above the smallest one.
+    // All further RTTs are above the smallest one.
     story.rtt_us = RTT_US + 100;
     let began = story.flow.now + Time::from_us(u64::from(RTT_US));
     while story.bbr.phase != Phase::ProbeRtt {
@@ -342,7 +342,7 @@ fn a_bound_that_is_reached_is_raised_twice_as_fast_each_round() {
     let mut raised = Vec::new();
     for _ in 0..5 {
         let before = story.bbr.long_term.inflight;
-        // Most ACKs of a round trip find the window at the bound; the only one here raises it first.
+        // Most ACKs of a round trip find the window at the bound; the only one here raises the bound first.
         story.bbr.full_pipe.reset(Bandwidth::ZERO);
         story.in_flight(before);
         story.control.cwnd = before;
@@ -352,8 +352,8 @@ fn a_bound_that_is_reached_is_raised_twice_as_fast_each_round() {
     assert_eq!(raised, [1, 2, 4, 8, 16]);
 }
 
-/// A.16: a round trip with losses leaves 0.7 of the rate, or what was delivered; two cycles later nothing of
-/// the old rate is left.
+/// A.16: a round trip with losses keeps 0.7 of the rate, or the delivered rate; two cycles later the old rate
+/// is forgotten.
 #[test]
 fn a_tenth_of_the_bandwidth_is_adapted_to_by_losses_and_then_believed() {
     let mut story = Story::at(Phase::Cruise);
@@ -389,7 +389,7 @@ fn losses_between_probes_bound_rate_and_window_by_what_is_delivered() {
     assert_eq!(story.control.cwnd, 800);
 }
 
-/// A.18: a probe that a false alarm ended begins again, without the bound that it set.
+/// A.18: a probe that a spurious loss detection ended restarts without the bound that it set.
 #[test]
 fn a_false_alarm_resumes_the_probe() {
     let mut story = Story::at(Phase::Up);

@@ -1,23 +1,23 @@
-//! The pacing rate and the window that follow from the model. (5.6)
+//! Pacing rate and window that follow from the model. (5.6)
 
 use super::{Bbr3, CWND_MIN, Phase};
 use crate::cc::Control;
 use crate::cc::bandwidth::{Bandwidth, Gain};
 use crate::tcp::{Flow, INITIAL_WINDOW_PACKETS};
 
-/// Bytes that the sending host handles as one, at most.
+/// Largest burst that the sending host handles as one unit, in bytes.
 const QUANTUM_MAX_BYTES: u64 = 64 * 1024;
 
 impl Bbr3 {
-    /// (`InitPacingRate`)
+    /// Paces at the rate of the initial window. (`InitPacingRate`)
     pub(super) fn pace_by_initial_window(&mut self, flow: &Flow, control: &mut Control) {
-        // 1 ms is a nominal RTT, until there is a sample.
+        // Without a sample, 1 ms is the nominal RTT.
         let rtt_us = flow.rtt.srtt_us().unwrap_or(1000).max(1);
         let bw = Bandwidth::new(control.cwnd, rtt_us.into());
         self.set_pacing(bw.paced_bytes_per_s(self.phase.gains().0, flow.mss_bytes), control);
     }
 
-    /// By the model: until the pipe is full never slower than before. (`SetPacingRateWithGain`)
+    /// Paces at the rate of the model; until the pipe is full the rate never falls. (`SetPacingRateWithGain`)
     pub(super) fn pace(&mut self, gain: Gain, flow: &Flow, control: &mut Control) {
         let rate = self.bw.paced_bytes_per_s(gain, flow.mss_bytes);
         if self.full_pipe.reached || rate > self.pacing_bytes_per_s {
@@ -30,7 +30,7 @@ impl Bbr3 {
         control.pacing_bit_per_s = Some(bytes_per_s.saturating_mul(8));
     }
 
-    /// (`BDPMultiple`)
+    /// Bandwidth-delay product times `gain`, in packets. (`BDPMultiple`)
     fn bdp_times(&self, bw: Bandwidth, gain: Gain) -> u32 {
         match self.rtt.min_us {
             Some(us) => bw.window(us.into(), gain),
@@ -42,17 +42,17 @@ impl Bbr3 {
         self.bdp_times(bw, Gain::ONE)
     }
 
-    /// What fits the path, with room for bursts. (`Inflight(1.0)`)
+    /// Bandwidth-delay product with room for bursts. (`Inflight(1.0)`)
     pub(super) fn inflight(&self, bw: Bandwidth, flow: &Flow) -> u32 {
         self.with_room(self.bdp(bw), flow)
     }
 
-    /// (`TargetInflight`)
+    /// Data in flight that the flow aims at: the BDP, within the window. (`TargetInflight`)
     pub(super) fn target_inflight(&self, cwnd: u32) -> u32 {
         self.bdp(self.bw).min(cwnd)
     }
 
-    /// At least three quanta, each what leaves in a millisecond. (`QuantizationBudget`)
+    /// Adds room for bursts: at least three quanta of one millisecond each. (`QuantizationBudget`)
     fn with_room(&self, packets: u32, flow: &Flow) -> u32 {
         let mss = u64::from(flow.mss_bytes);
         let quantum = (self.pacing_bytes_per_s / 1000).min(QUANTUM_MAX_BYTES).max(2 * mss);
@@ -61,12 +61,12 @@ impl Bbr3 {
         room.saturating_add(if self.phase == Phase::Up { 2 } else { 0 })
     }
 
-    /// Half of what fits the path. (`ProbeRTTCwnd`)
+    /// Window of an RTT probe: half of the BDP. (`ProbeRTTCwnd`)
     pub(super) fn probe_rtt_cwnd(&self) -> u32 {
         self.bdp_times(self.bw, Phase::ProbeRtt.gains().1).max(CWND_MIN)
     }
 
-    /// (`SetCwnd`)
+    /// Sets the window after an ACK. (`SetCwnd`)
     pub(super) fn set_cwnd(&self, newly_acked: u32, flow: &Flow, control: &mut Control) {
         let fits = self.bdp_times(self.bw, self.phase.gains().1);
         let max_inflight = self.with_room(fits.saturating_add(self.aggregation.extra_acked()), flow);
@@ -83,7 +83,7 @@ impl Bbr3 {
         control.cwnd = bounded.min(control.cwnd_clamp);
     }
 
-    /// (`BoundCwndForModel`)
+    /// Bound of the window by the model. (`BoundCwndForModel`)
     fn model_bound(&self) -> u32 {
         let long_term = match self.phase {
             Phase::Down | Phase::Refill | Phase::Up => self.long_term.inflight,
