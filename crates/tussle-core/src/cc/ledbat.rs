@@ -1,10 +1,9 @@
-//! LEDBAT: hold the queueing delay at a target, and go out of the way of whoever wants the link.
-//! The one-way delay above the smallest one seen is the queue; the window grows below the target and falls
-//! above it, never faster than Reno's.
-//! Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kuehlewind, December 2012), 2.4.
-//! Choices that the RFC leaves: the filter of current delays is the smallest of the last four
-//! (`current_filter`); there is no slow start, which its algorithm has none of; the flight size is the
-//! sender's, before the ACK. Departs: see docs/deviations/ledbat.toml.
+//! LEDBAT: keep the queueing delay at a target, and yield to other flows. The one-way delay above the
+//! smallest one seen is the queueing delay; the window grows below the target and falls above it, never
+//! faster than Reno's. Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kuehlewind, December 2012), 2.4.
+//! Choices that the RFC leaves open: the filter of current delays is the smallest of the last four
+//! (`current_filter`); there is no slow start, as in the RFC's algorithm; the flight size is the sender's,
+//! before the ACK. Departs: see docs/deviations/ledbat.toml.
 
 use std::collections::VecDeque;
 
@@ -58,10 +57,9 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Ledbat::new(parameters)),
 };
 
-/// A window never falls below this, in packets. [RFC 6817, 2.5:
-/// MIN_CWND](https://www.rfc-editor.org/rfc/rfc6817#section-2.5)
+/// Smallest window, in packets. [RFC 6817, 2.5: MIN_CWND](https://www.rfc-editor.org/rfc/rfc6817#section-2.5)
 const MIN_CWND: u32 = 2;
-/// What one entry of the base history covers.
+/// Time that one entry of the base history covers.
 const HISTORY_STEP: Time = Time::from_secs(60);
 
 #[derive(Debug)]
@@ -71,14 +69,14 @@ struct Ledbat {
     base_history: usize,
     current_filter: usize,
     allowed_increase: u32,
-    /// The first delay measured, off by the unknown difference of the two hosts' clocks. All others count
-    /// from it, so that no comparison meets the end of the 32 bits.
+    /// First measured delay, which contains the unknown offset between the clocks of the hosts. All other
+    /// delays are relative to it, so that no comparison meets the wrap of the 32 bits.
     origin_ms: Option<u32>,
-    /// Smallest delay of each minute, the newest last, in ms. (RFC: `base_delays`.)
+    /// Smallest delay of each minute, in ms, the newest last. (RFC: `base_delays`.)
     base_delays: VecDeque<i32>,
-    /// When the newest minute began. (RFC: `last_rollover`.)
+    /// Start of the newest minute. (RFC: `last_rollover`.)
     last_rollover: Time,
-    /// The newest delays, the newest last. (RFC: `current_delays`.)
+    /// Newest delays, the newest last. (RFC: `current_delays`.)
     current_delays: VecDeque<i32>,
     fraction: Fraction,
 }
@@ -100,7 +98,8 @@ impl Ledbat {
         }
     }
 
-    /// [RFC 6817, 2.4.2: update_base_delay](https://www.rfc-editor.org/rfc/rfc6817#section-2.4.2)
+    /// Updates the base history. [RFC 6817, 2.4.2:
+    /// update_base_delay](https://www.rfc-editor.org/rfc/rfc6817#section-2.4.2)
     fn update_base_delay(&mut self, delay_ms: i32, now: Time) {
         match self.base_delays.back_mut() {
             Some(newest) if now.since(self.last_rollover) < HISTORY_STEP => *newest = delay_ms.min(*newest),
@@ -111,15 +110,15 @@ impl Ledbat {
         }
     }
 
-    /// The smallest current delay over the smallest ever, in ms; `None` before the first.
+    /// Queueing delay in ms: the smallest current delay above the smallest ever; `None` before the first.
     fn queuing_delay_ms(&self) -> Option<i64> {
         let current = self.current_delays.iter().min()?;
         let base = self.base_delays.iter().min()?;
         Some(i64::from(*current) - i64::from(*base))
     }
 
-    /// What the delay makes of the window for `delivered` packets, in parts of a packet:
-    /// `GAIN × off_target × delivered / cwnd`.
+    /// Change of the window for `delivered` packets, in parts of a packet: `GAIN × off_target × delivered /
+    /// cwnd`.
     fn step(&self, queuing_delay_ms: i64, delivered: u32, cwnd: u32) -> i64 {
         let off_target_ms = i128::from(self.target_ms - queuing_delay_ms);
         let parts =
@@ -162,7 +161,7 @@ impl CongestionControl for Ledbat {
     }
 }
 
-/// Adds `value`, and forgets the oldest ones beyond `most`.
+/// Adds `value`, and drops the oldest values beyond `most`.
 fn push_bounded(values: &mut VecDeque<i32>, value: i32, most: usize) {
     while values.len() >= most {
         values.pop_front();
@@ -187,8 +186,8 @@ mod tests {
         ledbat.on_pkts_acked(&ack, &flow, &mut Control::default());
     }
 
-    /// The window, in hundredths of a packet, after `delivered` packets with `cwnd` in flight and a delay of
-    /// `queue_ms` over the smallest.
+    /// Window in hundredths of a packet after `delivered` packets with `cwnd` in flight and a queueing delay
+    /// of `queue_ms`.
     fn after(queue_ms: u32, cwnd: u32, delivered: u32) -> i64 {
         let (mut ledbat, mut control) = (ledbat(), Control::new(cwnd, 2));
         sample(&mut ledbat, Time::ZERO, 20);

@@ -1,12 +1,13 @@
-//! LP (low priority): take only what others leave. A forward delay that grows tells that someone else may
-//! want the link: halve the window, wait, and if the delay does not fall, get out of the way. Source:
+//! LP (low priority): use only the capacity that other flows leave. A growing forward delay indicates a
+//! competing flow: halve the window, wait, and if the delay stays high, fall to one packet. Source:
 //! Kuzmanovic and Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", IEEE INFOCOM,
-//! 2003. Agrees with: Linux 6.1 `lp`, which estimates how fast the receiver's clock of timestamps goes, lets
-//! the inference phase last for three of the RTTs that timestamps tell, and measures the smallest and the
-//! largest delay anew at each indication; the first delay is one. A window of one packet makes the receiver
-//! delay its ACKs, which looks like a queue that comes and goes: Linux's LP may stay there on an idle link.
+//! 2003. Agrees with: Linux 6.1 `lp`, which estimates the frequency of the receiver's timestamp clock, lets
+//! the inference phase last for three of the RTTs that timestamps show, and restarts the measurement of the
+//! smallest and the largest delay at each indication; the first delay is an indication. A window of one
+//! packet makes the receiver delay its ACKs, which looks like a queue that comes and goes: Linux's LP may
+//! stay there on an idle link.
 //!
-//! In Linux all that works only where timestamps have no random offset (`hosts.timestamps = "synchronised"`).
+//! In Linux all this works only where timestamps have no random offset (`hosts.timestamps = "synchronised"`).
 //! The forward delay contains the receiver's offset, 32 bits, and the smoothed delay is kept in eighths of a
 //! millisecond in 32 bits. From 2^29 on, seven of eight offsets, the smoothed delay loses its upper bits and
 //! is below every threshold: the flow is Reno. Below 2^29 the first delay is an indication; after it the
@@ -26,47 +27,47 @@ pub(super) const ENTRY: Entry = Entry {
     build: |_, _| Box::new(Lp::default()),
 };
 
-/// How far between the smallest and the largest delay congestion begins, in percent. (Paper: `δ`.)
+/// Threshold of congestion between the smallest and the largest delay, in percent. (Paper: `δ`.)
 const THRESHOLD_PERCENT: u32 = 15;
-/// The inference phase in round trips. (Paper: `itt`.)
+/// Duration of the inference phase in round trips. (Paper: `itt`.)
 const INFERENCE_RTTS: u32 = 3;
-/// The sender's clock of timestamps, and what delays are counted in: 1000 ticks a second.
+/// Frequency of the sender's timestamp clock, which is the unit of delays: 1000 ticks per second.
 const CLOCK_HZ: u32 = 1000;
-/// A delay that was never measured: longer than any.
+/// Placeholder for an unmeasured delay; longer than any delay.
 const NO_DELAY: u32 = u32::MAX;
 
 #[derive(Debug, Default)]
 struct Lp {
     clock: RemoteClock,
     delay: Delay,
-    /// When the last early congestion indication came, on the clock of timestamps.
+    /// Time of the last early congestion indication, on the timestamp clock.
     indicated_ms: Option<u32>,
-    /// How long the inference phase lasts.
+    /// Duration of the inference phase.
     inference_ms: u32,
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Reno.
+    /// Grow like Reno.
     #[default]
     Probe,
-    /// Wait for what an indication brought; the window does not grow.
+    /// Wait for the effect of an indication; the window does not grow.
     Inference,
 }
 
-/// How fast the receiver's clock goes.
+/// Frequency estimate of the receiver's timestamp clock.
 #[derive(Debug, Default)]
 struct RemoteClock {
-    /// Ticks a second; zero: not known.
+    /// Ticks per second; zero if unknown.
     hz: u32,
-    /// The receiver's and the sender's clock in the ACK before.
+    /// Timestamps of the receiver and the sender in the previous ACK.
     before: Option<(u32, u32)>,
 }
 
 impl RemoteClock {
-    /// Takes the clocks of an ACK: 63/64 of what was thought, 1/64 of what they say. All in 32 bits, as in
-    /// Linux.
+    /// Updates the estimate with the timestamps of an ACK: 63/64 of the estimate and 1/64 of the sample, in
+    /// 32 bits as in Linux.
     fn update(&mut self, ack: &Ack) {
         let weighted = u64::from(self.hz.wrapping_mul(64));
         let thought = weighted / 64;
@@ -79,16 +80,16 @@ impl RemoteClock {
             Some((ack.ts_val_ms, ack.ts_echo_ms)).filter(|&(remote, local)| remote > 0 && local > 0);
     }
 
-    /// What this ACK and the one before say; `None`: nothing, for one of the clocks stood still.
+    /// Sample from this ACK and the previous one; `None` if one of the clocks did not advance.
     fn fresh(&self, ack: &Ack) -> Option<u64> {
         let (remote, local) = self.before?;
         let [gone, gone_here] = [ack.ts_val_ms.wrapping_sub(remote), ack.ts_echo_ms.wrapping_sub(local)];
         (gone > 0 && gone_here > 0).then(|| u64::from(CLOCK_HZ.wrapping_mul(gone) / gone_here))
     }
 
-    /// The delay of the packet that caused the ACK, up to a constant; `None`: unknown.
+    /// Forward delay of the packet that caused the ACK, up to a constant; `None` if unknown.
     fn forward_delay(&self, ack: &Ack) -> Option<u32> {
-        // An estimate above 1000 makes this zero, and the delay meaningless.
+        // An estimate above 1000 makes the quotient zero, and the delay meaningless.
         let ms = CLOCK_HZ.checked_div(self.hz)?;
         Some(ack.ts_val_ms.wrapping_mul(ms).wrapping_sub(ack.ts_echo_ms)).filter(|&delay| delay > 0)
     }
@@ -99,14 +100,14 @@ fn truncated(value: u64) -> u32 {
     value as u32
 }
 
-/// Forward delays, in ms, with the receiver's offset. They wrap around where Linux's do.
+/// Forward delays, in ms, with the receiver's offset. They wrap around as in Linux.
 #[derive(Debug)]
 struct Delay {
-    /// Average in eighths; zero: none measured. (Paper: `sd`, `γ` = 1/8.)
+    /// Average in eighths; zero before the first measurement. (Paper: `sd`, `γ` = 1/8.)
     smoothed_8ms: u32,
-    /// (Paper: `d_min`.)
+    /// Smallest delay. (Paper: `d_min`.)
     min_ms: u32,
-    /// The second largest, so that a single one does not matter. (Paper: `d_max`.)
+    /// Second largest delay, so that a single outlier does not matter. (Paper: `d_max`.)
     max_ms: u32,
     largest_ms: u32,
 }
@@ -138,14 +139,15 @@ impl Delay {
         };
     }
 
-    /// (Paper: early congestion indication if `sd > d_min + (d_max - d_min) δ`.)
+    /// Whether the delay indicates early congestion: `sd > d_min + (d_max - d_min) δ`. (Paper: early
+    /// congestion indication.)
     fn indicates_congestion(&self) -> bool {
         let span = self.max_ms.wrapping_sub(self.min_ms);
         let threshold = self.min_ms.wrapping_add(THRESHOLD_PERCENT.wrapping_mul(span) / 100);
         self.smoothed_ms() >= threshold
     }
 
-    /// Measures anew from where the delay is: up to twice as much.
+    /// Restarts the measurement at the present delay, with up to twice the delay as the largest.
     fn restart(&mut self) {
         let smoothed_ms = self.smoothed_ms();
         let twice = self.smoothed_8ms / 4;
@@ -205,10 +207,10 @@ mod tests {
     use crate::Time;
     use crate::tcp::WindowUse;
 
-    /// Half the way there and back, in ms.
+    /// One-way delay in each direction, in ms.
     const WAY_MS: u32 = 10;
 
-    /// A flow that sends, and whose ACKs come, for as long as both clocks need to be compared.
+    /// A flow whose ACKs have arrived for long enough to compare both clocks.
     fn started() -> (Lp, Flow, Control) {
         let now = Time::from_secs(1);
         let flow = Flow { usage: WindowUse::limited(), now, ..Flow::new(1000, 1448) };
@@ -219,7 +221,7 @@ mod tests {
         all
     }
 
-    /// An ACK comes `after_ms`; the packet that caused it had waited `queue_ms` on its way.
+    /// Processes an ACK after `after_ms`; the packet that caused it waited `queue_ms` on the forward path.
     fn acked((lp, flow, control): &mut (Lp, Flow, Control), after_ms: u32, queue_ms: u32) {
         flow.now += Time::from_ms(u64::from(after_ms));
         let ts_val_ms = timestamp_ms(flow.now) - WAY_MS;
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(delay.min_ms, 10);
     }
 
-    /// The smallest, the largest and the smoothed are the same.
+    /// The smallest, the largest and the smoothed delay are equal.
     #[test]
     fn the_first_delay_is_an_indication_as_in_linux() {
         let mut delay = Delay::default();

@@ -1,7 +1,8 @@
 //! Congestion control: the trait, and the registry of algorithms.
 //!
-//! The division of labour is Linux's: the sender finds losses, recovers and undoes; an algorithm is policy
-//! only. Every default below is Reno's, so that a file here holds only its difference from Reno.
+//! The division of labour is Linux's: the sender detects losses, recovers and undoes; an algorithm is policy
+//! only. The default of every hook is Reno's, so that the file of an algorithm contains only its difference
+//! from Reno.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -64,76 +65,80 @@ pub const REGISTRY: &[Entry] = &[
     vivace::ENTRY,
 ];
 
-/// How a flow decides how much it may have in flight.
+/// A congestion control algorithm.
 ///
-/// Windows are in packets. Hooks cannot fail; time is `flow.now`; dice are seeded at construction.
+/// Windows are in packets. Hooks cannot fail; the time is `flow.now`; random number generators are seeded at
+/// construction.
 pub trait CongestionControl: Debug + Send {
-    /// The name in the registry, read back into the `flows` table.
+    /// Name in the registry and in the `flows` table.
     fn name(&self) -> &str;
 
-    /// What the algorithm asks of the sender.
+    /// Requirements of the algorithm.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// The connection is established.
+    /// Handles the establishment of the connection.
     fn on_start(&mut self, _flow: &Flow, _control: &mut Control) {}
 
-    /// The flow sends again after everything it had sent was acknowledged; `flow.last_sent` says since when
-    /// it was idle.
+    /// Handles the first transmission after all data was acknowledged (Linux: `CA_EVENT_TX_START`);
+    /// `flow.last_sent` is the time of the previous transmission.
     fn on_tx_start(&mut self, _flow: &Flow, _control: &mut Control) {}
 
-    /// The flow sends again after more than a timeout without anything to send: `control.cwnd` is still what
-    /// it was, and will be halved for each timeout. [`CongestionControl::on_tx_start`] follows.
+    /// Handles a restart after idle time of more than a timeout (Linux: `CA_EVENT_CWND_RESTART`).
+    /// `control.cwnd` still has its old value; the sender then halves it for each timeout of idle time and
+    /// calls [`CongestionControl::on_tx_start`]. The sender does not call this hook with [`Recovery::Own`].
     fn on_cwnd_restart(&mut self, _flow: &Flow, _control: &mut Control) {}
 
-    /// An ACK has been measured; whether it reveals losses is not judged yet.
+    /// Handles the measurements of an ACK, before loss detection (Linux: `pkts_acked`).
     fn on_pkts_acked(&mut self, _ack: &Ack, _flow: &Flow, _control: &mut Control) {}
 
-    /// The window may grow. With [`Recovery::Own`]: every ACK, in every state.
+    /// Grows the window. With [`Recovery::Own`] the sender calls this hook for every ACK in every state.
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         control.grow_like_reno(ack.delivered, flow);
     }
 
-    /// Congestion was found: the new ssthresh, in packets.
+    /// Returns the new ssthresh after congestion, in packets.
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         (control.cwnd / 2).max(2)
     }
 
-    /// A packet was judged lost; in order of judgement, before [`CongestionControl::on_congestion`] is asked.
+    /// Handles the loss of one packet, in the order of detection and before
+    /// [`CongestionControl::on_congestion`].
     fn on_lost(&mut self, _lost: &Lost, _flow: &Flow, _control: &mut Control) {}
 
-    /// The sender enters `next`; `flow.state` is still the state it leaves.
+    /// Handles the change to state `next`; `flow.state` is still the old state.
     fn on_state(&mut self, _next: State, _flow: &Flow, _control: &mut Control) {}
 
-    /// A reduction is complete: the window is ssthresh, and the state is still the one of the reduction.
+    /// Handles the end of a reduction: the window is ssthresh, and the state is still the one of the
+    /// reduction.
     fn on_cwr_complete(&mut self, _flow: &Flow, _control: &mut Control) {}
 
-    /// The last reduction was a false alarm: the window to go back to, in packets.
+    /// Returns the window to restore after a spurious reduction, in packets.
     fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {
         control.cwnd.max(flow.prior_cwnd)
     }
 
-    /// Tells `record` the algorithm's inner quantities, by the names its paper gives them and with their
-    /// unit: the same ones in the same order each time, NaN while one has no value.
+    /// Reports the algorithm's internal quantities to `record`, by the names of its paper and with their
+    /// unit: the same names in the same order each time, NaN for an unknown value.
     fn internals(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// What an algorithm asks of the sender.
+/// Requirements of an algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Who sets the window during recovery.
+    /// Owner of the window during recovery.
     pub recovery: Recovery,
-    /// What ECN feedback it cannot do without.
+    /// ECN feedback that the algorithm needs.
     pub ecn: EcnMode,
-    /// Whether it cannot do without pacing.
+    /// Whether the algorithm needs pacing.
     pub pacing: bool,
-    /// Whether it reads the receiver's timestamps as they are, so that their random offset changes what it
-    /// does; the others read differences of them at most.
+    /// Whether the random offset of the receiver's timestamps changes the behaviour. Other algorithms read at
+    /// most differences of timestamps.
     pub timestamp_offset: bool,
 }
 
-/// Who sets the window during recovery.
+/// Owner of the window during recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
     /// The sender, by proportional rate reduction (RFC 6937).
@@ -143,22 +148,23 @@ pub enum Recovery {
     Own,
 }
 
-/// What ECN feedback there is, the weakest first.
+/// ECN feedback, the weakest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnMode {
-    /// None.
+    /// No feedback.
     #[default]
     Off,
-    /// One echo a round trip (RFC 3168).
+    /// One echo per round trip (RFC 3168).
     Classic,
-    /// The receiver reflects each mark (RFC 8257, 3.2), and retransmissions are markable, too.
+    /// Per-packet feedback: the receiver reflects each mark (RFC 8257, 3.2), and retransmissions are
+    /// ECN-capable, too.
     PerPacket,
-    /// So it does, and packets tell queues of it by ECT(1) (RFC 9331).
+    /// Per-packet feedback; data packets carry ECT(1) (RFC 9331).
     L4s,
 }
 
 impl EcnMode {
-    /// What packets carry that may be marked.
+    /// ECN code point of data packets.
     pub(crate) fn code_point(self) -> Ecn {
         match self {
             EcnMode::Off => Ecn::NotEct,
@@ -169,7 +175,7 @@ impl EcnMode {
 }
 
 impl From<bool> for EcnMode {
-    /// ECN that is switched on is the classic one.
+    /// Classic ECN if `switch` is true.
     fn from(switch: bool) -> EcnMode {
         if switch { EcnMode::Classic } else { EcnMode::Off }
     }
@@ -178,52 +184,52 @@ impl From<bool> for EcnMode {
 /// An algorithm as lists and scenarios know it.
 #[derive(Debug)]
 pub struct Entry {
-    /// The name everywhere: file, registry, command line, column, docs.
+    /// Name everywhere: file, registry, command line, column, docs.
     pub name: &'static str,
-    /// What it believes, in a sentence.
+    /// Principle of the algorithm, in a sentence.
     pub idea: &'static str,
     /// Authors, title, venue, year; or the RFC and section.
     pub source: &'static str,
-    /// The kernel whose behaviour it agrees with.
+    /// Implementation or document whose behaviour the algorithm agrees with.
     pub agrees_with: &'static str,
-    /// What a scenario may set.
+    /// Parameters that a scenario may set.
     pub parameters: &'static [Parameter],
-    /// Makes one for a flow; the values have been checked against `parameters`.
+    /// Makes an algorithm for a flow with that seed; the values have been checked against `parameters`.
     pub build: fn(&Parameters, u64) -> Box<dyn CongestionControl>,
 }
 
-/// One setting of an algorithm, as Linux's module parameters.
+/// A parameter of an algorithm, like a module parameter of Linux.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its name in Linux.
+    /// Name, as in Linux.
     pub name: &'static str,
-    /// The value when a scenario does not set it.
+    /// Value if a scenario does not set it.
     pub default: i64,
-    /// The smallest value that makes sense.
+    /// Smallest permitted value.
     pub min: i64,
-    /// The largest value that makes sense.
+    /// Largest permitted value.
     pub max: i64,
-    /// What it does, with its unit.
+    /// Meaning, with the unit.
     pub meaning: &'static str,
 }
 
-/// The values of an algorithm's parameters, defaults filled in.
+/// Values of an algorithm's parameters, with defaults filled in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters(BTreeMap<&'static str, i64>);
 
 impl Parameters {
-    /// The value of a parameter that the entry declares.
+    /// Value of a parameter that the entry declares.
     pub fn get(&self, name: &str) -> i64 {
         *self.0.get(name).expect("an algorithm reads only the parameters that its entry declares")
     }
 
-    /// Like [`Parameters::get`], for one whose declared range fits `u32`.
+    /// Value of a parameter whose declared range fits `u32`.
     pub fn get_u32(&self, name: &str) -> u32 {
         u32::try_from(self.get(name)).expect("the declared range of the parameter fits u32")
     }
 }
 
-/// Why an algorithm could not be made.
+/// Reason why an algorithm cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The entry declares no such parameter.
@@ -231,9 +237,9 @@ pub enum ParameterError {
     Unknown {
         /// The algorithm.
         algorithm: &'static str,
-        /// The name that was given.
+        /// The unknown name.
         name: String,
-        /// The names that exist.
+        /// Names of the declared parameters.
         known: Vec<&'static str>,
     },
     /// The value is outside the declared range.
@@ -243,7 +249,7 @@ pub enum ParameterError {
         algorithm: &'static str,
         /// The parameter.
         name: &'static str,
-        /// The value that was given.
+        /// The given value.
         value: i64,
         /// The smallest value allowed.
         min: i64,
@@ -253,7 +259,7 @@ pub enum ParameterError {
 }
 
 impl Entry {
-    /// The entry of that name.
+    /// Entry of that name.
     pub fn find(name: &str) -> Option<&'static Entry> {
         REGISTRY.iter().find(|entry| entry.name == name)
     }
@@ -285,12 +291,12 @@ impl Entry {
         Ok(Parameters(values))
     }
 
-    /// Every parameter at its default.
+    /// Default values of all parameters.
     pub fn defaults(&self) -> Parameters {
         self.parameters(&BTreeMap::new()).expect("no parameter is given, so none is wrong")
     }
 
-    /// Makes one with every parameter at its default.
+    /// Makes an algorithm with default parameters.
     pub fn build_default(&self) -> Box<dyn CongestionControl> {
         (self.build)(&self.defaults(), 0)
     }

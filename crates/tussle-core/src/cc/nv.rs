@@ -1,7 +1,8 @@
-//! NV (new Vegas): the rate of the last round trips and the smallest RTT say which window would do without a
-//! queue; go there slowly, for both numbers are noisy where network cards batch packets. Source: Brakmo,
-//! "TCP-NV: An Update to TCP-Vegas", 2010, and its settings as published with Linux 4.8 (2016). Agrees with:
-//! Linux 6.1 `nv`, without a smallest RTT that a BPF program knows beforehand. Departs: nowhere known.
+//! NV (new Vegas): the rate of the last round trips and the smallest RTT give the window that needs no queue.
+//! The window moves there slowly, because both numbers are noisy where network cards batch packets. Source:
+//! Brakmo, "TCP-NV: An Update to TCP-Vegas", 2010, and its settings as published with Linux 4.8 (2016).
+//! Agrees with: Linux 6.1 `nv`, without the smallest RTT that a BPF program can supply. Departs: nowhere
+//! known.
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Cause, Flow, State};
@@ -38,35 +39,36 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, seed| Box::new(Nv::new(parameters, seed)),
 };
 
-/// With fewer than `nv_pad` packets waiting by this much the window grows.
+/// Margin below `nv_pad` queued packets within which the window does not grow.
 const PAD_MARGIN: u32 = 2;
-/// What a decision takes of the excess, in 1/128: 30 %.
+/// Fraction of the excess by which the window shrinks, in 1/128: 30 %.
 const DECREASE: u32 = 38;
 const DECREASE_ONE: u32 = 128;
-/// A smaller excess than this is taken whole.
+/// Excess up to which the window shrinks by the whole excess.
 const SMALL_EXCESS: u32 = 2;
-/// What a loss leaves of the window, in 1/1024: 80 %.
+/// Fraction of the window kept after a loss, in 1/1024: 80 %.
 const LOSS_LEAVES: u32 = 819;
 const LOSS_ONE: u32 = 1024;
-/// RTT samples that a decision needs: to shrink, to leave slow start, to grow.
+/// RTT samples needed for a decision: to shrink, to leave slow start, to grow.
 const SAMPLES_TO_SHRINK: u8 = 60;
 const SAMPLES_TO_LEAVE_SLOW_START: u8 = 30;
 const SAMPLES_TO_GROW: u8 = 20;
 /// Round trips without a decision before the window may shrink.
 const ROUNDS_TO_SHRINK: u8 = 2;
-/// With more of them and too large a window, growth stops at least.
+/// Round trips with too large a window after which growth stops without a decision.
 const ROUNDS_TO_STOP: u8 = 10;
-/// The window grows by a packet for at least so many delivered.
+/// Smallest number of delivered packets per packet of growth.
 const MIN_PER: u32 = 4;
-/// A timeout halves the speed of growth, so many times at most.
+/// Largest number of halvings of the growth; each timeout is one.
 const MOST_HALVINGS: u32 = 8;
-/// After more decisions than this without congestion, a halving is taken back.
+/// Consecutive decisions without congestion after which a halving is taken back.
 const DECISIONS_TO_SPEED_UP: u32 = 8;
-/// Where a round trip has one RTT sample, the window must grow until there are more; bounds of that window.
+/// Bounds and step of the window below which a round trip may have only one RTT sample, so that the window
+/// must grow.
 const BATCH_MIN: u32 = 4;
 const BATCH_MAX: u32 = 81;
 const BATCH_STEP: u32 = 2;
-/// Rates are in 100 bit/s, as a window in bytes times this over µs.
+/// Unit conversion of a rate: a window in bytes times this over µs is in 100 bit/s.
 const RATE_SCALE: u64 = 80_000;
 const NO_RTT: u32 = u32::MAX;
 
@@ -77,11 +79,11 @@ struct Nv {
     rtt: SmallestRtt,
     round: Round,
     growth: Growth,
-    /// Packets that a batch of the network may hold; smaller windows are no evidence.
+    /// Largest window, in packets, that the network may batch into one ACK.
     batch: u32,
-    /// `una` at the last sample.
+    /// Value of `una` at the last sample.
     una: u32,
-    /// A reduction is under way; what was measured will be forgotten.
+    /// Whether a reduction is in progress, after which the measurements are reset.
     reset_due: bool,
 }
 
@@ -92,24 +94,24 @@ struct Settings {
     min_cwnd: u32,
 }
 
-/// In µs.
+/// RTTs, in µs.
 #[derive(Debug)]
 struct SmallestRtt {
-    /// Average, half of it the latest; zero: none.
+    /// Exponential average with weight 1/2; zero before the first sample.
     average: u32,
     min: u32,
-    /// Of the period that has begun, to be `min` in the next.
+    /// Smallest RTT of the current period, which becomes `min` in the next.
     min_next: u32,
-    /// Tick at which the next period begins.
+    /// Tick at which the next period starts.
     period_end: u32,
 }
 
-/// What was seen since the last decision.
+/// Measurements since the last decision.
 #[derive(Debug, Default)]
 struct Round {
-    /// A round trip is over when this packet is acknowledged.
+    /// Packet whose acknowledgement ends the round trip.
     end: u32,
-    /// Without a decision.
+    /// Round trips without a decision.
     rounds: u8,
     samples: u8,
     /// Largest rate, in 100 bit/s.
@@ -121,18 +123,18 @@ struct Growth {
     /// Whether the window may grow (Linux: `nv_allow_cwnd_growth`).
     allowed: bool,
     halvings: u32,
-    /// Decisions without congestion in a row.
+    /// Consecutive decisions without congestion.
     good: u32,
 }
 
-/// What a round trip shows.
+/// Assessment of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// The window is larger than `target` packets.
     Congested { target: u32 },
-    /// There is room.
+    /// The window may grow.
     Free,
-    /// Neither, or not enough evidence.
+    /// Neither, or too few samples.
     Unclear,
 }
 
@@ -162,12 +164,12 @@ impl Nv {
         self.una = flow.una;
     }
 
-    /// Takes an RTT and the packets that were in flight over it.
+    /// Processes an RTT and the packets in flight over it.
     fn measure(&mut self, rtt_us: u32, in_flight: u32, flow: &Flow) {
         let rtt = &mut self.rtt;
         if rtt.average == 0 {
             rtt.average = rtt_us;
-            // What was smallest before a reduction may be out of date.
+            // The smallest RTT from before a reduction may be out of date.
             rtt.min = rtt_us.wrapping_mul(2);
         } else {
             rtt.average = u32::midpoint(rtt_us, rtt.average);
@@ -183,8 +185,8 @@ impl Nv {
         }
     }
 
-    /// Forgets a smallest RTT that a change of route may have made unreachable. The period is random, from
-    /// 3/4 to 5/4 of the setting, so that flows do not all do it at once.
+    /// Replaces the smallest RTT, which a route change may have made unreachable. The period is random, from
+    /// 3/4 to 5/4 of the setting, so that flows do not change at the same time.
     fn begin_period(&mut self, flow: &Flow) {
         self.rtt.min = self.rtt.min_next;
         self.rtt.min_next = NO_RTT;
@@ -194,12 +196,12 @@ impl Nv {
         self.batch = (self.batch / 2).max(BATCH_MIN);
     }
 
-    /// All of a round trip was acknowledged by one ACK: the network batches more than the window.
+    /// Whether one ACK acknowledged the whole round trip: the network batches more than the window.
     fn window_is_a_batch(&self, packets: u32) -> bool {
         self.round.samples == 1 && packets >= self.batch - 1 && self.batch < BATCH_MAX
     }
 
-    /// The window of the largest rate without a queue, and `nv_pad` more.
+    /// Window of the largest rate without a queue, plus `nv_pad`.
     fn target(&self, flow: &Flow) -> u32 {
         let scale = RATE_SCALE * u64::from(flow.mss_bytes);
         let no_queue = u64::from(self.round.max_rate) * u64::from(self.rtt.min) / scale;
@@ -344,7 +346,7 @@ mod tests {
     use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
-    /// A flow whose smallest RTT is 10 ms, and which begins a round trip.
+    /// A flow at the start of a round trip, with a smallest RTT of 10 ms.
     fn started() -> (Nv, Flow) {
         let mut nv = Nv::new(&ENTRY.defaults(), 1);
         let flow = Flow { usage: WindowUse::limited(), nxt: 1000, ..Flow::new(1000, 1000) };
@@ -353,7 +355,7 @@ mod tests {
         (nv, flow)
     }
 
-    /// `rounds` round trips of `samples` RTTs each over which the window was in flight, and the window then.
+    /// Window after `rounds` round trips of `samples` RTTs each, over which the whole window was in flight.
     fn rounds(pair: &mut (Nv, Flow), rtt_us: u32, rounds: u32, samples: u32, control: &mut Control) -> u32 {
         let (nv, flow) = pair;
         for _ in 0..rounds {
@@ -464,7 +466,7 @@ mod tests {
         assert_eq!((nv.growth.allowed, nv.rtt.average), (false, 0));
     }
 
-    /// Twice the first RTT after a reduction, so that a route that became longer is found out.
+    /// Twice the first RTT after a reduction, so that a longer route is noticed.
     #[test]
     fn after_a_reduction_the_smallest_rtt_is_measured_anew() {
         let (mut nv, flow) = started();

@@ -1,11 +1,10 @@
-//! Prague: DCTCP for the Internet: reduce by half the part of packets that is marked, grow for the others.
-//! The window is held in parts of a packet, packets are paced, and flows with short RTTs behave as if theirs
-//! were 25 ms, so that they do not starve those with long ones.
-//! Source: De Schepper, Tilmans, Briscoe and Goel, draft-briscoe-iccrg-prague-congestion-control-04, July
-//! 2024, 2.3 and 2.4.
-//! Choices that the draft leaves: before a flow has lasted 500 round trips its virtual RTT is its own, for
-//! the average and the reductions as for the growth; growth stops while losses are repaired; in recovery
-//! the window follows what is in flight down to half. Departs: see docs/deviations/prague.toml.
+//! Prague: DCTCP for the Internet. The window falls by half the fraction of marked packets and grows for the
+//! others. The window has a fractional part, packets are paced, and flows with short RTTs behave as if their
+//! RTT were 25 ms, so that they do not starve flows with long ones. Source: De Schepper, Tilmans, Briscoe and
+//! Goel, draft-briscoe-iccrg-prague-congestion-control-04, July 2024, 2.3 and 2.4. Choices that the draft
+//! leaves open: before a flow has lasted 500 round trips its virtual RTT is its own, for the average, the
+//! reductions and the growth; growth stops during recovery; in recovery the window follows the data in flight
+//! down to half. Departs: see docs/deviations/prague.toml.
 
 use super::fraction::{Fraction, PACKET};
 use super::{CongestionControl, Control, EcnMode, Entry, Needs, Parameter, Parameters, Recovery};
@@ -43,9 +42,9 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Prague::new(parameters)),
 };
 
-/// A window never falls below this, in packets.
+/// Smallest window, in packets.
 const CWND_MIN: u32 = 2;
-/// A marked part of one.
+/// Unit of the marked fraction.
 const ALL: i64 = 1 << 30;
 
 #[derive(Debug)]
@@ -53,10 +52,10 @@ struct Prague {
     rtt_virt_min_us: u32,
     rtt_transition: u32,
     gain_shift: i64,
-    /// Average of the marked part, out of [`ALL`]; `None` before the first mark. (Draft: `alpha`.)
+    /// Average of the marked fraction, in units of 1/[`ALL`]; `None` before the first mark. (Draft: `alpha`.)
     alpha: Option<i64>,
     sample: Sample,
-    /// When the window was last reduced for a mark.
+    /// Time of the last reduction for a mark.
     reduced: Option<Time>,
     /// First packet of the next round trip.
     round_end: u32,
@@ -65,11 +64,11 @@ struct Prague {
     fraction: Fraction,
 }
 
-/// Since when marks are counted for the average.
+/// Start of the interval over which marks are counted.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     from: Time,
-    /// What the flow had delivered, and how much of it was marked.
+    /// Packets that the flow had delivered, and how many of them were marked.
     delivered: u32,
     marked: u32,
 }
@@ -79,7 +78,7 @@ impl Sample {
         Sample { from: flow.now, delivered: flow.delivered, marked: flow.delivered_marked }
     }
 
-    /// The marked part since then, out of [`ALL`]; `None` if nothing was delivered.
+    /// Marked fraction since then, in units of 1/[`ALL`]; `None` if nothing was delivered.
     fn marked_part(&self, flow: &Flow) -> Option<i64> {
         let delivered = i64::from(flow.delivered - self.delivered);
         let marked = i64::from(flow.delivered_marked - self.marked);
@@ -102,7 +101,7 @@ impl Prague {
         }
     }
 
-    /// The flow's smoothed RTT, and the one that it behaves as if it had, in µs. (Draft, 2.4.4.)
+    /// Smoothed RTT and virtual RTT of the flow, in µs. (Draft, 2.4.4.)
     fn rtts_us(&self, flow: &Flow) -> (u32, u32) {
         let srtt_us = flow.rtt.srtt_us().unwrap_or(0).max(1);
         let is_old = self.rounds >= self.rtt_transition;
@@ -113,7 +112,8 @@ impl Prague {
         Time::from_us(u64::from(self.rtts_us(flow).1))
     }
 
-    /// Once a virtual RTT; from the first mark on, which counts as if all were marked. (Draft, 2.4.2.)
+    /// Updates alpha once per virtual RTT, from the first mark on, which counts as if all packets were
+    /// marked. (Draft, 2.4.2.)
     fn update_alpha(&mut self, flow: &Flow) {
         let Some(alpha) = self.alpha else {
             if flow.delivered_marked > self.sample.marked {
@@ -130,8 +130,9 @@ impl Prague {
         }
     }
 
-    /// One packet in a round trip, less for those whose RTT is shorter than the virtual one: the square,
-    /// because there are more round trips in it, and reductions are once in it. (Draft, 2.4.3 and 2.4.4.)
+    /// Grows by one packet per round trip, and by less if the RTT is shorter than the virtual one: by the
+    /// square of the ratio, because a virtual RTT has more round trips but only one reduction. (Draft, 2.4.3
+    /// and 2.4.4.)
     fn grow(&mut self, delivered: u32, flow: &Flow, control: &mut Control) {
         let (rtt_us, virtual_us) = self.rtts_us(flow);
         let square = |us: u32| i128::from(us) * i128::from(us);
@@ -141,7 +142,7 @@ impl Prague {
         self.fraction.set(self.fraction.window(control) + parts, CWND_MIN, control);
     }
 
-    /// Once a virtual RTT: less by half the marked part. (Draft, 2.4.3.)
+    /// Reduces the window by half the marked fraction, once per virtual RTT. (Draft, 2.4.3.)
     fn reduce_for_mark(&mut self, flow: &Flow, control: &Control) -> u32 {
         if self.reduced.is_some_and(|at| flow.now.since(at) < self.rtt_virt(flow)) {
             return control.cwnd.max(CWND_MIN);
@@ -162,7 +163,7 @@ impl Prague {
         }
     }
 
-    /// The window in a smoothed RTT, and twice that in slow start. (Draft, 2.4.5.)
+    /// Paces at a window per smoothed RTT, and at twice that rate in slow start. (Draft, 2.4.5.)
     fn pace(&self, flow: &Flow, control: &mut Control) {
         let (rtt_us, _) = self.rtts_us(flow);
         let gain = if control.in_slow_start() { 2 } else { 1 };
@@ -192,7 +193,7 @@ impl CongestionControl for Prague {
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if flow.state == State::Recovery {
-            // One packet for a loss just found, so that it is sent again at once.
+            // One packet for a newly detected loss, so that it is retransmitted at once.
             let kept = flow.in_flight() + u32::from(ack.lost > 0);
             control.cwnd = control.cwnd.min(kept.max(control.ssthresh));
         } else {
@@ -214,9 +215,9 @@ impl CongestionControl for Prague {
 
     fn on_state(&mut self, next: State, flow: &Flow, control: &mut Control) {
         match (flow.state, next) {
-            // At once, not over a round trip.
+            // The reduction takes effect at once, not over a round trip.
             (_, State::Cwr) => control.cwnd = control.cwnd.min(control.ssthresh),
-            // A loss in the round trip of a mark makes it half of what it was before the mark.
+            // A loss in the round trip of a mark halves the window from before the mark.
             (State::Cwr, State::Recovery) => {
                 control.ssthresh = control.ssthresh.min((flow.prior_cwnd / 2).max(CWND_MIN));
             }
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
     use crate::tcp::WindowUse;
 
-    /// Prague out of slow start, on a path with this RTT, with alpha an eighth.
+    /// Prague after slow start, on a path with this RTT, with alpha 1/8.
     fn on_path(rtt_us: u32) -> (Prague, Flow) {
         let mut prague = Prague::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { usage: WindowUse::limited(), now: Time::from_secs(1), ..Flow::new(1000, 1448) };
@@ -253,7 +254,7 @@ mod tests {
         Ack { acked: delivered, delivered, ece, ..Ack::default() }
     }
 
-    /// The window in hundredths of a packet.
+    /// Window in hundredths of a packet.
     fn hundredths(prague: &Prague, control: &Control) -> i64 {
         prague.fraction.window(control) * 100 / PACKET
     }
@@ -325,7 +326,7 @@ mod tests {
             prague.rounds = rounds;
             let mut control = Control::new(10, 10);
             prague.on_ack(&ack(10, false), &flow, &mut control);
-            // A part is lost to rounding.
+            // Rounding loses a small part.
             assert!(
                 (1000 + grown - hundredths(&prague, &control)).abs() <= 1,
                 "{rtt_us} µs, {rounds} rounds"

@@ -1,6 +1,6 @@
-//! Reno: one packet more a round trip, half the window after a loss.
-//! Source: RFC 5681, 3.1 and 3.2; with the recovery of RFC 6675, 6937 and 8985 in the sender.
-//! Agrees with: Linux 6.1 `reno`. Departs: nowhere known.
+//! Reno: one packet more per round trip, half the window after a loss. Source: RFC 5681, 3.1 and 3.2; with
+//! the recovery of RFC 6675, 6937 and 8985 in the sender. Agrees with: Linux 6.1 `reno`. Departs: nowhere
+//! known.
 
 use super::{CongestionControl, Entry};
 
@@ -13,7 +13,7 @@ pub(super) const ENTRY: Entry = Entry {
     build: |_, _| Box::new(Reno),
 };
 
-/// Every hook's default is Reno.
+/// Reno, which is the default of every hook.
 #[derive(Debug)]
 pub(super) struct Reno;
 

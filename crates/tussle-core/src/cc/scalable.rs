@@ -1,8 +1,8 @@
-//! Scalable: a hundredth of a packet more for each packet delivered, an eighth of the window less after a
-//! loss. Both are shares of the window, so recovering from a loss takes as many round trips at any rate.
-//! Source: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM SIGCOMM CCR
-//! 33(2), 2003. Agrees with: Linux 6.1 `scalable`, which is never slower than Reno below 100 packets.
-//! Departs: nowhere known.
+//! Scalable: a hundredth of a packet more for each delivered packet, an eighth of the window less after a
+//! loss. Both are proportional to the window, so recovery from a loss takes the same number of round trips at
+//! any rate. Source: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM
+//! SIGCOMM CCR 33(2), 2003. Agrees with: Linux 6.1 `scalable`, which is never slower than Reno below 100
+//! packets. Departs: nowhere known.
 
 use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow};
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// Packets to deliver for one packet of growth. (Paper: 1/a, with a = 0.01.)
 const PER: u32 = 100;
-/// A loss takes the window divided by this. (Paper: 1/b, with b = 0.125.)
+/// Divisor of the window that gives the reduction after a loss. (Paper: 1/b, with b = 0.125.)
 const LOST_PART: u32 = 8;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::tcp::WindowUse;
 
-    /// The window after so many round trips in which a whole window is delivered, one packet an ACK.
+    /// Window after that many round trips in which a whole window is delivered, one packet per ACK.
     fn after_round_trips(cwnd: u32, round_trips: u32) -> u32 {
         let flow = Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) };
         let mut control = Control::new(cwnd, 2);

@@ -1,9 +1,8 @@
-//! Vegas: keep two to four packets waiting in the queue, no more.
-//! The RTT above the smallest one tells how many of the window's packets wait.
-//! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
-//! 13(8), 1995. Agrees with: Linux 6.1 `vegas`, which leaves loss detection and recovery to the sender,
-//! doubles the window every round trip in slow start, and takes the smallest RTT of a round trip as its RTT.
-//! Departs: nowhere known.
+//! Vegas: keep two to four packets in the queue. The RTT above the smallest one shows how many packets of the
+//! window are queued. Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
+//! Internet", IEEE JSAC 13(8), 1995. Agrees with: Linux 6.1 `vegas`, which leaves loss detection and recovery
+//! to the sender, doubles the window every round trip in slow start, and takes the smallest RTT of a round
+//! trip as its RTT. Departs: nowhere known.
 
 use super::{CongestionControl, Control, Entry, Parameter, Parameters};
 use crate::tcp::{Ack, Flow, State, current_ssthresh};
@@ -39,11 +38,11 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Vegas::new(parameters)),
 };
 
-/// No RTT measured: longer than any.
+/// Placeholder for no measured RTT; longer than any RTT.
 const NO_RTT_US: u32 = 0x7fff_ffff;
-/// With fewer RTT samples in a round trip all may be of delayed ACKs.
+/// RTT samples per round trip below which all may come from delayed ACKs.
 const MIN_SAMPLES: u16 = 3;
-/// A window never falls below this, in packets.
+/// Smallest window, in packets.
 const CWND_MIN: u32 = 2;
 
 #[derive(Debug)]
@@ -55,26 +54,26 @@ pub(super) struct Vegas {
     /// Smallest RTT since the flow began to send, in µs. (Paper: `BaseRTT`.)
     pub(super) base_rtt_us: u32,
     pub(super) round: Round,
-    /// Packets waiting in the queue when last estimated. (Paper: `Diff × BaseRTT`.)
+    /// Queued packets at the last estimate. (Paper: `Diff × BaseRTT`.)
     diff: u32,
 }
 
-/// Who decides about the window.
+/// Algorithm that sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Vegas,
-    /// Recovery is under way: RTTs mean little.
+    /// Reno during recovery, when RTTs are unreliable.
     Reno,
 }
 
-/// One round trip: until a packet sent after its beginning is acknowledged.
+/// One round trip: it ends when a packet sent after its start is acknowledged.
 #[derive(Debug)]
 pub(super) struct Round {
     /// First packet of the next round.
     pub(super) end: u32,
     /// Smallest RTT, in µs.
     pub(super) rtt_us: u32,
-    /// Counted in 16 bits, as in Linux.
+    /// RTT samples, in 16 bits as in Linux.
     samples: u16,
 }
 
@@ -112,18 +111,18 @@ impl Vegas {
         self.resume(flow);
     }
 
-    /// Decides from the next full round trip on.
+    /// Resumes decisions at the next full round trip.
     fn resume(&mut self, flow: &Flow) {
         self.mode = Mode::Vegas;
         self.round = Round::start(flow);
     }
 
-    /// Once a round trip. What waits is `(Expected - Actual) × BaseRTT`; the paper makes that
-    /// `cwnd (RTT - BaseRTT) / RTT`, Linux divides by `BaseRTT`, which is more.
-    /// (Paper: congestion avoidance mechanism.)
+    /// Decides once per round trip. The queued packets are `(Expected - Actual) × BaseRTT`, which the paper
+    /// computes as `cwnd (RTT - BaseRTT) / RTT`; Linux divides by `BaseRTT`, which gives more. (Paper:
+    /// congestion avoidance mechanism.)
     fn decide(&mut self, delivered: u32, control: &mut Control) {
         let (rtt, base) = (self.round.rtt_us, self.base_rtt_us);
-        // In 32 bits, as in Linux: wraps where the window times the waiting time exceeds 4295 packets × s.
+        // Linux uses 32 bits, which wrap where window times queueing delay exceeds 4295 packets × s.
         self.diff = control.cwnd.wrapping_mul(rtt - base) / base;
         if control.in_slow_start() {
             if self.diff > self.gamma {
@@ -220,7 +219,7 @@ mod tests {
         (vegas, flow)
     }
 
-    /// The window after a round trip of `samples` RTTs of `rtt_us` that ends with one packet delivered.
+    /// Window after a round trip of `samples` RTTs of `rtt_us` that ends with one packet delivered.
     fn round((vegas, flow): &mut (Vegas, Flow), rtt_us: u32, samples: u32, control: &mut Control) -> u32 {
         flow.una = vegas.round.end + 1;
         flow.nxt = flow.una + control.cwnd;

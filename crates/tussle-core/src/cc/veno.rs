@@ -1,8 +1,8 @@
-//! Veno: a loss while few packets wait in the queue is an accident of the radio, not congestion, and takes a
-//! fifth of the window instead of half. Vegas' estimate tells how many wait.
-//! Source: Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC
-//! 21(2), 2003. Agrees with: Linux 6.1 `veno`, which estimates at each ACK, from its RTT, rather than once a
-//! round trip. Departs: nowhere known.
+//! Veno: a loss while few packets are queued is a transmission error, not congestion, and takes a fifth of
+//! the window instead of half. Vegas' estimate gives the number of queued packets. Source: Fu and Liew, "TCP
+//! Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003. Agrees with:
+//! Linux 6.1 `veno`, which estimates at each ACK, from its RTT, rather than once per round trip. Departs:
+//! nowhere known.
 
 use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow, State};
@@ -16,15 +16,15 @@ pub(super) const ENTRY: Entry = Entry {
     build: |_, _| Box::new(Veno::default()),
 };
 
-/// Packets waiting are counted in halves.
+/// Unit of queued packets: a half.
 const HALVES: u32 = 2;
-/// With this many packets waiting, in halves, there is congestion. (Paper: β = 3 packets.)
+/// Queued packets, in halves, from which on there is congestion. (Paper: β = 3 packets.)
 const BETA: u32 = 3 * HALVES;
-/// No RTT measured: longer than any.
+/// Placeholder for no measured RTT; longer than any RTT.
 const NO_RTT_US: u32 = 0x7fff_ffff;
-/// With fewer RTT samples all may be of delayed ACKs.
+/// RTT samples below which all may come from delayed ACKs.
 const MIN_SAMPLES: u16 = 3;
-/// A window never falls below this, in packets.
+/// Smallest window, in packets.
 const CWND_MIN: u32 = 2;
 
 #[derive(Debug)]
@@ -34,20 +34,20 @@ struct Veno {
     base_rtt_us: u32,
     /// Smallest RTT since the last estimate, in µs.
     rtt_us: u32,
-    /// RTT samples since the start; counted in 16 bits, as in Linux, so that for three of 65536 it is Reno.
+    /// RTT samples since the start, in 16 bits as in Linux, so that the algorithm is Reno for three of 65536.
     samples: u16,
-    /// Packets waiting in the queue when last estimated, in halves. (Paper: N.)
+    /// Queued packets at the last estimate, in halves. (Paper: N.)
     waiting: u32,
-    /// What the next window delivered under congestion does. Whether the window grows in this round trip;
-    /// under congestion it grows in every other one (Linux: `inc`).
+    /// Whether the window grows at the next window of delivered packets; under congestion it grows at every
+    /// other one (Linux: `inc`).
     grows: bool,
 }
 
-/// Who decides about the window.
+/// Algorithm that sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Veno,
-    /// Something is missing or being repaired: RTTs mean little.
+    /// Reno outside the open state, where RTTs are unreliable.
     Reno,
 }
 
@@ -59,8 +59,8 @@ impl Default for Veno {
 }
 
 impl Veno {
-    /// `N = cwnd - cwnd × BaseRTT / RTT`. Without a new RTT everything seems to wait.
-    /// (Paper: `N = Actual × (RTT - BaseRTT)`.)
+    /// Estimates the queued packets: `N = cwnd - cwnd × BaseRTT / RTT`. Without a new RTT all packets seem to
+    /// be queued. (Paper: `N = Actual × (RTT - BaseRTT)`.)
     #[expect(clippy::cast_possible_truncation, reason = "no more than twice the window")]
     fn estimate(&mut self, cwnd: u32) {
         let window = cwnd * HALVES;
@@ -72,7 +72,7 @@ impl Veno {
         self.waiting >= BETA
     }
 
-    /// One packet every other round trip. (Paper: refined additive increase.)
+    /// Grows by one packet every other round trip. (Paper: refined additive increase.)
     fn grow_under_congestion(&mut self, delivered: u32, control: &mut Control) {
         if control.credit < control.cwnd {
             control.credit += delivered;
@@ -93,7 +93,7 @@ impl CongestionControl for Veno {
         ENTRY.name
     }
 
-    /// The path may have changed while the flow was idle.
+    /// Resets the RTTs, because the path may have changed during idle time.
     fn on_tx_start(&mut self, _flow: &Flow, _control: &mut Control) {
         *self = Veno { samples: self.samples, waiting: self.waiting, ..Veno::default() };
     }
@@ -132,7 +132,7 @@ impl CongestionControl for Veno {
         self.rtt_us = NO_RTT_US;
     }
 
-    /// (Paper: refined multiplicative decrease.)
+    /// Reduces the window by a fifth, or by half under congestion. (Paper: refined multiplicative decrease.)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let left = if self.is_congested() { control.cwnd / 2 } else { control.cwnd_part(4, 5) };
         left.max(CWND_MIN)
@@ -168,19 +168,19 @@ mod tests {
         Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) }
     }
 
-    /// A Veno whose smallest RTT is 100 ms, and which has samples enough.
+    /// Veno with a smallest RTT of 100 ms and enough samples.
     fn started() -> Veno {
         Veno { base_rtt_us: BASE_RTT_US, samples: MIN_SAMPLES, ..Veno::default() }
     }
 
-    /// An ACK of one packet with an RTT of so much.
+    /// Processes an ACK of one packet with this RTT.
     fn ack(veno: &mut Veno, rtt_us: u32, control: &mut Control) {
         let ack = Ack { acked: 1, delivered: 1, rtt_us: Some(rtt_us - 1), ..Ack::default() };
         veno.on_pkts_acked(&ack, &flow(), control);
         veno.on_ack(&ack, &flow(), control);
     }
 
-    /// The ssthresh after a loss at 50 packets when the RTT is so much.
+    /// Value of ssthresh after a loss at 50 packets with this RTT.
     fn after_loss(rtt_us: u32) -> u32 {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
         ack(&mut veno, rtt_us, &mut control);

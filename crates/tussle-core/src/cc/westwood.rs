@@ -1,7 +1,7 @@
-//! Westwood+: after a loss, keep what the path was seen to carry: the measured bandwidth times the smallest
-//! RTT, instead of half. A loss that is no congestion then costs little. Source: Grieco and Mascolo,
-//! "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control", ACM CCR
-//! 34(2), 2004; after Mascolo et al., "TCP Westwood: Bandwidth Estimation for Enhanced Transport over
+//! Westwood+: after a loss, keep the window that the path was measured to carry, which is the bandwidth times
+//! the smallest RTT, instead of half. A loss without congestion then costs little. Source: Grieco and
+//! Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control",
+//! ACM CCR 34(2), 2004; after Mascolo et al., "TCP Westwood: Bandwidth Estimation for Enhanced Transport over
 //! Wireless Links", ACM MobiCom, 2001. Agrees with: Linux 6.1 `westwood`, which measures time in timer ticks
 //! and filters twice. Departs: see docs/deviations/westwood.toml (2 entries).
 
@@ -17,11 +17,11 @@ pub(super) const ENTRY: Entry = Entry {
     build: |_, _| Box::new(Westwood::default()),
 };
 
-/// A sample of the bandwidth lasts longer than an RTT, and longer than this part of a second: 50 ms.
+/// Largest number of bandwidth samples per second: a sample lasts longer than 50 ms, and longer than an RTT.
 const SAMPLES_PER_S: u32 = 20;
-/// RTT before any was measured.
+/// RTT before the first measurement, in s.
 const INITIAL_RTT_S: u32 = 20;
-/// A filter keeps 7/8 of what it had.
+/// Eighths of the old value that a filter keeps.
 const KEPT: u64 = 7;
 const WHOLE: u64 = 8;
 const CWND_MIN: u32 = 2;
@@ -32,53 +32,53 @@ struct Westwood {
     sample: Sample,
     bandwidth: Bandwidth,
     counted: Counted,
-    /// Timer ticks a second.
+    /// Timer ticks per second.
     hz: u32,
 }
 
-/// In timer ticks.
+/// RTTs in timer ticks.
 #[derive(Debug, Default)]
 struct Rtt {
     latest: u32,
     min: u32,
-    /// At the start and after a timeout.
+    /// Whether the smallest RTT must be replaced: at the start and after a timeout.
     min_is_stale: bool,
 }
 
 /// One measurement of the bandwidth. (Paper: `b_k = d_k / Δ_k`.)
 #[derive(Debug, Default)]
 struct Sample {
-    /// Timer tick of its beginning.
+    /// Timer tick at its start.
     since: u32,
     bytes: u64,
 }
 
-/// In bytes per timer tick; zeros: none measured.
+/// Bandwidth in bytes per timer tick; zero before the first measurement.
 #[derive(Debug, Default)]
 struct Bandwidth {
-    /// Filtered once.
+    /// Bandwidth, filtered once.
     coarse: u64,
-    /// Filtered twice. (Paper: `BWE`, filtered once.)
+    /// Bandwidth, filtered twice. (Paper: `BWE`, filtered once.)
     smooth: u64,
 }
 
-/// What has been counted as delivered.
+/// Count of delivered packets.
 #[derive(Debug, Default)]
 struct Counted {
     /// Packets that ACKs acknowledged cumulatively, from the first ACK on.
     una: Option<u32>,
-    /// Packets that duplicate ACKs stood for; the cumulative ACK that follows repeats them.
+    /// Packets counted for duplicate ACKs, which the following cumulative ACK covers again.
     ahead: u32,
 }
 
 impl Counted {
-    /// Packets that an ACK newly stands for. (Paper: algorithm `AckedCount`.)
+    /// Packets that an ACK newly reports as delivered. (Paper: algorithm `AckedCount`.)
     fn packets(&mut self, ack: &Ack, flow: &Flow) -> u32 {
         let advanced = flow.una - self.una.unwrap_or(flow.una);
         self.una = Some(flow.una);
         match (ack.slow_path, advanced) {
             (false, _) => advanced,
-            // A duplicate: some packet beyond a hole has arrived.
+            // A duplicate ACK: some packet above a hole has arrived.
             (true, 0) => {
                 self.ahead += 1;
                 1
@@ -116,7 +116,7 @@ impl Westwood {
         }
     }
 
-    /// What the path carries without a queue, in packets. (Paper: `BWE × RTTmin / seg_size`.)
+    /// Packets that the path carries without a queue. (Paper: `BWE × RTTmin / seg_size`.)
     fn carried(&self, flow: &Flow) -> u32 {
         let bytes = self.bandwidth.smooth.saturating_mul(u64::from(self.rtt.min));
         let packets = bytes / u64::from(flow.mss_bytes);
@@ -140,7 +140,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
-        // As in Linux an ACK is counted with the RTT of the one before it.
+        // As in Linux, an ACK is counted with the RTT of the previous ACK.
         self.measure(flow);
         self.sample.bytes += u64::from(self.counted.packets(ack, flow)) * u64::from(flow.mss_bytes);
         let Rtt { latest, min, .. } = self.rtt;
@@ -150,7 +150,7 @@ impl CongestionControl for Westwood {
         }
     }
 
-    /// Reno's half while a loss is repaired; after a timeout at once what the path carries.
+    /// Halves the window like Reno; after a timeout it returns the packets that the path carries.
     fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
         if cause == Cause::Timeout {
             self.rtt.min_is_stale = true;
@@ -186,7 +186,7 @@ mod tests {
 
     const MSS_BYTES: u32 = 1000;
 
-    /// 1000 ticks a second; the first ACK has come, and nothing was counted ahead.
+    /// A flow with 1000 ticks per second after its first ACK, without duplicate ACKs.
     fn started() -> (Westwood, Flow) {
         let mut westwood = Westwood::default();
         let mut flow = Flow::new(1000, MSS_BYTES);
@@ -196,7 +196,7 @@ mod tests {
         (westwood, flow)
     }
 
-    /// `packets` are acknowledged after `ms`, with an RTT of as much.
+    /// Acknowledges `packets` after `ms`, with an RTT of the same length.
     fn acked((westwood, flow): &mut (Westwood, Flow), ms: u32, packets: u32) {
         flow.now += Time::from_ms(u64::from(ms));
         flow.una += packets;

@@ -1,8 +1,8 @@
-//! YeAH: grow fast while the queue is short; when it is not, be Reno, and take back out of the queue what
-//! this flow put there. ("Yet Another Highspeed" TCP.)
-//! Source: Baiocchi, Castellani and Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet, 2007.
-//! Agrees with: Linux 6.1 `yeah`, which measures with its Vegas, grows by 1/100 of the window where Scalable
-//! TCP of the paper does, and takes a smallest RTT of a round trip for the paper's. Departs: nowhere known.
+//! YeAH ("Yet Another Highspeed" TCP): grow fast while the queue is short; otherwise grow like Reno and drain
+//! this flow's packets from the queue. Source: Baiocchi, Castellani and Vacirca, "YeAH-TCP: Yet Another
+//! Highspeed TCP", PFLDnet, 2007. Agrees with: Linux 6.1 `yeah`, which measures with its Vegas, grows by
+//! 1/100 of the window where the paper uses Scalable TCP, and takes the smallest RTT of a round trip for the
+//! paper's. Departs: nowhere known.
 
 use super::vegas::{Round, Vegas};
 use super::{CongestionControl, Control, Entry};
@@ -17,50 +17,50 @@ pub(super) const ENTRY: Entry = Entry {
     build: |_, _| Box::new(Yeah::default()),
 };
 
-/// Most packets that this flow may have in the queue. (Paper: `Q_max`.)
+/// Largest number of packets of this flow in the queue. (Paper: `Q_max`.)
 const MAX_QUEUE: u32 = 80;
-/// The queue may lengthen the smallest RTT by 1/8. (Paper: `1/φ`.)
+/// Divisor of the smallest RTT that gives the largest queueing delay: 1/8. (Paper: `1/φ`.)
 const MAX_DELAY_PART: u32 = 8;
-/// In fast mode one packet more for so many delivered (Scalable TCP).
+/// Delivered packets per packet of growth in fast mode (Scalable TCP).
 const FAST_PER: u32 = 100;
-/// Most of the window that is taken out of the queue in a round trip: half. (Paper: `1/ε`.)
+/// Divisor of the window that bounds decongestion in a round trip: half. (Paper: `1/ε`.)
 const MAX_DECONGESTION_PART: u32 = 2;
-/// Least of the window that a loss takes: an eighth. (Paper: `1/δ`.)
+/// Divisor of the window that gives the smallest reduction after a loss: an eighth. (Paper: `1/δ`.)
 const MIN_LOSS_PART: u32 = 8;
-/// After so many slow round trips in a row the flow competes with greedy ones. (Paper: `ρ`.)
+/// Consecutive slow round trips after which the flow competes with loss-based flows. (Paper: `ρ`.)
 const COMPETING_ROUNDS: u32 = 16;
-/// After more fast round trips than that, greedy flows are forgotten.
+/// Fast round trips after which loss-based flows are no longer assumed.
 const FORGETTING_ROUNDS: u32 = 50;
 const CWND_MIN: u32 = 2;
-/// Largest window, so that it may be multiplied.
+/// Largest window for which the products do not overflow.
 const CWND_MAX: u32 = u32::MAX / 128;
 
 #[derive(Debug, Default)]
 struct Yeah {
-    /// Measures round trips.
+    /// Measurement of round trips.
     vegas: Vegas,
-    /// Packets of this flow in the queue, when last estimated. (Paper: `Q`.)
+    /// Packets of this flow in the queue at the last estimate. (Paper: `Q`.)
     queue: u32,
     mode: Mode,
     greedy: Greedy,
 }
 
-/// What the last round trip decided.
+/// Mode chosen at the last round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
-    /// Scalable TCP.
+    /// Grow like Scalable TCP.
     #[default]
     Fast,
-    /// Reno, for so many round trips in a row.
+    /// Grow like Reno, for `rounds` consecutive round trips so far.
     Slow { rounds: u32 },
 }
 
-/// What is believed of Reno flows at the same bottleneck.
+/// Estimate of Reno flows at the same bottleneck.
 #[derive(Debug)]
 struct Greedy {
-    /// The window that one of them would have now; no decongestion goes below it. (Paper: `cwnd_reno`.)
+    /// Window of one of the Reno flows, which bounds decongestion. (Paper: `cwnd_reno`.)
     cwnd: u32,
-    /// Fast round trips since the last loss or since they were forgotten.
+    /// Fast round trips since the last loss or the last reset.
     fast_rounds: u32,
 }
 
@@ -71,12 +71,13 @@ impl Default for Greedy {
 }
 
 impl Greedy {
-    /// A slow round trip: they grew by a packet. At first they have half of this flow's window.
+    /// Processes a slow round trip, in which the Reno flows grew by a packet. They start at half of this
+    /// flow's window.
     fn grow(&mut self, cwnd: u32) {
         self.cwnd = if self.cwnd <= CWND_MIN { (cwnd / 2).max(CWND_MIN) } else { self.cwnd + 1 };
     }
 
-    /// A fast round trip: nobody filled the queue.
+    /// Processes a fast round trip, in which no flow filled the queue.
     fn fade(&mut self) {
         self.fast_rounds += 1;
         if self.fast_rounds > FORGETTING_ROUNDS {
@@ -104,8 +105,8 @@ impl Yeah {
         }
     }
 
-    /// Precautionary decongestion: the flow's packets leave the queue, but it does not fall below what a Reno
-    /// flow would have.
+    /// Performs precautionary decongestion: the flow's packets leave the queue, but the window stays above
+    /// that of a Reno flow.
     fn decongest(&self, control: &mut Control) {
         let most = control.cwnd / MAX_DECONGESTION_PART;
         control.cwnd = (control.cwnd - self.queue.min(most)).max(self.greedy.cwnd);
@@ -147,7 +148,8 @@ impl CongestionControl for Yeah {
         }
     }
 
-    /// Alone, the queue is emptied; beside greedy flows, half the window is kept, as they keep it.
+    /// Reduces the window: without loss-based flows by the packets in the queue; with them by half, as they
+    /// do.
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let half = (control.cwnd / 2).max(CWND_MIN);
         let reduction = match self.mode {
@@ -176,7 +178,7 @@ mod tests {
     use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
-    /// A flow whose smallest RTT is 100 ms.
+    /// A flow with a smallest RTT of 100 ms.
     fn started() -> (Yeah, Flow) {
         let (mut yeah, mut control) = (Yeah::default(), Control::default());
         let flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
@@ -185,7 +187,7 @@ mod tests {
         (yeah, flow)
     }
 
-    /// The window after a round trip of three RTTs that ends with an ACK that delivers nothing.
+    /// Window after a round trip of three RTTs that ends with an ACK that delivers nothing.
     fn round((yeah, flow): &mut (Yeah, Flow), rtt_us: u32, control: &mut Control) -> u32 {
         flow.una = yeah.vegas.round.end + 1;
         flow.nxt = flow.una + control.cwnd;
@@ -195,7 +197,7 @@ mod tests {
         control.cwnd
     }
 
-    /// How much the window grows for 200 packets delivered within a round trip.
+    /// Growth of the window for 200 packets delivered within a round trip.
     fn growth((yeah, flow): &mut (Yeah, Flow), cwnd: u32) -> u32 {
         let mut control = Control::new(cwnd, 2);
         flow.una = 0;

@@ -7,7 +7,7 @@ use super::{Expect, Host, MAX_MS, MSS_BYTES, Role, Script, ScriptError, Standing
 use crate::Time;
 use crate::net::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
 
-/// Most packets that an application writes at once.
+/// Largest number of packets that an application writes at once.
 const MOST_WRITTEN: u32 = 1 << 24;
 
 /// Plays a script to a connected host and checks what the host sends.

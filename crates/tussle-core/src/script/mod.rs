@@ -1,4 +1,5 @@
-//! Packet scripts: what the peer of a TCP sends, step by step, and what must come out.
+//! Packet scripts: the packets that the peer of a TCP implementation sends, step by step, and the expected
+//! responses.
 //!
 //! A script is data (TOML in `tests/scripts/`), so that any implementation can play it: the simulator's
 //! sender and receiver ([`play`]), and a kernel, by an implementation of [`Host`] ([`check`]). It starts with
@@ -27,7 +28,7 @@ use crate::run::{MAX_WINDOW_PACKETS, ProfileName};
 pub const MSS_BYTES: u32 = 1448;
 /// Timer ticks per second of the hosts that play scripts.
 pub const HZ: u32 = ProfileName::Linux6_1.constants().hz;
-/// Longest script.
+/// Longest duration of a script, in ms.
 const MAX_MS: f64 = 30.0 * 24.0 * 3600.0 * 1000.0;
 
 /// A packet script about one end of a connection.
@@ -168,9 +169,9 @@ impl Step {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transmission {
-    /// The first.
+    /// The first transmission.
     First,
-    /// The last.
+    /// The last transmission.
     #[default]
     Last,
 }
@@ -235,7 +236,7 @@ impl From<Result<(), ScriptError>> for Verdict {
     }
 }
 
-/// Why a script failed.
+/// Reason why a script failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// The script is invalid.

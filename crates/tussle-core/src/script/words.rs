@@ -3,7 +3,7 @@
 use super::ScriptError;
 use crate::net::packet::{Block, Flags, Kind, Packet};
 
-/// Most packets that one range of a script may name.
+/// Largest number of packets that one range of a script may name.
 const MOST_PACKETS: u32 = 1 << 16;
 
 /// Parses `"4-6"` or `"4"`.

@@ -1,42 +1,43 @@
-//! When the receiver acknowledges: at once while the sender is young or something is wrong, else every
-//! second packet or when a timer expires. Linux's rules, which go beyond
-//! [RFC 1122, 4.2.3.2](https://www.rfc-editor.org/rfc/rfc1122#section-4.2.3.2).
+//! Delayed ACKs. The receiver acknowledges at once while the connection is young or something is wrong,
+//! otherwise every second packet or when a timer expires. The rules are Linux's, which go beyond [RFC 1122,
+//! 4.2.3.2](https://www.rfc-editor.org/rfc/rfc1122#section-4.2.3.2).
 
 use super::ticks::Ticks;
 use crate::Time;
 
-/// Shortest wait (Linux: `TCP_DELACK_MIN`, `TCP_ATO_MIN`).
+/// Shortest delay of an ACK (Linux: `TCP_DELACK_MIN`, `TCP_ATO_MIN`).
 const MIN_WAIT: Time = Time::from_ms(40);
-/// Longest wait (Linux: half a second, in `tcp_send_delayed_ack`).
+/// Longest delay of an ACK (Linux: half a second, in `tcp_send_delayed_ack`).
 const MAX_WAIT: Time = Time::from_ms(500);
-/// Packets acknowledged at once at the start and when something is wrong (Linux: `TCP_MAX_QUICKACKS`).
+/// Largest number of packets acknowledged at once at the start and when something is wrong (Linux:
+/// `TCP_MAX_QUICKACKS`).
 pub(crate) const QUICK_ACKS: u32 = 16;
 
-/// The delayed-ACK state of a receiver. Spans are counted in timer ticks, as Linux counts them.
+/// Delayed-ACK state of a receiver. Times are in timer ticks, as in Linux.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayedAck {
     /// ACKs still to be sent at once (Linux: `icsk_ack.quick`).
     quick: u32,
-    /// How long an ACK may wait, from the gaps between packets (Linux: `icsk_ack.ato`); zero at first.
+    /// Delay of an ACK, derived from the gaps between packets (Linux: `icsk_ack.ato`); zero at first.
     wait: u64,
-    /// The tick at which data last came.
+    /// Tick of the last data packet.
     last_data: u64,
-    /// The tick at which the waiting ACK is due.
+    /// Tick at which the delayed ACK is due.
     due: Option<u64>,
     fires: Time,
     ticks: Ticks,
-    /// The shortest wait.
+    /// Shortest delay, in ticks.
     shortest: u64,
 }
 
-/// What is known of the connection.
+/// Properties of the connection that delays depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    /// The receiver's own retransmission timeout.
+    /// Retransmission timeout of the receiver.
     pub(crate) rto: Time,
-    /// Its smoothed RTT, from the handshake.
+    /// Smoothed RTT of the receiver, from the handshake.
     pub(crate) srtt: Time,
-    /// How many packets are acknowledged at once at the start and after a pause.
+    /// Packets acknowledged at once at the start and after a pause.
     pub(crate) quick_acks: u32,
 }
 
@@ -47,12 +48,12 @@ impl DelayedAck {
         DelayedAck { quick: 0, wait: 0, last_data: 0, due: None, fires: Time::NEVER, ticks, shortest }
     }
 
-    /// When the waiting ACK is due; [`Time::NEVER`] if none waits.
+    /// Time at which the delayed ACK is due; [`Time::NEVER`] if there is none.
     pub(crate) fn fires(&self) -> Time {
         self.fires
     }
 
-    /// A packet arrived in order.
+    /// Processes a packet that arrived in order.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Time, path: Path) {
         let shortest = self.shortest;
@@ -67,25 +68,26 @@ impl DelayedAck {
             } else if gap < self.wait {
                 self.wait = (self.wait / 2 + gap).min(self.ticks.span(path.rto));
             } else if gap > self.ticks.span(path.rto) {
-                // The sender probably starts again.
+                // The sender probably restarts.
                 self.be_quick(path.quick_acks);
             }
         }
         self.last_data = tick;
     }
 
-    /// The next `packets` are acknowledged at once.
+    /// Acknowledges the next `packets` at once.
     fn be_quick(&mut self, packets: u32) {
         self.quick = self.quick.max(packets);
     }
 
-    /// Something is wrong: acknowledge the next `packets` at once.
+    /// Acknowledges the next `packets` at once, because something is wrong.
     pub(crate) fn on_trouble(&mut self, packets: u32) {
         self.be_quick(packets);
         self.wait = self.shortest;
     }
 
-    /// The window that is offered grows: the sender is told at once (Linux sets the lowest bit of its count).
+    /// Acknowledges the next packet at once, because the advertised window grows (Linux sets the lowest bit
+    /// of its count).
     pub(crate) fn on_window_growth(&mut self) {
         self.quick |= 1;
     }
@@ -94,7 +96,7 @@ impl DelayedAck {
         self.quick > 0
     }
 
-    /// An ACK is sent.
+    /// Records the transmission of an ACK.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self) {
         if self.quick > 0 {
@@ -107,7 +109,7 @@ impl DelayedAck {
         self.fires = Time::NEVER;
     }
 
-    /// Lets an ACK wait; `Now` if one that waits is almost due.
+    /// Delays an ACK; returns `Now` if a delayed ACK is almost due.
     #[inline]
     pub(crate) fn delay(&mut self, now: Time, path: Path) -> Decision {
         let shortest = self.shortest;
@@ -130,7 +132,7 @@ impl DelayedAck {
         Decision::Wait
     }
 
-    /// The timer fired: the sender is slower than was thought.
+    /// Adapts the delay after the timer fired: the sender is slower than expected.
     pub(crate) fn on_timer(&mut self, path: Path) {
         self.wait = (2 * self.wait).min(self.ticks.span(path.rto));
         self.due = None;
@@ -138,7 +140,7 @@ impl DelayedAck {
     }
 }
 
-/// Whether an ACK goes now.
+/// Time of the next ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     Now,

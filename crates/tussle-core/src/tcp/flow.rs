@@ -1,28 +1,28 @@
-//! What an algorithm may read of the sender, and what an ACK told it.
+//! State of the sender that an algorithm may read, and the measurements of an ACK.
 
 use super::rtt::RttEstimator;
 use super::window_use::WindowUse;
 use crate::Time;
 use crate::cc::Control;
 
-/// The sender's state, as Linux names it.
+/// Congestion state of the sender, with Linux's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// Nothing is wrong.
     #[default]
     Open,
-    /// Packets arrived out of order or twice; perhaps a loss.
+    /// Packets arrived out of order or twice, perhaps because of a loss.
     Disorder,
     /// The window is being reduced without a loss, after an ECN mark.
     Cwr,
-    /// Lost packets are being sent again, found by SACK or RACK.
+    /// Lost packets are being retransmitted after detection by SACK or RACK.
     Recovery,
-    /// Lost packets are being sent again after a timeout.
+    /// Lost packets are being retransmitted after a timeout.
     Loss,
 }
 
 impl State {
-    /// The name in tables.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -34,23 +34,24 @@ impl State {
     }
 }
 
-/// Why the window must fall.
+/// Cause of a window reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A loss found by SACK or RACK.
+    /// Loss detected by SACK or RACK.
     Loss,
     /// The retransmission timer expired.
     Timeout,
-    /// A congestion mark was echoed, or the algorithm asked for it.
+    /// ECN-Echo, or a request of the algorithm.
     Ecn,
 }
 
-/// The sender, read-only. Packets are counted from zero and each carries one MSS (the last may carry less).
+/// State of the sender, read-only. Packets are counted from zero and carry one MSS each (the last may carry
+/// less).
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// The instant of the event being handled.
+    /// Time of the current event.
     pub now: Time,
-    /// Timer ticks a second of the kernel that is followed (Linux: HZ).
+    /// Timer ticks per second (Linux: HZ).
     pub hz: u32,
     /// Payload of a full packet.
     pub mss_bytes: u32,
@@ -60,44 +61,45 @@ pub struct Flow {
     pub nxt: u32,
     /// Packets above `una` that SACK reported as arrived.
     pub sacked_out: u32,
-    /// Packets held to be lost and not yet known to have arrived.
+    /// Packets detected as lost whose arrival is not yet known.
     pub lost_out: u32,
     /// Retransmitted packets whose arrival is not yet known.
     pub retrans_out: u32,
-    /// Where recovery stands.
+    /// Congestion state.
     pub state: State,
-    /// `nxt` when the current episode of recovery or reduction began (Linux: `high_seq`).
+    /// Value of `nxt` at the start of the current recovery or reduction (Linux: `high_seq`).
     pub high_seq: u32,
-    /// The window before the last reduction, in packets.
+    /// Window before the last reduction, in packets.
     pub prior_cwnd: u32,
-    /// Round-trip times and what follows from them.
+    /// RTT estimator.
     pub rtt: RttEstimator,
-    /// Packets known to have arrived; one that was sent again needlessly counts again (Linux: `delivered`).
+    /// Packets known to have arrived; a packet that was retransmitted needlessly counts twice (Linux:
+    /// `delivered`).
     pub delivered: u32,
-    /// Those of them that were acknowledged with an echoed mark (Linux: `delivered_ce`).
+    /// Delivered packets whose ACK carried the ECN-Echo flag (Linux: `delivered_ce`).
     pub delivered_marked: u32,
-    /// When something was last delivered, in µs (Linux: `delivered_mstamp`).
+    /// Time of the last delivery, in µs (Linux: `delivered_mstamp`).
     pub delivered_at_us: u64,
-    /// What limits the flight that is being measured (Linux: `app_limited`).
+    /// Limit of the flight that is being measured (Linux: `app_limited`).
     pub limit: Limit,
     /// Packets detected as lost so far (Linux: `lost`).
     pub lost: u32,
-    /// When a packet was last sent (Linux: `lsndtime`).
+    /// Time of the last transmission (Linux: `lsndtime`).
     pub last_sent: Time,
-    /// When pacing lets the next packet leave; in the past if at once (Linux: `tcp_wstamp_ns`).
+    /// Time at which pacing releases the next packet; in the past if at once (Linux: `tcp_wstamp_ns`).
     pub next_send: Time,
-    /// How much of the window was used lately.
+    /// Recent use of the window.
     pub usage: WindowUse,
-    /// Whether packets wait for the pacing rate (Linux: `sk_pacing_status`).
+    /// Whether the sender paces (Linux: `sk_pacing_status`).
     pub pacing: bool,
-    /// Whether both ends agreed on ECN (Linux: `TCP_ECN_OK`).
+    /// Whether both ends negotiated ECN (Linux: `TCP_ECN_OK`).
     pub ecn: bool,
-    /// Length of a timer tick: kept because algorithms ask for the tick on every ACK.
+    /// Length of a timer tick, kept because algorithms need the tick on every ACK.
     pub(crate) tick_ns: u64,
 }
 
 impl Flow {
-    /// A connection just established at time zero: nothing sent, nothing measured.
+    /// State of a connection just established at time zero, without transmissions and measurements.
     pub fn new(hz: u32, mss_bytes: u32) -> Flow {
         Flow {
             now: Time::ZERO,
@@ -131,7 +133,7 @@ impl Flow {
         self.nxt - self.una
     }
 
-    /// Packets thought to be in the network. [RFC 6675, 4:
+    /// Packets estimated to be in the network. [RFC 6675, 4:
     /// pipe](https://www.rfc-editor.org/rfc/rfc6675#section-4)
     pub fn in_flight(&self) -> u32 {
         self.packets_out() - (self.sacked_out + self.lost_out) + self.retrans_out
@@ -147,7 +149,7 @@ impl Flow {
         self.usage.filled()
     }
 
-    /// Time since `earlier`, as the ticks tell that passed between.
+    /// Time since `earlier`, in whole ticks.
     pub(crate) fn ticked_since(&self, earlier: Time) -> Time {
         let tick = |time: Time| time.ns() / self.tick_ns;
         Time::from_ns((tick(self.now) - tick(earlier)) * self.tick_ns)
@@ -158,85 +160,88 @@ impl Flow {
         self.jiffies_at(self.now)
     }
 
-    /// What [`Flow::jiffies`] said, or will say, at `instant`.
+    /// Value of [`Flow::jiffies`] at `instant`.
     #[expect(clippy::cast_possible_truncation, reason = "2^32 ticks of 1 ms are 49 days; a run is shorter")]
     pub fn jiffies_at(&self, instant: Time) -> u32 {
         (instant.ns() / self.tick_ns) as u32
     }
 
-    /// Microseconds in timer ticks, rounded up as Linux rounds them.
+    /// Converts microseconds to timer ticks, rounded up as in Linux.
     #[expect(clippy::cast_possible_truncation, reason = "2^32 ticks of 1 ms are 49 days; a run is shorter")]
     pub fn us_to_jiffies(&self, us: u64) -> u32 {
         us.div_ceil(self.tick_ns / 1_000) as u32
     }
 }
 
-/// What one ACK told the sender.
+/// One ACK, as the sender understands it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// Packets newly acknowledged cumulatively.
     pub acked: u32,
     /// Packets newly reported by SACK.
     pub sacked: u32,
-    /// Packets newly known to have arrived, by either (Linux: `acked_sacked`).
+    /// Packets newly known to have arrived, by cumulative acknowledgement or SACK (Linux: `acked_sacked`).
     pub delivered: u32,
-    /// Packets newly judged lost; known in `on_ack`, zero in `on_pkts_acked`.
+    /// Packets newly detected as lost; known in `on_ack`, zero in `on_pkts_acked`.
     pub lost: u32,
-    /// Raw round-trip time of the newest packet acknowledged, if one was sent only once.
+    /// Raw round-trip time of the newest packet acknowledged; `None` if all of them were retransmitted.
     pub rtt_us: Option<u32>,
-    /// Packets delivered while the newest of them was in flight (Linux: `in_flight` of `ack_sample`).
+    /// Packets delivered while the newest packet acknowledged was in flight (Linux: `in_flight` of
+    /// `ack_sample`).
     pub in_flight: u32,
     /// The receiver's clock when it sent this ACK, in ms, with its random offset (RFC 7323: TSval).
     pub ts_val_ms: u32,
-    /// The sender's clock when it sent the packet that caused it, in ms, without an offset (RFC 7323: TSecr).
+    /// The sender's clock when it sent the packet that caused the ACK, in ms, without an offset (RFC 7323:
+    /// TSecr).
     pub ts_echo_ms: u32,
     /// Whether the ACK carries the ECN-Echo flag (RFC 3168).
     pub ece: bool,
     /// Whether header prediction failed for the ACK: it carries a SACK option, the ECE flag or a changed
     /// window (Linux: `CA_ACK_SLOWPATH`).
     pub slow_path: bool,
-    /// The delivery rate over the flight that this ACK ended.
+    /// Delivery rate over the flight that the ACK ended.
     pub rate: RateSample,
 }
 
-/// A measurement of the delivery rate. [draft-cheng-iccrg-delivery-rate-estimation-02, 3.3]
+/// Delivery-rate sample. [draft-cheng-iccrg-delivery-rate-estimation-02, 3.3]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
-    /// Packets delivered over `interval_us`; `None`: no valid sample.
+    /// Packets delivered over `interval_us`; `None` if the sample is invalid.
     pub delivered: Option<u32>,
-    /// The longer of the time they took to send and to be acknowledged.
+    /// Interval of the sample: the longer one of the time of sending the packets and the time of their
+    /// acknowledgement.
     pub interval_us: u64,
     /// `flow.delivered` when the newest packet acknowledged was sent.
     pub prior_delivered: u32,
     /// Packets in flight before this ACK.
     pub prior_in_flight: u32,
-    /// Packets in flight when the newest packet acknowledged was sent, with it.
+    /// Packets in flight when the newest packet acknowledged was sent, including it.
     pub tx_in_flight: u32,
-    /// Packets judged lost since then.
+    /// Packets detected as lost since the newest packet acknowledged was sent.
     pub lost: u32,
-    /// Whether the application limited that flight.
+    /// Limit of the measured flight.
     pub limit: Limit,
 }
 
-/// A packet that was judged lost.
+/// A packet that was detected as lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Which one.
+    /// Number of the packet.
     pub number: u32,
-    /// Packets in flight when it was last sent, with it.
+    /// Packets in flight at the packet's last transmission, including it.
     pub in_flight: u32,
-    /// Packets judged lost since then, with it.
+    /// Packets detected as lost since the packet's last transmission, including it.
     pub lost: u32,
-    /// What limited its flight.
+    /// Limit of the packet's flight.
     pub limit: Limit,
 }
 
-/// What limited a flight.
+/// Limit of a flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limit {
-    /// The window or the network.
+    /// The window or the network limits the flight.
     #[default]
     Network,
-    /// The application had nothing to send.
+    /// The application limits the flight: it had nothing to send.
     Application,
 }

@@ -1,5 +1,4 @@
-//! What an ACK tells the sender: packets that arrived, round-trip times, and then what recovery and the
-//! algorithm make of it.
+//! ACK processing at the sender: scoreboard, RTT estimation, loss recovery and the call of the algorithm.
 
 use super::ack_info::{AckInfo, NextTransmission};
 use super::flow::{Ack, Cause, State};
@@ -14,7 +13,7 @@ use crate::net::packet::{Block, Flags, Packet, timestamp_ms};
 impl Sender {
     #[inline]
     pub(super) fn on_ack(&mut self, packet: &Packet, out: &mut Outbox) {
-        // RFC 9293, 3.10.7.4: an ACK of what was never sent is dropped.
+        // RFC 9293, 3.10.7.4: an ACK of data that was never sent is dropped.
         if packet.number > self.flow.nxt {
             return;
         }
@@ -78,7 +77,7 @@ impl Sender {
             NextTransmission::Usual
         };
         if info.set_timer {
-            // New packets, which usually follow, set the timer anyway.
+            // The transmission of new packets, which usually follows, sets the timer anyway.
             if next == NextTransmission::Usual && matches!(self.flow.state, State::Open | State::Cwr) {
                 self.timer_due = true;
             } else {
@@ -93,7 +92,7 @@ impl Sender {
         self.transmit_next(next, out);
     }
 
-    /// An ACK overtaken by a later one: only its SACKs count.
+    /// Processes an ACK that a later one has overtaken: only its SACKs count.
     fn on_old_ack(&mut self, info: &mut AckInfo, out: &mut Outbox) {
         if info.sacked > 0 || info.dsack {
             let next = self.process_dubious_ack(info, out);
@@ -101,8 +100,7 @@ impl Sender {
         }
     }
 
-    /// Takes the SACK option into the scoreboard. [RFC 6675,
-    /// 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
+    /// Processes the SACK option. [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
     fn take_sacks(&mut self, packet: &Packet, info: &mut AckInfo) {
         let duplicate = duplicate_block(packet.number, packet.sacks.as_slice());
         if let Some(block) = duplicate {
@@ -112,8 +110,8 @@ impl Sender {
         sacks.sort();
         let mut new = std::mem::take(&mut self.newly_sacked);
         for &block in sacks.as_slice() {
-            // Beyond what was sent, empty, acknowledged by now, as a duplicate may be, or the very next
-            // packet, which only a confused receiver reports.
+            // Invalid blocks: above the data sent, empty, or acknowledged already, as a duplicate may be;
+            // also the very next packet, which only a faulty receiver reports.
             let acknowledged = packet.number.max(self.flow.una);
             if block.end <= self.flow.nxt && block.start < block.end && block.start > acknowledged {
                 self.board.sack_range(block, &mut new);
@@ -125,14 +123,14 @@ impl Sender {
         if let Some(block) = duplicate.filter(|_| info.dsack && !new.is_empty())
             && sacks.as_slice().iter().any(|other| other.contains(block) && other.end == self.flow.nxt)
         {
-            // Linux has come to the end of what was sent, and looks for the duplicate from the start again.
+            // Linux reached the end of the data sent and searches for the duplicate from the start again.
             self.take_late_duplicates(block, info);
         }
         info.sacked = u32::try_from(new.len()).expect("a window is below 2^32 packets");
         self.flow.delivered += info.sacked;
         new.clear();
         self.newly_sacked = new;
-        // After a timeout without hope of undo, retransmissions cannot be told from late originals.
+        // After a timeout that cannot be undone, retransmissions cannot be distinguished from late originals.
         if self.flow.state != State::Loss || self.undo.is_possible() {
             self.note_displaced(info.lowest_sacked_late);
         }
@@ -151,11 +149,12 @@ impl Sender {
         }
     }
 
-    /// A retransmission was not needed. [RFC 2883](https://www.rfc-editor.org/rfc/rfc2883)
+    /// Processes a DSACK, which shows that a retransmission was not needed. [RFC
+    /// 2883](https://www.rfc-editor.org/rfc/rfc2883)
     fn take_dsack(&mut self, block: Block, info: &mut AckInfo) {
         let packets = block.packets();
         self.dsacked += u64::from(packets);
-        // More duplicates than were ever sent again come from the network, not from this sender.
+        // More duplicates than retransmissions come from the network, not from this sender.
         if packets == 0 || self.dsacked > self.counts.retransmitted_packets {
             return;
         }
@@ -173,7 +172,7 @@ impl Sender {
         self.take_late_duplicates(block, info);
     }
 
-    /// Retransmissions of packets that are still outstanding came twice.
+    /// Processes duplicates of packets that are still outstanding.
     fn take_late_duplicates(&mut self, block: Block, info: &mut AckInfo) {
         for number in block.start.max(self.flow.una)..block.end.min(self.flow.nxt) {
             let sent = self.board.get(number);
@@ -187,7 +186,7 @@ impl Sender {
         }
     }
 
-    /// Takes every packet below `number` off the scoreboard.
+    /// Removes every packet below `number` from the scoreboard.
     #[inline]
     fn take_cumulative(&mut self, number: u32, info: &mut AckInfo) {
         while self.flow.una < number {
@@ -213,8 +212,8 @@ impl Sender {
         self.board.trim(&self.flow);
     }
 
-    /// Updates the RTT estimates; the raw RTT of the newest packet, for the algorithm.
-    /// [RFC 6298, 3](https://www.rfc-editor.org/rfc/rfc6298#section-3)
+    /// Updates the RTT estimates; returns the raw RTT of the newest packet, for the algorithm. [RFC 6298,
+    /// 3](https://www.rfc-editor.org/rfc/rfc6298#section-3)
     #[inline]
     fn measure_rtt(&mut self, info: &mut AckInfo) -> Option<u32> {
         let now_us = self.flow.now.us();
@@ -231,8 +230,8 @@ impl Sender {
         self.flow.rtt.update_min(last, self.flow.now);
         self.flow.rtt.update(first, self.flow.una, self.flow.nxt);
         self.rtt_sample_us = Some(first);
-        // A SACK moves the timeout only if it was caused by data sent before the oldest packet: else the
-        // timeout of a lost packet would be put off for ever.
+        // A SACK moves the timeout only if it was caused by data sent before the oldest packet. Otherwise the
+        // timeout of a lost packet would be postponed without end.
         if info.acked == 0 && sacked.is_some() && self.flow.packets_out() > 0 {
             let oldest_us = age_us(self.board.get(self.flow.una).at_us, now_us);
             info.set_timer |= sacked.is_some_and(|(first, _)| age_us(first, now_us) > oldest_us);
@@ -240,7 +239,7 @@ impl Sender {
         Some(last)
     }
 
-    /// A hole was filled by a packet that was never sent again: reordering.
+    /// Detects reordering: a packet that was never retransmitted filled a hole.
     #[inline]
     fn note_reordering(&mut self, info: &AckInfo) {
         if info.lowest_original.is_some_and(|lowest| lowest < info.prior_highest) {
@@ -248,15 +247,15 @@ impl Sender {
         }
     }
 
-    /// What an ACK says of the tail loss probe.
-    /// [RFC 8985, 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
+    /// Processes the response to a tail loss probe. [RFC 8985,
+    /// 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
     #[inline]
     fn answer_probe(&mut self, number: u32, info: &AckInfo, out: &mut Outbox) {
         let Some(probe) = self.probe.filter(|probe| number >= probe.high) else { return };
         if !probe.is_retransmission || info.dsack_of_probe {
             self.probe = None;
         } else if number > probe.high {
-            // The probe repaired the only loss, so nothing else will show the congestion.
+            // The probe repaired the only loss, so nothing else reveals the congestion.
             self.begin_reduction(Cause::Loss);
             self.enter(State::Cwr);
             self.end_reduction();
@@ -304,16 +303,16 @@ impl Sender {
         self.retransmit_lost(out);
     }
 
-    /// As the kernel's header prediction sees an ACK: nothing but what is acknowledged may differ from the
-    /// one before. The window of a SYN-ACK is never scaled, so that of the first ACK after it comes
-    /// unexpected.
+    /// Whether header prediction fails: something other than the acknowledgement number changed since the
+    /// previous ACK. The window of a SYN-ACK is never scaled, so the window of the first ACK after it counts
+    /// as changed.
     fn is_slow_path(&self, packet: &Packet) -> bool {
         let is_plain = packet.sacks.as_slice().is_empty() && !packet.flags.has(Flags::ECE);
         let is_same_window = packet.window_packets == self.offered_packets && self.flow.una > 0;
         !(is_plain && is_same_window)
     }
 
-    /// Takes the window of an ACK that is not older than others. [RFC 9293,
+    /// Updates the receive window from an ACK that no later one has overtaken. [RFC 9293,
     /// 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
     fn take_window(&mut self, packet: &Packet) {
         self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
@@ -323,8 +322,8 @@ impl Sender {
     }
 }
 
-/// The first block if it is a DSACK: below the ACK, or inside the second.
-/// [RFC 2883, 4](https://www.rfc-editor.org/rfc/rfc2883#section-4)
+/// First block, if it is a DSACK: below the ACK, or inside the second block. [RFC 2883,
+/// 4](https://www.rfc-editor.org/rfc/rfc2883#section-4)
 fn duplicate_block(number: u32, blocks: &[Block]) -> Option<Block> {
     match blocks {
         [first, ..] if first.start < number => Some(*first),
@@ -333,7 +332,7 @@ fn duplicate_block(number: u32, blocks: &[Block]) -> Option<Block> {
     }
 }
 
-/// Whether the ACK answers a transmission before the last one: it echoes an older timestamp.
+/// Whether the ACK responds to a transmission before the last one: it echoes an older timestamp.
 fn is_answer_to_earlier(sent: Sent, echo_ms: u32) -> bool {
     sent.was_retransmitted() && echo_ms != 0 && u64::from(echo_ms) < sent.at_us / 1000 + 1
 }

@@ -1,4 +1,4 @@
-//! What the sender sends: new packets as the window allows, and lost ones again.
+//! Transmission of new packets and retransmission of lost ones.
 
 use super::flow::State;
 use super::sender::{Probe, Sender};
@@ -8,26 +8,26 @@ use crate::Time;
 use crate::cc::{EcnMode, Recovery};
 use crate::net::packet::{Flags, HEADER_BYTES, Kind, Packet, timestamp_ms};
 
-/// What a host wants sent and noted; emptied by whoever handed it in.
+/// Packets to send and events to record; the caller empties it.
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// Packets, in the order in which they leave.
     pub packets: Vec<Packet>,
     /// Rows for the `events` table.
     pub events: Vec<Event>,
-    /// The place in the table of hops where packets begin.
+    /// Index into the table of hops at which packets start.
     pub hop: u32,
 }
 
 impl Outbox {
-    /// Adds a packet behind the others.
+    /// Appends a packet.
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet) {
         self.packets.push(Packet { hop: self.hop, ..packet });
     }
 }
 
-/// Something worth a row in the `events` table.
+/// An event of the sender, recorded in the `events` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Fast recovery began.
@@ -36,18 +36,18 @@ pub enum Event {
     Recovered,
     /// The retransmission timer expired.
     Timeout,
-    /// A timeout or recovery was a false alarm and was taken back.
+    /// A timeout or recovery was spurious and was undone.
     Undo,
-    /// The window is reduced without a loss, for an ECN mark or at the algorithm's wish.
+    /// The window is reduced without a loss, for an ECN mark or at the algorithm's request.
     Reduction,
-    /// The window was lowered because the connection had been idle.
+    /// The window was reduced because the connection had been idle.
     Restart,
     /// A tail loss probe was sent.
     Probe,
 }
 
 impl Event {
-    /// The name in the `events` table.
+    /// Name in the `events` table.
     pub const fn name(self) -> &'static str {
         match self {
             Event::Recovery => "recovery",
@@ -68,7 +68,7 @@ impl Sender {
         self.transmit_at_most(u32::MAX, out);
     }
 
-    /// Sends at most so many; how many it was.
+    /// Sends at most `most` new packets; returns their number.
     #[inline]
     pub(super) fn transmit_at_most(&mut self, most: u32, out: &mut Outbox) -> u32 {
         let has_more = self.flow.nxt < self.application.written;
@@ -86,7 +86,7 @@ impl Sender {
             self.send_new(out);
             sent += 1;
         }
-        // Whether the window limits is asked only of a sender that has something to send.
+        // Only a sender with data to send validates its window.
         if has_more {
             self.after_transmission(sent);
         }
@@ -103,7 +103,7 @@ impl Sender {
         let is_cwnd_limited = self.flow.in_flight() >= self.control.cwnd;
         if sent > 0 || is_cwnd_limited {
             let is_unused = usage::validate(&mut self.flow, &self.control, is_cwnd_limited);
-            // An algorithm that sets its window by a model knows what it left unused.
+            // An algorithm with a window from a model accounts for unused window itself.
             if is_unused && self.needs.recovery == Recovery::Prr {
                 usage::decay(&mut self.flow, &mut self.control);
             }
@@ -113,7 +113,7 @@ impl Sender {
         }
     }
 
-    /// Everything sent was acknowledged: the window may be stale.
+    /// Restarts after idle time: all data was acknowledged, and the window may be stale.
     fn on_first_of_flight(&mut self, out: &mut Outbox) {
         if self.flow.ticked_since(self.flow.last_sent) > self.flow.rtt.rto()
             && self.needs.recovery == Recovery::Prr
@@ -178,7 +178,7 @@ impl Sender {
         }
     }
 
-    /// Sends lost packets again, oldest first, while the window and pacing allow.
+    /// Retransmits lost packets, oldest first, while the window and pacing allow.
     pub(super) fn retransmit_lost(&mut self, out: &mut Outbox) {
         let mut retransmitted_oldest = false;
         while self.flow.in_flight() < self.control.cwnd && !self.is_paced_out() {
@@ -194,7 +194,7 @@ impl Sender {
         }
     }
 
-    /// Sends `number` again and counts it in the network.
+    /// Retransmits packet `number` and counts it in the network.
     pub(super) fn retransmit(&mut self, number: u32, out: &mut Outbox) {
         self.retransmit_uncounted(number, out);
         self.board.count_retransmission(number, &mut self.flow);
@@ -203,7 +203,7 @@ impl Sender {
 
     fn retransmit_uncounted(&mut self, number: u32, out: &mut Outbox) {
         let mut packet = self.data_packet(number);
-        // Else not ECN-capable, so that a mark cannot hide that it was lost twice (RFC 3168, 6.1.5).
+        // Otherwise not ECN-capable, so that a mark cannot hide a second loss (RFC 3168, 6.1.5).
         if self.ecn.negotiated && self.needs.ecn >= EcnMode::PerPacket {
             packet.ecn = self.needs.ecn.code_point();
         }
@@ -214,7 +214,7 @@ impl Sender {
         out.send(packet);
     }
 
-    /// The probe timer fired: provoke an ACK, with a new packet or the last one again.
+    /// Sends a tail loss probe when its timer fires: a new packet, or the last one again, to elicit an ACK.
     /// [RFC 8985, 7.3](https://www.rfc-editor.org/rfc/rfc8985#section-7.3)
     pub(super) fn send_probe(&mut self, out: &mut Outbox) {
         if self.flow.packets_out() == 0 {
@@ -233,7 +233,7 @@ impl Sender {
             self.probe = Some(Probe { high: self.flow.nxt, is_retransmission });
             self.counts.probes += 1;
             out.events.push(Event::Probe);
-            // The timeout is counted from the probe.
+            // The timeout counts from the probe.
             self.timer.clear();
         }
         self.timer.rearm(&self.flow, &self.board);
@@ -243,7 +243,8 @@ impl Sender {
         matches!(self.flow.state, State::Cwr | State::Recovery)
     }
 
-    /// Sets the timer after progress: a probe if one is called for, else the timeout, counted from now.
+    /// Sets the timer after progress: a probe if one is called for, otherwise the retransmission timeout from
+    /// now.
     pub(super) fn set_timer(&mut self) {
         let timeout: Time = self.flow.rtt.rto();
         if !self.timer.schedule_probe(&self.flow, timeout) {

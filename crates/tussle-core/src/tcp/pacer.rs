@@ -1,10 +1,10 @@
-//! Pacing: packets leave evenly, not in bursts. Linux's own pacing, with its gains.
+//! Pacing of packets at an even rate, with Linux's gains.
 
 use super::flow::Flow;
 use crate::Time;
 use crate::cc::Control;
 
-/// Packets that are sent at once before pacing begins: the gap after the last of them is the first (Linux:
+/// Packets sent before pacing begins: the first gap follows the last of them (Linux:
 /// `tcp_update_skb_after_send`).
 const UNPACED_PACKETS: u64 = 10;
 /// Gain in slow start, in percent (Linux: `tcp_pacing_ss_ratio`).
@@ -12,33 +12,33 @@ const SLOW_START_PERCENT: u64 = 200;
 /// Gain in congestion avoidance, in percent (Linux: `tcp_pacing_ca_ratio`).
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// When the next packet may leave.
+/// Pacing state of a sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacer {
     next: Time,
     packets: u64,
-    /// What the window called for at the last ACK (Linux: `sk_pacing_rate`): what happens between ACKs, such
-    /// as idle time or a timeout, does not change it.
+    /// Rate of the window at the last ACK (Linux: `sk_pacing_rate`). Events between ACKs, such as idle time
+    /// or a timeout, do not change it.
     window_bit_per_s: Option<u64>,
 }
 
 impl Pacer {
-    /// When the next packet may leave.
+    /// Time at which the next packet may leave.
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// The window was set by an ACK.
+    /// Updates the rate after an ACK has set the window.
     pub(crate) fn on_ack(&mut self, flow: &Flow, control: &Control) {
         self.window_bit_per_s = window_rate_bit_per_s(flow, control);
     }
 
-    /// The algorithm's rate, or that of the window; `None` before there is one.
+    /// Rate of the algorithm, or that of the window; `None` before there is one.
     pub(crate) fn bit_per_s(&self, control: &Control) -> Option<u64> {
         control.pacing_bit_per_s.or(self.window_bit_per_s)
     }
 
-    /// A packet of `bytes` of payload left at `now`.
+    /// Records the transmission of `bytes` of payload at `now`.
     pub(crate) fn on_send(&mut self, bytes: u32, now: Time, bit_per_s: Option<u64>) {
         self.packets += 1;
         let prior = self.next;
@@ -47,14 +47,14 @@ impl Pacer {
         let Some(rate) = bit_per_s.filter(|&rate| rate > 0) else { return };
         if self.packets >= UNPACED_PACKETS {
             let span_ns = u64::from(bytes) * 8 * 1_000_000_000 / rate;
-            // A packet that left late is made up for, up to half a gap.
+            // The next gap compensates for a late packet, up to half of the gap.
             let credit_ns = left.since(prior).ns();
             self.next += Time::from_ns(span_ns - credit_ns.min(span_ns / 2));
         }
     }
 }
 
-/// The rate that the window and the RTT call for; `None` before the first RTT.
+/// Pacing rate for the window and the RTT; `None` before the first RTT.
 pub(crate) fn window_rate_bit_per_s(flow: &Flow, control: &Control) -> Option<u64> {
     let srtt_8us = u64::from(flow.rtt.srtt_8us());
     if srtt_8us == 0 {

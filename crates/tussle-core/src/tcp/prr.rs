@@ -1,18 +1,18 @@
-//! Proportional rate reduction: how the window falls to ssthresh over one round trip of recovery.
+//! Proportional rate reduction: the decrease of the window to ssthresh over one round trip of recovery.
 //!
 //! Source: RFC 6937, with Linux's refinement that the window only grows back at slow start's pace while no
-//! further loss is found (draft-ietf-tcpm-prr-rfc6937bis).
+//! further loss is detected (draft-ietf-tcpm-prr-rfc6937bis).
 
-/// One reduction.
+/// State of one reduction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prr {
-    /// Packets delivered since it began.
+    /// Packets delivered since the start of the reduction.
     delivered: u32,
-    /// Packets sent since it began.
+    /// Packets sent since the start of the reduction.
     sent: u32,
 }
 
-/// What an ACK brought during a reduction.
+/// Effect of an ACK during a reduction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Packets newly known to have arrived.
@@ -21,7 +21,7 @@ pub(crate) struct Progress {
     pub(crate) safe_ack: bool,
 }
 
-/// The window at the start of the reduction and the one it aims at, and what is in the network.
+/// Window at the start of the reduction, window at its end, and packets in the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub(crate) prior_cwnd: u32,
@@ -34,8 +34,8 @@ impl Prr {
         self.sent += packets;
     }
 
-    /// The window after an ACK that delivered something; `None`: unchanged.
-    /// [RFC 6937, 3](https://www.rfc-editor.org/rfc/rfc6937#section-3)
+    /// Window after an ACK; `None` if it delivered nothing. [RFC 6937,
+    /// 3](https://www.rfc-editor.org/rfc/rfc6937#section-3)
     pub(crate) fn on_ack(&mut self, progress: Progress, target: Target) -> Option<u32> {
         if progress.delivered == 0 {
             return None;
@@ -51,7 +51,7 @@ impl Prr {
             let limit = conserved + i64::from(progress.safe_ack);
             limit.min(i64::from(target.ssthresh - target.in_flight))
         };
-        // The first retransmission goes out whatever is in flight.
+        // The first retransmission leaves whatever is in flight.
         let quota = quota.max(i64::from(self.sent == 0));
         let cwnd = i64::from(target.in_flight) + quota;
         Some(u32::try_from(cwnd.max(0)).expect("a window is below 2^31 packets"))

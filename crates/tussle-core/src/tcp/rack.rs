@@ -1,4 +1,4 @@
-//! RACK: a packet is lost if one sent sufficiently later has arrived (RFC 8985, as Linux does it).
+//! RACK: a packet is lost if one sent sufficiently later has arrived (RFC 8985, with Linux's refinements).
 
 use super::flow::{Flow, State};
 use super::scoreboard::{Scoreboard, Sent, Verdict};
@@ -6,15 +6,15 @@ use crate::Time;
 
 /// Recoveries for which a widened reordering window is kept (RFC 8985, 6.2, step 4).
 const PERSIST_RECOVERIES: u32 = 16;
-/// Packets sacked above a hole that prove a loss where no reordering was seen (RFC 8985, 6.2, step 4).
+/// Packets sacked above a hole that prove a loss if no reordering was seen (RFC 8985, 6.2, step 4).
 const DUP_THRESHOLD: u32 = 3;
-/// Widest reordering that is remembered, in packets (Linux: `tcp_max_reordering`).
+/// Largest recorded reordering, in packets (Linux: `tcp_max_reordering`).
 const MAX_REORDERING: u32 = 300;
 
-/// What is known of delivery in time.
+/// RACK state of a sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// When the most recently sent of all packets that arrived was sent, and the end of its number.
+    /// Transmission time and end of the number of the most recently sent packet that arrived.
     newest: (u64, u32),
     /// RTT of the last packet that arrived.
     rtt_us: u32,
@@ -22,9 +22,9 @@ pub(crate) struct Rack {
     pub(crate) advanced: bool,
     /// Reordering window, in quarters of the smallest RTT.
     window_steps: u32,
-    /// Recoveries until the window falls back.
+    /// Remaining recoveries until the window returns to its default.
     pub(crate) window_persists: u32,
-    /// A DSACK since the window was last adjusted.
+    /// Whether a DSACK arrived since the window was last adjusted.
     pub(crate) dsack_seen: bool,
     /// `flow.delivered` at the last adjustment.
     adjusted_at: u32,
@@ -49,11 +49,12 @@ impl Rack {
         }
     }
 
-    /// Packet `number` arrived. [RFC 8985, 6.2, step 2](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    /// Processes the arrival of packet `number`. [RFC 8985, 6.2, step
+    /// 2](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
     #[inline]
     pub(crate) fn on_arrival(&mut self, number: u32, sent: Sent, flow: &Flow) {
         let rtt_us = age_us(sent.at_us, flow.now.us());
-        // Sooner than possible for the retransmission: it was the original, or an earlier one.
+        // Earlier than possible for the retransmission: the original or an earlier retransmission arrived.
         if sent.was_retransmitted() && flow.rtt.min_us().is_some_and(|min| rtt_us < min) {
             return;
         }
@@ -62,7 +63,7 @@ impl Rack {
         self.newest = self.newest.max((sent.at_us, number + 1));
     }
 
-    /// A packet displaced by `distance` arrived without having been retransmitted.
+    /// Records a packet that arrived `distance` packets late and was never retransmitted.
     pub(crate) fn on_reordering(&mut self, distance: u32) {
         if distance > self.reordering {
             self.reordering = distance.min(MAX_REORDERING);
@@ -70,20 +71,20 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// Whether growth need not wait for delivery in order.
+    /// Whether the window may grow without in-order delivery.
     pub(crate) fn reordering_is_high(&self) -> bool {
         self.reordering > DUP_THRESHOLD
     }
 
-    /// A timeout despite many SACKs: the reordering was overestimated.
+    /// Lowers the reordering estimate after a timeout despite many SACKs.
     pub(crate) fn on_timeout_in_disorder(&mut self, flow: &Flow) {
         if flow.state <= State::Disorder && flow.sacked_out >= DUP_THRESHOLD {
             self.reordering = self.reordering.min(DUP_THRESHOLD);
         }
     }
 
-    /// Widens the window after DSACKs, once a round trip.
-    /// [RFC 8985, 6.2, step 4](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    /// Widens the window after DSACKs, once per round trip. [RFC 8985, 6.2, step
+    /// 4](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
     #[inline]
     pub(crate) fn adjust_window(&mut self, prior_delivered: Option<u32>, flow: &Flow) {
         let Some(prior_delivered) = prior_delivered else { return };
@@ -100,12 +101,12 @@ impl Rack {
         }
     }
 
-    /// A recovery ended without being undone.
+    /// Processes the end of a recovery that was not undone.
     pub(crate) fn on_recovered(&mut self) {
         self.window_persists = self.window_persists.saturating_sub(1);
     }
 
-    /// A recovery was undone by DSACKs.
+    /// Processes a recovery that DSACKs undid.
     pub(crate) fn on_dsack_undo(&mut self) {
         self.window_persists = (self.window_persists + 1).min(PERSIST_RECOVERIES);
     }
@@ -118,13 +119,13 @@ impl Rack {
         quarter.saturating_mul(self.window_steps).min(flow.rtt.srtt_us().unwrap_or(0))
     }
 
-    /// Whether a timeout spares a transmission: it was sent less than an RTT ago.
+    /// Whether a timeout spares a transmission because it happened less than an RTT ago.
     pub(crate) fn is_recent(&self, sent: Sent, now: Time) -> bool {
         self.rtt_us > age_us(sent.at_us, now.us())
     }
 
-    /// Marks what is lost; the time until more may be, in µs, if any waits.
-    /// [RFC 8985, 6.2, step 5](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    /// Marks lost packets; returns the time until the next one may be lost, in µs, if any. [RFC 8985, 6.2,
+    /// step 5](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
     pub(crate) fn detect_losses(&self, board: &mut Scoreboard, flow: &mut Flow) -> Option<u32> {
         let allowed_us = self.rtt_us.saturating_add(self.window_us(flow));
         let now_us = flow.now.us();

@@ -1,4 +1,4 @@
-//! A sorted set of packet numbers, kept as ranges: what arrived beyond a hole.
+//! Sorted set of packet numbers, kept as ranges: the packets that arrived above a hole.
 
 use std::collections::VecDeque;
 
@@ -9,25 +9,25 @@ use crate::net::packet::Block;
 pub(crate) struct Ranges(VecDeque<Block>);
 
 impl Ranges {
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The end of the highest range.
+    /// End of the highest range.
     pub(crate) fn end(&self) -> Option<u32> {
         self.0.back().map(|range| range.end)
     }
 
-    /// Whether `number` is inside.
+    /// Whether the set contains `number`.
     pub(crate) fn contains(&self, number: u32) -> bool {
         let i = self.first_ending_after(number);
         self.0.get(i).is_some_and(|range| range.start <= number)
     }
 
-    /// Adds `block` and calls `new` with each part of it that was not inside, in ascending order.
+    /// Adds `block` and calls `new` with each part of it that the set did not contain, in ascending order.
     pub(crate) fn insert(&mut self, block: Block, mut new: impl FnMut(Block)) {
-        // The usual case: the highest range grows, or one begins above it.
+        // In the usual case the highest range grows, or a range starts above it.
         if let Some(last) = self.0.back_mut()
             && last.start <= block.start
             && block.start <= last.end
@@ -38,7 +38,7 @@ impl Ranges {
             }
             return;
         }
-        // Ranges that touch the block, adjacent ones included, become one with it.
+        // Ranges that touch the block, adjacent ones included, merge with it.
         let first = self.0.partition_point(|range| range.end < block.start);
         let mut merged = block;
         let mut done = block.start;

@@ -1,29 +1,29 @@
-//! Delivery rate: packets delivered over the time that one flight took to send, or to be acknowledged.
+//! Delivery rate: packets delivered over the time that one flight took to be sent, or to be acknowledged.
 //!
-//! Source: draft-cheng-iccrg-delivery-rate-estimation-02, as Linux does it.
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-02, with Linux's refinements.
 
 use super::flow::{Flow, Limit, RateSample};
 use super::rack::age_us;
 use super::scoreboard::Sent;
 
-/// The estimator of one flow.
+/// Delivery-rate estimator of one flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateEstimator {
-    /// When the flight being measured began to be sent, in µs.
+    /// Start of the flight that is being measured, in µs.
     flight_start_us: u64,
-    /// `flow.delivered` up to which samples were limited by the application.
+    /// Value of `flow.delivered` up to which the application limits samples.
     application_limited_to: Option<u32>,
-    /// The newest packet that this ACK delivered.
+    /// Newest packet that this ACK delivered.
     newest: Option<Newest>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     number: u32,
-    /// `flow.delivered`, and when that was, as of its transmission.
+    /// Value of `flow.delivered` at the transmission, and the time of that delivery.
     prior_delivered: u32,
     prior_delivered_at_us: u64,
-    /// `flow.lost` and `flow.in_flight()` as of its transmission.
+    /// Values of `flow.lost` and `flow.in_flight()` at the transmission.
     prior_lost: u32,
     tx_in_flight: u32,
     sending_us: u64,
@@ -31,7 +31,7 @@ struct Newest {
 }
 
 impl RateEstimator {
-    /// The record of a packet sent now.
+    /// Record of a packet sent now.
     #[inline]
     pub(crate) fn on_send(&mut self, flow: &mut Flow) -> Sent {
         let at_us = flow.now.us();
@@ -51,7 +51,7 @@ impl RateEstimator {
         if self.application_limited_to.is_some() { sent.limited_by_application() } else { sent }
     }
 
-    /// Packet `number` is newly known to have arrived.
+    /// Processes the arrival of packet `number`.
     #[inline]
     pub(crate) fn on_delivered(&mut self, number: u32, sent: Sent) {
         if sent.is_sacked() {
@@ -75,13 +75,13 @@ impl RateEstimator {
         }
     }
 
-    /// `flow.delivered` when the newest packet of this ACK was sent.
+    /// Value of `flow.delivered` when the newest packet of this ACK was sent.
     #[inline]
     pub(crate) fn prior_delivered(&self) -> Option<u32> {
         self.newest.map(|newest| newest.prior_delivered)
     }
 
-    /// The sample of this ACK, which delivered `delivered` packets.
+    /// Sample of this ACK, which delivered `delivered` packets.
     #[inline]
     pub(crate) fn sample(&mut self, delivered: u32, flow: &mut Flow) -> RateSample {
         if self.application_limited_to.is_some_and(|limit| flow.delivered > limit) {
@@ -95,7 +95,7 @@ impl RateEstimator {
         let Some(newest) = self.newest.take() else { return RateSample::default() };
         let acknowledging_us = now_us - newest.prior_delivered_at_us;
         let interval_us = newest.sending_us.max(acknowledging_us);
-        // Shorter than any round trip: a retransmission was taken for the original.
+        // Shorter than any round trip: the ACK belongs to the original, not to the retransmission.
         let valid = flow.rtt.min_us().is_none_or(|min| interval_us >= u64::from(min));
         RateSample {
             delivered: valid.then_some(flow.delivered - newest.prior_delivered),
@@ -108,7 +108,7 @@ impl RateEstimator {
         }
     }
 
-    /// The application had nothing to send while the window had room.
+    /// Marks samples as limited by the application, which had nothing to send while the window had room.
     pub(crate) fn on_application_limited(&mut self, flow: &mut Flow) {
         self.application_limited_to = Some(flow.delivered + flow.in_flight());
         flow.limit = Limit::Application;
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!((sample.tx_in_flight, sample.lost), (10, 2));
     }
 
-    /// What was in flight when the limit was declared, 10 packets, does not count; what comes after does.
+    /// The 10 packets in flight when the limit was declared do not count; later ones do.
     #[test]
     fn a_declared_limit_ends_when_what_was_in_flight_is_delivered() {
         let mut flow = Flow::new(250, 1448);

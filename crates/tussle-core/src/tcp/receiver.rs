@@ -1,4 +1,4 @@
-//! The receiver: puts packets in order, and acknowledges as Linux 6.1 does.
+//! The receiver: in-order delivery and acknowledgements with the behaviour of Linux 6.1.
 
 use std::cmp::Ordering;
 
@@ -14,44 +14,44 @@ use crate::net::packet::{
 };
 use crate::run::MAX_WINDOW_PACKETS;
 
-/// SACKs that go at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
+/// SACKs sent at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
 const PROMPT_SACKS: u32 = 3;
-/// Most ACKs that one spaced-out ACK stands for (Linux: `tcp_comp_sack_nr`).
+/// Largest number of ACKs that one spaced-out ACK replaces (Linux: `tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u32 = 44;
-/// Longest time that SACKs are held back (Linux: `tcp_comp_sack_delay_ns`).
+/// Longest delay of SACKs (Linux: `tcp_comp_sack_delay_ns`).
 const MOST_COMPRESSION: Time = Time::from_ms(1);
-/// First window: what fits into the field of a SYN-ACK, which no scale applies to.
+/// First window: the largest value of the field in a SYN-ACK, which is never scaled.
 const FIRST_WINDOW_BYTES: u64 = 65_535;
-/// How much later their timer may fire, and does (Linux: `tcp_comp_sack_slack_ns`).
+/// Slack of the timer of delayed SACKs, which always fires at its end (Linux: `tcp_comp_sack_slack_ns`).
 const COMPRESSION_SLACK: Time = Time::from_us(100);
-/// Packets acknowledged at once after a congestion mark, or a packet that should have been markable.
+/// Packets acknowledged at once after a congestion mark, or after a packet that should have been ECN-capable.
 const QUICK_ACKS_ON_MARK: u32 = 2;
 
-/// How a receiver is set up.
+/// Settings of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverSetup {
     /// Index of the flow, on every packet.
     pub flow: u32,
-    /// Timer ticks a second.
+    /// Timer ticks per second.
     pub hz: u32,
-    /// Payload of full packets.
+    /// Payload of a full packet.
     pub mss_bytes: u32,
-    /// Window that it offers in the end.
+    /// Largest window that the receiver advertises.
     pub window_bytes: u64,
-    /// What ECN feedback it gives.
+    /// ECN feedback of the receiver.
     pub ecn: EcnMode,
-    /// Offset of its timestamps (Linux: `tsoffset`).
+    /// Offset of the receiver's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
 }
 
-/// ECN at the receiver. [RFC 3168, 6.1.3](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3)
+/// ECN state of the receiver. [RFC 3168, 6.1.3](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3)
 #[derive(Clone, Copy, Debug, Default)]
 struct EcnReceiver {
     negotiated: bool,
-    /// ACKs carry ECE: until the sender says that it has reduced its window or, with feedback for each
-    /// packet, while marked packets arrive.
+    /// Whether ACKs carry the ECN-Echo flag: until the sender reports its reduction, or with per-packet
+    /// feedback while marked packets arrive.
     echoing: bool,
-    /// A markable packet has arrived.
+    /// Whether an ECN-capable packet has arrived.
     seen: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Receiver {
     setup: ReceiverSetup,
     /// First packet still missing (Linux: `rcv_nxt`).
     next: u32,
-    /// `next` in the last ACK (Linux: `rcv_wup`).
+    /// Value of `next` in the last ACK (Linux: `rcv_wup`).
     acknowledged: u32,
     /// Packets that arrived out of order.
     out_of_order: Ranges,
@@ -89,20 +89,21 @@ pub struct Receiver {
     /// Timestamp to echo, in ms (RFC 7323, 4.3).
     ts_recent_ms: u32,
     connection: Connection,
-    /// A gap was filled, or the sender is finished or has reduced: the next ACK goes at once.
+    /// Whether the next ACK is sent at once: a gap was filled, or the sender has finished or reduced its
+    /// window.
     ack_now: bool,
-    /// SACKs that went at once since `next` last moved.
+    /// SACKs sent at once since `next` last changed.
     prompt_sacks: u32,
     prompt_sacks_at: u32,
-    /// SACKs held back, and until when.
+    /// Number of delayed SACKs, and the end of their delay.
     compressed: u32,
     compressed_until: Time,
     delivered_bytes: u64,
     received_packets: u64,
     marks: u64,
-    /// Payload of the last packet, once it has arrived out of order.
+    /// Number and payload of the last packet, if it arrived out of order.
     short_last: Option<(u32, u32)>,
-    /// Window that it offers now, and how many full packets that are.
+    /// Advertised window, and its number of full packets.
     window_bytes: u64,
     window_packets: u32,
     finished: Option<Time>,
@@ -139,7 +140,7 @@ impl Receiver {
         }
     }
 
-    /// Bytes handed to the application, in order.
+    /// Bytes delivered to the application, in order.
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered_bytes
     }
@@ -149,7 +150,7 @@ impl Receiver {
         self.received_packets
     }
 
-    /// Congestion marks that arrived.
+    /// Received congestion marks.
     pub fn marks(&self) -> u64 {
         self.marks
     }
@@ -159,18 +160,18 @@ impl Receiver {
         self.next
     }
 
-    /// When the last byte of a finite flow was delivered.
+    /// Time at which the last byte of a finite flow was delivered.
     pub fn finished(&self) -> Option<Time> {
         self.finished
     }
 
-    /// When [`Receiver::on_timer`] is to be called next; [`Time::NEVER`] if not.
+    /// Time of the next call of [`Receiver::on_timer`]; [`Time::NEVER`] if none is needed.
     #[inline]
     pub fn wake(&self) -> Time {
         self.delack.fires().min(self.compressed_until)
     }
 
-    /// A packet arrived from the sender at `now`.
+    /// Processes a packet from the sender that arrived at `now`.
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         match packet.kind {
@@ -185,7 +186,7 @@ impl Receiver {
         }
     }
 
-    /// A datagram is handed to the application as it comes, twice if it comes twice.
+    /// Delivers a datagram to the application; duplicates are delivered, too.
     fn on_datagram(&mut self, packet: &Packet) {
         self.received_packets += 1;
         self.delivered_bytes += u64::from(packet.size_bytes - DATAGRAM_HEADER_BYTES);
@@ -195,7 +196,7 @@ impl Receiver {
         match self.connection {
             Connection::Listen => self.connection = Connection::SynReceived { since: now },
             Connection::SynReceived { .. } => {}
-            // A copy that was overtaken.
+            // A SYN that was overtaken.
             Connection::Established => return,
         }
         self.ts_recent_ms = syn.ts_val_ms;
@@ -214,7 +215,8 @@ impl Receiver {
         timestamp_ms(now).wrapping_add(self.setup.timestamp_offset_ms)
     }
 
-    /// The third packet of the handshake arrived, or data that prove that it was sent.
+    /// Establishes the connection by the third packet of the handshake, or by data that prove its
+    /// transmission.
     fn establish(&mut self, now: Time) {
         if let Connection::SynReceived { since } = self.connection {
             let rtt_us = u32::try_from(now.since(since).us()).unwrap_or(u32::MAX);
@@ -227,7 +229,7 @@ impl Receiver {
         Path {
             rto: self.rtt.rto(),
             srtt: Time::from_us(u64::from(self.rtt.srtt_us().unwrap_or(0))),
-            // As many as half the window, but two at least.
+            // Half the window, but at least two.
             quick_acks: (self.window_packets / 2).clamp(2, QUICK_ACKS),
         }
     }
@@ -240,7 +242,7 @@ impl Receiver {
             self.ts_recent_ms = packet.ts_val_ms;
         }
         if self.ecn.negotiated {
-            // The window may be one packet now, which then must not wait.
+            // The window may be one packet now, whose ACK must not be delayed.
             self.ack_now |= packet.flags.has(Flags::CWR);
             match self.setup.ecn {
                 EcnMode::PerPacket | EcnMode::L4s => self.reflect_mark(packet, now, out),
@@ -286,8 +288,8 @@ impl Receiver {
         self.ack_now |= self.out_of_order.is_empty();
     }
 
-    /// The window grows by two segments with each packet that was missing, as long as the buffer has room
-    /// (Linux: `tcp_grow_window`).
+    /// Grows the window by two segments for each new packet, as long as the buffer has room (Linux:
+    /// `tcp_grow_window`).
     #[inline]
     fn grow_window(&mut self) {
         if self.window_bytes < self.setup.window_bytes {
@@ -348,14 +350,14 @@ impl Receiver {
                 self.ecn.seen = true;
             }
             Ecn::Ect0 | Ecn::Ect1 => self.ecn.seen = true,
-            // Probably a retransmission: the sender waits for news.
+            // Probably a retransmission: the sender waits for feedback.
             Ecn::NotEct if self.ecn.seen => self.delack.on_trouble(QUICK_ACKS_ON_MARK),
             Ecn::NotEct => {}
         }
     }
 
-    /// An ACK stands for packets that were all marked or all not.
-    /// [RFC 8257, 3.2](https://www.rfc-editor.org/rfc/rfc8257#section-3.2)
+    /// Reflects marks so that one ACK covers only marked or only unmarked packets. [RFC 8257,
+    /// 3.2](https://www.rfc-editor.org/rfc/rfc8257#section-3.2)
     fn reflect_mark(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         let marked = packet.ecn == Ecn::Ce;
         self.marks += u64::from(marked);
@@ -368,10 +370,11 @@ impl Receiver {
         }
     }
 
-    /// Decides when the packet that just came is acknowledged.
+    /// Decides when the current packet is acknowledged.
     #[inline]
     fn acknowledge(&mut self, now: Time, out: &mut Outbox) {
-        // More than one full packet waits (RFC 1122, 4.2.3.2), or there is a reason to hurry.
+        // More than one full packet is unacknowledged (RFC 1122, 4.2.3.2), or there is a reason for an
+        // immediate ACK.
         if self.next - self.acknowledged > 1 || self.delack.is_quick() || self.ack_now {
             return self.send_ack(now, out);
         }
@@ -394,13 +397,13 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_until == Time::NEVER {
-            // A twentieth of a round trip, so that SACKs are spaced but recovery is not slowed.
+            // A twentieth of a round trip spaces SACKs but does not slow down recovery.
             let twentieth = Time::from_ns(self.path().srtt.ns() / 20);
             self.compressed_until = now + twentieth.min(MOST_COMPRESSION) + COMPRESSION_SLACK;
         }
     }
 
-    /// A delayed or held-back ACK is due.
+    /// Sends the delayed ACK or SACK that is due.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
         if self.delack.fires() <= now {
             self.delack.on_timer(self.path());
@@ -436,7 +439,7 @@ impl Receiver {
     }
 }
 
-/// How many full packets a window is.
+/// Number of full packets in a window.
 fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
     let packets = window_bytes / u64::from(mss_bytes);
     u32::try_from(packets).map_or(MAX_WINDOW_PACKETS, |packets| packets.min(MAX_WINDOW_PACKETS))
@@ -446,7 +449,7 @@ fn full_packets(window_bytes: u64, mss_bytes: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Plays data packets to a receiver and tells what it acknowledges.
+    /// Test fixture that delivers data packets to a receiver and returns its ACKs.
     struct Story {
         receiver: Receiver,
         out: Outbox,
@@ -472,7 +475,7 @@ mod tests {
             Story { receiver, out }
         }
 
-        /// After the quick ACKs of the start: packets 0 to 15 have arrived, one a millisecond.
+        /// A receiver after the quick ACKs of the start: packets 0 to 15 have arrived, one per millisecond.
         fn settled() -> Story {
             let mut story = Story::new(EcnMode::Off);
             for number in 0..16 {
@@ -506,7 +509,7 @@ mod tests {
         ack.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
     }
 
-    /// Over a satellite the first SYN-ACK is still on its way when the SYN is sent again.
+    /// Over a satellite the first SYN-ACK is still in the network when the SYN is retransmitted.
     #[test]
     fn the_handshake_is_timed_from_its_first_answer() {
         let setup = ReceiverSetup {
@@ -619,8 +622,8 @@ mod tests {
         assert_eq!(story.receiver.marks(), 1);
     }
 
-    /// Packets 0 to 15 go by quick ACKs. 16 is not marked and its ACK waits; 17 is marked: the ACK of 16 goes
-    /// first, without ECE, then that of 17 with it.
+    /// Packets 0 to 15 are acknowledged by quick ACKs. Packet 16 is not marked and its ACK is delayed; 17 is
+    /// marked: the ACK of 16 is sent first, without ECE, then that of 17 with ECE.
     #[test]
     fn with_feedback_for_each_packet_an_ack_never_mixes_marked_and_unmarked() {
         let mut story = Story::new(EcnMode::PerPacket);

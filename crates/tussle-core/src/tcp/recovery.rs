@@ -1,7 +1,7 @@
-//! The state machine: when a loss is proven, when it is repaired, and when it was a false alarm.
+//! The congestion state machine: entry into recovery, repair, and undo.
 //!
-//! Source: RFC 6675 and RFC 8985 for finding losses, RFC 5682 for spurious timeouts, RFC 3522 and RFC 3708
-//! for undo; the order in which they are asked is Linux's.
+//! Source: RFC 6675 and RFC 8985 for loss detection, RFC 5682 for spurious timeouts, RFC 3522 and RFC 3708
+//! for undo; the order of the steps is Linux's.
 
 use super::ack_info::{AckInfo, NextTransmission};
 use super::flow::{Cause, State};
@@ -13,7 +13,7 @@ use super::usage::current_ssthresh;
 use crate::cc::Recovery;
 
 impl Sender {
-    /// Processes an ACK that header prediction or its SACKs single out: detects losses, enters and leaves
+    /// Processes an ACK that is not plain progress in the open state: detects losses, enters and leaves
     /// recovery (Linux: `tcp_fastretrans_alert`).
     pub(super) fn process_dubious_ack(&mut self, info: &mut AckInfo, out: &mut Outbox) -> NextTransmission {
         if info.ece {
@@ -31,10 +31,10 @@ impl Sender {
         }
     }
 
-    /// Everything sent before the episode began was acknowledged.
+    /// Processes the acknowledgement of everything sent before the episode began.
     fn on_recovery_point(&mut self, info: &AckInfo, out: &mut Outbox) {
         match self.flow.state {
-            // Held until the receiver has surely seen the CWR flag.
+            // The state is held until the receiver has certainly seen the CWR flag.
             State::Cwr if self.flow.una != self.flow.high_seq => {
                 self.end_reduction();
                 self.enter(State::Open);
@@ -89,7 +89,7 @@ impl Sender {
         NextTransmission::Lost
     }
 
-    /// Lets RACK look for losses, if something arrived.
+    /// Runs RACK if something arrived.
     fn detect_losses(&mut self, info: &mut AckInfo) {
         if self.flow.packets_out() == 0 || !std::mem::take(&mut self.rack.advanced) {
             return;
@@ -103,18 +103,18 @@ impl Sender {
         self.report_losses();
     }
 
-    /// Tells the algorithm what was judged lost.
+    /// Reports newly detected losses to the algorithm.
     fn report_losses(&mut self) {
         for lost in self.board.newly_lost.drain(..) {
             self.cc.on_lost(&lost, &self.flow, &mut self.control);
         }
     }
 
-    /// The wait for packets that may only have been late is over.
-    /// [RFC 8985, 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
+    /// Processes the end of the wait for packets that may only have been late. [RFC 8985,
+    /// 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
     pub(super) fn on_reordering_timeout(&mut self, out: &mut Outbox) {
         let prior_in_flight = self.flow.in_flight();
-        // Linux drops the wait for what is still too young here; the timeout takes over.
+        // Linux drops the wait for packets that are still too recent; the timeout takes over.
         let _ = self.rack.detect_losses(&mut self.board, &mut self.flow);
         self.report_losses();
         if self.flow.in_flight() != prior_in_flight {
@@ -148,7 +148,7 @@ impl Sender {
         out.events.push(Event::Recovery);
     }
 
-    /// Reduces the window for an ECN mark, or because the algorithm asks; such a reduction stands.
+    /// Reduces the window for an ECN mark or a request of the algorithm; such a reduction cannot be undone.
     pub(super) fn enter_cwr(&mut self, out: &mut Outbox) {
         self.undo.prior_ssthresh = None;
         if self.flow.state < State::Cwr {
@@ -170,7 +170,7 @@ impl Sender {
         self.ecn.cwr_due = self.ecn.negotiated;
     }
 
-    /// The reduction is over: from here on the window is ssthresh.
+    /// Ends a reduction: the window becomes ssthresh.
     pub(super) fn end_reduction(&mut self) {
         if self.needs.recovery == Recovery::Own {
             return;
@@ -213,7 +213,7 @@ impl Sender {
             && !(self.flow.packets_out() > 0 && self.board.get(self.flow.una).was_retransmitted())
     }
 
-    /// Open, or Disorder while something is missing.
+    /// Enters the open state, or Disorder while something is missing.
     pub(super) fn keep_open(&mut self) {
         let missing = self.flow.sacked_out + self.flow.lost_out > 0 || !self.nothing_retransmitted();
         let state = if missing { State::Disorder } else { State::Open };
@@ -235,7 +235,7 @@ impl Sender {
         }
     }
 
-    /// Takes the reduction back.
+    /// Undoes the reduction.
     fn undo_reduction(&mut self, out: &mut Outbox) {
         if let Some(prior_ssthresh) = self.undo.prior_ssthresh {
             self.control.cwnd = self.cc.on_undo(&self.flow, &self.control);
@@ -255,7 +255,7 @@ impl Sender {
         self.board.unmark_losses(&mut self.flow);
     }
 
-    /// All that was outstanding when recovery began has arrived.
+    /// Ends recovery, when all data outstanding at its start has arrived.
     fn finish_recovery(&mut self, info: &AckInfo, out: &mut Outbox) {
         if self.undo.is_proven(info.echo_ms) {
             self.undo_reduction(out);
@@ -266,7 +266,8 @@ impl Sender {
         out.events.push(Event::Recovered);
     }
 
-    /// Every retransmission was answered by a DSACK. [RFC 3708](https://www.rfc-editor.org/rfc/rfc3708)
+    /// Undoes the reduction if a DSACK answered every retransmission. [RFC
+    /// 3708](https://www.rfc-editor.org/rfc/rfc3708)
     fn undo_by_dsack(&mut self, out: &mut Outbox) -> bool {
         let proven = self.undo.proven_by_dsack();
         if proven {
@@ -295,7 +296,7 @@ impl Sender {
         false
     }
 
-    /// The timeout proved false.
+    /// Undoes a spurious timeout.
     fn undo_timeout(&mut self, out: &mut Outbox) {
         self.unmark_losses();
         self.undo_reduction(out);
@@ -305,8 +306,8 @@ impl Sender {
         out.events.push(Event::Recovered);
     }
 
-    /// After a timeout: was it spurious? If not, repair. [RFC 5682,
-    /// 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
+    /// Processes an ACK after a timeout: undoes a spurious timeout, otherwise continues the repair. [RFC
+    /// 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
     fn repair_after_timeout(&mut self, info: &AckInfo, out: &mut Outbox) -> NextTransmission {
         let recovered = self.flow.una >= self.flow.high_seq;
         if info.una_advanced() && self.undo.is_proven(info.echo_ms) {
@@ -337,7 +338,8 @@ impl Sender {
         NextTransmission::Lost
     }
 
-    /// The retransmission timer expired. [RFC 6298, 5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
+    /// Processes the expiry of the retransmission timer. [RFC 6298,
+    /// 5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
     pub(super) fn on_timeout(&mut self, out: &mut Outbox) {
         if self.flow.packets_out() == 0 {
             return self.timer.clear();

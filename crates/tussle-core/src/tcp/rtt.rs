@@ -1,23 +1,24 @@
-//! Round-trip times: the smoothed one, the smallest, and the retransmission timeout (RFC 6298, as Linux
-//! computes it: the variance is bounded below by the smallest timeout, and falls once a flight).
+//! Round-trip time estimation: smoothed RTT, smallest RTT, and retransmission timeout (RFC 6298, with Linux's
+//! refinements: the variance has the smallest timeout as lower bound, and falls once per flight).
 
 use std::cmp::Reverse;
 
 use crate::Time;
 use crate::util::windowed::WindowedMax;
 
-/// Smallest variance in the timeout, hence almost the smallest timeout: 200 ms (Linux: `TCP_RTO_MIN`).
+/// Smallest variance term of the timeout, and hence almost the smallest timeout: 200 ms (Linux:
+/// `TCP_RTO_MIN`).
 pub(crate) const RTO_MIN_US: u32 = 200_000;
 /// Largest timeout (Linux: `TCP_RTO_MAX`).
 const RTO_MAX: Time = Time::from_secs(120);
 /// Timeout before the first sample. [RFC 6298, 2.1](https://www.rfc-editor.org/rfc/rfc6298#section-2)
 const RTO_INITIAL: Time = Time::from_secs(1);
-/// Largest RTT taken into the estimate, twice the largest timeout, so that eighths of it fit 32 bits.
+/// Largest RTT sample: twice the largest timeout, so that eighths of it fit 32 bits.
 const MAX_RTT_US: u32 = 240_000_000;
-/// How long a smallest RTT is believed (Linux: `tcp_min_rtt_wlen`, 300 s).
+/// Lifetime of a smallest RTT (Linux: `tcp_min_rtt_wlen`, 300 s).
 const MIN_RTT_WINDOW_US: u64 = 300_000_000;
 
-/// The estimator of one flow.
+/// RTT estimator of one flow.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     /// Smoothed RTT in eighths of a µs; zero before the first sample.
@@ -26,21 +27,21 @@ pub struct RttEstimator {
     mdev_4us: u32,
     /// Largest deviation of the current flight, at least the smallest timeout.
     mdev_max_4us: u32,
-    /// The variance term of the timeout.
+    /// Variance term of the timeout.
     rttvar_us: u32,
-    /// `nxt` when the current flight began.
+    /// Value of `nxt` at the start of the current flight.
     flight_end: u32,
-    /// `None` before the first sample.
+    /// Smallest RTT; `None` before the first sample.
     min_us: Option<WindowedMax<Reverse<u32>>>,
     latest_us: Option<u32>,
     tick_us: u32,
-    /// The timeout of the last sample, in whole ticks, before it is bounded.
+    /// Timeout of the last sample, in whole ticks, before its upper bound is applied.
     ticked_us: u32,
     rto: Time,
 }
 
 impl RttEstimator {
-    /// Before any sample, on a host with `hz` timer ticks a second.
+    /// An estimator without samples, on a host with `hz` timer ticks per second.
     pub fn new(hz: u32) -> RttEstimator {
         RttEstimator {
             srtt_8us: 0,
@@ -61,7 +62,7 @@ impl RttEstimator {
         (self.srtt_8us > 0).then_some(self.srtt_8us >> 3)
     }
 
-    /// Smoothed RTT in eighths of a µs, as Linux keeps it; zero before the first sample.
+    /// Smoothed RTT in eighths of a µs, as in Linux; zero before the first sample.
     pub fn srtt_8us(&self) -> u32 {
         self.srtt_8us
     }
@@ -71,17 +72,17 @@ impl RttEstimator {
         self.min_us.map(|min| min.get().0)
     }
 
-    /// The last RTT that the smoothed one was made from, in µs.
+    /// Last RTT sample of the smoothed RTT, in µs.
     pub fn latest_us(&self) -> Option<u32> {
         self.latest_us
     }
 
-    /// The retransmission timeout, without back-off, in whole timer ticks.
+    /// Retransmission timeout in whole timer ticks.
     pub fn rto(&self) -> Time {
         self.rto
     }
 
-    /// Takes one RTT into the smoothed estimate; `una` and `nxt` bound the current flight.
+    /// Updates the smoothed RTT with a sample; `una` and `nxt` bound the current flight.
     pub fn update(&mut self, rtt_us: u32, una: u32, nxt: u32) {
         let rtt_us = rtt_us.min(MAX_RTT_US);
         self.latest_us = Some(rtt_us);
@@ -94,7 +95,7 @@ impl RttEstimator {
         } else {
             let error = i64::from(rtt_us) - i64::from(self.srtt_8us >> 3);
             let excess = error.abs() - i64::from(self.mdev_4us >> 2);
-            // An RTT that falls must not raise the timeout: its deviation counts an eighth as much.
+            // A falling RTT must not raise the timeout, so its deviation counts an eighth as much.
             let step = if error < 0 && excess > 0 { excess >> 3 } else { excess };
             self.srtt_8us = clamp(i64::from(self.srtt_8us) + error).max(1);
             self.mdev_4us = clamp(i64::from(self.mdev_4us) + step);
@@ -111,7 +112,7 @@ impl RttEstimator {
         self.set_rto();
     }
 
-    /// Takes one RTT into the windowed minimum.
+    /// Updates the windowed minimum with a sample.
     pub fn update_min(&mut self, rtt_us: u32, now: Time) {
         let sample = Reverse(rtt_us.max(1));
         self.min_us.get_or_insert_with(|| WindowedMax::new(sample, now.us())).update(
@@ -129,7 +130,7 @@ impl RttEstimator {
 
     fn set_rto(&mut self) {
         let exact_us = (self.srtt_8us >> 3) + self.rttvar_us;
-        // Most samples leave it in the same tick.
+        // Most samples leave the timeout in the same tick.
         if self.ticked_us.wrapping_sub(exact_us) >= self.tick_us {
             self.ticked_us = exact_us.div_ceil(self.tick_us) * self.tick_us;
         }

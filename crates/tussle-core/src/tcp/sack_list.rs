@@ -1,25 +1,25 @@
-//! Which of the ranges that arrived out of order the receiver reports: the latest ones first.
-//! [RFC 2018, 4](https://www.rfc-editor.org/rfc/rfc2018#section-4)
+//! SACK blocks of a receiver: the most recently changed ranges first. [RFC 2018,
+//! 4](https://www.rfc-editor.org/rfc/rfc2018#section-4)
 
 use crate::net::packet::{Block, Sacks};
 
-/// Ranges that Linux remembers (`TCP_NUM_SACKS`): one more than an option with timestamps carries.
+/// Number of remembered ranges (Linux: `TCP_NUM_SACKS`): one more than an option with timestamps carries.
 const REMEMBERED: usize = 4;
-/// Place in the list from which a change is a sign that many ACKs were lost (Linux:
+/// Position in the list from which a change indicates the loss of many ACKs (Linux:
 /// `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED: usize = 2;
 
-/// Whether an ACK that is being held back must go first, so that no range is forgotten unreported.
+/// Order in which a delayed ACK is sent, so that no range is forgotten without a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
     None,
-    /// Without what has just come.
+    /// Send the delayed ACK first, without the current packet.
     ReportBefore,
-    /// With it.
+    /// Send the delayed ACK with the current packet.
     ReportAfter,
 }
 
-/// The latest ranges, the one that changed last first.
+/// Latest ranges, the most recently changed one first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SackList {
     blocks: [Block; REMEMBERED],
@@ -27,7 +27,7 @@ pub(crate) struct SackList {
 }
 
 impl SackList {
-    /// What packet `number`, which arrives out of order, means for an ACK that is being held back.
+    /// Urgency of a delayed ACK when packet `number` arrives out of order.
     pub(crate) fn urgency(&self, number: u32) -> Urgency {
         match self.touching(number) {
             Some(place) if place >= EXPECTED => Urgency::ReportAfter,
@@ -41,7 +41,7 @@ impl SackList {
         self.blocks[..self.count].iter().position(|block| touches(*block, new))
     }
 
-    /// Packet `number` arrived out of order.
+    /// Adds packet `number`, which arrived out of order.
     pub(crate) fn add(&mut self, number: u32) {
         let new = Block { start: number, end: number + 1 };
         let touching = self.touching(number);
@@ -59,7 +59,7 @@ impl SackList {
         }
     }
 
-    /// Merges the ranges that the first one now touches into it.
+    /// Merges the first range with the ranges that it now touches.
     fn coalesce(&mut self) {
         let mut kept = 1;
         for i in 1..self.count {
@@ -73,7 +73,7 @@ impl SackList {
         self.count = kept.min(self.count);
     }
 
-    /// Everything below `next` was delivered.
+    /// Removes ranges below `next`, which were delivered.
     pub(crate) fn remove_below(&mut self, next: u32) {
         let mut kept = 0;
         for i in 0..self.count {
@@ -85,7 +85,7 @@ impl SackList {
         self.count = kept;
     }
 
-    /// Adds as many ranges as fit to an option.
+    /// Adds as many ranges to the option as fit.
     pub(crate) fn fill(&self, sacks: &mut Sacks) {
         self.blocks[..self.count].iter().for_each(|block| sacks.push(*block));
     }

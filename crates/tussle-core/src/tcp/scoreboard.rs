@@ -1,8 +1,8 @@
-//! What the sender knows of each packet it has sent and not seen acknowledged cumulatively.
+//! Scoreboard: the state of each packet that was sent and not yet acknowledged cumulatively.
 //!
-//! A packet is in one of Linux's states: in flight; sacked (arrived); lost; lost and retransmitted; or
-//! retransmitted without being held lost (a probe, or a loss that was taken back). The sums of these states
-//! are kept in [`Flow`]: `sacked_out`, `lost_out`, `retrans_out`.
+//! The state is one of Linux's: in flight; sacked (arrived); lost; lost and retransmitted; or retransmitted
+//! without being marked lost (a probe, or a loss that was undone). [`Flow`] holds the sums of these states:
+//! `sacked_out`, `lost_out`, `retrans_out`.
 
 use std::collections::VecDeque;
 
@@ -11,20 +11,20 @@ use super::ranges::Ranges;
 use crate::net::packet::Block;
 use crate::util::ring_buffer::RingBuffer;
 
-/// One packet that was sent.
+/// Record of a transmitted packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
-    /// When it was last sent, in µs.
+    /// Time of the last transmission, in µs.
     pub(crate) at_us: u64,
-    /// How long before that the last delivery was, in µs: 71 minutes at most, which no sender waits for.
+    /// Time from the last delivery to the transmission, in µs; at most 71 minutes.
     pub(crate) since_delivery_us: u32,
-    /// How long before that the flight that it belongs to began to be sent, in µs; as much at most.
+    /// Time from the start of the flight to the transmission, in µs; at most 71 minutes.
     pub(crate) since_flight_start_us: u32,
-    /// How many packets had been delivered then.
+    /// Packets delivered before the transmission.
     pub(crate) delivered: u32,
-    /// Packets detected as lost before that transmission.
+    /// Packets detected as lost before the transmission.
     pub(crate) lost: u32,
-    /// How many were in flight then, with this one.
+    /// Packets in flight at the transmission, including this one.
     pub(crate) in_flight: u32,
     pub(super) tags: u8,
 }
@@ -34,7 +34,7 @@ const LOST: u8 = 2;
 const RETRANSMISSION_OUT: u8 = 4;
 const EVER_RETRANSMITTED: u8 = 8;
 const LIMITED_BY_APPLICATION: u8 = 16;
-/// RACK detected this transmission as lost and does not examine it again.
+/// Tag of a transmission that RACK detected as lost and does not examine again.
 const DETECTED: u8 = 32;
 
 impl Sent {
@@ -50,7 +50,7 @@ impl Sent {
         self.has(LOST)
     }
 
-    /// A retransmission of it is thought to be in the network.
+    /// Whether a retransmission of the packet is estimated to be in the network.
     pub(crate) fn is_retransmission_out(self) -> bool {
         self.has(RETRANSMISSION_OUT)
     }
@@ -68,29 +68,29 @@ impl Sent {
         self
     }
 
-    /// Known lost, and not sent again yet.
+    /// Whether the packet is lost and not yet retransmitted.
     fn awaits_retransmission(self) -> bool {
         self.has(LOST) && !self.has(RETRANSMISSION_OUT)
     }
 }
 
-/// A retransmission, in the order in which they were sent.
+/// A retransmission, in order of transmission.
 #[derive(Clone, Copy, Debug)]
 struct Retransmission {
     number: u32,
     at_us: u64,
 }
 
-/// The packets from `una` to `nxt`.
+/// Packets from `una` to `nxt`.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
     packets: RingBuffer<Sent>,
     sacked: Ranges,
-    /// No packet below this awaits retransmission.
+    /// Number below which no packet awaits retransmission.
     retransmit_from: u32,
-    /// RACK need not examine any first transmission below this.
+    /// Number below which RACK need not examine any first transmission.
     first_unexamined: u32,
-    /// A timeout marked every packet below this that was not sacked.
+    /// Number below which a timeout marked every packet that was not sacked.
     timed_out_to: u32,
     /// Retransmissions that RACK may still detect as lost.
     retransmissions: VecDeque<Retransmission>,
@@ -128,11 +128,11 @@ impl Scoreboard {
         flow.nxt = flow.nxt.checked_add(1).expect("a flow sends fewer than 2^32 packets");
     }
 
-    /// Removes packet `flow.una`, now acknowledged cumulatively, and returns what was known of it.
+    /// Removes packet `flow.una`, now acknowledged cumulatively, and returns its record.
     #[inline]
     pub(crate) fn pop(&mut self, flow: &mut Flow) -> Sent {
         let sent = self.packets.pop().expect("what is acknowledged was sent");
-        // One test for the usual packet, of which nothing is known.
+        // One test suffices for the usual packet, which has no tag.
         if sent.tags & (SACKED | LOST | RETRANSMISSION_OUT) != 0 {
             flow.sacked_out -= u32::from(sent.is_sacked());
             flow.lost_out -= u32::from(sent.is_lost());
@@ -142,7 +142,7 @@ impl Scoreboard {
         sent
     }
 
-    /// Forgets ranges below `flow.una`.
+    /// Removes ranges below `flow.una`.
     #[inline]
     pub(crate) fn trim(&mut self, flow: &Flow) {
         if !self.sacked.is_empty() {
@@ -155,18 +155,18 @@ impl Scoreboard {
         self.sacked.end().unwrap_or(flow.una)
     }
 
-    /// Adds a SACK block and appends the packets of it that were not sacked to `new`, in ascending order.
+    /// Adds a SACK block and appends its newly sacked packets to `new`, in ascending order.
     pub(crate) fn sack_range(&mut self, block: Block, new: &mut Vec<u32>) {
         self.sacked.insert(block, |part| new.extend(part.start..part.end));
     }
 
-    /// Marks a packet as arrived and returns what was known of it before.
+    /// Marks a packet as arrived and returns its previous record.
     pub(crate) fn mark_sacked(&mut self, number: u32, flow: &mut Flow) -> Sent {
         let sent = self.get_mut(number);
         let before = *sent;
         if before.is_lost() {
             flow.lost_out -= 1;
-            // A retransmission of a packet that is not held lost is believed to be still on its way.
+            // A retransmission of a packet that is not marked lost counts as still in flight.
             if before.is_retransmission_out() {
                 sent.tags &= !RETRANSMISSION_OUT;
                 flow.retrans_out -= 1;
@@ -178,7 +178,7 @@ impl Scoreboard {
         before
     }
 
-    /// A DSACK says that a retransmission of `number` arrived.
+    /// Processes a DSACK for a retransmission of `number`.
     pub(crate) fn retransmission_arrived(&mut self, number: u32, flow: &mut Flow) {
         let sent = self.get_mut(number);
         if sent.is_retransmission_out() {
@@ -214,7 +214,8 @@ impl Scoreboard {
         self.retransmit_from = self.retransmit_from.min(number);
     }
 
-    /// Marks what a timeout proves lost: the oldest packet, and all others that `spared` does not spare.
+    /// Marks the packets that a timeout declares lost: the oldest one, and all others except those for which
+    /// `spared` is true.
     pub(crate) fn mark_timed_out(&mut self, flow: &mut Flow, spared: impl Fn(Sent) -> bool) {
         self.timed_out_to = flow.una;
         let mut contiguous = true;
@@ -232,7 +233,7 @@ impl Scoreboard {
         self.retransmit_from = flow.una;
     }
 
-    /// Takes back every loss: the packets were late.
+    /// Removes every loss mark: the packets were late.
     pub(crate) fn unmark_losses(&mut self, flow: &mut Flow) {
         for number in flow.una..flow.nxt {
             self.get_mut(number).tags &= !LOST;
@@ -241,7 +242,7 @@ impl Scoreboard {
         self.timed_out_to = flow.una;
     }
 
-    /// The lowest packet that awaits retransmission.
+    /// Lowest packet that awaits retransmission.
     pub(crate) fn next_to_retransmit(&mut self, flow: &Flow) -> Option<u32> {
         if flow.retrans_out >= flow.lost_out {
             return None;
@@ -265,7 +266,7 @@ impl Scoreboard {
     /// Counts the transmission of `number` just recorded as a retransmission in the network.
     pub(crate) fn count_retransmission(&mut self, number: u32, flow: &mut Flow) {
         let sent = self.get_mut(number);
-        // A timeout may send again what is already on its way again.
+        // A timeout may retransmit a packet whose retransmission is still in flight.
         if !sent.is_retransmission_out() {
             sent.tags |= RETRANSMISSION_OUT;
             flow.retrans_out += 1;
@@ -335,7 +336,7 @@ impl Scoreboard {
         }
     }
 
-    /// Drops entry `i`, cheaply if it is the oldest.
+    /// Removes entry `i`, cheaply if it is the oldest.
     fn forget_retransmission(&mut self, i: &mut usize) {
         if *i == 0 {
             self.retransmissions.pop_front();
@@ -344,7 +345,7 @@ impl Scoreboard {
         }
     }
 
-    /// Counts the states of all packets again: `(sacked, lost, retransmitted)`.
+    /// Recounts the states of all packets: `(sacked, lost, retransmitted)`.
     pub(crate) fn recount(&self, flow: &Flow) -> (u32, u32, u32) {
         (flow.una..flow.nxt).map(|number| self.get(number)).fold((0, 0, 0), |sums, sent| {
             (
@@ -359,10 +360,10 @@ impl Scoreboard {
 /// Verdict of loss detection on a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is lost.
+    /// The transmission is lost.
     Lost,
-    /// It may still arrive.
+    /// The transmission may still arrive.
     Wait,
-    /// It was sent after everything known to have arrived, and so were all after it.
+    /// The transmission, like all later ones, happened after that of every packet known to have arrived.
     TooRecent,
 }

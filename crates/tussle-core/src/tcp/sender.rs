@@ -1,4 +1,4 @@
-//! The sender: its parts, the connection's opening, and what the application writes.
+//! The sender: its parts, the opening of the connection, and the application's writes.
 
 use super::flow::{Flow, State};
 use super::output::Outbox;
@@ -14,64 +14,64 @@ use crate::Time;
 use crate::cc::{CongestionControl, Control, EcnMode, Needs};
 use crate::net::packet::{Flags, Kind, Packet, timestamp_ms};
 
-/// How a sender is set up.
+/// Settings of a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// Index of the flow, on every packet.
     pub flow: u32,
-    /// Timer ticks a second.
+    /// Timer ticks per second.
     pub hz: u32,
     /// Payload of a full packet.
     pub mss_bytes: u32,
-    /// What ECN feedback it asks for; an algorithm that needs more gets more.
+    /// ECN feedback that the sender asks for; an algorithm may need more.
     pub ecn: EcnMode,
-    /// Whether it paces.
+    /// Whether the sender paces.
     pub pacing: bool,
-    /// Offset of its timestamps (Linux: `tsoffset`).
+    /// Offset of the sender's timestamps (Linux: `tsoffset`).
     pub timestamp_offset_ms: u32,
 }
 
 /// State of the connection. [RFC 9293, 3.3.2](https://www.rfc-editor.org/rfc/rfc9293#section-3.3.2)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connection {
-    /// Not opened.
+    /// The connection is not opened.
     Closed,
     /// A SYN is outstanding.
     SynSent {
         /// Retransmissions of the SYN.
         retries: u32,
     },
-    /// Open.
+    /// The connection is open.
     Established,
 }
 
-/// What the application has written, and whether it will write more.
+/// Data written by the application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Application {
     /// Packets written; the last may be short.
     pub(super) written: u32,
     /// Payload of the last packet.
     pub(super) last_bytes: u32,
-    /// Whether it has closed.
+    /// Whether the application has closed the connection.
     pub(super) closed: bool,
 }
 
-/// What the sender did, over the whole run.
+/// Counters of the sender, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Data packets sent, each transmission counted.
+    /// Transmissions of data packets, retransmissions included.
     pub sent_packets: u64,
-    /// Data packets sent again.
+    /// Retransmissions of data packets.
     pub retransmitted_packets: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u32,
-    /// Timeouts that proved false.
+    /// Timeouts that proved spurious.
     pub spurious_timeouts: u32,
     /// Episodes of fast recovery.
     pub recoveries: u32,
-    /// Reductions that were taken back.
+    /// Reductions that were undone.
     pub undone_recoveries: u32,
-    /// Reductions for an echoed mark.
+    /// Reductions for ECN marks or at the algorithm's request.
     pub ecn_echoes: u32,
     /// Tail loss probes.
     pub probes: u32,
@@ -80,11 +80,11 @@ pub struct Counts {
 /// The sending end of a connection, with Linux 6.1's behaviour.
 #[derive(Debug)]
 pub struct Sender {
-    /// What the algorithm sees.
+    /// State that the algorithm reads.
     pub flow: Flow,
-    /// What the algorithm turns.
+    /// Variables that the algorithm controls.
     pub control: Control,
-    /// What was done.
+    /// Counters.
     pub counts: Counts,
     pub(super) cc: Box<dyn CongestionControl>,
     pub(super) needs: Needs,
@@ -97,48 +97,48 @@ pub struct Sender {
     pub(super) undo: Undo,
     pub(super) rate: RateEstimator,
     pub(super) timer: Timer,
-    /// The timer is to be set anew if no packet is sent after this ACK.
+    /// Whether the timer must be set again if no packet is sent after this ACK.
     pub(super) timer_due: bool,
     pub(super) pacer: Option<Pacer>,
-    /// `nxt` when a tail loss probe was sent, while its answer is awaited.
+    /// Unanswered tail loss probe.
     pub(super) probe: Option<Probe>,
-    /// Whether a timeout may still prove spurious by an ACK of data never sent again (RFC 5682).
+    /// Whether an ACK of data never retransmitted may still prove a timeout spurious (RFC 5682).
     pub(super) frto: bool,
-    /// Timeouts without progress since.
+    /// Timeouts since the last progress.
     pub(super) unanswered_timeouts: u32,
-    /// First packet beyond the receiver's window.
+    /// First packet above the receive window.
     pub(super) window_end: u32,
-    /// The window that the receiver offered last. (RFC 9293: `SND.WND`.)
+    /// Last window that the receiver advertised. (RFC 9293: `SND.WND`.)
     pub(super) offered_packets: u32,
     pub(super) ecn: EcnSender,
-    /// Retransmissions counted against DSACKs.
+    /// Duplicates reported by DSACKs, compared with retransmissions.
     pub(super) dsacked: u64,
-    /// See [`Sender::take_rtt_us`].
+    /// RTT sample for [`Sender::take_rtt_us`].
     pub(super) rtt_sample_us: Option<u32>,
-    /// Packets newly sacked by the ACK being handled; kept to avoid allocation.
+    /// Packets newly sacked by the current ACK; kept to avoid allocation.
     pub(super) newly_sacked: Vec<u32>,
 }
 
-/// A tail loss probe that is not answered.
+/// An unanswered tail loss probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    /// `nxt` when it was sent.
+    /// Value of `nxt` at its transmission.
     pub(super) high: u32,
-    /// Whether it retransmits the last packet (Linux: `tlp_retrans`); else it carries a new one.
+    /// Whether the probe retransmits the last packet (Linux: `tlp_retrans`); otherwise it carries a new one.
     pub(super) is_retransmission: bool,
 }
 
-/// ECN at the sender. [RFC 3168, 6.1.2](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2)
+/// ECN state of the sender. [RFC 3168, 6.1.2](https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2)
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EcnSender {
-    /// Whether both ends agreed to it.
+    /// Whether both ends negotiated ECN.
     pub(super) negotiated: bool,
-    /// The next new packet tells the receiver of a reduction.
+    /// Whether the next new packet carries the CWR flag.
     pub(super) cwr_due: bool,
 }
 
 impl Sender {
-    /// A sender that has not opened its connection.
+    /// A sender with a closed connection.
     pub fn new(setup: Setup, cc: Box<dyn CongestionControl>) -> Sender {
         let needs = cc.needs();
         let pacing = needs.pacing || setup.pacing;
@@ -174,12 +174,12 @@ impl Sender {
         }
     }
 
-    /// What ECN feedback it asks for.
+    /// ECN feedback that the sender asks for.
     pub fn ecn(&self) -> EcnMode {
         self.setup.ecn
     }
 
-    /// The algorithm.
+    /// Congestion control algorithm.
     pub fn algorithm(&self) -> &dyn CongestionControl {
         &*self.cc
     }
@@ -189,20 +189,20 @@ impl Sender {
         self.setup.flow
     }
 
-    /// The rate at which it paces; `None` if it does not, or not yet.
+    /// Pacing rate; `None` if the sender does not pace, or has no rate yet.
     #[expect(clippy::cast_precision_loss, reason = "a rate is far below 2^53 bit/s")]
     pub fn pacing_bit_per_s(&self) -> Option<f64> {
         self.pacer.as_ref()?.bit_per_s(&self.control).map(|rate| rate as f64)
     }
 
-    /// The RTT that the last ACK gave the smoothed one, once, in µs: that of the oldest packet which it
-    /// acknowledged, so that the wait of a delayed ACK is in it.
+    /// Takes the RTT sample of the last ACK, in µs. It belongs to the oldest packet acknowledged, so that it
+    /// contains the delay of a delayed ACK.
     #[inline]
     pub fn take_rtt_us(&mut self) -> Option<u32> {
         self.rtt_sample_us.take()
     }
 
-    /// When [`Sender::on_timer`] is to be called next; [`Time::NEVER`] if not.
+    /// Time of the next call of [`Sender::on_timer`]; [`Time::NEVER`] if none is needed.
     #[inline]
     pub fn wake(&self) -> Time {
         match &self.pacer {
@@ -224,8 +224,7 @@ impl Sender {
         let now = self.flow.now;
         let mut syn = Packet::new(Kind::Syn, self.setup.flow);
         syn.ts_val_ms = self.timestamp(now);
-        // A host that drops packets that ask for ECN gets a SYN without it the second time
-        // (RFC 3168, 6.1.1.1).
+        // The second SYN does not ask for ECN, because some hosts drop packets that do (RFC 3168, 6.1.1.1).
         if self.setup.ecn > EcnMode::Off && self.connection == (Connection::SynSent { retries: 0 }) {
             syn.flags = Flags::ECE.with(Flags::CWR);
         }
@@ -240,7 +239,7 @@ impl Sender {
         self.send_syn(out);
     }
 
-    /// A packet arrived from the receiver at `now`.
+    /// Processes a packet from the receiver that arrived at `now`.
     #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         self.flow.now = now;
@@ -256,7 +255,7 @@ impl Sender {
 
     fn establish(&mut self, syn_ack: &Packet, retries: u32, out: &mut Outbox) {
         let now = self.flow.now;
-        // The clock of timestamps is coarse, but tells which SYN was answered.
+        // The timestamp clock is coarse, but shows which SYN was answered.
         let rtt_us = if retries == 0 {
             now.us() - self.flow.last_sent.us()
         } else {
@@ -270,9 +269,9 @@ impl Sender {
         self.ecn.negotiated = self.setup.ecn > EcnMode::Off && syn_ack.flags.has(Flags::ECE);
         self.flow.ecn = self.ecn.negotiated;
         (self.window_end, self.offered_packets) = (syn_ack.window_packets, syn_ack.window_packets);
-        // RFC 5681, 3.1: a SYN lost more than once halves what is known to fit, to one packet.
+        // RFC 5681, 3.1: after the loss of more than one SYN the window is one packet.
         self.control.cwnd = if retries > 1 { 1 } else { INITIAL_WINDOW_PACKETS };
-        // The SYN counts as a packet delivered.
+        // The SYN counts as a delivered packet.
         self.flow.delivered = 1;
         self.flow.last_sent = now;
         self.flow.usage.on_window_set(now);
@@ -287,19 +286,19 @@ impl Sender {
         self.transmit(out);
     }
 
-    /// The timestamp of a packet sent at `now`.
+    /// Timestamp of a packet sent at `now`.
     #[inline]
     pub(super) fn timestamp(&self, now: Time) -> u32 {
         timestamp_ms(now).wrapping_add(self.setup.timestamp_offset_ms)
     }
 
-    /// When the packet was sent that the receiver echoes, on this host's clock.
+    /// Transmission time of the packet that the receiver echoes, on this host's clock.
     #[inline]
     pub(super) fn echoed_ms(&self, packet: &Packet) -> u32 {
         packet.ts_echo_ms.wrapping_sub(self.setup.timestamp_offset_ms)
     }
 
-    /// The timer fired, or a paced packet may leave.
+    /// Processes a timer or the release of a paced packet.
     pub fn on_timer(&mut self, now: Time, out: &mut Outbox) {
         self.flow.now = now;
         if self.timer.at() <= now {
@@ -318,18 +317,17 @@ impl Sender {
         }
     }
 
-    /// The application writes `packets` more full packets.
+    /// Writes `packets` more full packets.
     pub fn write(&mut self, packets: u32, out: &mut Outbox) {
         self.note_application_limit();
         self.application.written = self.application.written.saturating_add(packets);
         if self.connection == Connection::Established {
-            // Packet by packet, as the kernel takes what is written: the use of the window is judged after
-            // each.
+            // The kernel accepts written data packet by packet, and validates the window after each one.
             while self.transmit_at_most(1, out) > 0 {}
         }
     }
 
-    /// The application writes `bytes` and closes.
+    /// Writes `bytes` and closes.
     pub fn write_all(&mut self, bytes: u64, out: &mut Outbox) {
         let mss = u64::from(self.setup.mss_bytes);
         let packets = u32::try_from(bytes.div_ceil(mss)).unwrap_or(u32::MAX);
@@ -339,7 +337,7 @@ impl Sender {
         self.write(packets, out);
     }
 
-    /// Packets written so far, of which the application may have taken some back by stopping.
+    /// Packets written so far, without those that [`Sender::stop`] discarded.
     pub fn written(&self) -> u32 {
         self.application.written
     }
@@ -349,7 +347,7 @@ impl Sender {
         self.flow.una == self.application.written
     }
 
-    /// The application writes no more; what was not sent yet is not sent, and the flow never completes.
+    /// Stops the application: unsent data is discarded, and the flow never completes.
     pub fn stop(&mut self) {
         if self.flow.nxt < self.application.written {
             self.application.written = self.flow.nxt;
@@ -392,7 +390,7 @@ impl Sender {
     /// Checks the sums of the scoreboard against its packets.
     ///
     /// # Errors
-    /// A sentence that names the sum that is wrong.
+    /// The sum that is wrong.
     pub fn check(&self) -> Result<(), String> {
         let flow = &self.flow;
         let sums = (flow.sacked_out, flow.lost_out, flow.retrans_out);

@@ -5,24 +5,24 @@
 
 use crate::Time;
 
-/// The timer ticks of a kernel (Linux: `jiffies`).
+/// Timer ticks of a kernel (Linux: `jiffies`).
 #[derive(Clone, Debug)]
 pub(crate) struct Ticks {
     tick_ns: u64,
-    /// The tick that was asked for last, and when it began: most questions are about the same one.
+    /// Last computed tick, and its start. Most calls ask for the same tick.
     current: u64,
     began_ns: u64,
-    /// The first tick whose timers have not fired. While those of a tick fire, the wheel is one ahead of it.
+    /// First tick whose timers have not fired. While the timers of a tick fire, the wheel is one tick ahead.
     next: u64,
 }
 
 impl Ticks {
-    /// Of a kernel with `hz` ticks a second.
+    /// Ticks of a kernel with `hz` ticks per second.
     pub(crate) fn new(hz: u32) -> Ticks {
         Ticks { tick_ns: 1_000_000_000 / u64::from(hz), current: 0, began_ns: 0, next: 0 }
     }
 
-    /// The tick that `now` is in.
+    /// Tick that contains `now`.
     #[inline]
     pub(crate) fn at(&mut self, now: Time) -> u64 {
         if now.ns().wrapping_sub(self.began_ns) >= self.tick_ns {
@@ -32,22 +32,22 @@ impl Ticks {
         self.current
     }
 
-    /// A span in ticks, rounded up.
+    /// Duration in ticks, rounded up.
     pub(crate) fn span(&self, span: Time) -> u64 {
         span.ns().div_ceil(self.tick_ns)
     }
 
-    /// The span of so many ticks.
+    /// Duration of `ticks` ticks.
     pub(crate) fn time(&self, ticks: u64) -> Time {
         Time::from_ns(ticks * self.tick_ns)
     }
 
-    /// A timer fires at `now`.
+    /// Records that a timer fires at `now`.
     pub(crate) fn on_fired(&mut self, now: Time) {
         self.next = self.at(now) + 1;
     }
 
-    /// When a timer set at `now` for tick number `expires` fires.
+    /// Time at which a timer fires that was set at `now` for tick number `expires`.
     pub(crate) fn fires(&mut self, now: Time, expires: u64) -> Time {
         let ahead = expires.saturating_sub(self.at(now).max(self.next));
         let mut shift = 0;

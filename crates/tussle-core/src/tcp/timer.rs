@@ -1,4 +1,4 @@
-//! The one timer of a sender, which Linux shares between three uses.
+//! The single timer of a sender, which Linux uses for three purposes.
 
 use super::flow::{Flow, State};
 use super::rtt::RTO_MIN_US;
@@ -6,22 +6,22 @@ use super::scoreboard::Scoreboard;
 use super::ticks::Ticks;
 use crate::Time;
 
-/// What the timer is set for.
+/// Purpose of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alarm {
     /// Retransmission timeout. [RFC 6298](https://www.rfc-editor.org/rfc/rfc6298)
     Retransmit,
     /// Tail loss probe. [RFC 8985, 7](https://www.rfc-editor.org/rfc/rfc8985#section-7)
     Probe,
-    /// The reordering window ends. [RFC 8985, 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
+    /// End of the reordering window. [RFC 8985, 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
     Reordering,
 }
 
-/// Added to a probe timeout and a reordering wait, so that they do not run out at once
-/// (Linux: `TCP_TIMEOUT_MIN_US`).
+/// Margin of a probe timeout and of a reordering wait, so that they do not expire at once (Linux:
+/// `TCP_TIMEOUT_MIN_US`).
 const MARGIN: Time = Time::from_ms(2);
 
-/// The timer.
+/// Timer of a sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Timer {
     pending: Option<Alarm>,
@@ -34,7 +34,7 @@ impl Timer {
         Timer { pending: None, at: Time::NEVER, ticks: Ticks::new(hz) }
     }
 
-    /// When it fires; [`Time::NEVER`] if it is not set.
+    /// Time at which the timer fires; [`Time::NEVER`] if it is not set.
     pub(crate) fn at(&self) -> Time {
         self.at
     }
@@ -43,7 +43,7 @@ impl Timer {
         self.pending
     }
 
-    /// It fires at `now`.
+    /// Records that the timer fires at `now`.
     pub(crate) fn on_fired(&mut self, now: Time) {
         self.ticks.on_fired(now);
     }
@@ -59,12 +59,12 @@ impl Timer {
         self.at = self.ticks.fires(now, expires);
     }
 
-    /// Sets the retransmission timeout anew, or clears it if nothing is outstanding.
+    /// Sets the retransmission timeout, or clears the timer if nothing is outstanding.
     pub(crate) fn rearm(&mut self, flow: &Flow, board: &Scoreboard) {
         if flow.packets_out() == 0 {
             return self.clear();
         }
-        // The other uses delayed the timeout; it goes on from where it stood.
+        // The other purposes delayed the timeout, which continues from its old value.
         let span = match self.pending {
             Some(Alarm::Probe | Alarm::Reordering) => until_timeout(flow, board).max(Time::from_us(1)),
             Some(Alarm::Retransmit) | None => flow.rtt.rto(),
@@ -81,7 +81,7 @@ impl Timer {
         let span = match flow.rtt.srtt_8us() {
             0 => Time::from_secs(1),
             srtt_8us => {
-                // One packet alone may wait for the receiver's delayed ACK.
+                // The ACK of a single packet may be delayed by the receiver.
                 let wait =
                     if flow.packets_out() == 1 { Time::from_us(u64::from(RTO_MIN_US)) } else { MARGIN };
                 Time::from_us(u64::from(srtt_8us >> 2)) + wait
@@ -98,7 +98,7 @@ impl Timer {
     }
 }
 
-/// How long until the oldest packet times out; zero if it should have.
+/// Time until the oldest packet times out; zero if that time has passed.
 pub(crate) fn until_timeout(flow: &Flow, board: &Scoreboard) -> Time {
     let sent = Time::from_us(board.get(flow.una).at_us);
     (sent + flow.rtt.rto()).since(Time::from_us(flow.now.us()))

@@ -1,10 +1,10 @@
-//! Offsets of timestamps: RFC 7323, 7.1, advises a random one for each connection, and Linux adds one.
+//! Timestamp offsets. RFC 7323, 7.1, advises a random one for each connection, and Linux adds one.
 
 use crate::run::{Hosts, Timestamps};
 use crate::util::rng::Rng;
 
-/// The offsets of one connection, in ms. Each end adds its own to what it sends, and takes it away from what
-/// comes back, so that it sees the other's only.
+/// Timestamp offsets of one connection, in ms. Each end adds its own offset to the timestamps that it sends
+/// and subtracts it from those echoed to it, so that it sees only the offset of the other end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TimestampOffsets {
     /// Offset of the sender.
@@ -14,7 +14,7 @@ pub(crate) struct TimestampOffsets {
 }
 
 impl TimestampOffsets {
-    /// Draws the offsets of the flow called `name` in a run with that seed.
+    /// Samples the offsets of the flow called `name` in a run with that seed.
     pub(crate) fn of(hosts: Hosts, seed: u64, name: &str) -> TimestampOffsets {
         match hosts.timestamps {
             Timestamps::Synchronised => TimestampOffsets::default(),

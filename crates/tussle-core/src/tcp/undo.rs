@@ -1,31 +1,31 @@
-//! Evidence that a reduction was a false alarm (RFC 3522, RFC 3708, as Linux combines them).
+//! Detection of spurious reductions (RFC 3522 and RFC 3708, combined as in Linux).
 
-/// What the sender remembers of the current reduction, to take it back.
+/// State of the current reduction, needed to undo it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undo {
-    /// `una` when the reduction began; `None`: it cannot be taken back.
+    /// Value of `una` at the start of the reduction; `None` if it cannot be undone.
     marker: Option<u32>,
-    /// Retransmissions of this reduction that no DSACK has answered; `None`: none was sent.
+    /// Retransmissions of this reduction without a DSACK; `None` if there was no retransmission.
     unanswered: Option<u32>,
     /// Timestamp of the first retransmission, in ms.
     first_retransmission_ms: Option<u32>,
-    /// ssthresh before the reduction; `None`: congestion is proven, keep the reduction.
+    /// Value of ssthresh before the reduction; `None` if congestion is proven.
     pub(crate) prior_ssthresh: Option<u32>,
 }
 
 impl Undo {
-    /// A reduction begins while `retransmissions` are in the network.
+    /// Starts a reduction while `retransmissions` are in the network.
     pub(crate) fn begin(&mut self, una: u32, retransmissions: u32) {
         self.marker = Some(una);
         self.unanswered = (retransmissions > 0).then_some(retransmissions);
     }
 
-    /// The reduction stands, or was taken back.
+    /// Ends the reduction, whether undone or not.
     pub(crate) fn end(&mut self) {
         self.marker = None;
     }
 
-    /// Whether the current reduction may still be taken back.
+    /// Whether the current reduction may still be undone.
     pub(crate) fn is_possible(&self) -> bool {
         self.marker.is_some()
     }
@@ -35,12 +35,12 @@ impl Undo {
         self.unanswered = Some(self.unanswered.unwrap_or(0) + 1);
     }
 
-    /// No retransmission is in the network.
+    /// Resets the timestamp, when no retransmission is in the network.
     pub(crate) fn forget_retransmissions(&mut self) {
         self.first_retransmission_ms = None;
     }
 
-    /// A DSACK answered the retransmission of packets below `end`.
+    /// Processes a DSACK for the retransmission of packets below `end`.
     pub(crate) fn on_dsack(&mut self, end: u32, packets: u32) {
         if self.marker.is_some_and(|marker| end > marker)
             && let Some(unanswered) = &mut self.unanswered
@@ -49,19 +49,18 @@ impl Undo {
         }
     }
 
-    /// Whether every retransmission was answered by a DSACK.
-    /// [RFC 3708](https://www.rfc-editor.org/rfc/rfc3708)
+    /// Whether a DSACK answered every retransmission. [RFC 3708](https://www.rfc-editor.org/rfc/rfc3708)
     pub(crate) fn proven_by_dsack(&self) -> bool {
         self.is_possible() && self.unanswered == Some(0)
     }
 
-    /// Whether an ACK that echoes `echo_ms` was caused by a first transmission: the echo is older than
-    /// the first retransmission, or there was none. [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
+    /// Whether a first transmission caused an ACK that echoes `echo_ms`: the echo is older than the first
+    /// retransmission, or there was none. [RFC 3522](https://www.rfc-editor.org/rfc/rfc3522)
     pub(crate) fn was_late(&self, echo_ms: u32) -> bool {
         self.first_retransmission_ms.is_none_or(|first| echo_ms != 0 && echo_ms < first)
     }
 
-    /// Whether the reduction is proven false by either.
+    /// Whether DSACKs or timestamps prove the reduction spurious.
     pub(crate) fn is_proven(&self, echo_ms: u32) -> bool {
         self.is_possible() && (self.unanswered == Some(0) || self.was_late(echo_ms))
     }

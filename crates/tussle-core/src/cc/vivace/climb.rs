@@ -1,32 +1,33 @@
-//! From the slope of the utility to a change of the rate: trust that grows, and a boundary that widens.
+//! Rate control: converts the slope of the utility into a change of the rate, with a confidence amplifier and
+//! a dynamic change boundary.
 
-/// Mbit/s of change for a slope of utility of one a Mbit/s. (Paper, 4.2: `θ0`.)
+/// Rate change in Mbit/s for a utility slope of one per Mbit/s. (Paper, 4.2: `θ0`.)
 const CONVERSION: f64 = 1.0;
-/// First boundary of a change, as part of the rate. (Paper, 4.2: `ω0`.)
+/// First boundary of a change, as fraction of the rate. (Paper, 4.2: `ω0`.)
 const FIRST_BOUNDARY: f64 = 0.05;
-/// By which the boundary widens each time that it is met. (Paper, 4.2: `δ`.)
+/// Step by which the boundary widens each time a change reaches it. (Paper, 4.2: `δ`.)
 const BOUNDARY_STEP: f64 = 0.1;
 /// Decisions in one direction before the amplifier grows faster. (Paper, 4.2: `m(τ)`.)
 const SLOW_DECISIONS: u32 = 3;
 
-/// How the rate follows the slope. (Paper, 4.2.)
+/// State of the rate control. (Paper, 4.2.)
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Climb {
-    /// Slope of the utility when last known. (Paper: `γ`.)
+    /// Last known slope of the utility. (Paper: `γ`.)
     slope: f64,
-    /// Decisions in its direction. (Paper: `τ`.)
+    /// Consecutive decisions in the direction of the slope. (Paper: `τ`.)
     decisions: u32,
-    /// How often the boundary was widened. (Paper: `k`.)
+    /// Number of times that the boundary was widened. (Paper: `k`.)
     widened: u32,
 }
 
 impl Climb {
-    /// The slope of the last decision.
+    /// Slope at the last decision.
     pub(super) fn slope(&self) -> f64 {
         self.slope
     }
 
-    /// By what to change `rate`, in Mbit/s, where the utility has this `slope`.
+    /// Change of `rate`, in Mbit/s, at this `slope` of the utility.
     pub(super) fn change(&mut self, slope: f64, rate: f64) -> f64 {
         if (slope > 0.0) == (self.slope > 0.0) {
             self.decisions = self.decisions.saturating_add(1);
@@ -47,13 +48,13 @@ impl Climb {
         wanted
     }
 
-    /// (Paper: `m(τ)`.)
+    /// Confidence amplifier. (Paper: `m(τ)`.)
     fn amplifier(&self) -> f64 {
         let tau = self.decisions;
         f64::from(if tau <= SLOW_DECISIONS { tau } else { tau.saturating_mul(2) - SLOW_DECISIONS })
     }
 
-    /// (Paper: `ω`.)
+    /// Change boundary, as fraction of the rate. (Paper: `ω`.)
     pub(super) fn boundary(&self) -> f64 {
         FIRST_BOUNDARY + BOUNDARY_STEP * f64::from(self.widened)
     }

@@ -1,23 +1,23 @@
-//! Monitor intervals: what became of the packets that were sent at one rate, and what that is worth.
+//! Monitor intervals: the outcome of packets sent at one rate, and its utility.
 //!
 //! An ACK belongs to the interval in which the newest packet that it acknowledges was sent. The sums are
 //! integers, and the floating point is `+ - × ÷ √` only, which every machine rounds alike.
 
 use crate::Time;
 
-/// Slopes of the RTT below this are noise. (Paper, 4.4: latency filter.)
+/// Slope of the RTT below which it counts as noise. (Paper, 4.4: latency filter.)
 const GRADIENT_NOISE: f64 = 0.01;
 
-/// Why an interval is sent.
+/// Purpose of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Twice the rate of the one before.
+    /// Send at twice the previous rate.
     Start,
-    /// The rate and a bit.
+    /// Send slightly above the rate.
     Up,
-    /// The rate less a bit.
+    /// Send slightly below the rate.
     Down,
-    /// The rate itself, while the outcome of the others is awaited.
+    /// Send at the rate while the outcomes of a pair are outstanding.
     Wait,
 }
 
@@ -25,38 +25,38 @@ pub(super) enum Purpose {
 #[derive(Clone, Debug)]
 pub(super) struct Interval {
     pub(super) purpose: Purpose,
-    /// The rate of its payload, in Mbit/s.
+    /// Rate of the payload, in Mbit/s.
     pub(super) rate: f64,
     pub(super) from: Time,
-    /// `None` while it is being sent.
+    /// End of the interval; `None` while packets are being sent.
     pub(super) to: Option<Time>,
-    /// Packets that the flow had sent before it.
+    /// Packets that the flow sent before the interval.
     pub(super) sent_before: u32,
-    /// Packets sent in it, once it is over.
+    /// Packets sent in the interval, once it is over.
     pub(super) sent: u32,
     pub(super) lost: u32,
-    /// Something else than the rate limited it.
+    /// Whether something other than the rate limited the interval.
     pub(super) limited: bool,
     fit: LinearFit,
 }
 
-/// What a utility is made of.
+/// Measurements that determine a utility.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
-    /// In Mbit/s. (Paper: `x`.)
+    /// Sending rate in Mbit/s. (Paper: `x`.)
     pub(super) rate: f64,
-    /// Seconds a second. (Paper: `d(RTT)/dT`.)
+    /// Slope of the RTT, in seconds per second. (Paper: `d(RTT)/dT`.)
     pub(super) gradient: f64,
-    /// Part of the packets that was lost. (Paper: `L`.)
+    /// Fraction of lost packets. (Paper: `L`.)
     pub(super) loss: f64,
 }
 
-/// What delay and loss cost.
+/// Weights of delay and loss in the utility.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
-    /// (Paper: `b`.)
+    /// Weight of the RTT slope. (Paper: `b`.)
     pub(super) latency: f64,
-    /// (Paper: `c`.)
+    /// Weight of losses. (Paper: `c`.)
     pub(super) loss: f64,
 }
 
@@ -105,12 +105,12 @@ impl Interval {
         }
     }
 
-    /// A packet sent at `at` was acknowledged after `rtt_us`.
+    /// Adds the RTT of a packet that was sent at `at`.
     pub(super) fn add_rtt(&mut self, at: Time, rtt_us: u32) {
         self.fit.add(i128::from(at.us()) - i128::from(self.from.us()), rtt_us);
     }
 
-    /// It is over, and the flow has sent `sent_total` packets.
+    /// Ends the interval, when the flow has sent `sent_total` packets.
     pub(super) fn close(&mut self, to: Time, sent_total: u32) {
         self.to = Some(to);
         self.sent = sent_total.saturating_sub(self.sent_before);
@@ -127,20 +127,21 @@ impl Interval {
 }
 
 impl Outcome {
-    /// `x^0.9 - b x d(RTT)/dT - c x L`. (Paper, 3.1, equation 1.)
+    /// Utility `x^0.9 - b x d(RTT)/dT - c x L`. (Paper, 3.1, equation 1.)
     pub(super) fn utility(&self, weights: Weights) -> f64 {
         let cost = weights.latency * self.gradient + weights.loss * self.loss;
         power_nine_tenths(self.rate) - self.rate * cost
     }
 }
 
-/// `x^0.9` of a positive number, as x over its tenth root, to 10^-14 of itself. (Paper: t = 0.9.)
+/// Power `x^0.9` of a positive number, as x over its tenth root, to a relative error of 10^-14. (Paper: t =
+/// 0.9.)
 pub(super) fn power_nine_tenths(x: f64) -> f64 {
     debug_assert!(x > 0.0, "{x} is no rate");
     x / fifth_root(x.sqrt())
 }
 
-/// Newton's method on `z^5 = s`, from above, with s brought between 1 and 32 by powers of 2^5.
+/// Fifth root by Newton's method on `z^5 = s`, from above, with s scaled between 1 and 32 by powers of 2^5.
 fn fifth_root(s: f64) -> f64 {
     let (mut s, mut scale) = (s, 1.0);
     while s >= 32.0 {
@@ -149,7 +150,7 @@ fn fifth_root(s: f64) -> f64 {
     while s < 1.0 {
         (s, scale) = (s * 32.0, scale / 2.0);
     }
-    // Each step squares the error, once it is small: it is 1/5 off after 3 steps at worst.
+    // Once the error is small, each step squares it: it is 1/5 after 3 steps at worst.
     let mut z = 2.0;
     for _ in 0..10 {
         z = (4.0 * z + s / (z * z * z * z)) / 5.0;
@@ -195,7 +196,7 @@ mod tests {
         assert!((Outcome { gradient: 0.05, ..calm }.utility(PAPER) - (63.0957 - 4500.0)).abs() < 1e-4);
     }
 
-    /// The interval whose RTT starts at 40 ms and grows by `per_ms` µs in each ms.
+    /// An interval whose RTT starts at 40 ms and grows by `per_ms` µs each ms.
     fn growing(per_ms: u32) -> Interval {
         let mut interval = Interval::new(Purpose::Up, 10.0, Time::from_secs(3), 100);
         for ms in 0..20 {

@@ -1,12 +1,11 @@
-//! Vivace: try a bit more and a bit less, and go where the utility is; a growing delay costs much.
-//! Packets are paced. What came of each monitor interval gives a utility, two intervals give its slope, and
-//! the rate climbs it: faster while the direction stays, but never by more than a boundary.
-//! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion
-//! Control", NSDI 2018, 3 and 4; the latency flavour, b = 900.
-//! Choices that the paper leaves: an interval lasts a smoothed RTT and at least ten packets; while the
-//! outcome of a pair is awaited the flow sends at its rate; which of the pair goes first alternates; a
-//! timeout halves the rate; the window is twice what the rate needs, so that it does not limit.
-//! Departs: see docs/deviations/vivace.toml.
+//! Vivace: try a slightly higher and a slightly lower rate, and move towards the higher utility, where a
+//! growing delay is expensive. Packets are paced. Each monitor interval gives a utility, two intervals give
+//! its slope, and the rate follows the slope: faster while the direction stays, but never by more than a
+//! boundary. Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning
+//! Congestion Control", NSDI 2018, 3 and 4; the latency flavour, b = 900. Choices that the paper leaves open:
+//! an interval lasts a smoothed RTT and at least ten packets; while the outcome of a pair is outstanding the
+//! flow sends at its rate; the order within a pair alternates; a timeout halves the rate; the window is twice
+//! what the rate needs, so that it does not limit. Departs: see docs/deviations/vivace.toml.
 
 mod climb;
 mod interval;
@@ -51,40 +50,40 @@ pub(super) const ENTRY: Entry = Entry {
     build: |parameters, _| Box::new(Vivace::new(parameters)),
 };
 
-/// Fewer packets tell little of slope and loss.
+/// Smallest number of packets in an interval; fewer do not determine slope and loss.
 const MIN_PACKETS: u32 = 10;
-/// The rate never falls below this, in packets a round trip: the paper's first rate.
+/// Smallest rate, in packets per round trip: the paper's first rate.
 const MIN_PACKETS_A_ROUND: u32 = 2;
-/// 1 Tbit/s, beyond which a path without a bottleneck would be tried for ever.
+/// Largest rate: 1 Tbit/s, so that the search ends on a path without a bottleneck.
 const MAX_RATE: f64 = 1e6;
 
 #[derive(Debug)]
 struct Vivace {
     weights: Weights,
-    /// (Paper: `ε`.)
+    /// Relative distance of a probe from the rate. (Paper: `ε`.)
     probe: f64,
-    /// In Mbit/s of payload; zero before the first RTT. (Paper: `r`.)
+    /// Rate in Mbit/s of payload; zero before the first RTT. (Paper: `r`.)
     rate: f64,
     phase: Phase,
     current: Interval,
-    /// Sent, but not all acknowledged; the oldest first.
+    /// Intervals that were sent but are not completely acknowledged, the oldest first.
     pending: VecDeque<Interval>,
     climb: Climb,
-    /// `flow.lost` that has been attributed.
+    /// Part of `flow.lost` that has been attributed to intervals.
     lost_seen: u32,
-    /// Of the last interval that was of use, and its utility.
+    /// Outcome and utility of the last interval that counted.
     last: Option<(Outcome, f64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Doubling until the utility falls; rate and utility of the best so far. (Paper, 4.1.)
+    /// Doubling until the utility falls; `best` is the best rate so far and its utility. (Paper, 4.1.)
     Starting { best: Option<(f64, f64)> },
-    /// Trying both sides of the rate; the utilities known of this pair.
+    /// Probing both sides of the rate; holds the known utilities of the pair.
     Probing { first: Purpose, up: Option<f64>, down: Option<f64> },
 }
 
-/// What `packets` in a smoothed RTT are in Mbit/s of payload.
+/// Rate of `packets` per smoothed RTT, in Mbit/s of payload.
 fn rate_of(packets: u32, flow: &Flow) -> f64 {
     f64::from(packets) * f64::from(flow.mss_bytes) * 8.0 / f64::from(srtt_us(flow))
 }
@@ -93,7 +92,7 @@ fn srtt_us(flow: &Flow) -> u32 {
     flow.rtt.srtt_us().unwrap_or(0).max(1)
 }
 
-/// Packets that have left, each transmission counted: all that were delivered, lost, or are under way.
+/// Transmissions so far, retransmissions included: all packets that were delivered, lost or are in flight.
 fn sent_total(flow: &Flow) -> u32 {
     flow.delivered.saturating_add(flow.lost).saturating_add(flow.in_flight())
 }
@@ -116,7 +115,7 @@ impl Vivace {
         }
     }
 
-    /// Sends at a new rate from now on; what is under way teaches no more.
+    /// Starts sending at a new rate; intervals in flight no longer count.
     fn begin_anew(&mut self, rate: f64, flow: &Flow) {
         self.rate = rate.clamp(rate_of(MIN_PACKETS_A_ROUND, flow).min(MAX_RATE), MAX_RATE);
         self.current.close(flow.now, sent_total(flow));
@@ -142,7 +141,7 @@ impl Vivace {
         self.current = Interval::new(purpose, rate, flow.now, sent_total(flow));
     }
 
-    /// Ends the interval that is being sent, if it is long enough, and begins the next.
+    /// Ends the current interval, if it is long enough, and starts the next.
     fn advance(&mut self, flow: &Flow) {
         let length = flow.now.since(self.current.from);
         let sent = sent_total(flow).saturating_sub(self.current.sent_before);
@@ -151,7 +150,7 @@ impl Vivace {
         }
         let mut over = self.current.clone();
         over.close(flow.now, sent_total(flow));
-        // A quarter less than the rate calls for: the receiver's window, say.
+        // A quarter less than the rate requires: the receive window, for example, was the limit.
         #[expect(clippy::cast_precision_loss, reason = "an interval is far below 2^53 µs")]
         let called_for = over.rate * length.us() as f64 / (f64::from(flow.mss_bytes) * 8.0);
         over.limited |= f64::from(over.sent) < 0.75 * called_for;
@@ -170,7 +169,7 @@ impl Vivace {
         self.begin(next, flow);
     }
 
-    /// Gives an ACK to the interval that it answers; all before that one are complete.
+    /// Attributes an ACK to its interval; all earlier intervals are complete.
     fn attribute(&mut self, ack: &Ack, flow: &Flow) {
         let sample = ack.rtt_us.map(|rtt_us| (flow.now.since(Time::from_us(u64::from(rtt_us))), rtt_us));
         if let Some((sent_at, _)) = sample {
@@ -228,7 +227,7 @@ impl Vivace {
     fn turn(&self, flow: &Flow, control: &mut Control) {
         control.pacing_bit_per_s = Some(((self.current.rate * 1e6) as u64).max(1));
         let a_round = self.current.rate * f64::from(srtt_us(flow)) / (f64::from(flow.mss_bytes) * 8.0);
-        // Saturates.
+        // The cast saturates.
         control.cwnd = ((2.0 * a_round) as u32).max(INITIAL_WINDOW_PACKETS).min(control.cwnd_clamp).max(1);
     }
 }
@@ -244,7 +243,7 @@ impl CongestionControl for Vivace {
 
     fn on_start(&mut self, flow: &Flow, control: &mut Control) {
         self.begin_anew(rate_of(INITIAL_WINDOW_PACKETS, flow), flow);
-        // The first packets leave at once, and the queue that they make tells nothing of the rate.
+        // The first packets leave at once, and the queue that they build does not depend on the rate.
         self.current.purpose = Purpose::Wait;
         self.turn(flow, control);
     }
@@ -288,7 +287,7 @@ mod tests {
 
     use super::*;
 
-    /// Vivace on a path of 100 ms, its flow having delivered all of 1000 packets.
+    /// Vivace on a path of 100 ms, with all of 1000 packets delivered.
     fn started() -> (Vivace, Flow, Control) {
         let mut vivace = Vivace::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { now: Time::from_secs(1), delivered: 1000, ..Flow::new(1000, 1448) };
@@ -298,7 +297,7 @@ mod tests {
         (vivace, flow, control)
     }
 
-    /// Sends for 100 ms as paced, with nothing coming back but one ACK for the clock; the rate sent at.
+    /// Sends for 100 ms as paced, with only one ACK to advance the clock; returns the sending rate.
     fn send_interval((vivace, flow, control): &mut (Vivace, Flow, Control)) -> f64 {
         let rate = vivace.current.rate;
         flow.now += Time::from_ms(100);
