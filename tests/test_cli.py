@@ -90,7 +90,7 @@ def test_a_pipe_that_closes_early_is_no_problem():
 def test_a_pipe_gets_whole_plain_lines():
     out = in_a_shell("tussle list algorithms", FORCE_COLOR="", NO_COLOR="1", COLUMNS="20").stdout
     assert "\x1b" not in out
-    assert "One packet more a round trip, half the window after a loss." in out
+    assert "One packet more per round trip, half the window after a loss." in out
     assert all(line == line.rstrip() for line in out.splitlines())
 
 

@@ -9,7 +9,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bic",
-    idea: "A binary search for the window between the last reduction and the last loss.",
+    idea: "Binary search for the window between those of the last reduction and the last loss.",
     source: "Xu, Harfoush and Rhee, IEEE INFOCOM, 2004",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -18,42 +18,42 @@ pub(super) const ENTRY: Entry = Entry {
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: a flow whose window of loss fell gives up more of it, for new flows",
+            meaning: "1: fast convergence: release more window if the window of the loss fell",
         },
         Parameter {
             name: "max_increment",
             default: 16,
             min: 1,
             max: 1 << 16,
-            meaning: "most growth in a round trip, in packets (the paper's S_max)",
+            meaning: "largest growth per round trip, in packets (the paper's S_max)",
         },
         Parameter {
             name: "low_window",
             default: 14,
             min: 0,
             max: 1 << 20,
-            meaning: "up to this window it is Reno, in packets",
+            meaning: "window up to which the algorithm is Reno, in packets",
         },
         Parameter {
             name: "beta",
             default: 819,
             min: 0,
             max: 1024,
-            meaning: "what a loss leaves of the window, in 1/1024",
+            meaning: "fraction of the window kept after a loss, in 1/1024",
         },
         Parameter {
             name: "initial_ssthresh",
             default: 0,
             min: 0,
             max: 1 << 20,
-            meaning: "ssthresh at the start, in packets; 0: infinite",
+            meaning: "initial ssthresh, in packets; 0: infinite",
         },
         Parameter {
             name: "smooth_part",
             default: 20,
             min: 1,
             max: 1024,
-            meaning: "round trips that the last 4 packets before the window of the last loss take",
+            meaning: "round trips for the last 4 packets of growth before the window of the last loss",
         },
     ],
     build: |parameters, _| Box::new(Bic::new(parameters)),
@@ -85,11 +85,11 @@ struct Settings {
 struct Bic {
     settings: Settings,
     /// State since the start or the last timeout.
-    learnt: Learnt,
+    search: Search,
 }
 
 #[derive(Debug)]
-struct Learnt {
+struct Search {
     /// Window of the last loss, after fast convergence; zero before the first. (Paper: target of the search.)
     w_max: u32,
     /// Packets to deliver for one packet of growth.
@@ -100,9 +100,9 @@ struct Learnt {
     ack_ratio: u32,
 }
 
-impl Default for Learnt {
-    fn default() -> Learnt {
-        Learnt { w_max: 0, per: 0, computed: (0, 0), ack_ratio: ACK_RATIO_START }
+impl Default for Search {
+    fn default() -> Search {
+        Search { w_max: 0, per: 0, computed: (0, 0), ack_ratio: ACK_RATIO_START }
     }
 }
 
@@ -116,35 +116,35 @@ impl Bic {
             initial_ssthresh: parameters.get_u32("initial_ssthresh"),
             smooth_part: parameters.get_u32("smooth_part"),
         };
-        Bic { settings, learnt: Learnt::default() }
+        Bic { settings, search: Search::default() }
     }
 
     /// Updates `per` for each new window, and 32 times per second.
     fn update(&mut self, cwnd: u32, flow: &Flow) {
         let now = flow.jiffies();
-        let (last_cwnd, last) = self.learnt.computed;
+        let (last_cwnd, last) = self.search.computed;
         if last_cwnd == cwnd && now - last <= flow.hz / 32 {
             return;
         }
-        self.learnt.computed = (cwnd, now);
-        self.learnt.per = if cwnd <= self.settings.low_window { cwnd } else { self.per_of_search(cwnd) };
+        self.search.computed = (cwnd, now);
+        self.search.per = if cwnd <= self.settings.low_window { cwnd } else { self.per_of_search(cwnd) };
     }
 
     fn per_of_search(&self, cwnd: u32) -> u32 {
-        let Learnt { w_max, ack_ratio, .. } = self.learnt;
+        let Search { w_max, ack_ratio, .. } = self.search;
         let mut per = if cwnd < w_max { self.per_below(cwnd) } else { self.per_above(cwnd) };
         if w_max == 0 {
             per = per.min(PER_BEFORE_LOSS);
         }
         // The paper counts ACKs, Linux packets. Linux divides by the packets per ACK all the same, so that
-        // BIC grows about twice as fast as the steps above say.
+        // BIC grows about twice as fast as the steps above suggest.
         ((per << ACK_RATIO_BITS) / ack_ratio).max(1)
     }
 
     /// Packets per packet of growth below `w_max`: binary search in steps of at most `max_increment` per
     /// round trip. (Paper: binary search increase, additive increase.)
     fn per_below(&self, cwnd: u32) -> u32 {
-        match (self.learnt.w_max - cwnd) / SEARCH_PART {
+        match (self.search.w_max - cwnd) / SEARCH_PART {
             0 | 1 => self.per_smooth(cwnd),
             step => cwnd / step.min(self.settings.max_increment),
         }
@@ -153,7 +153,7 @@ impl Bic {
     /// Packets per packet of growth above `w_max`: slow at first, mirroring the search, then linear. (Paper:
     /// slow start beyond the maximum, up to `S_max`.)
     fn per_above(&self, cwnd: u32) -> u32 {
-        let beyond = cwnd - self.learnt.w_max;
+        let beyond = cwnd - self.search.w_max;
         let line = self.settings.max_increment * (SEARCH_PART - 1);
         if beyond < SEARCH_PART {
             self.per_smooth(cwnd)
@@ -182,7 +182,7 @@ impl CongestionControl for Bic {
 
     fn on_pkts_acked(&mut self, ack: &Ack, flow: &Flow, _control: &mut Control) {
         if flow.state == State::Open {
-            let ratio = &mut self.learnt.ack_ratio;
+            let ratio = &mut self.search.ack_ratio;
             *ratio = *ratio - (*ratio >> ACK_RATIO_BITS) + ack.acked;
         }
     }
@@ -190,14 +190,14 @@ impl CongestionControl for Bic {
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
         if let Some(left) = control.past_slow_start(ack.delivered, flow) {
             self.update(control.cwnd, flow);
-            control.additive(self.learnt.per, left);
+            control.additive(self.search.per, left);
         }
     }
 
     /// Remembers a lower `w_max` if the window of the loss fell. (Paper: fast convergence.)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         let Settings { fast_convergence, low_window, beta, .. } = self.settings;
-        self.learnt.w_max = if control.cwnd < self.learnt.w_max && fast_convergence {
+        self.search.w_max = if control.cwnd < self.search.w_max && fast_convergence {
             control.cwnd_part(BETA_ONE + beta, 2 * BETA_ONE)
         } else {
             control.cwnd
@@ -209,15 +209,15 @@ impl CongestionControl for Bic {
 
     fn on_state(&mut self, next: State, _flow: &Flow, _control: &mut Control) {
         if next == State::Loss {
-            self.learnt = Learnt::default();
+            self.search = Search::default();
         }
     }
 
     fn internals(&self, record: &mut dyn FnMut(&'static str, f64)) {
         let known = |value: u32| if value == 0 { f64::NAN } else { f64::from(value) };
-        record("w_max_packets", known(self.learnt.w_max));
-        record("per_packets", known(self.learnt.per));
-        record("acked_per_ack_packets", f64::from(self.learnt.ack_ratio) / f64::from(1 << ACK_RATIO_BITS));
+        record("w_max_packets", known(self.search.w_max));
+        record("per_packets", known(self.search.per));
+        record("acked_per_ack_packets", f64::from(self.search.ack_ratio) / f64::from(1 << ACK_RATIO_BITS));
     }
 }
 
@@ -246,9 +246,9 @@ mod tests {
     /// Packets for one packet of growth at `cwnd` after a loss at `w_max`, with one packet per ACK.
     fn per(w_max: u32, cwnd: u32) -> u32 {
         let mut bic = bic(&[]);
-        bic.learnt = Learnt { w_max, ack_ratio: 1 << ACK_RATIO_BITS, ..Learnt::default() };
+        bic.search = Search { w_max, ack_ratio: 1 << ACK_RATIO_BITS, ..Search::default() };
         bic.update(cwnd, &flow());
-        bic.learnt.per
+        bic.search.per
     }
 
     /// Half way from 160 to 200 in the paper; a quarter, 10 packets a window, in Linux: 160 / 10 = 16.
@@ -286,9 +286,9 @@ mod tests {
         assert_eq!(per(100, 100), 500);
         let line = [123, 124].map(|cwnd| {
             let mut bic = bic(&[("max_increment", 8)]);
-            bic.learnt = Learnt { w_max: 100, ack_ratio: 1 << ACK_RATIO_BITS, ..Learnt::default() };
+            bic.search = Search { w_max: 100, ack_ratio: 1 << ACK_RATIO_BITS, ..Search::default() };
             bic.update(cwnd, &flow());
-            bic.learnt.per
+            bic.search.per
         });
         assert_eq!(line, [16, 15]);
     }
@@ -298,14 +298,14 @@ mod tests {
     fn growth_for_an_unchanged_window_is_computed_32_times_a_second() {
         let (mut bic, mut flow) = (bic(&[]), flow());
         bic.update(100, &flow);
-        let first = bic.learnt.per;
-        bic.learnt.w_max = 101;
+        let first = bic.search.per;
+        bic.search.w_max = 101;
         flow.now += Time::from_ms(31);
         bic.update(100, &flow);
-        assert_eq!(bic.learnt.per, first);
+        assert_eq!(bic.search.per, first);
         flow.now += Time::from_ms(1);
         bic.update(100, &flow);
-        assert_ne!(bic.learnt.per, first);
+        assert_ne!(bic.search.per, first);
     }
 
     #[test]
@@ -313,7 +313,7 @@ mod tests {
         let mut bic = bic(&[]);
         bic.update(10, &flow());
         bic.update(11, &flow());
-        assert_eq!(bic.learnt.per, 11);
+        assert_eq!(bic.search.per, 11);
     }
 
     #[test]
@@ -346,14 +346,14 @@ mod tests {
         let mut fast = bic(&[]);
         for _ in 0..2 {
             assert_eq!(fast.on_congestion(Cause::Loss, &flow(), &window(1000)), 799);
-            assert_eq!(fast.learnt.w_max, 1000);
+            assert_eq!(fast.search.w_max, 1000);
         }
         fast.on_congestion(Cause::Loss, &flow(), &window(800));
-        assert_eq!(fast.learnt.w_max, 719);
+        assert_eq!(fast.search.w_max, 719);
         let mut slow = bic(&[("fast_convergence", 0)]);
         slow.on_congestion(Cause::Loss, &flow(), &window(1000));
         slow.on_congestion(Cause::Loss, &flow(), &window(800));
-        assert_eq!(slow.learnt.w_max, 800);
+        assert_eq!(slow.search.w_max, 800);
     }
 
     /// 32 / 16 at first: 32 - 2 + 4 = 34, 34 - 2 + 4 = 36. In recovery nothing is counted.
@@ -363,17 +363,17 @@ mod tests {
         let ack = Ack { acked: 4, ..Ack::default() };
         bic.on_pkts_acked(&ack, &flow, &mut window(20));
         bic.on_pkts_acked(&ack, &flow, &mut window(20));
-        assert_eq!(bic.learnt.ack_ratio, 36);
+        assert_eq!(bic.search.ack_ratio, 36);
         flow.state = State::Recovery;
         bic.on_pkts_acked(&ack, &flow, &mut window(20));
-        assert_eq!(bic.learnt.ack_ratio, 36);
+        assert_eq!(bic.search.ack_ratio, 36);
     }
 
     /// 16 packets for one at 160, with two packets an ACK 8: 24 delivered are 3 packets.
     #[test]
     fn growth_is_divided_by_the_packets_of_an_ack() {
         let (mut bic, mut control) = (bic(&[]), window(160));
-        bic.learnt.w_max = 200;
+        bic.search.w_max = 200;
         bic.on_ack(&Ack { delivered: 24, ..Ack::default() }, &flow(), &mut control);
         assert_eq!(control.cwnd, 163);
     }
@@ -383,6 +383,6 @@ mod tests {
         let mut bic = bic(&[]);
         bic.on_congestion(Cause::Timeout, &flow(), &window(1000));
         bic.on_state(State::Loss, &flow(), &mut window(1000));
-        assert_eq!(bic.learnt.w_max, 0);
+        assert_eq!(bic.search.w_max, 0);
     }
 }

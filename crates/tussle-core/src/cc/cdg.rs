@@ -10,7 +10,7 @@ use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cdg",
-    idea: "The steeper the RTT grows, the likelier the window falls.",
+    idea: "Reduce the window with a probability that rises with the growth of the RTT.",
     source: "Hayes and Armitage, IFIP Networking, 2011",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -26,42 +26,42 @@ pub(super) const ENTRY: Entry = Entry {
             default: 724,
             min: 0,
             max: 1024,
-            meaning: "what a rising delay leaves of the window, in 1/1024",
+            meaning: "fraction of the window kept after a rise of the delay, in 1/1024",
         },
         Parameter {
             name: "backoff_factor",
             default: 42,
             min: 0,
             max: 1 << 20,
-            meaning: "how likely a rise of the delay lowers the window: 1 - exp(-factor × µs / 10⁶)",
+            meaning: "factor of the reduction probability after a rise of the delay: 1 - exp(-factor × µs / 10⁶)",
         },
         Parameter {
             name: "hystart_detect",
             default: 3,
             min: 0,
             max: 3,
-            meaning: "how slow start ends early: 1: by the length of an ACK train, 2: by the delay, 3: by either",
+            meaning: "early end of slow start: 1: by ACK train length, 2: by delay, 3: by either",
         },
         Parameter {
             name: "use_ineff",
             default: 5,
             min: 0,
             max: 1 << 16,
-            meaning: "after so many reductions in a row that did not lower the delay, none follows; 0: no limit",
+            meaning: "largest number of consecutive reductions that do not lower the delay; 0: no limit",
         },
         Parameter {
             name: "use_shadow",
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: a loss halves the window that there would be without reductions for delay",
+            meaning: "1: a loss halves the shadow window, which delay does not reduce",
         },
         Parameter {
             name: "use_tolerance",
             default: 0,
             min: 0,
             max: 1,
-            meaning: "1: a loss while the queue is not full does not lower the window",
+            meaning: "1: a loss while the queue is not full does not reduce the window",
         },
     ],
     build: |parameters, seed| Box::new(Cdg::new(parameters, seed)),
@@ -334,7 +334,7 @@ impl Cdg {
         }
     }
 
-    fn forget(&mut self, flow: &Flow, control: &Control) {
+    fn reset(&mut self, flow: &Flow, control: &Control) {
         self.path = Path::new(flow, self.path.gradients.last.len());
         self.shadow_cwnd = control.cwnd;
     }
@@ -379,11 +379,11 @@ impl CongestionControl for Cdg {
     }
 
     fn on_start(&mut self, flow: &Flow, control: &mut Control) {
-        self.forget(flow, control);
+        self.reset(flow, control);
     }
 
     fn on_cwnd_restart(&mut self, flow: &Flow, control: &mut Control) {
-        self.forget(flow, control);
+        self.reset(flow, control);
     }
 
     /// Filters the RTT. Source: Hayes, "Timing enhancements to the FreeBSD kernel to support delay and rate

@@ -17,7 +17,7 @@ use crate::util::windowed::WindowedMax;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "copa",
-    idea: "Send at a rate inverse to the queueing delay, so that few packets wait.",
+    idea: "Send at a rate inverse to the queueing delay, so that the queue stays short.",
     source: "Arun and Balakrishnan, NSDI 2018, 2",
     agrees_with: "the paper (April 2018)",
     parameters: &[
@@ -26,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
             default: 500,
             min: 1,
             max: 1000,
-            meaning: "thousandths of δ in the default mode: a flow keeps about 1/δ packets waiting",
+            meaning: "δ in the default mode, in thousandths: a flow keeps about 1/δ packets in the queue",
         },
         Parameter {
             name: "compete",
@@ -427,7 +427,7 @@ mod tests {
     /// Five round trips of 100 ms with 50 of at most 60 ms waiting: somebody fills the buffer. Then 1/δ grows
     /// by one packet a round trip and halves after a loss, not below the default.
     #[test]
-    fn a_queue_that_never_empties_makes_it_compete() {
+    fn a_queue_that_never_empties_starts_the_competitive_mode() {
         let (mut copa, mut flow) = moving(1, UP, 0);
         let mut rtts = Rtts::new(100_000, flow.now);
         rtts.standing = WindowedMax::new(Reverse(150_000), 0);

@@ -10,7 +10,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cubic",
-    idea: "A cubic function of the time since the last loss, flat around the window where it happened.",
+    idea: "The window is a cubic function of the time since the last loss, flat around the window of that loss.",
     source: "Ha, Rhee and Xu, ACM SIGOPS OSR 42(5), 2008; RFC 9438",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -19,35 +19,35 @@ pub(super) const ENTRY: Entry = Entry {
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: a flow whose window of loss fell gives up more of it, for new flows",
+            meaning: "1: fast convergence: release more window if the window of the loss fell",
         },
         Parameter {
             name: "beta",
             default: 717,
             min: 1,
             max: 1023,
-            meaning: "what a loss leaves of the window, in 1/1024",
+            meaning: "fraction of the window kept after a loss, in 1/1024",
         },
         Parameter {
             name: "initial_ssthresh",
             default: 0,
             min: 0,
             max: 1 << 20,
-            meaning: "ssthresh at the start, in packets, if hystart is 0; 0: infinite",
+            meaning: "initial ssthresh, in packets, if hystart is 0; 0: infinite",
         },
         Parameter {
             name: "bic_scale",
             default: 41,
             min: 1,
             max: MAX_SCALE,
-            meaning: "the constant C of the cubic function, in 10/1024 packets/s³",
+            meaning: "constant C of the cubic function, in 10/1024 packets/s³",
         },
         Parameter {
             name: "tcp_friendliness",
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: never slower than Reno would be",
+            meaning: "1: grow at least as fast as Reno",
         },
         Parameter { name: "hystart", default: 1, min: 0, max: 1, meaning: "1: hybrid slow start" },
         Parameter {
@@ -55,14 +55,14 @@ pub(super) const ENTRY: Entry = Entry {
             default: 3,
             min: 0,
             max: 3,
-            meaning: "what ends hybrid slow start: 1 long ACK trains, 2 rising delay, 3 either",
+            meaning: "end of hybrid slow start: 1: by ACK train length, 2: by rising delay, 3: by either",
         },
         Parameter {
             name: "hystart_low_window",
             default: 16,
             min: 0,
             max: 1 << 20,
-            meaning: "hybrid slow start acts from this window on, in packets",
+            meaning: "smallest window of hybrid slow start, in packets",
         },
         Parameter {
             name: "hystart_ack_delta_us",
@@ -155,7 +155,7 @@ impl Cubic {
     }
 
     /// Resets everything but the parameters and hybrid slow start.
-    fn forget(&mut self) {
+    fn reset(&mut self) {
         self.w_max = 0;
         self.epoch = None;
         self.delay_min_us = 0;
@@ -302,7 +302,7 @@ impl CongestionControl for Cubic {
 
     fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         if next == State::Loss {
-            self.forget();
+            self.reset();
             if let Some(hystart) = &mut self.hystart {
                 hystart.restart(flow);
             }

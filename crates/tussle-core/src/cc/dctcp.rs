@@ -7,7 +7,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "dctcp",
-    idea: "The fraction of packets that a queue marks says how far the window must fall.",
+    idea: "Reduce the window in proportion to the fraction of marked packets.",
     source: "RFC 8257",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
             default: 1024,
             min: 0,
             max: 1024,
-            meaning: "the fraction of marked packets assumed at first, in 1/1024",
+            meaning: "initial fraction of marked packets, in 1/1024",
         },
     ],
     build: |parameters, _| Box::new(Dctcp::new(parameters)),

@@ -8,7 +8,7 @@ use crate::tcp::{Ack, Cause, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "highspeed",
-    idea: "The larger the window, the faster it grows and the less a loss takes.",
+    idea: "A larger window grows faster and falls by less after a loss.",
     source: "RFC 3649",
     agrees_with: "Linux 6.1",
     parameters: &[],
@@ -133,7 +133,7 @@ mod tests {
         rows
     }
 
-    /// 0.4407 × 256 = 112.8 is 112 in the table: a loss takes a little less than the RFC's formula says.
+    /// 0.4407 × 256 = 112.8 is 112 in the table: a loss takes a little less than by the RFC's formula.
     #[test]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 128")]
     fn the_table_is_that_of_the_rfc() {
@@ -180,7 +180,7 @@ mod tests {
 
     /// From 98, 5 packets delivered: 2 are used to reach 100, and the other 3 are not counted.
     #[test]
-    fn the_ack_that_ends_slow_start_does_nothing_more() {
+    fn the_ack_that_ends_slow_start_has_no_other_effect() {
         let (mut highspeed, mut control) = (HighSpeed::default(), Control::new(98, 100));
         highspeed.on_ack(&Ack { delivered: 5, ..Ack::default() }, &flow(), &mut control);
         assert_eq!((control.cwnd, control.credit), (100, 0));

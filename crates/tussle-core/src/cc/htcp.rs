@@ -9,7 +9,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "htcp",
-    idea: "The longer since the last loss, the faster the window grows.",
+    idea: "The window grows faster the longer ago the last loss is.",
     source: "Leith and Shorten, PFLDnet, 2004; draft-leith-tcp-htcp-06",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -18,14 +18,14 @@ pub(super) const ENTRY: Entry = Entry {
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: growth in a round trip is as long as the RTT is against 100 ms",
+            meaning: "1: scale growth per round trip with the ratio of the RTT to 100 ms",
         },
         Parameter {
             name: "use_bandwidth_switch",
             default: 1,
             min: 0,
             max: 1,
-            meaning: "1: halve when the bandwidth of the last two losses differs by more than a fifth",
+            meaning: "1: halve the window if the bandwidth changed by more than a fifth between the last two losses",
         },
     ],
     build: |parameters, _| Box::new(Htcp::new(parameters)),
@@ -484,7 +484,7 @@ mod tests {
 
     /// A loss at 1 s, repaired at 1.5 s, from where time counts. A spurious loss at 2 s does not count.
     #[test]
-    fn time_counts_from_the_end_of_the_last_recovery_that_stands() {
+    fn time_counts_from_the_end_of_the_last_recovery_that_was_not_undone() {
         let (mut htcp, mut control) = (htcp(&[]), Control::new(100, 2));
         htcp.on_state(State::Recovery, &at_ms(1000), &mut control);
         assert_eq!(htcp.delta(&at_ms(1000)), 0);

@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
         default: 25,
         min: 1,
         max: 60_000,
-        meaning: "RTT of the flow to grow like, in ms (the paper's RTT₀)",
+        meaning: "RTT of the reference flow, in ms (the paper's RTT₀)",
     }],
     build: |parameters, _| Box::new(Hybla::new(parameters)),
 };
@@ -68,28 +68,28 @@ impl Hybla {
     }
 
     /// Growth for an ACK in slow start, in 1/128 packets. (Paper: 2^ρ - 1.)
-    fn worth_in_slow_start(&self) -> u32 {
+    fn growth_in_slow_start(&self) -> u32 {
         let (whole, eighths) = (self.rho >> RHO_BITS, self.rho % (1 << RHO_BITS));
         (POWERS[eighths as usize] << whole.min(RHO_MAX)) - PACKET
     }
 
     /// Growth for an ACK in congestion avoidance, in 1/128 packets. (Paper: ρ² / W.)
-    fn worth_in_avoidance(&self, cwnd: u32) -> u32 {
+    fn growth_in_avoidance(&self, cwnd: u32) -> u32 {
         let rho_squared = self.rho.saturating_mul(self.rho).saturating_mul(PACKET >> (2 * RHO_BITS));
         rho_squared / cwnd
     }
 
-    /// Grows the window by `worth`.
-    fn grow(&mut self, worth: u32, control: &mut Control) {
-        let sum = self.fraction + worth % PACKET;
+    /// Grows the window by `growth`.
+    fn grow(&mut self, growth: u32, control: &mut Control) {
+        let sum = self.fraction + growth % PACKET;
         self.fraction = sum % PACKET;
-        control.cwnd += worth / PACKET;
+        control.cwnd += growth / PACKET;
         if sum >= PACKET {
             control.cwnd += 1;
             control.credit = 0;
         }
         // Growth below 1/128 packet per ACK becomes one packet per window, as with Reno.
-        if worth == 0 && control.credit >= control.cwnd {
+        if growth == 0 && control.credit >= control.cwnd {
             control.cwnd += 1;
             control.credit = 0;
         }
@@ -116,12 +116,12 @@ impl CongestionControl for Hybla {
             control.grow_like_reno(ack.delivered, flow);
         } else if flow.cwnd_limited(control) {
             if control.in_slow_start() {
-                self.grow(self.worth_in_slow_start(), control);
+                self.grow(self.growth_in_slow_start(), control);
                 control.cwnd = control.cwnd.min(control.ssthresh);
             } else {
-                let worth = self.worth_in_avoidance(control.cwnd);
-                control.credit += u32::from(worth < PACKET);
-                self.grow(worth, control);
+                let growth = self.growth_in_avoidance(control.cwnd);
+                control.credit += u32::from(growth < PACKET);
+                self.grow(growth, control);
             }
             control.cwnd = control.cwnd.min(control.cwnd_clamp);
         }
@@ -235,7 +235,7 @@ mod tests {
     /// 2^16 - 1 packets an ACK: one is enough to reach the largest window. ρ of 24 is taken as 16.
     #[test]
     fn the_window_stops_at_65535_packets() {
-        assert_eq!(started(600).0.worth_in_slow_start(), 65_535 * 128);
+        assert_eq!(started(600).0.growth_in_slow_start(), 65_535 * 128);
         assert_eq!(after_acks(1, &mut started(600)), 65_535);
     }
 
@@ -256,7 +256,7 @@ mod tests {
 
     /// Reno: 2 packets an ACK, 50 ACKs for a window of 100.
     #[test]
-    fn outside_the_open_state_it_is_reno() {
+    fn outside_the_open_state_growth_is_that_of_reno() {
         let mut flow = avoiding(100, 100);
         flow.0.on_state(State::Disorder, &flow.1, &mut flow.2);
         assert_eq!(after_acks(50, &mut flow), 101);

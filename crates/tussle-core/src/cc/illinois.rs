@@ -9,7 +9,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "illinois",
-    idea: "A loss says when to slow down, the queueing delay how fast to grow and how much to give up.",
+    idea: "Losses determine when to slow down; the queueing delay determines growth and reduction.",
     source: "Liu, Başar and Srikant, Performance Evaluation 65(6-7), 2008",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -18,14 +18,14 @@ pub(super) const ENTRY: Entry = Entry {
             default: 15,
             min: 0,
             max: 1 << 20,
-            meaning: "below this window it is Reno, in packets (the paper's W_thresh)",
+            meaning: "window below which the algorithm is Reno, in packets (the paper's W_thresh)",
         },
         Parameter {
             name: "theta",
             default: 5,
             min: 0,
             max: 255,
-            meaning: "round trips with a low delay before growth is the largest again (the paper's θ)",
+            meaning: "round trips of low delay before the largest growth returns (the paper's θ)",
         },
     ],
     build: |parameters, _| Box::new(Illinois::new(parameters)),
@@ -352,7 +352,7 @@ mod tests {
 
     /// As in Linux: two low, one high, two low; the third low one after that is the fifth in all.
     #[test]
-    fn a_high_delay_between_does_not_start_the_count_anew() {
+    fn a_high_delay_does_not_restart_the_count() {
         let mut illinois = seen();
         for delay_us in [51_000, 0, 0, 51_000, 0, 0] {
             assert_ne!(after_round(&mut illinois, delay_us).0, ALPHA_MAX);
@@ -383,7 +383,7 @@ mod tests {
 
     /// The round ends when a packet after its end is acknowledged.
     #[test]
-    fn delays_are_judged_once_a_round_trip() {
+    fn delays_are_evaluated_once_per_round_trip() {
         let mut illinois = seen();
         illinois.round = Round { end: 10, sum_us: u64::from(BASE_RTT_US + 51_000), samples: 1 };
         for (una, alpha) in [(10, ALPHA_MAX), (11, alpha_at(51_000))] {
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_makes_it_reno_until_the_next_round_trip() {
+    fn after_a_timeout_vegas_is_reno_until_the_next_round_trip() {
         let mut illinois = seen();
         after_round(&mut illinois, 51_000);
         illinois.on_state(State::Recovery, &flow(), &mut Control::default());

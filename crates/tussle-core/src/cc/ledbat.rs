@@ -14,7 +14,7 @@ use crate::tcp::{Ack, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ledbat",
-    idea: "Hold the queueing delay at a target, and go out of the way of whoever wants the link.",
+    idea: "Keep the queueing delay at a target, and yield to other flows.",
     source: "RFC 6817, 2.4",
     agrees_with: "RFC 6817 (December 2012)",
     parameters: &[
@@ -23,35 +23,35 @@ pub(super) const ENTRY: Entry = Entry {
             default: 100,
             min: 1,
             max: 100,
-            meaning: "queueing delay to hold, in ms (TARGET)",
+            meaning: "target of the queueing delay, in ms (TARGET)",
         },
         Parameter {
             name: "gain_percent",
             default: 100,
             min: 1,
             max: 100,
-            meaning: "growth with an empty queue, in percent of a packet a round trip (GAIN)",
+            meaning: "growth with an empty queue, in percent of a packet per round trip (GAIN)",
         },
         Parameter {
             name: "base_history_min",
             default: 10,
             min: 2,
             max: 60,
-            meaning: "minutes for which the smallest delay is remembered (BASE_HISTORY)",
+            meaning: "lifetime of the smallest delay, in minutes (BASE_HISTORY)",
         },
         Parameter {
             name: "current_filter",
             default: 4,
             min: 1,
             max: 64,
-            meaning: "delays of which the smallest counts as the current one (CURRENT_FILTER)",
+            meaning: "number of delays whose smallest is the current delay (CURRENT_FILTER)",
         },
         Parameter {
             name: "allowed_increase",
             default: 1,
             min: 1,
             max: 1 << 20,
-            meaning: "packets by which the window may exceed what is in flight (ALLOWED_INCREASE)",
+            meaning: "packets by which the window may exceed the data in flight (ALLOWED_INCREASE)",
         },
     ],
     build: |parameters, _| Box::new(Ledbat::new(parameters)),
@@ -221,7 +221,7 @@ mod tests {
 
     /// 10 packets in flight allow 11, however large the window was.
     #[test]
-    fn the_window_exceeds_what_is_in_flight_by_one_packet() {
+    fn the_window_exceeds_the_data_in_flight_by_one_packet() {
         let (mut ledbat, mut control) = (ledbat(), Control::new(50, 2));
         sample(&mut ledbat, Time::ZERO, 20);
         let rate = RateSample { prior_in_flight: 10, ..RateSample::default() };

@@ -20,7 +20,7 @@ use crate::tcp::{Ack, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "lp",
-    idea: "Take only what others leave: give way when the forward delay grows.",
+    idea: "Use only the capacity that other flows leave: yield when the forward delay grows.",
     source: "Kuzmanovic and Knightly, IEEE INFOCOM, 2003",
     agrees_with: "Linux 6.1",
     parameters: &[],
@@ -70,11 +70,11 @@ impl RemoteClock {
     /// 32 bits as in Linux.
     fn update(&mut self, ack: &Ack) {
         let weighted = u64::from(self.hz.wrapping_mul(64));
-        let thought = weighted / 64;
+        let old = weighted / 64;
         self.hz = truncated(match self.fresh(ack) {
-            None => thought,
+            None => old,
             Some(hz) if weighted == 0 => hz,
-            Some(hz) => (weighted - thought + hz) / 64,
+            Some(hz) => (weighted - old + hz) / 64,
         });
         self.before =
             Some((ack.ts_val_ms, ack.ts_echo_ms)).filter(|&(remote, local)| remote > 0 && local > 0);
@@ -208,7 +208,7 @@ mod tests {
     use crate::tcp::WindowUse;
 
     /// One-way delay in each direction, in ms.
-    const WAY_MS: u32 = 10;
+    const ONE_WAY_MS: u32 = 10;
 
     /// A flow whose ACKs have arrived for long enough to compare both clocks.
     fn started() -> (Lp, Flow, Control) {
@@ -224,8 +224,8 @@ mod tests {
     /// Processes an ACK after `after_ms`; the packet that caused it waited `queue_ms` on the forward path.
     fn acked((lp, flow, control): &mut (Lp, Flow, Control), after_ms: u32, queue_ms: u32) {
         flow.now += Time::from_ms(u64::from(after_ms));
-        let ts_val_ms = timestamp_ms(flow.now) - WAY_MS;
-        let ts_echo_ms = ts_val_ms - WAY_MS - queue_ms;
+        let ts_val_ms = timestamp_ms(flow.now) - ONE_WAY_MS;
+        let ts_echo_ms = ts_val_ms - ONE_WAY_MS - queue_ms;
         let ack = Ack { acked: 1, rtt_us: Some(20_000), ts_val_ms, ts_echo_ms, ..Ack::default() };
         lp.on_pkts_acked(&ack, flow, control);
     }
@@ -273,7 +273,7 @@ mod tests {
 
     /// From 40 ms on: between 40 and 80, so the next indication is at 40 + 15 % of 40 = 46.
     #[test]
-    fn an_indication_starts_measuring_anew() {
+    fn an_indication_restarts_the_measurement() {
         let mut delay = delays(10, 110, 40);
         delay.restart();
         assert_eq!((delay.min_ms, delay.max_ms), (40, 80));
@@ -370,7 +370,8 @@ mod tests {
         for queue_ms in 0..300 {
             flow.now = Time::from_ms(u64::from(1000 + 2 * queue_ms));
             let now_ms = timestamp_ms(flow.now);
-            let (ts_val_ms, ts_echo_ms) = ((3 << 30) + now_ms - WAY_MS, now_ms - 2 * WAY_MS - queue_ms);
+            let (ts_val_ms, ts_echo_ms) =
+                ((3 << 30) + now_ms - ONE_WAY_MS, now_ms - 2 * ONE_WAY_MS - queue_ms);
             let ack = Ack { acked: 1, rtt_us: Some(20_000), ts_val_ms, ts_echo_ms, ..Ack::default() };
             lp.on_pkts_acked(&ack, &flow, &mut control);
             assert_eq!((control.cwnd, lp.phase), (64, Phase::Probe));

@@ -10,7 +10,7 @@ use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "nv",
-    idea: "The rate and the smallest RTT say which window would do without a queue; go there slowly.",
+    idea: "Move the window slowly to the one that the rate and the smallest RTT need without a queue.",
     source: "Brakmo, TCP-NV: An Update to TCP-Vegas, 2010",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -19,21 +19,21 @@ pub(super) const ENTRY: Entry = Entry {
             default: 10,
             min: 2,
             max: 1 << 20,
-            meaning: "packets that may wait in the queue",
+            meaning: "packets permitted in the queue",
         },
         Parameter {
             name: "nv_reset_period",
             default: 5,
             min: 1,
             max: 1000,
-            meaning: "after how many seconds, give or take a quarter, the smallest RTT is forgotten",
+            meaning: "lifetime of the smallest RTT, in seconds, varied randomly by a quarter",
         },
         Parameter {
             name: "nv_min_cwnd",
             default: 2,
             min: 1,
             max: 1 << 20,
-            meaning: "without losses the window is not taken below this, in packets",
+            meaning: "smallest window without losses, in packets",
         },
     ],
     build: |parameters, seed| Box::new(Nv::new(parameters, seed)),
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reduction_stops_growth_and_what_was_measured_is_forgotten_after_it() {
+    fn a_reduction_stops_growth_and_then_resets_the_measurements() {
         let (mut nv, flow) = started();
         nv.on_state(State::Recovery, &flow, &mut Control::default());
         assert_eq!((nv.growth.allowed, nv.rtt.average), (false, 10_000));
@@ -468,7 +468,7 @@ mod tests {
 
     /// Twice the first RTT after a reduction, so that a longer route is noticed.
     #[test]
-    fn after_a_reduction_the_smallest_rtt_is_measured_anew() {
+    fn a_reduction_restarts_the_measurement_of_the_smallest_rtt() {
         let (mut nv, flow) = started();
         nv.reset(&flow);
         nv.measure(30_000, 10, &flow);

@@ -13,7 +13,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "prague",
-    idea: "Reduce by half the part of packets that is marked, and grow as if the RTT were at least 25 ms.",
+    idea: "Reduce the window by half the marked fraction, and grow as if the RTT were at least 25 ms.",
     source: "draft-briscoe-iccrg-prague-congestion-control-04, 2.3 and 2.4",
     agrees_with: "draft -04 (July 2024)",
     parameters: &[
@@ -22,21 +22,21 @@ pub(super) const ENTRY: Entry = Entry {
             default: 25_000,
             min: 1,
             max: 1_000_000,
-            meaning: "RTT in µs below which a flow behaves as if it had this one (RTT_virt_min)",
+            meaning: "smallest virtual RTT, in µs: a flow with a shorter RTT behaves as if it had this one (RTT_virt_min)",
         },
         Parameter {
             name: "rtt_transition",
             default: 500,
             min: 0,
             max: 1 << 20,
-            meaning: "round trips after slow start before it does so (D)",
+            meaning: "round trips after slow start before the virtual RTT applies (D)",
         },
         Parameter {
             name: "gain_shift",
             default: 4,
             min: 0,
             max: 10,
-            meaning: "the average of the marked part moves by 1/2^this of the difference (g)",
+            meaning: "weight of a new sample in the average of the marked fraction, as a power of 1/2 (g)",
         },
     ],
     build: |parameters, _| Box::new(Prague::new(parameters)),
@@ -308,7 +308,7 @@ mod tests {
 
     /// A window of 20 packets, 5 of them marked: 15/20 of a packet.
     #[test]
-    fn only_unmarked_packets_make_it_grow() {
+    fn only_unmarked_packets_grow_the_window() {
         let (mut prague, flow) = on_path(40_000);
         let mut control = Control::new(20, 20);
         prague.on_ack(&ack(5, true), &flow, &mut control);
@@ -350,7 +350,7 @@ mod tests {
     /// 20 out, 4 arrived after a hole: 15 in flight, and one for the hole; then nothing new until 10 are in
     /// flight.
     #[test]
-    fn in_recovery_the_window_follows_what_is_in_flight_to_half() {
+    fn in_recovery_the_window_follows_the_data_in_flight_down_to_half() {
         let (mut prague, mut flow) = on_path(40_000);
         let mut control = Control::new(20, 10);
         (flow.nxt, flow.sacked_out, flow.lost_out, flow.state) = (20, 4, 1, State::Recovery);

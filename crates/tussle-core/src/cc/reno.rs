@@ -6,7 +6,7 @@ use super::{CongestionControl, Entry};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "reno",
-    idea: "One packet more a round trip, half the window after a loss.",
+    idea: "One packet more per round trip, half the window after a loss.",
     source: "RFC 5681, 3.1 and 3.2",
     agrees_with: "Linux 6.1",
     parameters: &[],

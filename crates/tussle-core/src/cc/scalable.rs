@@ -9,7 +9,7 @@ use crate::tcp::{Ack, Cause, Flow};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "scalable",
-    idea: "A hundredth of a packet more for each delivered, an eighth of the window less after a loss.",
+    idea: "A hundredth of a packet more per delivered packet, an eighth of the window less after a loss.",
     source: "Kelly, ACM SIGCOMM CCR 33(2), 2003",
     agrees_with: "Linux 6.1",
     parameters: &[],
@@ -71,7 +71,7 @@ mod tests {
 
     /// 50 / 100 would be half a packet.
     #[test]
-    fn below_a_hundred_packets_it_grows_like_reno() {
+    fn below_a_hundred_packets_growth_is_that_of_reno() {
         assert_eq!(after_round_trips(50, 1), 51);
         assert_eq!(after_round_trips(50, 10), 60);
     }

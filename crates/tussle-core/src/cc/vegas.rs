@@ -9,7 +9,7 @@ use crate::tcp::{Ack, Flow, State, current_ssthresh};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "vegas",
-    idea: "Keep two to four packets waiting in the queue, no more.",
+    idea: "Keep two to four packets in the queue.",
     source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995",
     agrees_with: "Linux 6.1",
     parameters: &[
@@ -18,21 +18,21 @@ pub(super) const ENTRY: Entry = Entry {
             default: 2,
             min: 0,
             max: 1 << 20,
-            meaning: "with fewer packets waiting the window grows",
+            meaning: "packets in the queue below which the window grows",
         },
         Parameter {
             name: "beta",
             default: 4,
             min: 0,
             max: 1 << 20,
-            meaning: "with more packets waiting the window shrinks",
+            meaning: "packets in the queue above which the window shrinks",
         },
         Parameter {
             name: "gamma",
             default: 1,
             min: 0,
             max: 1 << 20,
-            meaning: "with more packets waiting slow start ends",
+            meaning: "packets in the queue above which slow start ends",
         },
     ],
     build: |parameters, _| Box::new(Vegas::new(parameters)),
@@ -106,7 +106,7 @@ impl Vegas {
         }
     }
 
-    fn forget(&mut self, flow: &Flow) {
+    fn reset(&mut self, flow: &Flow) {
         self.base_rtt_us = NO_RTT_US;
         self.resume(flow);
     }
@@ -149,11 +149,11 @@ impl CongestionControl for Vegas {
     }
 
     fn on_start(&mut self, flow: &Flow, _control: &mut Control) {
-        self.forget(flow);
+        self.reset(flow);
     }
 
     fn on_tx_start(&mut self, flow: &Flow, _control: &mut Control) {
-        self.forget(flow);
+        self.reset(flow);
     }
 
     fn on_pkts_acked(&mut self, ack: &Ack, _flow: &Flow, _control: &mut Control) {
@@ -292,9 +292,9 @@ mod tests {
         }
     }
 
-    /// 10 packets wait; in Disorder Reno grows by 1 for 20 delivered. Back in Open the RTTs start anew.
+    /// 10 packets wait; in Disorder Reno grows by 1 for 20 delivered. Back in Open the RTTs are reset.
     #[test]
-    fn outside_the_open_state_it_is_reno() {
+    fn outside_the_open_state_growth_is_that_of_reno() {
         let (mut vegas, mut flow) = started();
         let mut control = avoiding(20);
         vegas.on_state(State::Disorder, &flow, &mut control);
@@ -340,7 +340,7 @@ mod tests {
         let (mut vegas, flow) = started();
         assert!((recorded(&vegas)["base_rtt_ms"] - 100.0).abs() < f64::EPSILON);
         assert!(recorded(&vegas)["rtt_ms"].is_nan());
-        vegas.forget(&flow);
+        vegas.reset(&flow);
         assert!(recorded(&vegas)["base_rtt_ms"].is_nan());
     }
 }

@@ -9,7 +9,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "veno",
-    idea: "A loss while few packets wait in the queue is an accident, and takes only a fifth of the window.",
+    idea: "A loss while few packets are queued is a transmission error, and takes only a fifth of the window.",
     source: "Fu and Liew, IEEE JSAC 21(2), 2003",
     agrees_with: "Linux 6.1",
     parameters: &[],
@@ -243,7 +243,7 @@ mod tests {
 
     /// The second ACK's RTT counts, though the first was shorter.
     #[test]
-    fn each_ack_is_judged_by_its_own_rtt() {
+    fn each_ack_is_evaluated_by_its_own_rtt() {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
         ack(&mut veno, 100_000, &mut control);
         ack(&mut veno, 200_000, &mut control);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn two_samples_are_too_few_to_judge() {
+    fn two_samples_are_too_few() {
         let (mut veno, mut control) = (Veno::default(), Control::new(50, 2));
         for (rtt_us, waiting) in [(100_000, 0), (200_000, 0), (200_000, 50)] {
             ack(&mut veno, rtt_us, &mut control);
@@ -268,9 +268,9 @@ mod tests {
         }
     }
 
-    /// Half of the RTT is queue; 50 packets delivered are one more. Back in Open the RTTs start anew.
+    /// Half of the RTT is queue; 50 packets delivered are one more. Back in Open the RTTs are reset.
     #[test]
-    fn outside_the_open_state_it_is_reno() {
+    fn outside_the_open_state_growth_is_that_of_reno() {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
         veno.on_state(State::Recovery, &flow(), &mut control);
         (0..50).for_each(|_| ack(&mut veno, 200_000, &mut control));

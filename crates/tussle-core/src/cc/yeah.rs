@@ -10,7 +10,7 @@ use crate::tcp::{Ack, Cause, Flow, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "yeah",
-    idea: "Fast while the queue is short; else Reno, and the flow's own packets leave the queue.",
+    idea: "Grow fast while the queue is short; otherwise grow like Reno and drain the flow's own packets from the queue.",
     source: "Baiocchi, Castellani and Vacirca, PFLDnet, 2007",
     agrees_with: "Linux 6.1",
     parameters: &[],
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(round(&mut started(), 125_000, &mut avoiding(405)), 405 - 81);
     }
 
-    /// The first slow round leaves 800, so greedy flows are thought to have 400; the second 640, and they
+    /// The first slow round leaves 800, so the estimated window of greedy flows is 400; the second 640, and they
     /// 401; 512 and 402; 410 and 403; then 82 of 410 would leave 328, but a greedy flow has 403.
     #[test]
     fn decongestion_stops_at_the_window_of_a_greedy_flow() {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_what_greedy_flows_are_thought_to_have() {
+    fn a_loss_halves_the_estimated_window_of_greedy_flows() {
         let (mut yeah, flow) = started();
         yeah.greedy = Greedy { cwnd: 101, fast_rounds: 7 };
         yeah.on_congestion(Cause::Loss, &flow, &avoiding(400));

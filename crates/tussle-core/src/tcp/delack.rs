@@ -59,7 +59,7 @@ impl DelayedAck {
         let shortest = self.shortest;
         let tick = self.ticks.at(now);
         if self.wait == 0 {
-            self.be_quick(path.quick_acks);
+            self.acknowledge_quickly(path.quick_acks);
             self.wait = shortest;
         } else {
             let gap = tick - self.last_data;
@@ -69,20 +69,20 @@ impl DelayedAck {
                 self.wait = (self.wait / 2 + gap).min(self.ticks.span(path.rto));
             } else if gap > self.ticks.span(path.rto) {
                 // The sender probably restarts.
-                self.be_quick(path.quick_acks);
+                self.acknowledge_quickly(path.quick_acks);
             }
         }
         self.last_data = tick;
     }
 
     /// Acknowledges the next `packets` at once.
-    fn be_quick(&mut self, packets: u32) {
+    fn acknowledge_quickly(&mut self, packets: u32) {
         self.quick = self.quick.max(packets);
     }
 
     /// Acknowledges the next `packets` at once, because something is wrong.
     pub(crate) fn on_trouble(&mut self, packets: u32) {
-        self.be_quick(packets);
+        self.acknowledge_quickly(packets);
         self.wait = self.shortest;
     }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_is_almost_due_goes_with_the_next_packet() {
+    fn an_ack_that_is_almost_due_is_sent_with_the_next_packet() {
         let mut delack = DelayedAck::new(250);
         delack.on_data(Time::from_ms(8), PATH);
         delack.delay(Time::from_ms(8), PATH);

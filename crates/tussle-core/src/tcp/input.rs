@@ -30,13 +30,13 @@ impl Sender {
         let had_packets_out = self.flow.packets_out() > 0;
         let slow_path = self.is_slow_path(packet);
         if packet.number >= prior_una {
-            self.take_window(packet);
+            self.update_receive_window(packet);
             if self.ecn.negotiated && packet.flags.has(Flags::ECE) {
                 info.ece = true;
             }
         }
         if !packet.sacks.as_slice().is_empty() {
-            self.take_sacks(packet, &mut info);
+            self.process_sacks(packet, &mut info);
         }
         if packet.number < prior_una {
             return self.on_old_ack(&mut info, out);
@@ -46,11 +46,11 @@ impl Sender {
                 let next = self.process_dubious_ack(&mut info, out);
                 debug_assert!(next != NextTransmission::New, "nothing is outstanding");
             }
-            return self.answer_probe(packet.number, &info, out);
+            return self.process_probe_response(packet.number, &info, out);
         }
         if packet.number > prior_una {
             self.unanswered_timeouts = 0;
-            self.take_cumulative(packet.number, &mut info);
+            self.process_cumulative_ack(packet.number, &mut info);
         }
         if info.ece {
             self.flow.delivered_marked += self.flow.delivered - prior_delivered;
@@ -70,7 +70,7 @@ impl Sender {
         };
         self.cc.on_pkts_acked(&ack, &self.flow, &mut self.control);
         self.rack.adjust_window(self.rate.prior_delivered(), &self.flow);
-        self.answer_probe(packet.number, &info, out);
+        self.process_probe_response(packet.number, &info, out);
         let next = if info.is_dubious(self.flow.state) {
             self.process_dubious_ack(&mut info, out)
         } else {
@@ -101,10 +101,10 @@ impl Sender {
     }
 
     /// Processes the SACK option. [RFC 6675, 4](https://www.rfc-editor.org/rfc/rfc6675#section-4)
-    fn take_sacks(&mut self, packet: &Packet, info: &mut AckInfo) {
+    fn process_sacks(&mut self, packet: &Packet, info: &mut AckInfo) {
         let duplicate = duplicate_block(packet.number, packet.sacks.as_slice());
         if let Some(block) = duplicate {
-            self.take_dsack(block, info);
+            self.process_dsack(block, info);
         }
         let mut sacks = packet.sacks;
         sacks.sort();
@@ -118,13 +118,13 @@ impl Sender {
             }
         }
         for &number in &new {
-            self.take_newly_sacked(number, info);
+            self.process_newly_sacked(number, info);
         }
         if let Some(block) = duplicate.filter(|_| info.dsack && !new.is_empty())
             && sacks.as_slice().iter().any(|other| other.contains(block) && other.end == self.flow.nxt)
         {
             // Linux reached the end of the data sent and searches for the duplicate from the start again.
-            self.take_late_duplicates(block, info);
+            self.process_late_duplicates(block, info);
         }
         info.sacked = u32::try_from(new.len()).expect("a window is below 2^32 packets");
         self.flow.delivered += info.sacked;
@@ -136,7 +136,7 @@ impl Sender {
         }
     }
 
-    fn take_newly_sacked(&mut self, number: u32, info: &mut AckInfo) {
+    fn process_newly_sacked(&mut self, number: u32, info: &mut AckInfo) {
         let sent = self.board.mark_sacked(number, &mut self.flow);
         self.rack.on_arrival(number, sent, &self.flow);
         self.rate.on_delivered(number, sent);
@@ -151,7 +151,7 @@ impl Sender {
 
     /// Processes a DSACK, which shows that a retransmission was not needed. [RFC
     /// 2883](https://www.rfc-editor.org/rfc/rfc2883)
-    fn take_dsack(&mut self, block: Block, info: &mut AckInfo) {
+    fn process_dsack(&mut self, block: Block, info: &mut AckInfo) {
         let packets = block.packets();
         self.dsacked += u64::from(packets);
         // More duplicates than retransmissions come from the network, not from this sender.
@@ -169,11 +169,11 @@ impl Sender {
             self.undo.on_dsack(block.end, packets);
             return;
         }
-        self.take_late_duplicates(block, info);
+        self.process_late_duplicates(block, info);
     }
 
     /// Processes duplicates of packets that are still outstanding.
-    fn take_late_duplicates(&mut self, block: Block, info: &mut AckInfo) {
+    fn process_late_duplicates(&mut self, block: Block, info: &mut AckInfo) {
         for number in block.start.max(self.flow.una)..block.end.min(self.flow.nxt) {
             let sent = self.board.get(number);
             if sent.was_retransmitted() {
@@ -188,7 +188,7 @@ impl Sender {
 
     /// Removes every packet below `number` from the scoreboard.
     #[inline]
-    fn take_cumulative(&mut self, number: u32, info: &mut AckInfo) {
+    fn process_cumulative_ack(&mut self, number: u32, info: &mut AckInfo) {
         while self.flow.una < number {
             let una = self.flow.una;
             let sent = self.board.pop(&mut self.flow);
@@ -250,7 +250,7 @@ impl Sender {
     /// Processes the response to a tail loss probe. [RFC 8985,
     /// 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
     #[inline]
-    fn answer_probe(&mut self, number: u32, info: &AckInfo, out: &mut Outbox) {
+    fn process_probe_response(&mut self, number: u32, info: &AckInfo, out: &mut Outbox) {
         let Some(probe) = self.probe.filter(|probe| number >= probe.high) else { return };
         if !probe.is_retransmission || info.dsack_of_probe {
             self.probe = None;
@@ -314,7 +314,7 @@ impl Sender {
 
     /// Updates the receive window from an ACK that no later one has overtaken. [RFC 9293,
     /// 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
-    fn take_window(&mut self, packet: &Packet) {
+    fn update_receive_window(&mut self, packet: &Packet) {
         self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
         if packet.number > self.flow.una || packet.window_packets > self.offered_packets {
             self.offered_packets = packet.window_packets;

@@ -123,7 +123,7 @@ mod tests {
 
     /// Packets 0 to 9 are sent; 1 and 2 are detected as lost, then 9 arrives.
     #[test]
-    fn losses_and_samples_tell_what_was_in_flight_and_what_was_lost_since() {
+    fn losses_and_samples_report_packets_in_flight_and_lost_since() {
         let mut flow = Flow::new(250, 1448);
         let (mut rate, mut board) = (RateEstimator::default(), Scoreboard::new());
         for _ in 0..10 {
@@ -133,9 +133,9 @@ mod tests {
         flow.now = Time::from_ms(10);
         board.mark_lost(1, &mut flow);
         board.mark_lost(2, &mut flow);
-        let told: Vec<_> =
+        let reported: Vec<_> =
             board.newly_lost.iter().map(|lost| (lost.number, lost.in_flight, lost.lost)).collect();
-        assert_eq!(told, [(1, 2, 1), (2, 3, 2)]);
+        assert_eq!(reported, [(1, 2, 1), (2, 3, 2)]);
         let sent = board.mark_sacked(9, &mut flow);
         flow.delivered += 1;
         rate.on_delivered(9, sent);
@@ -145,7 +145,7 @@ mod tests {
 
     /// The 10 packets in flight when the limit was declared do not count; later ones do.
     #[test]
-    fn a_declared_limit_ends_when_what_was_in_flight_is_delivered() {
+    fn a_declared_limit_ends_with_the_delivery_of_the_data_in_flight() {
         let mut flow = Flow::new(250, 1448);
         let (mut rate, mut board) = (RateEstimator::default(), Scoreboard::new());
         let mut send = |rate: &mut RateEstimator, flow: &mut Flow| {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_packet_is_small() {
+    fn the_record_of_a_packet_is_small() {
         assert!(size_of::<Sent>() <= 32, "{} bytes", size_of::<Sent>());
     }
 }

@@ -397,7 +397,7 @@ impl Sender {
         let counted = self.board.recount(flow);
         if sums != counted {
             return Err(format!(
-                "(sacked, lost, retransmitted) is {sums:?}, but the packets say {counted:?}"
+                "(sacked, lost, retransmitted) is {sums:?}, but the packets add up to {counted:?}"
             ));
         }
         if self.control.cwnd == 0 {

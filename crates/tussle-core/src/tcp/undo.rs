@@ -74,7 +74,7 @@ mod tests {
     fn dsacks_for_every_retransmission_prove_a_false_alarm() {
         let mut undo = Undo::default();
         undo.begin(10, 0);
-        assert!(!undo.proven_by_dsack(), "nothing was sent again yet");
+        assert!(!undo.proven_by_dsack(), "nothing was retransmitted yet");
         undo.on_retransmission(100);
         undo.on_retransmission(101);
         undo.on_dsack(11, 1);

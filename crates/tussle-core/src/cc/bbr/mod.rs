@@ -28,7 +28,7 @@ use crate::util::windowed::WindowedMax;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bbr",
-    idea: "Send at the greatest rate delivered lately, with twice the data in flight that fits the path.",
+    idea: "Send at the greatest rate delivered lately, with twice the bandwidth-delay product in flight.",
     source: "Cardwell et al., ACM Queue 14(5), 2016",
     agrees_with: "Linux 6.1",
     parameters: &[],
@@ -221,7 +221,7 @@ impl CongestionControl for Bbr {
         self.round.delivered = flow.delivered;
         self.min_rtt.start(flow);
         self.aggregation.restart(flow.now.us());
-        self.policer.forget(flow);
+        self.policer.reset(flow);
         self.pace_by_window(flow, control);
     }
 
@@ -273,7 +273,7 @@ impl CongestionControl for Bbr {
     fn on_undo(&mut self, flow: &Flow, control: &Control) -> u32 {
         self.full_pipe.bw = Bandwidth::ZERO;
         self.full_pipe.rounds = 0;
-        self.policer.forget(flow);
+        self.policer.reset(flow);
         control.cwnd
     }
 

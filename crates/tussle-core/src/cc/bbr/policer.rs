@@ -16,7 +16,7 @@ const EQUAL: Gain = Gain(256 / 8);
 /// Largest absolute difference of equal throughputs, in bytes/s: 4 kbit/s.
 const EQUAL_BYTES_PER_S: u64 = 4000 / 8;
 /// Round trips after which a detected policer is no longer assumed and the path is probed again.
-const BELIEF_ROUNDS: u32 = 48;
+const POLICED_ROUNDS: u32 = 48;
 
 /// State of policer detection.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ pub(super) struct Sample<'a> {
     pub(super) lost: u32,
     pub(super) limit: Limit,
     pub(super) round: &'a Round,
-    /// Whether the ACK started a round trip that counts towards [`BELIEF_ROUNDS`].
+    /// Whether the ACK started a round trip that counts towards [`POLICED_ROUNDS`].
     pub(super) counts_round: bool,
 }
 
@@ -81,13 +81,13 @@ impl Policer {
         self.bw.filter(|_| self.stage == Stage::Policed)
     }
 
-    pub(super) fn forget(&mut self, flow: &Flow) {
+    pub(super) fn reset(&mut self, flow: &Flow) {
         *self = Policer { interval: Interval::new(flow), ..Policer::default() };
     }
 
     pub(super) fn update(&mut self, sample: Sample, flow: &Flow) -> Verdict {
         if self.stage == Stage::Policed {
-            return self.go_on_believing(sample, flow);
+            return self.update_policed(sample, flow);
         }
         if self.stage == Stage::Waiting {
             if sample.lost == 0 {
@@ -98,12 +98,12 @@ impl Policer {
         }
         if sample.limit == Limit::Application {
             // The throughput would be the application's.
-            self.forget(flow);
+            self.reset(flow);
             return Verdict::Unchanged;
         }
         self.interval.rounds += u32::from(sample.round.started);
         if self.interval.rounds > 4 * INTERVAL_ROUNDS {
-            self.forget(flow);
+            self.reset(flow);
         } else if self.interval.rounds >= INTERVAL_ROUNDS && sample.lost > 0 {
             // An interval ends with a loss, when the bucket is empty again; otherwise the measured rate would
             // be too low.
@@ -112,10 +112,10 @@ impl Policer {
         Verdict::Unchanged
     }
 
-    fn go_on_believing(&mut self, sample: Sample, flow: &Flow) -> Verdict {
+    fn update_policed(&mut self, sample: Sample, flow: &Flow) -> Verdict {
         self.interval.rounds += u32::from(sample.counts_round);
-        if sample.counts_round && self.interval.rounds >= BELIEF_ROUNDS {
-            self.forget(flow);
+        if sample.counts_round && self.interval.rounds >= POLICED_ROUNDS {
+            self.reset(flow);
             return Verdict::ProbeAgain;
         }
         Verdict::Unchanged

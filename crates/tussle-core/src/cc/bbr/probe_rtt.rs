@@ -50,7 +50,7 @@ impl Bbr {
             self.probe_rtt.ends = None;
         }
         if self.phase == Phase::ProbeRtt {
-            self.go_on_probing_rtt(flow, control);
+            self.continue_probe_rtt(flow, control);
         }
         // An interval was measured, even if too short to be valid: something was delivered.
         if ack.rate.interval_us > 0 {
@@ -58,7 +58,7 @@ impl Bbr {
         }
     }
 
-    fn go_on_probing_rtt(&mut self, flow: &Flow, control: &mut Control) {
+    fn continue_probe_rtt(&mut self, flow: &Flow, control: &mut Control) {
         // The probe itself limits the rate now.
         control.declare_application_limit();
         if self.probe_rtt.ends.is_some() {

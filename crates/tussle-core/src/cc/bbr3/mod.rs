@@ -29,7 +29,7 @@ use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bbr3",
-    idea: "BBR within bounds of rate and data in flight that losses teach it.",
+    idea: "BBR with bounds of rate and data in flight that adapt to losses.",
     source: "Cardwell, Swett and Beshay, draft-ietf-ccwg-bbr-06, 2026",
     agrees_with: "draft-ietf-ccwg-bbr-06",
     parameters: &[],

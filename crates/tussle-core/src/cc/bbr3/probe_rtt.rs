@@ -67,12 +67,12 @@ impl Bbr3 {
             self.round.restart(flow);
         }
         if self.phase == Phase::ProbeRtt {
-            self.go_on_probing_rtt(flow, control);
+            self.continue_probe_rtt(flow, control);
         }
     }
 
     /// Continues a probe. (`HandleProbeRTT`)
-    fn go_on_probing_rtt(&mut self, flow: &Flow, control: &mut Control) {
+    fn continue_probe_rtt(&mut self, flow: &Flow, control: &mut Control) {
         // The probe itself limits the rate now.
         control.declare_application_limit();
         if self.rtt.ends.is_some() {

@@ -54,7 +54,7 @@ impl Bbr3 {
 
     /// Ends startup. (`CheckStartupDone`)
     pub(super) fn check_startup_done(&mut self, sample: &Sample, flow: &Flow) {
-        if self.phase == Phase::Startup && self.loses_too_much_in_startup(sample, flow) {
+        if self.phase == Phase::Startup && self.startup_loss_is_high(sample, flow) {
             self.undo.interrupted = Interrupted::Startup;
             self.full_pipe.reached = true;
             self.long_term.inflight = self.bdp(self.bw).max(self.congestion.inflight_latest);
@@ -69,7 +69,7 @@ impl Bbr3 {
     }
 
     /// Whether a whole round trip of recovery lost too much. (5.3.1.3, `CheckStartupHighLoss`)
-    fn loses_too_much_in_startup(&self, sample: &Sample, flow: &Flow) -> bool {
+    fn startup_loss_is_high(&self, sample: &Sample, flow: &Flow) -> bool {
         self.congestion.round_start
             && flow.state == State::Recovery
             && self.congestion.lost_ranges >= LOST_RANGES

@@ -10,7 +10,7 @@ use crate::tcp::RateSample;
 const RTT_US: u32 = 100_000;
 
 /// A flow whose path delivers as a test specifies, with one ACK per round trip.
-struct Story {
+struct Fixture {
     bbr: Bbr3,
     flow: Flow,
     control: Control,
@@ -18,41 +18,41 @@ struct Story {
     rtt_us: u32,
 }
 
-impl Story {
-    fn new() -> Story {
+impl Fixture {
+    fn new() -> Fixture {
         let mut flow = Flow::new(1000, 1448);
         flow.rtt.update(RTT_US, 0, 0);
         flow.delivered = 1;
         let (bbr, control) = (Bbr3::new(7), Control::default());
-        let mut story = Story { bbr, flow, control, limit: Limit::Network, rtt_us: RTT_US };
-        story.bbr.on_start(&story.flow, &mut story.control);
-        story
+        let mut fixture = Fixture { bbr, flow, control, limit: Limit::Network, rtt_us: RTT_US };
+        fixture.bbr.on_start(&fixture.flow, &mut fixture.control);
+        fixture
     }
 
     /// A flow in drain, at 1000 packets per round trip.
-    fn draining() -> Story {
-        let mut story = Story::new();
-        story.in_flight(2000);
+    fn draining() -> Fixture {
+        let mut fixture = Fixture::new();
+        fixture.in_flight(2000);
         for delivered in [10, 30, 80, 250, 1000, 1000, 1000, 1000] {
-            story.round(delivered);
+            fixture.round(delivered);
         }
-        assert_eq!(story.bbr.phase, Phase::Drain);
-        story
+        assert_eq!(fixture.bbr.phase, Phase::Drain);
+        fixture
     }
 
     /// A flow in `phase` of the first cycle.
-    fn at(phase: Phase) -> Story {
-        let mut story = Story::draining();
+    fn at(phase: Phase) -> Fixture {
+        let mut fixture = Fixture::draining();
         let mut rounds = 0;
-        while story.bbr.phase != phase {
-            story.in_flight(if story.bbr.phase == Phase::Drain { 900 } else { 1000 });
-            story.round(1000);
+        while fixture.bbr.phase != phase {
+            fixture.in_flight(if fixture.bbr.phase == Phase::Drain { 900 } else { 1000 });
+            fixture.round(1000);
             rounds += 1;
             assert!(rounds < 70, "{phase:?} is not reached");
         }
         // The smallest RTT was measured just now.
-        story.bbr.rtt.start(&story.flow);
-        story
+        fixture.bbr.rtt.start(&fixture.flow);
+        fixture
     }
 
     fn in_flight(&mut self, packets: u32) {
@@ -105,116 +105,116 @@ impl Story {
 /// A.1
 #[test]
 fn startup_ends_after_three_rounds_without_a_quarter_more() {
-    let mut story = Story::new();
-    story.in_flight(2000);
+    let mut fixture = Fixture::new();
+    fixture.in_flight(2000);
     for delivered in [10, 100, 800, 1000, 1000, 1010] {
-        story.round(delivered);
-        assert_eq!(story.bbr.phase, Phase::Startup);
-        assert!(!story.bbr.full_pipe.reached);
+        fixture.round(delivered);
+        assert_eq!(fixture.bbr.phase, Phase::Startup);
+        assert!(!fixture.bbr.full_pipe.reached);
     }
-    story.round(1020);
-    assert_eq!((story.bbr.phase, story.bbr.full_pipe.now), (Phase::Drain, true));
-    assert_eq!(story.max_bw_packets(), 1020);
+    fixture.round(1020);
+    assert_eq!((fixture.bbr.phase, fixture.bbr.full_pipe.now), (Phase::Drain, true));
+    assert_eq!(fixture.max_bw_packets(), 1020);
 }
 
 /// A.2: 30 of 1000 are lost, in 30 ranges, in a round trip of recovery. What was delivered may be in flight.
 #[test]
 fn startup_ends_on_loss_even_when_the_application_limits() {
-    let mut story = Story::new();
-    story.limit = Limit::Application;
-    story.in_flight(1000);
-    story.round(900);
-    story.lose(30, 2, 1000);
-    story.enter(State::Recovery);
-    story.round_with_loss(970, 30);
-    assert_eq!(story.bbr.phase, Phase::Drain);
-    assert!(story.bbr.full_pipe.reached);
-    assert_eq!(story.bbr.long_term.inflight, 970);
+    let mut fixture = Fixture::new();
+    fixture.limit = Limit::Application;
+    fixture.in_flight(1000);
+    fixture.round(900);
+    fixture.lose(30, 2, 1000);
+    fixture.enter(State::Recovery);
+    fixture.round_with_loss(970, 30);
+    assert_eq!(fixture.bbr.phase, Phase::Drain);
+    assert!(fixture.bbr.full_pipe.reached);
+    assert_eq!(fixture.bbr.long_term.inflight, 970);
 }
 
 /// 2 % in one range, or 20 of 1000 in many ranges, are not too much.
 #[test]
 fn startup_goes_on_after_one_burst_of_losses_or_few_of_them() {
     for (count, step) in [(30, 1), (20, 2)] {
-        let mut story = Story::new();
-        story.in_flight(1000);
-        story.round(900);
-        story.lose(count, step, 1000);
-        story.enter(State::Recovery);
-        story.round_with_loss(970, count);
-        assert_eq!(story.bbr.phase, Phase::Startup, "{count} losses, every {step}");
+        let mut fixture = Fixture::new();
+        fixture.in_flight(1000);
+        fixture.round(900);
+        fixture.lose(count, step, 1000);
+        fixture.enter(State::Recovery);
+        fixture.round_with_loss(970, count);
+        assert_eq!(fixture.bbr.phase, Phase::Startup, "{count} losses, every {step}");
     }
 }
 
 /// A.3: at half the rate until 1000 packets fit.
 #[test]
-fn drain_ends_when_what_is_in_flight_fits_the_path() {
-    let mut story = Story::draining();
-    assert_eq!(story.bbr.phase.gains().0, Gain(128));
-    story.in_flight(1001);
-    story.round(1000);
-    assert_eq!(story.bbr.phase, Phase::Drain);
-    story.in_flight(1000);
-    story.round(1000);
-    assert_eq!(story.bbr.phase, Phase::Cruise, "nothing is left for the down phase to do");
+fn drain_ends_when_the_data_in_flight_fits_the_path() {
+    let mut fixture = Fixture::draining();
+    assert_eq!(fixture.bbr.phase.gains().0, Gain(128));
+    fixture.in_flight(1001);
+    fixture.round(1000);
+    assert_eq!(fixture.bbr.phase, Phase::Drain);
+    fixture.in_flight(1000);
+    fixture.round(1000);
+    assert_eq!(fixture.bbr.phase, Phase::Cruise, "nothing is left for the down phase to do");
 }
 
 /// A.4
 #[test]
 fn drain_ends_after_three_rounds() {
-    let mut story = Story::draining();
+    let mut fixture = Fixture::draining();
     for _ in 0..3 {
-        story.in_flight(1800);
-        story.round(900);
-        assert_eq!(story.bbr.phase, Phase::Drain);
+        fixture.in_flight(1800);
+        fixture.round(900);
+        assert_eq!(fixture.bbr.phase, Phase::Drain);
     }
-    story.round(900);
-    assert_eq!(story.bbr.phase, Phase::Down);
+    fixture.round(900);
+    assert_eq!(fixture.bbr.phase, Phase::Down);
 }
 
 /// A.5
 #[test]
 fn a_probe_ends_after_three_rounds_without_a_quarter_more() {
-    let mut story = Story::at(Phase::Up);
+    let mut fixture = Fixture::at(Phase::Up);
     for _ in 0..2 {
-        story.round(1100);
-        assert_eq!(story.bbr.phase, Phase::Up);
+        fixture.round(1100);
+        assert_eq!(fixture.bbr.phase, Phase::Up);
     }
-    story.round(1100);
-    assert_eq!(story.bbr.phase, Phase::Down);
+    fixture.round(1100);
+    assert_eq!(fixture.bbr.phase, Phase::Down);
 }
 
 /// A.6: the 26th of 1250 is more than 2 %: 0.02 × 1250 = 25. It was lost where 1249 were in flight before it
 /// and 25 lost: the prefix is (0.02 × 1249 - 25) / 0.98 < 0.
 #[test]
-fn a_probe_ends_on_loss_and_the_bound_is_what_was_in_flight() {
-    let mut story = Story::at(Phase::Up);
-    story.lose(25, 1, 1250);
-    assert_eq!(story.bbr.phase, Phase::Up);
-    story.lose(26, 1, 1250);
-    assert_eq!(story.bbr.phase, Phase::Down);
-    assert_eq!(story.bbr.long_term.inflight, 1249);
-    assert!(story.bbr.long_term.was_too_high);
+fn a_probe_ends_on_loss_and_the_bound_is_the_data_in_flight() {
+    let mut fixture = Fixture::at(Phase::Up);
+    fixture.lose(25, 1, 1250);
+    assert_eq!(fixture.bbr.phase, Phase::Up);
+    fixture.lose(26, 1, 1250);
+    assert_eq!(fixture.bbr.phase, Phase::Down);
+    assert_eq!(fixture.bbr.long_term.inflight, 1249);
+    assert!(fixture.bbr.long_term.was_too_high);
 }
 
 /// A.6: what the application left unused sets no bound.
 #[test]
 fn a_probe_that_the_application_limits_ends_on_loss_without_a_bound() {
-    let mut story = Story::at(Phase::Up);
-    story.limit = Limit::Application;
-    story.lose(26, 1, 1250);
-    assert_eq!((story.bbr.phase, story.bbr.long_term.inflight), (Phase::Down, UNBOUNDED));
+    let mut fixture = Fixture::at(Phase::Up);
+    fixture.limit = Limit::Application;
+    fixture.lose(26, 1, 1250);
+    assert_eq!((fixture.bbr.phase, fixture.bbr.long_term.inflight), (Phase::Down, UNBOUNDED));
 }
 
 /// A.7
 #[test]
 fn neither_startup_nor_a_probe_ends_while_the_application_limits() {
     for phase in [Phase::Startup, Phase::Up] {
-        let mut story = if phase == Phase::Up { Story::at(phase) } else { Story::new() };
-        story.limit = Limit::Application;
+        let mut fixture = if phase == Phase::Up { Fixture::at(phase) } else { Fixture::new() };
+        fixture.limit = Limit::Application;
         for _ in 0..30 {
-            story.round(10);
-            assert_eq!(story.bbr.phase, phase);
+            fixture.round(10);
+            assert_eq!(fixture.bbr.phase, phase);
         }
     }
 }
@@ -222,41 +222,41 @@ fn neither_startup_nor_a_probe_ends_while_the_application_limits() {
 /// A.8: at 0.9 of the rate until 1000 packets fit, and 15 % of the bound of 1100 are free: 935.
 #[test]
 fn down_ends_when_the_queue_is_empty_and_headroom_is_left() {
-    let mut story = Story::at(Phase::Down);
-    assert_eq!(story.bbr.phase.gains().0, Gain(230));
-    story.bbr.long_term.inflight = 1100;
-    story.in_flight(990);
-    story.round(1000);
-    assert_eq!(story.bbr.phase, Phase::Down);
-    story.in_flight(935);
-    story.round(1000);
-    assert_eq!(story.bbr.phase, Phase::Cruise);
+    let mut fixture = Fixture::at(Phase::Down);
+    assert_eq!(fixture.bbr.phase.gains().0, Gain(230));
+    fixture.bbr.long_term.inflight = 1100;
+    fixture.in_flight(990);
+    fixture.round(1000);
+    assert_eq!(fixture.bbr.phase, Phase::Down);
+    fixture.in_flight(935);
+    fixture.round(1000);
+    assert_eq!(fixture.bbr.phase, Phase::Cruise);
 }
 
 /// A.9: after two to three seconds.
 #[test]
 fn down_ends_with_a_probe_when_the_queue_does_not_empty() {
-    let mut story = Story::at(Phase::Down);
-    let began = story.flow.now;
-    while story.bbr.phase == Phase::Down {
-        story.in_flight(1500);
-        story.round(900);
+    let mut fixture = Fixture::at(Phase::Down);
+    let began = fixture.flow.now;
+    while fixture.bbr.phase == Phase::Down {
+        fixture.in_flight(1500);
+        fixture.round(900);
     }
-    assert_eq!(story.bbr.phase, Phase::Refill);
-    let lasted = story.flow.now.since(began);
+    assert_eq!(fixture.bbr.phase, Phase::Refill);
+    let lasted = fixture.flow.now.since(began);
     assert!(lasted > Time::from_secs(2) && lasted <= Time::from_ms(3100), "{lasted}");
 }
 
 /// As many round trips as Reno needs for a BDP of 20 packets, one less by chance.
 #[test]
 fn a_small_path_is_probed_as_often_as_reno_probes_it() {
-    let mut story = Story::at(Phase::Cruise);
-    story.bbr.cycle.wait_us = u64::MAX / 2;
-    story.bbr.max_bw = [Bandwidth::ZERO, Bandwidth::new(20, RTT_US.into())];
+    let mut fixture = Fixture::at(Phase::Cruise);
+    fixture.bbr.cycle.wait_us = u64::MAX / 2;
+    fixture.bbr.max_bw = [Bandwidth::ZERO, Bandwidth::new(20, RTT_US.into())];
     let mut rounds = 0;
-    while story.bbr.phase == Phase::Cruise {
-        story.in_flight(20);
-        story.round(20);
+    while fixture.bbr.phase == Phase::Cruise {
+        fixture.in_flight(20);
+        fixture.round(20);
         rounds += 1;
     }
     assert!((17..=20).contains(&rounds), "{rounds} round trips");
@@ -265,89 +265,89 @@ fn a_small_path_is_probed_as_often_as_reno_probes_it() {
 /// A.10: 5 s after the last smaller RTT, for 200 ms, half of 1000 packets.
 #[test]
 fn every_five_seconds_the_window_is_half_of_what_fits_for_200_ms() {
-    let mut story = Story::at(Phase::Cruise);
+    let mut fixture = Fixture::at(Phase::Cruise);
     // All further RTTs are above the smallest one.
-    story.rtt_us = RTT_US + 100;
-    let began = story.flow.now + Time::from_us(u64::from(RTT_US));
-    while story.bbr.phase != Phase::ProbeRtt {
-        story.in_flight(1000);
-        story.round(1000);
+    fixture.rtt_us = RTT_US + 100;
+    let began = fixture.flow.now + Time::from_us(u64::from(RTT_US));
+    while fixture.bbr.phase != Phase::ProbeRtt {
+        fixture.in_flight(1000);
+        fixture.round(1000);
     }
-    let waited = story.flow.now.since(began);
+    let waited = fixture.flow.now.since(began);
     assert!(waited > Time::from_secs(5) && waited <= Time::from_ms(5200), "{waited}");
-    assert!((500..=501).contains(&story.control.cwnd), "{}", story.control.cwnd);
-    assert!(story.control.take_application_limit());
-    story.in_flight(500);
-    let began = story.flow.now;
-    while story.bbr.phase == Phase::ProbeRtt {
-        story.round(500);
+    assert!((500..=501).contains(&fixture.control.cwnd), "{}", fixture.control.cwnd);
+    assert!(fixture.control.take_application_limit());
+    fixture.in_flight(500);
+    let began = fixture.flow.now;
+    while fixture.bbr.phase == Phase::ProbeRtt {
+        fixture.round(500);
     }
-    let lasted = story.flow.now.since(began);
+    let lasted = fixture.flow.now.since(began);
     assert!(lasted > Time::from_ms(200) && lasted <= Time::from_ms(400), "{lasted}");
-    assert_eq!(story.bbr.phase, Phase::Cruise);
-    assert!(story.control.cwnd > 1000);
+    assert_eq!(fixture.bbr.phase, Phase::Cruise);
+    assert!(fixture.control.cwnd > 1000);
 }
 
 /// A.11
 #[test]
 fn a_flow_that_was_idle_need_not_probe_the_rtt() {
-    let mut story = Story::at(Phase::Cruise);
-    story.flow.now += Time::from_secs(6);
-    story.flow.limit = Limit::Application;
-    story.bbr.on_tx_start(&story.flow, &mut story.control);
-    assert!(story.bbr.idle_restart);
-    story.round(10);
-    assert_ne!(story.bbr.phase, Phase::ProbeRtt);
-    assert!(!story.bbr.idle_restart);
+    let mut fixture = Fixture::at(Phase::Cruise);
+    fixture.flow.now += Time::from_secs(6);
+    fixture.flow.limit = Limit::Application;
+    fixture.bbr.on_tx_start(&fixture.flow, &mut fixture.control);
+    assert!(fixture.bbr.idle_restart);
+    fixture.round(10);
+    assert_ne!(fixture.bbr.phase, Phase::ProbeRtt);
+    assert!(!fixture.bbr.idle_restart);
 }
 
 /// A.12, A.13: 1000 packets come at once each round trip: twice what fits, and as many more.
 #[test]
 fn acks_in_bunches_make_the_window_larger() {
-    let mut story = Story::at(Phase::Cruise);
-    story.in_flight(1000);
-    (0..10).for_each(|_| story.round(1000));
-    assert!(story.bbr.aggregation.extra_acked() >= 1000);
-    assert!(story.control.cwnd > 2 * 1000, "{}", story.control.cwnd);
+    let mut fixture = Fixture::at(Phase::Cruise);
+    fixture.in_flight(1000);
+    (0..10).for_each(|_| fixture.round(1000));
+    assert!(fixture.bbr.aggregation.extra_acked() >= 1000);
+    assert!(fixture.control.cwnd > 2 * 1000, "{}", fixture.control.cwnd);
 }
 
 /// A.14: one packet in 10 s and an RTT of 100 ms: 0.01 packets fit.
 #[test]
 fn the_window_is_four_packets_where_less_than_one_fits() {
-    let mut story = Story::new();
-    story.bbr.full_pipe.reached = true;
-    story.bbr.phase = Phase::Cruise;
-    story.bbr.max_bw = [Bandwidth::new(1, 10_000_000); 2];
+    let mut fixture = Fixture::new();
+    fixture.bbr.full_pipe.reached = true;
+    fixture.bbr.phase = Phase::Cruise;
+    fixture.bbr.max_bw = [Bandwidth::new(1, 10_000_000); 2];
     for _ in 0..10 {
-        story.flow.now += Time::from_secs(10);
-        story.bbr.rtt.start(&story.flow);
+        fixture.flow.now += Time::from_secs(10);
+        fixture.bbr.rtt.start(&fixture.flow);
         let rate = RateSample { delivered: Some(1), interval_us: 10_000_000, ..RateSample::default() };
         let ack = Ack { delivered: 1, rtt_us: Some(RTT_US), rate, ..Ack::default() };
-        story.bbr.on_ack(&ack, &story.flow, &mut story.control);
-        assert!((4..=10).contains(&story.control.cwnd), "{}", story.control.cwnd);
+        fixture.bbr.on_ack(&ack, &fixture.flow, &mut fixture.control);
+        assert!((4..=10).contains(&fixture.control.cwnd), "{}", fixture.control.cwnd);
     }
     // 0.1 packets/s of 1448 bytes.
-    assert!(story.bbr.pacing_bytes_per_s <= 1448 / 10 * 5 / 4);
+    assert!(fixture.bbr.pacing_bytes_per_s <= 1448 / 10 * 5 / 4);
 }
 
 /// A.15
 #[test]
 fn a_bound_that_is_reached_is_raised_twice_as_fast_each_round() {
-    let mut story = Story::at(Phase::Up);
-    story.bbr.long_term.inflight = 1000;
-    story.control.cwnd = 1000;
-    story.flow.usage = crate::tcp::WindowUse::limited();
-    story.bbr.long_term.begin_probe();
-    story.bbr.long_term.steepen(1000);
+    let mut fixture = Fixture::at(Phase::Up);
+    fixture.bbr.long_term.inflight = 1000;
+    fixture.control.cwnd = 1000;
+    fixture.flow.usage = crate::tcp::WindowUse::limited();
+    fixture.bbr.long_term.begin_probe();
+    fixture.bbr.long_term.steepen(1000);
     let mut raised = Vec::new();
     for _ in 0..5 {
-        let before = story.bbr.long_term.inflight;
+        let before = fixture.bbr.long_term.inflight;
         // Most ACKs of a round trip find the window at the bound; the only one here raises the bound first.
-        story.bbr.full_pipe.reset(Bandwidth::ZERO);
-        story.in_flight(before);
-        story.control.cwnd = before;
-        story.round(before);
-        raised.push(story.bbr.long_term.inflight - before);
+        fixture.bbr.full_pipe.reset(Bandwidth::ZERO);
+        fixture.in_flight(before);
+        fixture.control.cwnd = before;
+        fixture.round(before);
+        raised.push(fixture.bbr.long_term.inflight - before);
     }
     assert_eq!(raised, [1, 2, 4, 8, 16]);
 }
@@ -355,20 +355,20 @@ fn a_bound_that_is_reached_is_raised_twice_as_fast_each_round() {
 /// A.16: a round trip with losses keeps 0.7 of the rate, or the delivered rate; two cycles later the old rate
 /// is forgotten.
 #[test]
-fn a_tenth_of_the_bandwidth_is_adapted_to_by_losses_and_then_believed() {
-    let mut story = Story::at(Phase::Cruise);
-    story.lose(1, 1, 1000);
-    story.round_with_loss(100, 1);
-    story.lose(1, 1, 1000);
-    story.round_with_loss(100, 1);
-    let bound = story.bbr.congestion.bw_bound.window(RTT_US.into(), Gain::ONE);
+fn losses_adapt_to_a_tenth_of_the_bandwidth_before_the_filter_does() {
+    let mut fixture = Fixture::at(Phase::Cruise);
+    fixture.lose(1, 1, 1000);
+    fixture.round_with_loss(100, 1);
+    fixture.lose(1, 1, 1000);
+    fixture.round_with_loss(100, 1);
+    let bound = fixture.bbr.congestion.bw_bound.window(RTT_US.into(), Gain::ONE);
     assert!((690..=700).contains(&bound), "{bound}");
     let mut cycles = 0;
-    while story.max_bw_packets() > 200 {
-        let was_up = story.bbr.phase == Phase::Up;
-        story.in_flight(100);
-        story.round(100);
-        cycles += u32::from(was_up && story.bbr.phase == Phase::Down);
+    while fixture.max_bw_packets() > 200 {
+        let was_up = fixture.bbr.phase == Phase::Up;
+        fixture.in_flight(100);
+        fixture.round(100);
+        cycles += u32::from(was_up && fixture.bbr.phase == Phase::Down);
         assert!(cycles <= 3);
     }
     assert!(cycles <= 2, "{cycles} cycles");
@@ -376,66 +376,66 @@ fn a_tenth_of_the_bandwidth_is_adapted_to_by_losses_and_then_believed() {
 
 /// A.17: rounds that lose and deliver 800 of 1000 end at 800.
 #[test]
-fn losses_between_probes_bound_rate_and_window_by_what_is_delivered() {
-    let mut story = Story::at(Phase::Cruise);
-    story.bbr.cycle.wait_us = u64::MAX / 2;
+fn losses_between_probes_bound_rate_and_window_by_delivery() {
+    let mut fixture = Fixture::at(Phase::Cruise);
+    fixture.bbr.cycle.wait_us = u64::MAX / 2;
     for _ in 0..8 {
-        story.lose(1, 1, 1000);
-        story.in_flight(800);
-        story.round_with_loss(800, 1);
+        fixture.lose(1, 1, 1000);
+        fixture.in_flight(800);
+        fixture.round_with_loss(800, 1);
     }
-    assert_eq!(story.bbr.congestion.inflight_bound, 800);
-    assert_eq!(story.bbr.bw.window(RTT_US.into(), Gain::ONE), 800);
-    assert_eq!(story.control.cwnd, 800);
+    assert_eq!(fixture.bbr.congestion.inflight_bound, 800);
+    assert_eq!(fixture.bbr.bw.window(RTT_US.into(), Gain::ONE), 800);
+    assert_eq!(fixture.control.cwnd, 800);
 }
 
 /// A.18: a probe that a spurious loss detection ended restarts without the bound that it set.
 #[test]
 fn a_false_alarm_resumes_the_probe() {
-    let mut story = Story::at(Phase::Up);
-    let before = story.control.cwnd;
-    story.lose(30, 1, 1250);
-    story.control.ssthresh = story.bbr.on_congestion(Cause::Loss, &story.flow, &story.control);
-    story.enter(State::Recovery);
-    assert_eq!((story.bbr.phase, story.bbr.undo.interrupted), (Phase::Down, Interrupted::Up));
-    story.round(1000);
-    story.control.cwnd = story.bbr.on_undo(&story.flow, &story.control);
-    assert_eq!(story.bbr.phase, Phase::Refill);
-    assert_eq!(story.bbr.long_term.inflight, UNBOUNDED);
-    assert!(story.control.cwnd >= before);
+    let mut fixture = Fixture::at(Phase::Up);
+    let before = fixture.control.cwnd;
+    fixture.lose(30, 1, 1250);
+    fixture.control.ssthresh = fixture.bbr.on_congestion(Cause::Loss, &fixture.flow, &fixture.control);
+    fixture.enter(State::Recovery);
+    assert_eq!((fixture.bbr.phase, fixture.bbr.undo.interrupted), (Phase::Down, Interrupted::Up));
+    fixture.round(1000);
+    fixture.control.cwnd = fixture.bbr.on_undo(&fixture.flow, &fixture.control);
+    assert_eq!(fixture.bbr.phase, Phase::Refill);
+    assert_eq!(fixture.bbr.long_term.inflight, UNBOUNDED);
+    assert!(fixture.control.cwnd >= before);
 }
 
 /// A.19: the sender cut the window to one packet.
 #[test]
 fn a_false_timeout_gives_window_and_startup_back() {
-    let mut story = Story::new();
-    story.in_flight(1000);
-    story.round(900);
-    let before = story.control.cwnd;
-    story.lose(30, 2, 1000);
-    story.control.ssthresh = story.bbr.on_congestion(Cause::Timeout, &story.flow, &story.control);
-    story.control.cwnd = 1;
-    story.enter(State::Loss);
-    story.enter(State::Recovery);
-    story.round_with_loss(970, 30);
-    assert_eq!(story.bbr.phase, Phase::Drain);
-    story.control.cwnd = story.bbr.on_undo(&story.flow, &story.control);
-    assert_eq!((story.bbr.phase, story.bbr.full_pipe.reached), (Phase::Startup, false));
-    assert!(story.control.cwnd >= before);
+    let mut fixture = Fixture::new();
+    fixture.in_flight(1000);
+    fixture.round(900);
+    let before = fixture.control.cwnd;
+    fixture.lose(30, 2, 1000);
+    fixture.control.ssthresh = fixture.bbr.on_congestion(Cause::Timeout, &fixture.flow, &fixture.control);
+    fixture.control.cwnd = 1;
+    fixture.enter(State::Loss);
+    fixture.enter(State::Recovery);
+    fixture.round_with_loss(970, 30);
+    assert_eq!(fixture.bbr.phase, Phase::Drain);
+    fixture.control.cwnd = fixture.bbr.on_undo(&fixture.flow, &fixture.control);
+    assert_eq!((fixture.bbr.phase, fixture.bbr.full_pipe.reached), (Phase::Startup, false));
+    assert!(fixture.control.cwnd >= before);
 }
 
 /// A.20
 #[test]
 fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
-    let mut story = Story::new();
-    story.round(10);
-    story.limit = Limit::Application;
-    story.in_flight(4);
-    story.flow.now += Time::from_secs(6);
+    let mut fixture = Fixture::new();
+    fixture.round(10);
+    fixture.limit = Limit::Application;
+    fixture.in_flight(4);
+    fixture.flow.now += Time::from_secs(6);
     let mut phases = Vec::new();
     for _ in 0..5 {
-        story.round(4);
-        phases.push(story.bbr.phase);
+        fixture.round(4);
+        phases.push(fixture.bbr.phase);
     }
     assert_eq!((phases[0], phases[4]), (Phase::ProbeRtt, Phase::Startup));
 }
@@ -443,40 +443,40 @@ fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
 /// A.21: 0.7 of the 1000 that fit are kept where losses came with 600 in flight.
 #[test]
 fn a_bound_falls_to_seven_tenths_of_what_fits_at_most() {
-    let mut story = Story::at(Phase::Up);
-    story.bbr.long_term.inflight = 1500;
-    story.control.cwnd = 1500;
-    story.lose(13, 1, 600);
-    assert_eq!((story.bbr.phase, story.bbr.long_term.inflight), (Phase::Down, 700));
+    let mut fixture = Fixture::at(Phase::Up);
+    fixture.bbr.long_term.inflight = 1500;
+    fixture.control.cwnd = 1500;
+    fixture.lose(13, 1, 600);
+    assert_eq!((fixture.bbr.phase, fixture.bbr.long_term.inflight), (Phase::Down, 700));
 }
 
 /// 5.3.3.6: after a probe that went too high the next one stops as soon as the bound is reached; if that does
 /// no harm, a real one follows at once.
 #[test]
-fn the_probe_after_one_that_went_too_high_is_a_cautious_one() {
-    let mut story = Story::at(Phase::Up);
-    story.lose(30, 1, 1250);
-    let bound = story.bbr.long_term.inflight;
-    while story.bbr.phase != Phase::Up {
-        story.in_flight(900);
-        story.round(1000);
+fn the_probe_after_one_that_went_too_high_is_precautionary() {
+    let mut fixture = Fixture::at(Phase::Up);
+    fixture.lose(30, 1, 1250);
+    let bound = fixture.bbr.long_term.inflight;
+    while fixture.bbr.phase != Phase::Up {
+        fixture.in_flight(900);
+        fixture.round(1000);
     }
-    story.in_flight(bound);
-    story.round(1000);
-    assert_eq!(story.bbr.phase, Phase::Down);
-    assert!(story.bbr.long_term.was_precautionary && !story.bbr.long_term.was_too_high);
-    story.round(1000);
-    assert_eq!(story.bbr.phase, Phase::Refill);
+    fixture.in_flight(bound);
+    fixture.round(1000);
+    assert_eq!(fixture.bbr.phase, Phase::Down);
+    assert!(fixture.bbr.long_term.was_precautionary && !fixture.bbr.long_term.was_too_high);
+    fixture.round(1000);
+    assert_eq!(fixture.bbr.phase, Phase::Refill);
 }
 
 /// A.22
 #[test]
 fn refill_that_the_application_limits_keeps_the_bandwidth_and_probes() {
-    let mut story = Story::at(Phase::Refill);
-    story.limit = Limit::Application;
-    story.round(10);
-    assert_eq!((story.bbr.phase, story.max_bw_packets()), (Phase::Up, 1000));
-    assert_eq!(story.bbr.cycle.acks, AckPhase::ProbeStarting);
+    let mut fixture = Fixture::at(Phase::Refill);
+    fixture.limit = Limit::Application;
+    fixture.round(10);
+    assert_eq!((fixture.bbr.phase, fixture.max_bw_packets()), (Phase::Up, 1000));
+    assert_eq!(fixture.bbr.cycle.acks, AckPhase::ProbeStarting);
 }
 
 /// Every pair of phases of which the second may follow the first.
@@ -505,6 +505,6 @@ fn phases_follow_each_other_as_in_the_draft() {
 
 #[test]
 #[should_panic(expected = "Up must not follow Startup")]
-fn a_phase_that_must_not_follow_is_a_broken_invariant() {
-    Story::new().bbr.enter(Phase::Up);
+fn a_forbidden_change_of_phase_panics() {
+    Fixture::new().bbr.enter(Phase::Up);
 }

@@ -225,7 +225,7 @@ mod tests {
 
     /// 5 of 50 packets.
     #[test]
-    fn losses_count_against_what_was_sent() {
+    fn loss_is_a_fraction_of_the_packets_sent() {
         let mut interval = growing(0);
         interval.lost = 5;
         interval.close(Time::from_secs(4), 150);

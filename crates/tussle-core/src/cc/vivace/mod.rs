@@ -7,13 +7,13 @@
 //! flow sends at its rate; the order within a pair alternates; a timeout halves the rate; the window is twice
 //! what the rate needs, so that it does not limit. Departs: see docs/deviations/vivace.toml.
 
-mod climb;
 mod interval;
+mod rate_control;
 
 use std::collections::VecDeque;
 
-use climb::Climb;
 use interval::{Interval, Outcome, Purpose, Weights};
+use rate_control::RateControl;
 
 use super::{CongestionControl, Control, Entry, Needs, Parameter, Parameters, Recovery};
 use crate::Time;
@@ -21,7 +21,7 @@ use crate::tcp::{Ack, Cause, Flow, INITIAL_WINDOW_PACKETS, Limit, State};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "vivace",
-    idea: "Try a bit more and a bit less, and go where utility grows: rate, less growing delay, less loss.",
+    idea: "Probe a higher and a lower rate, and move towards the higher utility: rate minus delay growth minus loss.",
     source: "Dong et al., NSDI 2018, 3 and 4",
     agrees_with: "the paper (April 2018)",
     parameters: &[
@@ -30,21 +30,21 @@ pub(super) const ENTRY: Entry = Entry {
             default: 900,
             min: 0,
             max: 1_000_000,
-            meaning: "cost of an RTT that grows by a second each second, for each Mbit/s (b)",
+            meaning: "cost per Mbit/s of an RTT that grows by one second per second (b)",
         },
         Parameter {
             name: "loss_weight_hundredths",
             default: 1135,
             min: 0,
             max: 1_000_000,
-            meaning: "hundredths of the cost of losing all packets, for each Mbit/s (c)",
+            meaning: "cost per Mbit/s of losing all packets, in hundredths (c)",
         },
         Parameter {
             name: "probe_percent",
             default: 5,
             min: 1,
             max: 50,
-            meaning: "how much more and less is tried, in percent of the rate (ε)",
+            meaning: "distance of probes from the rate, in percent (ε)",
         },
     ],
     build: |parameters, _| Box::new(Vivace::new(parameters)),
@@ -68,7 +68,7 @@ struct Vivace {
     current: Interval,
     /// Intervals that were sent but are not completely acknowledged, the oldest first.
     pending: VecDeque<Interval>,
-    climb: Climb,
+    rate_control: RateControl,
     /// Part of `flow.lost` that has been attributed to intervals.
     lost_seen: u32,
     /// Outcome and utility of the last interval that counted.
@@ -109,14 +109,14 @@ impl Vivace {
             phase: Phase::Starting { best: None },
             current: Interval::new(Purpose::Start, 0.0, Time::ZERO, 0),
             pending: VecDeque::new(),
-            climb: Climb::default(),
+            rate_control: RateControl::default(),
             lost_seen: 0,
             last: None,
         }
     }
 
     /// Starts sending at a new rate; intervals in flight no longer count.
-    fn begin_anew(&mut self, rate: f64, flow: &Flow) {
+    fn restart_at(&mut self, rate: f64, flow: &Flow) {
         self.rate = rate.clamp(rate_of(MIN_PACKETS_A_ROUND, flow).min(MAX_RATE), MAX_RATE);
         self.current.close(flow.now, sent_total(flow));
         self.pending.push_back(self.current.clone());
@@ -148,15 +148,15 @@ impl Vivace {
         if length.us() < u64::from(srtt_us(flow)) || sent < MIN_PACKETS {
             return;
         }
-        let mut over = self.current.clone();
-        over.close(flow.now, sent_total(flow));
+        let mut ended = self.current.clone();
+        ended.close(flow.now, sent_total(flow));
         // A quarter less than the rate requires: the receive window, for example, was the limit.
         #[expect(clippy::cast_precision_loss, reason = "an interval is far below 2^53 µs")]
-        let called_for = over.rate * length.us() as f64 / (f64::from(flow.mss_bytes) * 8.0);
-        over.limited |= f64::from(over.sent) < 0.75 * called_for;
-        let next = match (self.phase, over.purpose) {
+        let required = ended.rate * length.us() as f64 / (f64::from(flow.mss_bytes) * 8.0);
+        ended.limited |= f64::from(ended.sent) < 0.75 * required;
+        let next = match (self.phase, ended.purpose) {
             (Phase::Starting { .. }, _) => {
-                if !over.limited {
+                if !ended.limited {
                     self.rate = (self.rate * 2.0).min(MAX_RATE);
                 }
                 Purpose::Start
@@ -165,7 +165,7 @@ impl Vivace {
             (Phase::Probing { first: Purpose::Down, .. }, Purpose::Down) => Purpose::Up,
             (Phase::Probing { .. }, _) => Purpose::Wait,
         };
-        self.pending.push_back(over);
+        self.pending.push_back(ended);
         self.begin(next, flow);
     }
 
@@ -195,7 +195,7 @@ impl Vivace {
         let utility = outcome.utility(self.weights);
         if interval.limited {
             if interval.purpose != Purpose::Start {
-                self.begin_anew(self.rate, flow);
+                self.restart_at(self.rate, flow);
             }
             return;
         }
@@ -204,7 +204,7 @@ impl Vivace {
             (Phase::Starting { best }, Purpose::Start) => match *best {
                 Some((rate, before)) if utility < before => {
                     self.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
-                    self.begin_anew(rate, flow);
+                    self.restart_at(rate, flow);
                 }
                 _ => *best = Some((interval.rate, utility)),
             },
@@ -214,8 +214,8 @@ impl Vivace {
         }
         if let Phase::Probing { up: Some(up), down: Some(down), .. } = self.phase {
             let slope = (up - down) / (2.0 * self.probe * self.rate);
-            let change = self.climb.change(slope, self.rate);
-            self.begin_anew(self.rate + change, flow);
+            let change = self.rate_control.change(slope, self.rate);
+            self.restart_at(self.rate + change, flow);
         }
     }
 
@@ -242,14 +242,14 @@ impl CongestionControl for Vivace {
     }
 
     fn on_start(&mut self, flow: &Flow, control: &mut Control) {
-        self.begin_anew(rate_of(INITIAL_WINDOW_PACKETS, flow), flow);
+        self.restart_at(rate_of(INITIAL_WINDOW_PACKETS, flow), flow);
         // The first packets leave at once, and the queue that they build does not depend on the rate.
         self.current.purpose = Purpose::Wait;
         self.turn(flow, control);
     }
 
     fn on_tx_start(&mut self, flow: &Flow, _control: &mut Control) {
-        self.begin_anew(self.rate, flow);
+        self.restart_at(self.rate, flow);
     }
 
     fn on_ack(&mut self, ack: &Ack, flow: &Flow, control: &mut Control) {
@@ -265,8 +265,8 @@ impl CongestionControl for Vivace {
     fn on_state(&mut self, next: State, flow: &Flow, _control: &mut Control) {
         if next == State::Loss && flow.state != State::Loss {
             self.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
-            self.climb = Climb::default();
-            self.begin_anew(self.rate / 2.0, flow);
+            self.rate_control = RateControl::default();
+            self.restart_at(self.rate / 2.0, flow);
         }
     }
 
@@ -276,8 +276,8 @@ impl CongestionControl for Vivace {
         record("utility", last(|(_, utility)| utility));
         record("rtt_gradient", last(|(outcome, _)| outcome.gradient));
         record("loss_rate", last(|(outcome, _)| outcome.loss));
-        record("utility_slope", self.climb.slope());
-        record("boundary", self.climb.boundary());
+        record("utility_slope", self.rate_control.slope());
+        record("boundary", self.rate_control.boundary());
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
 
     fn probing(pair: &mut (Vivace, Flow, Control), rate: f64) {
         pair.0.phase = Phase::Probing { first: Purpose::Down, up: None, down: None };
-        pair.0.begin_anew(rate, &pair.1);
+        pair.0.restart_at(rate, &pair.1);
     }
 
     fn assert_rate(rate: f64, expected: f64) {
@@ -325,7 +325,7 @@ mod tests {
 
     /// 10 packets of 1448 bytes in 100 ms are 1.1584 Mbit/s.
     #[test]
-    fn it_starts_at_the_initial_window_and_doubles() {
+    fn vivace_starts_at_the_initial_window_and_doubles() {
         let mut pair = started();
         for expected in [1.1584, 2.3168, 4.6336] {
             assert_rate(send_interval(&mut pair), expected);
@@ -336,7 +336,7 @@ mod tests {
 
     /// 16 Mbit/s are worth 12.1, 32 with an RTT that grows by a tenth -2857.
     #[test]
-    fn it_goes_back_to_the_rate_before_the_utility_fell() {
+    fn vivace_returns_to_the_rate_before_the_utility_fell() {
         let (mut vivace, flow, _) = started();
         vivace.learn(&outcome(Purpose::Start, 16.0, 0), &flow);
         vivace.learn(&outcome(Purpose::Start, 32.0, 100), &flow);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn it_tries_more_and_less_and_waits() {
+    fn vivace_probes_both_sides_and_waits() {
         let mut pair = started();
         probing(&mut pair, 100.0);
         let rates: Vec<_> = (0..4).map(|_| send_interval(&mut pair)).collect();
@@ -357,7 +357,7 @@ mod tests {
     /// 105^0.9 - 95^0.9 = 65.928 - 60.249 = 5.679 over 10 Mbit/s: up by 0.568 Mbit/s. The next pair begins
     /// with less.
     #[test]
-    fn without_a_queue_it_climbs_the_throughput() {
+    fn without_a_queue_the_rate_grows() {
         let mut pair = started();
         probing(&mut pair, 100.0);
         pair.0.learn(&outcome(Purpose::Up, 105.0, 0), &pair.1);
@@ -368,7 +368,7 @@ mod tests {
 
     /// 900 × 105 × 0.05 = 4725 of cost: the slope is some -470, and 5 % is the boundary.
     #[test]
-    fn a_growing_delay_drives_it_down() {
+    fn a_growing_delay_lowers_the_rate() {
         let mut pair = started();
         probing(&mut pair, 100.0);
         pair.0.learn(&outcome(Purpose::Up, 105.0, 50), &pair.1);

@@ -12,7 +12,7 @@ const SLOW_DECISIONS: u32 = 3;
 
 /// State of the rate control. (Paper, 4.2.)
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Climb {
+pub(super) struct RateControl {
     /// Last known slope of the utility. (Paper: `γ`.)
     slope: f64,
     /// Consecutive decisions in the direction of the slope. (Paper: `τ`.)
@@ -21,7 +21,7 @@ pub(super) struct Climb {
     widened: u32,
 }
 
-impl Climb {
+impl RateControl {
     /// Slope at the last decision.
     pub(super) fn slope(&self) -> f64 {
         self.slope
@@ -41,7 +41,7 @@ impl Climb {
             self.widened = self.widened.saturating_add(1);
             return if wanted > 0.0 { limit } else { -limit };
         }
-        let tighter = |widened: u32| Climb { widened, ..*self }.boundary() * rate;
+        let tighter = |widened: u32| RateControl { widened, ..*self }.boundary() * rate;
         while self.widened > 0 && wanted.abs() <= tighter(self.widened - 1) {
             self.widened -= 1;
         }
@@ -64,9 +64,9 @@ impl Climb {
 mod tests {
     use super::*;
 
-    fn assert_changes(climb: &mut Climb, slope: f64, changes: &[f64]) {
+    fn assert_changes(rate_control: &mut RateControl, slope: f64, changes: &[f64]) {
         for &expected in changes {
-            let change = climb.change(slope, 100.0);
+            let change = rate_control.change(slope, 100.0);
             assert!((change - expected).abs() < 1e-9, "{change}, not {expected}");
         }
     }
@@ -74,31 +74,31 @@ mod tests {
     /// Slope 0.5: the amplifier is 1, 2, 3, then 2 × 4 - 3 = 5, 7 and 9; all within 5 % of 100 Mbit/s.
     #[test]
     fn confidence_grows_while_the_direction_stays() {
-        assert_changes(&mut Climb::default(), 0.5, &[0.5, 1.0, 1.5, 2.5, 3.5, 4.5]);
+        assert_changes(&mut RateControl::default(), 0.5, &[0.5, 1.0, 1.5, 2.5, 3.5, 4.5]);
     }
 
     /// From the fourth decision back to the first one of the other direction.
     #[test]
-    fn a_turn_takes_the_confidence_away() {
-        let mut climb = Climb::default();
-        assert_changes(&mut climb, 0.5, &[0.5, 1.0, 1.5, 2.5]);
-        assert_changes(&mut climb, -0.5, &[-0.5, -1.0]);
+    fn a_change_of_direction_resets_the_confidence() {
+        let mut rate_control = RateControl::default();
+        assert_changes(&mut rate_control, 0.5, &[0.5, 1.0, 1.5, 2.5]);
+        assert_changes(&mut rate_control, -0.5, &[-0.5, -1.0]);
     }
 
     /// A slope of -1000 would take all: 5, 15, 25, 35 % of 100 Mbit/s; after a turn 5 % again.
     #[test]
     fn the_boundary_widens_while_it_is_met() {
-        let mut climb = Climb::default();
-        assert_changes(&mut climb, -1000.0, &[-5.0, -15.0, -25.0, -35.0]);
-        assert_changes(&mut climb, 1000.0, &[5.0]);
+        let mut rate_control = RateControl::default();
+        assert_changes(&mut rate_control, -1000.0, &[-5.0, -15.0, -25.0, -35.0]);
+        assert_changes(&mut rate_control, 1000.0, &[5.0]);
     }
 
     /// Widened to 25 %; the third decision wants 3 × 4 = 12, which 15 % hold.
     #[test]
     fn the_boundary_narrows_when_it_is_not_met() {
-        let mut climb = Climb::default();
-        assert_changes(&mut climb, 1000.0, &[5.0, 15.0]);
-        assert_changes(&mut climb, 4.0, &[12.0]);
-        assert!((climb.boundary() - 0.15).abs() < 1e-9);
+        let mut rate_control = RateControl::default();
+        assert_changes(&mut rate_control, 1000.0, &[5.0, 15.0]);
+        assert_changes(&mut rate_control, 4.0, &[12.0]);
+        assert!((rate_control.boundary() - 0.15).abs() < 1e-9);
     }
 }
