@@ -518,7 +518,7 @@ mod tests {
     /// 20 ms × 42: 0.84, so 1 - exp(-0.84) = 0.568; of 1000 that is 568, deviation sqrt(1000 × 0.568 × 0.432)
     /// = 15.7; five of those.
     #[test]
-    fn a_rise_of_the_delay_lowers_the_window_by_chance() {
+    fn a_rise_of_the_delay_reduces_the_window_with_a_probability() {
         let mut cdg = cdg(&[("use_ineff", 0)]);
         let backoffs = (0..1000).filter(|_| cdg.backs_off(20_000)).count();
         assert!((490..=646).contains(&backoffs), "{backoffs}");
@@ -648,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_no_power_of_two_is_rounded_down() {
+    fn a_window_that_is_not_a_power_of_two_is_rounded_down() {
         for (window, gradients) in [(1, 1), (7, 4), (8, 8), (256, 256)] {
             assert_eq!(cdg(&[("window", window)]).path.gradients.last.len(), gradients);
         }

@@ -424,8 +424,8 @@ mod tests {
         assert_eq!(copa.on_congestion(Cause::Loss, &flow, &Control::new(20, 2)), 20);
     }
 
-    /// Five round trips of 100 ms with 50 of at most 60 ms waiting: somebody fills the buffer. Then 1/δ grows
-    /// by one packet a round trip and halves after a loss, not below the default.
+    /// Five round trips of 100 ms with a queueing delay of 50 of at most 60 ms: other flows fill the buffer.
+    /// Then 1/δ grows by one packet a round trip and halves after a loss, not below the default.
     #[test]
     fn a_queue_that_never_empties_starts_the_competitive_mode() {
         let (mut copa, mut flow) = moving(1, UP, 0);

@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn inner_quantities_are_unknown_until_measured() {
+    fn internals_are_unknown_until_measured() {
         let recorded = |cubic: &Cubic| {
             let mut values = BTreeMap::new();
             cubic.internals(&mut |name, value| {

@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn disorder_is_no_congestion() {
+    fn disorder_is_not_congestion() {
         let mut htcp = htcp(&[]);
         htcp.on_state(State::Disorder, &at_ms(1000), &mut Control::default());
         htcp.on_state(State::Open, &at_ms(1100), &mut Control::default());

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_more_than_2_ms_apart_are_no_train() {
+    fn acks_more_than_2_ms_apart_do_not_form_a_train() {
         assert_eq!(train_until_exit(3, false), None);
         assert_eq!(train_until_exit(2, false), Some(22));
     }

@@ -328,7 +328,7 @@ mod tests {
 
     /// 10 µs of longest delay: a hundredth of it is 0, and 8 µs are `d_3`.
     #[test]
-    fn delays_of_a_few_us_make_no_nonsense() {
+    fn delays_of_a_few_us_do_not_break_the_arithmetic() {
         assert_eq!(Queue { mean_us: 9, max_us: 9 }.beta(), BETA_MAX);
         assert_eq!(Queue { mean_us: 1, max_us: 1 }.beta(), BETA_MAX);
         assert_eq!(Queue { mean_us: 1, max_us: 1 }.alpha(), ALPHA_MIN);
@@ -441,7 +441,7 @@ mod tests {
 
     /// 2^32 / 1280 µs: a delay of that times 1280 still fits.
     #[test]
-    fn an_rtt_longer_than_3_4_s_counts_as_that() {
+    fn an_rtt_above_3_4_s_counts_as_3_4_s() {
         let mut illinois = illinois();
         let ack = Ack { rtt_us: Some(10_000_000), ..Ack::default() };
         illinois.on_pkts_acked(&ack, &flow(), &mut Control::default());

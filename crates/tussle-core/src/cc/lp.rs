@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_round_trip_time_nothing_is_learnt() {
+    fn acks_without_an_rtt_sample_change_nothing() {
         let mut lp = Lp::default();
         let ack = Ack { ts_val_ms: 2, ts_echo_ms: 1, ..Ack::default() };
         lp.on_pkts_acked(&ack, &Flow::new(1000, 1448), &mut Control::default());

@@ -336,7 +336,7 @@ mod tests {
 
     /// 20 / 2, not 18 / 2.
     #[test]
-    fn a_loss_after_a_mark_halves_the_window_of_before_the_mark() {
+    fn a_loss_after_a_mark_halves_the_window_from_before_the_mark() {
         let (mut prague, mut flow) = on_path(40_000);
         let mut control = Control::new(18, 18);
         (flow.state, flow.prior_cwnd) = (State::Cwr, 20);

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn inner_quantities_are_unknown_until_measured() {
+    fn internals_are_unknown_until_measured() {
         let recorded = |vegas: &Vegas| {
             let mut values = BTreeMap::new();
             vegas.internals(&mut |name, value| {

@@ -253,8 +253,8 @@ mod tests {
         assert_eq!(round(&mut started(), 125_000, &mut avoiding(405)), 405 - 81);
     }
 
-    /// The first slow round leaves 800, so the estimated window of greedy flows is 400; the second 640, and they
-    /// 401; 512 and 402; 410 and 403; then 82 of 410 would leave 328, but a greedy flow has 403.
+    /// The first slow round leaves 800, so the estimated window of greedy flows is 400; the second 640, and
+    /// they 401; 512 and 402; 410 and 403; then 82 of 410 would leave 328, but a greedy flow has 403.
     #[test]
     fn decongestion_stops_at_the_window_of_a_greedy_flow() {
         let (mut pair, mut control) = (started(), avoiding(1000));

@@ -154,7 +154,7 @@ mod tests {
     const PATH: Path = Path { rto: Time::from_ms(300), srtt: Time::from_ms(100), quick_acks: QUICK_ACKS };
 
     #[test]
-    fn the_first_sixteen_acks_go_at_once() {
+    fn the_first_sixteen_acks_are_sent_at_once() {
         let mut delack = DelayedAck::new(250);
         let mut quick = 0;
         for packet in 0..40 {

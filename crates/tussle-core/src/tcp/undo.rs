@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dsacks_for_every_retransmission_prove_a_false_alarm() {
+    fn dsacks_for_every_retransmission_prove_a_spurious_reduction() {
         let mut undo = Undo::default();
         undo.begin(10, 0);
         assert!(!undo.proven_by_dsack(), "nothing was retransmitted yet");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_older_than_the_first_retransmission_proves_a_false_alarm() {
+    fn an_echo_older_than_the_first_retransmission_proves_a_spurious_reduction() {
         let mut undo = Undo::default();
         undo.begin(10, 0);
         undo.on_retransmission(100);

@@ -255,7 +255,7 @@ fn a_flow_that_was_idle_starts_at_the_bandwidth() {
 /// A.13: 1000 packets come at once each round trip, and 100 ms of silence are provided for: 999 packets more
 /// than the 2000 of the gain. With ACKs for 100 it is some 100 more.
 #[test]
-fn acks_in_bunches_make_the_window_larger() {
+fn ack_aggregation_enlarges_the_window() {
     let mut fixture = Fixture::steady();
     (0..6).for_each(|_| fixture.round(1000));
     assert_eq!(fixture.bbr.aggregation_allowance(), 999);
@@ -338,7 +338,7 @@ fn a_policer_is_found_and_forgotten_after_48_rounds() {
 
 /// One lost packet in ten is below the threshold.
 #[test]
-fn losses_below_a_fifth_are_no_policer() {
+fn losses_below_a_fifth_do_not_indicate_a_policer() {
     let mut fixture = Fixture::steady();
     for _ in 0..40 {
         fixture.ack(Ack { delivered: 600, lost: 60, rtt_us: Some(RTT_US), ..Ack::default() });
@@ -363,7 +363,7 @@ fn the_first_round_of_recovery_conserves_packets() {
 
 /// A.18: the room for bursts, up to 12 packets each, follows the rate.
 #[test]
-fn a_false_alarm_gives_the_window_back() {
+fn an_undo_restores_the_window() {
     let mut fixture = Fixture::steady();
     fixture.round(1000);
     let before = fixture.control.cwnd;
@@ -380,7 +380,7 @@ fn a_false_alarm_gives_the_window_back() {
 
 /// A.19: the sender cuts the window to one packet; the first ACK after the spurious timeout restores it.
 #[test]
-fn a_false_timeout_gives_the_window_back() {
+fn a_spurious_timeout_restores_the_window() {
     let mut fixture = Fixture::steady();
     fixture.round(1000);
     let before = fixture.control.cwnd;

@@ -303,7 +303,7 @@ fn a_flow_that_was_idle_need_not_probe_the_rtt() {
 
 /// A.12, A.13: 1000 packets come at once each round trip: twice what fits, and as many more.
 #[test]
-fn acks_in_bunches_make_the_window_larger() {
+fn ack_aggregation_enlarges_the_window() {
     let mut fixture = Fixture::at(Phase::Cruise);
     fixture.in_flight(1000);
     (0..10).for_each(|_| fixture.round(1000));
@@ -391,7 +391,7 @@ fn losses_between_probes_bound_rate_and_window_by_delivery() {
 
 /// A.18: a probe that a spurious loss detection ended restarts without the bound that it set.
 #[test]
-fn a_false_alarm_resumes_the_probe() {
+fn a_spurious_loss_detection_resumes_the_probe() {
     let mut fixture = Fixture::at(Phase::Up);
     let before = fixture.control.cwnd;
     fixture.lose(30, 1, 1250);
@@ -407,7 +407,7 @@ fn a_false_alarm_resumes_the_probe() {
 
 /// A.19: the sender cut the window to one packet.
 #[test]
-fn a_false_timeout_gives_window_and_startup_back() {
+fn a_spurious_timeout_restores_window_and_startup() {
     let mut fixture = Fixture::new();
     fixture.in_flight(1000);
     fixture.round(900);
