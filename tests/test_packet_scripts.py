@@ -96,9 +96,9 @@ def test_what_no_step_expects_is_found_with_its_time(engine, tmp_path):
         ("# Packet 2", "[[packets]]\n# Packet 2", "unknown field `packets`"),
         ("write = 30", "writes = 30", "unknown field `writes`"),
         ("write = 30", 'write = "all"', 'invalid type: string "all"'),
-        ('"10-13"', '"13-10"', 'step 1: "13-10" is no range of packets; write "4" or "4-6"'),
-        ("at_ms = 100.1", "at_ms = 99", "step 2: at_ms lies before the step before it"),
-        ("write = 30", 'write = 30\ndata = ["1"]', "step 0: `data` and `acks` are of scripts with role"),
+        ('"10-13"', '"13-10"', 'step 1: "13-10" is not a range of packets; write "4" or "4-6"'),
+        ("at_ms = 100.1", "at_ms = 99", "step 2: at_ms is earlier than the previous step"),
+        ("write = 30", 'write = 30\ndata = ["1"]', "step 0: `data` and `acks` need role"),
         ("claim = ", "claim ", "not TOML: "),
     ],
 )

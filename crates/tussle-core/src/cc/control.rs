@@ -85,8 +85,8 @@ impl Control {
     }
 
     /// Performs slow start if the window is below ssthresh; returns the delivered packets that are left for
-    /// congestion avoidance, if any. The window must be the limit ([RFC
-    /// 7661](https://www.rfc-editor.org/rfc/rfc7661)).
+    /// congestion avoidance, if any. The window must be the limit
+    /// ([RFC 7661](https://www.rfc-editor.org/rfc/rfc7661)).
     pub fn past_slow_start(&mut self, delivered: u32, flow: &Flow) -> Option<u32> {
         if !flow.cwnd_limited(self) {
             None

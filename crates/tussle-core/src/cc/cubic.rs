@@ -201,8 +201,8 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// An epoch that starts at `cwnd` and has its plateau at `w_max`, or at `cwnd` if that is larger. [RFC
-    /// 9438, 4.2](https://www.rfc-editor.org/rfc/rfc9438#section-4.2): `K = ∛((W_max - cwnd) / C)`
+    /// An epoch that starts at `cwnd` and has its plateau at `w_max`, or at `cwnd` if that is larger.
+    /// [RFC 9438, 4.2](https://www.rfc-editor.org/rfc/rfc9438#section-4.2): `K = ∛((W_max - cwnd) / C)`
     fn towards(w_max: u32, cwnd: u32, settings: &Settings) -> Epoch {
         let (k, origin) = match w_max.saturating_sub(cwnd) {
             0 => (0, cwnd),
@@ -288,8 +288,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// Remembers a lower `w_max` if the window of the loss fell, so that a new flow finds room. [RFC 9438,
-    /// 4.7](https://www.rfc-editor.org/rfc/rfc9438#section-4.7)
+    /// Remembers a lower `w_max` if the window of the loss fell, so that a new flow finds room.
+    /// [RFC 9438, 4.7](https://www.rfc-editor.org/rfc/rfc9438#section-4.7)
     fn on_congestion(&mut self, _cause: Cause, _flow: &Flow, control: &Control) -> u32 {
         self.epoch = None;
         self.w_max = if control.cwnd < self.w_max && self.settings.fast_convergence {

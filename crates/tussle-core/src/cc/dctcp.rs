@@ -73,8 +73,8 @@ impl Dctcp {
     }
 
     /// Updates `α = (1 - g) α + g M`, where `M` is the marked fraction of the last observation window. An α
-    /// too small for g to take a part of becomes zero. [RFC 8257,
-    /// 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
+    /// too small for g to take a part of becomes zero.
+    /// [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3)
     fn average(&mut self, flow: &Flow) {
         let forgotten = match self.alpha >> self.shift_g {
             0 => self.alpha,
@@ -113,8 +113,8 @@ impl CongestionControl for Dctcp {
     }
 
     /// Returns `cwnd (1 - α / 2)` for a mark and half the window for a loss. Without ECN the algorithm is
-    /// Reno. [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3) and [RFC 8257,
-    /// 3.5](https://www.rfc-editor.org/rfc/rfc8257#section-3.5)
+    /// Reno. [RFC 8257, 3.3](https://www.rfc-editor.org/rfc/rfc8257#section-3.3) and
+    /// [RFC 8257, 3.5](https://www.rfc-editor.org/rfc/rfc8257#section-3.5)
     fn on_congestion(&mut self, cause: Cause, flow: &Flow, control: &Control) -> u32 {
         self.prior_cwnd = control.cwnd;
         if cause == Cause::Timeout || !flow.ecn {

@@ -1,7 +1,7 @@
-//! HighSpeed: Reno up to 38 packets. Above, a larger window grows faster and falls by less, so that a window
-//! of 83000 packets needs no more than one loss in ten million packets. Source: RFC 3649. Agrees with: Linux
-//! 6.1 `highspeed`, which steps through the RFC's table instead of using its formulas, and counts ACKs: with
-//! one ACK for two packets it grows half as fast. Departs: nowhere known.
+//! `HighSpeed`: Reno up to 38 packets. Above, a larger window grows faster and falls by less, so that a
+//! window of 83000 packets needs no more than one loss in ten million packets. Source: RFC 3649. Agrees with:
+//! Linux 6.1 `highspeed`, which steps through the RFC's table instead of using its formulas, and counts ACKs:
+//! with one ACK for two packets it grows half as fast. Departs: nowhere known.
 
 use super::{CongestionControl, Control, Entry};
 use crate::tcp::{Ack, Cause, Flow};
@@ -107,8 +107,8 @@ mod tests {
         Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) }
     }
 
-    /// Formula b(w) = (0.1 - 0.5) (log w - log 38) / (log 83000 - log 38) + 0.5. [RFC 3649,
-    /// 5](https://www.rfc-editor.org/rfc/rfc3649#section-5)
+    /// Formula b(w) = (0.1 - 0.5) (log w - log 38) / (log 83000 - log 38) + 0.5.
+    /// [RFC 3649, 5](https://www.rfc-editor.org/rfc/rfc3649#section-5)
     fn b(w: f64) -> f64 {
         (0.1 - 0.5) * (w.ln() - 38.0_f64.ln()) / (83_000.0_f64.ln() - 38.0_f64.ln()) + 0.5
     }

@@ -11,11 +11,11 @@ use crate::tcp::{Flow, window_rate_bit_per_s};
 const DETECT_TRAIN: u32 = 1;
 /// Bit of `hystart_detect`: leave slow start when the RTT has risen.
 const DETECT_DELAY: u32 = 2;
-/// RTT samples of a round before the first delay test. [RFC 9406,
-/// 4.3](https://www.rfc-editor.org/rfc/rfc9406#section-4.3)
+/// RTT samples of a round before the first delay test.
+/// [RFC 9406, 4.3](https://www.rfc-editor.org/rfc/rfc9406#section-4.3)
 const MIN_SAMPLES: u32 = 8;
-/// Bounds of the significant rise of the RTT, which is an eighth of the smallest RTT, in µs. [RFC 9406,
-/// 4.3](https://www.rfc-editor.org/rfc/rfc9406#section-4.3)
+/// Bounds of the significant rise of the RTT, which is an eighth of the smallest RTT, in µs.
+/// [RFC 9406, 4.3](https://www.rfc-editor.org/rfc/rfc9406#section-4.3)
 const RISE_US: std::ops::RangeInclusive<u32> = 4_000..=16_000;
 /// Largest burst that Linux passes to a network card, in bytes: 64 KiB less room for headers.
 const OFFLOAD_BYTES: u64 = 65_215;

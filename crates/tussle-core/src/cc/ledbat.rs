@@ -98,8 +98,8 @@ impl Ledbat {
         }
     }
 
-    /// Updates the base history. [RFC 6817, 2.4.2:
-    /// update_base_delay](https://www.rfc-editor.org/rfc/rfc6817#section-2.4.2)
+    /// Updates the base history.
+    /// [RFC 6817, 2.4.2: update_base_delay](https://www.rfc-editor.org/rfc/rfc6817#section-2.4.2)
     fn update_base_delay(&mut self, delay_ms: i32, now: Time) {
         match self.base_delays.back_mut() {
             Some(newest) if now.since(self.last_rollover) < HISTORY_STEP => *newest = delay_ms.min(*newest),

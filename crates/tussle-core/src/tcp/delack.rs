@@ -1,6 +1,6 @@
 //! Delayed ACKs. The receiver acknowledges at once while the connection is young or something is wrong,
-//! otherwise every second packet or when a timer expires. The rules are Linux's, which go beyond [RFC 1122,
-//! 4.2.3.2](https://www.rfc-editor.org/rfc/rfc1122#section-4.2.3.2).
+//! otherwise every second packet or when a timer expires. The rules are Linux's, which go beyond
+//! [RFC 1122, 4.2.3.2](https://www.rfc-editor.org/rfc/rfc1122#section-4.2.3.2).
 
 use super::ticks::Ticks;
 use crate::Time;

@@ -133,8 +133,8 @@ impl Flow {
         self.nxt - self.una
     }
 
-    /// Packets estimated to be in the network. [RFC 6675, 4:
-    /// pipe](https://www.rfc-editor.org/rfc/rfc6675#section-4)
+    /// Packets estimated to be in the network.
+    /// [RFC 6675, 4: pipe](https://www.rfc-editor.org/rfc/rfc6675#section-4)
     pub fn in_flight(&self) -> u32 {
         self.packets_out() - (self.sacked_out + self.lost_out) + self.retrans_out
     }

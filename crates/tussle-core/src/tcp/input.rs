@@ -149,8 +149,8 @@ impl Sender {
         }
     }
 
-    /// Processes a DSACK, which shows that a retransmission was not needed. [RFC
-    /// 2883](https://www.rfc-editor.org/rfc/rfc2883)
+    /// Processes a DSACK, which shows that a retransmission was not needed.
+    /// [RFC 2883](https://www.rfc-editor.org/rfc/rfc2883)
     fn process_dsack(&mut self, block: Block, info: &mut AckInfo) {
         let packets = block.packets();
         self.dsacked += u64::from(packets);
@@ -212,8 +212,8 @@ impl Sender {
         self.board.trim(&self.flow);
     }
 
-    /// Updates the RTT estimates; returns the raw RTT of the newest packet, for the algorithm. [RFC 6298,
-    /// 3](https://www.rfc-editor.org/rfc/rfc6298#section-3)
+    /// Updates the RTT estimates; returns the raw RTT of the newest packet, for the algorithm.
+    /// [RFC 6298, 3](https://www.rfc-editor.org/rfc/rfc6298#section-3)
     #[inline]
     fn measure_rtt(&mut self, info: &mut AckInfo) -> Option<u32> {
         let now_us = self.flow.now.us();
@@ -247,8 +247,8 @@ impl Sender {
         }
     }
 
-    /// Processes the response to a tail loss probe. [RFC 8985,
-    /// 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
+    /// Processes the response to a tail loss probe.
+    /// [RFC 8985, 7.4.2](https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2)
     #[inline]
     fn process_probe_response(&mut self, number: u32, info: &AckInfo, out: &mut Outbox) {
         let Some(probe) = self.probe.filter(|probe| number >= probe.high) else { return };
@@ -312,8 +312,8 @@ impl Sender {
         !(is_plain && is_same_window)
     }
 
-    /// Updates the receive window from an ACK that no later one has overtaken. [RFC 9293,
-    /// 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
+    /// Updates the receive window from an ACK that no later one has overtaken.
+    /// [RFC 9293, 3.10.7.4](https://www.rfc-editor.org/rfc/rfc9293#section-3.10.7.4)
     fn update_receive_window(&mut self, packet: &Packet) {
         self.window_end = self.window_end.max(packet.number.saturating_add(packet.window_packets));
         if packet.number > self.flow.una || packet.window_packets > self.offered_packets {
@@ -322,8 +322,8 @@ impl Sender {
     }
 }
 
-/// First block, if it is a DSACK: below the ACK, or inside the second block. [RFC 2883,
-/// 4](https://www.rfc-editor.org/rfc/rfc2883#section-4)
+/// First block, if it is a DSACK: below the ACK, or inside the second block.
+/// [RFC 2883, 4](https://www.rfc-editor.org/rfc/rfc2883#section-4)
 fn duplicate_block(number: u32, blocks: &[Block]) -> Option<Block> {
     match blocks {
         [first, ..] if first.start < number => Some(*first),

@@ -34,8 +34,8 @@ impl Prr {
         self.sent += packets;
     }
 
-    /// Window after an ACK; `None` if it delivered nothing. [RFC 6937,
-    /// 3](https://www.rfc-editor.org/rfc/rfc6937#section-3)
+    /// Window after an ACK; `None` if it delivered nothing.
+    /// [RFC 6937, 3](https://www.rfc-editor.org/rfc/rfc6937#section-3)
     pub(crate) fn on_ack(&mut self, progress: Progress, target: Target) -> Option<u32> {
         if progress.delivered == 0 {
             return None;

@@ -49,8 +49,8 @@ impl Rack {
         }
     }
 
-    /// Processes the arrival of packet `number`. [RFC 8985, 6.2, step
-    /// 2](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    /// Processes the arrival of packet `number`.
+    /// [RFC 8985, 6.2, step 2](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
     #[inline]
     pub(crate) fn on_arrival(&mut self, number: u32, sent: Sent, flow: &Flow) {
         let rtt_us = age_us(sent.at_us, flow.now.us());
@@ -83,8 +83,8 @@ impl Rack {
         }
     }
 
-    /// Widens the window after DSACKs, once per round trip. [RFC 8985, 6.2, step
-    /// 4](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    /// Widens the window after DSACKs, once per round trip.
+    /// [RFC 8985, 6.2, step 4](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
     #[inline]
     pub(crate) fn adjust_window(&mut self, prior_delivered: Option<u32>, flow: &Flow) {
         let Some(prior_delivered) = prior_delivered else { return };
@@ -124,8 +124,8 @@ impl Rack {
         self.rtt_us > age_us(sent.at_us, now.us())
     }
 
-    /// Marks lost packets; returns the time until the next one may be lost, in µs, if any. [RFC 8985, 6.2,
-    /// step 5](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
+    /// Marks lost packets; returns the time until the next one may be lost, in µs, if any.
+    /// [RFC 8985, 6.2, step 5](https://www.rfc-editor.org/rfc/rfc8985#section-6.2)
     pub(crate) fn detect_losses(&self, board: &mut Scoreboard, flow: &mut Flow) -> Option<u32> {
         let allowed_us = self.rtt_us.saturating_add(self.window_us(flow));
         let now_us = flow.now.us();

@@ -356,8 +356,8 @@ impl Receiver {
         }
     }
 
-    /// Reflects marks so that one ACK covers only marked or only unmarked packets. [RFC 8257,
-    /// 3.2](https://www.rfc-editor.org/rfc/rfc8257#section-3.2)
+    /// Reflects marks so that one ACK covers only marked or only unmarked packets.
+    /// [RFC 8257, 3.2](https://www.rfc-editor.org/rfc/rfc8257#section-3.2)
     fn reflect_mark(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
         let marked = packet.ecn == Ecn::Ce;
         self.marks += u64::from(marked);

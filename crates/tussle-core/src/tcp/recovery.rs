@@ -110,8 +110,8 @@ impl Sender {
         }
     }
 
-    /// Processes the end of the wait for packets that may only have been late. [RFC 8985,
-    /// 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
+    /// Processes the end of the wait for packets that may only have been late.
+    /// [RFC 8985, 6.3](https://www.rfc-editor.org/rfc/rfc8985#section-6.3)
     pub(super) fn on_reordering_timeout(&mut self, out: &mut Outbox) {
         let prior_in_flight = self.flow.in_flight();
         // Linux drops the wait for packets that are still too recent; the timeout takes over.
@@ -266,8 +266,8 @@ impl Sender {
         out.events.push(Event::Recovered);
     }
 
-    /// Undoes the reduction if a DSACK answered every retransmission. [RFC
-    /// 3708](https://www.rfc-editor.org/rfc/rfc3708)
+    /// Undoes the reduction if a DSACK answered every retransmission.
+    /// [RFC 3708](https://www.rfc-editor.org/rfc/rfc3708)
     fn undo_by_dsack(&mut self, out: &mut Outbox) -> bool {
         let proven = self.undo.proven_by_dsack();
         if proven {
@@ -306,8 +306,8 @@ impl Sender {
         out.events.push(Event::Recovered);
     }
 
-    /// Processes an ACK after a timeout: undoes a spurious timeout, otherwise continues the repair. [RFC
-    /// 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
+    /// Processes an ACK after a timeout: undoes a spurious timeout, otherwise continues the repair.
+    /// [RFC 5682, 3.1](https://www.rfc-editor.org/rfc/rfc5682#section-3.1)
     fn repair_after_timeout(&mut self, info: &AckInfo, out: &mut Outbox) -> NextTransmission {
         let recovered = self.flow.una >= self.flow.high_seq;
         if info.una_advanced() && self.undo.is_proven(info.echo_ms) {
@@ -338,8 +338,8 @@ impl Sender {
         NextTransmission::Lost
     }
 
-    /// Processes the expiry of the retransmission timer. [RFC 6298,
-    /// 5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
+    /// Processes the expiry of the retransmission timer.
+    /// [RFC 6298, 5](https://www.rfc-editor.org/rfc/rfc6298#section-5)
     pub(super) fn on_timeout(&mut self, out: &mut Outbox) {
         if self.flow.packets_out() == 0 {
             return self.timer.clear();

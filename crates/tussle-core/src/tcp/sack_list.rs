@@ -1,5 +1,5 @@
-//! SACK blocks of a receiver: the most recently changed ranges first. [RFC 2018,
-//! 4](https://www.rfc-editor.org/rfc/rfc2018#section-4)
+//! SACK blocks of a receiver: the most recently changed ranges first.
+//! [RFC 2018, 4](https://www.rfc-editor.org/rfc/rfc2018#section-4)
 
 use crate::net::packet::{Block, Sacks};
 

@@ -4,8 +4,8 @@
 use super::flow::{Flow, State};
 use crate::cc::Control;
 
-/// Window of a new connection, and after idle time. [RFC 6928,
-/// 2](https://www.rfc-editor.org/rfc/rfc6928#section-2)
+/// Window of a new connection, and after idle time.
+/// [RFC 6928, 2](https://www.rfc-editor.org/rfc/rfc6928#section-2)
 pub const INITIAL_WINDOW_PACKETS: u32 = 10;
 
 /// Records the end of a burst of transmissions (Linux: `tcp_cwnd_validate`). Returns whether the application
@@ -30,8 +30,8 @@ pub(crate) fn validate(flow: &mut Flow, control: &Control, is_cwnd_limited: bool
     false
 }
 
-/// Reduces a window that the application did not use for a whole timeout halfway to the used window. [RFC
-/// 2861, 3.2](https://www.rfc-editor.org/rfc/rfc2861#section-3.2)
+/// Reduces a window that the application did not use for a whole timeout halfway to the used window.
+/// [RFC 2861, 3.2](https://www.rfc-editor.org/rfc/rfc2861#section-3.2)
 pub(crate) fn decay(flow: &mut Flow, control: &mut Control) {
     if flow.state == State::Open {
         let used = flow.usage.used_packets.max(INITIAL_WINDOW_PACKETS);
@@ -44,8 +44,8 @@ pub(crate) fn decay(flow: &mut Flow, control: &mut Control) {
     flow.usage.at = flow.now;
 }
 
-/// Halves the window for each timeout of idle time, down to the initial window. [RFC 5681,
-/// 4.1](https://www.rfc-editor.org/rfc/rfc5681#section-4.1), softened by RFC 2861
+/// Halves the window for each timeout of idle time, down to the initial window.
+/// [RFC 5681, 4.1](https://www.rfc-editor.org/rfc/rfc5681#section-4.1), softened by RFC 2861
 pub(crate) fn restart_after_idle(flow: &mut Flow, control: &mut Control) {
     let rto = flow.rtt.rto();
     control.ssthresh = current_ssthresh(flow, control);
