@@ -83,7 +83,7 @@ impl Simulation {
     /// Records the events of a sender.
     #[cold]
     pub(super) fn note_events(&mut self, index: usize) {
-        for event in self.outbox.notices.drain(..) {
+        for event in self.outbox.events.drain(..) {
             self.recording.note(self.now, event.name(), &self.flows[index]);
         }
     }
