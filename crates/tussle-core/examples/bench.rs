@@ -1,4 +1,4 @@
-//! Executes the run on standard input and prints what its bottleneck delivered, as JSON.
+//! Executes the run on standard input and prints what the first link of the first flow delivered, as JSON.
 //!
 //! For `benches/`: the simulator's own cost, without an interpreter around it. An argument says how many packets are to
 //! be delivered before `measured` begins, which a profiler can tell apart by that name.
@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use tussle_core::table::{Table, Values};
 use tussle_core::{Outcome, Progress, Run, Simulation, Violation};
 
-/// Events between looks at how far the start has come.
+/// Events between two checks of the packets delivered.
 const STEP_EVENTS: u64 = 16;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -26,7 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let before = simulation.delivered_packets();
     measured(&mut simulation)?;
     let measured_packets = simulation.delivered_packets() - before;
-    let mut report = report(&simulation.finish())?;
+    let link = first_link(&run).ok_or("no link is on the forward path of the first flow")?;
+    let mut report = report(&simulation.finish(), link)?;
     report["measured_packets"] = measured_packets.into();
     println!("{report}");
     Ok(())
@@ -39,9 +40,16 @@ fn measured(simulation: &mut Simulation) -> Result<(), Violation> {
     Ok(())
 }
 
-fn report(outcome: &Outcome) -> Result<serde_json::Value, Box<dyn Error>> {
-    let bottleneck = last_row_of(&outcome.links, "bottleneck")?;
-    let delivered = whole_numbers(&outcome.links, "delivered_packets")?[bottleneck];
+/// Name of the first link on the forward path of the first flow.
+fn first_link(run: &Run) -> Option<&str> {
+    let is_link =
+        |name: &&String| run.elements.iter().any(|element| element.name == **name && element.kind.is_link());
+    run.flows.first()?.forward.iter().find(is_link).map(String::as_str)
+}
+
+fn report(outcome: &Outcome, link: &str) -> Result<serde_json::Value, Box<dyn Error>> {
+    let row = last_row_of(&outcome.links, link)?;
+    let delivered = whole_numbers(&outcome.links, "delivered_packets")?[row];
     let retransmitted: u64 = whole_numbers(&outcome.flows, "retransmitted_packets")?.iter().sum();
     Ok(serde_json::json!({ "delivered_packets": delivered, "retransmitted_packets": retransmitted }))
 }

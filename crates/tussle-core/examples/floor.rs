@@ -2,8 +2,8 @@
 //!
 //! Reads the number of packets under way and of data packets to move, as arguments, and prints as JSON how many it moved.
 //! Each packet is written to and read from the ring of a link, with the time at which it leaves; each second one is
-//! answered by a packet in the ring of a link back; the earlier of both heads is the next event. Nobody looks into a
-//! packet but for its number.
+//! answered by a packet in the ring of a link on the reverse path; the earlier of both heads is the next event. Only the number of a
+//! packet is read.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u32>());
     let mut argument = |name| arguments.next().ok_or_else(|| format!("give the number of packets {name}"));
     let (under_way, to_move) = (argument("under way")??, argument("to move")??);
-    // A quarter is on the way there, a quarter was there and is being answered, and half of them wait.
+    // A quarter is on the forward path, a quarter is being acknowledged on the reverse path, and half of them wait.
     let delay = Time::from_ns(TRANSMISSION.ns() * u64::from(under_way / 4));
     let mut path = Path { delay, ..Path::default() };
     (0..under_way).for_each(|_| path.send());
@@ -32,8 +32,8 @@ struct Path {
     delay: Time,
     /// When the last transmission ends.
     idle_at: Time,
-    there: VecDeque<(Time, Packet)>,
-    back: VecDeque<(Time, Packet)>,
+    forward: VecDeque<(Time, Packet)>,
+    reverse: VecDeque<(Time, Packet)>,
     next: u32,
 }
 
@@ -41,7 +41,7 @@ impl Path {
     fn send(&mut self) {
         self.idle_at = self.idle_at.max(self.now) + TRANSMISSION;
         let packet = Packet { number: self.next, ..Packet::new(Kind::Data, 0) };
-        self.there.push_back((self.idle_at + self.delay, packet));
+        self.forward.push_back((self.idle_at + self.delay, packet));
         self.next += 1;
     }
 }
@@ -56,16 +56,16 @@ fn first(ring: &VecDeque<(Time, Packet)>) -> Time {
 fn measured(path: &mut Path, packets: u32) -> u32 {
     let mut moved = 0;
     while moved < packets {
-        let (there, back) = (first(&path.there), first(&path.back));
-        path.now = there.min(back);
-        if back < there {
-            path.back.pop_front();
+        let (forward, reverse) = (first(&path.forward), first(&path.reverse));
+        path.now = forward.min(reverse);
+        if reverse < forward {
+            path.reverse.pop_front();
             (0..2).for_each(|_| path.send());
-        } else if let Some((at, data)) = path.there.pop_front() {
+        } else if let Some((at, data)) = path.forward.pop_front() {
             moved += 1;
             if data.number % 2 == 1 {
                 let ack = Packet { number: data.number, ..Packet::new(Kind::Ack, 0) };
-                path.back.push_back((at + path.delay, ack));
+                path.reverse.push_back((at + path.delay, ack));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Tussle's packet-level simulator of TCP congestion control.
 //!
-//! The same [`Run`] gives the same bytes: time is whole nanoseconds, random number generators are seeded, and nothing
-//! here reads a clock, a file or the environment.
+//! Equal [`Run`]s give equal bytes: time is whole nanoseconds, random number generators are seeded, and nothing here
+//! reads a clock, a file or the environment.
 
 pub mod cc;
 pub mod net;
@@ -17,6 +17,6 @@ pub use record::Histogram;
 pub use run::Run;
 pub use run::check::RunError;
 pub use sim::capture::Capture;
-pub use sim::{Outcome, Own, Progress, Simulation, Violation};
+pub use sim::{AlgorithmFactory, Outcome, Progress, Simulation, SimulationBuilder, Violation};
 pub use table::Table;
 pub use util::time::Time;

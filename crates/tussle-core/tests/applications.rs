@@ -11,12 +11,12 @@ use tussle_core::{Outcome, Run};
 use common::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, element, flow, run, simulate};
 use common::tables::{counts, labels, maybe_quantities, quantities};
 
-/// 10 Mbit/s, 10 ms each way, and 50 packets of queue there.
+/// 10 Mbit/s, 10 ms in each direction, and a queue of 50 packets on the forward path.
 fn dumbbell(flows: Vec<FlowSpec>, steady_ns: (u64, u64)) -> Run {
     let link = |name: &str| {
-        let effect = serde_json::json!({"kind": "link", "rate_bit_per_s": 10_000_000, "delay_ns": 10 * NS_PER_MS,
+        let link = serde_json::json!({"kind": "link", "rate_bit_per_s": 10_000_000, "delay_ns": 10 * NS_PER_MS,
                                         "queue": {"kind": "fifo", "limit_packets": 50}});
-        element(name, serde_json::from_value(effect).expect("a link"))
+        element(name, serde_json::from_value(link).expect("a link"))
     };
     run(vec![link("bottleneck"), link("bottleneck-reverse")], flows, steady_ns)
 }

@@ -56,7 +56,7 @@ impl Dumbbell {
     }
 }
 
-/// The way to the receiver.
+/// The forward path.
 struct Forward {
     /// Part of the packets lost at random.
     loss: f64,
@@ -131,7 +131,7 @@ fn numbers(table: &Table, column: &str) -> Vec<f64> {
         Values::U32(numbers) => numbers.iter().map(|&number| f64::from(number)).collect(),
         Values::U64(numbers) => numbers.iter().map(|&number| number as f64).collect(),
         Values::MaybeU64(numbers) => {
-            numbers.iter().map(|number| number.expect("the simulator tells") as f64).collect()
+            numbers.iter().map(|number| number.expect("the simulator counts") as f64).collect()
         }
         Values::F64(numbers) => numbers.clone(),
         _ => panic!("{}.{column} is not a column of numbers", table.name),

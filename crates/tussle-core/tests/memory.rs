@@ -33,7 +33,7 @@ fn held(run: &Run) -> (u64, u64) {
     (bytes, in_flight[in_flight.len() - flows..].iter().sum())
 }
 
-/// A flow whose window of `packets` the receiver limits: half of it on the way, half of it waiting.
+/// A flow whose window of `packets` the receiver limits: half of it on the path, half of it waiting.
 fn limited_to(packets: u64, duration_s: u64) -> Run {
     let rate_bit_per_s = packets * 1500 * 8 * 1000 / (2 * RTT_MS);
     let path = Dumbbell { rate_bit_per_s, rtt_ms: RTT_MS, buffer_packets: packets };

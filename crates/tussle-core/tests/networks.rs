@@ -20,15 +20,15 @@ fn rows_by<K: Ord>(keys: Vec<K>) -> BTreeMap<K, Vec<usize>> {
     rows
 }
 
-fn effect<'a>(run: &'a Run, name: &str) -> &'a ElementKind {
+fn kind_of<'a>(run: &'a Run, name: &str) -> &'a ElementKind {
     let element = run.elements.iter().find(|element| element.name == name);
     &element.expect("tables name elements of the run").kind
 }
 
 /// Most bits that a link carries in its first `at_ns`.
-fn most_bits(effect: &ElementKind, at_ns: u64) -> u128 {
+fn most_bits(element: &ElementKind, at_ns: u64) -> u128 {
     let at_rate = |rate: u64| u128::from(rate) * u128::from(at_ns) / u128::from(NS_PER_S);
-    match effect {
+    match element {
         ElementKind::Link(LinkSpec { rate_bit_per_s, changes, .. })
         | ElementKind::Arq(ArqSpec { rate_bit_per_s, changes, .. }) => {
             at_rate(changes.iter().filter_map(|change| change.rate_bit_per_s).fold(*rate_bit_per_s, u64::max))
@@ -65,7 +65,7 @@ fn check_links_keep_their_rate(run: &Run, outcome: &Outcome) -> Result<(), TestC
         (counts(&outcome.links, "delivered_bytes"), counts(&outcome.links, "delivered_packets"));
     for (row, utilisation) in quantities(&outcome.links, "utilisation").into_iter().enumerate() {
         prop_assert!((0.0..=1.0).contains(&utilisation), "{} is used to {utilisation}", names[row]);
-        let most_bits = most_bits(effect(run, &names[row]), nearest_ns(times[row]) + packets[row]);
+        let most_bits = most_bits(kind_of(run, &names[row]), nearest_ns(times[row]) + packets[row]);
         prop_assert!(u128::from(bytes[row]) * 8 <= most_bits, "{} is faster than its rate", names[row]);
     }
     Ok(())
@@ -108,10 +108,10 @@ fn check_series_never_fall(outcome: &Outcome) -> Result<(), TestCaseError> {
 
 /// Whether a flow's path may double its datagrams, which are delivered twice then.
 fn is_doubled(run: &Run, flow: &FlowSpec) -> bool {
-    flow.is_udp() && flow.forward.iter().any(|name| matches!(effect(run, name), ElementKind::Duplicate(_)))
+    flow.is_udp() && flow.forward.iter().any(|name| matches!(kind_of(run, name), ElementKind::Duplicate(_)))
 }
 
-/// What a flow delivered was offered, and passed each link on its way, once at least.
+/// What a flow delivered was offered, and passed each link of its path, once at least.
 fn check_flows_deliver_what_passed(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     let delivered = counts(&outcome.flows, "delivered_bytes");
     let sent = counts(&outcome.flows, "sent_packets");
@@ -143,7 +143,7 @@ fn check_completion(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A round trip takes at least the delays on the way. An RTT that is known only from timestamps is cut
+/// A round trip takes at least the delays of the path. An RTT that is known only from timestamps is cut
 /// down to whole ms.
 fn check_rtt_is_at_least_the_base(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     let delays: BTreeMap<_, _> =

@@ -1,4 +1,4 @@
-//! What holds for every path, whatever it is made of, and what theory says of waiting at a link.
+//! Properties of every path, and what theory says of waiting at a link.
 
 mod common;
 
@@ -10,7 +10,7 @@ use tussle_core::net::queue::{FifoSpec, QueueSpec};
 use tussle_core::util::rng::Rng;
 
 use common::network::{NS_PER_S, PACKET_BYTES};
-use common::random::effect;
+use common::random::element_kind;
 
 /// More events than any path of these tests needs, with some hundred packets.
 const MOST_EVENTS: u32 = 100_000;
@@ -23,14 +23,14 @@ struct Path {
 }
 
 impl Path {
-    fn new(effects: &[ElementKind]) -> Path {
-        let elements = effects.iter().map(|effect| effect.build(7).expect("a sensible element"));
+    fn new(kinds: &[ElementKind]) -> Path {
+        let elements = kinds.iter().map(|kind| kind.build(7).expect("a sensible element"));
         Path { elements: elements.collect(), dropped: Vec::new(), left: Vec::new() }
     }
 
-    /// A packet comes to the element of that place.
-    fn offer(&mut self, mut packet: Packet, (place, now): (usize, Time)) {
-        for element in &mut self.elements[place..] {
+    /// A packet comes to the element of that index.
+    fn offer(&mut self, mut packet: Packet, index: usize, now: Time) {
+        for element in &mut self.elements[index..] {
             match element.accept(packet, now, &mut self.dropped) {
                 Some(through) => packet = through,
                 None => return,
@@ -42,13 +42,13 @@ impl Path {
     /// Lets everything happen that does up to an instant.
     fn advance(&mut self, until: Time) {
         for _ in 0..MOST_EVENTS {
-            let events = self.elements.iter().enumerate().map(|(place, element)| (element.next(), place));
-            let (now, place) = events.min().expect("a path has elements");
+            let events = self.elements.iter().enumerate().map(|(index, element)| (element.next(), index));
+            let (now, index) = events.min().expect("a path has elements");
             if now > until || now == Time::NEVER {
                 return;
             }
-            if let Some(packet) = self.elements[place].release(now, &mut self.dropped) {
-                self.offer(packet, (place + 1, now));
+            if let Some(packet) = self.elements[index].release(now, &mut self.dropped) {
+                self.offer(packet, index + 1, now);
             }
         }
         panic!("packets starve");
@@ -69,8 +69,8 @@ fn packet(number: u32, size_bytes: u32) -> Packet {
     Packet { number, size_bytes, ..Packet::new(Kind::Data, 0) }
 }
 
-fn may_reorder(effect: &ElementKind) -> bool {
-    matches!(effect, ElementKind::Jitter(JitterSpec { order: Order::Free, .. }))
+fn may_reorder(kind: &ElementKind) -> bool {
+    matches!(kind, ElementKind::Jitter(JitterSpec { order: Order::Free, .. }))
 }
 
 proptest! {
@@ -80,15 +80,15 @@ proptest! {
     /// are dropped, in order unless an element may reorder, and time never ran backwards.
     #[test]
     fn every_composition_keeps_packets_and_order_and_lets_them_go(
-        effects in prop::collection::vec(effect().prop_filter("it makes sense", |it| it.build(7).is_ok()), 1..7),
+        kinds in prop::collection::vec(element_kind().prop_filter("it makes sense", |it| it.build(7).is_ok()), 1..7),
         arrivals in prop::collection::vec((0..20_000_000u64, 40..1500u32), 1..200),
     ) {
-        let mut path = Path::new(&effects);
+        let mut path = Path::new(&kinds);
         let mut now = Time::ZERO;
         for (number, (gap_ns, size_bytes)) in (0..).zip(&arrivals) {
             now += Time::from_ns(*gap_ns);
             path.advance(now);
-            path.offer(packet(number, *size_bytes), (0, now));
+            path.offer(packet(number, *size_bytes), 0, now);
             let somewhere = path.left.len() + path.dropped.len() + path.held();
             prop_assert_eq!(number as usize + 1 + path.copies(), somewhere, "packets are conserved");
         }
@@ -96,19 +96,19 @@ proptest! {
         prop_assert_eq!(path.held(), 0, "all have left");
         prop_assert_eq!(arrivals.len() + path.copies(), path.left.len() + path.dropped.len());
         prop_assert!(path.left.is_sorted_by_key(|(at, _)| *at), "time runs backwards");
-        if !effects.iter().any(may_reorder) {
+        if !kinds.iter().any(may_reorder) {
             prop_assert!(path.left.is_sorted_by_key(|(_, packet)| packet.number), "packets overtook");
         }
     }
 }
 
-/// Exponential times of a mean of one, by seeded dice.
+/// Exponential times of a mean of one, from a seeded random number generator.
 fn exponential(rng: &mut Rng) -> f64 {
     -((f64::from(rng.next_u32()) + 1.0) / 2f64.powi(32)).ln()
 }
 
 /// The mean wait for the transmitter, in mean transmission times, of a link that is busy for `load` of the time,
-/// with Poisson arrivals of packets whose sizes are drawn. A link of 12 Mbit/s sends 1500 bytes in 1 ms.
+/// with Poisson arrivals of packets of random sizes. A link of 12 Mbit/s sends 1500 bytes in 1 ms.
 fn mean_wait(load: f64, mut size_bytes: impl FnMut(&mut Rng) -> f64) -> f64 {
     let queue = QueueSpec::Fifo(FifoSpec::default());
     let rate_bit_per_s = 8000 * PACKET_BYTES;
@@ -122,7 +122,7 @@ fn mean_wait(load: f64, mut size_bytes: impl FnMut(&mut Rng) -> f64) -> f64 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, below 2^32")]
         let (now, size) = (Time::from_ns((now_s * 1e9) as u64), size_bytes(&mut rng).round().max(1.0) as u32);
         path.advance(now);
-        path.offer(packet(number, size), (0, now));
+        path.offer(packet(number, size), 0, now);
         arrivals.push((now, size));
     }
     path.advance(Time::NEVER);

@@ -158,7 +158,7 @@ fn a_short_flow_takes_the_handshake_and_its_rounds_of_slow_start() {
     }
 }
 
-/// Where nothing is reordered and no timeout is hasty, a packet is sent again because it was dropped,
+/// Where nothing is reordered and no timeout is hasty, a packet is retransmitted because it was dropped,
 /// and once for each time.
 #[test]
 fn as_many_packets_are_sent_again_as_were_dropped() {
@@ -192,9 +192,9 @@ fn round_trips_last_between_the_idle_path_and_a_full_queue() {
 #[test]
 fn the_longer_round_trip_gets_less() {
     let path = Dumbbell::with_buffer_percent(50_000_000, 20, 100);
-    let long = FlowSpec { forward: vec!["far".to_owned(), "bottleneck".to_owned()], ..flow("reno") };
+    let long = FlowSpec { forward: vec!["distant".to_owned(), "bottleneck".to_owned()], ..flow("reno") };
     let mut run = path.run(vec![flow("reno"), long], (20, 120));
-    run.elements.push(delay("far", 60 * NS_PER_MS));
+    run.elements.push(delay("distant", 60 * NS_PER_MS));
     let shares = steady_bytes(&simulate(&run));
     let advantage = ratio(shares[0], shares[1]);
     assert!((2.5..=16.0).contains(&advantage), "{advantage}");

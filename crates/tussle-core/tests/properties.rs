@@ -1,4 +1,4 @@
-//! What holds for every algorithm of the registry, whatever a sender tells it.
+//! Properties of every algorithm of the registry, for any sequence of calls by a sender.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ enum Event {
     Ack { acked: u32, rtt_us: Option<u32>, span_ns: u64 },
     /// An ACK echoes a mark.
     Mark,
-    /// A packet is judged lost.
+    /// A packet is detected as lost.
     Lost,
     /// Congestion is found.
     Congestion(Cause),
@@ -30,7 +30,7 @@ enum Event {
     Repaired,
     /// The last reduction was a false alarm.
     Undo,
-    /// Everything was acknowledged, and after `idle_ns` there is something to send again.
+    /// Everything was acknowledged, and after `idle_ns` there is something to send.
     Restart { idle_ns: u64 },
     /// The sender sets the window.
     Window(u32),

@@ -1,4 +1,4 @@
-//! What holds for every queue of the registry, whatever comes and goes.
+//! Properties of every queue of the registry, for any sequence of packets.
 
 mod common;
 

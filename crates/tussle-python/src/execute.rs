@@ -131,10 +131,11 @@ impl Prepared {
             ledgers.push(algorithm.ledger());
             Some(Box::new(algorithm) as Box<dyn CongestionControl>)
         };
-        let simulation = match capture {
-            Some(capture) => Simulation::with_capture(&run, &mut make, capture),
-            None => Simulation::with_algorithms(&run, &mut make),
-        };
+        let mut builder = Simulation::builder(&run).algorithms(&mut make);
+        if let Some(capture) = capture {
+            builder = builder.capture(capture);
+        }
+        let simulation = builder.build();
         if let Some(error) = refused {
             return Err(error);
         }

@@ -169,7 +169,7 @@ impl Flow {
 
 impl Sender {
     fn new(spec: &FlowSpec, seed: u64, socket: OwnedFd, log: Arc<FlowLog>) -> anyhow::Result<Sender> {
-        let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
+        let schedule = spec.schedule(seed).map_err(anyhow::Error::msg)?;
         Ok(Sender { spec: spec.clone(), schedule, opens_ns: spec.start_ns, socket, token: None, log })
     }
 
@@ -214,7 +214,7 @@ impl Sender {
 
 impl Receiver {
     fn new(spec: &FlowSpec, seed: u64, listener: OwnedFd, log: Arc<FlowLog>) -> anyhow::Result<Receiver> {
-        let schedule = Schedule::new(spec, seed).map_err(anyhow::Error::msg)?;
+        let schedule = spec.schedule(seed).map_err(anyhow::Error::msg)?;
         Ok(Receiver {
             spec: spec.clone(),
             message_bytes: schedule.and_then(|schedule| schedule.message_bytes()),

@@ -1,4 +1,4 @@
-//! What travels over a path.
+//! Packets, as they travel over a path.
 
 use crate::Time;
 
@@ -13,7 +13,7 @@ const SACK_OPTION_BYTES: u32 = 4;
 /// Bytes of one SACK block.
 const SACK_BLOCK_BYTES: u32 = 8;
 
-/// A half-open range of packet numbers that arrived.
+/// A half-open range of packet numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// First packet of the range.
@@ -23,12 +23,12 @@ pub struct Block {
 }
 
 impl Block {
-    /// How many packets it spans; zero if it is reversed.
+    /// Number of packets in the range; zero if the range is reversed.
     pub fn packets(self) -> u32 {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether every packet of `other` is inside.
+    /// Whether every packet of `other` is in the range.
     pub fn contains(self, other: Block) -> bool {
         self.start <= other.start && other.end <= self.end
     }
@@ -44,10 +44,10 @@ pub struct Sacks {
 }
 
 impl Sacks {
-    /// Most blocks that fit.
+    /// Number of blocks that fit.
     pub const MOST: usize = 3;
 
-    /// Adds a block, if there is room.
+    /// Adds a block, unless the option is full.
     pub fn push(&mut self, block: Block) {
         if let Some(free) = self.blocks.get_mut(usize::from(self.count)) {
             *free = block;
@@ -76,20 +76,20 @@ impl Sacks {
 /// The role of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Opens the connection.
+    /// Opening of a connection.
     Syn,
-    /// Answers a `Syn`.
+    /// Answer to a `Syn`.
     SynAck,
-    /// Carries data; `number` counts packets from zero.
+    /// Data of TCP; `number` counts packets from zero.
     Data,
-    /// Carries an acknowledgement; `number` is the first packet still missing.
+    /// An acknowledgement; `number` is the first packet still missing.
     Ack,
-    /// Carries data of UDP, which nobody acknowledges; `number` counts packets from zero.
+    /// Data of UDP, which nobody acknowledges; `number` counts packets from zero.
     Datagram,
 }
 
 impl Kind {
-    /// Whether it carries an application's data.
+    /// Whether the packet carries data of an application.
     pub fn has_payload(self) -> bool {
         matches!(self, Kind::Data | Kind::Datagram)
     }
@@ -99,23 +99,23 @@ impl Kind {
 /// [RFC 9331, 2](https://www.rfc-editor.org/rfc/rfc9331#section-2)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// The transport does not react to marks.
+    /// Not-ECT: the transport does not react to marks.
     #[default]
     NotEct,
-    /// The transport takes a mark for a loss.
+    /// ECT(0): the transport treats a mark as a loss.
     Ect0,
-    /// The transport answers each mark with a small reduction (L4S).
+    /// ECT(1): the transport answers each mark with a small reduction (L4S).
     Ect1,
-    /// Congestion was experienced.
+    /// CE: congestion was experienced.
     Ce,
 }
 
-/// TCP flags that the simulation needs, beside those that [`Kind`] implies, and what became of the packet.
+/// TCP flags beside those that [`Kind`] implies, and the state of the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// None.
+    /// No flag.
     pub const NONE: Flags = Flags(0);
     /// ECN-Echo.
     pub const ECE: Flags = Flags(1);
@@ -124,9 +124,9 @@ impl Flags {
     /// The last packet of the flow.
     pub const FIN: Flags = Flags(4);
 
-    /// Damaged on its way: the receiver drops it.
+    /// The packet is damaged; the receiver drops it.
     pub const CORRUPT: Flags = Flags(8);
-    /// Given up by its link: it is dropped where that ends.
+    /// The packet is lost on its link; it is dropped at the end of the wire.
     pub(crate) const LOST: Flags = Flags(16);
 
     /// Whether all of `flags` are set.
@@ -134,7 +134,7 @@ impl Flags {
         self.0 & flags.0 == flags.0
     }
 
-    /// These and those.
+    /// The union of both sets of flags.
     #[must_use]
     pub const fn with(self, flags: Flags) -> Flags {
         Flags(self.0 | flags.0)
@@ -144,32 +144,32 @@ impl Flags {
 /// A packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its place in the table of hops: where it is, or where it begins.
+    /// Index in the simulation's table of hops.
     pub hop: u32,
-    /// Index of its flow.
+    /// Index of the flow.
     pub flow: u32,
-    /// See [`Kind`].
+    /// Packet number; its meaning depends on the kind, see [`Kind`].
     pub number: u32,
     /// Size as an IP packet.
     pub size_bytes: u32,
     /// Timestamp of the sender of this packet, in ms. [RFC 7323](https://www.rfc-editor.org/rfc/rfc7323)
     pub ts_val_ms: u32,
-    /// The timestamp that it echoes, in ms.
+    /// Timestamp of the peer that the packet echoes, in ms.
     pub ts_echo_ms: u32,
-    /// Window offered beyond `number`, in packets. ACKs only.
+    /// Receive window, in packets from `number` on. ACKs only.
     pub window_packets: u32,
-    /// Its role.
+    /// Kind of the packet.
     pub kind: Kind,
-    /// Its ECN bits.
+    /// ECN bits of the IP header.
     pub ecn: Ecn,
-    /// Its flags.
+    /// TCP flags and the state of the packet.
     pub flags: Flags,
-    /// What arrived beyond `number`. ACKs only.
+    /// SACK option. ACKs only.
     pub sacks: Sacks,
 }
 
 impl Packet {
-    /// A packet of a flow, with nothing in it yet.
+    /// An empty packet of a flow.
     pub fn new(kind: Kind, flow: u32) -> Packet {
         Packet {
             hop: 0,
@@ -190,7 +190,7 @@ impl Packet {
         }
     }
 
-    /// The size of an ACK with its SACK option.
+    /// Sets the SACK option and the size of the ACK.
     pub fn set_sacks(&mut self, sacks: Sacks) {
         self.sacks = sacks;
         self.size_bytes = HEADER_BYTES + sacks.bytes();

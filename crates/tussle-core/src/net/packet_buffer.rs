@@ -1,19 +1,19 @@
-//! Packets that an element holds, in the order in which they came.
+//! A compact buffer of packets, first in, first out.
 
 use crate::net::packet::{Ecn, Flags, Kind, Packet, Sacks};
 use crate::util::ring_buffer::RingBuffer;
 
-/// Packets, first in, first out, each with a note. SACK options, which few packets have, lie in a line of their own, so
-/// that a packet takes half of the room.
+/// Packets, first in, first out, each with a note. SACK options, which few packets have, are in a buffer of their own, so
+/// that a packet takes half of the memory.
 #[derive(Debug)]
 pub(crate) struct PacketBuffer<T> {
-    line: RingBuffer<Held<T>>,
+    packets: RingBuffer<StoredPacket<T>>,
     sacks: RingBuffer<Sacks>,
 }
 
-/// A note, and all of a packet but its SACK option.
+/// A packet without its SACK option, and its note.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held<T> {
+pub(crate) struct StoredPacket<T> {
     pub(crate) note: T,
     hop: u32,
     flow: u32,
@@ -35,74 +35,74 @@ enum SackOption {
 }
 
 impl<T: Copy> PacketBuffer<T> {
-    /// Without any; `note` is anything.
+    /// An empty buffer; `note` fills the notes of free slots.
     pub(crate) fn new(note: T) -> PacketBuffer<T> {
-        let filling = Held::new(&Packet::new(Kind::Data, 0), note);
-        PacketBuffer { line: RingBuffer::new(filling), sacks: RingBuffer::new(Sacks::default()) }
+        let filling = StoredPacket::new(&Packet::new(Kind::Data, 0), note);
+        PacketBuffer { packets: RingBuffer::new(filling), sacks: RingBuffer::new(Sacks::default()) }
     }
 
-    /// How many have come so far.
+    /// Packets added so far.
     #[inline]
-    pub(crate) fn came(&self) -> usize {
-        self.line.came()
+    pub(crate) fn added(&self) -> usize {
+        self.packets.added()
     }
 
-    /// How many have left so far.
+    /// Packets removed so far.
     #[inline]
-    pub(crate) fn left(&self) -> usize {
-        self.line.left()
+    pub(crate) fn removed(&self) -> usize {
+        self.packets.removed()
     }
 
-    /// The one of that number, counted from zero over all that ever came, which is held.
+    /// The packet of that number, counted from zero over all that were ever added; it must be in the buffer.
     #[inline]
-    pub(crate) fn get(&self, number: usize) -> &Held<T> {
-        self.line.get(number)
+    pub(crate) fn get(&self, number: usize) -> &StoredPacket<T> {
+        self.packets.get(number)
     }
 
-    /// The first one.
+    /// The first packet.
     #[inline]
-    pub(crate) fn first(&self) -> Option<&Held<T>> {
-        self.line.first()
+    pub(crate) fn first(&self) -> Option<&StoredPacket<T>> {
+        self.packets.first()
     }
 
-    /// Adds one behind the others.
+    /// Adds a packet behind the others.
     #[inline]
     pub(crate) fn push(&mut self, packet: &Packet, note: T) {
-        self.line.push(Held::new(packet, note));
+        self.packets.push(StoredPacket::new(packet, note));
         if !packet.sacks.as_slice().is_empty() {
             self.sacks.push(packet.sacks);
         }
     }
 
-    /// Removes the first one.
+    /// Removes the first packet.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Packet> {
-        let held = self.line.pop()?;
-        let sacks = match held.option {
+        let stored = self.packets.pop()?;
+        let sacks = match stored.option {
             SackOption::None => Sacks::default(),
-            SackOption::Apart => self.sacks.pop().expect("each option has its place"),
+            SackOption::Apart => self.sacks.pop().expect("each option is stored"),
         };
-        Some(held.with(sacks))
+        Some(stored.with(sacks))
     }
 
     /// Shows `visit` every packet.
     pub(crate) fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
         let mut sacks = self.sacks.iter();
-        for held in self.line.iter() {
-            let sacks = match held.option {
+        for stored in self.packets.iter() {
+            let sacks = match stored.option {
                 SackOption::None => Sacks::default(),
-                SackOption::Apart => *sacks.next().expect("each option has its place"),
+                SackOption::Apart => *sacks.next().expect("each option is stored"),
             };
-            visit(&held.with(sacks));
+            visit(&stored.with(sacks));
         }
     }
 }
 
-impl<T> Held<T> {
+impl<T> StoredPacket<T> {
     #[inline]
-    fn new(packet: &Packet, note: T) -> Held<T> {
+    fn new(packet: &Packet, note: T) -> StoredPacket<T> {
         let option = if packet.sacks.as_slice().is_empty() { SackOption::None } else { SackOption::Apart };
-        Held {
+        StoredPacket {
             note,
             hop: packet.hop,
             flow: packet.flow,
@@ -167,8 +167,8 @@ mod tests {
                     prop_assert_eq!(packets.pop(), queue.pop_front());
                 }
                 let first = queue.front().map(|packet| packet.number);
-                prop_assert_eq!(packets.first().map(|held| held.note), first);
-                prop_assert_eq!(packets.came() - packets.left(), queue.len());
+                prop_assert_eq!(packets.first().map(|stored| stored.note), first);
+                prop_assert_eq!(packets.added() - packets.removed(), queue.len());
                 let mut seen = VecDeque::new();
                 packets.for_each(&mut |packet| seen.push_back(*packet));
                 prop_assert_eq!(&seen, &queue);
@@ -179,6 +179,6 @@ mod tests {
     /// Two times of 8 bytes, and 32 bytes of the packet, of which the option would be 28 more.
     #[test]
     fn a_packet_takes_little_room() {
-        assert_eq!(size_of::<Held<[u64; 2]>>(), 48);
+        assert_eq!(size_of::<StoredPacket<[u64; 2]>>(), 48);
     }
 }

@@ -1,12 +1,13 @@
-//! The `events` table: what happened, and when.
+//! The `events` table: events of flows and links, each with its time.
 
+use super::samples::Window;
 use super::{Labels, column, seconds};
 use crate::Time;
+use crate::net::packet::Packet;
 use crate::run::Run;
 use crate::table::{Table, Values};
-use crate::tcp::Sender;
 
-/// The rows so far.
+/// Rows of the table so far.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     time: Vec<Time>,
@@ -19,31 +20,31 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Something happened to a flow.
-    pub(crate) fn add(&mut self, now: Time, kind: &str, (flow, sender): (u32, &Sender)) {
+    /// Adds an event of a flow, with the window after it.
+    pub(crate) fn add(&mut self, now: Time, kind: &str, flow: u32, window: Window) {
         self.time.push(now);
         self.kind.push(kind);
         self.flow.push(Some(flow));
         self.link.push(None);
         self.packet.push(None);
-        self.cwnd.push(Some(sender.control.cwnd));
-        self.ssthresh.push(sender.control.has_ssthresh().then_some(sender.control.ssthresh));
+        self.cwnd.push(Some(window.cwnd_packets));
+        self.ssthresh.push(window.ssthresh_packets);
     }
 
-    /// Element `element` dropped packet `packet` of a flow.
-    pub(crate) fn add_drop(&mut self, now: Time, (element, packet): (u32, u32), of: (u32, &Sender)) {
-        self.add(now, "drop", of);
+    /// Adds that element `element` dropped a packet.
+    pub(crate) fn add_drop(&mut self, now: Time, element: u32, packet: &Packet, window: Window) {
+        self.add(now, "drop", packet.flow, window);
         *self.link.last_mut().expect("a row was added") = Some(element);
-        *self.packet.last_mut().expect("a row was added") = Some(packet);
+        *self.packet.last_mut().expect("a row was added") = Some(packet.number);
     }
 
-    /// A host dropped packet `packet` of a flow, since it was damaged.
-    pub(crate) fn add_corrupt(&mut self, now: Time, packet: u32, of: (u32, &Sender)) {
-        self.add(now, "corrupt", of);
-        *self.packet.last_mut().expect("a row was added") = Some(packet);
+    /// Adds that a host dropped a damaged packet.
+    pub(crate) fn add_corrupt(&mut self, now: Time, packet: &Packet, window: Window) {
+        self.add(now, "corrupt", packet.flow, window);
+        *self.packet.last_mut().expect("a row was added") = Some(packet.number);
     }
 
-    /// Element `element` has another rate or delay from now on.
+    /// Adds that element `element` has another rate or delay from now on.
     pub(crate) fn add_path_change(&mut self, now: Time, element: u32) {
         self.time.push(now);
         self.kind.push("path_change");
@@ -71,7 +72,8 @@ impl Events {
     }
 }
 
-/// When links change, and which, the latest first; none if no events are written down.
+/// Changes of links, each with its time and the index of the element, the latest first; none if events are not
+/// recorded.
 pub(crate) fn recorded_changes(run: &Run) -> Vec<(Time, u32)> {
     if !run.record.events {
         return Vec::new();

@@ -4,17 +4,17 @@
 const LINEAR: u32 = 256;
 /// Buckets in each octave above.
 const STEPS: u32 = 128;
-/// log2 of `LINEAR`, and of `STEPS`.
+/// Logarithms to base 2 of `LINEAR` and of `STEPS`.
 const LINEAR_BITS: u32 = 8;
 const STEP_BITS: u32 = 7;
 
-/// Buckets that are added at once, so that a flow whose round-trip times are much alike takes little room.
-const ROOM: usize = 16;
+/// Buckets that are added at once, so that a flow with similar round-trip times takes little memory.
+const SPARE_BUCKETS: usize = 16;
 
 /// Counts of values in µs.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// Of the buckets from `first` on.
+    /// Counts of the buckets from `first` on.
     counts: Vec<u32>,
     first: usize,
     count: u64,
@@ -23,11 +23,11 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Takes a value.
+    /// Adds a value.
     #[inline]
     pub fn add(&mut self, value: u32) {
-        let place = bucket(value).wrapping_sub(self.first);
-        match self.counts.get_mut(place) {
+        let index = bucket(value).wrapping_sub(self.first);
+        match self.counts.get_mut(index) {
             Some(count) => *count += 1,
             None => self.extend_to(bucket(value)),
         }
@@ -42,8 +42,8 @@ impl Histogram {
         if self.counts.is_empty() {
             self.first = bucket;
         }
-        let first = if bucket < self.first { bucket.saturating_sub(ROOM) } else { self.first };
-        let end = (bucket + 1).max(self.first + self.counts.len()) + ROOM;
+        let first = if bucket < self.first { bucket.saturating_sub(SPARE_BUCKETS) } else { self.first };
+        let end = (bucket + 1).max(self.first + self.counts.len()) + SPARE_BUCKETS;
         let mut counts = vec![0; end - first];
         counts[self.first - first..][..self.counts.len()].copy_from_slice(&self.counts);
         counts[bucket - first] += 1;
@@ -126,16 +126,16 @@ mod tests {
         }
     }
 
-    /// 128 buckets an octave of 4 bytes: from 100 to 200 ms, with room at both ends.
+    /// 128 buckets an octave of 4 bytes: from 100 to 200 ms, with spare buckets at both ends.
     #[test]
-    fn round_trips_of_an_octave_take_little_room() {
+    fn round_trips_of_an_octave_take_little_memory() {
         let mut histogram = Histogram::default();
         (100_000..200_000).for_each(|value| histogram.add(value));
-        assert!(histogram.counts.len() <= 128 + 3 * ROOM, "{} buckets", histogram.counts.len());
+        assert!(histogram.counts.len() <= 128 + 3 * SPARE_BUCKETS, "{} buckets", histogram.counts.len());
     }
 
     #[test]
-    fn every_value_is_near_the_middle_of_its_bucket() {
+    fn every_value_is_close_to_the_middle_of_its_bucket() {
         for value in (0..32).flat_map(|bits| [1u32 << bits, (1u32 << bits) + 1, u32::MAX >> bits]) {
             let middle = middle(bucket(value));
             assert!((middle - f64::from(value)).abs() <= f64::from(value) / 256.0 + 0.5, "{value}: {middle}");

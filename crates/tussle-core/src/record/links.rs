@@ -5,7 +5,7 @@ use crate::Time;
 use crate::net::path::LinkView;
 use crate::table::{Table, Values};
 
-/// The rows so far.
+/// Rows of the table so far.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     link: Labels,
@@ -13,14 +13,14 @@ pub(crate) struct Links {
     views: Vec<LinkView>,
     mean_backlog: Vec<f64>,
     utilisation: Vec<f64>,
-    /// When each element, by index, was last seen, and what was seen.
+    /// Time and view of the last row of each element, by its index.
     last: Vec<(Time, LinkView)>,
 }
 
 impl Links {
-    /// Adds a row for the link that is element `index`; none if it has one for this instant.
+    /// Adds a row for the link that is element `index`, unless it has a row for this instant.
     #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and a backlog is far smaller")]
-    pub(crate) fn add(&mut self, now: Time, (index, name): (usize, &str), view: LinkView) {
+    pub(crate) fn add(&mut self, now: Time, index: usize, name: &str, view: LinkView) {
         if self.last.len() <= index {
             self.last.resize(index + 1, (Time::ZERO, LinkView::default()));
         }

@@ -2,8 +2,9 @@
 
 use super::flows::{FlowCounts, FlowRow, RttSummary, SteadyCounts};
 use super::histogram::Histogram;
+use crate::Time;
 use crate::run::FlowSpec;
-use crate::tcp::{Counts, Receiver, Sender};
+use crate::tcp::Counts;
 
 /// Measurements of a flow while it runs.
 #[derive(Clone, Debug, Default)]
@@ -12,38 +13,50 @@ pub(crate) struct FlowMeasures {
     pub(crate) dropped_packets: u64,
     /// Round-trip times in the steady interval, in µs.
     pub(crate) rtts_us: Histogram,
-    steady_begin: Snapshot,
-    steady_end: Snapshot,
+    steady_begin: FlowCounters,
+    steady_end: FlowCounters,
 }
 
 /// Counters of a flow at some instant.
 #[derive(Clone, Copy, Debug, Default)]
-struct Snapshot {
-    delivered_bytes: u64,
-    counts: Counts,
+pub(crate) struct FlowCounters {
+    pub(crate) delivered_bytes: u64,
+    pub(crate) counts: Counts,
+}
+
+/// Results of a flow's endpoints at the end of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowTotals<'a> {
+    pub(crate) algorithm: &'a str,
+    /// When the last byte of a finite flow was delivered.
+    pub(crate) finished: Option<Time>,
+    /// Data packets that the sender detected as lost.
+    pub(crate) lost_packets: u64,
+    pub(crate) counters: FlowCounters,
 }
 
 impl FlowMeasures {
     /// Takes the counters at the beginning of the steady interval.
-    pub(crate) fn begin_steady(&mut self, sender: &Sender, receiver: &Receiver) {
-        self.steady_begin = snapshot(sender, receiver);
+    pub(crate) fn begin_steady(&mut self, counters: FlowCounters) {
+        self.steady_begin = counters;
     }
 
     /// Takes the counters at the end of the steady interval.
-    pub(crate) fn end_steady(&mut self, sender: &Sender, receiver: &Receiver) {
-        self.steady_end = snapshot(sender, receiver);
+    pub(crate) fn end_steady(&mut self, counters: FlowCounters) {
+        self.steady_end = counters;
     }
 
     /// The flow's row in the `flows` table, at the end of the run.
-    pub(crate) fn row(&self, spec: &FlowSpec, sender: &Sender, receiver: &Receiver) -> FlowRow {
-        let (counts, begin, end) = (&sender.counts, &self.steady_begin, &self.steady_end);
+    pub(crate) fn row(&self, spec: &FlowSpec, totals: &FlowTotals) -> FlowRow {
+        let FlowCounters { delivered_bytes, counts } = totals.counters;
+        let (begin, end) = (&self.steady_begin, &self.steady_end);
         FlowRow {
-            completion_ns: receiver.finished().map(|at| at.ns() - spec.start_ns),
-            delivered_bytes: receiver.delivered_bytes(),
+            completion_ns: totals.finished.map(|at| at.ns() - spec.start_ns),
+            delivered_bytes,
             counts: FlowCounts {
                 sent_packets: Some(counts.sent_packets),
                 retransmitted_packets: Some(counts.retransmitted_packets),
-                lost_packets: Some(sender.flow.lost.into()),
+                lost_packets: Some(totals.lost_packets),
                 dropped_packets: Some(self.dropped_packets),
                 timeouts: Some(counts.timeouts.into()),
                 spurious_timeouts: Some(counts.spurious_timeouts.into()),
@@ -60,11 +73,7 @@ impl FlowMeasures {
                 timeouts: Some((end.counts.timeouts - begin.counts.timeouts).into()),
             },
             rtt: RttSummary::of(&self.rtts_us),
-            ..FlowRow::new(spec, sender.algorithm().name())
+            ..FlowRow::new(spec, totals.algorithm)
         }
     }
-}
-
-fn snapshot(sender: &Sender, receiver: &Receiver) -> Snapshot {
-    Snapshot { delivered_bytes: receiver.delivered_bytes(), counts: sender.counts }
 }

@@ -1,4 +1,4 @@
-//! What a run writes down: the tables of the dataset, one file each.
+//! The tables of a run, one file each.
 
 mod events;
 mod flows;
@@ -11,8 +11,8 @@ pub(crate) use events::{Events, recorded_changes};
 pub use flows::{FlowCounts, FlowRow, RttSummary, SteadyCounts, flows_table};
 pub use histogram::Histogram;
 pub(crate) use links::Links;
-pub(crate) use measures::FlowMeasures;
-pub(crate) use samples::Samples;
+pub(crate) use measures::{FlowCounters, FlowMeasures, FlowTotals};
+pub(crate) use samples::{Sample, Samples, Window};
 
 use crate::Time;
 use crate::table::{Column, Labels, Values};

@@ -2,10 +2,11 @@
 
 use super::{Labels, column, ms, seconds};
 use crate::Time;
+use crate::cc::CongestionControl;
 use crate::table::{Table, Values};
-use crate::tcp::{Receiver, Sender, State};
+use crate::tcp::State;
 
-/// The rows so far.
+/// Rows of the table so far.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     flow: Vec<u32>,
@@ -19,38 +20,65 @@ pub(crate) struct Samples {
     retransmitted: Vec<u64>,
     pacing: Vec<Option<f64>>,
     state: Labels,
-    /// The algorithms' inner quantities; a column shorter than the others lacks its last rows.
+    /// Internal quantities of the algorithms; a column that is shorter than the others has no value in the last rows.
     internals: Vec<(String, Vec<Option<f64>>)>,
     /// The last window, ssthresh and state of each flow.
-    last: Vec<Option<(u32, u32, State)>>,
+    last: Vec<Option<(Window, State)>>,
+}
+
+/// The congestion window and ssthresh of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) cwnd_packets: u32,
+    /// The slow-start threshold; `None` while it is infinite.
+    pub(crate) ssthresh_packets: Option<u32>,
+}
+
+/// A flow at an instant.
+#[derive(Debug)]
+pub(crate) struct Sample<'a> {
+    pub(crate) window: Window,
+    pub(crate) state: State,
+    pub(crate) srtt_us: Option<u32>,
+    pub(crate) rtt_us: Option<u32>,
+    pub(crate) in_flight_packets: u32,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) retransmitted_packets: u64,
+    pub(crate) pacing_bit_per_s: Option<f64>,
+    /// The algorithm whose inner quantities are recorded.
+    pub(crate) algorithm: Option<&'a dyn CongestionControl>,
 }
 
 impl Samples {
-    /// Whether the window, ssthresh or state of a flow changed since its last row.
-    pub(crate) fn has_changed(&self, flow: u32, sender: &Sender) -> bool {
-        self.last.get(flow as usize).copied().flatten() != Some(key(sender))
+    /// Whether the window, ssthresh or state of a flow differs from its last row.
+    pub(crate) fn has_changed(&self, flow: u32, window: Window, state: State) -> bool {
+        self.last.get(flow as usize).copied().flatten() != Some((window, state))
     }
 
     /// Adds a row for a flow.
-    pub(crate) fn add(&mut self, now: Time, (flow, sender, receiver): (u32, &Sender, &Receiver)) {
+    pub(crate) fn add(&mut self, now: Time, flow: u32, sample: &Sample) {
         if self.last.len() <= flow as usize {
             self.last.resize(flow as usize + 1, None);
         }
-        self.last[flow as usize] = Some(key(sender));
-        let rtt = &sender.flow.rtt;
+        self.last[flow as usize] = Some((sample.window, sample.state));
         self.flow.push(flow);
         self.time.push(now);
-        self.cwnd.push(sender.control.cwnd);
-        self.ssthresh.push(sender.control.has_ssthresh().then_some(sender.control.ssthresh));
-        self.srtt.push(rtt.srtt_us().map(ms));
-        self.rtt.push(rtt.latest_us().map(ms));
-        self.in_flight.push(sender.flow.in_flight());
-        self.delivered.push(receiver.delivered_bytes());
-        self.retransmitted.push(sender.counts.retransmitted_packets);
-        self.pacing.push(sender.pacing_bit_per_s());
-        self.state.push(sender.flow.state.name());
+        self.cwnd.push(sample.window.cwnd_packets);
+        self.ssthresh.push(sample.window.ssthresh_packets);
+        self.srtt.push(sample.srtt_us.map(ms));
+        self.rtt.push(sample.rtt_us.map(ms));
+        self.in_flight.push(sample.in_flight_packets);
+        self.delivered.push(sample.delivered_bytes);
+        self.retransmitted.push(sample.retransmitted_packets);
+        self.pacing.push(sample.pacing_bit_per_s);
+        self.state.push(sample.state.name());
+        if let Some(algorithm) = sample.algorithm {
+            self.add_internals(algorithm);
+        }
+    }
+
+    fn add_internals(&mut self, algorithm: &dyn CongestionControl) {
         let row = self.flow.len() - 1;
-        let algorithm = sender.algorithm();
         algorithm.internals(&mut |name, value| {
             let found = self.internals.iter().position(|(full, _)| {
                 full.strip_prefix(algorithm.name()).and_then(|rest| rest.strip_prefix('.')) == Some(name)
@@ -88,8 +116,4 @@ impl Samples {
         }));
         Table { name: "samples", columns }
     }
-}
-
-fn key(sender: &Sender) -> (u32, u32, State) {
-    (sender.control.cwnd, sender.control.ssthresh, sender.flow.state)
 }

@@ -1,31 +1,30 @@
-//! What applications write, and when: the same schedule for every engine.
+//! The writes of applications: the same schedule for every engine.
 //!
-//! They write whole segments, but for the last of a flow with a byte count: a chunk or a response is rounded
-//! up to them.
+//! Applications write whole segments, but for the last write of a flow with a byte count: a chunk or a response is
+//! rounded up to whole segments.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Time;
-use crate::run::FlowSpec;
 use crate::util::distribution::{Distribution, Sampler};
-use crate::util::rng::{Rng, named_seed};
+use crate::util::rng::Rng;
 
-/// Longest time that is drawn: that of the longest run.
+/// Longest random time: that of the longest run.
 const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
-/// Shortest on time, and shortest time between chunks: what is drawn shorter lasts as long.
+/// Shortest on time, and shortest time between chunks: a shorter sample lasts as long.
 const MIN_SPAN: Time = Time::from_us(100);
-/// As the fastest link.
+/// Highest rate: that of the fastest link.
 const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
 
-/// How an application writes that does not write all that is taken. It begins when its flow starts.
+/// Write pattern of an application that is not a bulk sender. It begins when its flow starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ApplicationSpec {
     /// A segment at a time, at a constant rate.
     Rate(RateSpec),
-    /// At a constant rate for a while and not at all for a while, in turns.
+    /// On times at a constant rate, and off times without a write, in turns.
     OnOff(OnOffSpec),
-    /// A chunk every so often, as players of recorded video fetch them.
+    /// A chunk at each of a sequence of times, as players of recorded video fetch them.
     Chunks(ChunksSpec),
     /// A response to each request, which comes some time after the response before was acknowledged.
     Requests(RequestsSpec),
@@ -39,15 +38,15 @@ pub struct RateSpec {
     pub rate_bit_per_s: u64,
 }
 
-/// The settings of `on_off`. It begins with an on time.
+/// The settings of `on_off`, which begins with an on time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OnOffSpec {
     /// Payload a second while it is on.
     pub rate_bit_per_s: u64,
-    /// How the length of each on time is drawn.
+    /// Distribution of the length of an on time.
     pub on: Distribution,
-    /// How the length of each off time is drawn.
+    /// Distribution of the length of an off time.
     pub off: Distribution,
 }
 
@@ -57,7 +56,7 @@ pub struct OnOffSpec {
 pub struct ChunksSpec {
     /// Payload of a chunk.
     pub chunk_bytes: u64,
-    /// How the time from one chunk to the next is drawn.
+    /// Distribution of the time from one chunk to the next.
     pub every: Distribution,
 }
 
@@ -67,35 +66,39 @@ pub struct ChunksSpec {
 pub struct RequestsSpec {
     /// Payload of a response.
     pub response_bytes: u64,
-    /// How the time from the last acknowledgement of a response to the next response is drawn.
+    /// Distribution of the time from the last acknowledgement of a response to the next response.
     pub think: Distribution,
 }
 
-/// What an application does next.
+/// The next action of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It writes at that time, or when it was to, if that has passed.
+    /// A write, at once if its time has passed.
     Write {
-        /// When.
+        /// Time of the write.
         at: Time,
-        /// How much: whole segments, unless it is the last write.
+        /// Payload: whole segments, unless it is the last write.
         bytes: u64,
-        /// Whether it closes then.
-        then: Then,
+        /// Whether the application closes after this write.
+        closes: bool,
     },
-    /// It waits until all is acknowledged that it wrote; then [`Schedule::resume`] is to be called.
+    /// A wait until everything written is acknowledged; then [`Schedule::resume`] is to be called.
     Wait,
-    /// Nothing more.
+    /// No further write.
     Nothing,
 }
 
-/// What an application does after a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
-    /// It will write more.
-    More,
-    /// It closes.
-    Close,
+/// A flow, as the schedule of its application needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct ScheduleSetup {
+    /// When the application begins.
+    pub start: Time,
+    /// Payload of a full segment.
+    pub mss_bytes: u32,
+    /// Payload of the whole flow; `None`: without end.
+    pub bytes: Option<u64>,
+    /// Seed of the application's random number generators.
+    pub seed: u64,
 }
 
 /// The writes of a flow's application, one after another.
@@ -103,7 +106,7 @@ pub enum Then {
 pub struct Schedule {
     pattern: Pattern,
     mss_bytes: u64,
-    /// What is left of the flow's byte count.
+    /// Rest of the flow's byte count.
     left_bytes: Option<u64>,
 }
 
@@ -114,7 +117,7 @@ enum Pattern {
     Requests { segments: u64, at: Option<Time>, think: Sampler },
 }
 
-/// How the lengths of on times and off times are drawn.
+/// The lengths of on times and off times.
 #[derive(Clone, Debug)]
 struct Turns {
     on: Sampler,
@@ -126,24 +129,21 @@ struct Turns {
 struct Stream {
     rate_bit_per_s: u64,
     written: u64,
-    /// When the current on time begins, and how long all of those before it were together.
+    /// Begin of the current on time, and the sum of all on times before it.
     from: Time,
     before: Time,
-    /// How long all on times are together with this one.
+    /// Sum of all on times, the current one included.
     until: Time,
 }
 
 impl Schedule {
-    /// The writes of a flow that has an application; `None` if it has none. Its dice are seeded by `seed`, the
-    /// run's, and the flow's name.
+    /// The writes of an application.
     ///
     /// # Errors
     /// A sentence that names the setting that makes no sense.
-    pub fn new(flow: &FlowSpec, seed: u64) -> Result<Option<Schedule>, String> {
-        let Some(application) = &flow.application else { return Ok(None) };
-        let mss_bytes = u64::from(flow.mss_bytes);
-        let start = Time::from_ns(flow.start_ns);
-        let seed = named_seed(seed, &format!("{} application", flow.name));
+    pub fn new(application: &ApplicationSpec, setup: ScheduleSetup) -> Result<Schedule, String> {
+        let ScheduleSetup { start, bytes, seed, .. } = setup;
+        let mss_bytes = u64::from(setup.mss_bytes);
         let sampler = |name: &str, distribution: &Distribution| {
             Sampler::new(distribution, MAX_SPAN, Rng::new(seed, name))
                 .map_err(|problem| format!("{name}.{problem}"))
@@ -181,10 +181,10 @@ impl Schedule {
                 think: sampler("think", &spec.think)?,
             },
         };
-        Ok(Some(Schedule { pattern, mss_bytes, left_bytes: flow.bytes }))
+        Ok(Schedule { pattern, mss_bytes, left_bytes: bytes })
     }
 
-    /// Size of its messages, chunks or responses, of which the last may have less; `None` if it writes a stream.
+    /// Size of a message, chunk or response, of which the last may be smaller; `None` if the application writes a stream.
     pub fn message_bytes(&self) -> Option<u64> {
         match self.pattern {
             Pattern::Stream { .. } => None,
@@ -194,7 +194,7 @@ impl Schedule {
         }
     }
 
-    /// What the application does next.
+    /// Takes the next action.
     pub fn proceed(&mut self) -> Next {
         if self.left_bytes == Some(0) {
             return Next::Nothing;
@@ -214,11 +214,10 @@ impl Schedule {
         let bytes = segments * self.mss_bytes;
         let bytes = self.left_bytes.map_or(bytes, |left| left.min(bytes));
         self.left_bytes = self.left_bytes.map(|left| left - bytes);
-        let then = if self.left_bytes == Some(0) { Then::Close } else { Then::More };
-        Next::Write { at, bytes, then }
+        Next::Write { at, bytes, closes: self.left_bytes == Some(0) }
     }
 
-    /// What the application does next, once all is acknowledged that it wrote.
+    /// Takes the next action once everything written is acknowledged.
     pub fn resume(&mut self, now: Time) -> Next {
         if let Pattern::Requests { at, think, .. } = &mut self.pattern {
             *at = Some(now + think.sample());
@@ -235,7 +234,7 @@ impl Stream {
         Ok(Stream { rate_bit_per_s, written: 0, from: start, before: Time::ZERO, until: Time::NEVER })
     }
 
-    /// When the next segment is written: it is due as soon as those before it have taken their time.
+    /// Time of the next segment, which is due when the segments before it have taken their time.
     fn next(&mut self, mss_bytes: u64, turns: &mut Option<Turns>) -> Time {
         let bits_ns = u128::from(self.written) * u128::from(mss_bytes) * 8 * 1_000_000_000;
         let due_ns = u64::try_from(bits_ns / u128::from(self.rate_bit_per_s)).unwrap_or(u64::MAX);
@@ -255,11 +254,12 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::FlowSpec;
 
     const MS: u64 = 1_000_000;
 
     fn schedule(application: &serde_json::Value, bytes: Option<u64>) -> Schedule {
-        Schedule::new(&flow(application, bytes), 1).unwrap().unwrap()
+        flow(application, bytes).schedule(1).unwrap().unwrap()
     }
 
     /// A flow of segments of 1000 bytes that starts at 5 ms.
@@ -331,11 +331,8 @@ mod tests {
     fn the_last_write_closes() {
         let application = serde_json::json!({"kind": "rate", "rate_bit_per_s": 4_000_000});
         let mut schedule = schedule(&application, Some(1500));
-        let then = |next| if let Next::Write { then, .. } = next { Some(then) } else { None };
-        assert_eq!(
-            [then(schedule.proceed()), then(schedule.proceed())],
-            [Some(Then::More), Some(Then::Close)]
-        );
+        let closes = |next| matches!(next, Next::Write { closes: true, .. });
+        assert_eq!([closes(schedule.proceed()), closes(schedule.proceed())], [false, true]);
     }
 
     #[test]
@@ -346,24 +343,24 @@ mod tests {
         assert_eq!(writes(&mut schedule, 1), [(5.0, 2000)]);
         assert_eq!(schedule.proceed(), Next::Wait);
         let resumed = schedule.resume(Time::from_ns(50 * MS));
-        assert_eq!(resumed, Next::Write { at: Time::from_ns(80 * MS), bytes: 2000, then: Then::More });
+        assert_eq!(resumed, Next::Write { at: Time::from_ns(80 * MS), bytes: 2000, closes: false });
         assert_eq!(schedule.proceed(), Next::Wait);
     }
 
     #[test]
-    fn flows_have_dice_of_their_own() {
+    fn each_flow_has_its_own_random_numbers() {
         let application = serde_json::json!({"kind": "chunks", "chunk_bytes": 1,
             "every": {"exponential_ns": 4 * MS}});
         let one = flow(&application, None);
         let other = FlowSpec { name: "b".to_owned(), ..one.clone() };
-        let drawn = |flow| writes(&mut Schedule::new(flow, 1).unwrap().unwrap(), 10);
-        assert_eq!(drawn(&one), drawn(&one));
-        assert_ne!(drawn(&one), drawn(&other));
+        let sampled = |flow: &FlowSpec| writes(&mut flow.schedule(1).unwrap().unwrap(), 10);
+        assert_eq!(sampled(&one), sampled(&one));
+        assert_ne!(sampled(&one), sampled(&other));
     }
 
     #[test]
     fn settings_that_make_no_sense_are_refused() {
-        let said = |application| Schedule::new(&flow(&application, None), 1).unwrap_err();
+        let said = |application| flow(&application, None).schedule(1).unwrap_err();
         let rate = serde_json::json!({"kind": "rate", "rate_bit_per_s": 0});
         assert_eq!(said(rate), "rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
         let zero = serde_json::json!({"constant_ns": 0});

@@ -1,13 +1,11 @@
-//! Whether a run makes sense, and what is wrong if not.
+//! Checks of a run: whether it makes sense, and what is wrong if not.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::cc::{self, CongestionControl};
 use crate::net::packet::HEADER_BYTES;
 use crate::net::path::ElementKind;
-use crate::run::application::{ApplicationSpec, Schedule};
+use crate::run::application::ApplicationSpec;
 use crate::run::{FORMAT, FlowSpec, Run, Sampling};
-use crate::sim::udp;
 use crate::util::calendar::Calendar;
 
 /// A run that makes no sense.
@@ -16,7 +14,7 @@ use crate::util::calendar::Calendar;
 pub struct RunError {
     /// The field, as `flows.0.start_ns`.
     pub at: String,
-    /// What is wrong with it, and what would be right.
+    /// What is wrong with the field, and what would be right.
     pub problem: String,
 }
 
@@ -25,7 +23,7 @@ impl RunError {
         RunError { at: at.into(), problem: problem.into() }
     }
 
-    /// The same, where `at` is a field of the flow of that index.
+    /// The error with a field of the flow of that index.
     pub(crate) fn of_flow(self, index: usize) -> RunError {
         RunError { at: format!("flows.{index}.{}", self.at), ..self }
     }
@@ -125,7 +123,7 @@ impl Run {
                 format!("give at least one packet, {} bytes", flow.mss_bytes),
             );
         }
-        Schedule::new(flow, 0).map_err(|problem| RunError::new("application", problem))?;
+        flow.schedule(0).map_err(|problem| RunError::new("application", problem))?;
         if flow.is_udp() {
             check_udp(flow)?;
         }
@@ -149,7 +147,7 @@ impl Run {
 /// Most datagrams of a chunk, all of which leave at once: 6 MB, where a frame of video has a tenth of that.
 const MOST_DATAGRAMS_AT_ONCE: u64 = 4096;
 
-/// Checks a flow of datagrams, which are neither answered nor taken as fast as the path allows.
+/// Checks a UDP flow, whose datagrams nobody acknowledges.
 fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
     let fail = |at: &str, problem: &str| Err(RunError::new(at, problem));
     match flow.application {
@@ -175,29 +173,15 @@ fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
         let field = if flow.ecn { "ecn" } else { "pacing" };
         return fail(field, "udp has none; give off");
     }
-    Ok(())
+    check_udp_parameters(flow)
 }
 
-impl FlowSpec {
-    /// Makes the algorithm that the registry has under its name; `seed` is for its dice.
-    ///
-    /// # Errors
-    /// There is none of that name, or it does not take the parameters.
-    pub(crate) fn registered_algorithm(&self, seed: u64) -> Result<Box<dyn CongestionControl>, RunError> {
-        if self.is_udp() {
-            return udp::algorithm(&self.parameters).map_err(|problem| RunError::new("parameters", problem));
-        }
-        let entry = cc::Entry::find(&self.algorithm).ok_or_else(|| {
-            let known: Vec<_> = cc::REGISTRY.iter().map(|entry| entry.name).collect();
-            let problem =
-                format!("no algorithm is called {}; there are {}", self.algorithm, known.join(", "));
-            RunError::new("algorithm", problem)
-        })?;
-        let parameters = entry
-            .parameters(&self.parameters)
-            .map_err(|problem| RunError::new("parameters", problem.to_string()))?;
-        Ok((entry.build)(&parameters, seed))
-    }
+/// Checks that a flow of datagrams has no parameters of an algorithm.
+pub(crate) fn check_udp_parameters(flow: &FlowSpec) -> Result<(), RunError> {
+    flow.parameters
+        .keys()
+        .next()
+        .map_or(Ok(()), |name| Err(RunError::new("parameters", format!("udp has none; leave out {name}"))))
 }
 
 #[cfg(test)]
@@ -215,7 +199,7 @@ mod tests {
         })
     }
 
-    /// What is said of a run in which one field has another value.
+    /// The error of a run in which one field has another value.
     fn said(pointer: &str, value: serde_json::Value) -> String {
         let mut run = valid();
         let (parent, field) = pointer.rsplit_once('/').unwrap();

@@ -1,19 +1,19 @@
-//! One resolved point of a scenario: what an engine receives, with nothing left to interpret.
+//! A run: one resolved point of a scenario, as an engine receives it, with nothing left to interpret.
 //!
-//! Numbers are SI (bit/s, ns, bytes, packets). The same JSON goes to every engine; a field that is not
-//! known here is refused.
+//! Numbers are SI (bit/s, ns, bytes, packets). The same JSON goes to every engine; an unknown field is refused.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Time;
 use crate::net::path::ElementKind;
-use crate::run::application::ApplicationSpec;
+use crate::run::application::{ApplicationSpec, Schedule, ScheduleSetup};
+use crate::util::rng::named_seed;
 
 pub mod application;
 pub(crate) mod check;
 mod hosts;
-mod random_parts;
 pub mod receive_window;
 
 pub use hosts::{Hosts, Timestamps};
@@ -25,10 +25,10 @@ pub const FORMAT: u32 = 1;
 /// over a path that never drops does not fill the memory of the machine.
 pub const MAX_WINDOW_PACKETS: u32 = 1 << 20;
 
-/// The algorithm of a flow without congestion control: datagrams, which nobody acknowledges.
+/// The `algorithm` of a UDP flow: datagrams without congestion control, which nobody acknowledges.
 pub const UDP: &str = "udp";
 
-/// One run: the network, the flows over it, and what to write down.
+/// One run: the network, the flows over it, and what to record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -36,13 +36,13 @@ pub struct Run {
     pub format: u32,
     /// The TCP whose behaviour the hosts follow.
     pub profile: ProfileName,
-    /// Seeds every die of the run.
+    /// Seed of every random number generator of the run.
     pub seed: u64,
-    /// When the run ends, in ns.
+    /// Length of the run, in ns.
     pub duration_ns: u64,
     /// The interval over which the `flows` table measures.
     pub steady: Interval,
-    /// What is written down beside the `flows` table.
+    /// What is recorded beside the `flows` table.
     pub record: Record,
     /// Settings of the hosts' TCP; without them: a default Linux host.
     #[serde(default)]
@@ -71,23 +71,23 @@ pub struct Interval {
     pub to_ns: u64,
 }
 
-/// What a run writes down.
+/// The tables that a run records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// When the `samples` and `links` tables get a row.
+    /// Times of the rows of the `samples` and `links` tables.
     pub sampling: Sampling,
     /// Whether the `events` table is filled.
     pub events: bool,
 }
 
-/// When a time series gets a row.
+/// Times of the rows of a time series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sampling {
     /// At the ends of the steady interval and of the run only.
     Off,
-    /// Every so many nanoseconds.
+    /// At every multiple of this time, in ns.
     EveryNs(u64),
     /// Whenever the window, ssthresh or state of a flow changes, and a link's backlog with it.
     Change,
@@ -98,12 +98,12 @@ pub enum Sampling {
 pub struct ElementSpec {
     /// Unique in the run.
     pub name: String,
-    /// What it does to packets.
+    /// Kind of the element, and its settings.
     #[serde(flatten)]
     pub kind: ElementKind,
 }
 
-/// One flow: its algorithm, when it sends, and its way through the network.
+/// One flow: its algorithm, the time in which it sends, and its path through the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
@@ -114,12 +114,12 @@ pub struct FlowSpec {
     /// The algorithm's parameters that differ from their defaults, by name.
     #[serde(default)]
     pub parameters: BTreeMap<String, i64>,
-    /// When the connection is opened.
+    /// Time at which the connection is opened.
     pub start_ns: u64,
-    /// When the application stops writing; `None`: at the end of the run.
+    /// Time at which the application stops writing; `None`: at the end of the run.
     #[serde(default)]
     pub stop_ns: Option<u64>,
-    /// How much the application writes; `None`: as much as is taken.
+    /// Payload that the application writes; `None`: without end.
     #[serde(default)]
     pub bytes: Option<u64>,
     /// Payload of a full segment.
@@ -137,14 +137,37 @@ pub struct FlowSpec {
     /// The window that the receiver offers; `None`: the largest, [`MAX_WINDOW_PACKETS`].
     #[serde(default)]
     pub receive_window_bytes: Option<u64>,
-    /// How its application writes; `None`: all that is taken, from the start on.
+    /// Write pattern of the application; `None`: a bulk sender, which writes all it has at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationSpec>,
 }
 
+impl ProfileName {
+    /// Timer ticks a second of the kernel (Linux: `HZ`).
+    pub const fn timer_hz(self) -> u32 {
+        match self {
+            ProfileName::Linux6_1 => 250,
+        }
+    }
+}
+
 impl FlowSpec {
-    /// Whether it sends datagrams.
+    /// Whether the flow sends datagrams.
     pub fn is_udp(&self) -> bool {
         self.algorithm == UDP
+    }
+
+    /// The writes of the flow's application in a run with that seed; `None` if it is a bulk sender.
+    ///
+    /// # Errors
+    /// A sentence that names the setting that makes no sense.
+    pub fn schedule(&self, seed: u64) -> Result<Option<Schedule>, String> {
+        let setup = ScheduleSetup {
+            start: Time::from_ns(self.start_ns),
+            mss_bytes: self.mss_bytes,
+            bytes: self.bytes,
+            seed: named_seed(seed, &format!("{} application", self.name)),
+        };
+        self.application.as_ref().map(|application| Schedule::new(application, setup)).transpose()
     }
 }

@@ -1,9 +1,9 @@
-//! How many bytes a flow can have under way, and the window that its receiver offers for them.
+//! The bytes that fill the path of a flow, and the receive window that they need.
 
 use crate::net::path::ElementKind;
 use crate::run::FlowSpec;
 
-/// What stands for the bytes in a queue without a limit.
+/// Bytes that a queue without a limit counts for.
 const UNLIMITED_BYTES: u64 = 256 << 20;
 const PACKET_BYTES: u64 = 1500;
 const NS_PER_S: u128 = 1_000_000_000;
@@ -13,14 +13,14 @@ const USUAL_WINDOW_BYTES: u64 = 3 << 20;
 /// Largest window that TCP can offer. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
 const MAX_WINDOW_BYTES: u64 = 65_535 << 14;
 
-/// The window that a flow's receiver offers in the end, in bytes: as the flow says, else twice what its `path`
-/// there and back holds, so that it never limits.
+/// Largest window that a flow's receiver offers, in bytes: as the flow says, else twice the bytes that fill `path`, its
+/// forward and reverse path, so that the window never limits.
 pub fn receive_window_bytes<'a>(flow: &FlowSpec, path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     flow.receive_window_bytes
         .unwrap_or_else(|| path_bytes(path).saturating_mul(2).clamp(USUAL_WINDOW_BYTES, MAX_WINDOW_BYTES))
 }
 
-/// Bytes that fill a path there and back, and all its queues.
+/// Bytes that fill the elements of a path and all their queues.
 pub fn path_bytes<'a>(path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     let (mut delay, mut queued, mut rate) = (0_u64, 0_u64, None::<u64>);
     for element in path {
@@ -43,11 +43,11 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn effect(value: &Value) -> ElementKind {
+    fn element(value: &Value) -> ElementKind {
         serde_json::from_value(value.clone()).unwrap()
     }
 
-    /// A link there and a link back, of 100 ms together.
+    /// A link on the forward path and one on the reverse path, of 100 ms together.
     fn path(rate_bit_per_s: u64, queue: &Value) -> Vec<ElementKind> {
         let link = json!({"kind": "link", "rate_bit_per_s": rate_bit_per_s, "delay_ns": 50_000_000,
                                       "queue": queue});
@@ -56,7 +56,7 @@ mod tests {
 
     fn flow(receive_window_bytes: Option<u64>) -> FlowSpec {
         serde_json::from_value(json!({
-            "name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "forward": ["there"],
+            "name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "forward": ["forward"],
             "reverse": ["back"], "receive_window_bytes": receive_window_bytes,
         }))
         .unwrap()
@@ -90,9 +90,9 @@ mod tests {
                         "retry_delay_ns": 5_000_000})),
             fast(json!({"kind": "wifi", "stations": 0, "signal_dbm": -50.0})),
         ] {
-            assert_eq!(path_bytes(std::iter::once(&effect(&link))), 525_000, "{link}");
+            assert_eq!(path_bytes(std::iter::once(&element(&link))), 525_000, "{link}");
         }
-        let at_once = effect(&fast(json!({"kind": "link", "delay_ns": 0})));
+        let at_once = element(&fast(json!({"kind": "link", "delay_ns": 0})));
         for delay in [
             json!({"kind": "delay", "delay_ns": 30_000_000}),
             json!({"kind": "jitter", "delay": constant}),
@@ -102,7 +102,7 @@ mod tests {
             json!({"kind": "outage", "up": {"constant_ns": 1_000_000_000}, "down": constant}),
             json!({"kind": "aggregate", "hold_ns": 30_000_000}),
         ] {
-            assert_eq!(path_bytes([&at_once, &effect(&delay)].into_iter()), 525_000, "{delay}");
+            assert_eq!(path_bytes([&at_once, &element(&delay)].into_iter()), 525_000, "{delay}");
         }
     }
 
@@ -112,7 +112,7 @@ mod tests {
         let opportunities_ms: Vec<u32> = (0..500).map(|at| 2 * at).chain(1000..1100).collect();
         let trace = json!({"kind": "trace", "opportunities_ms": opportunities_ms, "delay_ns": 30_000_000,
                            "queue": {"kind": "fifo", "limit_packets": 100}});
-        assert_eq!(path_bytes(std::iter::once(&effect(&trace))), 45_000 + 150_000);
+        assert_eq!(path_bytes(std::iter::once(&element(&trace))), 45_000 + 150_000);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What a capture on the hosts of a run would show, packet by packet.
+//! A capture at the hosts of a run, packet by packet.
 //!
-//! Two taps are elements of the path like any other: they let every packet through at once, so that the run
-//! is the same with them, and one without them pays nothing.
+//! Two taps are elements of the path like any other. They let every packet pass at once, so that they do not change the
+//! run, and a run without them pays nothing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,30 +18,30 @@ struct Seen {
     packet: Packet,
 }
 
-/// The hosts of which end of the flows.
+/// The hosts at one end of the flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Sender,
     Receiver,
 }
 
-/// Packets as the hosts of a run see them, both those that they send and those that they get.
+/// Packets that the hosts of a run send and receive.
 #[derive(Clone, Debug, Default)]
 pub struct Capture(Arc<Mutex<Vec<Seen>>>);
 
 impl Capture {
-    /// What stands between the path and the hosts: beside the senders, and beside the receivers.
+    /// The elements between the path and the hosts: beside the senders, and beside the receivers.
     pub(crate) fn taps(&self) -> [Box<dyn Element>; 2] {
         [Side::Sender, Side::Receiver]
             .map(|side| Box::new(Tap { side, capture: self.clone() }) as Box<dyn Element>)
     }
 
-    /// How many packets were seen so far.
+    /// Number of packets captured so far.
     pub fn packets(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// One row a packet and host, in the order of time.
+    /// One row a packet and host, in order of time.
     pub fn table(&self) -> Table {
         let seen = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let u32s =
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_run_is_the_same_while_it_is_watched() {
         let capture = Capture::default();
-        let watched = Simulation::with_capture(&lossy(), &mut |_, _| None, &capture).unwrap();
+        let watched = Simulation::builder(&lossy()).capture(&capture).build().unwrap();
         let plain = Simulation::new(&lossy()).unwrap().run_to_end().unwrap();
         assert_eq!(watched.run_to_end().unwrap(), plain);
         assert!(capture.packets() > 1000, "only {} packets were seen", capture.packets());
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_capture_has_every_packet_that_was_sent_and_every_one_that_arrived() {
         let capture = Capture::default();
-        let simulation = Simulation::with_capture(&lossy(), &mut |_, _| None, &capture).unwrap();
+        let simulation = Simulation::builder(&lossy()).capture(&capture).build().unwrap();
         let flows = simulation.run_to_end().unwrap().flows;
         let Table { columns, .. } = capture.table();
         let labels = |name: &str| match &columns.iter().find(|each| each.name == name).unwrap().values {
@@ -183,6 +183,6 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(of("sender"), sum("sent_packets"));
-        assert!(of("sender") - of("receiver") >= sum("dropped_packets"), "the rest is on its way");
+        assert!(of("sender") - of("receiver") >= sum("dropped_packets"), "the rest is on the path");
     }
 }

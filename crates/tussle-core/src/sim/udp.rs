@@ -1,43 +1,80 @@
-//! UDP without congestion control: what is written leaves at once, and is not heard of again.
-//! Source: RFC 768; what such traffic does to others: RFC 8085, 3.1.
+//! UDP endpoints: a source that sends each write at once, and a sink that counts the datagrams that arrive.
+//! Sources: RFC 768; on the effect of such traffic on others: RFC 8085, 3.1.
 
-use std::collections::BTreeMap;
-
-use crate::cc::CongestionControl;
 use crate::net::packet::{DATAGRAM_HEADER_BYTES, Kind, Packet};
-use crate::run::{FlowSpec, UDP};
-use crate::tcp::{Outbox, Sender};
+use crate::tcp::Outbox;
 
-/// What stands in the place of an algorithm.
+/// The sending end of a UDP flow. It has no window and no congestion control.
 #[derive(Debug)]
-struct Unresponsive;
+pub(super) struct UdpSource {
+    flow: u32,
+    payload_bytes: u32,
+    sent_packets: u64,
+}
 
-impl CongestionControl for Unresponsive {
-    fn name(&self) -> &'static str {
-        UDP
+impl UdpSource {
+    /// The source of the flow of that index, whose datagrams have `payload_bytes` each.
+    pub(super) fn new(flow: u32, payload_bytes: u32) -> UdpSource {
+        UdpSource { flow, payload_bytes, sent_packets: 0 }
+    }
+
+    /// Sends `packets` full datagrams.
+    pub(super) fn send(&mut self, packets: u32, out: &mut Outbox) {
+        for _ in 0..packets {
+            let mut packet = Packet::new(Kind::Datagram, self.flow);
+            #[expect(clippy::cast_possible_truncation, reason = "only the events table shows the number")]
+            let number = self.sent_packets as u32;
+            packet.number = number;
+            packet.size_bytes = DATAGRAM_HEADER_BYTES + self.payload_bytes;
+            self.sent_packets += 1;
+            out.send(packet);
+        }
+    }
+
+    /// Datagrams sent so far.
+    pub(super) fn sent_packets(&self) -> u64 {
+        self.sent_packets
     }
 }
 
-/// What stands in the place of an algorithm.
-///
-/// # Errors
-/// It takes no parameters.
-pub(crate) fn algorithm(parameters: &BTreeMap<String, i64>) -> Result<Box<dyn CongestionControl>, String> {
-    match parameters.keys().next() {
-        Some(name) => Err(format!("udp has none; leave out {name}")),
-        None => Ok(Box::new(Unresponsive)),
+/// The receiving end of a UDP flow. The application gets each datagram as it arrives, duplicates included.
+#[derive(Debug, Default)]
+pub(super) struct UdpSink {
+    received_packets: u64,
+    delivered_bytes: u64,
+}
+
+impl UdpSink {
+    /// Takes a datagram that arrives.
+    pub(super) fn on_packet(&mut self, packet: &Packet) {
+        self.received_packets += 1;
+        self.delivered_bytes += u64::from(packet.size_bytes - DATAGRAM_HEADER_BYTES);
+    }
+
+    /// Datagrams that arrived.
+    pub(super) fn received_packets(&self) -> u64 {
+        self.received_packets
+    }
+
+    /// Payload that arrived.
+    pub(super) fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
     }
 }
 
-/// Sends so many full packets of a flow.
-pub(crate) fn send(packets: u32, (sender, spec): (&mut Sender, &FlowSpec), out: &mut Outbox) {
-    for _ in 0..packets {
-        let mut packet = Packet::new(Kind::Datagram, sender.index());
-        #[expect(clippy::cast_possible_truncation, reason = "a number that only events tell")]
-        let number = sender.counts.sent_packets as u32;
-        packet.number = number;
-        packet.size_bytes = DATAGRAM_HEADER_BYTES + spec.mss_bytes;
-        sender.counts.sent_packets += 1;
-        out.send(packet);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 3 datagrams of 1000 bytes of payload, of which the sink gets the second one twice.
+    #[test]
+    fn a_sink_counts_what_arrives_and_duplicates_too() {
+        let (mut source, mut sink, mut out) =
+            (UdpSource::new(0, 1000), UdpSink::default(), Outbox::default());
+        source.send(3, &mut out);
+        assert_eq!(out.packets.iter().map(|packet| packet.number).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(out.packets.iter().all(|packet| packet.size_bytes == 1028));
+        [1, 1].iter().for_each(|&number: &usize| sink.on_packet(&out.packets[number]));
+        assert_eq!((source.sent_packets(), sink.received_packets(), sink.delivered_bytes()), (3, 2, 2000));
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of typed columns: what a run writes down.
+//! Tables of typed columns: the records of a run.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -15,9 +15,9 @@ pub struct Table {
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, with the unit where there is one.
+    /// Name of the column, with its unit where there is one.
     pub name: String,
-    /// Its values, one a row.
+    /// Values of the column, one a row.
     pub values: Values,
 }
 
@@ -40,14 +40,14 @@ pub enum Values {
     Text(Vec<String>),
     /// Names out of few: row i reads `names[codes[i]]`.
     Label {
-        /// Which name, one a row.
+        /// Index of the name, one a row.
         codes: Vec<u32>,
         /// The names.
         names: Vec<String>,
     },
-    /// Like `Label`, where a row may lack one.
+    /// Names out of few, that a row may lack.
     MaybeLabel {
-        /// Which name, one a row.
+        /// Index of the name, one a row.
         codes: Vec<Option<u32>>,
         /// The names.
         names: Vec<String>,

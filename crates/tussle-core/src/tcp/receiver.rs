@@ -9,9 +9,7 @@ use super::rtt::RttEstimator;
 use super::sack_list::{SackList, Urgency};
 use crate::Time;
 use crate::cc::EcnMode;
-use crate::net::packet::{
-    Block, DATAGRAM_HEADER_BYTES, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms,
-};
+use crate::net::packet::{Block, Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
 use crate::run::MAX_WINDOW_PACKETS;
 
 /// SACKs that go at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
@@ -182,15 +180,8 @@ impl Receiver {
                 self.establish(now);
                 self.ts_recent_ms = packet.ts_val_ms;
             }
-            Kind::Datagram => self.on_datagram(packet),
-            Kind::SynAck => {}
+            Kind::SynAck | Kind::Datagram => {}
         }
-    }
-
-    /// A datagram is handed to the application as it comes, twice if it comes twice.
-    fn on_datagram(&mut self, packet: &Packet) {
-        self.received_packets += 1;
-        self.delivered_bytes += u64::from(packet.size_bytes - DATAGRAM_HEADER_BYTES);
     }
 
     fn on_syn(&mut self, syn: &Packet, now: Time, out: &mut Outbox) {

@@ -1,28 +1,27 @@
-//! The event list: for each component, when its next event is; and of all, which is first.
+//! The event list: the time of each component's next event, and the earliest of all.
 //!
-//! A tournament: eight components play each other, the winners of eight games play each other, and so on. A change
-//! replays the games on the way to the root, one for each level. Ties go to the lower index, always.
+//! A tournament tree: eight components play each other, the winners of eight games play each other, and so on. A change
+//! replays the games from the component to the root, one for each level. Ties always go to the lower index.
 
 use crate::Time;
 
-/// How many play in a game: their entries fill a line of a processor's cache.
+/// Players of a game: their entries fill a cache line of the processor.
 const PLAYERS: usize = 8;
 
 /// The next event of each component.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// A tree in an array: the players of game `g` at place `p` won game `PLAYERS * g + 1 + p`. Components play in the
-    /// games from `leaves` on. An entry is a time and the component whose it is, in one number, so that one comparison
-    /// decides between two.
+    /// A tree in an array: player `p` of game `g` won game `PLAYERS * g + 1 + p`. Components play in the games
+    /// from `leaves` on. An entry is a time and its component in one number, so that one comparison decides.
     games: Vec<[u64; PLAYERS]>,
     leaves: usize,
     first: u64,
-    /// How many bits of an entry are the component; the others are the time in ns, all ones for never.
+    /// Bits of an entry that are the component; the others are the time in ns, all ones for never.
     component_bits: u32,
 }
 
 impl Calendar {
-    /// With no events for `components` components.
+    /// An event list of `components` components without events.
     pub(crate) fn new(components: usize) -> Calendar {
         let (mut leaves, mut width) = (0, 1);
         while width * PLAYERS < components {
@@ -43,12 +42,12 @@ impl Calendar {
         Calendar { games, leaves, first, component_bits }
     }
 
-    /// The latest time that is told from never, among so many components.
+    /// The latest time that differs from never, with that number of components.
     pub(crate) fn last_time(components: usize) -> Time {
         Time::from_ns((u64::MAX >> component_bits(components)) - 1)
     }
 
-    /// The first event: when, and whose.
+    /// Time and component of the first event.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "a component is an index")]
     pub(crate) fn first(&self) -> (Time, usize) {
@@ -90,7 +89,7 @@ fn component_bits(components: usize) -> u32 {
     usize::BITS - components.leading_zeros()
 }
 
-/// The game that the winner of a game plays in, and its place there.
+/// The game that the winner of a game plays in, and the player that it is there.
 #[inline]
 fn above(game: usize) -> (usize, usize) {
     ((game - 1) / PLAYERS, (game - 1) % PLAYERS)

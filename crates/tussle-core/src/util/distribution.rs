@@ -1,4 +1,4 @@
-//! Random times: the distributions that delays and durations are drawn from.
+//! Random times: the distributions of delays and durations.
 //!
 //! Logarithms and powers come from `libm`, whose results do not depend on the platform.
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use crate::Time;
 use crate::util::rng::Rng;
 
-/// How a time is drawn.
+/// Distribution of a random time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Distribution {
-    /// Always the same, in ns.
+    /// One time, in ns.
     ConstantNs(u64),
-    /// Any between two, each as likely.
+    /// Uniform between two times.
     Uniform(Uniform),
-    /// Bell-shaped; what would be less than zero is zero.
+    /// Normal; a negative time becomes zero.
     Normal(Normal),
-    /// Memoryless, of this mean in ns.
+    /// Exponential, with this mean in ns.
     ExponentialNs(u64),
-    /// Heavy-tailed.
+    /// Pareto: heavy-tailed.
     Pareto(Pareto),
-    /// By quantiles in ns, ascending and evenly spaced from 0 to 100 %; linear between them.
+    /// Empirical: quantiles in ns, ascending and evenly spaced from 0 to 100 %, with linear interpolation.
     QuantilesNs(Vec<u64>),
 }
 
@@ -39,9 +39,9 @@ pub struct Uniform {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Normal {
-    /// Its mean.
+    /// Mean.
     pub mean_ns: u64,
-    /// Its standard deviation.
+    /// Standard deviation.
     pub deviation_ns: u64,
 }
 
@@ -51,11 +51,11 @@ pub struct Normal {
 pub struct Pareto {
     /// The shortest.
     pub least_ns: u64,
-    /// The less, the heavier the tail; the mean is finite above 1, the variance above 2.
+    /// Shape: the smaller, the heavier the tail. The mean is finite above 1, the variance above 2.
     pub shape: f64,
 }
 
-/// Draws times from a distribution.
+/// Samples times of a distribution.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     distribution: Distribution,
@@ -64,7 +64,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Of times that are at most `most`: longer ones are cut to it.
+    /// A sampler of times that are at most `most`: longer ones are cut to it.
     pub(crate) fn new(distribution: &Distribution, most: Time, rng: Rng) -> Result<Sampler, String> {
         match distribution {
             Distribution::Uniform(Uniform { least_ns, most_ns }) if least_ns > most_ns => {
@@ -84,14 +84,14 @@ impl Sampler {
                 Time::from_ns(distribution.shortest_ns())
             ));
         }
-        // A constant throws none: it is the same with every seed.
+        // A constant uses no random numbers: it must be equal with every seed.
         let rng = if let Distribution::ConstantNs(_) = distribution { Rng::new(0, "none") } else { rng };
         Ok(Sampler { distribution: distribution.clone(), most, rng })
     }
 
-    /// The next time.
+    /// Samples a time.
     pub(crate) fn sample(&mut self) -> Time {
-        let drawn_ns = match &self.distribution {
+        let sample_ns = match &self.distribution {
             Distribution::ConstantNs(ns) => *ns,
             Distribution::Uniform(Uniform { least_ns, most_ns }) => {
                 least_ns + part(most_ns - least_ns, bits(&mut self.rng))
@@ -108,12 +108,12 @@ impl Sampler {
             }
             Distribution::QuantilesNs(quantiles) => between(quantiles, bits(&mut self.rng)),
         };
-        Time::from_ns(drawn_ns).min(self.most)
+        Time::from_ns(sample_ns).min(self.most)
     }
 }
 
 impl Distribution {
-    /// The longest time that may be drawn, if there is one.
+    /// Longest possible time; the largest number if there is none.
     pub(crate) fn longest_ns(&self) -> u64 {
         match self {
             Distribution::ConstantNs(ns) => *ns,
@@ -123,7 +123,7 @@ impl Distribution {
         }
     }
 
-    /// A time that at most one draw in ten thousand exceeds, in ns.
+    /// Time that at most one sample in ten thousand exceeds, in ns.
     pub(crate) fn rarely_exceeded_ns(&self) -> u64 {
         /// Deviations above the mean beyond which 1.0e-4 of a normal distribution lies.
         const DEVIATIONS: f64 = 3.72;
@@ -140,7 +140,7 @@ impl Distribution {
         }
     }
 
-    /// The shortest time that may be drawn.
+    /// Shortest possible time.
     pub(crate) fn shortest_ns(&self) -> u64 {
         match self {
             Distribution::ConstantNs(ns) => *ns,
@@ -152,7 +152,7 @@ impl Distribution {
     }
 }
 
-/// 64 bits, each as likely.
+/// 64 uniform random bits.
 fn bits(rng: &mut Rng) -> u64 {
     u64::from(rng.next_u32()) << 32 | u64::from(rng.next_u32())
 }
@@ -206,8 +206,8 @@ mod tests {
     const COUNT: usize = 100_000;
     const MS: u64 = 1_000_000;
 
-    /// Sorted draws, in ms.
-    fn drawn_ms(distribution: &Distribution) -> Vec<f64> {
+    /// Sorted samples, in ms.
+    fn samples_ms(distribution: &Distribution) -> Vec<f64> {
         let mut sampler = Sampler::new(distribution, Time::from_secs(1000), Rng::new(1, "test")).unwrap();
         let mut times_ms: Vec<_> = (0..COUNT).map(|_| sampler.sample().as_secs_f64() * 1e3).collect();
         times_ms.sort_by(f64::total_cmp);
@@ -224,55 +224,55 @@ mod tests {
         mean(&values.iter().map(|value| (value - mean_).powi(2)).collect::<Vec<_>>()).sqrt()
     }
 
-    /// Mean 3 ms, deviation 4 / sqrt(12) = 1.155 ms; of 100 000 draws the mean is known to 0.0037 ms.
+    /// Mean 3 ms, deviation 4 / sqrt(12) = 1.155 ms; of 100 000 samples the mean is known to 0.0037 ms.
     #[test]
     fn uniform_draws_fill_the_interval() {
-        let drawn = drawn_ms(&Distribution::Uniform(Uniform { least_ns: MS, most_ns: 5 * MS }));
-        assert!((mean(&drawn) - 3.0).abs() <= 5.0 * 0.0037, "{}", mean(&drawn));
-        assert!((deviation(&drawn) - 1.155).abs() <= 0.01, "{}", deviation(&drawn));
-        assert!(drawn[0] >= 1.0 && drawn[COUNT - 1] <= 5.0);
+        let samples = samples_ms(&Distribution::Uniform(Uniform { least_ns: MS, most_ns: 5 * MS }));
+        assert!((mean(&samples) - 3.0).abs() <= 5.0 * 0.0037, "{}", mean(&samples));
+        assert!((deviation(&samples) - 1.155).abs() <= 0.01, "{}", deviation(&samples));
+        assert!(samples[0] >= 1.0 && samples[COUNT - 1] <= 5.0);
     }
 
     /// Mean 20 ms, deviation 2 ms; 97.72 % are below 24 ms. Known to 2 / sqrt(100 000) = 0.0063 ms.
     #[test]
     fn normal_draws_have_their_moments_and_tails() {
-        let drawn = drawn_ms(&Distribution::Normal(Normal { mean_ns: 20 * MS, deviation_ns: 2 * MS }));
-        assert!((mean(&drawn) - 20.0).abs() <= 5.0 * 0.0063, "{}", mean(&drawn));
-        assert!((deviation(&drawn) - 2.0).abs() <= 5.0 * 0.0045, "{}", deviation(&drawn));
-        assert!((drawn[97_725] - 24.0).abs() <= 0.1, "{}", drawn[97_725]);
+        let samples = samples_ms(&Distribution::Normal(Normal { mean_ns: 20 * MS, deviation_ns: 2 * MS }));
+        assert!((mean(&samples) - 20.0).abs() <= 5.0 * 0.0063, "{}", mean(&samples));
+        assert!((deviation(&samples) - 2.0).abs() <= 5.0 * 0.0045, "{}", deviation(&samples));
+        assert!((samples[97_725] - 24.0).abs() <= 0.1, "{}", samples[97_725]);
     }
 
     /// Half are below ln 2 × 10 = 6.93 ms, and e⁻³ = 4.98 % above 30 ms.
     #[test]
     fn exponential_draws_have_no_memory() {
-        let drawn = drawn_ms(&Distribution::ExponentialNs(10 * MS));
-        assert!((mean(&drawn) - 10.0).abs() <= 5.0 * 0.032, "{}", mean(&drawn));
-        assert!((drawn[COUNT / 2] - 6.93).abs() <= 0.2, "{}", drawn[COUNT / 2]);
-        assert!((drawn[95_021] - 30.0).abs() <= 1.0, "{}", drawn[95_021]);
+        let samples = samples_ms(&Distribution::ExponentialNs(10 * MS));
+        assert!((mean(&samples) - 10.0).abs() <= 5.0 * 0.032, "{}", mean(&samples));
+        assert!((samples[COUNT / 2] - 6.93).abs() <= 0.2, "{}", samples[COUNT / 2]);
+        assert!((samples[95_021] - 30.0).abs() <= 1.0, "{}", samples[95_021]);
     }
 
     /// Shape 2.5 from 4 ms on: mean 2.5 × 4 / 1.5 = 6.67 ms, half are below 4 × 2^(1/2.5) = 5.28 ms, and 1 %
     /// above 4 × 100^(1/2.5) = 25.2 ms.
     #[test]
     fn pareto_draws_have_a_heavy_tail() {
-        let drawn = drawn_ms(&Distribution::Pareto(Pareto { least_ns: 4 * MS, shape: 2.5 }));
-        assert!((mean(&drawn) - 6.67).abs() <= 0.15, "{}", mean(&drawn));
-        assert!((drawn[COUNT / 2] - 5.28).abs() <= 0.05, "{}", drawn[COUNT / 2]);
-        assert!((drawn[99_000] - 25.2).abs() <= 1.5, "{}", drawn[99_000]);
-        assert!(drawn[0] >= 4.0);
+        let samples = samples_ms(&Distribution::Pareto(Pareto { least_ns: 4 * MS, shape: 2.5 }));
+        assert!((mean(&samples) - 6.67).abs() <= 0.15, "{}", mean(&samples));
+        assert!((samples[COUNT / 2] - 5.28).abs() <= 0.05, "{}", samples[COUNT / 2]);
+        assert!((samples[99_000] - 25.2).abs() <= 1.5, "{}", samples[99_000]);
+        assert!(samples[0] >= 4.0);
     }
 
-    /// Half of the draws between 1 and 2 ms, half between 2 and 10: mean (1.5 + 6) / 2 = 3.75 ms.
+    /// Half of the samples between 1 and 2 ms, half between 2 and 10: mean (1.5 + 6) / 2 = 3.75 ms.
     #[test]
     fn quantiles_are_met_and_joined_by_lines() {
-        let drawn = drawn_ms(&Distribution::QuantilesNs(vec![MS, 2 * MS, 10 * MS]));
-        assert!((mean(&drawn) - 3.75).abs() <= 0.05, "{}", mean(&drawn));
-        assert!((drawn[COUNT / 2] - 2.0).abs() <= 0.1, "{}", drawn[COUNT / 2]);
-        assert!((drawn[COUNT * 3 / 4] - 6.0).abs() <= 0.1, "{}", drawn[COUNT * 3 / 4]);
-        assert!(drawn[0] >= 1.0 && drawn[COUNT - 1] <= 10.0);
+        let samples = samples_ms(&Distribution::QuantilesNs(vec![MS, 2 * MS, 10 * MS]));
+        assert!((mean(&samples) - 3.75).abs() <= 0.05, "{}", mean(&samples));
+        assert!((samples[COUNT / 2] - 2.0).abs() <= 0.1, "{}", samples[COUNT / 2]);
+        assert!((samples[COUNT * 3 / 4] - 6.0).abs() <= 0.1, "{}", samples[COUNT * 3 / 4]);
+        assert!(samples[0] >= 1.0 && samples[COUNT - 1] <= 10.0);
     }
 
-    /// Of 100 000 draws 10 are expected beyond, known to sqrt(10); five of those allowed.
+    /// 10 of 100 000 samples are expected beyond, known to sqrt(10); five of those allowed.
     #[test]
     fn hardly_any_draw_is_longer_than_the_long_time() {
         for distribution in [
@@ -285,7 +285,7 @@ mod tests {
         ] {
             #[expect(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
             let long_ms = distribution.rarely_exceeded_ns() as f64 / 1e6;
-            let beyond = drawn_ms(&distribution).iter().filter(|drawn| **drawn > long_ms).count();
+            let beyond = samples_ms(&distribution).iter().filter(|sample| **sample > long_ms).count();
             let bounded = distribution.longest_ns() != u64::MAX;
             assert!(
                 if bounded { beyond == 0 } else { (1..=26).contains(&beyond) },

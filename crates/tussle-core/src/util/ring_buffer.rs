@@ -1,81 +1,81 @@
-//! A line: first in, first out.
+//! A ring buffer, first in, first out.
 
-/// Items in the order in which they came, in a ring that grows by a quarter when it is full, so that little of it is
-/// empty. Each has a number, counted from zero over all that ever came.
+/// Items, first in, first out, in a ring that grows by a quarter when it is full, so that little of it is empty. Each
+/// item has a number, counted from zero over all that were ever added.
 #[derive(Clone, Debug)]
 pub(crate) struct RingBuffer<T> {
     ring: Vec<T>,
-    /// The place of the first one in the ring.
+    /// Index of the first item in the ring.
     first: usize,
-    /// How many have left: the number of the first one.
-    left: usize,
-    /// How many have come.
-    came: usize,
+    /// Items removed so far, which is the number of the first item.
+    removed: usize,
+    /// Items added so far.
+    added: usize,
 }
 
-/// Room at the beginning.
-const ROOM: usize = 16;
+/// Capacity of a new ring.
+const INITIAL_CAPACITY: usize = 16;
 
 impl<T: Copy> RingBuffer<T> {
-    /// Without any; where there is none, the ring holds `filling`.
+    /// An empty buffer; free slots of the ring hold `filling`.
     pub(crate) fn new(filling: T) -> RingBuffer<T> {
-        RingBuffer { ring: vec![filling; ROOM], first: 0, left: 0, came: 0 }
+        RingBuffer { ring: vec![filling; INITIAL_CAPACITY], first: 0, removed: 0, added: 0 }
     }
 
-    /// How many have come so far.
+    /// Items added so far.
     #[inline]
-    pub(crate) fn came(&self) -> usize {
-        self.came
+    pub(crate) fn added(&self) -> usize {
+        self.added
     }
 
-    /// How many have left so far.
+    /// Items removed so far.
     #[inline]
-    pub(crate) fn left(&self) -> usize {
-        self.left
+    pub(crate) fn removed(&self) -> usize {
+        self.removed
     }
 
-    /// The one of that number, which is in the line.
+    /// The item of that number, which must be in the buffer.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> &T {
-        &self.ring[self.place(number)]
+        &self.ring[self.index(number)]
     }
 
-    /// The one of that number, which is in the line.
+    /// The item of that number, which must be in the buffer.
     #[inline]
     pub(crate) fn get_mut(&mut self, number: usize) -> &mut T {
-        let place = self.place(number);
-        &mut self.ring[place]
+        let index = self.index(number);
+        &mut self.ring[index]
     }
 
     #[inline]
-    fn place(&self, number: usize) -> usize {
-        debug_assert!((self.left..=self.came).contains(&number), "{number} is not in the line");
-        let place = self.first + (number - self.left);
-        if place < self.ring.len() { place } else { place - self.ring.len() }
+    fn index(&self, number: usize) -> usize {
+        debug_assert!((self.removed..=self.added).contains(&number), "{number} is not in the buffer");
+        let index = self.first + (number - self.removed);
+        if index < self.ring.len() { index } else { index - self.ring.len() }
     }
 
-    /// The one that came first.
+    /// The first item.
     #[inline]
     pub(crate) fn first(&self) -> Option<&T> {
-        if self.left == self.came { None } else { Some(&self.ring[self.first]) }
+        if self.removed == self.added { None } else { Some(&self.ring[self.first]) }
     }
 
     /// Adds one behind the others.
     #[inline]
     pub(crate) fn push(&mut self, item: T) {
-        if self.came - self.left == self.ring.len() {
+        if self.added - self.removed == self.ring.len() {
             self.grow();
         }
-        let place = self.place(self.came);
-        self.ring[place] = item;
-        self.came += 1;
+        let index = self.index(self.added);
+        self.ring[index] = item;
+        self.added += 1;
     }
 
     /// Removes the first one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {
         let popped = *self.first()?;
-        self.left += 1;
+        self.removed += 1;
         self.first += 1;
         if self.first == self.ring.len() {
             self.first = 0;
@@ -83,20 +83,20 @@ impl<T: Copy> RingBuffer<T> {
         Some(popped)
     }
 
-    // Has no need of the new item, which then goes to its place without being written elsewhere before.
+    // Does not take the new item, which is then written to its index alone.
     #[cold]
     fn grow(&mut self) {
         let length = self.ring.len();
-        let mut larger = vec![self.ring[0]; length + (length / 4).max(ROOM)];
-        for (place, item) in larger.iter_mut().zip(self.iter()) {
-            *place = *item;
+        let mut larger = vec![self.ring[0]; length + (length / 4).max(INITIAL_CAPACITY)];
+        for (index, item) in larger.iter_mut().zip(self.iter()) {
+            *index = *item;
         }
         (self.ring, self.first) = (larger, 0);
     }
 
     /// All of them, the first one first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        (self.left..self.came).map(|number| self.get(number))
+        (self.removed..self.added).map(|number| self.get(number))
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
                 } else {
                     prop_assert_eq!(line.pop(), queue.pop_front());
                 }
-                prop_assert_eq!((line.first(), line.came() - line.left()), (queue.front(), queue.len()));
+                prop_assert_eq!((line.first(), line.added() - line.removed()), (queue.front(), queue.len()));
                 prop_assert!(line.iter().eq(&queue));
             }
         }

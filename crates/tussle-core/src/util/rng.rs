@@ -1,15 +1,15 @@
-//! Rng: one generator for each use, seeded by the run's seed and the name of the use, so that a new
-//! element does not change what the others throw.
+//! Random number generators: one for each use, seeded by the run's seed and the name of the use, so that a new element
+//! does not change the random numbers of the others.
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-/// A seeded generator; the same on every platform.
+/// A seeded random number generator, equal on every platform.
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The dice of `name` in a run with that seed.
+    /// The generator of `name` in a run with that seed.
     pub fn new(seed: u64, name: &str) -> Rng {
         let mut bytes = [0; 32];
         for (place, word) in bytes.chunks_exact_mut(8).zip(initial_state(seed, name)) {
@@ -18,7 +18,7 @@ impl Rng {
         Rng(Xoshiro256PlusPlus::from_seed(bytes))
     }
 
-    /// Any number of 32 bits, each as likely.
+    /// A uniform random number of 32 bits.
     pub fn next_u32(&mut self) -> u32 {
         // The upper bits are the better ones of this generator.
         u32::try_from(self.0.next_u64() >> 32).expect("32 bits are left")
@@ -26,19 +26,19 @@ impl Rng {
 
     /// True with the given probability.
     pub fn sample_bool(&mut self, probability: Probability) -> bool {
-        let thrown = self.0.next_u64();
-        probability.bound().is_none_or(|bound| thrown < bound)
+        let bits = self.0.next_u64();
+        probability.bound().is_none_or(|bound| bits < bound)
     }
 
-    /// A whole number from zero to `bound - 1`, each as likely.
+    /// A uniform random number from zero to `bound - 1`.
     pub fn below(&mut self, bound: u32) -> u32 {
         let scaled = (u64::from(self.next_u32()) * u64::from(bound)) >> 32;
         u32::try_from(scaled).expect("less than the bound, which is a u32")
     }
 }
 
-/// The state of the dice of `name` before the first throw, for who throws them elsewhere: xoshiro256++, seeded by
-/// `SplitMix64` as its authors advise.
+/// Initial state of the generator of `name`, for another implementation of it: xoshiro256++, seeded by `SplitMix64` as
+/// its authors advise.
 pub fn initial_state(seed: u64, name: &str) -> [u64; 4] {
     let mut words = SplitMix64::seed_from_u64(named_seed(seed, name));
     [0; 4].map(|_| words.next_u64())
@@ -57,12 +57,12 @@ pub fn named_seed(seed: u64, name: &str) -> u64 {
 pub struct Probability(u64);
 
 impl Probability {
-    /// It comes about when 64 random bits are less than this; `None`: always.
+    /// Bound of 64 random bits: the event happens if they are less; `None`: always.
     pub fn bound(self) -> Option<u64> {
         (self.0 < u64::MAX).then_some(self.0)
     }
 
-    /// From a probability; `None` unless it is between 0 and 1.
+    /// The nearest probability; `None` unless it is between 0 and 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 2^64, saturating")]
     pub fn new(probability: f64) -> Option<Probability> {
         (0.0..=1.0).contains(&probability).then(|| Probability((probability * 2f64.powi(64)) as u64))
@@ -73,7 +73,7 @@ impl Probability {
 mod tests {
     use super::*;
 
-    /// 10 000 throws at 1 %: 100 expected, deviation sqrt(10 000 × 0.01 × 0.99) = 10; five of those allowed.
+    /// 10 000 samples at 1 %: 100 expected, deviation sqrt(10 000 × 0.01 × 0.99) = 10; five of those allowed.
     #[test]
     fn a_chance_comes_about_as_often_as_it_says() {
         let mut rng = Rng::new(7, "loss");
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!([-0.1, 1.1, f64::NAN].map(Probability::new), [None; 3]);
     }
 
-    /// 7000 throws of seven sides: 1000 each, deviation sqrt(7000 × 1/7 × 6/7) = 29; five of those allowed.
+    /// 7000 numbers below seven: 1000 each, deviation sqrt(7000 × 1/7 × 6/7) = 29; five of those allowed.
     #[test]
     fn every_number_below_the_bound_is_as_likely() {
         let mut rng = Rng::new(7, "phase");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_throw_other_numbers() {
+    fn other_names_have_other_random_numbers() {
         assert_ne!(named_seed(7, "a"), named_seed(7, "b"));
         assert_ne!(named_seed(7, "a"), named_seed(8, "a"));
     }

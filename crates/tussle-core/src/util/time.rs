@@ -13,22 +13,22 @@ impl Time {
     /// Later than anything that happens.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// From nanoseconds.
+    /// A time in nanoseconds.
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns)
     }
 
-    /// From microseconds.
+    /// A time in microseconds.
     pub const fn from_us(us: u64) -> Time {
         Time(us * 1_000)
     }
 
-    /// From milliseconds.
+    /// A time in milliseconds.
     pub const fn from_ms(ms: u64) -> Time {
         Time(ms * 1_000_000)
     }
 
-    /// From seconds.
+    /// A time in seconds.
     pub const fn from_secs(secs: u64) -> Time {
         Time(secs * 1_000_000_000)
     }

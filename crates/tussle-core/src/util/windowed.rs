@@ -2,17 +2,17 @@
 //!
 //! Source: K. Nichols' windowed filter, as described in draft-cardwell-iccrg-bbr-congestion-control-00, 4.1.
 
-/// The greatest of the values taken in lately; for the smallest, wrap them in [`std::cmp::Reverse`].
+/// The greatest of recent values; for the smallest, wrap them in [`std::cmp::Reverse`].
 ///
-/// It may say less than the true maximum of the window for up to a quarter of it, never more.
+/// The estimate may be below the true maximum for up to a quarter of the window; it is never above.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowedMax<T> {
-    /// Best, best since then, best since that; `(at, value)`.
+    /// Best value, best since the first, best since the second; each `(at, value)`.
     best: [(u64, T); 3],
 }
 
 impl<T: Copy + PartialOrd> WindowedMax<T> {
-    /// Knows only `value`, taken at `at`.
+    /// A filter that has seen `value` alone, at `at`.
     pub(crate) fn new(value: T, at: u64) -> WindowedMax<T> {
         WindowedMax { best: [(at, value); 3] }
     }
@@ -21,7 +21,7 @@ impl<T: Copy + PartialOrd> WindowedMax<T> {
         self.best[0].1
     }
 
-    /// Takes `value` in at `at`, and forgets what is older than `window`, in the unit of `at`.
+    /// Adds `value` at `at`, and forgets values older than `window`, in the unit of `at`.
     #[inline]
     pub(crate) fn update(&mut self, value: T, at: u64, window: u64) {
         let sample = (at, value);

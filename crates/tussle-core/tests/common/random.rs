@@ -40,7 +40,7 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
     let packets = || prop_oneof![3 => magnitude(8.0).prop_map(Some), 1 => Just(None)];
     let bytes = prop_oneof![1 => magnitude(18.0).prop_map(Some), 3 => Just(None)];
     let any = (0..queue::REGISTRY.len()).prop_map(|index| queue::REGISTRY[index].name);
-    (any, packets(), bytes, magnitude(6.0), switch()).prop_map(
+    (any, packets(), bytes, magnitude(6.0), seldom()).prop_map(
         |(name, limit_packets, limit_bytes, length, ecn)| match name {
             "threshold" => QueueSpec::Threshold(ThresholdSpec {
                 mark_above_packets: Some(length),
@@ -101,7 +101,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
-pub(crate) fn effect() -> impl Strategy<Value = ElementKind> {
+pub(crate) fn element_kind() -> impl Strategy<Value = ElementKind> {
     prop_oneof![
         4 => link(),
         1 => trace(),
@@ -222,12 +222,12 @@ fn losing() -> impl Strategy<Value = ElementKind> {
     ]
 }
 
-fn switch() -> impl Strategy<Value = bool> {
+fn seldom() -> impl Strategy<Value = bool> {
     prop_oneof![3 => Just(false), 1 => Just(true)]
 }
 
 /// The names of some of `elements` elements, in any order, perhaps one of them twice.
-fn way(elements: usize) -> impl Strategy<Value = Vec<String>> {
+fn path(elements: usize) -> impl Strategy<Value = Vec<String>> {
     let any = prop::collection::vec((0..elements).prop_map(|index| format!("element-{index}")), 1..5);
     prop_oneof![1 => Just(Vec::new()), 9 => any]
 }
@@ -241,10 +241,10 @@ fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
     (
         (0..REGISTRY.len(), mss_bytes, bytes, window),
         (0..duration_ns, rest),
-        (way(elements), way(elements)),
-        (switch(), switch()),
+        (path(elements), path(elements)),
+        (seldom(), seldom()),
     )
-        .prop_map(|((algorithm, mss_bytes, bytes, window), (start_ns, rest), ways, (ecn, pacing))| {
+        .prop_map(|((algorithm, mss_bytes, bytes, window), (start_ns, rest), paths, (ecn, pacing))| {
             FlowSpec {
                 name: String::new(),
                 algorithm: REGISTRY[algorithm].name.to_owned(),
@@ -253,8 +253,8 @@ fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
                 stop_ns: rest.map(|rest| start_ns / 4 + rest),
                 bytes,
                 mss_bytes,
-                forward: ways.0,
-                reverse: ways.1,
+                forward: paths.0,
+                reverse: paths.1,
                 ecn,
                 pacing,
                 receive_window_bytes: window,
@@ -263,7 +263,7 @@ fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
         })
 }
 
-/// How an application writes that does not write all that is taken.
+/// Write pattern of an application that is not a bulk sender.
 fn application() -> impl Strategy<Value = ApplicationSpec> {
     prop_oneof![
         rate_bit_per_s().prop_map(|rate_bit_per_s| ApplicationSpec::Rate(RateSpec { rate_bit_per_s })),
@@ -278,13 +278,13 @@ fn application() -> impl Strategy<Value = ApplicationSpec> {
     ]
 }
 
-/// As [`flow`], with any application, and some by UDP.
+/// A [`flow`] with any application; some are UDP flows.
 fn any_flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
     let written = prop_oneof![4 => Just(None), 3 => application().prop_map(Some)];
-    (flow(elements, duration_ns), written, 0..3).prop_map(|(flow, application, die)| {
+    (flow(elements, duration_ns), written, 0..3).prop_map(|(flow, application, choice)| {
         let by_udp =
             FlowSpec { algorithm: UDP.to_owned(), bytes: None, ecn: false, pacing: false, ..flow.clone() };
-        let is_udp = application.is_some() && die == 0;
+        let is_udp = application.is_some() && choice == 0;
         FlowSpec { application, ..if is_udp { by_udp } else { flow } }
     })
 }
@@ -299,12 +299,12 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
     let sizes = (1..8usize, prop_oneof![1 => magnitude(30.0), 3 => NS_PER_S / 10..8 * NS_PER_S]);
     sizes.prop_flat_map(|(elements, duration_ns)| {
         (
-            prop::collection::vec(effect(), elements),
+            prop::collection::vec(element_kind(), elements),
             prop::collection::vec(any_flow(elements, duration_ns), 1..=6),
             (0..=duration_ns, 0..=duration_ns),
-            (sampling(), switch(), any::<u64>()),
+            (sampling(), seldom(), any::<u64>()),
         )
-            .prop_map(move |(effects, flows, edges, (sampling, events, seed))| Run {
+            .prop_map(move |(kinds, flows, edges, (sampling, events, seed))| Run {
                 format: FORMAT,
                 profile: ProfileName::Linux6_1,
                 seed,
@@ -312,20 +312,24 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
                 steady: Interval { from_ns: edges.0.min(edges.1), to_ns: edges.0.max(edges.1) },
                 record: Record { sampling, events },
                 hosts: Hosts::default(),
-                flows: named_flows(flows, &effects),
-                elements: named_elements(effects),
+                flows: named_flows(flows, &kinds),
+                elements: named_elements(kinds),
             })
     })
 }
 
-fn named_elements(effects: Vec<ElementKind>) -> Vec<ElementSpec> {
-    effects.into_iter().enumerate().map(|(i, effect)| element(&format!("element-{i}"), effect)).collect()
+fn named_elements(kinds: Vec<ElementKind>) -> Vec<ElementSpec> {
+    kinds
+        .into_iter()
+        .enumerate()
+        .map(|(i, element_kind)| element(&format!("element-{i}"), element_kind))
+        .collect()
 }
 
 /// Names the flows. One that no link limits is given a window: without, it would double for ever.
-fn named_flows(flows: Vec<FlowSpec>, effects: &[ElementKind]) -> Vec<FlowSpec> {
-    let links: Vec<_> = (0..effects.len())
-        .filter(|&index| effects[index].is_link())
+fn named_flows(flows: Vec<FlowSpec>, kinds: &[ElementKind]) -> Vec<FlowSpec> {
+    let links: Vec<_> = (0..kinds.len())
+        .filter(|&index| kinds[index].is_link())
         .map(|index| format!("element-{index}"))
         .collect();
     let named = flows.into_iter().enumerate().map(|(index, flow)| {
@@ -340,8 +344,8 @@ fn named_flows(flows: Vec<FlowSpec>, effects: &[ElementKind]) -> Vec<FlowSpec> {
     named.collect()
 }
 
-/// A way of links with endless queues and delays: nothing is ever dropped.
-fn clean_way() -> impl Strategy<Value = Vec<ElementKind>> {
+/// A path of links with endless queues and of delays: nothing is ever dropped.
+fn clean_path() -> impl Strategy<Value = Vec<ElementKind>> {
     let endless = QueueSpec::Fifo(FifoSpec { limit_packets: None, limit_bytes: None });
     let link = (6.0..14.0f64, delay_ns()).prop_map(move |(exponent, delay_ns)| {
         let packets_per_s = magnitude_of(exponent);
@@ -359,7 +363,7 @@ fn magnitude_of(exponent: f64) -> u64 {
 
 /// One finite flow over a path of its own that drops nothing, and ten minutes for it.
 pub(crate) fn clean_run() -> impl Strategy<Value = Run> {
-    (clean_way(), clean_way(), magnitude(20.0), flow(1, NS_PER_S)).prop_map(
+    (clean_path(), clean_path(), magnitude(20.0), flow(1, NS_PER_S)).prop_map(
         |(forward, reverse, bytes, flow)| {
             let split = forward.len();
             let elements = named_elements(forward.into_iter().chain(reverse).collect());

@@ -13,7 +13,7 @@ pub(crate) fn counts(table: &Table, name: &str) -> Vec<u64> {
     match values(table, name) {
         Values::U32(values) => values.iter().map(|&value| u64::from(value)).collect(),
         Values::U64(values) => values.clone(),
-        Values::MaybeU64(values) => values.iter().map(|value| value.expect("the simulator tells")).collect(),
+        Values::MaybeU64(values) => values.iter().map(|value| value.expect("the simulator counts")).collect(),
         other => panic!("{}.{name} does not count: {other:?}", table.name),
     }
 }

@@ -1,4 +1,4 @@
-//! Aggregate: holds packets and lets them go together, as Wi-Fi's frames and a cable modem's grants do.
+//! Aggregate: holds packets and releases them together, as frames of Wi-Fi and grants of a cable modem do.
 
 use std::collections::VecDeque;
 
@@ -11,13 +11,13 @@ use crate::net::packet::Packet;
 pub(super) const ENTRY: Entry =
     Entry { name: "aggregate", idea: "Holds packets and lets them go in bursts." };
 
-/// When a burst leaves.
+/// Settings of `aggregate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How long the first packet of a burst waits at most.
+    /// Longest time that the first packet of a burst waits.
     pub hold_ns: u64,
-    /// How many packets leave at once without waiting for longer; `None`: any number waits.
+    /// Number of packets that leave without waiting longer; `None`: any number waits.
     #[serde(default)]
     pub most_packets: Option<u64>,
 }
@@ -31,7 +31,7 @@ impl ElementSettings for Spec {
         Ok(Box::new(Aggregate {
             hold: checked_delay(self.hold_ns)?,
             most: usize::try_from(most).unwrap_or(usize::MAX),
-            held: VecDeque::new(),
+            packets: VecDeque::new(),
             leaving: 0,
             next: Time::NEVER,
         }))
@@ -50,21 +50,21 @@ impl ElementSettings for Spec {
 struct Aggregate {
     hold: Time,
     most: usize,
-    held: VecDeque<Packet>,
-    /// How many of the first are leaving in this instant.
+    packets: VecDeque<Packet>,
+    /// Number of packets at the head that leave at this instant.
     leaving: usize,
-    /// When the first leaves.
+    /// Time at which the first packet leaves.
     next: Time,
 }
 
 impl Element for Aggregate {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.held.push_back(packet);
-        let waiting = self.held.len() - self.leaving;
+        self.packets.push_back(packet);
+        let waiting = self.packets.len() - self.leaving;
         if waiting >= self.most {
-            self.leaving = self.held.len();
+            self.leaving = self.packets.len();
             self.next = now;
-        } else if self.held.len() == 1 {
+        } else if self.packets.len() == 1 {
             self.next = now + self.hold;
         }
         None
@@ -76,12 +76,12 @@ impl Element for Aggregate {
 
     fn release(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
         if self.leaving == 0 {
-            self.leaving = self.held.len();
+            self.leaving = self.packets.len();
         }
         self.leaving -= 1;
-        let packet = self.held.pop_front();
+        let packet = self.packets.pop_front();
         // What came while the burst was leaving came in this instant.
-        self.next = match (self.leaving, self.held.len()) {
+        self.next = match (self.leaving, self.packets.len()) {
             (_, 0) => Time::NEVER,
             (0, _) => now + self.hold,
             _ => now,
@@ -90,7 +90,7 @@ impl Element for Aggregate {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.held.iter().for_each(visit);
+        self.packets.iter().for_each(visit);
     }
 }
 

@@ -1,10 +1,9 @@
-//! ARQ: a radio link that sends again what was damaged, so that loss becomes delay and a varying rate.
+//! ARQ: a radio link that retransmits what was damaged, so that loss becomes delay and a varying rate.
 //!
-//! A packet is cut into blocks. Each transmission of a block is damaged with some probability, and the block is
-//! sent again, at once as far as the rate goes (the transmitter is busy with every attempt), until it is right
-//! or the limit of attempts is reached: then the packet is lost. Before each further attempt the link waits
-//! for the answer that the one before was damaged; meanwhile it transmits other packets, but the receiver
-//! delivers in order, so they wait for this one.
+//! A packet is cut into blocks. Each transmission of a block is damaged with some probability. The block is
+//! retransmitted, and the transmitter is busy with every attempt, until the block is right or the limit of attempts is
+//! reached: then the packet is lost. Before each further attempt the link waits for the answer that the attempt before
+//! was damaged. Meanwhile it transmits other packets, but the receiver delivers in order, so they wait for this one.
 //!
 //! Source: [RFC 3366, 1.4](https://www.rfc-editor.org/rfc/rfc3366#section-1.4), on the techniques that links use.
 
@@ -22,35 +21,35 @@ use crate::net::queue::{QueueContext, QueueSpec};
 use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry =
-    Entry { name: "arq", idea: "A radio link that sends damaged blocks again and delivers in order." };
+    Entry { name: "arq", idea: "A radio link that retransmits damaged blocks and delivers in order." };
 
-/// Most attempts that may be asked for.
+/// Largest setting of `attempts`.
 const MAX_ATTEMPTS: u32 = 1000;
 
-/// The link, its errors, and how it repairs them.
+/// Settings of `arq`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Rate of the transmitter, repetitions included, over IP packet sizes.
+    /// Rate of the transmitter, retransmissions included, over IP packet sizes.
     pub rate_bit_per_s: u64,
     /// One-way propagation delay of the wire.
     pub delay_ns: u64,
-    /// What waits in front of the transmitter.
+    /// Queue in front of the transmitter.
     pub queue: QueueSpec,
     /// Probability that a transmission of a block is damaged, 0 to 1.
     pub block_error: f64,
-    /// Size of a block, the last of a packet may be smaller; `None`: each packet is one block.
+    /// Size of a block; the last block of a packet may be smaller. `None`: each packet is one block.
     #[serde(default)]
     pub block_bytes: Option<u32>,
-    /// How often a block is transmitted at most; at least 1.
+    /// Most transmissions of a block; at least 1.
     pub attempts: u32,
     /// Time from the end of a damaged transmission until the next attempt of that block.
     #[serde(default)]
     pub retry_delay_ns: u64,
-    /// What each transmission of a block takes beyond its bits: access to the medium, preambles, answers.
+    /// Time of each transmission of a block beside its bits: access to the medium, preambles, answers.
     #[serde(default)]
     pub overhead_ns: u64,
-    /// How rate and delay change, in order of time.
+    /// Changes of rate and delay, in order of time.
     #[serde(default)]
     pub changes: Vec<Change>,
 }
@@ -103,7 +102,7 @@ struct Radio {
 }
 
 impl Radio {
-    /// How often a block is transmitted, and whether it is right at last.
+    /// Transmits a block: the number of attempts, and the block at last.
     fn attempts(&mut self) -> (u32, Block) {
         for attempt in 1..=self.attempts {
             if !self.rng.sample_bool(self.error) {

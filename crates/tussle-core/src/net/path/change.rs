@@ -1,20 +1,20 @@
-//! Changes of a link while the run goes on.
+//! Changes of a link during the run.
 
 use serde::{Deserialize, Serialize};
 
 use super::{checked_delay, checked_rate};
 use crate::Time;
 
-/// From an instant on, a link has another rate, another delay, or both.
+/// A change of a link's rate, delay, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// When; it counts for packets whose transmission begins then or later.
+    /// Time of the change; it applies to packets whose transmission begins at that time or later.
     pub at_ns: u64,
     /// The new rate of the transmitter; `None`: as before.
     #[serde(default)]
     pub rate_bit_per_s: Option<u64>,
-    /// The new one-way delay of the wire; `None`: as before. A shorter one does not let packets overtake.
+    /// The new one-way delay of the wire; `None`: as before. A shorter delay does not let packets overtake.
     #[serde(default)]
     pub delay_ns: Option<u64>,
 }
@@ -34,7 +34,7 @@ impl Change {
     }
 }
 
-/// The changes, the latest first, so that the next one can be popped.
+/// Checks the changes and returns them with the latest first, so that the next one can be popped.
 pub(super) fn checked_changes(changes: &[Change]) -> Result<Vec<Change>, String> {
     for (index, change) in changes.iter().enumerate() {
         change.check().map_err(|problem| format!("changes.{index}.{problem}"))?;

@@ -12,7 +12,7 @@ pub(super) const ENTRY: Entry = Entry {
     idea: "Damages packets at random: they take their time on the path, and the receiver drops them.",
 };
 
-/// How much is damaged.
+/// Settings of `corrupt`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {

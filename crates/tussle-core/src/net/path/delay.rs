@@ -10,7 +10,7 @@ use crate::net::packet::Packet;
 pub(super) const ENTRY: Entry =
     Entry { name: "delay", idea: "Every packet leaves a fixed time after it came, in order." };
 
-/// How long the wire is.
+/// Settings of `delay`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {

@@ -11,7 +11,7 @@ use crate::util::rng::{Probability, Rng};
 pub(super) const ENTRY: Entry =
     Entry { name: "duplicate", idea: "Doubles packets at random, each independently." };
 
-/// How much is doubled.
+/// Settings of `duplicate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {

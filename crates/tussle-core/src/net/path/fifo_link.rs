@@ -1,6 +1,6 @@
-//! A link with a FIFO in front, computed rather than simulated: which packets wait before one is known when it comes,
-//! so all its times are too. It takes its place in one line at once: first those on the wire, then the one that is
-//! transmitted, then those that wait.
+//! A link with a FIFO, computed rather than simulated: the packets ahead of a packet are known when it comes, so all its
+//! times are known, too. One buffer holds the packets on the wire, the one being transmitted, and those that wait, in
+//! this order.
 
 use super::transmitter::{Sent, Transmitter};
 use super::{Element, LinkView};
@@ -9,41 +9,41 @@ use crate::net::packet::{Flags, Packet};
 use crate::net::packet_buffer::PacketBuffer;
 use crate::net::queue::{Backlog, FifoSpec, Limit};
 
-/// Tells the same of itself, and the same packets leave it at the same times, as from [`super::queued_link::QueuedLink`]
-/// with that queue.
+/// A link with a FIFO. It has the same counters, and the same packets leave it at the same times, as a
+/// [`super::queued_link::QueuedLink`] with that queue.
 #[derive(Debug)]
 pub(crate) struct FifoLink<T> {
     transmitter: T,
     limit: Limit,
     /// Packets that wait, are transmitted or are on the wire.
-    held: PacketBuffer<Times>,
-    /// How many of all that were taken are transmitted; the next one is under way.
+    packets: PacketBuffer<Times>,
+    /// Number of packets transmitted so far; the next one is being transmitted.
     transmitted: usize,
-    /// When the last transmission ends.
+    /// End of the last transmission.
     busy_until: Time,
-    /// When the last packet leaves the wire: none overtakes another.
+    /// Time at which the last packet leaves the wire; no packet overtakes another.
     last_arrival: Time,
     totals: Totals,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// When its transmission ends.
+    /// End of the packet's transmission.
     end: Time,
-    /// When it leaves the wire.
+    /// Time at which the packet leaves the wire.
     arrival: Time,
 }
 
-/// Sums over what came, from which a view of some instant is made.
+/// Sums over all packets so far, from which a [`LinkView`] is made.
 #[derive(Debug, Default)]
 struct Totals {
     dropped_packets: u64,
     taken_bytes: u64,
     transmitted_bytes: u64,
     max_backlog_packets: u64,
-    /// The times at which the link became idle, less those at which it became busy.
+    /// Sum of the times at which the link became idle, less the times at which it became busy.
     busy_ns: i128,
-    /// The times at which packets ceased to wait, less those at which they began to.
+    /// Sum of the times at which packets ceased to wait, less the times at which they began to.
     waited_ns: i128,
 }
 
@@ -54,7 +54,7 @@ impl<T> FifoLink<T> {
         Ok(FifoLink {
             transmitter,
             limit,
-            held: PacketBuffer::new(Times { end: Time::ZERO, arrival: Time::ZERO }),
+            packets: PacketBuffer::new(Times { end: Time::ZERO, arrival: Time::ZERO }),
             transmitted: 0,
             busy_until: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -62,21 +62,21 @@ impl<T> FifoLink<T> {
         })
     }
 
-    /// Notes every transmission that ended by `now`; what waits then.
+    /// Notes every transmission that ended by `now`; returns the backlog at that time.
     #[inline]
     fn advance(&mut self, now: Time) -> Backlog {
-        while self.transmitted < self.held.came() {
-            let next = self.held.get(self.transmitted);
+        while self.transmitted < self.packets.added() {
+            let next = self.packets.get(self.transmitted);
             let (end, bytes) = (next.note.end, u64::from(next.size_bytes));
             if end > now {
                 return Backlog {
-                    packets: (self.held.came() - self.transmitted - 1) as u64,
+                    packets: (self.packets.added() - self.transmitted - 1) as u64,
                     bytes: self.totals.taken_bytes - self.totals.transmitted_bytes - bytes,
                 };
             }
             self.transmitted += 1;
             self.totals.transmitted_bytes += bytes;
-            if self.transmitted < self.held.came() {
+            if self.transmitted < self.packets.added() {
                 self.totals.waited_ns += i128::from(end.ns());
             } else {
                 self.totals.busy_ns += i128::from(end.ns());
@@ -87,7 +87,7 @@ impl<T> FifoLink<T> {
 }
 
 impl<T: Transmitter> FifoLink<T> {
-    /// A packet comes in; by reference, because what a host has just written is not fast to copy.
+    /// Takes a packet in: by reference, because a packet that a host has just written is slow to copy.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet, now: Time, dropped: &mut Vec<Packet>) {
         let waiting = self.advance(now);
@@ -97,7 +97,7 @@ impl<T: Transmitter> FifoLink<T> {
             return;
         }
         self.totals.taken_bytes += u64::from(packet.size_bytes);
-        let start = if self.transmitted < self.held.came() {
+        let start = if self.transmitted < self.packets.added() {
             self.totals.max_backlog_packets = self.totals.max_backlog_packets.max(waiting.packets + 1);
             self.totals.waited_ns -= i128::from(now.ns());
             self.busy_until
@@ -111,9 +111,9 @@ impl<T: Transmitter> FifoLink<T> {
         self.last_arrival = arrival.max(self.last_arrival);
         let times = Times { end, arrival: self.last_arrival };
         if T::LOSES {
-            self.held.push(&Packet { flags: fate.mark(packet.flags), ..*packet }, times);
+            self.packets.push(&Packet { flags: fate.mark(packet.flags), ..*packet }, times);
         } else {
-            self.held.push(packet, times);
+            self.packets.push(packet, times);
         }
     }
 }
@@ -126,16 +126,16 @@ impl<T: Transmitter> Element for FifoLink<T> {
 
     #[inline]
     fn next(&self) -> Time {
-        self.held.first().map_or(Time::NEVER, |held| held.note.arrival)
+        self.packets.first().map_or(Time::NEVER, |first| first.note.arrival)
     }
 
     #[inline]
     fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        // What leaves may have come before anyone noted that it was transmitted.
-        if self.transmitted == self.held.left() {
+        // The packet may leave before the end of its transmission was noted.
+        if self.transmitted == self.packets.removed() {
             self.advance(now);
         }
-        let packet = self.held.pop()?;
+        let packet = self.packets.pop()?;
         if T::LOSES && packet.flags.has(Flags::LOST) {
             dropped.push(packet);
             return None;
@@ -144,12 +144,12 @@ impl<T: Transmitter> Element for FifoLink<T> {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.held.for_each(visit);
+        self.packets.for_each(visit);
     }
 
     fn observe(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {
         let backlog = self.advance(now);
-        let is_busy = self.transmitted < self.held.came();
+        let is_busy = self.transmitted < self.packets.added();
         let totals = &mut self.totals;
         let now_ns = i128::from(now.ns());
         let busy_ns = totals.busy_ns + if is_busy { now_ns } else { 0 };
@@ -159,7 +159,7 @@ impl<T: Transmitter> Element for FifoLink<T> {
             backlog_bytes: backlog.bytes,
             max_backlog_packets: std::mem::replace(&mut totals.max_backlog_packets, backlog.packets),
             backlog_packet_ns: u128::try_from(waited_ns).expect("packets wait before they leave"),
-            arrived_packets: self.held.came() as u64 + totals.dropped_packets,
+            arrived_packets: self.packets.added() as u64 + totals.dropped_packets,
             delivered_packets: self.transmitted as u64,
             dropped_packets: totals.dropped_packets,
             marked_packets: 0,
@@ -178,25 +178,25 @@ mod tests {
     use crate::net::queue::{QueueContext, QueueSpec};
     use proptest::prelude::*;
 
-    /// What a link tells, and what leaves it or is dropped, event by event.
-    fn told(mut link: Box<dyn Element>, arrivals: &[(u64, u32, bool)]) -> Vec<String> {
-        let (mut told, mut dropped, mut now) = (Vec::new(), Vec::new(), Time::ZERO);
+    /// The views of a link, and the packets that leave it or are dropped, event by event.
+    fn history(mut link: Box<dyn Element>, arrivals: &[(u64, u32, bool)]) -> Vec<String> {
+        let (mut history, mut dropped, mut now) = (Vec::new(), Vec::new(), Time::ZERO);
         let ends = [(1_000_000_000, 0, true)];
         for (number, &(gap_us, size_bytes, looks)) in (0..).zip(arrivals.iter().chain(&ends)) {
             now += Time::from_us(gap_us);
             while link.next() <= now {
                 let at = link.next();
-                told.push(format!("{at}: {:?}", link.release(at, &mut dropped)));
+                history.push(format!("{at}: {:?}", link.release(at, &mut dropped)));
             }
             if size_bytes > 0 {
                 link.accept(Packet { size_bytes, ..packet(number) }, now, &mut dropped);
             }
             if looks {
-                told.push(format!("{now}: {:?}", link.observe(now, &mut dropped)));
+                history.push(format!("{now}: {:?}", link.observe(now, &mut dropped)));
             }
-            told.extend(dropped.drain(..).map(|packet| format!("{now}: dropped {packet:?}")));
+            history.extend(dropped.drain(..).map(|packet| format!("{now}: dropped {packet:?}")));
         }
-        told
+        history
     }
 
     proptest! {
@@ -218,7 +218,7 @@ mod tests {
             let context = QueueContext { rate_bit_per_s: 12_000_000, seed: 1 };
             let queue = QueueSpec::Fifo(spec.clone()).build(context).unwrap();
             let computed = Box::new(FifoLink::new(rated(), &spec).unwrap());
-            prop_assert_eq!(told(computed, &arrivals), told(Box::new(QueuedLink::new(rated(), queue)), &arrivals));
+            prop_assert_eq!(history(computed, &arrivals), history(Box::new(QueuedLink::new(rated(), queue)), &arrivals));
         }
     }
 }

@@ -17,18 +17,18 @@ pub(super) const ENTRY: Entry = Entry {
     idea: "Drops packets in bursts: the channel is good or bad for a while, and loses more when bad.",
 };
 
-/// The channel's probabilities, each 0 to 1, for each packet.
+/// Settings of `gilbert_elliott`: probabilities for each packet, each 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// That a good channel turns bad. (Paper: `P`.)
+    /// Probability that a good channel turns bad. (Paper: `P`.)
     pub p: f64,
-    /// That a bad channel turns good. (Gilbert: `p`, Elliott: `p`.)
+    /// Probability that a bad channel turns good. (Gilbert: `p`, Elliott: `p`.)
     pub r: f64,
-    /// That a packet is lost while the channel is good. (Elliott: `1 - k`.)
+    /// Probability that a packet is lost while the channel is good. (Elliott: `1 - k`.)
     #[serde(default)]
     pub loss_good: f64,
-    /// That a packet is lost while the channel is bad. (Elliott: `1 - h`.)
+    /// Probability that a packet is lost while the channel is bad. (Elliott: `1 - h`.)
     #[serde(default = "always")]
     pub loss_bad: f64,
 }

@@ -1,4 +1,4 @@
-//! Handover: at regular times the path becomes another one, longer or shorter, after a pause.
+//! Handover: at regular times, and after a pause, the delay of the path changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,15 +14,15 @@ pub(super) const ENTRY: Entry = Entry {
     idea: "At regular times, and after a pause, another delay, which stays until the next time.",
 };
 
-/// When, and what changes. Packets leave in the order in which they came.
+/// Settings of `handover`. Packets leave in the order in which they came.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Time from one handover to the next; the first is as long after the start of the run. At least 1 ms.
     pub every_ns: u64,
-    /// How the one-way delay between two handovers is drawn.
+    /// Distribution of the one-way delay between two handovers.
     pub delay: Distribution,
-    /// How long nothing passes after a handover, less than `every_ns`: packets wait.
+    /// Time after a handover in which packets wait; less than `every_ns`.
     #[serde(default)]
     pub pause_ns: u64,
 }
@@ -66,7 +66,7 @@ struct Handover {
     pause: Time,
     delays: Sampler,
     delay: Time,
-    /// When the pause after the last handover ends.
+    /// End of the pause after the last handover.
     open: Time,
     upcoming: Time,
 }

@@ -1,4 +1,4 @@
-//! Jitter: a delay that is drawn for each packet.
+//! Jitter: a random delay of each packet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,28 +12,27 @@ use crate::net::packet::Packet;
 use crate::util::distribution::{Distribution, Sampler};
 use crate::util::rng::Rng;
 
-pub(super) const ENTRY: Entry =
-    Entry { name: "jitter", idea: "Delays each packet for a time that is drawn." };
+pub(super) const ENTRY: Entry = Entry { name: "jitter", idea: "Delays each packet by a random time." };
 
-/// How long, and whether packets may overtake.
+/// Settings of `jitter`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How the delay is drawn.
+    /// Distribution of the delay.
     pub delay: Distribution,
-    /// What happens if a packet's delay ends before that of an earlier one.
+    /// Order of packets whose delay ends before the delay of an earlier packet.
     #[serde(default)]
     pub order: Order,
 }
 
-/// Whether packets leave in the order in which they came.
+/// The order in which packets leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// They do: one whose delay is over waits for the one before it.
+    /// In the order of arrival: a packet whose delay is over waits for the packet before it.
     #[default]
     Kept,
-    /// Each leaves when its own delay is over.
+    /// In the order in which delays end: packets may overtake.
     Free,
 }
 
@@ -77,61 +76,61 @@ impl Scheduler for InOrder {
 #[derive(Debug)]
 struct Reordering {
     delay: Sampler,
-    /// The next to leave on top; of equals the first to come.
-    held: BinaryHeap<Reverse<Held>>,
+    /// The packet that leaves next on top; of packets that leave at once the first to come.
+    held: BinaryHeap<Reverse<Delayed>>,
     arrived: u64,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Delayed {
     at: Time,
     arrival: u64,
     packet: Packet,
 }
 
-impl Held {
+impl Delayed {
     fn key(&self) -> (Time, u64) {
         (self.at, self.arrival)
     }
 }
 
-impl PartialEq for Held {
-    fn eq(&self, other: &Held) -> bool {
+impl PartialEq for Delayed {
+    fn eq(&self, other: &Delayed) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Held {}
+impl Eq for Delayed {}
 
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Held) -> Option<std::cmp::Ordering> {
+impl PartialOrd for Delayed {
+    fn partial_cmp(&self, other: &Delayed) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Held {
-    fn cmp(&self, other: &Held) -> std::cmp::Ordering {
+impl Ord for Delayed {
+    fn cmp(&self, other: &Delayed) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
 }
 
 impl Element for Reordering {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.held.push(Reverse(Held { at: now + self.delay.sample(), arrival: self.arrived, packet }));
+        self.held.push(Reverse(Delayed { at: now + self.delay.sample(), arrival: self.arrived, packet }));
         self.arrived += 1;
         None
     }
 
     fn next(&self) -> Time {
-        self.held.peek().map_or(Time::NEVER, |Reverse(held)| held.at)
+        self.held.peek().map_or(Time::NEVER, |Reverse(delayed)| delayed.at)
     }
 
     fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.held.pop().map(|Reverse(held)| held.packet)
+        self.held.pop().map(|Reverse(delayed)| delayed.packet)
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.held.iter().for_each(|Reverse(held)| visit(&held.packet));
+        self.held.iter().for_each(|Reverse(delayed)| visit(&delayed.packet));
     }
 }
 
@@ -145,7 +144,7 @@ mod tests {
         Spec { delay: Distribution::Uniform(Uniform { least_ns: 0, most_ns: 10_000_000 }), order }
     }
 
-    /// Packets 1 ms apart, delays of 0 to 10 ms: with free order each is late by its own draw, 5 ms in the
+    /// Packets 1 ms apart, delays of 0 to 10 ms: with free order each is late by its own delay, 5 ms in the
     /// mean; kept in order, by the largest of those that are still open, which is more.
     #[test]
     fn keeping_the_order_costs_delay() {

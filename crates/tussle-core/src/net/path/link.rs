@@ -15,7 +15,7 @@ use crate::net::queue::{QueueContext, QueueSpec};
 pub(super) const ENTRY: Entry =
     Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
 
-/// The link's settings.
+/// Settings of `link`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -23,9 +23,9 @@ pub struct Spec {
     pub rate_bit_per_s: u64,
     /// One-way propagation delay of the wire.
     pub delay_ns: u64,
-    /// What waits in front of the transmitter.
+    /// Queue in front of the transmitter.
     pub queue: QueueSpec,
-    /// How rate and delay change, in order of time. A queue that reckons with the rate knows the first one.
+    /// Changes of rate and delay, in order of time. A queue that depends on the rate uses the first one.
     #[serde(default)]
     pub changes: Vec<Change>,
 }
@@ -49,7 +49,7 @@ impl ElementSettings for Spec {
 }
 
 impl Spec {
-    /// The link, if its queue is a FIFO.
+    /// The computed link; `None` unless the queue is a FIFO.
     pub(super) fn with_fifo(&self) -> Option<Result<FifoLink<Rated>, String>> {
         let QueueSpec::Fifo(fifo) = &self.queue else { return None };
         Some(self.transmitter().and_then(|rated| FifoLink::new(rated, fifo)))
@@ -60,15 +60,15 @@ impl Spec {
     }
 }
 
-/// Transmits at a rate that may change.
+/// A transmitter whose rate may change.
 #[derive(Debug)]
 pub(crate) struct Rated {
     pub(super) rate_bit_per_s: u64,
     pub(super) delay: Time,
-    /// What the last transmissions took beyond whole nanoseconds, in parts of `rate_bit_per_s`, so that the rate is
+    /// Time of the last transmissions beyond whole nanoseconds, in units of 1/`rate_bit_per_s` ns, so that the rate is
     /// exact.
     remainder: u64,
-    /// The size of the last packet, and what it takes: most have the same.
+    /// Size of the last packet, whose transmission time is kept because most packets have the same size.
     size_bytes: u32,
     whole_ns: u64,
     parts: u64,

@@ -9,7 +9,7 @@ use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry { name: "loss", idea: "Drops packets at random, each independently." };
 
-/// How much is lost.
+/// Settings of `loss`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {

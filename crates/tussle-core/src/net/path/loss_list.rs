@@ -1,4 +1,4 @@
-//! List: drops exactly the packets that it names, by when they come.
+//! Loss list: drops exactly the packets whose numbers it lists, in order of arrival.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry { name: "loss_list", idea: "Drops the packets that it names." };
 
-/// Which packets are lost.
+/// Settings of `loss_list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Their numbers, ascending: the first packet that comes to the element is 0.
+    /// Numbers of the packets to drop, ascending; the first packet that reaches the element is 0.
     pub packets: Vec<u64>,
 }
 
@@ -36,7 +36,7 @@ impl ElementSettings for Spec {
 
 #[derive(Debug)]
 struct List {
-    /// Those that have not come, the next one last.
+    /// Numbers that are still ahead, the next one last.
     ahead: Vec<u64>,
     number: u64,
 }

@@ -1,4 +1,4 @@
-//! Periodic loss: drops every so many-th packet, with no dice.
+//! Periodic loss: drops every n-th packet, without randomness.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry { name: "loss_periodic", idea: "Drops every n-th packet." };
 
-/// Which packets are lost.
+/// Settings of `loss_periodic`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How many packets come for each that is dropped, which is the last of them; at least 2.
+    /// Period in packets, at least 2: the last packet of each period is dropped.
     pub every_packets: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a path is made of: each element takes packets in and lets them out, later, or not at all.
+//! The elements of a path. An element takes packets in and lets them out at once, later, or not at all.
 
 use std::fmt::Debug;
 
@@ -14,7 +14,7 @@ macro_rules! elements {
     ($($variant:ident: $module:ident,)*) => {
         $(mod $module;)*
 
-        /// What an element does to packets, and its settings.
+        /// The kind of an element, and its settings.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "snake_case")]
         pub enum ElementKind {
@@ -58,8 +58,8 @@ elements! {
 }
 
 mod change;
+mod element_slot;
 mod fifo_link;
-mod placed;
 mod queued_link;
 mod settings;
 mod transmitter;
@@ -71,6 +71,7 @@ pub use change::Change;
 pub use corrupt::Spec as CorruptSpec;
 pub use delay::Spec as DelaySpec;
 pub use duplicate::Spec as DuplicateSpec;
+pub(crate) use element_slot::ElementSlot;
 pub use gilbert_elliott::Spec as GilbertElliottSpec;
 pub use handover::Spec as HandoverSpec;
 pub use jitter::{Order, Spec as JitterSpec};
@@ -79,7 +80,6 @@ pub use loss::Spec as LossSpec;
 pub use loss_list::Spec as LossListSpec;
 pub use loss_periodic::Spec as LossPeriodicSpec;
 pub use outage::{Spec as OutageSpec, WhileDown};
-pub(crate) use placed::Placed;
 pub use policer::Spec as PolicerSpec;
 pub use ramp::Spec as RampSpec;
 pub use settings::{Delays, LinkSettings};
@@ -106,7 +106,7 @@ impl ElementKind {
         self.settings().link()
     }
 
-    /// Changes of rate and delay over time, in order of time.
+    /// Changes of rate and delay, in order of time.
     pub fn changes(&self) -> &[Change] {
         self.link().map_or(&[], |link| link.changes)
     }
@@ -120,10 +120,10 @@ impl ElementKind {
 /// Longest one-way delay of an element: beyond it no retransmission timeout would be right.
 const MAX_DELAY: Time = Time::from_secs(100);
 
-/// Highest rate: at 400 Gbit/s the smallest packet still takes a nanosecond, so that time moves on.
+/// Highest rate of a transmitter: at 400 Gbit/s the smallest packet still takes a nanosecond, so that time moves on.
 const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
 
-/// A rate in bit/s.
+/// Checks a rate.
 fn checked_rate(rate_bit_per_s: u64) -> Result<u64, String> {
     if !(1..=MAX_RATE_BIT_PER_S).contains(&rate_bit_per_s) {
         return Err(format!("rate_bit_per_s: {rate_bit_per_s} bit/s; give 1 to {MAX_RATE_BIT_PER_S}"));
@@ -131,7 +131,7 @@ fn checked_rate(rate_bit_per_s: u64) -> Result<u64, String> {
     Ok(rate_bit_per_s)
 }
 
-/// A one-way delay.
+/// Checks a one-way delay.
 fn checked_delay(delay_ns: u64) -> Result<Time, String> {
     let delay = Time::from_ns(delay_ns);
     if delay > MAX_DELAY {
@@ -140,7 +140,7 @@ fn checked_delay(delay_ns: u64) -> Result<Time, String> {
     Ok(delay)
 }
 
-/// The probability that a setting called `name` gives.
+/// Checks the probability of the setting `name`.
 ///
 /// # Errors
 /// A sentence, if it is not between 0 and 1.
@@ -148,19 +148,19 @@ pub fn checked_probability(name: &str, probability: f64) -> Result<Probability, 
     Probability::new(probability).ok_or_else(|| format!("{name}: {probability}; give 0 to 1"))
 }
 
-/// A part of a path. Packets leave it in the order of the times that [`Element::next`] tells, so that it
-/// needs one pending event, however many packets are in it. One that holds none defines `accept` alone.
+/// A part of a path. Packets leave it in the order of the times of [`Element::next`], so that it needs one pending
+/// event, however many packets are in it. An element that holds no packets defines `accept` alone.
 pub trait Element: Debug + Send {
-    /// A packet comes in. Returned: it goes on at once, and nothing else changes; else it is held, or went to
+    /// Takes a packet in. A packet that passes at once is returned, and nothing else changes; any other is held or goes to
     /// `dropped`.
     fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
 
-    /// When the next packet leaves; [`Time::NEVER`] if none is held.
+    /// Time at which the next packet leaves; [`Time::NEVER`] if none is held.
     fn next(&self) -> Time {
         Time::NEVER
     }
 
-    /// The packet that leaves at `now`, which is the time that [`Element::next`] told.
+    /// Removes the packet that leaves at `now`, which is the time of [`Element::next`].
     fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
         None
     }
@@ -168,25 +168,25 @@ pub trait Element: Debug + Send {
     /// Shows `visit` every packet that is held.
     fn for_each(&self, _visit: &mut dyn FnMut(&Packet)) {}
 
-    /// Data packets of the flow of that index that it made: copies of those that came.
+    /// Copies of packets with payload that the element has made of the flow of that index.
     fn copies(&self, _flow: u32) -> u64 {
         0
     }
 
-    /// What a link tells of itself at `now`, up to which it brings itself; `None` for other elements.
+    /// Brings a link up to `now` and returns its counters; `None` for other elements.
     fn observe(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {
         None
     }
 }
 
-/// What a link has done by some instant.
+/// Counters of a link at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkView {
     /// Packets that wait.
     pub backlog_packets: u64,
-    /// Their bytes.
+    /// Bytes that wait.
     pub backlog_bytes: u64,
-    /// Most packets that waited since the last view was taken.
+    /// Most packets that waited at once since the last view.
     pub max_backlog_packets: u64,
     /// Integral of the packets that wait over time, in packet-nanoseconds.
     pub backlog_packet_ns: u128,
@@ -204,12 +204,12 @@ pub struct LinkView {
     pub busy_ns: u64,
 }
 
-/// An element as lists know it.
+/// An element in lists.
 #[derive(Debug)]
 pub struct Entry {
-    /// The name everywhere.
+    /// The name in scenarios, tables and lists.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// The idea in a sentence.
     pub idea: &'static str,
 }
 

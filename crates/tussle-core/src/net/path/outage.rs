@@ -14,32 +14,32 @@ pub(super) const ENTRY: Entry = Entry {
     idea: "Up for a while, down for a while, in turns; while down, packets wait or are dropped.",
 };
 
-/// Longest time of one kind.
+/// Longest up or down time.
 const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
-/// Shortest: what is drawn shorter lasts as long.
+/// Shortest up or down time: a shorter sample lasts as long.
 const MIN_SPAN: Time = Time::from_us(100);
 
-/// How long each lasts, and what happens to packets. It begins with an up time.
+/// Settings of `outage`, which begins with an up time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How the length of each up time is drawn.
+    /// Distribution of the length of an up time.
     pub up: Distribution,
-    /// How the length of each down time is drawn.
+    /// Distribution of the length of a down time.
     pub down: Distribution,
-    /// What happens to a packet that comes in a down time.
+    /// Fate of a packet that comes in a down time.
     #[serde(default)]
     pub while_down: WhileDown,
 }
 
-/// What becomes of a packet that comes in a down time.
+/// Fate of a packet that comes in a down time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhileDown {
-    /// It waits for the up time; those that waited leave at once, in order.
+    /// The packet waits for the up time, when all packets that waited leave at once, in order.
     #[default]
     Hold,
-    /// It is lost.
+    /// The packet is lost.
     Drop,
 }
 

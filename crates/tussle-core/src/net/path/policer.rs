@@ -1,4 +1,4 @@
-//! Policer: a token bucket that drops what exceeds it, and delays nothing.
+//! Policer: a token bucket that drops the packets that exceed it, and delays nothing.
 //! Source: [RFC 2698, 3](https://www.rfc-editor.org/rfc/rfc2698#section-3), its bucket for the committed rate.
 
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ pub(super) const ENTRY: Entry =
 /// Nanosecond-bits in a byte-second.
 const NS_BITS: u128 = 8 * 1_000_000_000;
 
-/// The bucket, which begins full.
+/// Settings of `policer`, whose bucket begins full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Rate at which it fills, over IP packet sizes.
+    /// Rate at which the bucket fills, over IP packet sizes.
     pub rate_bit_per_s: u64,
-    /// How much it holds; a larger packet never passes.
+    /// Capacity of the bucket; a larger packet never passes.
     pub burst_bytes: u64,
 }
 
@@ -45,10 +45,10 @@ impl ElementSettings for Spec {
 #[derive(Debug)]
 struct Policer {
     rate_bit_per_s: u128,
-    /// What the bucket holds when full, in nanosecond-bits per second.
+    /// Tokens of a full bucket, in nanosecond-bits per second.
     full: u128,
     tokens: u128,
-    /// Up to when it was filled.
+    /// Time up to which the bucket was filled.
     at: Time,
 }
 

@@ -77,7 +77,7 @@ impl<T: Transmitter> QueuedLink<T> {
         }
     }
 
-    /// Begins to transmit what waits.
+    /// Begins to transmit the next packet of the queue.
     #[inline]
     fn transmit_next(&mut self, start: Time, dropped: &mut Vec<Packet>) {
         self.sum_backlog(start);
@@ -87,7 +87,7 @@ impl<T: Transmitter> QueuedLink<T> {
         self.begin(next, start);
     }
 
-    /// Begins to transmit a packet that the queue let go, or to be idle.
+    /// Begins to transmit a packet, or becomes idle.
     #[inline]
     fn begin(&mut self, next: Option<Packet>, start: Time) {
         let Some(mut packet) = next else {
@@ -108,7 +108,7 @@ impl<T: Transmitter> QueuedLink<T> {
         self.view.backlog_packets -= packets as u64;
     }
 
-    /// Sums the backlog that there was since it last changed.
+    /// Sums the backlog since its last change.
     #[inline]
     fn sum_backlog(&mut self, now: Time) {
         self.view.backlog_packet_ns +=

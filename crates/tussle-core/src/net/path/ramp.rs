@@ -1,4 +1,4 @@
-//! Ramp: a wire whose delay goes evenly from one value to another over a time.
+//! Ramp: a wire whose delay changes linearly from one value to another.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,17 +10,17 @@ use crate::net::packet::Packet;
 pub(super) const ENTRY: Entry =
     Entry { name: "ramp", idea: "A wire whose delay goes evenly from one value to another." };
 
-/// From when to when, and from what delay to what. Packets leave in the order in which they came.
+/// Settings of `ramp`. Packets leave in the order in which they came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// When the delay begins to change.
+    /// Time at which the delay begins to change.
     pub begin_ns: u64,
-    /// When it has changed.
+    /// Time at which the delay has reached its new value.
     pub end_ns: u64,
-    /// One-way delay before.
+    /// One-way delay before the change.
     pub from_delay_ns: u64,
-    /// One-way delay after.
+    /// One-way delay after the change.
     pub to_delay_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Trace: a link whose transmitter has its opportunities from a recording, as in mahimahi.
+//! Trace: a link that transmits at the opportunities of a recording, as mahimahi does.
 //!
 //! Source: R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, and its program
 //! `mm-link`: an opportunity carries a packet of the MTU, here 1500 bytes, at a millisecond of the recording, or
@@ -15,22 +15,22 @@ use crate::net::queue::{QueueContext, QueueSpec};
 pub(super) const ENTRY: Entry =
     Entry { name: "trace", idea: "A link that transmits when a recording says, as mahimahi's." };
 
-/// What an opportunity carries.
+/// Bytes that an opportunity carries.
 const OPPORTUNITY_BYTES: u32 = 1500;
 const NS_PER_MS: u64 = 1_000_000;
 /// Time over which the highest rate is taken: near a base RTT, so that a spike of 1 ms counts little.
 const BUSY_MS: u32 = 100;
 
-/// The recording, and what is beside it.
+/// Settings of `trace`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// When 1500 bytes may be transmitted, in ms since the recording began; never descending. It begins
-    /// again at the last of them.
+    /// Times at which 1500 bytes may be transmitted, in ms since the recording began, never descending. The recording
+    /// begins again at the last one.
     pub opportunities_ms: Vec<u32>,
     /// One-way propagation delay of the wire.
     pub delay_ns: u64,
-    /// What waits in front of the transmitter. One that reckons with the rate knows the mean rate.
+    /// Queue in front of the transmitter. A queue that depends on the rate uses the mean rate.
     pub queue: QueueSpec,
 }
 
@@ -85,12 +85,12 @@ struct Recorded {
     opportunities_ns: Vec<u64>,
     cycle_ns: u64,
     current: Opportunity,
-    /// What the current opportunity can still carry.
+    /// Bytes that the current opportunity can still carry.
     left_bytes: u32,
     delay: Time,
 }
 
-/// An opportunity of some repetition of the recording.
+/// An opportunity, in a repetition of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Opportunity {
     index: usize,
@@ -111,7 +111,7 @@ impl Recorded {
         self.left_bytes = OPPORTUNITY_BYTES;
     }
 
-    /// Passes over the opportunities before `start`, for which nothing waited.
+    /// Skips the opportunities before `start`, at which nothing waited.
     fn skip(&mut self, start: Time) {
         if self.time(self.current) >= start {
             return;

@@ -8,30 +8,30 @@ use crate::net::packet::Flags;
 /// Nanosecond-bits in a byte-second.
 pub(super) const NS_BITS: u64 = 8 * 1_000_000_000;
 
-/// Says how long transmissions take.
+/// The transmitter of a link.
 pub(super) trait Transmitter: Debug + Send {
     /// Whether packets may be lost on the wire.
     const LOSES: bool = false;
 
-    /// A packet of that size is transmitted from `start` on, which is when the one before it was, or later.
+    /// Transmits a packet of that size from `start` on, which is never before the end of the last transmission.
     fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent;
 
-    /// The next transmission begins a busy time.
+    /// Notes that the next transmission follows an idle time.
     fn after_idle(&mut self) {}
 }
 
 /// The times of a transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// When the next one may begin.
+    /// Time at which the next transmission may begin.
     pub(super) end: Time,
-    /// When the packet leaves the wire, unless an earlier one still has to.
+    /// Time at which the packet leaves the wire, unless an earlier packet leaves later.
     pub(super) arrival: Time,
-    /// What becomes of it there.
+    /// Fate of the packet at the end of the wire.
     pub(super) fate: Fate,
 }
 
-/// What becomes of a packet at the end of the wire.
+/// Fate of a packet at the end of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Delivered,

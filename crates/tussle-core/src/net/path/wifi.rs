@@ -1,8 +1,8 @@
 //! Wi-Fi: a link of 802.11g among other stations that always have something to send.
 //!
 //! A station waits until the medium was idle for a while and a random number of slots, which stands still while
-//! others transmit; a frame that collides or is damaged is sent again after a longer wait, until a limit. The
-//! signal is drawn anew now and then; the rate is the highest that the last signal was strong enough for.
+//! others transmit. A frame that collides or is damaged is retransmitted after a longer wait, up to a limit. The signal
+//! changes at random at regular times; the rate is the highest that the last signal was strong enough for.
 //!
 //! Sources: the access, IEEE 802.11 (distributed coordination function); how often others transmit, G. Bianchi,
 //! "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000; the times,
@@ -42,19 +42,19 @@ const MOST_WINDOW: u32 = 1024;
 const DOUBLINGS: i32 = 6;
 /// Transmissions of a frame.
 const ATTEMPTS: u32 = 7;
-/// What the others send: full packets at the highest rate.
+/// Packet size of the other stations, which send at the highest rate.
 const OTHERS_BYTES: u64 = 1500;
 const MAX_STATIONS: u32 = 1000;
 
-/// The medium and the signal.
+/// Settings of `wifi`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Highest rate that is used, 6 Mbit/s at least; 54 Mbit/s is the highest that there is.
+    /// Highest rate in use, at least 6 Mbit/s; the standard has no more than 54 Mbit/s.
     pub rate_bit_per_s: u64,
     /// One-way delay beyond the transmission.
     pub delay_ns: u64,
-    /// What waits in front of the transmitter. One that reckons with the rate knows the highest.
+    /// Queue in front of the transmitter. A queue that depends on the rate uses the highest rate.
     pub queue: QueueSpec,
     /// Other stations, each of which always has a full packet to send at the highest rate.
     pub stations: u32,
@@ -63,7 +63,7 @@ pub struct Spec {
     /// Standard deviation of the signal, in dB.
     #[serde(default)]
     pub fading_db: f64,
-    /// How long the signal stays; at least 1 ms.
+    /// Time between two changes of the signal; at least 1 ms.
     #[serde(default = "tenth_of_a_second")]
     pub fading_every_ns: u64,
 }
@@ -112,7 +112,7 @@ impl ElementSettings for Spec {
     }
 }
 
-/// How often, for each slot, a station transmits among so many others. (Bianchi: `τ`.)
+/// Probability that a station among `others` transmits in a slot. (Bianchi: `τ`.)
 fn attempt_rate(others: u32) -> f64 {
     let window = f64::from(LEAST_WINDOW);
     let rate_at = |collision: f64| {
@@ -143,7 +143,7 @@ fn probability(probability: f64) -> Probability {
     Probability::new(probability.clamp(0.0, 1.0)).expect("it is clamped")
 }
 
-/// How long a frame occupies the medium, with what is before and after it.
+/// Time for which a frame occupies the medium, with the times before and after it.
 fn frame_time(bytes: u64, mbit: u64) -> Time {
     BEFORE + AROUND + Time::from_ns((bytes + FRAME_BYTES) * NS_BITS / (mbit * BIT_PER_MBIT))
 }
@@ -153,7 +153,7 @@ struct Station {
     spec: Spec,
     delay: Time,
     rates: &'static [(u64, f64)],
-    /// That one of the others transmits in a slot.
+    /// Probability that another station transmits in a slot.
     others: Probability,
     signal_dbm: f64,
     /// The signal that the rate is chosen by: the last but one.

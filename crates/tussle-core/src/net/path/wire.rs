@@ -7,11 +7,11 @@ use crate::Time;
 use crate::net::packet::Packet;
 use crate::net::packet_buffer::PacketBuffer;
 
-/// Packets on their way, none of which overtakes another.
+/// Packets on a wire, none of which overtakes another.
 #[derive(Debug)]
 pub(super) struct Wire {
     packets: PacketBuffer<Time>,
-    /// When the last one leaves.
+    /// Time at which the last packet leaves.
     last: Time,
 }
 
@@ -22,23 +22,23 @@ impl Default for Wire {
 }
 
 impl Wire {
-    /// A packet is to leave at `at`, or with the one before it if that leaves later.
+    /// Adds a packet that leaves at `at`, or with the packet before it if that leaves later.
     pub(super) fn push(&mut self, packet: Packet, at: Time) {
         self.last = at.max(self.last);
         self.packets.push(&packet, self.last);
     }
 
-    /// When the first packet leaves.
+    /// Time at which the first packet leaves.
     pub(super) fn next(&self) -> Time {
-        self.packets.first().map_or(Time::NEVER, |held| held.note)
+        self.packets.first().map_or(Time::NEVER, |first| first.note)
     }
 
-    /// The first packet.
+    /// Removes the first packet.
     pub(super) fn pop(&mut self) -> Option<Packet> {
         self.packets.pop()
     }
 
-    /// Whether there is none.
+    /// Whether there is no packet.
     pub(super) fn is_empty(&self) -> bool {
         self.packets.first().is_none()
     }

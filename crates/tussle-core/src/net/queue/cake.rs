@@ -1,5 +1,5 @@
-//! CAKE: flows take turns, each with its own COBALT and, as long as a set of eight has room, its own queue; a flow
-//! that had nothing waiting goes first.
+//! CAKE: flows take turns, each with its own COBALT and, as long as its set of eight queues has a free one, its own
+//! queue. A flow that had nothing waiting goes first.
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
 //! Gateways", IEEE LANMAN, 2018. Agrees with: Linux 6.1 `cake` as `besteffort`, with what follows from the rate.
 //! The transmitter behind the queue is the shaper. Sizes are IP packets, where Linux adds 14 bytes of Ethernet, and
@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::cobalt::{Control, Fate, Law};
+use super::cobalt::{Control, ControlLaw, Fate};
 use super::codel::{interval_ns, target_ns};
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
-use super::ring::Stamped;
+use super::packet_queue::Stamped;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
 use crate::net::packet::Packet;
@@ -25,14 +25,14 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Høiland-Jørgensen et al., IEEE LANMAN, 2018",
 };
 
-/// Queues, and how many of them a flow may choose from.
+/// Number of queues, and of those among which a flow may choose.
 const QUEUES: usize = 1024;
 const WAYS: usize = 8;
-/// A full packet, and what a flow sends in its turn unless the link is slow.
+/// Size of a full packet, which is the quantum unless the link is slow.
 const PACKET_BYTES: u64 = 1500;
-/// The least that a flow sends in its turn on a slow link.
+/// Smallest quantum, on a slow link.
 const LEAST_QUANTUM_BYTES: u64 = 300;
-/// Unless a limit is given, at least and at most so many bytes may wait.
+/// Smallest and largest default limit, in bytes.
 const LIMIT_BYTES: (u64, u64) = (4 << 20, 10_240 * PACKET_BYTES);
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -40,10 +40,10 @@ const NS_PER_S: u64 = 1_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Waiting time that is no harm, in ns; at least one and a half packets' time.
+    /// Acceptable waiting time, in ns; at least the transmission time of one and a half packets.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// For how long it may be exceeded, in ns: about the longest RTT. (Linux: `rtt`.)
+    /// Time for which the wait may exceed the target, in ns: about the longest RTT. (Linux: `rtt`.)
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
     /// Most packets that may wait.
@@ -70,9 +70,12 @@ impl QueueSettings for Spec {
         Ok(Box::new(Cake {
             limit: self.limit(context)?,
             law: self.law(context),
-            spread: FlowHash::new(context.seed, ENTRY.name, queues)?,
-            rounds: DeficitRoundRobin::new(u32::try_from(quantum_bytes).expect("at most a packet"), queues)?,
-            lines: FlowQueues::new(queues),
+            flow_hash: FlowHash::new(context.seed, ENTRY.name, queues)?,
+            round_robin: DeficitRoundRobin::new(
+                u32::try_from(quantum_bytes).expect("at most a packet"),
+                queues,
+            )?,
+            queues: FlowQueues::new(queues),
             controls: vec![Control::default(); QUEUES],
             tags: vec![0; QUEUES],
             idle: VecDeque::new(),
@@ -98,12 +101,12 @@ impl Spec {
             .checked()
     }
 
-    /// On a slow link the times are longer, by what packets take.
-    fn law(&self, context: QueueContext) -> Law {
+    /// The control law; on a slow link its times are longer by the transmission time of packets.
+    fn law(&self, context: QueueContext) -> ControlLaw {
         let packet_ns = PACKET_BYTES * 8 * NS_PER_S / context.rate_bit_per_s;
         let target_ns = self.target_ns.max(packet_ns * 3 / 2);
         let interval_ns = self.interval_ns.saturating_add(target_ns - self.target_ns);
-        Law {
+        ControlLaw {
             target: Time::from_ns(target_ns),
             interval: Time::from_ns(interval_ns.max(target_ns.saturating_mul(2))),
             least_wait: Time::from_ns(4 * packet_ns),
@@ -115,23 +118,23 @@ impl Spec {
 #[derive(Debug)]
 struct Cake {
     limit: Limit,
-    law: Law,
-    spread: FlowHash,
-    rounds: DeficitRoundRobin,
-    lines: FlowQueues,
-    /// One for each queue.
+    law: ControlLaw,
+    flow_hash: FlowHash,
+    round_robin: DeficitRoundRobin,
+    queues: FlowQueues,
+    /// State of the control law, one for each queue.
     controls: Vec<Control>,
-    /// The hash of the flow that each queue was last given to.
+    /// Hash of the flow that last used each queue.
     tags: Vec<u32>,
-    /// Queues that are empty, but count as used; they have no turns. (Linux: `decaying_flows`.)
+    /// Queues that are empty but count as used; they have no turns. (Linux: `decaying_flows`.)
     idle: VecDeque<usize>,
     marked: u64,
 }
 
 impl Cake {
-    /// The queue of a flow: the one it has, else an unused one of its set, else one that it shares.
+    /// The queue of a flow: its own, else an unused one of its set, else one that another flow uses, too.
     fn queue_of(&mut self, flow: u32) -> usize {
-        let hash = self.spread.hash(flow);
+        let hash = self.flow_hash.hash(flow);
         let direct = hash as usize % QUEUES;
         let ways = (0..WAYS).map(|way| direct - direct % WAYS + (direct + way) % WAYS);
         let own = ways.clone().find(|&queue| self.tags[queue] == hash);
@@ -141,24 +144,24 @@ impl Cake {
     }
 
     fn is_used(&self, queue: usize) -> bool {
-        self.rounds.has(queue) || self.idle.contains(&queue)
+        self.round_robin.has(queue) || self.idle.contains(&queue)
     }
 
-    /// The packet of a queue whose turn it is; the last one that waits is not dropped.
+    /// Removes a packet of the queue whose turn it is; the last packet that waits is never dropped.
     fn take(&mut self, queue: usize, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while let Some(mut held) = self.lines.pop(queue) {
-            match self.law.judge(&mut self.controls[queue], &mut held, now) {
-                Fate::Drop if self.lines.backlog(queue).packets > 0 => dropped.push(held.packet),
+        while let Some(mut stamped) = self.queues.pop(queue) {
+            match self.law.decide(&mut self.controls[queue], &mut stamped, now) {
+                Fate::Drop if self.queues.backlog(queue).packets > 0 => dropped.push(stamped.packet),
                 fate => {
                     self.marked += u64::from(fate == Fate::Marked);
-                    return Some(held.packet);
+                    return Some(stamped.packet);
                 }
             }
         }
         None
     }
 
-    /// A queue has nothing: it forgets a little, and is idle as long as there is more to forget.
+    /// Notes that a queue is empty: it forgets a little, and is idle as long as there is more to forget.
     fn rest(&mut self, queue: usize, now: Time) {
         let control = &mut self.controls[queue];
         self.law.on_empty(control, now);
@@ -171,38 +174,38 @@ impl Cake {
 impl Queue for Cake {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         let queue = self.queue_of(packet.flow);
-        self.lines.push(queue, Stamped { came: now, packet });
+        self.queues.push(queue, Stamped { arrived: now, packet });
         if let Some(at) = self.idle.iter().position(|&idle| idle == queue) {
             self.idle.remove(at);
         }
-        self.rounds.wake(queue);
-        while self.limit.is_exceeded_by(self.lines.total()) {
-            let longest = self.lines.longest(|backlog| backlog.bytes);
+        self.round_robin.wake(queue);
+        while self.limit.is_exceeded_by(self.queues.total()) {
+            let longest = self.queues.longest(|backlog| backlog.bytes);
             self.law.on_overflow(&mut self.controls[longest], now);
-            dropped.extend(self.lines.pop(longest).map(|held| held.packet));
+            dropped.extend(self.queues.pop(longest).map(|stamped| stamped.packet));
         }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        if self.lines.total().packets == 0 {
+        if self.queues.total().packets == 0 {
             return None;
         }
         if let Some(queue) = self.idle.pop_front() {
             self.rest(queue, now);
         }
-        while let Some(queue) = self.rounds.next() {
+        while let Some(queue) = self.round_robin.next() {
             if let Some(packet) = self.take(queue, now, dropped) {
-                self.rounds.charge(queue, packet.size_bytes);
+                self.round_robin.charge(queue, packet.size_bytes);
                 return Some(packet);
             }
-            self.rounds.leave();
+            self.round_robin.leave();
             self.rest(queue, now);
         }
         None
     }
 
     fn backlog(&self) -> Backlog {
-        self.lines.total()
+        self.queues.total()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -210,7 +213,7 @@ impl Queue for Cake {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.for_each(visit);
+        self.queues.for_each(visit);
     }
 }
 

@@ -7,51 +7,47 @@
 
 use super::can_be_marked;
 use super::codel::spacing;
-use super::ring::Stamped;
+use super::packet_queue::Stamped;
 use crate::Time;
 use crate::net::packet::Ecn;
 use crate::util::rng::Rng;
 
-/// What BLUE adds for want of room, and takes off when the queue is empty: 1/256 and 1/4096, in units of 2⁻³².
+/// Steps of BLUE's probability: up when the limit is reached, down when the queue is empty; 1/256 and 1/4096, in units
+/// of 2⁻³².
 const BLUE_UP: u32 = 1 << 24;
 const BLUE_DOWN: u32 = 1 << 20;
 
-/// COBALT's settings, for any number of queues.
+/// COBALT's control law: its settings, for any number of queues.
 #[derive(Debug)]
-pub(super) struct Law {
-    /// Waiting time that is no harm, and the least time between two changes of BLUE's probability.
+pub(super) struct ControlLaw {
+    /// Acceptable waiting time, and the least time between two changes of BLUE's probability.
     pub(super) target: Time,
-    /// For how long it may be exceeded.
+    /// Time for which the wait may exceed the target.
     pub(super) interval: Time,
-    /// On a slow link, waiting time that is no harm either.
+    /// Waiting time that is acceptable on a slow link, too.
     pub(super) least_wait: Time,
     pub(super) rng: Rng,
 }
 
-/// What COBALT keeps of a queue.
+/// State of COBALT for one queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    wait: Wait,
+    /// Whether packets wait too long. (Linux: `dropping`.)
+    dropping: bool,
     /// Signals so far, less those that were forgotten since.
     count: u32,
     /// `interval / √count`, once there was a signal.
     spacing: Time,
-    /// When to signal next, or to forget a signal; without any, until when the queue counts as used.
-    next: Time,
-    /// BLUE's probability, in units of 2⁻³².
-    blue: u32,
-    /// When it changed.
-    blue_at: Time,
+    /// Time of the next signal, or of the next one to forget; without signals, the time until which the queue counts as
+    /// used. (Linux: `drop_next`.)
+    drop_next: Time,
+    /// BLUE's probability of a drop, in units of 2⁻³².
+    blue_probability: u32,
+    /// Time of the last change of that probability.
+    blue_changed_at: Time,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Wait {
-    #[default]
-    Short,
-    Long,
-}
-
-/// What becomes of a packet at the head of a queue.
+/// Fate of a packet at the head of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Pass,
@@ -59,84 +55,84 @@ pub(super) enum Fate {
     Drop,
 }
 
-impl Law {
-    /// Judges a packet that would leave, and marks it.
-    pub(super) fn judge(&mut self, control: &mut Control, held: &mut Stamped, now: Time) -> Fate {
-        let mut is_late = now > control.next;
-        let is_due = control.count > 0 && now >= control.next;
-        let wait = now.since(held.came);
+impl ControlLaw {
+    /// Decides on a packet that would leave, and marks it.
+    pub(super) fn decide(&mut self, control: &mut Control, stamped: &mut Stamped, now: Time) -> Fate {
+        let mut is_late = now > control.drop_next;
+        let is_due = control.count > 0 && now >= control.drop_next;
+        let wait = now.since(stamped.arrived);
         if wait > self.target && wait > self.least_wait {
             control.on_long_wait(now);
         } else {
-            control.wait = Wait::Short;
+            control.dropping = false;
         }
-        let is_signalled = is_due && control.wait == Wait::Long;
+        let is_signalled = is_due && control.dropping;
         if is_signalled {
             control.recount(control.count.saturating_add(1), self.interval);
-            is_late = now > control.next;
+            is_late = now > control.drop_next;
         } else if is_due {
             self.forget(control, now);
-            is_late = now > control.next;
+            is_late = now > control.drop_next;
         }
-        let fate = if control.blue > 0 && self.rng.next_u32() < control.blue {
+        let fate = if control.blue_probability > 0 && self.rng.next_u32() < control.blue_probability {
             Fate::Drop
         } else if !is_signalled {
             Fate::Pass
-        } else if can_be_marked(&held.packet) {
-            held.packet.ecn = Ecn::Ce;
+        } else if can_be_marked(&stamped.packet) {
+            stamped.packet.ecn = Ecn::Ce;
             Fate::Marked
         } else {
             Fate::Drop
         };
         if control.count == 0 {
-            control.next = now + self.interval;
+            control.drop_next = now + self.interval;
         } else if is_late && fate != Fate::Drop {
-            control.next = now;
+            control.drop_next = now;
         }
         fate
     }
 
-    /// There was no room, and a packet of this queue was dropped for it.
+    /// Notes that a packet of this queue was dropped at the limit.
     pub(super) fn on_overflow(&self, control: &mut Control, now: Time) {
-        if now.since(control.blue_at) > self.target {
-            control.blue = control.blue.saturating_add(BLUE_UP);
-            control.blue_at = now;
+        if now.since(control.blue_changed_at) > self.target {
+            control.blue_probability = control.blue_probability.saturating_add(BLUE_UP);
+            control.blue_changed_at = now;
         }
-        control.wait = Wait::Long;
-        control.next = now;
+        control.dropping = true;
+        control.drop_next = now;
         control.count = control.count.max(1);
     }
 
-    /// It was the queue's turn, and it had nothing.
+    /// Notes that it was the queue's turn while it was empty.
     pub(super) fn on_empty(&self, control: &mut Control, now: Time) {
-        if control.blue > 0 && now.since(control.blue_at) > self.target {
-            control.blue = control.blue.saturating_sub(BLUE_DOWN);
-            control.blue_at = now;
+        if control.blue_probability > 0 && now.since(control.blue_changed_at) > self.target {
+            control.blue_probability = control.blue_probability.saturating_sub(BLUE_DOWN);
+            control.blue_changed_at = now;
         }
-        control.wait = Wait::Short;
-        if control.count > 0 && now >= control.next {
+        control.dropping = false;
+        if control.count > 0 && now >= control.drop_next {
             control.recount(control.count - 1, self.interval);
         }
     }
 
-    /// Packets no longer wait too long: forgets the signals, as slowly as they came.
+    /// Forgets the signals, as slowly as they came, once packets no longer wait too long.
     fn forget(&self, control: &mut Control, now: Time) {
-        while control.count > 0 && now >= control.next {
+        while control.count > 0 && now >= control.drop_next {
             control.recount(control.count - 1, self.interval);
         }
     }
 }
 
 impl Control {
-    /// Whether there is something that an empty queue has yet to forget.
+    /// Whether an empty queue still has signals or a probability to forget.
     pub(super) fn is_used(&self, now: Time) -> bool {
-        self.blue > 0 || self.count > 0 || now < self.next
+        self.blue_probability > 0 || self.count > 0 || now < self.drop_next
     }
 
     fn on_long_wait(&mut self, now: Time) {
-        if self.wait == Wait::Short {
-            self.wait = Wait::Long;
-            self.next = now + self.spacing;
+        if !self.dropping {
+            self.dropping = true;
+            self.drop_next = now + self.spacing;
         }
         self.count = self.count.max(1);
     }
@@ -144,7 +140,7 @@ impl Control {
     fn recount(&mut self, count: u32, interval: Time) {
         self.count = count;
         self.spacing = spacing(interval, count.max(1));
-        self.next += self.spacing;
+        self.drop_next += self.spacing;
     }
 }
 
@@ -153,18 +149,18 @@ mod tests {
     use super::super::tests::packet;
     use super::*;
 
-    fn law() -> Law {
+    fn law() -> ControlLaw {
         let [target, interval, least_wait] = [5, 100, 0].map(Time::from_ms);
-        Law { target, interval, least_wait, rng: Rng::new(1, "test") }
+        ControlLaw { target, interval, least_wait, rng: Rng::new(1, "test") }
     }
 
     /// When packets are marked, in ms: one leaves each millisecond from 1000 to 1600, after such a wait.
     fn marks_ms(control: &mut Control, wait: impl Fn(u64) -> u64) -> Vec<u64> {
         let mut law = law();
         let is_marked = |ms: &u64| {
-            let came = Time::from_ms(ms - wait(*ms));
-            let mut held = Stamped { came, packet: packet(0, Ecn::Ect0) };
-            law.judge(control, &mut held, Time::from_ms(*ms)) == Fate::Marked
+            let arrived = Time::from_ms(ms - wait(*ms));
+            let mut stamped = Stamped { arrived, packet: packet(0, Ecn::Ect0) };
+            law.decide(control, &mut stamped, Time::from_ms(*ms)) == Fate::Marked
         };
         (1000..1600).filter(is_marked).collect()
     }
@@ -189,11 +185,11 @@ mod tests {
     #[test]
     fn a_wait_up_to_the_target_or_the_least_wait_is_no_harm() {
         assert!(marks_ms(&mut Control::default(), |_| 5).is_empty());
-        let mut law = Law { least_wait: Time::from_ms(30), ..law() };
+        let mut law = ControlLaw { least_wait: Time::from_ms(30), ..law() };
         for (wait, expected) in [(30, Fate::Pass), (31, Fate::Marked)] {
-            let mut control = Control { wait: Wait::Long, count: 1, ..Control::default() };
-            let mut held = Stamped { came: Time::from_ms(100 - wait), packet: packet(0, Ecn::Ect0) };
-            assert_eq!(law.judge(&mut control, &mut held, Time::from_ms(100)), expected);
+            let mut control = Control { dropping: true, count: 1, ..Control::default() };
+            let mut stamped = Stamped { arrived: Time::from_ms(100 - wait), packet: packet(0, Ecn::Ect0) };
+            assert_eq!(law.decide(&mut control, &mut stamped, Time::from_ms(100)), expected);
         }
     }
 
@@ -203,9 +199,9 @@ mod tests {
     fn blue_rises_by_a_256th_at_most_once_a_target() {
         let (law, mut control) = (law(), Control::default());
         (10..106).for_each(|ms| law.on_overflow(&mut control, Time::from_ms(ms)));
-        assert_eq!(control.blue, u32::MAX / 16 + 1);
+        assert_eq!(control.blue_probability, u32::MAX / 16 + 1);
         (106..202).for_each(|ms| law.on_empty(&mut control, Time::from_ms(ms)));
-        assert_eq!(control.blue, u32::MAX / 16 + 1 - 16 * BLUE_DOWN);
+        assert_eq!(control.blue_probability, u32::MAX / 16 + 1 - 16 * BLUE_DOWN);
     }
 
     /// A quarter of 10 000 packets; the deviation is sqrt(10 000 × 3/16) = 43, five of those. What can be marked is
@@ -213,18 +209,18 @@ mod tests {
     #[test]
     fn blue_drops_by_its_probability() {
         let mut law = law();
-        let mut control = Control { blue: 1 << 30, ..Control::default() };
-        let mut held = Stamped { came: Time::ZERO, packet: packet(0, Ecn::Ect0) };
+        let mut control = Control { blue_probability: 1 << 30, ..Control::default() };
+        let mut stamped = Stamped { arrived: Time::ZERO, packet: packet(0, Ecn::Ect0) };
         let drops =
-            (0..10_000).filter(|_| law.judge(&mut control, &mut held, Time::ZERO) == Fate::Drop).count();
+            (0..10_000).filter(|_| law.decide(&mut control, &mut stamped, Time::ZERO) == Fate::Drop).count();
         assert!((2284..=2716).contains(&drops), "{drops}");
     }
 
     #[test]
     fn a_queue_counts_as_used_for_an_interval_after_its_last_packet() {
         let (mut law, mut control) = (law(), Control::default());
-        let mut held = Stamped { came: Time::ZERO, packet: packet(0, Ecn::Ect0) };
-        law.judge(&mut control, &mut held, Time::from_ms(1));
+        let mut stamped = Stamped { arrived: Time::ZERO, packet: packet(0, Ecn::Ect0) };
+        law.decide(&mut control, &mut stamped, Time::from_ms(1));
         assert!(control.is_used(Time::from_ms(100)));
         assert!(!control.is_used(Time::from_ms(101)));
     }

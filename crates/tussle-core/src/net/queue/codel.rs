@@ -1,13 +1,13 @@
-//! CoDel (controlled delay): when packets have waited longer than a target for a whole interval, drop or mark
-//! them, ever more often, until one did not.
+//! CoDel (controlled delay): when packets have waited longer than a target for a whole interval, it drops or marks
+//! packets, ever more often, until one has waited for less.
 //! Source: Nichols, Jacobson, McGregor and Iyengar, RFC 8289, section 5; marks instead of drops as in Linux 6.1
-//! `codel`. Departs from Linux in one number: there the root of the count is approximated by a single Newton step a hit,
-//! which begins at 1, 0.5 and 0.56 where its inverse is 1, 0.71 and 0.58. With an interval of 100 ms the second hit of an
+//! `codel`. Departs from Linux in one number: there the root of the count is approximated by a single Newton step a drop,
+//! which begins at 1, 0.5 and 0.56 where its inverse is 1, 0.71 and 0.58. With an interval of 100 ms the second drop of an
 //! episode comes 21 ms earlier than by the RFC's law, which is followed here, and later ones up to 26 ms.
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::{Ring, Stamped};
+use super::packet_queue::{PacketQueue, Stamped};
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
 use crate::Time;
 use crate::net::packet::{Ecn, Packet};
@@ -18,20 +18,20 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 8289",
 };
 
-/// The largest packet: less than that waiting is no queue.
+/// Size of the largest packet: no more than that counts as no queue.
 const MAX_PACKET_BYTES: u64 = 1500;
-/// A rate of drops is worth remembering for so many intervals.
+/// Intervals for which the rate of drops is remembered.
 const MEMORY_INTERVALS: u64 = 16;
 
 /// The target, the interval, and the limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Waiting time that is no harm, in ns.
+    /// Acceptable waiting time, in ns.
     /// [RFC 8289, 4.3](https://www.rfc-editor.org/rfc/rfc8289#section-4.3)
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// For how long it may be exceeded, in ns: about the longest RTT.
+    /// Time for which the wait may exceed the target, in ns: about the longest RTT.
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
     /// Whether packets that can be marked are marked instead of dropped.
@@ -59,8 +59,8 @@ impl QueueSettings for Spec {
     fn build(&self, _context: QueueContext) -> Result<Box<dyn Queue>, String> {
         Ok(Box::new(Codel {
             limit: self.limits().checked()?,
-            law: Law::new(Time::from_ns(self.target_ns), Time::from_ns(self.interval_ns), self.ecn)?,
-            held: Held::default(),
+            law: ControlLaw::new(Time::from_ns(self.target_ns), Time::from_ns(self.interval_ns), self.ecn)?,
+            queue: SingleQueue::default(),
         }))
     }
 
@@ -72,35 +72,36 @@ impl QueueSettings for Spec {
 #[derive(Debug)]
 struct Codel {
     limit: Limit,
-    law: Law,
-    held: Held,
+    law: ControlLaw,
+    queue: SingleQueue,
 }
 
+/// The one queue of CoDel.
 #[derive(Debug, Default)]
-struct Held {
-    waiting: Ring<Stamped>,
+struct SingleQueue {
+    packets: PacketQueue<Stamped>,
     control: Control,
 }
 
 /// A queue under CoDel's control.
 pub(super) trait Controlled {
-    /// Takes the packet at its head.
+    /// Removes the packet at the head.
     fn pop(&mut self) -> Option<Stamped>;
 
-    /// What waits beside that packet; no more than one packet is no queue.
+    /// Bytes that wait behind the removed packet. (RFC: `bytes()`.)
     fn left_bytes(&self) -> u64;
 
-    /// What is kept of it between packets.
+    /// State of the control law for this queue.
     fn control(&mut self) -> &mut Control;
 }
 
-impl Controlled for Held {
+impl Controlled for SingleQueue {
     fn pop(&mut self) -> Option<Stamped> {
-        self.waiting.pop()
+        self.packets.pop()
     }
 
     fn left_bytes(&self) -> u64 {
-        self.waiting.backlog().bytes
+        self.packets.backlog().bytes
     }
 
     fn control(&mut self) -> &mut Control {
@@ -108,53 +109,40 @@ impl Controlled for Held {
     }
 }
 
-/// CoDel's settings, for any number of queues.
+/// CoDel's control law: its settings, for any number of queues.
 #[derive(Debug)]
-pub(super) struct Law {
+pub(super) struct ControlLaw {
     target: Time,
     interval: Time,
     ecn: bool,
     marked: u64,
 }
 
-/// When to hit next.
+/// State of the control law for one queue.
 #[derive(Debug, Default)]
 pub(super) struct Control {
-    mode: Mode,
-    /// When packets will have waited too long for an interval; `None` while they do not.
+    /// Whether packets are dropped or marked. (RFC: `dropping_`.)
+    dropping: bool,
+    /// Time at which the wait will have been above the target for an interval; `None` while it is below.
     /// (RFC: `first_above_time_`.)
-    late_at: Option<Time>,
-    /// (RFC: `drop_next_`.)
-    next: Time,
-    /// Hits since `mode` became [`Mode::Hit`], and those that were remembered.
+    first_above_time: Option<Time>,
+    /// Time of the next drop or mark. (RFC: `drop_next_`.)
+    drop_next: Time,
+    /// Drops and marks since `dropping` began, and those that were remembered. (RFC: `count_`.)
     count: u32,
-    /// `count` at its beginning. (RFC: `lastcount_`.)
-    first_count: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mode {
-    #[default]
-    Leave,
-    /// (RFC: `dropping_`.)
-    Hit,
+    /// `count` when `dropping` began. (RFC: `lastcount_`.)
+    last_count: u32,
 }
 
 /// A packet at the head of the queue.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     packet: Packet,
-    wait: Wait,
+    /// Whether the wait has been above the target for an interval. (RFC: `ok_to_drop`.)
+    ok_to_drop: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
-    Short,
-    /// Too long for an interval. (RFC: `ok_to_drop`.)
-    Long,
-}
-
-/// The next hit comes after `interval / √count`.
+/// Time between two drops: `interval / √count`.
 /// [RFC 8289, 5.3](https://www.rfc-editor.org/rfc/rfc8289#section-5.3)
 #[expect(
     clippy::cast_possible_truncation,
@@ -167,33 +155,34 @@ pub(super) fn spacing(interval: Time, count: u32) -> Time {
 }
 
 impl Control {
-    /// Packets were dropped for want of room: hits come as if they had been among them.
+    /// Counts packets that were dropped at the limit as drops of the control law.
     pub(super) fn raise(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
 
     fn schedule(&mut self, from: Time, interval: Time) {
-        self.next = from + spacing(interval, self.count);
+        self.drop_next = from + spacing(interval, self.count);
     }
 
-    /// Begins to hit: where it ended, if that was a short time ago.
-    fn begin(&mut self, now: Time, interval: Time) {
-        let hits = self.count.saturating_sub(self.first_count);
-        let is_recent = now.since(self.next) < Time::from_ns(interval.ns().saturating_mul(MEMORY_INTERVALS));
-        self.mode = Mode::Hit;
-        self.count = if hits > 1 && is_recent { hits } else { 1 };
-        self.first_count = self.count;
+    /// Enters the dropping state: with the count of the last one, if that ended a short time ago.
+    fn enter_dropping(&mut self, now: Time, interval: Time) {
+        let drops = self.count.saturating_sub(self.last_count);
+        let memory = Time::from_ns(interval.ns().saturating_mul(MEMORY_INTERVALS));
+        let is_recent = now.since(self.drop_next) < memory;
+        self.dropping = true;
+        self.count = if drops > 1 && is_recent { drops } else { 1 };
+        self.last_count = self.count;
         self.schedule(now, interval);
     }
 }
 
-impl Law {
-    /// An error names the setting `interval_ns`.
-    pub(super) fn new(target: Time, interval: Time, ecn: bool) -> Result<Law, String> {
+impl ControlLaw {
+    /// The control law with those settings; an error names the setting `interval_ns`.
+    pub(super) fn new(target: Time, interval: Time, ecn: bool) -> Result<ControlLaw, String> {
         if interval == Time::ZERO {
             return Err("interval_ns: 0 ns; give the longest RTT to be expected".to_owned());
         }
-        Ok(Law { target, interval, ecn, marked: 0 })
+        Ok(ControlLaw { target, interval, ecn, marked: 0 })
     }
 
     /// Packets marked so far.
@@ -208,37 +197,37 @@ impl Law {
         now: Time,
         dropped: &mut Vec<Packet>,
     ) -> Option<Packet> {
-        if queue.control().mode == Mode::Hit {
-            return self.go_on(queue, now, dropped);
+        if queue.control().dropping {
+            return self.dequeue_while_dropping(queue, now, dropped);
         }
-        let Head { packet, wait } = self.take(queue, now)?;
-        if wait == Wait::Short {
+        let Head { packet, ok_to_drop } = self.take(queue, now)?;
+        if !ok_to_drop {
             return Some(packet);
         }
-        let marked = self.hit(packet, dropped);
+        let marked = self.mark_or_drop(packet, dropped);
         let next = marked.or_else(|| self.take(queue, now).map(|head| head.packet));
-        queue.control().begin(now, self.interval);
+        queue.control().enter_dropping(now, self.interval);
         next
     }
 
-    /// Takes the packet at the head, and judges how long packets have waited.
+    /// Removes the packet at the head, and finds out whether it may be dropped. (RFC: `dodequeue`.)
     fn take(&self, queue: &mut impl Controlled, now: Time) -> Option<Head> {
-        let Some(Stamped { came, packet }) = queue.pop() else {
-            queue.control().late_at = None;
+        let Some(Stamped { arrived, packet }) = queue.pop() else {
+            queue.control().first_above_time = None;
             return None;
         };
-        let is_short = now.since(came) < self.target || queue.left_bytes() <= MAX_PACKET_BYTES;
-        let late_at = &mut queue.control().late_at;
-        if is_short {
-            *late_at = None;
-            return Some(Head { packet, wait: Wait::Short });
+        let is_below = now.since(arrived) < self.target || queue.left_bytes() <= MAX_PACKET_BYTES;
+        let first_above_time = &mut queue.control().first_above_time;
+        if is_below {
+            *first_above_time = None;
+            return Some(Head { packet, ok_to_drop: false });
         }
-        let late_at = *late_at.get_or_insert(now + self.interval);
-        Some(Head { packet, wait: if now >= late_at { Wait::Long } else { Wait::Short } })
+        let first_above_time = *first_above_time.get_or_insert(now + self.interval);
+        Some(Head { packet, ok_to_drop: now >= first_above_time })
     }
 
-    /// Marks the packet and gives it back, or drops it.
-    fn hit(&mut self, mut packet: Packet, dropped: &mut Vec<Packet>) -> Option<Packet> {
+    /// Marks the packet and returns it, or drops it.
+    fn mark_or_drop(&mut self, mut packet: Packet, dropped: &mut Vec<Packet>) -> Option<Packet> {
         if self.ecn && can_be_marked(&packet) {
             packet.ecn = Ecn::Ce;
             self.marked += 1;
@@ -249,28 +238,33 @@ impl Law {
         }
     }
 
-    /// In [`Mode::Hit`]: as many hits as are due; a mark is enough for one packet.
-    fn go_on(&mut self, queue: &mut impl Controlled, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
+    /// The packet to transmit next in the dropping state: makes the drops that are due, or one mark.
+    fn dequeue_while_dropping(
+        &mut self,
+        queue: &mut impl Controlled,
+        now: Time,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
         let mut head = self.take(queue, now);
-        while let Some(Head { packet, wait: Wait::Long }) = head {
+        while let Some(Head { packet, ok_to_drop: true }) = head {
             let control = queue.control();
-            if now < control.next {
+            if now < control.drop_next {
                 return Some(packet);
             }
             control.count = control.count.saturating_add(1);
-            let marked = self.hit(packet, dropped);
+            let marked = self.mark_or_drop(packet, dropped);
             if marked.is_none() {
                 head = self.take(queue, now);
             }
             let control = queue.control();
-            if marked.is_some() || head.is_some_and(|head| head.wait == Wait::Long) {
-                control.schedule(control.next, self.interval);
+            if marked.is_some() || head.is_some_and(|head| head.ok_to_drop) {
+                control.schedule(control.drop_next, self.interval);
             }
             if marked.is_some() {
                 return marked;
             }
         }
-        queue.control().mode = Mode::Leave;
+        queue.control().dropping = false;
         head.map(|head| head.packet)
     }
 }
@@ -278,18 +272,18 @@ impl Law {
 impl Queue for Codel {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         if self.limit.has_room_for(packet.size_bytes, self.backlog()) {
-            self.held.waiting.push(Stamped { came: now, packet });
+            self.queue.packets.push(Stamped { arrived: now, packet });
         } else {
             dropped.push(packet);
         }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        self.law.dequeue(&mut self.held, now, dropped)
+        self.law.dequeue(&mut self.queue, now, dropped)
     }
 
     fn backlog(&self) -> Backlog {
-        self.held.waiting.backlog()
+        self.queue.packets.backlog()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -297,7 +291,7 @@ impl Queue for Codel {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.held.waiting.for_each(visit);
+        self.queue.packets.for_each(visit);
     }
 }
 
@@ -372,9 +366,9 @@ mod tests {
     #[test]
     fn hitting_begins_where_it_ended_a_short_time_ago() {
         for (pause_ms, count) in [(1000, 2), (1600, 1)] {
-            let next = Time::from_ms(1000);
-            let mut control = Control { next, count: 3, first_count: 1, ..Control::default() };
-            control.begin(next + Time::from_ms(pause_ms), Time::from_ms(100));
+            let drop_next = Time::from_ms(1000);
+            let mut control = Control { drop_next, count: 3, last_count: 1, ..Control::default() };
+            control.enter_dropping(drop_next + Time::from_ms(pause_ms), Time::from_ms(100));
             assert_eq!(control.count, count, "{pause_ms} ms");
         }
     }

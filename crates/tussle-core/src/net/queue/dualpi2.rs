@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::{Ring, Stamped};
+use super::packet_queue::{PacketQueue, Stamped};
 use super::updates::Updates;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked};
 use crate::Time;
@@ -19,19 +19,19 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 9332",
 };
 
-/// Packets that may wait unless a limit is given.
+/// Default limit in packets.
 const LIMIT_PACKETS: u64 = 10_000;
-/// Less than two full packets waiting is no queue.
+/// Backlog below which nothing is dropped or marked: two full packets.
 const NO_QUEUE_BYTES: u64 = 2 * PACKET_BYTES;
 const PACKET_BYTES: u64 = 1500;
-/// How the wait beyond the target raises the probability, and how the growth of the wait does, per second of it.
+/// Gains of the controller: for each second of wait beyond the target, and for each second of growth of the wait.
 /// [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
 const ALPHA_PER_S: f64 = 41.0 / 256.0;
 const BETA_PER_S: f64 = 819.0 / 256.0;
 /// Marks of the low-latency queue for each square root of a drop in the other.
 /// [RFC 9332, 2.1](https://www.rfc-editor.org/rfc/rfc9332#section-2.1)
 const COUPLING: f64 = 2.0;
-/// Shares, in per cent, of the two queues while both have packets.
+/// Weights of the two queues while both have packets, in per cent.
 const CLASSIC_SHARE: i64 = 10;
 const LOW_LATENCY_SHARE: i64 = 100 - CLASSIC_SHARE;
 
@@ -39,13 +39,13 @@ const LOW_LATENCY_SHARE: i64 = 100 - CLASSIC_SHARE;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The wait to be held in the classic queue, in ns.
+    /// Target of the wait in the classic queue, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// A packet that waited longer in the low-latency queue is marked, in ns.
+    /// Wait in the low-latency queue above which a packet is marked, in ns.
     #[serde(default = "step_ns")]
     pub step_ns: u64,
-    /// Between two updates of the probability, in ns. (RFC: `Tupdate`.)
+    /// Interval of the updates of the probability, in ns. (RFC: `Tupdate`.)
     #[serde(default = "update_ns")]
     pub update_ns: u64,
     /// Most packets that may wait in both.
@@ -91,8 +91,8 @@ impl QueueSettings for Spec {
             step: Time::from_ns(self.step_ns),
             updates: Updates::new(Time::from_ns(self.update_ns))?,
             rng: Rng::new(context.seed, ENTRY.name),
-            low_latency: Ring::default(),
-            classic: Ring::default(),
+            low_latency: PacketQueue::default(),
+            classic: PacketQueue::default(),
             credit: FIRST_CREDIT,
             probability: 0.0,
             wait: Time::ZERO,
@@ -115,11 +115,11 @@ struct DualPi2 {
     step: Time,
     updates: Updates,
     rng: Rng,
-    low_latency: Ring<Stamped>,
-    classic: Ring<Stamped>,
-    /// What the classic queue may send while both have packets, in bytes times a share; it sends above zero.
+    low_latency: PacketQueue<Stamped>,
+    classic: PacketQueue<Stamped>,
+    /// Credit of the classic queue while both have packets, in bytes times a weight; above zero the queue may send.
     credit: i64,
-    /// Before it is squared for the one queue and coupled to the other. (RFC: `p'`.)
+    /// Base probability, which is squared for the classic queue and coupled to the other. (RFC: `p'`.)
     probability: f64,
     /// The longer wait of the two oldest packets, at the last update. (RFC: `prevq`.)
     wait: Time,
@@ -129,9 +129,9 @@ struct DualPi2 {
 /// A packet that would leave.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
-    held: Stamped,
+    stamped: Stamped,
     from: Side,
-    /// What the credit changes by if it leaves.
+    /// Change of the credit if the packet leaves.
     credit: i64,
 }
 
@@ -163,8 +163,8 @@ impl DualPi2 {
     /// Moves the probability by the longer wait and its trend.
     /// [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
     fn update(&mut self, at: Time) {
-        let oldest =
-            [&self.low_latency, &self.classic].map(|ring| ring.oldest().map(|held| at.since(held.came)));
+        let oldest = [&self.low_latency, &self.classic]
+            .map(|ring| ring.oldest().map(|stamped| at.since(stamped.arrived)));
         let wait = oldest.into_iter().flatten().max().unwrap_or(Time::ZERO);
         let (now_s, before_s) = (wait.as_secs_f64(), self.wait.as_secs_f64());
         let step = ALPHA_PER_S * (now_s - self.target.as_secs_f64()) + BETA_PER_S * (now_s - before_s);
@@ -172,7 +172,7 @@ impl DualPi2 {
         self.wait = wait;
     }
 
-    /// The packet whose turn it is: the queues share the link as long as both have some.
+    /// Removes the packet whose turn it is: the queues alternate by their weights while both have packets.
     fn take(&mut self) -> Option<Leaving> {
         let [fast, slow] = [&self.low_latency, &self.classic].map(|ring| ring.backlog().packets > 0);
         let (from, ring, share) = if fast && (!slow || self.credit <= 0) {
@@ -180,36 +180,32 @@ impl DualPi2 {
         } else {
             (Side::Classic, &mut self.classic, -LOW_LATENCY_SHARE)
         };
-        let Some(held) = ring.pop() else {
+        let Some(stamped) = ring.pop() else {
             self.credit = FIRST_CREDIT;
             return None;
         };
-        let credit = if fast && slow { share * i64::from(held.packet.size_bytes) } else { 0 };
-        Some(Leaving { held, from, credit })
+        let credit = if fast && slow { share * i64::from(stamped.packet.size_bytes) } else { 0 };
+        Some(Leaving { stamped, from, credit })
     }
 
-    fn judge(&mut self, leaving: &Leaving, now: Time) -> Fate {
+    fn fate_of(&mut self, leaving: &Leaving, now: Time) -> Fate {
         let coupled = COUPLING * self.probability;
         let is_overloaded = coupled > 1.0;
         let fate = match leaving.from {
             _ if self.backlog().bytes < NO_QUEUE_BYTES => Fate::Pass,
-            Side::Classic if self.is_hit_twice() => {
-                if can_be_marked(&leaving.held.packet) && !is_overloaded {
-                    Fate::Mark
-                } else {
-                    Fate::Drop
-                }
+            Side::Classic if self.is_selected_twice() => {
+                if can_be_marked(&leaving.stamped.packet) && !is_overloaded { Fate::Mark } else { Fate::Drop }
             }
-            Side::LowLatency if is_overloaded && self.is_hit_twice() => Fate::Drop,
+            Side::LowLatency if is_overloaded && self.is_selected_twice() => Fate::Drop,
             Side::LowLatency if self.rng.sample_bool(probability(coupled)) => Fate::Mark,
             Side::Classic | Side::LowLatency => Fate::Pass,
         };
-        let is_late = leaving.from == Side::LowLatency && now.since(leaving.held.came) > self.step;
+        let is_late = leaving.from == Side::LowLatency && now.since(leaving.stamped.arrived) > self.step;
         if fate == Fate::Pass && is_late { Fate::Mark } else { fate }
     }
 
-    /// With the square of the probability, as the rate of classic flows falls with the root of it.
-    fn is_hit_twice(&mut self) -> bool {
+    /// Selects a packet with the square of the probability, as the rate of classic flows falls with its root.
+    fn is_selected_twice(&mut self) -> bool {
         let probability = probability(self.probability);
         self.rng.sample_bool(probability) && self.rng.sample_bool(probability)
     }
@@ -222,21 +218,21 @@ fn probability(probability: f64) -> Probability {
 impl Queue for DualPi2 {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         self.catch_up(now);
-        let held = Stamped { came: now, packet };
+        let stamped = Stamped { arrived: now, packet };
         if !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
             dropped.push(packet);
         } else if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) {
-            self.low_latency.push(held);
+            self.low_latency.push(stamped);
         } else {
-            self.classic.push(held);
+            self.classic.push(stamped);
         }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         self.catch_up(now);
         while let Some(leaving) = self.take() {
-            let fate = self.judge(&leaving, now);
-            let mut packet = leaving.held.packet;
+            let fate = self.fate_of(&leaving, now);
+            let mut packet = leaving.stamped.packet;
             if fate == Fate::Drop {
                 dropped.push(packet);
                 continue;
@@ -278,8 +274,8 @@ mod tests {
             step: Time::from_ms(1),
             updates: Updates::new(Time::from_ms(16)).unwrap(),
             rng: Rng::new(1, "test"),
-            low_latency: Ring::default(),
-            classic: Ring::default(),
+            low_latency: PacketQueue::default(),
+            classic: PacketQueue::default(),
             credit: FIRST_CREDIT,
             probability: 0.0,
             wait: Time::ZERO,
@@ -334,10 +330,11 @@ mod tests {
         queue.probability = probability;
         offer(&mut queue, ecn, 4);
         let from = if ecn == Ecn::Ect1 { Side::LowLatency } else { Side::Classic };
-        let leaving = Leaving { held: Stamped { came: Time::ZERO, packet: packet(0, ecn) }, from, credit: 0 };
+        let leaving =
+            Leaving { stamped: Stamped { arrived: Time::ZERO, packet: packet(0, ecn) }, from, credit: 0 };
         let (mut marks, mut drops) = (0, 0);
         for _ in 0..100_000 {
-            match queue.judge(&leaving, Time::ZERO) {
+            match queue.fate_of(&leaving, Time::ZERO) {
                 Fate::Pass => {}
                 Fate::Mark => marks += 1,
                 Fate::Drop => drops += 1,

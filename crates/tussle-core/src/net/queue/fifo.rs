@@ -1,17 +1,17 @@
-//! FIFO: first in, first out; what finds no room is dropped (drop-tail).
+//! FIFO: first in, first out; a packet that finds the queue full is dropped (drop-tail).
 //! Source: RFC 7567, 4.1, which describes it as the default to be replaced. Agrees with: Linux 6.1 `pfifo`
 //! and `bfifo`; with both limits, whichever is reached first.
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::Ring;
+use super::packet_queue::PacketQueue;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
 use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "fifo",
-    idea: "First in, first out; what finds no room is dropped.",
+    idea: "First in, first out; a packet that finds the queue full is dropped.",
     source: "RFC 7567, 4.1",
 };
 
@@ -29,7 +29,7 @@ pub struct Spec {
 
 impl QueueSettings for Spec {
     fn build(&self, _context: QueueContext) -> Result<Box<dyn Queue>, String> {
-        Ok(Box::new(Fifo { waiting: Ring::default(), limit: self.limit()? }))
+        Ok(Box::new(Fifo { waiting: PacketQueue::default(), limit: self.limit()? }))
     }
 
     fn limits(&self) -> Limits {
@@ -38,7 +38,7 @@ impl QueueSettings for Spec {
 }
 
 impl Spec {
-    /// What may wait.
+    /// Limit of the backlog.
     pub(crate) fn limit(&self) -> Result<Limit, String> {
         self.limits().checked()
     }
@@ -46,7 +46,7 @@ impl Spec {
 
 #[derive(Debug)]
 struct Fifo {
-    waiting: Ring<Packet>,
+    waiting: PacketQueue<Packet>,
     limit: Limit,
 }
 

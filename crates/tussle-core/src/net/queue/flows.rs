@@ -1,4 +1,5 @@
-//! Queues of flows: which one a packet belongs to, one store for the packets of all, and whose turn it is.
+//! Parts of disciplines with a queue for each flow: the hash that chooses the queue, one store for the packets of all
+//! queues, and deficit round robin between queues.
 
 use std::collections::VecDeque;
 
@@ -6,19 +7,20 @@ use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
 use super::Backlog;
-use super::ring::Stamped;
+use super::packet_queue::Stamped;
 use crate::net::packet::Packet;
 use crate::util::rng::named_seed;
 
-/// Most queues that a discipline may have, as in Linux.
+/// Most queues of a discipline, as in Linux.
 const MOST_QUEUES: u32 = 65_536;
-/// With less a large packet would take too many turns to save up for; as in Linux.
+/// Smallest quantum, as in Linux: with a smaller one a large packet waits for too many turns.
 const LEAST_QUANTUM_BYTES: u32 = 256;
-/// No slot.
+/// Index that stands for no slot.
 const NIL: u32 = u32::MAX;
 
-/// Spreads flows over queues, and may put two of them into one, as the hash of addresses and ports does: the
-/// seed of the run stands for what is secret in that hash. Both directions of a flow have one hash, as in Linux.
+/// The hash that spreads flows over queues, which may put two flows into one queue. It stands for Linux's hash of
+/// addresses and ports; the seed of the run stands for the secret of that hash. Both directions of a flow have the same
+/// hash, as in Linux.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowHash {
     seed: u64,
@@ -26,7 +28,7 @@ pub(super) struct FlowHash {
 }
 
 impl FlowHash {
-    /// For a discipline of that name; an error names the setting `flows`.
+    /// The hash of the discipline `name` with that number of queues; an error names the setting `flows`.
     pub(super) fn new(seed: u64, name: &str, queues: u32) -> Result<FlowHash, String> {
         if !(1..=MOST_QUEUES).contains(&queues) {
             return Err(format!("flows: {queues} queues; give 1 to {MOST_QUEUES}"));
@@ -45,12 +47,12 @@ impl FlowHash {
     }
 }
 
-/// The packets of many queues, each first in, first out. They share one store, in which what leaves makes room for
-/// what comes, so that there is never more of it than packets waited at once.
+/// Many queues of packets, each first in, first out. They share one store whose slots are reused, so that the store is
+/// never larger than the most packets that waited at once.
 #[derive(Debug)]
 pub(super) struct FlowQueues {
     slots: Vec<Slot>,
-    /// The first of the slots that are free.
+    /// First free slot.
     free: u32,
     queues: Vec<SubQueue>,
     total: Backlog,
@@ -58,8 +60,8 @@ pub(super) struct FlowQueues {
 
 #[derive(Debug)]
 struct Slot {
-    held: Stamped,
-    /// The next one in the same queue, or the next free one.
+    stamped: Stamped,
+    /// Next slot of the same queue, or next free slot.
     next: u32,
 }
 
@@ -81,76 +83,76 @@ impl FlowQueues {
         }
     }
 
-    /// What waits in all queues.
+    /// Backlog of all queues together.
     pub(super) fn total(&self) -> Backlog {
         self.total
     }
 
-    /// What waits in one.
+    /// Backlog of one queue.
     pub(super) fn backlog(&self, queue: usize) -> Backlog {
         self.queues[queue].backlog
     }
 
-    pub(super) fn push(&mut self, queue: usize, held: Stamped) {
-        let slot = self.take_slot(held);
-        let line = &mut self.queues[queue];
-        if line.head == NIL {
-            line.head = slot;
+    pub(super) fn push(&mut self, queue: usize, stamped: Stamped) {
+        let slot = self.take_slot(stamped);
+        let sub_queue = &mut self.queues[queue];
+        if sub_queue.head == NIL {
+            sub_queue.head = slot;
         } else {
-            self.slots[line.tail as usize].next = slot;
+            self.slots[sub_queue.tail as usize].next = slot;
         }
-        line.tail = slot;
-        let bytes = u64::from(held.packet.size_bytes);
-        for backlog in [&mut line.backlog, &mut self.total] {
+        sub_queue.tail = slot;
+        let bytes = u64::from(stamped.packet.size_bytes);
+        for backlog in [&mut sub_queue.backlog, &mut self.total] {
             *backlog = Backlog { packets: backlog.packets + 1, bytes: backlog.bytes + bytes };
         }
     }
 
-    /// Takes the oldest packet of a queue.
+    /// Removes the oldest packet of a queue.
     pub(super) fn pop(&mut self, queue: usize) -> Option<Stamped> {
-        let line = &mut self.queues[queue];
-        let slot = line.head;
-        line.head = self.slots.get(slot as usize)?.next;
+        let sub_queue = &mut self.queues[queue];
+        let slot = sub_queue.head;
+        sub_queue.head = self.slots.get(slot as usize)?.next;
         Some(self.take_out(queue, slot))
     }
 
-    /// Takes the newest packet of a queue; the time that it takes grows with the queue.
+    /// Removes the newest packet of a queue, in time proportional to the queue's length.
     pub(super) fn pop_newest(&mut self, queue: usize) -> Option<Stamped> {
-        let line = &mut self.queues[queue];
-        let slot = line.tail;
-        if line.head == slot {
+        let sub_queue = &mut self.queues[queue];
+        let slot = sub_queue.tail;
+        if sub_queue.head == slot {
             return self.pop(queue);
         }
-        let mut before = line.head;
+        let mut before = sub_queue.head;
         while self.slots.get(before as usize)?.next != slot {
             before = self.slots[before as usize].next;
         }
         self.slots[before as usize].next = NIL;
-        line.tail = before;
+        sub_queue.tail = before;
         Some(self.take_out(queue, slot))
     }
 
-    /// The queue in which `amount` is largest; of several the first. The time that it takes grows with their number.
+    /// The queue in which `amount` is largest, the first of several, in time proportional to the number of queues.
     pub(super) fn longest(&self, amount: impl Fn(Backlog) -> u64) -> usize {
-        let longer = |best: (usize, u64), (queue, line): (usize, &SubQueue)| {
-            let found = amount(line.backlog);
+        let longer = |best: (usize, u64), (queue, sub_queue): (usize, &SubQueue)| {
+            let found = amount(sub_queue.backlog);
             if found > best.1 { (queue, found) } else { best }
         };
         self.queues.iter().enumerate().fold((0, 0), longer).0
     }
 
     pub(super) fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        for line in &self.queues {
-            let mut at = line.head;
+        for sub_queue in &self.queues {
+            let mut at = sub_queue.head;
             while let Some(slot) = self.slots.get(at as usize) {
-                visit(&slot.held.packet);
+                visit(&slot.stamped.packet);
                 at = slot.next;
             }
         }
     }
 
-    fn take_slot(&mut self, held: Stamped) -> u32 {
-        let slot = Slot { held, next: NIL };
+    fn take_slot(&mut self, stamped: Stamped) -> u32 {
+        let slot = Slot { stamped, next: NIL };
         if let Some(free) = self.slots.get_mut(self.free as usize) {
             return std::mem::replace(&mut self.free, std::mem::replace(free, slot).next);
         }
@@ -160,13 +162,13 @@ impl FlowQueues {
 
     /// Frees a slot that is in no queue any more.
     fn take_out(&mut self, queue: usize, slot: u32) -> Stamped {
-        let Slot { held, next } = &mut self.slots[slot as usize];
+        let Slot { stamped, next } = &mut self.slots[slot as usize];
         *next = std::mem::replace(&mut self.free, slot);
-        let bytes = u64::from(held.packet.size_bytes);
+        let bytes = u64::from(stamped.packet.size_bytes);
         for backlog in [&mut self.queues[queue].backlog, &mut self.total] {
             *backlog = Backlog { packets: backlog.packets - 1, bytes: backlog.bytes - bytes };
         }
-        *held
+        *stamped
     }
 }
 
@@ -175,43 +177,43 @@ impl FlowQueues {
 #[derive(Debug)]
 pub(super) struct DeficitRoundRobin {
     quantum_bytes: i64,
-    fresh: VecDeque<u32>,
-    old: VecDeque<u32>,
+    new_queues: VecDeque<u32>,
+    old_queues: VecDeque<u32>,
     turns: Vec<Turn>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
-    /// What the queue may still send before others have their turn; less than zero is owed.
+    /// Bytes that the queue may still send in its turn; a negative number is owed. (RFC 8290: credits.)
     credit_bytes: i64,
     is_listed: bool,
 }
 
 impl DeficitRoundRobin {
-    /// For so many queues; an error names the setting `quantum_bytes`.
+    /// Round robin over that number of queues; an error names the setting `quantum_bytes`.
     pub(super) fn new(quantum_bytes: u32, queues: u32) -> Result<DeficitRoundRobin, String> {
         if quantum_bytes < LEAST_QUANTUM_BYTES {
             return Err(format!("quantum_bytes: {quantum_bytes} bytes; give {LEAST_QUANTUM_BYTES} or more"));
         }
         Ok(DeficitRoundRobin {
             quantum_bytes: quantum_bytes.into(),
-            fresh: VecDeque::new(),
-            old: VecDeque::new(),
+            new_queues: VecDeque::new(),
+            old_queues: VecDeque::new(),
             turns: vec![Turn::default(); queues as usize],
         })
     }
 
-    /// A packet came to the queue.
+    /// Notes that a packet came to the queue. A queue without turns becomes a new one.
     pub(super) fn wake(&mut self, queue: usize) {
         if self.list(queue) {
-            self.fresh.push_back(number(queue));
+            self.new_queues.push_back(number(queue));
         }
     }
 
-    /// A packet came to the queue; if it was empty, it is the last in the round.
+    /// Notes that a packet came to the queue. A queue without turns becomes the last old one.
     pub(super) fn wake_last(&mut self, queue: usize) {
         if self.list(queue) {
-            self.old.push_back(number(queue));
+            self.old_queues.push_back(number(queue));
         }
     }
 
@@ -224,7 +226,7 @@ impl DeficitRoundRobin {
     /// nothing, [`DeficitRoundRobin::pass`] or [`DeficitRoundRobin::leave`].
     pub(super) fn next(&mut self) -> Option<usize> {
         loop {
-            let from = if self.fresh.is_empty() { &mut self.old } else { &mut self.fresh };
+            let from = if self.new_queues.is_empty() { &mut self.old_queues } else { &mut self.new_queues };
             let queue = *from.front()?;
             let turn = &mut self.turns[queue as usize];
             if turn.credit_bytes > 0 {
@@ -232,11 +234,11 @@ impl DeficitRoundRobin {
             }
             turn.credit_bytes += self.quantum_bytes;
             from.pop_front();
-            self.old.push_back(queue);
+            self.old_queues.push_back(queue);
         }
     }
 
-    /// The queue whose turn it is sent so much.
+    /// Charges the queue whose turn it is for what it sent.
     pub(super) fn charge(&mut self, queue: usize, bytes: u32) {
         self.turns[queue].credit_bytes -= i64::from(bytes);
     }
@@ -244,8 +246,8 @@ impl DeficitRoundRobin {
     /// The queue whose turn it is has nothing. If it was among the new ones it becomes an old one first, lest it
     /// come back among the new ones and starve the others.
     pub(super) fn pass(&mut self) {
-        if let Some(queue) = self.fresh.pop_front() {
-            self.old.push_back(queue);
+        if let Some(queue) = self.new_queues.pop_front() {
+            self.old_queues.push_back(queue);
         } else {
             self.leave();
         }
@@ -253,12 +255,12 @@ impl DeficitRoundRobin {
 
     /// The queue whose turn it is has nothing, and will be new when it comes back.
     pub(super) fn leave(&mut self) {
-        if let Some(queue) = self.fresh.pop_front().or_else(|| self.old.pop_front()) {
+        if let Some(queue) = self.new_queues.pop_front().or_else(|| self.old_queues.pop_front()) {
             self.turns[queue as usize].is_listed = false;
         }
     }
 
-    /// Gives a queue a full quantum, unless it has turns already: then no.
+    /// Gives a queue turns and a full quantum; returns whether it had no turns before.
     fn list(&mut self, queue: usize) -> bool {
         let turn = &mut self.turns[queue];
         let is_new = !turn.is_listed;
@@ -279,8 +281,8 @@ mod tests {
     use super::*;
     use crate::Time;
 
-    fn held(number: u32) -> Stamped {
-        Stamped { came: Time::ZERO, packet: full_packet_of(0, number) }
+    fn stamped(number: u32) -> Stamped {
+        Stamped { arrived: Time::ZERO, packet: full_packet_of(0, number) }
     }
 
     /// Two at a time wait, in one queue or the other: two slots serve them all.
@@ -288,7 +290,7 @@ mod tests {
     fn what_leaves_makes_room_for_what_comes() {
         let mut lines = FlowQueues::new(2);
         for number in 0..100 {
-            lines.push(number as usize % 2, held(number));
+            lines.push(number as usize % 2, stamped(number));
             if number > 0 {
                 let oldest = lines.pop((number as usize + 1) % 2).unwrap();
                 assert_eq!(oldest.packet.number, number - 1);
@@ -303,12 +305,13 @@ mod tests {
     fn the_newest_packet_can_be_taken_and_more_can_come_after() {
         let mut lines = FlowQueues::new(1);
         assert!(lines.pop_newest(0).is_none());
-        (0..3).for_each(|number| lines.push(0, held(number)));
+        (0..3).for_each(|number| lines.push(0, stamped(number)));
         assert_eq!(lines.pop_newest(0).unwrap().packet.number, 2);
-        lines.push(0, held(3));
-        let left: Vec<u32> = std::iter::from_fn(|| lines.pop(0)).map(|held| held.packet.number).collect();
+        lines.push(0, stamped(3));
+        let left: Vec<u32> =
+            std::iter::from_fn(|| lines.pop(0)).map(|stamped| stamped.packet.number).collect();
         assert_eq!(left, [0, 1, 3]);
-        lines.push(0, held(4));
+        lines.push(0, stamped(4));
         assert_eq!(lines.pop_newest(0).unwrap().packet.number, 4);
         assert_eq!((lines.total(), lines.slots.len()), (Backlog::default(), 3));
     }
@@ -329,7 +332,7 @@ mod tests {
     fn the_first_of_the_longest_queues_is_found() {
         let mut lines = FlowQueues::new(4);
         for queue in [1, 2, 2, 3, 3] {
-            lines.push(queue, held(0));
+            lines.push(queue, stamped(0));
         }
         assert_eq!(lines.longest(|backlog| backlog.bytes), 2);
     }

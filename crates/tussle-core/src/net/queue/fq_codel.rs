@@ -7,9 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::codel::{Control, Controlled, Law, interval_ns, target_ns};
+use super::codel::{Control, ControlLaw, Controlled, interval_ns, target_ns};
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
-use super::ring::Stamped;
+use super::packet_queue::Stamped;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, on};
 use crate::Time;
 use crate::net::packet::Packet;
@@ -20,9 +20,9 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 8290",
 };
 
-/// Packets that may wait unless a limit is given. [RFC 8290, 5.2.3](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.3)
+/// Default limit in packets. [RFC 8290, 5.2.3](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.3)
 const LIMIT_PACKETS: u64 = 10_240;
-/// At the limit so many packets, or half a queue, are dropped at once.
+/// Most packets dropped at once at the limit.
 /// [RFC 8290, 4.1](https://www.rfc-editor.org/rfc/rfc8290#section-4.1)
 const MOST_DROPPED_AT_ONCE: u32 = 64;
 
@@ -30,13 +30,13 @@ const MOST_DROPPED_AT_ONCE: u32 = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Waiting time that is no harm, in ns.
+    /// Acceptable waiting time, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// For how long it may be exceeded, in ns: about the longest RTT.
+    /// Time for which the wait may exceed the target, in ns: about the longest RTT.
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
-    /// What a flow sends in its turn.
+    /// Bytes that a flow sends in its turn.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
     /// Queues over which flows are spread.
@@ -79,13 +79,13 @@ impl Default for Spec {
 
 impl QueueSettings for Spec {
     fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
-        let spread = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
+        let flow_hash = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
         Ok(Box::new(FqCodel {
             limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
-            law: Law::new(Time::from_ns(self.target_ns), Time::from_ns(self.interval_ns), self.ecn)?,
-            rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
-            spread,
-            lines: FlowQueues::new(self.flows),
+            law: ControlLaw::new(Time::from_ns(self.target_ns), Time::from_ns(self.interval_ns), self.ecn)?,
+            round_robin: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
+            flow_hash,
+            queues: FlowQueues::new(self.flows),
             controls: (0..self.flows).map(|_| Control::default()).collect(),
         }))
     }
@@ -98,28 +98,28 @@ impl QueueSettings for Spec {
 #[derive(Debug)]
 struct FqCodel {
     limit: Limit,
-    law: Law,
-    rounds: DeficitRoundRobin,
-    spread: FlowHash,
-    lines: FlowQueues,
-    /// One for each queue.
+    law: ControlLaw,
+    round_robin: DeficitRoundRobin,
+    flow_hash: FlowHash,
+    queues: FlowQueues,
+    /// State of the control law, one for each queue.
     controls: Vec<Control>,
 }
 
-/// One queue, as CoDel sees it.
+/// One queue under CoDel's control.
 struct Flow<'a> {
-    lines: &'a mut FlowQueues,
+    queues: &'a mut FlowQueues,
     queue: usize,
     control: &'a mut Control,
 }
 
 impl Controlled for Flow<'_> {
     fn pop(&mut self) -> Option<Stamped> {
-        self.lines.pop(self.queue)
+        self.queues.pop(self.queue)
     }
 
     fn left_bytes(&self) -> u64 {
-        self.lines.total().bytes
+        self.queues.total().bytes
     }
 
     fn control(&mut self) -> &mut Control {
@@ -130,12 +130,12 @@ impl Controlled for Flow<'_> {
 impl FqCodel {
     /// Drops half of the longest queue, from its head, but not too many packets at once.
     fn drop_from_longest(&mut self, dropped: &mut Vec<Packet>) {
-        let queue = self.lines.longest(|backlog| backlog.bytes);
-        let half_bytes = self.lines.backlog(queue).bytes / 2;
+        let queue = self.queues.longest(|backlog| backlog.bytes);
+        let half_bytes = self.queues.backlog(queue).bytes / 2;
         let (mut gone, mut gone_bytes) = (0, 0);
         while gone < MOST_DROPPED_AT_ONCE
             && (gone == 0 || gone_bytes < half_bytes)
-            && let Some(Stamped { packet, .. }) = self.lines.pop(queue)
+            && let Some(Stamped { packet, .. }) = self.queues.pop(queue)
         {
             gone += 1;
             gone_bytes += u64::from(packet.size_bytes);
@@ -147,28 +147,28 @@ impl FqCodel {
 
 impl Queue for FqCodel {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
-        let queue = self.spread.queue_of(packet.flow);
-        self.lines.push(queue, Stamped { came: now, packet });
-        self.rounds.wake(queue);
-        while self.limit.is_exceeded_by(self.lines.total()) {
+        let queue = self.flow_hash.queue_of(packet.flow);
+        self.queues.push(queue, Stamped { arrived: now, packet });
+        self.round_robin.wake(queue);
+        while self.limit.is_exceeded_by(self.queues.total()) {
             self.drop_from_longest(dropped);
         }
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while let Some(queue) = self.rounds.next() {
-            let mut flow = Flow { lines: &mut self.lines, queue, control: &mut self.controls[queue] };
+        while let Some(queue) = self.round_robin.next() {
+            let mut flow = Flow { queues: &mut self.queues, queue, control: &mut self.controls[queue] };
             if let Some(packet) = self.law.dequeue(&mut flow, now, dropped) {
-                self.rounds.charge(queue, packet.size_bytes);
+                self.round_robin.charge(queue, packet.size_bytes);
                 return Some(packet);
             }
-            self.rounds.pass();
+            self.round_robin.pass();
         }
         None
     }
 
     fn backlog(&self) -> Backlog {
-        self.lines.total()
+        self.queues.total()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -176,7 +176,7 @@ impl Queue for FqCodel {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.for_each(visit);
+        self.queues.for_each(visit);
     }
 }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::fq_codel::{flows, quantum_bytes};
-use super::pie::{Control, Law, target_ns, update_ns};
-use super::ring::Stamped;
+use super::packet_queue::Stamped;
+use super::pie::{Control, ControlLaw, target_ns, update_ns};
 use super::updates::Updates;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, on};
 use crate::Time;
@@ -21,20 +21,20 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 8033 and RFC 8290",
 };
 
-/// Packets that may wait unless a limit is given, in Linux.
+/// Default limit in packets, in Linux.
 const LIMIT_PACKETS: u64 = 10_240;
 
 /// PIE's settings, those of the turns, and the limits, by default 10240 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The wait to be held, in ns.
+    /// Target of the wait, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Between two updates of the probabilities, in ns.
+    /// Interval of the updates of the probabilities, in ns.
     #[serde(default = "update_ns")]
     pub update_ns: u64,
-    /// What a flow sends in its turn.
+    /// Bytes that a flow sends in its turn.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
     /// Queues over which flows are spread.
@@ -67,15 +67,15 @@ impl Default for Spec {
 
 impl QueueSettings for Spec {
     fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
-        let spread = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
+        let flow_hash = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
         let rng = Rng::new(context.seed, ENTRY.name);
         Ok(Box::new(FqPie {
             limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
             updates: Updates::new(Time::from_ns(self.update_ns))?,
-            law: Law { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
-            rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
-            spread,
-            lines: FlowQueues::new(self.flows),
+            law: ControlLaw { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
+            round_robin: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
+            flow_hash,
+            queues: FlowQueues::new(self.flows),
             controls: vec![Control::default(); self.flows as usize],
             active: Vec::new(),
             is_active: vec![false; self.flows as usize],
@@ -91,15 +91,15 @@ impl QueueSettings for Spec {
 struct FqPie {
     limit: Limit,
     updates: Updates,
-    law: Law,
-    rounds: DeficitRoundRobin,
-    spread: FlowHash,
-    lines: FlowQueues,
-    /// One for each queue.
+    law: ControlLaw,
+    round_robin: DeficitRoundRobin,
+    flow_hash: FlowHash,
+    queues: FlowQueues,
+    /// State of the control law, one for each queue.
     controls: Vec<Control>,
-    /// Queues whose control is not as at the beginning, in any order.
+    /// Queues whose control is not in its initial state, in any order.
     active: Vec<usize>,
-    /// One for each queue: whether it is among those.
+    /// Whether each queue is among the active ones.
     is_active: Vec<bool>,
 }
 
@@ -109,7 +109,7 @@ impl FqPie {
             self.active.retain(|&queue| {
                 let control = &mut self.controls[queue];
                 let was_at_rest = control.is_at_rest();
-                self.law.update(control, self.lines.backlog(queue));
+                self.law.update(control, self.queues.backlog(queue));
                 self.is_active[queue] = !was_at_rest;
                 !was_at_rest
             });
@@ -123,19 +123,19 @@ impl FqPie {
 impl Queue for FqPie {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         self.catch_up(now);
-        let queue = self.spread.queue_of(packet.flow);
+        let queue = self.flow_hash.queue_of(packet.flow);
         let control = &mut self.controls[queue];
-        if !self.limit.has_room_for(packet.size_bytes, self.lines.total()) {
+        if !self.limit.has_room_for(packet.size_bytes, self.queues.total()) {
             control.on_overflow();
             dropped.push(packet);
             return;
         }
-        let Some(packet) = self.law.judge(control, self.lines.backlog(queue).bytes, packet) else {
+        let Some(packet) = self.law.admit(control, self.queues.backlog(queue).bytes, packet) else {
             dropped.push(packet);
             return;
         };
-        self.lines.push(queue, Stamped { came: now, packet });
-        self.rounds.wake(queue);
+        self.queues.push(queue, Stamped { arrived: now, packet });
+        self.round_robin.wake(queue);
         if !self.is_active[queue] {
             self.is_active[queue] = true;
             self.active.push(queue);
@@ -144,19 +144,19 @@ impl Queue for FqPie {
 
     fn dequeue(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
         self.catch_up(now);
-        while let Some(queue) = self.rounds.next() {
-            if let Some(Stamped { came, packet }) = self.lines.pop(queue) {
-                self.rounds.charge(queue, packet.size_bytes);
-                self.controls[queue].on_leave(came, now, self.lines.backlog(queue));
+        while let Some(queue) = self.round_robin.next() {
+            if let Some(Stamped { arrived, packet }) = self.queues.pop(queue) {
+                self.round_robin.charge(queue, packet.size_bytes);
+                self.controls[queue].on_leave(arrived, now, self.queues.backlog(queue));
                 return Some(packet);
             }
-            self.rounds.pass();
+            self.round_robin.pass();
         }
         None
     }
 
     fn backlog(&self) -> Backlog {
-        self.lines.total()
+        self.queues.total()
     }
 
     fn marked_packets(&self) -> u64 {
@@ -164,7 +164,7 @@ impl Queue for FqPie {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.for_each(visit);
+        self.queues.for_each(visit);
     }
 }
 

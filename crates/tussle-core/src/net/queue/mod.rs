@@ -1,4 +1,4 @@
-//! Queue disciplines: what waits in front of a transmitter, and what is dropped or marked.
+//! Queue disciplines: the queues in front of transmitters, and the packets that they drop or mark.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use crate::net::packet::{Ecn, Packet};
 
 mod cobalt;
 mod flows;
-mod ring;
+mod packet_queue;
 mod updates;
 
 /// Declares every discipline once: its variant of [`QueueSpec`], whose name in JSON is the same in snake
@@ -92,24 +92,24 @@ trait QueueSettings {
     fn limits(&self) -> Limits;
 }
 
-/// Where a queue stands.
+/// The link that a queue is built for.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueContext {
-    /// Rate of the transmitter behind it, over IP packet sizes.
+    /// Rate of the transmitter behind the queue, over IP packet sizes.
     pub rate_bit_per_s: u64,
-    /// Seeds its dice.
+    /// Seed of the queue's random number generators.
     pub seed: u64,
 }
 
-/// What waits in front of a transmitter.
+/// A queue in front of a transmitter.
 pub trait Queue: Debug + Send {
-    /// A packet comes in; this one, or others in its place, may go to `dropped`.
+    /// Adds a packet. The packet, or others instead of it, may go to `dropped`.
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>);
 
-    /// The packet to transmit next; those that the discipline gives up go to `dropped`.
+    /// Removes the packet to transmit next. Packets that the discipline drops go to `dropped`.
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
 
-    /// What waits.
+    /// The backlog.
     fn backlog(&self) -> Backlog;
 
     /// Packets marked so far.
@@ -121,12 +121,12 @@ pub trait Queue: Debug + Send {
     fn for_each(&self, visit: &mut dyn FnMut(&Packet));
 }
 
-/// What waits in a queue.
+/// Packets that wait in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Their sizes as IP packets, in bytes.
+    /// Sum of their sizes as IP packets, in bytes.
     pub bytes: u64,
 }
 
@@ -162,23 +162,23 @@ impl Limits {
     }
 }
 
-/// Most that may wait; the packet being transmitted does not count.
+/// Limit of the backlog; the packet being transmitted does not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(Backlog);
 
 impl Limit {
-    /// The given limits; without any, so many packets.
+    /// The given limits; without any, a limit of `packets`.
     fn or_packets(self, packets: u64) -> Limit {
         let is_given = self.0.packets < u64::MAX || self.0.bytes < u64::MAX;
         if is_given { self } else { Limit(Backlog { packets, bytes: u64::MAX }) }
     }
 
-    /// Whether more waits than may.
+    /// Whether the backlog is above the limit.
     fn is_exceeded_by(self, waiting: Backlog) -> bool {
         waiting.packets > self.0.packets || waiting.bytes > self.0.bytes
     }
 
-    /// Whether one more packet may wait beside those that do.
+    /// Whether one more packet may wait.
     pub(crate) fn has_room_for(self, size_bytes: u32, waiting: Backlog) -> bool {
         waiting.packets < self.0.packets && waiting.bytes + u64::from(size_bytes) <= self.0.bytes
     }
@@ -189,19 +189,19 @@ fn can_be_marked(packet: &Packet) -> bool {
     packet.ecn != Ecn::NotEct
 }
 
-/// The default of `ecn`.
+/// Default of `ecn`.
 fn on() -> bool {
     true
 }
 
-/// A discipline as lists know it.
+/// A discipline in lists.
 #[derive(Debug)]
 pub struct Entry {
-    /// The name everywhere.
+    /// The name in scenarios, tables and lists.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// The idea in a sentence.
     pub idea: &'static str,
-    /// The RFC or paper that defines it.
+    /// The RFC or paper that defines the discipline.
     pub source: &'static str,
 }
 

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::{Ring, Stamped};
+use super::packet_queue::{PacketQueue, Stamped};
 use super::updates::Updates;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
 use crate::Time;
@@ -20,35 +20,35 @@ pub(super) const ENTRY: Entry = Entry {
     source: "RFC 8033",
 };
 
-/// Packets that may wait unless a limit is given, in Linux.
+/// Default limit in packets, in Linux.
 const LIMIT_PACKETS: u64 = 1000;
-/// Less than two full packets waiting is no queue. [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
+/// Backlog below which nothing is dropped or marked: two full packets. [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
 const NO_QUEUE_BYTES: u64 = 2 * 1500;
-/// How the wait beyond the target raises the probability, and how the growth of the wait does, per second of it.
+/// Gains of the controller: for each second of wait beyond the target, and for each second of growth of the wait.
 /// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 const ALPHA_PER_S: f64 = 0.125;
 const BETA_PER_S: f64 = 1.25;
-/// For so long nothing is dropped after the queue was short. [RFC 8033, 4.4](https://www.rfc-editor.org/rfc/rfc8033#section-4.4)
+/// Burst allowance: time in which nothing is dropped after the queue was short. [RFC 8033, 4.4](https://www.rfc-editor.org/rfc/rfc8033#section-4.4)
 const BURST: Time = Time::from_ms(150);
-/// With a larger probability marks become drops. [RFC 8033, 5.1](https://www.rfc-editor.org/rfc/rfc8033#section-5.1)
+/// Largest probability at which packets are marked rather than dropped. [RFC 8033, 5.1](https://www.rfc-editor.org/rfc/rfc8033#section-5.1)
 const MOST_MARKED: f64 = 0.1;
-/// Hits are so many expected hits apart. [RFC 8033, 5.4](https://www.rfc-editor.org/rfc/rfc8033#section-5.4)
+/// Bounds of the sum of probabilities between two drops or marks. [RFC 8033, 5.4](https://www.rfc-editor.org/rfc/rfc8033#section-5.4)
 const SPACING: (f64, f64) = (0.85, 8.5);
-/// A longer wait raises the probability by [`STEP`] each time. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+/// Wait above which every update raises the probability by [`STEP`]. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 const LONG_WAIT: Time = Time::from_ms(250);
-/// From a probability of 10 % on it grows by no more at once. [RFC 8033, 5.5](https://www.rfc-editor.org/rfc/rfc8033#section-5.5)
+/// Largest increase of an update, from a probability of 10 % on. [RFC 8033, 5.5](https://www.rfc-editor.org/rfc/rfc8033#section-5.5)
 const STEP: f64 = 0.02;
-/// What is left of the probability each time that there is no queue; 0.98 in the RFC, this in Linux.
+/// Factor of the probability at each update without a queue, as in Linux; 0.98 in the RFC.
 const DECAY: f64 = 63.0 / 64.0;
 
 /// The target, how often the probability is updated, and the limits, by default 1000 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The wait to be held, in ns. (RFC: `QDELAY_REF`.)
+    /// Target of the wait, in ns. (RFC: `QDELAY_REF`.)
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Between two updates of the probability, in ns. (RFC: `T_UPDATE`.)
+    /// Interval of the updates of the probability, in ns. (RFC: `T_UPDATE`.)
     #[serde(default = "update_ns")]
     pub update_ns: u64,
     /// Whether packets that can be marked are marked instead of dropped, while the probability is at most 10 %.
@@ -90,9 +90,9 @@ impl QueueSettings for Spec {
         Ok(Box::new(Pie {
             limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
             updates: Updates::new(Time::from_ns(self.update_ns))?,
-            law: Law { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
+            law: ControlLaw { target: Time::from_ns(self.target_ns), ecn: self.ecn, rng, marked: 0 },
             control: Control::default(),
-            waiting: Ring::default(),
+            waiting: PacketQueue::default(),
         }))
     }
 
@@ -101,29 +101,29 @@ impl QueueSettings for Spec {
     }
 }
 
-/// PIE's settings, for any number of queues.
+/// PIE's control law: its settings, for any number of queues.
 #[derive(Debug)]
-pub(super) struct Law {
+pub(super) struct ControlLaw {
     pub(super) target: Time,
     pub(super) ecn: bool,
     pub(super) rng: Rng,
     pub(super) marked: u64,
 }
 
-/// What PIE keeps of a queue.
+/// State of PIE for one queue.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    /// (RFC: `PIE->drop_prob_`.)
+    /// Probability of a drop or mark. (RFC: `PIE->drop_prob_`.)
     probability: f64,
-    /// Probabilities since the last hit, summed. (RFC: `PIE->accu_prob_`.)
+    /// Sum of the probabilities since the last drop or mark. (RFC: `PIE->accu_prob_`.)
     sum: f64,
-    /// The wait of the last packet that left; none if it left an empty queue. (RFC: `current_qdelay`.)
+    /// Wait of the last packet that left; zero if it left an empty queue. (RFC: `current_qdelay`.)
     wait: Time,
-    /// The same at the last update. (RFC: `PIE->qdelay_old_`.)
+    /// `wait` at the last update. (RFC: `PIE->qdelay_old_`.)
     wait_before: Time,
-    /// For how long nothing is dropped yet. (RFC: `PIE->burst_allowance_`.)
+    /// Rest of the burst allowance. (RFC: `PIE->burst_allowance_`.)
     burst: Time,
-    /// When the last packet left, since the allowance was given.
+    /// Time at which the last packet left since the allowance was given.
     left_at: Option<Time>,
 }
 
@@ -140,15 +140,15 @@ impl Default for Control {
     }
 }
 
-impl Law {
-    /// Marks a packet that comes to a queue, or leaves it as it is; `None`: it is dropped.
-    pub(super) fn judge(
+impl ControlLaw {
+    /// Admits a packet to a queue, marked or not; `None`: the packet is to be dropped.
+    pub(super) fn admit(
         &mut self,
         control: &mut Control,
         waiting_bytes: u64,
         mut packet: Packet,
     ) -> Option<Packet> {
-        if !self.is_hit(control, waiting_bytes) {
+        if !self.is_selected(control, waiting_bytes) {
             return Some(packet);
         }
         control.sum = 0.0;
@@ -161,7 +161,7 @@ impl Law {
     }
 
     /// [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
-    fn is_hit(&mut self, control: &mut Control, waiting_bytes: u64) -> bool {
+    fn is_selected(&mut self, control: &mut Control, waiting_bytes: u64) -> bool {
         let is_light = 2 * control.wait.ns() < self.target.ns() && control.probability < 0.2;
         if control.burst > Time::ZERO || is_light || waiting_bytes < NO_QUEUE_BYTES {
             return false;
@@ -197,7 +197,7 @@ impl Law {
     }
 }
 
-/// By how much changes of a small probability are made smaller.
+/// Divisor of the changes of a small probability.
 /// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 fn damping(probability: f64) -> f64 {
     match probability {
@@ -212,14 +212,14 @@ fn damping(probability: f64) -> f64 {
 }
 
 impl Control {
-    /// A packet found no room.
+    /// Notes that a packet found the queue full.
     pub(super) fn on_overflow(&mut self) {
         self.sum = 0.0;
     }
 
-    /// A packet that came at `came` leaves, and `left` stays.
-    pub(super) fn on_leave(&mut self, came: Time, now: Time, left: Backlog) {
-        self.wait = if left.packets > 0 { now.since(came) } else { Time::ZERO };
+    /// Notes that a packet that came at `arrived` leaves, and that `left` stays.
+    pub(super) fn on_leave(&mut self, arrived: Time, now: Time, left: Backlog) {
+        self.wait = if left.packets > 0 { now.since(arrived) } else { Time::ZERO };
         let since = self.left_at.replace(now).map_or(Time::ZERO, |before| now.since(before));
         self.burst = self.burst.since(since);
     }
@@ -234,13 +234,13 @@ impl Control {
 struct Pie {
     limit: Limit,
     updates: Updates,
-    law: Law,
+    law: ControlLaw,
     control: Control,
-    waiting: Ring<Stamped>,
+    waiting: PacketQueue<Stamped>,
 }
 
 impl Pie {
-    /// Makes the updates that are due: between packets nothing changes that they depend on.
+    /// Makes the updates that are due. They depend on nothing that changes between packets.
     fn catch_up(&mut self, now: Time) {
         while self.updates.due(now).is_some() {
             let was_at_rest = self.control.is_at_rest();
@@ -259,8 +259,8 @@ impl Queue for Pie {
         if !self.limit.has_room_for(packet.size_bytes, waiting) {
             self.control.on_overflow();
             dropped.push(packet);
-        } else if let Some(packet) = self.law.judge(&mut self.control, waiting.bytes, packet) {
-            self.waiting.push(Stamped { came: now, packet });
+        } else if let Some(packet) = self.law.admit(&mut self.control, waiting.bytes, packet) {
+            self.waiting.push(Stamped { arrived: now, packet });
         } else {
             dropped.push(packet);
         }
@@ -268,8 +268,8 @@ impl Queue for Pie {
 
     fn dequeue(&mut self, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
         self.catch_up(now);
-        let Stamped { came, packet } = self.waiting.pop()?;
-        self.control.on_leave(came, now, self.waiting.backlog());
+        let Stamped { arrived, packet } = self.waiting.pop()?;
+        self.control.on_leave(arrived, now, self.waiting.backlog());
         Some(packet)
     }
 
@@ -291,8 +291,8 @@ mod tests {
     use super::super::tests::{context, full_packet_of, packet};
     use super::*;
 
-    fn law(ecn: bool) -> Law {
-        Law { target: Time::from_ms(15), ecn, rng: Rng::new(1, "test"), marked: 0 }
+    fn law(ecn: bool) -> ControlLaw {
+        ControlLaw { target: Time::from_ms(15), ecn, rng: Rng::new(1, "test"), marked: 0 }
     }
 
     fn waiting(packets: u64) -> Backlog {
@@ -364,8 +364,8 @@ mod tests {
         Control { probability, wait: Time::from_ms(20), burst: Time::ZERO, ..Control::default() }
     }
 
-    fn hits(law: &mut Law, control: &mut Control, packets: u32) -> Vec<u32> {
-        (0..packets).filter(|_| law.judge(control, 30_000, full_packet_of(0, 0)).is_none()).collect()
+    fn hits(law: &mut ControlLaw, control: &mut Control, packets: u32) -> Vec<u32> {
+        (0..packets).filter(|_| law.admit(control, 30_000, full_packet_of(0, 0)).is_none()).collect()
     }
 
     /// At 1/8 the sum reaches 0.85 with the seventh packet (0.875) and 8.5 with the 68th; between, each is hit with 1/8:
@@ -387,7 +387,7 @@ mod tests {
         for mut control in [burst, light] {
             assert!(hits(&mut law, &mut control, 100).is_empty());
         }
-        assert!((0..100).all(|_| law.judge(&mut busy(1.0), 2999, full_packet_of(0, 0)).is_some()));
+        assert!((0..100).all(|_| law.admit(&mut busy(1.0), 2999, full_packet_of(0, 0)).is_some()));
         assert_eq!(hits(&mut law, &mut Control { wait: Time::from_ms(7), ..busy(1.0) }, 9).len(), 9);
     }
 
@@ -401,8 +401,8 @@ mod tests {
         ] {
             let mut law = law(switch);
             let mut control = Control { sum: 8.5, ..busy(probability) };
-            let judged = law.judge(&mut control, 30_000, packet(0, ecn));
-            assert_eq!(judged.map(|packet| packet.ecn), is_marked.then_some(Ecn::Ce));
+            let admitted = law.admit(&mut control, 30_000, packet(0, ecn));
+            assert_eq!(admitted.map(|packet| packet.ecn), is_marked.then_some(Ecn::Ce));
             assert_eq!(law.marked, u64::from(is_marked));
             assert_near(control.sum, 0.0);
         }

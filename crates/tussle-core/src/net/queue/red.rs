@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::Ring;
+use super::packet_queue::PacketQueue;
 use super::updates::Updates;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked, on};
 use crate::Time;
@@ -20,7 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993",
 };
 
-/// A packet as the paper counts idle time: as many as could have been transmitted.
+/// Size of the packets in which the paper counts idle time.
 const PACKET_BITS: u64 = 8 * 1500;
 
 /// Adaptive RED: time between two adaptations, the part of the way between the thresholds that is aimed at, the least
@@ -35,9 +35,9 @@ const KEPT: f64 = 0.9;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// With a shorter average nothing happens. (Paper: `min_th`.)
+    /// Average below which no packet is marked or dropped. (Paper: `min_th`.)
     pub min_packets: f64,
-    /// With at least this average, each packet is marked or dropped; twice `min_packets` or more is advised.
+    /// Average from which on each packet is marked or dropped; twice `min_packets` or more is advised.
     /// (Paper: `max_th`.)
     pub max_packets: f64,
     /// Weight of the latest queue length in the average. (Paper: `w_q`.)
@@ -46,7 +46,7 @@ pub struct Spec {
     /// Probability just below `max_packets`, before the count since the last one raises it. (Paper: `max_p`.)
     #[serde(default = "max_probability")]
     pub max_probability: f64,
-    /// Whether `max_probability` is only where it begins, and then holds the average half way between the thresholds.
+    /// Whether `max_probability` adapts, from that value on, to hold the average half way between the thresholds.
     #[serde(default)]
     pub adaptive: bool,
     /// Whether packets that can be marked are marked instead of dropped.
@@ -88,7 +88,7 @@ impl QueueSettings for Spec {
             return Err(format!("max_probability: {max_probability}; give 0 to 1"));
         }
         Ok(Box::new(Red {
-            waiting: Ring::default(),
+            waiting: PacketQueue::default(),
             limit: self.limits().checked()?,
             settings: self.clone(),
             adaptations: Updates::new(ADAPTED_EVERY)?,
@@ -109,7 +109,7 @@ impl QueueSettings for Spec {
 
 #[derive(Debug)]
 struct Red {
-    waiting: Ring<Packet>,
+    waiting: PacketQueue<Packet>,
     limit: Limit,
     settings: Spec,
     adaptations: Updates,
@@ -123,12 +123,12 @@ struct Red {
     /// Packets since the last one that was marked or dropped; `None` while the average is below `min_packets`.
     /// (Paper: `count`, -1 for `None`.)
     since: Option<u32>,
-    /// When the queue became empty; `None` while it is not. (Paper: `q_time`.)
+    /// Time at which the queue became empty; `None` while it is not. (Paper: `q_time`.)
     empty_since: Option<Time>,
     marked: u64,
 }
 
-/// What becomes of a packet that comes.
+/// Fate of a packet that comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Pass,
@@ -137,7 +137,7 @@ enum Fate {
 }
 
 impl Red {
-    /// Takes the queue length into the average.
+    /// Adds the queue length to the average.
     #[expect(clippy::cast_precision_loss, reason = "a queue is shorter than 2^53 packets")]
     fn update_average(&mut self, now: Time) {
         if self.empty_since.is_some() {
@@ -160,17 +160,17 @@ impl Red {
     fn adapt(&mut self, now: Time) {
         let Spec { min_packets, max_packets, .. } = self.settings;
         while let Some(at) = self.adaptations.due(now) {
-            let way = (self.average_at(at) - min_packets) / (max_packets - min_packets);
+            let position = (self.average_at(at) - min_packets) / (max_packets - min_packets);
             let (least, most) = PROBABILITIES;
-            if way > AIM.1 && self.max_probability <= most {
+            if position > AIM.1 && self.max_probability <= most {
                 self.max_probability += MOST_ADDED.min(self.max_probability / 4.0);
-            } else if way < AIM.0 && self.max_probability >= least {
+            } else if position < AIM.0 && self.max_probability >= least {
                 self.max_probability *= KEPT;
             }
         }
     }
 
-    fn judge(&mut self) -> Fate {
+    fn decide(&mut self) -> Fate {
         let Spec { min_packets, max_packets, .. } = self.settings;
         if self.average < min_packets {
             self.since = None;
@@ -179,7 +179,7 @@ impl Red {
         let since = self.since.map_or(0, |since| since.saturating_add(1));
         let hit = self.average >= max_packets || {
             let p_b = self.max_probability * (self.average - min_packets) / (max_packets - min_packets);
-            self.rng.sample_bool(spread(p_b, since))
+            self.rng.sample_bool(mark_probability(p_b, since))
         };
         self.since = Some(if hit { 0 } else { since });
         if hit { Fate::Hit } else { Fate::Pass }
@@ -187,7 +187,7 @@ impl Red {
 }
 
 /// `p_b / (1 - count p_b)`: makes the number of packets between two hits uniform, from 1 to 1 / `p_b`.
-fn spread(p_b: f64, count: u32) -> Probability {
+fn mark_probability(p_b: f64, count: u32) -> Probability {
     let rest = 1.0 - f64::from(count) * p_b;
     let p_a = if rest > p_b { p_b / rest } else { 1.0 };
     Probability::new(p_a).expect("p_b is a probability and less than the rest")
@@ -212,7 +212,7 @@ impl Queue for Red {
             self.adapt(now);
         }
         self.update_average(now);
-        let fate = self.judge();
+        let fate = self.decide();
         let marks = self.settings.ecn && can_be_marked(&packet);
         let is_given_up = fate == Fate::Hit && !marks;
         if is_given_up || !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
@@ -270,7 +270,7 @@ mod tests {
     fn red(spec: &Spec) -> Red {
         let settings = spec.clone();
         Red {
-            waiting: Ring::default(),
+            waiting: PacketQueue::default(),
             limit: Limits::default().checked().unwrap(),
             adaptations: Updates::new(ADAPTED_EVERY).unwrap(),
             max_probability: settings.max_probability,
@@ -288,7 +288,7 @@ mod tests {
     fn hits(average: f64) -> usize {
         let mut red = red(&spec());
         red.average = average;
-        (0..100_000).filter(|_| red.judge() == Fate::Hit).count()
+        (0..100_000).filter(|_| red.decide() == Fate::Hit).count()
     }
 
     /// Half way `p_b` is 0.01: the gap between hits is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
@@ -307,7 +307,7 @@ mod tests {
         red.average = 10.0;
         let mut gap = 0;
         for _ in 0..10_000 {
-            gap = if red.judge() == Fate::Hit { 0 } else { gap + 1 };
+            gap = if red.decide() == Fate::Hit { 0 } else { gap + 1 };
             assert!(gap < 100);
         }
     }

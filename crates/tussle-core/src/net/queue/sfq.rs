@@ -1,8 +1,7 @@
-//! SFQ (stochastic fairness queueing): flows take turns; what finds no room costs the longest flow its newest
-//! packet.
+//! SFQ (stochastic fairness queueing): flows take turns; at the limit the longest flow loses its newest packet.
 //! Source: McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM, 1990; turns by bytes as Shreedhar and Varghese,
 //! "Efficient Fair Queueing Using Deficit Round Robin", ACM SIGCOMM, 1995. Agrees with: Linux 6.1 `sfq` without
-//! `perturb`, its default, so that flows that share a queue do so for ever. Sizes are IP packets: the default
+//! `perturb`, its default, so that flows in one queue stay in it for ever. Sizes are IP packets: the default
 //! quantum is 1500 bytes, which Linux counts as 1514. Of several longest flows Linux takes the one that changed last;
 //! here it is that of the packet that comes, or the first. Left out: RED within a flow, `headdrop`.
 
@@ -10,28 +9,28 @@ use serde::{Deserialize, Serialize};
 
 use super::flows::{DeficitRoundRobin, FlowHash, FlowQueues};
 use super::fq_codel::{flows, quantum_bytes};
-use super::ring::Stamped;
+use super::packet_queue::Stamped;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings};
 use crate::Time;
 use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "sfq",
-    idea: "Flows take turns; what finds no room costs the longest flow its newest packet.",
+    idea: "Flows take turns; at the limit the longest flow loses its newest packet.",
     source: "McKenney, IEEE INFOCOM, 1990",
 };
 
-/// Packets that may wait, unless a limit is given, and packets of one flow that may in any case.
+/// Default limit in packets, and the limit of each flow.
 const LIMIT_PACKETS: u64 = 127;
 const MOST_OF_A_FLOW: u64 = 127;
-/// Flows that may have something waiting.
+/// Most flows with waiting packets.
 const MOST_FLOWS: u64 = 128;
 
 /// The settings of the turns, and the limits, by default 127 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// What a flow sends in its turn.
+    /// Bytes that a flow sends in its turn.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
     /// Queues over which flows are spread. (Linux: `divisor`.)
@@ -53,12 +52,12 @@ impl Default for Spec {
 
 impl QueueSettings for Spec {
     fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
-        let spread = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
+        let flow_hash = FlowHash::new(context.seed, ENTRY.name, self.flows)?;
         Ok(Box::new(Sfq {
             limit: self.limits().checked()?.or_packets(LIMIT_PACKETS),
-            rounds: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
-            spread,
-            lines: FlowQueues::new(self.flows),
+            round_robin: DeficitRoundRobin::new(self.quantum_bytes, self.flows)?,
+            flow_hash,
+            queues: FlowQueues::new(self.flows),
             waiting_flows: 0,
         }))
     }
@@ -71,29 +70,29 @@ impl QueueSettings for Spec {
 #[derive(Debug)]
 struct Sfq {
     limit: Limit,
-    rounds: DeficitRoundRobin,
-    spread: FlowHash,
-    lines: FlowQueues,
-    /// Queues that have something.
+    round_robin: DeficitRoundRobin,
+    flow_hash: FlowHash,
+    queues: FlowQueues,
+    /// Number of queues with packets.
     waiting_flows: u64,
 }
 
 impl Sfq {
     /// The queue that loses a packet when one came to `newest`.
     fn loser(&self, newest: usize) -> usize {
-        let longest = self.lines.longest(|backlog| backlog.packets);
-        let is_as_long = self.lines.backlog(newest).packets == self.lines.backlog(longest).packets;
+        let longest = self.queues.longest(|backlog| backlog.packets);
+        let is_as_long = self.queues.backlog(newest).packets == self.queues.backlog(longest).packets;
         if is_as_long { newest } else { longest }
     }
 
     fn packets(&self, queue: usize) -> u64 {
-        self.lines.backlog(queue).packets
+        self.queues.backlog(queue).packets
     }
 }
 
 impl Queue for Sfq {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
-        let queue = self.spread.queue_of(packet.flow);
+        let queue = self.flow_hash.queue_of(packet.flow);
         let has_room = match self.packets(queue) {
             0 => self.waiting_flows < MOST_FLOWS,
             packets => packets < MOST_OF_A_FLOW,
@@ -103,25 +102,25 @@ impl Queue for Sfq {
             return;
         }
         self.waiting_flows += u64::from(self.packets(queue) == 0);
-        self.lines.push(queue, Stamped { came: now, packet });
-        self.rounds.wake_last(queue);
-        while self.limit.is_exceeded_by(self.lines.total()) {
+        self.queues.push(queue, Stamped { arrived: now, packet });
+        self.round_robin.wake_last(queue);
+        while self.limit.is_exceeded_by(self.queues.total()) {
             let loser = self.loser(queue);
-            dropped.extend(self.lines.pop_newest(loser).map(|held| held.packet));
+            dropped.extend(self.queues.pop_newest(loser).map(|stamped| stamped.packet));
             self.waiting_flows -= u64::from(self.packets(loser) == 0);
         }
     }
 
     fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        while let Some(queue) = self.rounds.next() {
-            let Some(Stamped { packet, .. }) = self.lines.pop(queue) else {
-                self.rounds.leave();
+        while let Some(queue) = self.round_robin.next() {
+            let Some(Stamped { packet, .. }) = self.queues.pop(queue) else {
+                self.round_robin.leave();
                 continue;
             };
-            self.rounds.charge(queue, packet.size_bytes);
+            self.round_robin.charge(queue, packet.size_bytes);
             if self.packets(queue) == 0 {
                 self.waiting_flows -= 1;
-                self.rounds.leave();
+                self.round_robin.leave();
             }
             return Some(packet);
         }
@@ -129,11 +128,11 @@ impl Queue for Sfq {
     }
 
     fn backlog(&self) -> Backlog {
-        self.lines.total()
+        self.queues.total()
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
-        self.lines.for_each(visit);
+        self.queues.for_each(visit);
     }
 }
 

@@ -1,10 +1,10 @@
-//! Threshold: a FIFO that marks what comes while more than so much waits.
+//! Threshold: a FIFO that marks a packet that finds more than a threshold waiting.
 //! Source: Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010, 3.1; the marking that RFC 8257, 3.1
-//! expects of switches. What cannot be marked is dropped at the limit only, as in a FIFO.
+//! expects of switches. A packet that cannot be marked is dropped at the limit only, as in a FIFO.
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::Ring;
+use super::packet_queue::PacketQueue;
 use super::{Backlog, Entry, Limit, Limits, Queue, QueueContext, QueueSettings, can_be_marked};
 use crate::Time;
 use crate::net::packet::{Ecn, Packet};
@@ -39,7 +39,7 @@ impl QueueSettings for Spec {
             return Err("mark_above_packets: a threshold queue needs it, or mark_above_bytes".to_owned());
         }
         Ok(Box::new(Threshold {
-            waiting: Ring::default(),
+            waiting: PacketQueue::default(),
             mark_above: Backlog {
                 packets: self.mark_above_packets.unwrap_or(u64::MAX),
                 bytes: self.mark_above_bytes.unwrap_or(u64::MAX),
@@ -56,7 +56,7 @@ impl QueueSettings for Spec {
 
 #[derive(Debug)]
 struct Threshold {
-    waiting: Ring<Packet>,
+    waiting: PacketQueue<Packet>,
     mark_above: Backlog,
     limit: Limit,
     marked: u64,

@@ -1,9 +1,9 @@
-//! What a queue does at regular intervals. It needs no event of its own: when a packet comes or leaves, the queue first
-//! catches up with what was due since the last one did.
+//! Periodic updates of a queue. They need no event of their own: when a packet comes or leaves, the queue first makes
+//! the updates that have become due since the last packet did.
 
 use crate::Time;
 
-/// The multiples of an interval.
+/// Times of periodic updates: the multiples of an interval.
 #[derive(Debug)]
 pub(super) struct Updates {
     next: Time,
@@ -11,7 +11,7 @@ pub(super) struct Updates {
 }
 
 impl Updates {
-    /// An error names the setting `update_ns`.
+    /// Updates at every multiple of `interval`; an error names the setting `update_ns`.
     pub(super) fn new(interval: Time) -> Result<Updates, String> {
         if interval == Time::ZERO {
             return Err("update_ns: 0 ns; give a time like 15 ms".to_owned());
@@ -19,7 +19,7 @@ impl Updates {
         Ok(Updates { next: interval, interval })
     }
 
-    /// When the next one was due, if that is by `now`; it is then done with.
+    /// Takes the next update that is due by `now`; returns when it was due.
     pub(super) fn due(&mut self, now: Time) -> Option<Time> {
         let due = self.next;
         (due <= now).then(|| {
@@ -28,7 +28,7 @@ impl Updates {
         })
     }
 
-    /// The others that are due by `now` change nothing.
+    /// Skips the updates that are due by `now`, for a queue that they would not change.
     pub(super) fn skip(&mut self, now: Time) {
         let skipped = now.since(self.next).ns() / self.interval.ns();
         self.next += Time::from_ns(skipped * self.interval.ns());

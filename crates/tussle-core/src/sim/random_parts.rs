@@ -1,15 +1,16 @@
-//! Which parts of a run throw dice, and so differ between its repetitions.
+//! The random parts of a run, which differ between its repetitions.
 
 use std::fmt::Debug;
 
-use crate::run::check::RunError;
+use super::algorithms;
+use crate::run::check::{RunError, check_udp_parameters};
 use crate::run::{Run, Timestamps};
 
 impl Run {
-    /// Names of the elements, then of the flows, whose random draws can change what happens.
+    /// Names of the elements, then of the flows, whose random numbers can change what happens.
     ///
-    /// Nobody keeps a list of them: they are those that another seed makes otherwise, and those that say that they
-    /// read the random offset of timestamps.
+    /// There is no list of them: random are the parts that another seed makes different, and the algorithms that declare
+    /// that they read the random offset of timestamps.
     ///
     /// # Errors
     /// The first element or flow that makes no sense.
@@ -25,7 +26,11 @@ impl Run {
             }
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            let build = |seed| flow.registered_algorithm(seed).map_err(|error| error.of_flow(i));
+            if flow.is_udp() {
+                check_udp_parameters(flow).map_err(|error| error.of_flow(i))?;
+                continue;
+            }
+            let build = |seed| algorithms::registered(flow, seed).map_err(|error| error.of_flow(i));
             let reads_offset =
                 self.hosts.timestamps == Timestamps::Random && build(1)?.needs().timestamp_offset;
             if reads_offset || differ(&build(1)?, &build(2)?) {
@@ -36,7 +41,7 @@ impl Run {
     }
 }
 
-/// Whether two parts hold other values: their dice stand in what `Debug` tells of them.
+/// Whether two parts hold different values: the `Debug` form of a part shows the state of its random number generators.
 fn differ(one: &impl Debug, other: &impl Debug) -> bool {
     format!("{one:?}") != format!("{other:?}")
 }
@@ -48,21 +53,21 @@ mod tests {
     use crate::run::Hosts;
     use serde_json::{Value, json};
 
-    /// A run of one flow over a link with that queue, after an effect.
-    fn run(algorithm: &str, queue: &Value, effect: &Value) -> Run {
-        let mut element = json!({"name": "effect"});
-        element.as_object_mut().unwrap().extend(effect.as_object().unwrap().clone());
+    /// A run of one flow over a link with that queue, after an element.
+    fn run(algorithm: &str, queue: &Value, element: &Value) -> Run {
+        let mut first = json!({"name": "first"});
+        first.as_object_mut().unwrap().extend(element.as_object().unwrap().clone());
         serde_json::from_value(json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 1_000_000_000u64,
             "steady": {"from_ns": 0, "to_ns": 1_000_000_000u64},
             "record": {"sampling": "off", "events": false},
             "elements": [
-                element,
+                first,
                 {"name": "link", "kind": "link", "rate_bit_per_s": 10_000_000, "delay_ns": 10_000_000,
                  "queue": queue},
             ],
             "flows": [{"name": "a", "algorithm": algorithm, "start_ns": 0, "mss_bytes": 1448,
-                       "forward": ["effect", "link"], "reverse": []}],
+                       "forward": ["first", "link"], "reverse": []}],
         }))
         .unwrap()
     }
@@ -76,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_throws_dice_makes_its_link_random() {
+    fn a_queue_with_random_numbers_makes_its_link_random() {
         let of = |queue: &Value| run("reno", queue, &delay()).random_parts().unwrap().join(" ");
         assert_eq!(of(&fifo()), "");
         assert_eq!(of(&json!({"kind": "codel", "limit_packets": 20})), "");
@@ -84,18 +89,18 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_drawn_are_random_and_constant_ones_are_not() {
+    fn sampled_times_are_random_and_constant_ones_are_not() {
         let jitter = |delay: Value| json!({"kind": "jitter", "delay": delay, "order": "kept"});
-        let of = |effect: &Value| run("reno", &fifo(), effect).random_parts().unwrap().join(" ");
-        assert_eq!(of(&json!({"kind": "loss", "probability": 0.01})), "effect");
-        assert_eq!(of(&jitter(json!({"uniform": {"least_ns": 0, "most_ns": 1000}}))), "effect");
+        let of = |element: &Value| run("reno", &fifo(), element).random_parts().unwrap().join(" ");
+        assert_eq!(of(&json!({"kind": "loss", "probability": 0.01})), "first");
+        assert_eq!(of(&jitter(json!({"uniform": {"least_ns": 0, "most_ns": 1000}}))), "first");
         assert_eq!(of(&jitter(json!({"constant_ns": 1000}))), "");
     }
 
-    /// BBR draws its first phase, CDG whether it backs off, and LP reads timestamps with a random offset; the others
+    /// BBR chooses its first phase at random, CDG whether it backs off, and LP reads timestamps with a random offset; the others
     /// compute.
     #[test]
-    fn the_algorithms_that_draw_are_those_that_are_seeded() {
+    fn the_random_algorithms_are_those_that_are_seeded() {
         let random = |name: &&str| run(name, &fifo(), &delay()).random_parts().unwrap() == ["a"];
         let names: Vec<&str> = cc::REGISTRY.iter().map(|entry| entry.name).filter(random).collect();
         assert_eq!(names, ["lp", "bbr", "bbr3", "cdg", "nv"]);

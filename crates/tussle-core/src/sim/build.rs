@@ -1,0 +1,199 @@
+//! Building a simulation: the elements, the endpoints, and the hops between them.
+
+use std::collections::HashMap;
+
+use super::Simulation;
+use super::algorithms::{self, AlgorithmFactory};
+use super::capture::Capture;
+use super::endpoints::{Endpoints, TcpEndpoints, UdpEndpoints};
+use super::flow::{Action, SimulatedFlow, Writer};
+use super::recording::Recording;
+use crate::Time;
+use crate::cc::CongestionControl;
+use crate::net::path::ElementSlot;
+use crate::record::FlowMeasures;
+use crate::run::check::RunError;
+use crate::run::receive_window::receive_window_bytes;
+use crate::run::{ElementSpec, FlowSpec, Run};
+use crate::tcp::{Outbox, Setup, TimestampOffsets};
+use crate::util::calendar::Calendar;
+use crate::util::rng::named_seed;
+
+/// Prepares a [`Simulation`].
+#[must_use]
+pub struct SimulationBuilder<'a> {
+    run: &'a Run,
+    algorithms: Option<&'a mut AlgorithmFactory<'a>>,
+    capture: Option<&'a Capture>,
+}
+
+impl<'a> SimulationBuilder<'a> {
+    /// Prepares a simulation of `run` with algorithms of the registry alone and without a capture.
+    pub(super) fn new(run: &'a Run) -> SimulationBuilder<'a> {
+        SimulationBuilder { run, algorithms: None, capture: None }
+    }
+
+    /// Asks `factory` for the algorithm of each TCP flow, before the registry.
+    pub fn algorithms(self, factory: &'a mut AlgorithmFactory<'a>) -> SimulationBuilder<'a> {
+        SimulationBuilder { algorithms: Some(factory), ..self }
+    }
+
+    /// Captures every packet at the hosts.
+    pub fn capture(self, capture: &'a Capture) -> SimulationBuilder<'a> {
+        SimulationBuilder { capture: Some(capture), ..self }
+    }
+
+    /// Builds the network of the run.
+    ///
+    /// # Errors
+    /// The first field of the run that makes no sense.
+    pub fn build(mut self) -> Result<Simulation, RunError> {
+        let run = self.run;
+        run.check()?;
+        let algorithms: Vec<_> =
+            (0..).zip(&run.flows).map(|(i, spec)| self.algorithm(i, spec)).collect::<Result<_, _>>()?;
+        let mut elements = elements(run)?;
+        let taps = self.capture.map(|_| Taps::at(elements.len()));
+        elements.extend(self.capture.into_iter().flat_map(Capture::taps).map(ElementSlot::from));
+        let mut topology = Topology::new(run, elements.len(), taps);
+        let mut flows = Vec::new();
+        for (i, (spec, algorithm)) in run.flows.iter().zip(algorithms).enumerate() {
+            let index = component(i);
+            let endpoints = match algorithm {
+                Some(algorithm) => Endpoints::Tcp(topology.tcp_endpoints(i, algorithm)),
+                None => Endpoints::Udp(UdpEndpoints::new(index, spec.mss_bytes)),
+            };
+            let start = Time::from_ns(spec.start_ns);
+            flows.push(SimulatedFlow {
+                index,
+                endpoints,
+                measures: FlowMeasures::default(),
+                action: Action::Open { at: start },
+                writer: Writer::of(spec, run.seed).map_err(|error| error.of_flow(i))?,
+                message_end: u32::MAX,
+                forward_hop: topology.add_forward(i),
+                reverse_hop: topology.add_reverse(i),
+                sender_scheduled: start,
+                receiver_scheduled: Time::NEVER,
+                completed: false,
+            });
+        }
+        let mut simulation = Simulation {
+            now: Time::ZERO,
+            calendar: Calendar::new(elements.len() + 2 * flows.len() + 1),
+            elements,
+            flows,
+            hops: topology.hops,
+            outbox: Outbox::default(),
+            leaving: Vec::new(),
+            dropped: Vec::new(),
+            recording: Recording::new(run),
+            is_done: false,
+            run: run.clone(),
+        };
+        for flow in 0..simulation.flows.len() {
+            let start = simulation.flows[flow].sender_scheduled;
+            simulation.calendar.set(simulation.sender_component(flow), start);
+        }
+        simulation.calendar.set(simulation.recorder_component(), Time::ZERO);
+        Ok(simulation)
+    }
+
+    /// The algorithm of the flow of index `i`; `None` for a UDP flow.
+    fn algorithm(
+        &mut self,
+        i: usize,
+        spec: &FlowSpec,
+    ) -> Result<Option<Box<dyn CongestionControl>>, RunError> {
+        if spec.is_udp() {
+            return Ok(None);
+        }
+        let seed = named_seed(self.run.seed, &spec.name);
+        let own = self.algorithms.as_mut().and_then(|factory| factory(spec, seed));
+        own.map_or_else(|| algorithms::registered(spec, seed).map_err(|error| error.of_flow(i)), Ok).map(Some)
+    }
+}
+
+/// Index of a component of the event loop.
+fn component(index: usize) -> u32 {
+    u32::try_from(index).expect("there are fewer than 2^32 components")
+}
+
+fn elements(run: &Run) -> Result<Vec<ElementSlot>, RunError> {
+    let slot = |(i, element): (usize, &ElementSpec)| {
+        ElementSlot::new(&element.kind, named_seed(run.seed, &element.name))
+            .map_err(|problem| RunError::new(format!("elements.{i}"), problem))
+    };
+    run.elements.iter().enumerate().map(slot).collect()
+}
+
+/// The elements that capture packets, beside the senders and beside the receivers.
+#[derive(Clone, Copy)]
+struct Taps {
+    at_sender: u32,
+    at_receiver: u32,
+}
+
+impl Taps {
+    /// Taps that are the next two of so many elements.
+    fn at(elements: usize) -> Taps {
+        Taps { at_sender: component(elements), at_receiver: component(elements + 1) }
+    }
+}
+
+/// The components of a run, and the table of hops between them.
+struct Topology<'a> {
+    run: &'a Run,
+    index_of: HashMap<&'a str, u32>,
+    /// Elements of the simulation, taps included.
+    elements: usize,
+    taps: Option<Taps>,
+    /// The components that each flow's packets reach, one after another.
+    hops: Vec<u32>,
+}
+
+impl<'a> Topology<'a> {
+    fn new(run: &'a Run, elements: usize, taps: Option<Taps>) -> Topology<'a> {
+        let names = run.elements.iter().map(|element| element.name.as_str());
+        let index_of = names.enumerate().map(|(i, name)| (name, component(i))).collect();
+        Topology { run, index_of, elements, taps, hops: Vec::new() }
+    }
+
+    /// Endpoints of the TCP flow of index `i`.
+    fn tcp_endpoints(&self, i: usize, algorithm: Box<dyn CongestionControl>) -> TcpEndpoints {
+        let (run, spec) = (self.run, &self.run.flows[i]);
+        let path = spec.forward.iter().chain(&spec.reverse);
+        let elements = path.map(|name| &run.elements[self.index_of[name.as_str()] as usize].kind);
+        let window_bytes = receive_window_bytes(spec, elements);
+        let offsets = TimestampOffsets::of(run.hosts, run.seed, &spec.name);
+        let setup = Setup {
+            flow: component(i),
+            hz: run.profile.timer_hz(),
+            mss_bytes: spec.mss_bytes,
+            ecn: spec.ecn.into(),
+            pacing: spec.pacing,
+            timestamp_offset_ms: offsets.sender_ms,
+        };
+        TcpEndpoints::new(setup, algorithm, offsets.receiver_ms, window_bytes)
+    }
+
+    /// Adds the hops from the sender to the receiver of a flow; returns the index of the first one.
+    fn add_forward(&mut self, flow: usize) -> u32 {
+        let first = component(self.hops.len());
+        self.hops.extend(self.taps.map(|taps| taps.at_sender));
+        self.hops.extend(self.run.flows[flow].forward.iter().map(|name| self.index_of[name.as_str()]));
+        self.hops.extend(self.taps.map(|taps| taps.at_receiver));
+        self.hops.push(component(self.elements + self.run.flows.len() + flow));
+        first
+    }
+
+    /// Adds the hops from the receiver to the sender of a flow; returns the index of the first one.
+    fn add_reverse(&mut self, flow: usize) -> u32 {
+        let first = component(self.hops.len());
+        self.hops.extend(self.taps.map(|taps| taps.at_receiver));
+        self.hops.extend(self.run.flows[flow].reverse.iter().map(|name| self.index_of[name.as_str()]));
+        self.hops.extend(self.taps.map(|taps| taps.at_sender));
+        self.hops.push(component(self.elements + flow));
+        first
+    }
+}

@@ -1,0 +1,202 @@
+//! The two endpoints of a flow: a TCP sender and receiver, or a UDP source and sink.
+
+use super::udp::{UdpSink, UdpSource};
+use crate::Time;
+use crate::cc::{CongestionControl, Control};
+use crate::net::packet::Packet;
+use crate::record::{FlowCounters, FlowTotals, Sample, Window};
+use crate::run::UDP;
+use crate::tcp::{Counts, Outbox, Receiver, ReceiverSetup, Sender, Setup, State};
+
+/// Both endpoints of a flow.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "flows are few, and most are TCP")]
+pub(super) enum Endpoints {
+    Tcp(TcpEndpoints),
+    Udp(UdpEndpoints),
+}
+
+/// The endpoints of a TCP connection.
+#[derive(Debug)]
+pub(super) struct TcpEndpoints {
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+}
+
+/// The endpoints of a UDP flow.
+#[derive(Debug)]
+pub(super) struct UdpEndpoints {
+    pub(super) source: UdpSource,
+    pub(super) sink: UdpSink,
+}
+
+impl TcpEndpoints {
+    /// Endpoints whose connection is not open. The receiver's window grows to `window_bytes`.
+    pub(super) fn new(
+        setup: Setup,
+        algorithm: Box<dyn CongestionControl>,
+        receiver_offset_ms: u32,
+        window_bytes: u64,
+    ) -> TcpEndpoints {
+        let sender = Sender::new(setup, algorithm);
+        let receiver = Receiver::new(ReceiverSetup {
+            flow: setup.flow,
+            hz: setup.hz,
+            mss_bytes: setup.mss_bytes,
+            window_bytes,
+            ecn: sender.ecn(),
+            timestamp_offset_ms: receiver_offset_ms,
+        });
+        TcpEndpoints { sender, receiver }
+    }
+}
+
+impl UdpEndpoints {
+    /// Endpoints of the flow of that index, whose datagrams have `payload_bytes` each.
+    pub(super) fn new(flow: u32, payload_bytes: u32) -> UdpEndpoints {
+        UdpEndpoints { source: UdpSource::new(flow, payload_bytes), sink: UdpSink::default() }
+    }
+}
+
+impl Endpoints {
+    /// The TCP connection, if it is one.
+    #[inline]
+    pub(super) fn tcp(&mut self) -> Option<&mut TcpEndpoints> {
+        match self {
+            Endpoints::Tcp(tcp) => Some(tcp),
+            Endpoints::Udp(_) => None,
+        }
+    }
+
+    /// A packet arrives at the receiving endpoint.
+    #[inline]
+    pub(super) fn on_packet_at_receiver(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
+        match self {
+            Endpoints::Tcp(tcp) => tcp.receiver.on_packet(packet, now, out),
+            Endpoints::Udp(udp) => udp.sink.on_packet(packet),
+        }
+    }
+
+    /// When a timer of the sending endpoint fires.
+    #[inline]
+    pub(super) fn sender_wake(&self) -> Time {
+        match self {
+            Endpoints::Tcp(tcp) => tcp.sender.wake(),
+            Endpoints::Udp(_) => Time::NEVER,
+        }
+    }
+
+    /// When a timer of the receiving endpoint fires.
+    #[inline]
+    pub(super) fn receiver_wake(&self) -> Time {
+        match self {
+            Endpoints::Tcp(tcp) => tcp.receiver.wake(),
+            Endpoints::Udp(_) => Time::NEVER,
+        }
+    }
+
+    /// Whether everything was written, sent and acknowledged.
+    #[inline]
+    pub(super) fn is_complete(&self) -> bool {
+        match self {
+            Endpoints::Tcp(tcp) => tcp.sender.is_complete(),
+            Endpoints::Udp(_) => false,
+        }
+    }
+
+    /// First packet that the receiver misses: where a message ends that has arrived. UDP has no messages.
+    #[inline]
+    pub(super) fn next_expected(&self) -> u32 {
+        match self {
+            Endpoints::Tcp(tcp) => tcp.receiver.next(),
+            Endpoints::Udp(_) => 0,
+        }
+    }
+
+    /// Packets with payload that arrived, duplicates included.
+    pub(super) fn received_packets(&self) -> u64 {
+        match self {
+            Endpoints::Tcp(tcp) => tcp.receiver.received_packets(),
+            Endpoints::Udp(udp) => udp.sink.received_packets(),
+        }
+    }
+
+    /// Counters so far.
+    pub(super) fn counters(&self) -> FlowCounters {
+        match self {
+            Endpoints::Tcp(tcp) => {
+                FlowCounters { delivered_bytes: tcp.receiver.delivered_bytes(), counts: tcp.sender.counts }
+            }
+            Endpoints::Udp(udp) => FlowCounters {
+                delivered_bytes: udp.sink.delivered_bytes(),
+                counts: Counts { sent_packets: udp.source.sent_packets(), ..Counts::default() },
+            },
+        }
+    }
+
+    /// Results at the end of the run.
+    pub(super) fn totals(&self) -> FlowTotals<'_> {
+        let counters = self.counters();
+        match self {
+            Endpoints::Tcp(tcp) => FlowTotals {
+                algorithm: tcp.sender.algorithm().name(),
+                finished: tcp.receiver.finished(),
+                lost_packets: tcp.sender.flow.lost.into(),
+                counters,
+            },
+            Endpoints::Udp(_) => FlowTotals { algorithm: UDP, finished: None, lost_packets: 0, counters },
+        }
+    }
+
+    /// The congestion window and ssthresh. UDP has neither: tables show those of a TCP sender that has sent nothing.
+    pub(super) fn window(&self) -> Window {
+        match self {
+            Endpoints::Tcp(tcp) => window(&tcp.sender.control),
+            Endpoints::Udp(_) => window(&Control::default()),
+        }
+    }
+
+    /// The sender's state; a UDP flow stays open.
+    pub(super) fn state(&self) -> State {
+        match self {
+            Endpoints::Tcp(tcp) => tcp.sender.flow.state,
+            Endpoints::Udp(_) => State::Open,
+        }
+    }
+
+    /// A row of the `samples` table.
+    pub(super) fn sample(&self) -> Sample<'_> {
+        let (window, state) = (self.window(), self.state());
+        match self {
+            Endpoints::Tcp(TcpEndpoints { sender, receiver }) => Sample {
+                window,
+                state,
+                srtt_us: sender.flow.rtt.srtt_us(),
+                rtt_us: sender.flow.rtt.latest_us(),
+                in_flight_packets: sender.flow.in_flight(),
+                delivered_bytes: receiver.delivered_bytes(),
+                retransmitted_packets: sender.counts.retransmitted_packets,
+                pacing_bit_per_s: sender.pacing_bit_per_s(),
+                algorithm: Some(sender.algorithm()),
+            },
+            Endpoints::Udp(udp) => Sample {
+                window,
+                state,
+                srtt_us: None,
+                rtt_us: None,
+                in_flight_packets: 0,
+                delivered_bytes: udp.sink.delivered_bytes(),
+                retransmitted_packets: 0,
+                pacing_bit_per_s: None,
+                algorithm: None,
+            },
+        }
+    }
+}
+
+fn window(control: &Control) -> Window {
+    Window {
+        cwnd_packets: control.cwnd,
+        ssthresh_packets: control.has_ssthresh().then_some(control.ssthresh),
+    }
+}
