@@ -118,7 +118,7 @@ def test_what_the_host_cannot_do_is_refused_with_what_to_type(tussle_, tmp_path:
     ]:
         assert said in refused(tussle_("run", file, "--engine", "netns", *options))
     [run] = runs({"algorithm": "cubic", "parameters": {"beta": 512}})
-    with pytest.raises(TussleError, match=r"flows\.0\.parameters: .* its module's, for everyone; give none"):
+    with pytest.raises(TussleError, match=r"flows\.0\.parameters: .* hold for all flows; give none"):
         engine("netns").check(run)
 
 
