@@ -139,7 +139,7 @@ def test_one_flow_counts_as_the_simulator_counts():
     "lossy",
     [
         {"loss": "0.2 %"},
-        {"effects": [{"kind": "gilbert_elliott", "p": "0.1 %", "r": "30 %", "loss_bad": "70 %"}]},
+        {"elements": [{"kind": "gilbert_elliott", "p": "0.1 %", "r": "30 %", "loss_bad": "70 %"}]},
         {"reverse": {"loss": "1 %"}},
     ],
 )
@@ -387,7 +387,7 @@ def test_parameters_of_modules_reach_the_kernel():
         ),
         (
             {"algorithm": "reno"},
-            {"path": {"effects": [{"kind": "duplicate", "probability": "1 %"}]}},
+            {"path": {"elements": [{"kind": "duplicate", "probability": "1 %"}]}},
             "Linux has no duplicate",
         ),
         (
