@@ -82,7 +82,7 @@ HAS_WASM := $(wildcard $(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/$
 SAY_SKIPPED_WASM := $(if $(HAS_WASM),:,echo "skipped: the simulator on $(WASM); rustup target add $(WASM)")
 
 .PHONY: lint
-lint: setup  ## Check format, lints, types, layers, spelling, and that reference and pages are up to date
+lint: setup  ## Check format, lints, types, layers, spelling, words, and that reference and pages are up to date
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
@@ -91,6 +91,7 @@ lint: setup  ## Check format, lints, types, layers, spelling, and that reference
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(BIN)/typos
+	$(BIN)/python tools/words.py
 	$(BIN)/python tools/reference.py --check
 	$(BIN)/python tools/algorithm_pages.py --check
 	$(if $(HAS_WASM),cargo check -p tussle-core --target $(WASM) --locked --quiet,@$(SAY_SKIPPED_WASM))
