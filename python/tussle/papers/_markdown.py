@@ -55,7 +55,7 @@ class _Page(NamedTuple):
 
 
 def write_markdown(content: Content) -> dict[str, str]:
-    """Give the files of a page by their names: `NAME.md`, and in the folder `NAME` its figures and numbers."""
+    """Give the files of a page by name: `NAME.md`, and in the folder `NAME` its figures and numbers."""
     name = content.study.name
     page = _Page([], {}, name)
     _opening(page, content)
