@@ -124,7 +124,7 @@ AGREE := agree --grid full
 AGREED := results/agree-full
 
 .PHONY: agreement
-agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes); pages into results/agree-full and docs
+agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes), and write docs/agreement
 	$(BIN)/tussle $(AGREE) -o $(AGREED) || test $$? = 1
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
