@@ -81,10 +81,14 @@ WASM := wasm32-unknown-unknown
 HAS_WASM := $(wildcard $(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/$(WASM))
 SAY_SKIPPED_WASM := $(if $(HAS_WASM),:,echo "skipped: the simulator on $(WASM); rustup target add $(WASM)")
 
+# Modules that a macro declares, which cargo fmt does not find.
+RUSTFMT := rustfmt --edition 2024 $(wildcard crates/tussle-core/src/net/path/*.rs crates/tussle-core/src/net/queue/*.rs)
+
 .PHONY: lint
 lint: setup  ## Check format, lints, types, layers, spelling, words, and that reference and pages are up to date
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	$(RUSTFMT) --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -100,6 +104,7 @@ lint: setup  ## Check format, lints, types, layers, spelling, words, and that re
 fmt: setup  ## Format Rust and Python
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
+	$(RUSTFMT)
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
 
