@@ -134,13 +134,15 @@ agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes),
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
 KERNELS := linux-6.1,linux-6.12,linux-7.3
-KERNEL_PROFILES := dsl
-KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6 --duration 60s
+KERNEL_PROFILES := dsl lan
+KERNEL_TIMES_dsl := --duration 60s
+KERNEL_TIMES_lan := --duration 12s --stagger 2s
+KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6
 
 .PHONY: kernel-changes
 kernel-changes: setup  ## Run pairs on the kernels of KERNELS (two hours), and write docs/kernels and its page's tables
 	set -e; $(foreach profile,$(KERNEL_PROFILES),$(BIN)/tussle $(KERNEL_PAIRS) --kernel $(KERNELS) \
-	--profile $(profile) -o results/kernels-$(profile);)
+	--profile $(profile) $(KERNEL_TIMES_$(profile)) -o results/kernels-$(profile);)
 	$(BIN)/python tools/kernels_page.py $(KERNEL_PROFILES:%=results/kernels-%)
 
 STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
