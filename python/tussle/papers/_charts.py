@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -78,7 +79,9 @@ def beside(columns: Sequence[Column], rows: Sequence[Row], engines: Mapping[str,
     return shortened(svg(chart))
 
 
-def _beside(column: Column, rows: Sequence[Row], engines: Mapping[str, str]) -> alt.LayerChart:
+def _beside(
+    column: Column, rows: Sequence[Row], engines: Mapping[str, str]
+) -> alt.LayerChart | alt.FacetChart:
     cells = [
         {"published": row.published[column.name], "ours": found.mean, "engine": name}
         for engine, name in engines.items()
@@ -89,12 +92,13 @@ def _beside(column: Column, rows: Sequence[Row], engines: Mapping[str, str]) -> 
     least, most = (min(both), max(both)) if both else (0.0, 1.0)
     is_logarithmic = least > 0 and most / least > _DECADES
     scale = alt.Scale(type="log" if is_logarithmic else "linear", domain=[least, most], nice=True)
+    axis = alt.Axis(values=_decades(least, most)) if is_logarithmic else alt.Axis()
     equal = (
         alt.Chart(alt.InlineData(values=[{"published": each, "ours": each} for each in (least, most)]))
         .mark_line(aria=False, color="#888", strokeWidth=1, strokeDash=[4, 3])
         .encode(
-            alt.X("published", type="quantitative", scale=scale),
-            alt.Y("ours", type="quantitative", scale=scale),
+            alt.X("published", type="quantitative", scale=scale, axis=axis),
+            alt.Y("ours", type="quantitative", scale=scale, axis=axis),
         )
     )
     points = (
@@ -113,6 +117,15 @@ def _beside(column: Column, rows: Sequence[Row], engines: Mapping[str, str]) -> 
         )
     )
     return alt.layer(equal, points).properties(width=250, height=220)
+
+
+def _decades(least: float, most: float) -> list[float]:
+    """Return the powers of ten around two numbers.
+
+    >>> _decades(0.5, 30)
+    [0.1, 1.0, 10.0, 100.0]
+    """
+    return [10.0**power for power in range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)]
 
 
 def shortened(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A study's page as Markdown, for readers of the repository: its tables and conclusions with small figures."""
+"""A study's page as Markdown, for readers of the repository: conclusions, tables and small figures."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tussle.papers._statements import Checked
 from tussle.papers._study import Column, Table
 
 _MOST_ROWS = 16
-"""Rows of a table that is shown whole; of a longer one the rows that differ most are shown."""
+"""Rows of a table that is shown whole. A longer table shows the rows that differ most."""
 _MOST_APART = 10
 _SIZES = {"full": "all of the study's", "quick": "`--quick`", "other": "changed by options"}
 _TAGS = re.compile(r"</?p>")
 
 
 class _Page(NamedTuple):
-    """A page while it is written."""
+    """Lines and figures of a page under construction."""
 
     lines: list[str]
     files: dict[str, str]
@@ -36,16 +36,17 @@ class _Page(NamedTuple):
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Add a table."""
         lines = [header, ["---"] * len(header), *rows]
-        self.say("\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines))
+        cells = [[cell.replace("|", "/") for cell in line] for line in lines]
+        self.say("\n".join(f"| {' | '.join(line)} |" for line in cells))
 
     def figure(self, name: str, caption: str, svg: str) -> None:
-        """Add a figure, which becomes a file."""
+        """Add a figure, written as a file of its own."""
         self.files[f"{self.folder}/{name}.svg"] = svg + "\n"
         self.say(f"![{caption}]({self.folder}/{name}.svg)")
 
 
 def write_markdown(content: Content) -> dict[str, str]:
-    """Give the files of a page by their names: `NAME.md`, and in the folder `NAME` its figures and numbers."""
+    """Return the files of a page by name: `NAME.md`, and in the folder `NAME` its figures and numbers."""
     name = content.study.name
     page = _Page([], {}, name)
     _opening(page, content)
@@ -55,7 +56,7 @@ def write_markdown(content: Content) -> dict[str, str]:
         for index, shown in enumerate(content.tables, 1):
             _table(page, content, shown, f"table-{index}")
     if content.sweeps:
-        page.say("## What the study does not tell, varied", *_block(content, "why"))
+        page.say("## What the study does not give, varied", *_block(content, "why"))
         for shown in content.sweeps:
             _sweep(page, content, shown)
     _experiments(page, content)
@@ -71,8 +72,9 @@ def _opening(page: _Page, content: Content) -> None:
     page.say(f"# {study.title}", study.about, *_block(content, "setup"))
     page.say(
         f"The numbers were made on {about.date} with Tussle {about.version}, by {commands}. "
-        f"[comparison.csv]({study.name}/comparison.csv) holds every number. `make papers` writes this page, and "
-        f"`results/paper-{study.name}/index.html` with all figures, all rows and the evidence for each conclusion."
+        f"[comparison.csv]({study.name}/comparison.csv) holds every number. `make papers` writes this page, "
+        f"and `results/paper-{study.name}/index.html` with all figures, all rows and the evidence for each "
+        "conclusion."
     )
 
 
@@ -89,8 +91,8 @@ def _conclusions(page: _Page, content: Content) -> None:
     ]
     page.table(["conclusion", "where", *map(content.called.__getitem__, content.engines)], rows)
     page.say(
-        "A conclusion holds if it does in every case that was compared, fails if in none, and depends otherwise; "
-        "brackets count the cases in which it holds."
+        "A conclusion holds if every case that was compared confirms it. It fails if none does, and depends "
+        "otherwise; the brackets count the cases that confirm it."
     )
 
 
@@ -122,7 +124,7 @@ def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:
     if apart:
         which = "with another verdict" if table.verdict else "that differ by more than 10 %"
         page.say(
-            f"<details><summary>{opening(content.called[engines[0]])}: {len(apart)} rows {which}, of which the "
+            f"<details><summary>{opening(content.called[engines[0]])}: {len(apart)} rows {which}; the "
             f"{min(_MOST_APART, len(apart))} with the largest difference</summary>"
         )
         _cells(page, content, table, apart[:_MOST_APART])
@@ -153,7 +155,7 @@ def _rule(table: Table) -> str:
 
 
 def _cells(page: _Page, content: Content, table: Table, rows: Sequence[Row]) -> None:
-    """Add rows: what is printed, ours on each engine, and the relative difference."""
+    """Add rows: the published number, Tussle's on each engine, and the relative difference."""
     engines = [engine for engine in content.engines if any(engine in row.found for row in rows)]
     names = [content.called[engine] for engine in engines]
     header = [", ".join(rows[0].keys)]
@@ -220,11 +222,16 @@ def _experiments(page: _Page, content: Content) -> None:
             page.say(f"*{opening(name)}. {opening(chart.caption.rstrip('.'))}.*")
     facts = [
         f"{opening(content.called[engine])}: "
-        + ", ".join(f"{key} {_fact(value)}" for key, value in found["engine"].items() if key != "name")
+        + ", ".join(f"{key} {_fact(value)}" for key, value in found["engine"].items() if _is_shown(key, value))
         for engine, found in content.provenance
     ]
     if facts:
         page.say("\n".join(f"- {each}" for each in facts))
+
+
+def _is_shown(key: str, value: object) -> bool:
+    """Whether the page names a fact of an engine; checksums are in the HTML page and in the datasets."""
+    return bool(value) and key != "name" and not key.endswith("sha256")
 
 
 def _fact(value: object) -> str:
@@ -238,7 +245,7 @@ def _runs(part: PartShown | None) -> str:
 
 
 def _block(content: Content, name: str) -> list[str]:
-    """Give a block of the study's template `page.html` as a paragraph, if it has the block."""
+    """Return a block of the study's template `page.html` as a paragraph, if it has the block."""
     text = (content.study.folder / "page.html").read_text("utf-8")
     found = re.search(rf"{{% block {name} %}}(.*?){{% endblock %}}", text, re.DOTALL)
     return [_TAGS.sub("", found.group(1)).strip()] if found else []

@@ -102,7 +102,7 @@ class Part(_Told):
     algorithms: tuple[str, ...]
     """Keys of the scenario that hold the algorithms compared."""
     alike: bool = False
-    """Whether all flows of a point are alike: the keys of the first flow then stand for those of all flows."""
+    """Whether all flows of a point have the same settings, so that the first flow's keys identify it."""
     quick: dict[str, Any] = Field(default_factory=dict)
     """Settings of `--quick`."""
     like: str | None = None
@@ -129,8 +129,8 @@ class Check(_Told):
     """What is compared, for the evidence: "share (%)"."""
     quantity: Quantity
     flow: Literal["each", "first", "second"] = "each"
-    """Which flows count: all, or only the first or the second of each run. The value of a metric of runs counts
-    as the first flow's."""
+    """Which flows count: all, or only the first or the second of each run. The value of a metric of runs
+    counts as the first flow's."""
     pairs: Literal["all", "mixed", "same"] = "all"
     """Which runs count: all, those with several algorithms, or those with one."""
     of: tuple[str, ...]
