@@ -18,6 +18,8 @@ _MOST_ROWS = 16
 _MOST_APART = 10
 _SIZES = {"full": "all of the study's", "quick": "`--quick`", "other": "changed by options"}
 _TAGS = re.compile(r"</?p>")
+_UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
+"""Attributes of an SVG that no reader of a Markdown image meets: a quarter of its size."""
 
 
 class _Page(NamedTuple):
@@ -41,7 +43,7 @@ class _Page(NamedTuple):
 
     def figure(self, name: str, caption: str, svg: str) -> None:
         """Add a figure, written as a file of its own."""
-        self.files[f"{self.folder}/{name}.svg"] = svg + "\n"
+        self.files[f"{self.folder}/{name}.svg"] = _UNREAD_IN_IMAGES.sub("", svg) + "\n"
         self.say(f"![{caption}]({self.folder}/{name}.svg)")
 
 
@@ -112,13 +114,13 @@ def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:
     header += ["verdicts that agree"] if table.verdict else []
     header += ["over both orders"] if shown.orders else []
     page.table(header, [[content.called[engine], *_scores(shown, engine)] for engine in engines])
-    rows = [row for _, members in shown.groups for row in members]
+    rows = [row for _, members in shown.groups for row in members if row.found]
     names = {engine: content.called[engine] for engine in engines}
     page.figure(name, f"{table.title}: published and run again", beside(table.columns, rows, names))
     if table.verdict:
         page.say(_rule(table))
     if len(rows) <= _MOST_ROWS:
-        _cells(page, content, table, [row for row in rows if row.found])
+        _cells(page, content, table, rows)
         return
     apart = shown.apart[engines[0]]
     if apart:
@@ -222,7 +224,7 @@ def _experiments(page: _Page, content: Content) -> None:
             page.say(f"*{opening(name)}. {opening(chart.caption.rstrip('.'))}.*")
     facts = [
         f"{opening(content.called[engine])}: "
-        + ", ".join(f"{key} {_fact(value)}" for key, value in found["engine"].items() if _is_shown(key, value))
+        + ", ".join(f"{key} {_fact(each)}" for key, each in found["engine"].items() if _is_shown(key, each))
         for engine, found in content.provenance
     ]
     if facts:
