@@ -109,7 +109,7 @@ def _answer(agreement: Agreement) -> str:
         return f"Not everywhere: {over}, the bound is broken for {', '.join(words['no'])}."
     if words["undecided"]:
         undecided = ", ".join(words["undecided"])
-        return f"Yes, {over}, as far as randomness allows to tell: {undecided} may differ more."
+        return f"Yes, {over}, within the precision of the runs: {undecided} may differ more."
     return f"Yes, within every bound, {over}."
 
 

@@ -19,7 +19,7 @@ from tussle.papers._study import Chart, Column
 from tussle.papers._values import at_values
 
 _PANELS = 2
-"""Panels beside one another."""
+"""Number of panels in a row."""
 _DECADES = 100.0
 """Ratio of the largest to the least number from which axes are logarithmic."""
 _VIEW = View(width_px=520, most_rows=150)
@@ -29,7 +29,7 @@ _LONG_DECIMALS = re.compile(r"(\d+\.\d)\d+")
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, or why there is none."""
+    """A figure, or the reason for its absence."""
 
     caption: str
     svg: str
@@ -39,7 +39,7 @@ class Drawn:
 
 
 def drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
-    """Draw a chart of a study, once or for each value of its axis; nothing where its points were not run."""
+    """Draw a chart of a study, once or for each value of its axis; nothing if its points were not run."""
     if chart.each is None:
         yield from _drawn(chart, tables)
         return
@@ -68,9 +68,9 @@ def over_sweep(rows: pl.DataFrame, axis: str) -> str:
 
 
 def beside(columns: Sequence[Column], rows: Sequence[Row], engines: Mapping[str, str]) -> str:
-    """Draw ours over the published number of each cell, a panel for each column.
+    """Draw Tussle's number over the published one of each cell, a panel for each column.
 
-    `engines` has the names that readers meet, by engine.
+    `engines` has the names that readers see, by engine.
     """
     panels = [_beside(column, rows, engines) for column in columns]
     lines = [alt.hconcat(*panels[at : at + _PANELS]) for at in range(0, len(panels), _PANELS)]
@@ -129,7 +129,7 @@ def _decades(least: float, most: float) -> list[float]:
 
 
 def shortened(text: str) -> str:
-    """Leave a tenth of a pixel of each coordinate: a third of a page is behind it."""
+    """Round coordinates to a tenth of a pixel, which makes a page smaller by a third."""
     return _COORDINATES.sub(lambda found: _LONG_DECIMALS.sub(r"\1", found.group()), text)
 
 
@@ -148,7 +148,7 @@ def _drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
 
 
 def _runs(chart: Chart, tables: Tables) -> list[int]:
-    """Return the runs that a chart is of; of time series, those that stand for their repetitions."""
+    """Return the runs that a chart shows; a time series shows one representative run of each point."""
     runs = at_values(tables.runs.collect(), chart.at)
     if REGISTRY[chart.figure].of != "point":
         return runs["run"].to_list()
@@ -157,7 +157,7 @@ def _runs(chart: Chart, tables: Tables) -> list[int]:
 
 
 def _nearest(tables: Tables) -> pl.DataFrame:
-    """Choose the run of each point whose vector of measurements is nearest to the mean vector."""
+    """Choose the run of each point whose vector of measurements is closest to the mean vector."""
     return (
         METRICS["representative"]
         .compute(tables)
@@ -169,7 +169,7 @@ def _nearest(tables: Tables) -> pl.DataFrame:
 
 
 def sweep_rows(scores: Mapping[str, Mapping[str, float | None]]) -> pl.DataFrame:
-    """Lay out scores by the value of the sweep, then by measure, as `over_sweep` takes them."""
+    """Return scores by value of the sweep and measure as the table that `over_sweep` draws."""
     rows = [
         {"value": value, "measure": measure, "agreement": found}
         for value, measures in scores.items()
