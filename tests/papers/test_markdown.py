@@ -38,7 +38,7 @@ def test_a_page_has_its_conclusions_tables_and_figures(files: dict[str, str]):
         assert f"| {statement.says} | {statement.source} |" in page
     for table in study.tables:
         assert f"### {table.title}" in page
-    for text in study.untold:
+    for text in study.not_given:
         assert f"- {text}" in page
     # Published: Vegas first 9, Reno second 94.
     assert re.search(r"\| vegas, reno \| 9 \| [\d.]+ \([+-]\d+ %\) \| 94 \| [\d.]+ \([+-]\d+ %\) \|", page)

@@ -62,7 +62,7 @@ def write_markdown(content: Content) -> dict[str, str]:
         for shown in content.sweeps:
             _sweep(page, content, shown)
     _experiments(page, content)
-    page.say("## What the study does not give", "\n".join(f"- {each}" for each in content.study.untold))
+    page.say("## What the study does not give", "\n".join(f"- {each}" for each in content.study.not_given))
     page.say("## Sources", "\n".join(f"- {each}" for each in content.study.sources))
     text = "\n".join(page.lines).rstrip() + "\n"
     return {f"{name}.md": text, f"{name}/comparison.csv": comparison(content.tables), **page.files}

@@ -163,7 +163,7 @@ class Study(_Strict):
     title: str
     about: str
     sources: tuple[str, ...]
-    untold: tuple[str, ...]
+    not_given: tuple[str, ...]
     """Facts that the study does not give, and the choices made for them."""
     parts: dict[str, Part]
     tables: tuple[Table, ...] = ()
