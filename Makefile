@@ -129,7 +129,7 @@ AGREE := agree --grid full
 AGREED := results/agree-full
 
 .PHONY: agreement
-agreement: setup  ## Hold the simulator against Linux in 512 cells (80 minutes), and write docs/agreement
+agreement: setup  ## Compare the simulator with Linux in 512 cells (80 minutes); HTML into results/agree-full, docs/agreement
 	$(BIN)/tussle $(AGREE) -o $(AGREED) || test $$? = 1
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
@@ -149,7 +149,7 @@ STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa
 STUDY_SIZE := --full
 
 .PHONY: papers
-papers: setup  ## Run the published studies again (an hour); pages into results/paper-STUDY and docs/papers
+papers: setup  ## Run the published studies again (an hour); HTML into results/paper-STUDY, Markdown into docs/papers
 	set -e; for study in $(STUDIES); do \
 	$(BIN)/tussle paper $$study $(STUDY_SIZE) -o results/paper-$$study; \
 	$(BIN)/python tools/paper_pages.py $$study results/paper-$$study; \

@@ -1,4 +1,4 @@
-"""Write docs/agreement, and the tables of docs/explanation/agreement.md, from the results of `tussle agree`.
+"""Write docs/agreement and the results in docs/explanation/agreement.md, from those of `tussle agree`.
 
 `python tools/agreement.py DIR "COMMAND"`: the folder that the command filled.
 """
@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tussle.agreement import About, Agreement, Pair, amount, compare, number, signed, write
+from tussle.agreement import (
+    About,
+    Agreement,
+    Pair,
+    amount,
+    compare,
+    distribution,
+    number,
+    save_differences,
+    signed,
+)
 from tussle.dataset import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,7 +29,7 @@ _MEASURED = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end -->)", re.DOTALL
 
 
 def measured(agreement: Agreement, about: About) -> str:
-    """Return the tables, as Markdown."""
+    """Return the tables and figures, as Markdown."""
     engine, kernel = (each.provenance["engine"] for each in next(iter(agreement.pairs.values())))
     bounds = [
         (
@@ -36,7 +46,7 @@ def measured(agreement: Agreement, about: About) -> str:
     limits = [verdict.bound for verdict in agreement.verdicts]
     algorithms = [
         (
-            f"[{row['algorithm']}](../agreement/{row['algorithm']}.html)",
+            row["algorithm"],
             row["cells"],
             *(amount(bound.quantity, row[bound.quantity]) for bound in limits),
             number(row["window_distance"]),
@@ -67,11 +77,17 @@ def measured(agreement: Agreement, about: About) -> str:
             f"On {about.date}, by `{about.command}`: {agreement.cells.height} cells. Simulator "
             f"{engine['version']}, build `{engine['build']}`; Linux {kernel['release']}, {kernel['hz']} "
             "ticks a second. "
-            "[All pages](../agreement/index.html), with windows and queues of both over each other.",
+            "[differences.csv](../agreement/differences.csv) holds every difference. `make agreement` also "
+            "writes HTML pages with every cell, and with windows and queues of both engines, into "
+            "`results/agree-full`.",
             "",
             *_table(
                 ("difference", "cells", "median", "at most", "95th percentile", "at most", "holds"), bounds
             ),
+            "",
+            "The percentage of cells that differ by at most so much, and the limits of each bound:",
+            "",
+            *(f"![{bound.words}](../agreement/{bound.quantity}.svg)" for bound in limits),
             "",
             "Algorithm by algorithm, medians over cells; the score is the percentage of comparisons with a "
             "bound that lie within what it has for a cell:",
@@ -116,20 +132,23 @@ def _table(header: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> list[
 
 
 def main() -> None:
-    """Write the pages and the tables."""
+    """Write the differences, the figures and the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("command")
-    told = parser.parse_args()
-    names = sorted(folder.name for folder in (told.folder / "kernel").iterdir() if folder.is_dir())
+    given = parser.parse_args()
+    names = sorted(folder.name for folder in (given.folder / "kernel").iterdir() if folder.is_dir())
     agreement = compare(
         {
-            name: Pair(*(Dataset.open(told.folder / each / name) for each in ("sim", "kernel")))
+            name: Pair(*(Dataset.open(given.folder / each / name) for each in ("sim", "kernel")))
             for name in names
         }
     )
-    about = About(told.command, datetime.now(UTC).date().isoformat(), ("simulator", "Linux"))
-    write(agreement, PAGES, about)
+    about = About(given.command, datetime.now(UTC).date().isoformat(), ("simulator", "Linux"))
+    save_differences(agreement, PAGES)
+    for verdict in agreement.verdicts:
+        drawn = distribution(agreement.differences, verdict.bound)
+        (PAGES / f"{verdict.bound.quantity}.svg").write_text(drawn, "utf-8")
     text = TEXT.read_text("utf-8")
     TEXT.write_text(_MEASURED.sub(lambda _: measured(agreement, about), text), "utf-8")
 

@@ -1,4 +1,4 @@
-"""`tussle agree`: the simulator is as near to Linux as its bounds say, in cells that nobody picked."""
+"""`tussle agree`: the simulator agrees with Linux within its bounds, in sampled cells."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ TUSSLE = Path(sys.executable).with_name("tussle")
 
 
 @pytest.mark.usefixtures("kernel")
-def test_half_of_the_quick_draw_holds_every_bound(tmp_path):
+def test_half_of_the_quick_grid_holds_every_bound(tmp_path):
     """All 32 cells take twice as long; `make draw` runs them."""
     called = subprocess.run(
         [TUSSLE, "agree", "--grid", "quick", "--cells", "16", "-o", "agree"],

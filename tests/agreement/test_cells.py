@@ -10,24 +10,24 @@ from tussle.catalog import groups
 
 LINUX = groups()["linux"].algorithms
 FULL = GRIDS["full"]
-DRAWN = scenarios(FULL, LINUX)
-CASES = [(name, case) for name, scenario in DRAWN.items() for case in scenario.cases]
+SAMPLED = scenarios(FULL, LINUX)
+CASES = [(name, case) for name, scenario in SAMPLED.items() for case in scenario.cases]
 
 
 def amount(text: str) -> float:
     return float(text.split(maxsplit=1)[0])
 
 
-def test_a_draw_is_the_same_each_time_and_another_seed_draws_others() -> None:
-    assert scenarios(FULL, LINUX) == DRAWN
-    assert scenarios(replace(FULL, seed=2), LINUX) != DRAWN
+def test_a_sample_is_the_same_each_time_and_another_seed_samples_others() -> None:
+    assert scenarios(FULL, LINUX) == SAMPLED
+    assert scenarios(replace(FULL, seed=2), LINUX) != SAMPLED
 
 
 def test_fewer_cells_are_the_first_of_more() -> None:
     few = scenarios(replace(FULL, cells=100), LINUX)
     assert sum(len(scenario.cases) for scenario in few.values()) == 100
     for name, scenario in few.items():
-        assert scenario.cases == DRAWN[name].cases[: len(scenario.cases)]
+        assert scenario.cases == SAMPLED[name].cases[: len(scenario.cases)]
 
 
 @pytest.mark.parametrize(("key", "least", "most"), [("path.rate", 2, 1000), ("path.rtt", 1, 300)])
@@ -62,7 +62,7 @@ def test_losses_arrangements_and_algorithms_come_equally_often() -> None:
 
 def test_each_arrangement_has_its_flows() -> None:
     found = {}
-    for name, scenario in DRAWN.items():
+    for name, scenario in SAMPLED.items():
         run = scenario.runs()[0].run
         under_test = scenario.cases[0][max(key for key in scenario.cases[0] if key.endswith("algorithm"))]
         found[name] = [
@@ -77,13 +77,13 @@ def test_each_arrangement_has_its_flows() -> None:
 
 
 def test_the_second_of_two_comes_ten_seconds_later_give_or_take_the_jitter() -> None:
-    for planned in DRAWN["two"].runs()[:50]:
+    for planned in SAMPLED["two"].runs()[:50]:
         first, second = (flow["start_ns"] / 1e9 for flow in planned.run["flows"])
         assert 9 <= second - first <= 11
 
 
-def test_where_dice_decide_a_cell_has_ten_runs_and_else_one() -> None:
-    for name, scenario in DRAWN.items():
+def test_a_cell_with_randomness_has_ten_runs_and_another_one() -> None:
+    for name, scenario in SAMPLED.items():
         assert scenario.repetitions == (1 if name == "one-without-loss" else REPETITIONS)
         losses = {case["path.loss"] for case in scenario.cases}
         if name.startswith("one"):
@@ -91,6 +91,6 @@ def test_where_dice_decide_a_cell_has_ten_runs_and_else_one() -> None:
 
 
 def test_a_faster_link_carries_no_more_packets_but_at_least_five_seconds_of_them() -> None:
-    for case in DRAWN["four"].cases:
+    for case in SAMPLED["four"].cases:
         megabits = amount(case["path.rate"]) * amount(case["duration"])
         assert megabits <= 60 * 15 * 1.01 or case["duration"] == "5 s"

@@ -1,15 +1,18 @@
-"""How far two engines are apart, on cases worked by hand."""
+"""Differences between two engines, on cases worked by hand."""
+
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 from plausible import by_hand
-from tussle.agreement import BOUNDS, Pair, compare
-from tussle.agreement._bounds import judge
+from tussle.agreement import BOUNDS, Bound, Pair, amount, compare, distribution
+from tussle.agreement._bounds import assess
 from tussle.agreement._quantities import quantities
 from tussle.agreement._windows import Curve, distance
 
+DOCS = Path(__file__).parents[2] / "docs"
 CELL = {
     "path.rate": "10 Mbit/s",
     "path.rtt": "20 ms",
@@ -77,7 +80,7 @@ def test_quantities_are_what_their_words_say() -> None:
 def test_a_difference_is_that_of_the_means_as_a_part_of_the_reference() -> None:
     pairs = {"one": Pair(dataset([8.8, 9.2]), dataset([7.5, 8.5]))}
     found = row(compare(pairs).differences, "goodput_mbit_per_s")
-    assert (found["judged"], found["reference"]) == (9.0, 8.0)
+    assert (found["tested"], found["reference"]) == (9.0, 8.0)
     assert found["difference"] == pytest.approx(0.125)
     assert found["reference_spread"] == pytest.approx(0.5**0.5)
     # By pairs: 1.3 and 0.7, deviation 0.3 * sqrt(2); t with one degree of freedom is 12.706:
@@ -133,7 +136,7 @@ def differing(algorithm: str, sizes: list[float], reach: float | None = None) ->
 
 
 def answer(found: pl.DataFrame) -> str:
-    [verdict] = [each for each in judge(found) if each.bound.quantity == "goodput_mbit_per_s"]
+    [verdict] = [each for each in assess(found) if each.bound.quantity == "goodput_mbit_per_s"]
     return verdict.answer
 
 
@@ -145,7 +148,7 @@ def test_a_bound_holds_up_to_its_limits_and_not_beyond() -> None:
     assert answer(differing("reno", [0.0] * 99 + [2.0])) == "yes"
 
 
-def test_a_limit_that_the_dice_may_have_exceeded_is_undecided() -> None:
+def test_a_limit_that_randomness_may_have_exceeded_is_undecided() -> None:
     # 3 % and 6 % exceed 1 % in the median and 5 % in the 95th percentile.
     assert answer(differing("reno", [0.03, -0.06], reach=0.07)) == "undecided"
     # The ends nearest to 0 are 2 % and 5 %: the median of them is beyond 1 % still.
@@ -158,7 +161,7 @@ def test_only_the_thirteen_are_bounded() -> None:
     assert answer(differing("veno", [0.5])) == "no"
 
 
-def test_every_cell_outside_is_listed_the_worst_first() -> None:
+def test_every_cell_outside_is_listed_the_largest_difference_first() -> None:
     goodputs = [(1.0, 1.2), (1.0, 0.9)]
     pairs = {
         name: Pair(dataset([mine]), dataset([its]))
@@ -172,3 +175,24 @@ def test_every_cell_outside_is_listed_the_worst_first() -> None:
     assert agreement.is_broken
     # Of two goodputs, two retransmissions and two RTTs, the two goodputs lie outside.
     assert agreement.algorithms["score"].to_list() == [pytest.approx(100 * 4 / 6)]
+
+
+def test_the_figure_of_a_bound_names_its_limits() -> None:
+    figure = distribution(differing("reno", [0.0, 0.002, -0.03]), BOUNDS[0])
+    assert figure.startswith("<svg")
+    assert "difference in goodput of one flow, at most" in figure
+    assert "limit: 1 %" in figure
+    assert "limit: 5 %" in figure
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.quantity)
+def test_the_page_in_the_repository_shows_each_bound(bound: Bound) -> None:
+    page = DOCS / "explanation" / "agreement.md"
+    figure = DOCS / "agreement" / f"{bound.quantity}.svg"
+    assert f"(../agreement/{figure.name})" in page.read_text("utf-8")
+    assert figure.read_text("utf-8").startswith("<svg")
+    differences = pl.read_csv(DOCS / "agreement" / "differences.csv", infer_schema_length=None)
+    [verdict] = [each for each in assess(differences) if each.bound == bound]
+    shown = [amount(bound.quantity, size) for size in verdict.found]
+    assert f"| {bound.words} | {verdict.cells} | {shown[0]} |" in page.read_text("utf-8")
+    assert f" | {shown[1]} | " in page.read_text("utf-8")

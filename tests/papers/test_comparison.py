@@ -51,7 +51,7 @@ def test_verdicts_follow_the_smaller_share():
     """Printed 66 and 37: 37 / 103 = 0.36 of it, less than 0.43. Ours 52 and 44: 44 / 96 = 0.46."""
     row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (52, 44)))), "htcp", "reno")
     assert row.verdict == "do not"
-    assert row.verdicts == {"sim": "co-exist"}
+    assert row.verdicts == {"sim": "share fairly"}
 
 
 def test_flows_that_take_turns_at_winning_do_not_share():
@@ -84,7 +84,7 @@ def test_both_orders_make_a_verdict_that_may_depend():
     """Illinois and BIC: printed 93 and 10 in one order, 53 and 51 in the other."""
     data = lan(pair(0, ("illinois", "bic"), (50, 45)), pair(1, ("bic", "illinois"), (50, 45)))
     [(words, theirs, ours)] = both_orders(rows(STUDY, TABLE, data), "sim")
-    assert (words, theirs, ours) == ("bic and illinois", "depends on the order", "co-exist")
+    assert (words, theirs, ours) == ("bic and illinois", "depends on the order", "share fairly")
 
 
 def statement(**changed) -> Statement:

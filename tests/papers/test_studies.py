@@ -71,7 +71,7 @@ def test_no_printed_row_is_without_a_table(study: Study):
 
 @pytest.mark.parametrize("study", ALL, ids=name_of)
 def test_a_study_says_what_was_not_told(study: Study):
-    assert study.untold
+    assert study.not_given
     assert study.sources
     assert study.statements
 

@@ -1,4 +1,4 @@
-"""How near the engines have to be, and where they are not."""
+"""The largest differences that the engines may have, and the cells that exceed them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from tussle.agreement._cells import ONE_WITHOUT_LOSS
 from tussle.catalog import groups
 
 BOUNDED = groups()["linux13"].algorithms
-"""The algorithms that the bounds are for; what is found of others is shown beside."""
+"""The algorithms that the bounds apply to. The others are shown without bounds."""
 _ALONE = ("one", ONE_WITHOUT_LOSS)
 _PAIRS = ("two", "joins-reno", "joins-cubic")
 
 
 @dataclass(frozen=True)
 class Bound:
-    """How far apart the engines may be in a quantity, over all cells of some arrangements."""
+    """The largest differences of a quantity over all cells of some arrangements."""
 
     quantity: str
     words: str
     arrangements: tuple[str, ...]
     median: float
-    """Most that the median of the differences may be, without their signs; in the unit of differences."""
+    """Limit of the median of the absolute differences, in the unit of differences."""
     p95: float | None = None
-    """Most that their 95th percentile may be."""
+    """Limit of their 95th percentile."""
 
     @property
     def of_a_cell(self) -> float:
-        """A cell that differs by more is listed."""
+        """The difference above which a cell is listed."""
         return self.median if self.p95 is None else self.p95
 
 
@@ -43,7 +43,7 @@ BOUNDS = (
 
 
 class Sizes(NamedTuple):
-    """Differences over cells, without their signs; `None` without cells."""
+    """Absolute differences over cells; `None` without cells."""
 
     median: float | None
     p95: float | None
@@ -56,34 +56,39 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came out for a bound."""
+    """Whether a bound holds, with the differences found."""
 
     bound: Bound
     cells: int
     found: Sizes
-    """Of the differences as they are."""
+    """The differences as they are."""
     shown: Sizes
-    """Of what of them the dice do not explain: each taken at the end of its interval that is nearest to 0."""
+    """The differences that randomness does not explain: each at the end of its interval nearest to 0."""
 
     @property
     def answer(self) -> Literal["yes", "no", "undecided"]:
-        """Whether the bound holds; undecided, if it is exceeded by no more than the dice may make."""
+        """Whether the bound holds; undecided if randomness may explain the excess."""
         if self.found.are_within(self.bound):
             return "yes"
         return "undecided" if self.shown.are_within(self.bound) else "no"
 
 
-def judge(found: pl.DataFrame) -> list[Verdict]:
-    """Judge differences that have a column `algorithm`; only those of `BOUNDED` count."""
+def assess(found: pl.DataFrame) -> list[Verdict]:
+    """Return the verdict on each bound from differences with a column `algorithm`; only `BOUNDED` count."""
     verdicts = []
     for bound in BOUNDS:
-        rows = _of(found.filter(pl.col("algorithm").is_in(BOUNDED)), bound)
+        rows = rows_of(found, bound)
         holds_zero = (pl.col("low") <= 0) & (pl.col("high") >= 0)
         nearest = pl.min_horizontal(pl.col("low").abs(), pl.col("high").abs())
         shown = pl.when(holds_zero).then(0.0).otherwise(nearest).fill_null(pl.col("difference").abs())
         sizes = rows.select(found=pl.col("difference").abs(), shown=shown)
         verdicts.append(Verdict(bound, rows.height, _sizes(sizes["found"]), _sizes(sizes["shown"])))
     return verdicts
+
+
+def rows_of(found: pl.DataFrame, bound: Bound) -> pl.DataFrame:
+    """Return the rows of `found` that a bound is about: its quantity and arrangements, and `BOUNDED`."""
+    return _of(found.filter(pl.col("algorithm").is_in(BOUNDED)), bound)
 
 
 def _sizes(sizes: pl.Series) -> Sizes:
@@ -93,7 +98,7 @@ def _sizes(sizes: pl.Series) -> Sizes:
 
 
 def outside(found: pl.DataFrame) -> pl.DataFrame:
-    """Give the rows of `found` that differ by more than a bound has for a cell, the worst of each first."""
+    """Return the rows of `found` that exceed a bound's limit for a cell, the largest of each first."""
     frames = [
         _of(found, bound)
         .filter(pl.col("difference").abs() > bound.of_a_cell)
@@ -105,7 +110,7 @@ def outside(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def scores(found: pl.DataFrame) -> pl.DataFrame:
-    """Give `algorithm, score`: how many of its differences lie within what bounds have for a cell, in %."""
+    """Return `algorithm, score`: the percentage of its differences within the limits for a cell."""
     parts = [
         _of(found, bound).select("algorithm", within=pl.col("difference").abs() <= bound.of_a_cell)
         for bound in BOUNDS

@@ -1,4 +1,4 @@
-"""Cells of a comparison of two engines: drawn over the whole space, not picked.
+"""Cells of a comparison of two engines, sampled over the whole space.
 
 Six coordinates of a scrambled Sobol sequence (Owen, Journal of Complexity 14, 1998) make a cell: rate,
 round-trip time, buffer, random loss, arrangement of the flows, algorithm.
@@ -15,29 +15,29 @@ from tussle.scenario import Scenario
 T = TypeVar("T")
 
 REPETITIONS = 10
-"""Runs of a cell in which dice decide: the start of each flow, and the lost packets. Both engines
-throw the same dice."""
+"""Runs of a cell with randomness, in the start of each flow and in the lost packets. Both engines use the
+same random numbers."""
 _START_JITTER = "1 s"
 _STAGGER_S = 10
 _LOSSES = ("0 %", "0.01 %", "1 %")
 _LONG_UP_TO_BIT_PER_S = 60e6
-"""Above that rate runs are shorter, so that the link carries no more packets: Linux takes long for them."""
+"""Rate above which runs are shorter, so that the link carries no more packets: Linux takes long for them."""
 _LEAST_SHARED_S = 5
 _MORE_ALONE = 2
-"""A flow that is alone runs so many times longer, for it has only its own losses to tell something."""
+"""Factor of the duration of a single flow, which has only its own losses."""
 
 
 class Arrangement(NamedTuple):
-    """Who sends in a cell."""
+    """The flows of a cell."""
 
     name: str
     words: str
     others: tuple[str, ...] = ()
-    """Algorithms of the flows that are there already."""
+    """Algorithms of the flows that start first."""
     together: int = 1
-    """How many flows of the algorithm that the cell is about begin with them."""
+    """Number of flows of the cell's algorithm that start with them."""
     joins: Literal["never", "staggered", "soon"] = "never"
-    """Whether the last flow comes later: by 10 s, or by as long as all send together then if that is less."""
+    """Whether the last flow starts later: by 10 s, or by the time in which all send, if that is less."""
 
 
 ARRANGEMENTS = (
@@ -48,12 +48,12 @@ ARRANGEMENTS = (
     Arrangement("four", "four flows at once", together=4),
 )
 ONE_WITHOUT_LOSS = "one-without-loss"
-"""Cells with one flow in which nothing is random: each is run once."""
+"""Cells with one flow and without randomness, which run once."""
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Where cells are drawn from."""
+    """Ranges that cells are sampled from."""
 
     rate_bit_per_s: tuple[float, float]
     rtt_s: tuple[float, float]
@@ -62,31 +62,31 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Grid:
-    """A draw of cells that everyone can draw again."""
+    """A reproducible sample of cells."""
 
     cells: int
     seed: int
     ranges: Ranges
     shared_s: float
-    """How long all flows of a cell send together, at most."""
+    """Longest time in which all flows of a cell send."""
 
 
 GRIDS = {
     "quick": Grid(32, 1, Ranges((2e6, 100e6), (1e-3, 0.3), (0.1, 4)), shared_s=10),
     "full": Grid(512, 1, Ranges((2e6, 1e9), (1e-3, 0.3), (0.1, 4)), shared_s=15),
 }
-"""Every named draw, of powers of two: only then is a Sobol sequence balanced in each of its coordinates.
+"""Every named sample. Sizes are powers of two, for which a Sobol sequence is balanced in each coordinate.
 `quick` has no rates above 100 Mbit/s and shorter runs, so that it takes minutes."""
 
 
 def scenarios(grid: Grid, algorithms: Sequence[str]) -> dict[str, Scenario]:
-    """Return the scenarios that a grid stands for, by the name of their arrangement or `ONE_WITHOUT_LOSS`."""
+    """Return the scenarios of a grid, by the name of their arrangement or `ONE_WITHOUT_LOSS`."""
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(6, scramble=True, rng=grid.seed)
-    drawn = sequence.random_base2(max(1, grid.cells - 1).bit_length())[: grid.cells]
+    sampled = sequence.random_base2(max(1, grid.cells - 1).bit_length())[: grid.cells]
     cases: dict[str, list[dict[str, Any]]] = {}
-    for point in drawn.tolist():
+    for point in sampled.tolist():
         arrangement = _one_of(ARRANGEMENTS, point[4])
         case = _case(point, grid, arrangement) | _algorithms(arrangement, _one_of(algorithms, point[5]))
         is_certain = arrangement.name == "one" and case["path.loss"] == "0 %"
@@ -123,7 +123,7 @@ def _algorithms(arrangement: Arrangement, algorithm: str) -> dict[str, str]:
 
 
 def _flows(arrangement: Arrangement) -> list[dict[str, Any]]:
-    """Return the tables of flows; cases put their algorithm in the place of those that are not `others`."""
+    """Return the tables of flows; cases replace the algorithm of those that are not `others`."""
     first = [{"algorithm": name} for name in arrangement.others] or [
         {"algorithm": "reno", "count": arrangement.together}
     ]

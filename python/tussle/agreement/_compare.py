@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
-from tussle.agreement._bounds import Verdict, judge, outside, scores
+from tussle.agreement._bounds import Verdict, assess, outside, scores
 from tussle.agreement._differences import cells, differences
 from tussle.metrics import Tables
 
 
 class Results(Tables, Protocol):
-    """A dataset: its tables, and where they come from."""
+    """A dataset: its tables and their provenance."""
 
     @property
     def provenance(self) -> Mapping[str, Any]: ...
@@ -24,37 +24,37 @@ class Results(Tables, Protocol):
 class Pair(NamedTuple):
     """Results of the same scenario from two engines."""
 
-    judged: Results
+    tested: Results
     reference: Results
-    """Of the engine that the other one is held against."""
+    """Results of the engine that the tested one is compared with."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two engines are from each other."""
+    """The differences between two engines."""
 
     pairs: Mapping[str, Pair]
-    """By the name of the arrangement of flows."""
+    """Results by the name of the arrangement of flows."""
     cells: pl.DataFrame
     """One row a cell: `arrangement, point, algorithm, rate, rtt, buffer, loss, window_distance,
     own_distance`."""
     differences: pl.DataFrame
-    """One row a cell and quantity: the columns of `cells`, then `quantity, judged, reference,
+    """One row a cell and quantity: the columns of `cells`, then `quantity, tested, reference,
     reference_spread, difference, low, high, runs`."""
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """What came out for each bound."""
-        return judge(self.differences)
+        """The verdict on each bound."""
+        return assess(self.differences)
 
     @property
     def is_broken(self) -> bool:
-        """Whether a bound is exceeded by more than the dice may make."""
+        """Whether a bound is exceeded by more than randomness explains."""
         return any(verdict.answer == "no" for verdict in self.verdicts)
 
     @cached_property
     def outside(self) -> pl.DataFrame:
-        """Rows of `differences` beyond what a bound has for a cell, with `bound` and `allowed`."""
+        """Rows of `differences` that exceed a bound's limit for a cell, with `bound` and `allowed`."""
         return outside(self.differences)
 
     @cached_property
@@ -78,7 +78,7 @@ class Agreement:
 
 
 def compare(pairs: Mapping[str, Pair]) -> Agreement:
-    """Compare the results of two engines, by the name of the arrangement that each pair of them is about."""
+    """Compare the results of two engines; `pairs` has them by the name of their arrangement."""
     found = cells(pairs)
     rows = found.join(differences(pairs), on=["arrangement", "point"], how="inner")
     return Agreement(pairs, found, rows)

@@ -1,4 +1,4 @@
-"""The pages of a comparison: one for all, and one for each algorithm. They need no network and no scripts."""
+"""HTML pages of a comparison: one for all, and one for each algorithm, without scripts or network."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _GROUPS = {
     "alone": ("one", ONE_WITHOUT_LOSS),
     "in pairs": ("two", "joins-reno", "joins-cubic"),
 }
-"""Arrangements that are drawn: windows of more flows do not fit a page."""
+"""Arrangements whose windows are shown. Windows of more flows do not fit a page."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What the pages tell of where they come from."""
+    """The origin of the pages."""
 
     command: str
     date: str
     """The day, as 2026-11-20."""
     engines: tuple[str, str]
-    """What the engine that is judged is called, and the other one."""
+    """Names of the tested engine and of the reference."""
 
 
 class _Shown(NamedTuple):
-    """A cell that is drawn, a row of the cells, and why this one."""
+    """A cell whose windows are shown, a row of the cells, and the reason for the choice."""
 
     cell: dict[str, Any]
     why: str
@@ -66,14 +66,20 @@ def write(agreement: Agreement, folder: Path, about: About) -> Path:
     pages = {"index.html": _index(agreement, about)}
     pages |= {f"{name}.html": _page(agreement, about, name) for name in agreement.algorithms["algorithm"]}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        save_differences(agreement, folder)
         for name, text in pages.items():
             (folder / name).write_text(text, "utf-8")
-        rounded = agreement.differences.with_columns(pl.col(pl.Float64).round_sig_figs(6))
-        rounded.write_csv(folder / "differences.csv")
     except OSError as error:
         raise TussleError(f"cannot write {folder}: {error.strerror}; give another folder (-o)") from error
     return folder / "index.html"
+
+
+def save_differences(agreement: Agreement, folder: Path) -> Path:
+    """Write every difference into `differences.csv`; return its path."""
+    path = folder / "differences.csv"
+    folder.mkdir(parents=True, exist_ok=True)
+    agreement.differences.with_columns(pl.col(pl.Float64).round_sig_figs(6)).write_csv(path)
+    return path
 
 
 def _index(agreement: Agreement, about: About) -> str:
@@ -103,7 +109,7 @@ def _answer(agreement: Agreement) -> str:
         return f"Not everywhere: {over}, the bound is broken for {', '.join(words['no'])}."
     if words["undecided"]:
         undecided = ", ".join(words["undecided"])
-        return f"Yes, {over}, as far as the dice let it be seen: {undecided} may be further apart."
+        return f"Yes, {over}, within the precision of the runs: {undecided} may differ more."
     return f"Yes, within every bound, {over}."
 
 
@@ -134,7 +140,7 @@ def _page(agreement: Agreement, about: About, algorithm: str) -> str:
 
 
 def _shown(cells: pl.DataFrame) -> Sequence[_Shown]:
-    """Choose cells to draw: of those alone and those in pairs, the one in the middle and the worst."""
+    """Choose the cells shown: of single flows and of pairs, the median one and the one that differs most."""
     chosen = []
     for group, arrangements in _GROUPS.items():
         of_group = cells.filter(
@@ -151,14 +157,14 @@ def _shown(cells: pl.DataFrame) -> Sequence[_Shown]:
 def _chart(agreement: Agreement, about: About, shown: _Shown) -> Chart:
     cell, why = shown
     pair = agreement.pairs[cell["arrangement"]]
-    judged, reference = about.engines
+    tested, reference = about.engines
     view = View(
         point=cell["point"],
         width_px=_CHARTS.width_px,
         most_rows=_CHARTS.most_rows,
-        beside=Beside(pair.reference, reference, judged),
+        beside=Beside(pair.reference, reference, tested),
     )
-    drawn = _COORDINATES.sub(_shortened, svg(draw("overlay", pair.judged, view)))
+    drawn = _COORDINATES.sub(_shortened, svg(draw("overlay", pair.tested, view)))
     where = (
         f"{_WORDS[cell['arrangement']]}, {cell['rate']}, {cell['rtt']}, {cell['buffer']}, loss {cell['loss']}"
     )
@@ -170,7 +176,7 @@ def _chart(agreement: Agreement, about: About, shown: _Shown) -> Chart:
 
 
 def _shortened(coordinates: re.Match[str]) -> str:
-    """Leave a tenth of a pixel of each: a third of the page is behind it."""
+    """Round coordinates to a tenth of a pixel, which makes a page smaller by a third."""
     return _LONG_DECIMALS.sub(r"\1", coordinates.group())
 
 

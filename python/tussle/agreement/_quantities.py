@@ -1,4 +1,4 @@
-"""What two engines are compared by: one number of each run for each quantity."""
+"""Quantities that two engines are compared by, one number of each run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ _REDUCTIONS = ("recovery", "timeout")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of a run, and how two of it are compared."""
+    """A number of a run, and the way in which two engines' are compared."""
 
     name: str
-    """The column, which ends in its unit."""
+    """Name of the column, which ends in its unit."""
     words: str
     difference: Literal["relative", "absolute"]
-    """Relative to the second one; or in the unit of the quantity."""
+    """Relative to the reference, or in the unit of the quantity."""
     least: float = 0.0
-    """For relative differences: what is taken instead of a smaller value, since parts of hardly anything say
-    nothing."""
+    """Smallest value that a relative difference is divided by."""
 
 
 QUANTITIES = (
@@ -50,11 +49,11 @@ QUANTITIES = (
         1,
     ),
 )
-"""Every quantity. All are of the steady interval unless they say otherwise."""
+"""Every quantity, over the steady interval unless its words say otherwise."""
 
 
 def quantities(tables: Tables) -> pl.DataFrame:
-    """Give `run, point, repetition`, then every quantity; null where a run has none of it. Sorted by run."""
+    """Return `run, point, repetition` and every quantity, null if a run has none, sorted by run."""
     flows = tables.flows.collect()
     last = flows.filter(pl.col("flow") == pl.col("flow").max().over("run"))
     share = REGISTRY["share"].compute(tables).join(last.select("run", "flow"), on=["run", "flow"])
@@ -77,7 +76,7 @@ def quantities(tables: Tables) -> pl.DataFrame:
 
 
 def first_losses(tables: Tables) -> pl.DataFrame:
-    """Give `run, first_loss_s` of each run's last flow, from its start; runs without any are left out."""
+    """Return `run, first_loss_s` of each run's last flow, from its start; runs without one are left out."""
     flows = tables.flows.collect()
     return _losses(tables, flows.filter(pl.col("flow") == pl.col("flow").max().over("run"))).select(
         "run", "first_loss_s"

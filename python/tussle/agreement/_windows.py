@@ -1,4 +1,4 @@
-"""How far two curves of a congestion window are from each other."""
+"""The distance between two curves of a congestion window."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def _delay_s(curve: Curve, reference: Curve) -> float:
 
 
 def distances(tables: Tables, reference: Tables) -> pl.DataFrame:
-    """Give `point, window_distance, own_distance`, each the mean over the repetitions.
+    """Return `point, window_distance, own_distance`, each the mean over the repetitions.
 
-    `window_distance` is from the reference's run with the same seed; `own_distance` is that of the
-    reference's repetitions from each other, each from the next: as near as an engine is to itself when dice
-    fall otherwise, null with one repetition.
+    `window_distance` is the distance from the reference's run with the same seed. `own_distance` is the
+    distance of each of the reference's repetitions from the next: the distance of an engine from itself with
+    other random numbers. It is null with one repetition.
     """
     curves, own = _curves(tables), _curves(reference)
     points = reference.runs.select("run", "point").sort("run").collect()

@@ -1,4 +1,4 @@
-"""Numbers of a comparison as people read them."""
+"""Numbers of a comparison as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _POINTS = "share_percent"
 
 
 def number(value: float | None) -> str:
-    """Write four digits, or a dash for nothing.
+    """Write a number with four digits, or a dash for `None`.
 
     >>> number(12.3456), number(None), number(123456.0)
     ('12.35', '-', '123456')
@@ -20,7 +20,7 @@ def number(value: float | None) -> str:
 
 
 def amount(quantity: str, value: float | None) -> str:
-    """Write how large a difference of a quantity is.
+    """Write the size of a difference of a quantity.
 
     >>> amount("rtt_mean_ms", 0.0312), amount("share_percent", 2.04), amount("timeouts", 1.0)
     ('3.1 %', '2 points', '1')

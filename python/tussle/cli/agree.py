@@ -184,7 +184,7 @@ def _show(agreement: "Agreement", called: tuple[str, str]) -> None:
     cells = Table("outside", *columns, title="Cells outside the bounds")
     for row in agreement.outside.iter_rows(named=True):
         where = (row[key] for key in ("algorithm", "arrangement", "rate", "rtt", "buffer", "loss"))
-        means = (number(row[key]) for key in ("judged", "reference", "reference_spread"))
+        means = (number(row[key]) for key in ("tested", "reference", "reference_spread"))
         cells.add_row(row["bound"], *where, *means, signed(row["quantity"], row["difference"]))
     if agreement.outside.height:
         show_whole(cells)

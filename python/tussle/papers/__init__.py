@@ -1,7 +1,7 @@
-"""Published studies, run again: their printed numbers beside ours, and their conclusions checked.
+"""Published studies, run again: printed numbers beside Tussle's, and conclusions checked.
 
-A study is a folder of `papers/`: `study.toml`, scenarios, `published.csv` and the template of its page. It is
-data; what it needs beyond is a metric or a figure that others have too.
+A study is a folder of `papers/`: `study.toml`, scenarios, `published.csv` and the template of its page. It
+has no code: a table or a figure that needs something new gets a new metric or figure of the registry.
 """
 
 from tussle.papers._compare import Row, Score, both_orders, rows, score

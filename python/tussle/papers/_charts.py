@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from tussle.papers._study import Chart, Column
 from tussle.papers._values import at_values
 
 _PANELS = 2
-"""Panels beside one another."""
+"""Number of panels in a row."""
 _DECADES = 100.0
 """Ratio of the largest to the least number from which axes are logarithmic."""
 _VIEW = View(width_px=520, most_rows=150)
@@ -28,7 +29,7 @@ _LONG_DECIMALS = re.compile(r"(\d+\.\d)\d+")
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, or why there is none."""
+    """A figure, or the reason for its absence."""
 
     caption: str
     svg: str
@@ -38,7 +39,7 @@ class Drawn:
 
 
 def drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
-    """Draw a chart of a study, once or for each value of its axis; nothing where its points were not run."""
+    """Draw a chart of a study, once or for each value of its axis; nothing if its points were not run."""
     if chart.each is None:
         yield from _drawn(chart, tables)
         return
@@ -67,9 +68,9 @@ def over_sweep(rows: pl.DataFrame, axis: str) -> str:
 
 
 def beside(columns: Sequence[Column], rows: Sequence[Row], engines: Mapping[str, str]) -> str:
-    """Draw ours over the published number of each cell, a panel for each column.
+    """Draw Tussle's number over the published one of each cell, a panel for each column.
 
-    `engines` has the names that readers meet, by engine.
+    `engines` has the names that readers see, by engine.
     """
     panels = [_beside(column, rows, engines) for column in columns]
     lines = [alt.hconcat(*panels[at : at + _PANELS]) for at in range(0, len(panels), _PANELS)]
@@ -78,7 +79,9 @@ def beside(columns: Sequence[Column], rows: Sequence[Row], engines: Mapping[str,
     return shortened(svg(chart))
 
 
-def _beside(column: Column, rows: Sequence[Row], engines: Mapping[str, str]) -> alt.LayerChart:
+def _beside(
+    column: Column, rows: Sequence[Row], engines: Mapping[str, str]
+) -> alt.LayerChart | alt.FacetChart:
     cells = [
         {"published": row.published[column.name], "ours": found.mean, "engine": name}
         for engine, name in engines.items()
@@ -89,12 +92,13 @@ def _beside(column: Column, rows: Sequence[Row], engines: Mapping[str, str]) -> 
     least, most = (min(both), max(both)) if both else (0.0, 1.0)
     is_logarithmic = least > 0 and most / least > _DECADES
     scale = alt.Scale(type="log" if is_logarithmic else "linear", domain=[least, most], nice=True)
+    axis = alt.Axis(values=_decades(least, most)) if is_logarithmic else alt.Axis()
     equal = (
         alt.Chart(alt.InlineData(values=[{"published": each, "ours": each} for each in (least, most)]))
         .mark_line(aria=False, color="#888", strokeWidth=1, strokeDash=[4, 3])
         .encode(
-            alt.X("published", type="quantitative", scale=scale),
-            alt.Y("ours", type="quantitative", scale=scale),
+            alt.X("published", type="quantitative", scale=scale, axis=axis),
+            alt.Y("ours", type="quantitative", scale=scale, axis=axis),
         )
     )
     points = (
@@ -115,8 +119,17 @@ def _beside(column: Column, rows: Sequence[Row], engines: Mapping[str, str]) -> 
     return alt.layer(equal, points).properties(width=250, height=220)
 
 
+def _decades(least: float, most: float) -> list[float]:
+    """Return the powers of ten around two numbers.
+
+    >>> _decades(0.5, 30)
+    [0.1, 1.0, 10.0, 100.0]
+    """
+    return [10.0**power for power in range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)]
+
+
 def shortened(text: str) -> str:
-    """Leave a tenth of a pixel of each coordinate: a third of a page is behind it."""
+    """Round coordinates to a tenth of a pixel, which makes a page smaller by a third."""
     return _COORDINATES.sub(lambda found: _LONG_DECIMALS.sub(r"\1", found.group()), text)
 
 
@@ -135,7 +148,7 @@ def _drawn(chart: Chart, tables: Tables) -> Iterator[Drawn]:
 
 
 def _runs(chart: Chart, tables: Tables) -> list[int]:
-    """Return the runs that a chart is of; of time series, those that stand for their repetitions."""
+    """Return the runs that a chart shows; a time series shows one representative run of each point."""
     runs = at_values(tables.runs.collect(), chart.at)
     if REGISTRY[chart.figure].of != "point":
         return runs["run"].to_list()
@@ -144,7 +157,7 @@ def _runs(chart: Chart, tables: Tables) -> list[int]:
 
 
 def _nearest(tables: Tables) -> pl.DataFrame:
-    """Choose the run of each point whose vector of measurements is nearest to the mean vector."""
+    """Choose the run of each point whose vector of measurements is closest to the mean vector."""
     return (
         METRICS["representative"]
         .compute(tables)
@@ -156,7 +169,7 @@ def _nearest(tables: Tables) -> pl.DataFrame:
 
 
 def sweep_rows(scores: Mapping[str, Mapping[str, float | None]]) -> pl.DataFrame:
-    """Lay out scores by the value of the sweep, then by measure, as `over_sweep` takes them."""
+    """Return scores by value of the sweep and measure as the table that `over_sweep` draws."""
     rows = [
         {"value": value, "measure": measure, "agreement": found}
         for value, measures in scores.items()

@@ -1,4 +1,4 @@
-"""A published table beside ours, cell by cell."""
+"""A published table beside Tussle's numbers, cell by cell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tussle.papers._values import at_values, cells
 
 CONFIDENCE = 0.95
 _LEAST = 2
-"""How many runs an interval of the mean needs."""
+"""Number of runs that an interval of the mean needs."""
 _LEAST_RANKS = 3
 _PAIR = ("flows.0.algorithm", "flows.1.algorithm")
 _OTHER_FLOWS = re.compile(r"flows\.[1-9]\d*\.")
@@ -29,40 +29,40 @@ Datasets = Mapping[str, Tables]
 
 @dataclass(frozen=True)
 class Found:
-    """Our number for a cell: the mean over its runs."""
+    """Tussle's number for a cell: the mean over its runs."""
 
     mean: float
     low: float | None
-    """Lower end of the 95 % interval of the mean (Student's t); `None` of one run."""
+    """Lower end of the 95 % interval of the mean (Student's t); `None` for one run."""
     high: float | None
     runs: int
 
     def difference(self, published: float) -> float | None:
-        """Ours less theirs, as a part of theirs; `None` of a printed 0."""
+        """Difference from the published number, as a fraction of it; `None` if the published number is 0."""
         return (self.mean - published) / published if published else None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a published table, and ours."""
+    """A row of a published table, and Tussle's numbers for it."""
 
     part: str
     keys: dict[str, str]
     published: dict[str, float]
-    """By the name of a column; what is not printed is not in it."""
+    """Published numbers by the name of their column; unpublished ones are missing."""
     found: dict[str, dict[str, Found]]
-    """By engine, then by the name of a column."""
+    """Tussle's numbers by engine, then by the name of their column."""
     verdict: str | None
     verdicts: dict[str, str]
-    """Ours, by engine."""
+    """Verdict of Tussle's numbers, by engine."""
 
     @property
     def words(self) -> str:
-        """What the row is about: the values of its keys."""
+        """The values of the row's keys, which identify it for readers."""
         return ", ".join(self.keys.values())
 
     def largest_difference(self, engine: str) -> float:
-        """Return how far ours are from theirs at most, as a part of theirs."""
+        """Return the largest difference from a published number, as a fraction of that number."""
         found = self.found.get(engine, {})
         sizes = [
             difference
@@ -73,19 +73,19 @@ class Row:
 
 
 class Score(NamedTuple):
-    """How well a table agrees."""
+    """Agreement of a table with the published one."""
 
     cells: int
     spearman: dict[str, float | None]
-    """Rank correlation of each column; `None` of fewer than three cells, or if all are equal."""
+    """Rank correlation of each column; `None` for fewer than three cells, or if all are equal."""
     verdicts: int
     agreeing: int
     median_difference: float | None
-    """Without signs, as a part of what is printed."""
+    """Median of the absolute differences, as a fraction of the published numbers."""
 
 
 def rows(study: Study, table: Table, engines: Mapping[str, Datasets]) -> list[Row]:
-    """Put ours beside each row of a published table; what was not run is left out of `found`."""
+    """Return each row of a published table with Tussle's numbers; `found` lacks what was not run."""
     ours = {
         engine: {
             part: _by_keys(table.columns, _whole(study.parts[part], tables))
@@ -97,18 +97,18 @@ def rows(study: Study, table: Table, engines: Mapping[str, Datasets]) -> list[Ro
 
 
 def swept(study: Study, part: str, engine: Datasets) -> dict[str, dict[str, list[Row]]]:
-    """Hold a part that sweeps what the study does not tell against the rows of the part that it is like.
+    """Compare a part that sweeps an unknown setting with the published rows of the part that it is like.
 
-    By the value of the sweep, then by table; tables that have no row of that part are left out.
+    The rows are by the value of the sweep, then by table. Tables without a row of that part are left out.
     """
-    told, tables = study.parts[part], engine[part]
+    sweep, tables = study.parts[part], engine[part]
     runs = tables.runs.collect()
     found: dict[str, dict[str, list[Row]]] = {}
-    for value in runs[str(told.sweeps)].unique(maintain_order=True):
+    for value in runs[str(sweep.sweeps)].unique(maintain_order=True):
         for table in study.tables:
-            printed = [row for row in _printed(study, table) if row["part"] == told.like]
-            at = _Slice(tables, _axes(told, tables), {str(told.sweeps): value})
-            ours = {"": {str(told.like): _by_keys(table.columns, at)}}
+            printed = [row for row in _printed(study, table) if row["part"] == sweep.like]
+            at = _Slice(tables, _axes(sweep, tables), {str(sweep.sweeps): value})
+            ours = {"": {str(sweep.like): _by_keys(table.columns, at)}}
             compared = [row for each in printed if (row := _row(each, table, ours)).found]
             if compared:
                 found.setdefault(value, {})[table.name] = compared
@@ -116,11 +116,11 @@ def swept(study: Study, part: str, engine: Datasets) -> dict[str, dict[str, list
 
 
 def score(table: Table, compared: Iterable[Row], engine: str) -> Score:
-    """Say how well ours agree with a table, over the rows that were run."""
-    told = [row for row in compared if engine in row.found]
-    by_column = {column.name: _both(told, column, engine) for column in table.columns}
+    """Return the agreement with a published table, over the rows that were run."""
+    known = [row for row in compared if engine in row.found]
+    by_column = {column.name: _both(known, column, engine) for column in table.columns}
     sizes = [abs((ours - theirs) / theirs) for each in by_column.values() for theirs, ours in each if theirs]
-    with_verdicts = [row for row in told if row.verdict and engine in row.verdicts]
+    with_verdicts = [row for row in known if row.verdict and engine in row.verdicts]
     return Score(
         sum(map(len, by_column.values())),
         {name: _spearman(each) for name, each in by_column.items()},
@@ -131,7 +131,7 @@ def score(table: Table, compared: Iterable[Row], engine: str) -> Score:
 
 
 def numbers(part: Part, tables: Tables) -> list[tuple[str, dict[str, Found]]]:
-    """Give what a part shows of each point: the values of its axes, and each column that has a value."""
+    """Return the values of the axes of each point, and its numbers by column."""
     ours = _by_keys(part.numbers, _whole(part, tables))
     keys = dict.fromkeys(key for values in ours.columns.values() for key in values)
     return [
@@ -144,9 +144,9 @@ def numbers(part: Part, tables: Tables) -> list[tuple[str, dict[str, Found]]]:
 
 
 def both_orders(compared: Iterable[Row], engine: str) -> list[tuple[str, str, str]]:
-    """Give `pair, theirs, ours`: verdicts of each two algorithms over both orders of their start.
+    """Return `pair, published, found`: verdicts on two algorithms over both orders of their start.
 
-    Empty for tables that are no pairs in both orders.
+    The list is empty for tables without pairs in both orders.
     """
     by_pair = {
         (row.keys[_PAIR[0]], row.keys[_PAIR[1]]): (row.verdict, row.verdicts[engine])
@@ -165,7 +165,7 @@ def both_orders(compared: Iterable[Row], engine: str) -> list[tuple[str, str, st
 
 
 def interval_of_mean(found: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """Return the 95 % interval of the mean that values are drawn from, by Student's t.
+    """Return the 95 % interval of the mean of the population that values are samples of, by Student's t.
 
     >>> interval_of_mean([1.0]), interval_of_mean([2.0, 2.0])
     ((None, None), (2.0, 2.0))
@@ -185,16 +185,16 @@ def _printed(study: Study, table: Table) -> list[dict[str, Any]]:
 
 
 class _Slice(NamedTuple):
-    """Results at some values of axes."""
+    """Results at chosen values of axes."""
 
     tables: Tables
     axes: tuple[str, ...]
-    """The axes that tell its points apart."""
+    """Axes that distinguish its points."""
     at: Mapping[str, str]
 
 
 class _Ours(NamedTuple):
-    """Our numbers of a part, by the values of its axes."""
+    """Numbers of a part, by the values of its axes."""
 
     axes: tuple[str, ...]
     columns: dict[str, dict[tuple[str, ...], list[float]]]
@@ -205,18 +205,18 @@ def _whole(part: Part, tables: Tables) -> _Slice:
 
 
 def _axes(part: Part, tables: Tables) -> tuple[str, ...]:
-    """Return the axes that tell points apart, but for what is swept."""
+    """Return the axes that distinguish points, except the swept one."""
     axes = axis_columns(tables)
     if part.alike:
         axes = [axis for axis in axes if not _OTHER_FLOWS.match(axis)]
     if part.sweeps:
-        # The same key of another flow goes with it.
+        # The key of another flow has the same value.
         axes = [axis for axis in axes if axis.rpartition(".")[2] != part.sweeps.rpartition(".")[2]]
     return tuple(axes)
 
 
 def _by_keys(columns: Sequence[Column], of: _Slice) -> _Ours:
-    """Gather the values of each column by the axes; none of what the engine does not tell."""
+    """Collect the values of each column by the axes; columns that the engine cannot measure are empty."""
     found = {}
     for column in columns:
         try:
@@ -270,11 +270,11 @@ def _verdict(rule: Verdict, lists: Mapping[str, Sequence[float]]) -> str | None:
     return rule.yes if float(np.median(values)) >= rule.at_least else rule.no
 
 
-def _both(told: Iterable[Row], column: Column, engine: str) -> list[tuple[float, float]]:
-    """Give theirs and ours of each cell of a column that both have."""
+def _both(known: Iterable[Row], column: Column, engine: str) -> list[tuple[float, float]]:
+    """Return the published number and Tussle's of each cell that has both."""
     return [
         (row.published[column.name], row.found[engine][column.name].mean)
-        for row in told
+        for row in known
         if column.name in row.published and column.name in row.found[engine]
     ]
 

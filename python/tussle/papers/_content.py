@@ -1,4 +1,4 @@
-"""What came out of a study, laid out for its pages."""
+"""Results of a study, arranged for its pages."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _APART = 0.1
 """Relative difference from which a row of a table without verdicts is listed."""
 
 Results = Mapping[str, Mapping[str, Dataset]]
-"""By engine, then by part. Engines are `sim`, `kernel`, and `kernel-NAME` where several kernels ran."""
+"""Datasets by engine, then by part. Engines are `sim`, `kernel`, and `kernel-NAME` if several kernels ran."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What a page tells of where it comes from."""
+    """The origin of a page."""
 
     command: str
-    """The one that wrote it; results of others may stand in the page too."""
+    """The command that wrote the page, which may show results of other commands, too."""
     date: str
     """The day, as 2026-11-20."""
     version: str
@@ -45,21 +45,21 @@ class TableShown(NamedTuple):
     groups: list[tuple[str, list[Row]]]
     scores: dict[str, Score]
     orders: dict[str, tuple[int, int]]
-    """By engine: in how many pairs the verdicts over both orders agree, and how many there are."""
+    """By engine, the number of pairs whose verdicts over both orders agree, and the number of pairs."""
     apart: dict[str, list[Row]]
-    """By engine: rows that disagree, the largest difference first."""
+    """By engine, the rows that disagree, the largest difference first."""
 
 
 class SweepShown(NamedTuple):
     part: str
     engine: str
     table: list[tuple[str, str, Score]]
-    """The value, the table it is held against, and how well."""
+    """Value of the sweep, name of the published table, and score."""
     chart: str
 
     @property
     def has_verdicts(self) -> bool:
-        """Whether any of the tables has some."""
+        """Whether any of the tables has verdicts."""
         return any(found.verdicts for *_, found in self.table)
 
 
@@ -68,25 +68,25 @@ class PartShown(NamedTuple):
     about: str
     engine: str
     made: str
-    """"full" or "quick" as the study has it, else "other"."""
+    """Setting of the study that made the part, "full" or "quick"; otherwise "other"."""
     runs: int
     scenario: str
-    """Its text, as HTML in one line."""
+    """Text of the scenario, as HTML in one line."""
     charts: list[Drawn]
     numbers: list[tuple[str, dict[str, Found]]]
 
 
 @dataclass(frozen=True)
 class Content:
-    """What came out of a study on each engine."""
+    """Results of a study on each engine."""
 
     study: Study
     about: About
     engines: list[str]
     commands: list[str]
-    """The commands that make these results again."""
+    """Commands that reproduce these results."""
     statements: list[tuple[Statement, dict[str, Checked]]]
-    """Each statement, and what came out for it, by engine."""
+    """Each statement, and its result by engine."""
     tables: list[TableShown]
     sweeps: list[SweepShown]
     parts: list[PartShown]
@@ -94,12 +94,12 @@ class Content:
 
     @property
     def called(self) -> dict[str, str]:
-        """Names of the engines for people."""
+        """Names of the engines that readers see."""
         return {engine: called(engine) for engine in self.engines}
 
     @property
     def answers(self) -> dict[str, dict[str, int]]:
-        """How many statements hold, depend, fail or were not run, by engine."""
+        """Number of statements that hold, depend, fail or were not run, by engine."""
         return {engine: _answers(self.statements, engine) for engine in self.engines}
 
 
@@ -122,7 +122,7 @@ def content(study: Study, results: Results, about: About) -> Content:
 
 
 def results_in(study: Study, folder: Path) -> dict[str, dict[str, Dataset]]:
-    """Open the datasets that `tussle paper` left in a folder."""
+    """Open the datasets that `tussle paper` wrote into a folder."""
     several = sorted(each.name for each in folder.glob(f"{_ONE_OF_KERNELS}*") if each.is_dir())
     found = {
         engine: {
@@ -136,7 +136,7 @@ def results_in(study: Study, folder: Path) -> dict[str, dict[str, Dataset]]:
 
 
 def called(engine: str) -> str:
-    """Name an engine for people.
+    """Return the name of an engine that readers see.
 
     >>> called("sim"), called("kernel"), called("kernel-linux-6.12")
     ('simulator', 'Linux', 'linux-6.12')
@@ -169,15 +169,15 @@ def _grouped(table: Table, compared: list[Row]) -> Iterable[tuple[str, list[Row]
 
 
 def _apart(table: Table, compared: list[Row], engine: str) -> list[Row]:
-    """Return the rows with another verdict; without verdicts, those that differ much."""
+    """Return the rows with another verdict; in a table without verdicts, those with a large difference."""
     if table.ranks_only:
         return []
-    told = [row for row in compared if engine in row.found]
+    known = [row for row in compared if engine in row.found]
     if table.verdict:
-        told = [row for row in told if row.verdicts.get(engine) not in (None, row.verdict)]
+        known = [row for row in known if row.verdicts.get(engine) not in (None, row.verdict)]
     else:
-        told = [row for row in told if row.largest_difference(engine) > _APART]
-    return sorted(told, key=lambda row: -row.largest_difference(engine))
+        known = [row for row in known if row.largest_difference(engine) > _APART]
+    return sorted(known, key=lambda row: -row.largest_difference(engine))
 
 
 def _statement(statement: Statement, results: Results) -> tuple[Statement, dict[str, Checked]]:
@@ -227,12 +227,12 @@ def _parts(study: Study, datasets: Mapping[str, Dataset], engine: str) -> Iterab
 
 
 def _in_one_line(text: str) -> str:
-    """Give a text for `<pre>`: pages of a thousand lines are hard on whoever reads differences."""
+    """Return a text for `<pre>` in one line, so that diffs of a page stay short."""
     return escape(text).replace("\n", "&#10;")
 
 
 def _made(study: Study, part: str, dataset: Dataset) -> Literal["full", "quick", "other"]:
-    """Say which of the study's own settings made a dataset, if one did."""
+    """Return which of the study's own settings made a dataset, or "other"."""
     for size in SIZES:
         if dataset.scenario == planned(study, part, Setting(size)):
             return size
@@ -240,7 +240,7 @@ def _made(study: Study, part: str, dataset: Dataset) -> Literal["full", "quick",
 
 
 def _commands(study: Study, results: Results, about: About) -> list[str]:
-    """Give the commands that make these results again."""
+    """Return the commands that reproduce these results."""
     commands = []
     for options, datasets in _engines(results):
         made: dict[str, list[str]] = {}
@@ -257,7 +257,7 @@ def _commands(study: Study, results: Results, about: About) -> list[str]:
 
 
 def _engines(results: Results) -> Iterable[tuple[list[str], Mapping[str, Dataset]]]:
-    """Give the options that choose each engine, and its datasets; several kernels run together."""
+    """Yield the options that choose each engine, and its datasets; one command runs several kernels."""
     kernels = [engine for engine in results if engine not in _CALLED]
     for engine in results:
         if engine in _CALLED:
@@ -267,12 +267,12 @@ def _engines(results: Results) -> Iterable[tuple[list[str], Mapping[str, Dataset
 
 
 def opening(text: str) -> str:
-    """Return a text with a capital, to open a sentence."""
+    """Return a text that begins with a capital letter."""
     return text[:1].upper() + text[1:]
 
 
 def number(value: float | None) -> str:
-    """Write three or four digits, or a dash for nothing.
+    """Write a number with four digits, or a dash for `None`.
 
     >>> number(12.3456), number(0.01234), number(123456.0), number(None)
     ('12.35', '0.01234', '123456', '-')
@@ -283,7 +283,7 @@ def number(value: float | None) -> str:
 
 
 def percent(part: float | None) -> str:
-    """Write a difference with its sign.
+    """Write a relative difference in per cent with its sign.
 
     >>> percent(0.123), percent(-0.5), percent(None)
     ('+12 %', '-50 %', '-')

@@ -1,4 +1,4 @@
-"""A study's page as HTML: what was published beside ours. It needs no network and no scripts."""
+"""A study's page as HTML, published numbers beside Tussle's, without scripts or network."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tussle.papers._content import Content, TableShown, number, opening, percent
 
 _LINES_BEFORE_TAGS = re.compile(r"\s*\n\s*<")
 _LIMITS = {"most_apart": 20, "shown_at_once": 4, "opened_up_to": 16}
-"""Rows that a page lists because they differ, figures of a part and rows of a table that need no click."""
+"""Limits of rows listed because they differ, and of figures and rows shown without a click."""
 
 
 def write(content: Content) -> dict[str, str]:
-    """Give the files of a page by their names: `index.html`, and `comparison.csv` with every number."""
+    """Return the files of a page by name: `index.html`, and `comparison.csv` with every number."""
     page = _rendered(
         content.study.folder,
         study=content.study,
@@ -51,7 +51,7 @@ def save(files: Mapping[str, str], folder: Path, page: str) -> Path:
 
 
 def comparison(tables: Sequence[TableShown]) -> str:
-    """Give every number of the tables, published and ours, as CSV."""
+    """Return every number of the tables, published and Tussle's, as CSV."""
     found = [
         {
             "table": shown.table.name,

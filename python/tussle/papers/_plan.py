@@ -1,4 +1,4 @@
-"""The scenarios of a study as they are run: whole or quick, with other algorithms, on another path."""
+"""The scenarios of a study as they run: full or quick, with other algorithms, on another path."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _PACKET_BITS = 1500 * 8
 
 
 class _Cost(NamedTuple):
-    """About what a run takes of a core, for an estimate."""
+    """Approximate time of one core for parts of a run, in seconds."""
 
     packet_s: float
-    """For each packet, at its hosts."""
+    """Time for each packet at its hosts."""
     crossing_s: float
-    """For each link that a packet crosses; what else is there costs little."""
+    """Time for each link that a packet crosses. Other elements cost little."""
     start_s: float
     simulated_s: float
-    """For each second that is simulated, with or without packets: looks at queues and flows."""
+    """Time for each simulated second, with or without packets, for samples of queues and flows."""
 
 
 _COSTS = {"sim": _Cost(70e-9, 45e-9, 0.005, 0.0), "kernel": _Cost(1e-6, 3e-6, 0.6, 0.015)}
@@ -35,20 +35,20 @@ SIZES: tuple[Size, ...] = get_args(Size)
 
 @dataclass(frozen=True)
 class Setting:
-    """What is run of a study."""
+    """Which of a study's runs are executed, and how they are changed."""
 
     size: Size = "full"
     algorithms: tuple[str, ...] = ()
-    """Instead of the study's; none: the study's."""
+    """Algorithms that replace the study's; empty keeps the study's."""
     profile: str | None = None
-    """Instead of the study's paths."""
+    """Profile that replaces the study's paths."""
 
 
 def chosen_parts(study: Study, names: Sequence[str], setting: Setting) -> list[str]:
     """Return the parts named, or all of them; raises TussleError with the nearest name for an unknown one.
 
-    With a profile those that sweep a setting of the path, which it replaces, are not among them: raises
-    TussleError if they are named.
+    A profile replaces the path, so parts that sweep a setting of the path are left out; raises TussleError if
+    one of them is named.
     """
     for name in names:
         if name not in study.parts:
@@ -67,20 +67,20 @@ def _sweeps_the_path(part: Part) -> bool:
 
 
 def planned(study: Study, part: str, setting: Setting) -> Scenario:
-    """Return the scenario of a part under a setting; raises TussleError when they do not go together."""
-    told = study.parts[part]
+    """Return the scenario of a part under a setting; raises TussleError when they are incompatible."""
+    chosen = study.parts[part]
     tables = study.scenario(part).to_dict()
     if setting.size == "quick":
-        tables = Scenario.from_dict(tables).with_settings(told.quick).to_dict()
+        tables = Scenario.from_dict(tables).with_settings(chosen.quick).to_dict()
     if setting.profile:
         tables = _on_profile(tables, setting.profile)
     if setting.algorithms:
-        tables = _of_algorithms(tables, told, setting.algorithms)
+        tables = _of_algorithms(tables, chosen, setting.algorithms)
     return Scenario.from_dict(tables)
 
 
 def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
-    """Estimate the time of one core for these runs: as if the bottleneck were never idle."""
+    """Estimate the time of one core for these runs, with a bottleneck that is never idle."""
     cost = _COSTS[engine]
     return sum(
         cost.start_s
@@ -91,7 +91,7 @@ def estimate_s(runs: Iterable[PlannedRun], engine: str) -> float:
 
 
 def _packets(run: Mapping[str, Any]) -> float:
-    """Return the packets that leave the bottleneck at most, in one direction."""
+    """Return the largest number of packets that can leave the bottleneck, in one direction."""
     duration_s = run["duration_ns"] / 1e9
     rates = [
         element.get("rate_bit_per_s", 0) for element in run["elements"] if element["name"] == "bottleneck"
@@ -102,13 +102,13 @@ def _packets(run: Mapping[str, Any]) -> float:
 
 
 def _crossings(run: Mapping[str, Any]) -> int:
-    """Return how many links a packet crosses at most on its way to the receiver."""
+    """Return the largest number of links that a packet crosses to its receiver."""
     links = {element["name"] for element in run["elements"] if "queue" in element}
     return max(len(links.intersection(flow["forward"])) for flow in run["flows"])
 
 
 def _on_profile(tables: dict[str, Any], profile: str) -> dict[str, Any]:
-    """Put the profile in the place of the path, and drop from cases what they say of it."""
+    """Replace the path by the profile, and remove settings of the path from the cases."""
     cases = [
         {key: value for key, value in case.items() if not key.startswith("path.")}
         for case in tables.get("cases", [])
@@ -117,7 +117,7 @@ def _on_profile(tables: dict[str, Any], profile: str) -> dict[str, Any]:
 
 
 def _of_algorithms(tables: dict[str, Any], part: Part, names: Sequence[str]) -> dict[str, Any]:
-    """Put these algorithms in the places of the study's."""
+    """Replace the study's algorithms."""
     if not part.alike:
         changed = Scenario.from_dict(tables).with_settings({key: list(names) for key in part.algorithms})
         return changed.to_dict()
@@ -131,7 +131,7 @@ def _of_algorithms(tables: dict[str, Any], part: Part, names: Sequence[str]) -> 
 
 
 def _with_cases(tables: dict[str, Any], cases: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the tables with these cases, each once; without any if they say nothing."""
-    told = [case for index, case in enumerate(cases) if case and case not in cases[:index]]
+    """Return the tables with these cases, without duplicates and empty ones."""
+    distinct = [case for index, case in enumerate(cases) if case and case not in cases[:index]]
     rest = {key: value for key, value in tables.items() if key != "cases"}
-    return {**rest, "cases": told} if told else rest
+    return {**rest, "cases": distinct} if distinct else rest

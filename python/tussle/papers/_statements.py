@@ -15,17 +15,17 @@ from tussle.papers._study import Check, Rival, Statement
 from tussle.papers._values import at_values, values
 
 Answer = Literal["holds", "fails", "depends", "not run"]
-Means = Mapping[str, float]
-"""By algorithm."""
+Averages = Mapping[str, float]
+"""Mean values by algorithm."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One comparison of a check, and how it came out."""
+    """One comparison of a check, and its result."""
 
     part: str
     words: str
-    """What is compared, and where."""
+    """The quantity compared, and the values of the axes."""
     holds: bool
     evidence: str
     """The numbers."""
@@ -33,32 +33,32 @@ class Case:
 
 @dataclass(frozen=True)
 class Checked:
-    """What came out for a statement on one engine."""
+    """Result of a statement on one engine."""
 
     statement: Statement
     cases: tuple[Case, ...]
 
     @property
     def answer(self) -> Answer:
-        """Whether it holds in all cases, in none, or in some."""
+        """Whether the statement holds in all cases, in none, or in some."""
         if not self.cases:
             return "not run"
         held = [case.holds for case in self.cases]
         return "holds" if all(held) else "depends" if any(held) else "fails"
 
 
-class _Place(NamedTuple):
-    """Where a comparison is made."""
+class _Comparison(NamedTuple):
+    """Averages of one comparison, and the values of axes at which it is made."""
 
     at: dict[str, object]
     """Values of axes."""
-    here: Means
-    elsewhere: Means
-    """Where the rival is, if the check has one."""
+    here: Averages
+    elsewhere: Averages
+    """Averages at the rival's values of axes, if the check has a rival."""
 
 
 def check(statement: Statement, datasets: Datasets) -> Checked:
-    """Check a statement on the results of one engine; half of its evidence is none."""
+    """Check a statement on the results of one engine; incomplete results count as not run."""
     if any(each.part not in datasets for each in statement.checks):
         return Checked(statement, ())
     try:
@@ -68,87 +68,88 @@ def check(statement: Statement, datasets: Datasets) -> Checked:
     return Checked(statement, tuple(case for found in cases for case in found) if all(cases) else ())
 
 
-def _cases(told: Check, tables: Tables) -> list[Case]:
+def _cases(rule: Check, tables: Tables) -> list[Case]:
     """Compare at each combination of the values of the axes that the check names.
 
-    There are no cases where the results have no such axes, or lack an algorithm that the check names: they
-    are of another path, or of others.
+    There are no cases if the results lack an axis or an algorithm that the check names, as those of another
+    path or of other algorithms do.
     """
-    table = _by_algorithm(told, tables)
-    named = {*told.of, *(told.than if isinstance(told.than, tuple) else ())}
+    table = _by_algorithm(rule, tables)
+    named = {*rule.of, *(rule.than if isinstance(rule.than, tuple) else ())}
     if not named <= set(table["algorithm"]):
         return []
-    rival = told.than.where if isinstance(told.than, Rival) else {}
-    if not {*told.where, *told.by, *rival} <= {*axis_columns(tables), "repetition"}:
+    rival = rule.than.where if isinstance(rule.than, Rival) else {}
+    if not {*rule.where, *rule.by, *rival} <= {*axis_columns(tables), "repetition"}:
         return []
-    here = at_values(table, told.where)
-    parts = here.partition_by(told.by, maintain_order=True, as_dict=True) if told.by else {(): here}
-    places = []
+    here = at_values(table, rule.where)
+    parts = here.partition_by(rule.by, maintain_order=True, as_dict=True) if rule.by else {(): here}
+    comparisons = []
     for key, part in parts.items():
-        single = {axis: value for axis, value in told.where.items() if isinstance(value, str)}
-        at = {**single, **dict(zip(told.by, key, strict=True))}
-        places.append(_Place(at, _means(part), _means(at_values(table, {**at, **rival})) if rival else {}))
-    return [case for place in places if (case := _case(told, place))]
+        single = {axis: value for axis, value in rule.where.items() if isinstance(value, str)}
+        at = {**single, **dict(zip(rule.by, key, strict=True))}
+        elsewhere = _means(at_values(table, {**at, **rival})) if rival else {}
+        comparisons.append(_Comparison(at, _means(part), elsewhere))
+    return [case for each in comparisons if (case := _case(rule, each))]
 
 
-def _by_algorithm(told: Check, tables: Tables) -> pl.DataFrame:
-    """Give one row a flow that counts: `algorithm, value`, and the repetition and axes of its run."""
-    found = values(tables, told.quantity)
+def _by_algorithm(rule: Check, tables: Tables) -> pl.DataFrame:
+    """Return a row for each flow that counts: `algorithm, value`, and the repetition and axes of its run."""
+    found = values(tables, rule.quantity)
     flows = tables.flows.select("run", "flow", "algorithm").collect()
-    chosen = {"each": None, "first": 0, "second": 1}[told.flow]
+    chosen = {"each": None, "first": 0, "second": 1}[rule.flow]
     if found["flow"].null_count() == found.height:
         joined = flows.filter(pl.col("flow") == (chosen or 0)).join(found.drop("flow"), on="run")
     else:
         kept = flows if chosen is None else flows.filter(pl.col("flow") == chosen)
         joined = kept.join(found, on=["run", "flow"])
-    if told.pairs != "all":
+    if rule.pairs != "all":
         kinds = flows.group_by("run").agg((pl.col("algorithm").n_unique() > 1).alias("is_mixed"))
-        wanted = pl.col("is_mixed") == (told.pairs == "mixed")
+        wanted = pl.col("is_mixed") == (rule.pairs == "mixed")
         joined = joined.join(kinds.filter(wanted), on="run", how="semi")
     runs = tables.runs.select("run", "repetition", *axis_columns(tables)).collect()
     return joined.drop_nulls("value").join(runs, on="run").sort("run", "flow")
 
 
-def _means(table: pl.DataFrame) -> Means:
+def _means(table: pl.DataFrame) -> Averages:
     return dict(table.group_by("algorithm", maintain_order=True).agg(pl.col("value").mean()).iter_rows())
 
 
-def _case(told: Check, place: _Place) -> Case | None:
-    """Compare each algorithm that the check is about; `None` if it says nothing here."""
-    found = [each for name in told.of if (each := _compared(told, place, name))]
+def _case(rule: Check, point: _Comparison) -> Case | None:
+    """Compare each algorithm that the check is about; `None` if it has no comparison here."""
+    found = [each for name in rule.of if (each := _compared(rule, point, name))]
     if not found:
         return None
-    where = ", ".join(f"{axis} = {value}" for axis, value in place.at.items())
-    words = f"{told.words}, {where}" if where else told.words
-    return Case(told.part, words, all(each.holds for each in found), "; ".join(each.words for each in found))
+    where = ", ".join(f"{axis} = {value}" for axis, value in point.at.items())
+    words = f"{rule.words}, {where}" if where else rule.words
+    return Case(rule.part, words, all(each.holds for each in found), "; ".join(each.words for each in found))
 
 
 class _Compared(NamedTuple):
-    """One algorithm beside its rivals."""
+    """One algorithm compared with its rivals."""
 
     holds: bool
     words: str
-    """Its number, and that of the rival that comes nearest, or is furthest beyond."""
+    """Its number, and that of the strongest rival."""
 
 
-def _compared(told: Check, place: _Place, name: str) -> _Compared | None:
-    rivals = _rivals(told, place, name)
-    if name not in place.here or not rivals:
+def _compared(rule: Check, point: _Comparison, name: str) -> _Compared | None:
+    rivals = _rivals(rule, point, name)
+    if name not in point.here or not rivals:
         return None
-    value, is_more = place.here[name], told.relation == ">"
+    value, is_more = point.here[name], rule.relation == ">"
     strongest = (max if is_more else min)(rivals, key=rivals.__getitem__)
     other = rivals[strongest]
-    holds = value > other * told.margin if is_more else value < other * told.margin
-    times = f" times {told.margin:g}" if told.margin != 1 else ""
+    holds = value > other * rule.margin if is_more else value < other * rule.margin
+    times = f" times {rule.margin:g}" if rule.margin != 1 else ""
     return _Compared(holds, f"{name} {value:.4g}, {strongest} {other:.4g}{times}")
 
 
-def _rivals(told: Check, place: _Place, name: str) -> Means:
-    """Return what an algorithm is held against, by the words for it."""
-    if isinstance(told.than, Rival):
-        there = ", ".join(f"{axis} = {value}" for axis, value in told.than.where.items())
-        return {f"with {there}": place.elsewhere[name]} if name in place.elsewhere else {}
-    if isinstance(told.than, float | int):
-        return {"bound": told.than}
-    names = told.than or [each for each in place.here if each not in told.of]
-    return {each: place.here[each] for each in names if each in place.here}
+def _rivals(rule: Check, point: _Comparison, name: str) -> Averages:
+    """Return the numbers that an algorithm is compared with, by their descriptions."""
+    if isinstance(rule.than, Rival):
+        there = ", ".join(f"{axis} = {value}" for axis, value in rule.than.where.items())
+        return {f"with {there}": point.elsewhere[name]} if name in point.elsewhere else {}
+    if isinstance(rule.than, float | int):
+        return {"bound": rule.than}
+    names = rule.than or [each for each in point.here if each not in rule.of]
+    return {each: point.here[each] for each in names if each in point.here}

@@ -17,153 +17,154 @@ from tussle.scenario import Scenario
 
 _FOLDER = Path(__file__).parent / "studies"
 _WHERE = ("part", "table")
-"""Columns of `published.csv` that say where a row belongs; those with a dot are keys of the scenario."""
+"""Columns of `published.csv` that name the part and the table of a row. Columns with a dot are keys of the
+scenario."""
 
 
-class _Told(BaseModel):
-    """A table of a study's file; what it does not know is a mistake."""
+class _Strict(BaseModel):
+    """A table of a study's file, which rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Quantity(_Told):
-    """What is computed from a dataset: a column of a metric, in the unit that the study prints."""
+class Quantity(_Strict):
+    """A number computed from a dataset: a column of a metric, in the unit that the study prints."""
 
     metric: str = "goodput"
-    """From `tussle list metrics`, one of runs or of flows."""
+    """Name of a metric of runs or of flows, as `tussle list metrics` shows it."""
     column: str | None = None
-    """Default: the metric's first."""
+    """Column of the metric; by default the first."""
     scale: float = 1.0
     """Factor from the metric's unit to the printed one."""
     over: Literal["steady", "life"] | tuple[float, float] = "steady"
-    """Of goodput: the steady interval, each flow's life, or between two times in seconds."""
+    """Interval of a goodput: steady, each flow's lifetime, or between two times in seconds."""
 
 
 class Column(Quantity):
-    """A printed quantity, and how ours is computed."""
+    """A printed quantity, and the computation of Tussle's number for it."""
 
     name: str
-    """The column of `published.csv`; it ends in the unit."""
+    """Name of the column of `published.csv`, which ends in the unit."""
     words: str
     flow: int | Literal["mean", "sum"] = "mean"
-    """Whose value: that of one flow, or of all together. A metric of runs has one anyway."""
+    """The flow whose value counts, or all flows together. A metric of runs has a single value."""
 
 
-class Verdict(_Told):
-    """What a row of a table says in a word."""
+class Verdict(_Strict):
+    """A rule that turns a row of a table into one of two verdicts."""
 
     columns: tuple[str, ...]
-    """One column: its value decides. Two columns: the share of the smaller one in their sum decides."""
+    """One column, whose value is compared; or two, of which the smaller one's share of the sum is."""
     at_least: float
     yes: str
     no: str
 
 
-class Table(_Told):
+class Table(_Strict):
     """A published table."""
 
     name: str
-    """As the column `table` of `published.csv` has it."""
+    """Name of the table in the column `table` of `published.csv`."""
     title: str
     columns: tuple[Column, ...]
     note: str = ""
     group: str | None = None
-    """A key: the rows of each of its values stand apart, sorted by what the first column has."""
+    """Key whose values group the rows; within a group they are sorted by the first column."""
     verdict: Verdict | None = None
     ranks_only: bool = False
-    """Whether only ranks are compared, because the printed numbers have another unit than the table says."""
+    """Whether only ranks are compared, because the unit of the printed numbers is unknown."""
 
 
-class Chart(_Told):
+class Chart(_Strict):
     """A figure of the page."""
 
     figure: str
-    """From `tussle list figures`."""
+    """Name of a figure, as `tussle list figures` shows it."""
     caption: str
     metric: str | None = None
     at: dict[str, str] = Field(default_factory=dict)
-    """Values of axes that choose the points drawn."""
+    """Values of axes that select the points shown."""
     each: str | None = None
-    """An axis: one such figure for each of its values."""
+    """Axis for each value of which there is a figure."""
     in_markdown: bool = False
     """Whether the Markdown page shows it, too; the HTML page shows all figures."""
     outliers: Outliers = "shown"
-    """Whether boxes show what is beyond their whiskers."""
+    """Whether boxes show values beyond their whiskers."""
     stands: Literal["goodput", "representative"] = "goodput"
-    """What makes a run stand for its repetitions: its goodputs, or the study's own vector."""
+    """Criterion for the run that represents its repetitions: its goodputs, or the study's own vector."""
 
 
-class Part(_Told):
-    """One experiment: a scenario, and what is shown of it."""
+class Part(_Strict):
+    """One experiment: a scenario, its figures and its numbers."""
 
     about: str
     scenario: str
-    """The stem of a TOML file beside the study's."""
+    """Stem of a TOML file in the folder of the study."""
     algorithms: tuple[str, ...]
     """Keys of the scenario that hold the algorithms compared."""
     alike: bool = False
-    """Whether all flows of a point are alike: the keys of the first flow then stand for all flows."""
+    """Whether all flows of a point have the same settings, so that the first flow's keys identify it."""
     quick: dict[str, Any] = Field(default_factory=dict)
     """Settings of `--quick`."""
     like: str | None = None
-    """The part whose published rows these results are held against too, over a sweep."""
+    """The part whose published rows are compared with these results, over a sweep."""
     sweeps: str | None = None
-    """The key that the sweep varies: what the study does not tell."""
+    """Key that the sweep varies: a setting that the study does not give."""
     charts: tuple[Chart, ...] = ()
     numbers: tuple[Column, ...] = ()
-    """What is shown of each point, printed in the study or not."""
+    """Numbers shown for each point, printed in the study or not."""
 
 
-class Rival(_Told):
-    """What a quantity is held against, instead of the other algorithms."""
+class Rival(_Strict):
+    """Results that a quantity is compared with, instead of those of the other algorithms."""
 
     where: dict[str, str]
-    """The same algorithm's at these values of axes."""
+    """Values of axes at which the same algorithm is the rival."""
 
 
-class Check(_Told):
-    """One comparison that a statement stands on."""
+class Check(_Strict):
+    """One comparison that a statement is based on."""
 
     part: str
     words: str
-    """What is compared, for the evidence: "share (%)"."""
+    """Name of the compared quantity in the evidence: "share (%)"."""
     quantity: Quantity
     flow: Literal["each", "first", "second"] = "each"
     """Which flows count: all, or only the first or the second of each run. The value of a metric of runs
     counts as the first flow's."""
     pairs: Literal["all", "mixed", "same"] = "all"
-    """Which runs count: all, those with several algorithms, or those with one."""
+    """Which runs count: all, those with several algorithms, or those with a single one."""
     of: tuple[str, ...]
     """Algorithms that the statement is about."""
     relation: Literal["<", ">"]
     than: float | Rival | tuple[str, ...] = ()
     """Other algorithms, by default all others; a bound; or the same algorithm elsewhere."""
     margin: float = 1.0
-    """The other side is multiplied by it: 1.1 with ">" asks for a tenth more."""
+    """Factor of the other side: 1.1 with ">" requires 10 % more."""
     where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
-    """Values of axes, to which the comparison is kept."""
+    """Values of axes that the comparison is limited to."""
     by: tuple[str, ...] = ()
-    """Axes: the comparison is made at each combination of their values. `repetition` may be one."""
+    """Axes at each combination of whose values the comparison is made. `repetition` may be one."""
 
 
-class Statement(_Told):
+class Statement(_Strict):
     """A conclusion of the study."""
 
     says: str
     source: str
-    """Where in the study."""
+    """Section or table of the study."""
     checks: Annotated[tuple[Check, ...], Field(min_length=1)]
 
 
-class Study(_Told):
+class Study(_Strict):
     """A published study."""
 
     name: str
     title: str
     about: str
     sources: tuple[str, ...]
-    untold: tuple[str, ...]
-    """What the study does not give, and what was chosen."""
+    not_given: tuple[str, ...]
+    """Facts that the study does not give, and the choices made for them."""
     parts: dict[str, Part]
     tables: tuple[Table, ...] = ()
     statements: tuple[Statement, ...] = ()
@@ -190,11 +191,11 @@ class Study(_Told):
 
     @property
     def folder(self) -> Path:
-        """Where its files stand."""
+        """Folder of the study's files."""
         return _FOLDER / self.name
 
     def scenario(self, part: str) -> Scenario:
-        """Return the scenario of a part, as the study has it."""
+        """Return the scenario of a part, without changes."""
         return Scenario.load(self.folder / f"{self.parts[part].scenario}.toml")
 
     def published(self) -> pl.DataFrame:
@@ -205,10 +206,10 @@ class Study(_Told):
 
 
 def studies() -> list[str]:
-    """Names of the studies that come with Tussle."""
+    """Return the names of the studies that come with Tussle."""
     return sorted(file.parent.name for file in _FOLDER.glob("*/study.toml"))
 
 
 def is_key(column: str) -> bool:
-    """Tell keys of the scenario, such as `path.rtt`, from quantities."""
+    """Whether a column is a key of the scenario, such as `path.rtt`, and not a quantity."""
     return "." in column

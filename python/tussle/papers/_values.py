@@ -1,4 +1,4 @@
-"""Quantities of a study's tables and statements, one value a flow and run."""
+"""Quantities of a study's tables and statements, one value for each flow and run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _INSTANT_S = 5e-10
 
 
 def values(tables: Tables, quantity: Quantity) -> pl.DataFrame:
-    """Give `run, flow, value`, in the unit of the quantity; `flow` is null for a metric of runs.
+    """Return `run, flow, value`, in the unit of the quantity; `flow` is null for a metric of runs.
 
-    Raises TussleError when the dataset does not tell the quantity.
+    Raises TussleError when the dataset lacks the quantity.
     """
     if quantity.over == "life":
         found = _over_life(tables)
@@ -28,10 +28,10 @@ def values(tables: Tables, quantity: Quantity) -> pl.DataFrame:
 
 
 def cells(tables: Tables, column: Column) -> pl.DataFrame:
-    """Give `run, repetition`, a column for each axis, and `value`: what a table would print of each run."""
+    """Return `run, repetition`, a column for each axis, and `value`, the cell of a table for each run."""
     found = values(tables, column)
     if column.flow == "sum":
-        # The sum of nothing known is not 0.
+        # The sum of no known value is unknown, not 0.
         value = pl.when(pl.col("value").null_count() == 0).then(pl.col("value").sum())
     elif column.flow == "mean":
         value = pl.col("value").mean()
@@ -43,7 +43,7 @@ def cells(tables: Tables, column: Column) -> pl.DataFrame:
 
 
 def at_values(table: pl.DataFrame, at: Mapping[str, object]) -> pl.DataFrame:
-    """Keep the rows with these values of axes; a tuple stands for any of its own."""
+    """Keep the rows with these values of axes; a tuple admits any of its values."""
     for axis, value in at.items():
         table = table.filter(pl.col(axis).is_in(value if isinstance(value, tuple) else (value,)))
     return table
@@ -61,7 +61,7 @@ def _of_metric(tables: Tables, quantity: Quantity) -> pl.DataFrame:
 
 
 def _over_life(tables: Tables) -> pl.DataFrame:
-    """Give the goodput of each flow from its start to its end, in bit/s."""
+    """Return the goodput of each flow from its start to its end, in bit/s."""
     last_s = pl.min_horizontal(pl.col("stop_s").fill_null(pl.col("duration_s")), "duration_s")
     return (
         tables.flows.join(tables.runs.select("run", "duration_s"), on="run")
@@ -72,7 +72,7 @@ def _over_life(tables: Tables) -> pl.DataFrame:
 
 
 def _between(tables: Tables, interval_s: tuple[float, float]) -> pl.DataFrame:
-    """Give the goodput of each flow between two times, in bit/s; null where the run ended before."""
+    """Return the goodput of each flow between two times, in bit/s; null if the run ends before."""
     begin_s, end_s = interval_s
     time_s, delivered = pl.col("time_s"), pl.col("delivered_bytes")
 

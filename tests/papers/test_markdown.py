@@ -1,0 +1,84 @@
+"""The Markdown page of a study, after a small run, and the pages in the repository."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tussle.papers import About, Study, content, results_in, save, studies, write_markdown
+
+PAGES = Path(__file__).parents[2] / "docs" / "papers"
+MOST_BYTES = 500_000
+ABOUT = About("tussle paper lan-pairs", "2026-11-20", "0.1.0")
+
+
+@pytest.fixture
+def files(tussle_, tmp_path: Path) -> dict[str, str]:
+    """The files of a page over four pairs on a LAN and three receive windows."""
+    run = ("--part", "matrix,window", "--quick", "--algorithms", "vegas,reno", "-o", "lan")
+    assert tussle_("paper", "lan-pairs", *run).status == 0
+    study = Study.load("lan-pairs")
+    return write_markdown(content(study, results_in(study, tmp_path / "lan"), ABOUT))
+
+
+def tags_in(page: str) -> set[str]:
+    return set(re.findall(r"</?(\w+)", page))
+
+
+def figures_in(page: str) -> list[str]:
+    return re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page)
+
+
+def test_a_page_has_its_conclusions_tables_and_figures(files: dict[str, str]):
+    page, study = files["lan-pairs.md"], Study.load("lan-pairs")
+    for title in ("The conclusions, checked", "The tables", "The experiments", "Sources"):
+        assert f"## {title}" in page
+    for statement in study.statements:
+        assert f"| {statement.says} | {statement.source} |" in page
+    for table in study.tables:
+        assert f"### {table.title}" in page
+    for text in study.not_given:
+        assert f"- {text}" in page
+    # Published: Vegas first 9, Reno second 94.
+    assert re.search(r"\| vegas, reno \| 9 \| [\d.]+ \([+-]\d+ %\) \| 94 \| [\d.]+ \([+-]\d+ %\) \|", page)
+    drawn = {"table-1", "table-2", "sweep-window", "matrix-1"}
+    assert set(figures_in(page)) == {f"lan-pairs/{name}.svg" for name in drawn}
+
+
+def test_a_page_is_small_markdown_with_its_figures_beside_it(files: dict[str, str], tmp_path: Path):
+    page = files["lan-pairs.md"]
+    assert tags_in(page) <= {"details", "summary"}
+    assert sum(len(text.encode()) for text in files.values()) < MOST_BYTES
+    for table in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE):
+        assert len({line.count("|") for line in table.splitlines()}) == 1
+    saved = save(files, tmp_path / "docs", "lan-pairs.md")
+    for figure in figures_in(page):
+        assert (saved.parent / figure).read_text("utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize("name", studies())
+def test_the_page_in_the_repository_is_whole_and_small(name: str):
+    page = (PAGES / f"{name}.md").read_text("utf-8")
+    figures = {PAGES / figure for figure in figures_in(page)}
+    assert figures == set((PAGES / name).glob("*.svg"))
+    written = [PAGES / f"{name}.md", *figures]
+    assert sum(file.stat().st_size for file in written) < MOST_BYTES
+    assert tags_in(page) <= {"details", "summary"}
+    assert all(statement.says in page for statement in Study.load(name).statements)
+
+
+@pytest.mark.parametrize("name", studies())
+def test_rows_of_a_page_have_the_numbers_of_its_csv(name: str):
+    """The first row of each table that a page shows, to the four digits that it shows."""
+    page = (PAGES / f"{name}.md").read_text("utf-8")
+    rows = pl.read_csv(PAGES / name / "comparison.csv")
+    shown = 0
+    for row, published, mean in rows.filter(engine="sim").select("row", "published", "mean").iter_rows():
+        if published is not None and f"| {row} | {published:.4g} | {_number(mean)} (" in page:
+            shown += 1
+    assert shown >= 3
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
