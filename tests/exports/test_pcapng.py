@@ -175,7 +175,7 @@ def test_packets_are_no_table(tussle_, lossy: Path) -> None:
 def test_a_dataset_that_comes_out_otherwise_is_refused(
     tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As one that another version of the simulator wrote: here, in which packets are lost otherwise."""
+    """A dataset of another version of the simulator, in which other packets are lost."""
     as_it_is = SimEngine.capture
     monkeypatch.setattr(SimEngine, "capture", lambda self, run: as_it_is(self, {**run, "seed": 7}))
     assert "comes out otherwise" in tussle_("export", lossy, "packets").problems
