@@ -361,7 +361,7 @@ def test_what_does_not_vary_is_answered_with_its_key(name: str):
 
 
 def test_a_box_has_the_quartiles_the_whiskers_and_what_is_beyond():
-    """Values 1, 2, 3, 4, 20: quartiles 2 and 4, so whiskers reach to values from -1 to 7, and 20 is beyond."""
+    """1, 2, 3, 4, 20: quartiles 2 and 4, so whiskers reach to values from -1 to 7, and 20 is beyond."""
     values = pl.DataFrame({"algorithm": ["reno"] * 5, "value": [3.0, 1.0, 20.0, 2.0, 4.0]})
     assert boxes(values).row(0, named=True) == {
         "algorithm": "reno",

@@ -13,7 +13,7 @@ from tussle.metrics import REGISTRY
 
 MBIT = 1e6
 NO_BUFFER = {"buffer_packets": None, "base_rtt_ms": 10.0}
-"""Duration with which intervals of goodput_over_time are as short as samples and run allow."""
+"""Fields of a run with which intervals of goodput_over_time are as short as samples and run allow."""
 
 
 def rates(*flows: Sequence[float], starts: tuple[float, ...] = (), **run: object) -> PlausibleDataset:

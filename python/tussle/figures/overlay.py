@@ -101,7 +101,7 @@ def _run(tables: Tables, point: int, name: str) -> Tables:
 
 
 def _run_beside(tables: Tables, first: Tables, name: str) -> Tables:
-    """Choose the repetition with the seed of the first dataset's run, else the one that stands for the point."""
+    """Choose the repetition with the seed of the first dataset's run, else the point's representative."""
     point, repetition = first.runs.select("point", "repetition").collect().row()
     same = (pl.col("point") == point) & (pl.col("repetition") == repetition)
     chosen = tables.runs.filter(same).select("run").collect()["run"].to_list()
