@@ -17,21 +17,21 @@ from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
 
 MARKED = ("dctcp", "prague")
-"""Those that are made for a queue that marks."""
+"""Algorithms that are made for a queue that marks."""
 MARK_ABOVE = "0.2 bdp"
 """More than a seventh of the BDP, which keeps the link busy (Alizadeh et al., ACM SIGCOMM, 2010, 3.4)."""
 _SMALL, _LARGE = "0.1 bdp", "1 bdp"
 BUFFERS = ["0.1 bdp", "0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp", "4 bdp"]
-"""Of the shares beside Reno."""
+"""Buffers of the runs beside Reno."""
 _LOST = "1700, 90000, 120000, 150000, 180000, 210000"
 """The packets lost on the way: one in 7 s of a flow that fills the link, 4167 packets a second.
 
 The first is in the slow start of all but lp, which alone sends few packets more.
 """
 _BEFORE_S, _AFTER_S = 1.0, 5.0
-"""What is shown around the loss."""
+"""Time that is shown before and after the loss."""
 _SOON_S = 1.0
-"""How long the smallest window after the loss is looked for."""
+"""Time after the loss in which the smallest window is looked for."""
 _WIDTH_PX = 480
 _MOST_ROWS = 300
 _PIXELS_PER_POINT = 1.2
@@ -40,10 +40,10 @@ _PIXELS_PER_POINT = 1.2
 
 @dataclass(frozen=True)
 class Queueing:
-    """What one flow makes of the reference path."""
+    """Use of the reference path by one flow."""
 
     used_percent: float = 0
-    """Of the link."""
+    """Use of the link."""
     queue_packets: float = 0
     """The mean."""
     queue_ms: float = 0
@@ -51,13 +51,13 @@ class Queueing:
 
 @dataclass(frozen=True)
 class Loss:
-    """What one lost packet does to the window, in packets."""
+    """Reaction of the window to one lost packet, in packets."""
 
     at_s: float = 0
     before: int = 0
     smallest: int = 0
     after: int = 0
-    """At the end of what is shown."""
+    """Window at the end of the time that is shown."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ _SHOWN_BY = {
 
 @dataclass(frozen=True)
 class _Example:
-    """What a picture is drawn from."""
+    """The figure, scenario and view of a picture."""
 
     scenario: str
     figure: str

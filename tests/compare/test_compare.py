@@ -185,7 +185,7 @@ def test_flows_are_compared_with_the_flow_of_the_same_place(tussle_, tmp_path: P
         ),
         (["--metric", "coexistence"], "coexistence cannot be compared: it is one value for each point; "),
         (["--metric", "harm"], "a: harm needs runs in which each flow is alone"),
-        (["--metric", "rtt"], "a and b share no value of rtt to compare"),
+        (["--metric", "rtt"], "a and b have no common value of rtt to compare"),
         (
             ["--threshold", "goodput"],
             '--threshold "goodput": write METRIC=AMOUNT, like goodput=2% or jain=0.01',

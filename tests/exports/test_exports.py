@@ -1,4 +1,4 @@
-"""What other programs get: tables, metrics and flows in files."""
+"""Exports for other programs: tables, metrics and flows in files."""
 
 import gzip
 import json
@@ -40,7 +40,7 @@ IPERF3_LINES = {
                     "seconds": 1.0,
                     "bytes": size,
                     "bits_per_second": size * 8.0,
-                    "retransmits": resent,
+                    "retransmits": retransmitted,
                     "snd_cwnd": 140_800,
                     "rtt": 19_107,
                     "rttvar": 1062,
@@ -51,7 +51,7 @@ IPERF3_LINES = {
             ],
             "sum": {"start": start, "end": start + 1, "seconds": 1.0, "bytes": size, "omitted": omitted},
         }
-        for start, size, resent, omitted in [
+        for start, size, retransmitted, omitted in [
             (0, 9_000_000, 9, True),
             (0, 1_000_000, 0, False),
             (1, 2_000_000, 3, False),
@@ -277,7 +277,7 @@ def test_a_flow_reads_as_it_was_written(tussle_, folder: Path, tmp_path: Path, n
 
 
 def test_flent_finds_in_its_file_what_it_reads(tussle_, folder: Path, tmp_path: Path):
-    """As flent 2.3 has it: version 4, one value a series and x, time and units in the metadata."""
+    """The format of flent 2.3: version 4, one value a series and x, time and units in the metadata."""
     assert tussle_("export", folder, "flow").out == "flent: flow.flent.gz\n"
     document = json.loads(gzip.decompress((tmp_path / "flow.flent.gz").read_bytes()))
     assert document["version"] == 4

@@ -82,9 +82,9 @@ def test_what_tshark_calls_sent_again_is_what_was_sent_again(tussle_, tshark: st
     rows = fields(tshark, export(tussle_, lossy), "ip.src", *names)
     flows = tussle.open(lossy).flows.collect()
     assert flows["retransmitted_packets"].sum() > 10
-    for flow, resent in enumerate(flows["retransmitted_packets"].to_list()):
+    for flow, retransmitted in enumerate(flows["retransmitted_packets"].to_list()):
         found = [row for row in rows if row[0] == f"10.1.0.{flow + 1}" and any(row[1:])]
-        assert len(found) == resent
+        assert len(found) == retransmitted
 
 
 def test_the_last_byte_and_the_fin_are_acknowledged(tussle_, tshark: str, lossy: Path) -> None:
@@ -106,7 +106,7 @@ def test_the_last_segment_of_a_transfer_is_pushed_and_a_flow_that_goes_on_has_no
 
 
 def test_addresses_are_those_of_hosts() -> None:
-    """Of 256 addresses the first names the network and the last is its broadcast: flow 254 is in the next."""
+    """The first of 256 addresses names the network, the last is its broadcast: flow 254 is in the next."""
     seen = [".".join(map(str, _addresses(flow)[0])) for flow in (0, 253, 254, 599)]
     assert seen == ["10.1.0.1", "10.1.0.254", "10.1.1.1", "10.1.2.92"]
     every = {address for flow in range(600) for address in _addresses(flow)}
@@ -175,7 +175,7 @@ def test_packets_are_no_table(tussle_, lossy: Path) -> None:
 def test_a_dataset_that_comes_out_otherwise_is_refused(
     tussle_, lossy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As one that another version of the simulator wrote: here, in which packets are lost otherwise."""
+    """A dataset of another version of the simulator, in which other packets are lost."""
     as_it_is = SimEngine.capture
     monkeypatch.setattr(SimEngine, "capture", lambda self, run: as_it_is(self, {**run, "seed": 7}))
     assert "comes out otherwise" in tussle_("export", lossy, "packets").problems

@@ -32,7 +32,7 @@ def tables_in(spec: dict) -> list[pl.DataFrame]:
 
 
 def without_series(data: PlausibleDataset) -> PlausibleDataset:
-    """What sampling "off" leaves: rows at the ends of the steady interval and of the run."""
+    """Series with sampling "off": rows at the ends of the steady interval and of the run."""
     kept = pl.col("time_s").is_in([20.0, 60.0])
     return replace(data, samples=data.samples.filter(kept), links=data.links.filter(kept))
 
@@ -361,7 +361,7 @@ def test_what_does_not_vary_is_answered_with_its_key(name: str):
 
 
 def test_a_box_has_the_quartiles_the_whiskers_and_what_is_beyond():
-    """Of 1, 2, 3, 4, 20: quartiles 2 and 4, so whiskers reach to values from -1 to 7, and 20 is beyond."""
+    """1, 2, 3, 4, 20: quartiles 2 and 4, so whiskers reach to values from -1 to 7, and 20 is beyond."""
     values = pl.DataFrame({"algorithm": ["reno"] * 5, "value": [3.0, 1.0, 20.0, 2.0, 4.0]})
     assert boxes(values).row(0, named=True) == {
         "algorithm": "reno",
@@ -475,7 +475,7 @@ def test_a_phase_over_a_link_that_nobody_knows_does_not_show_it_full():
 
 
 def test_fairness_is_one_until_the_second_flow_starts_and_at_least_a_half_then():
-    """It starts at 10 s; the index is the metric's own, and 1/n is what the guide line tells."""
+    """The flow starts at 10 s; the index is the metric's own, and 1/n is what the guide line tells."""
     shown = next(
         table
         for table in tables_in(draw("fairness", PAIRS, View(point=1)).to_dict())

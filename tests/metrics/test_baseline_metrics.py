@@ -28,7 +28,7 @@ def with_baseline(data: PlausibleDataset, *baseline: tuple[dict, dict]) -> Plaus
 
 
 def test_harm_is_the_part_that_company_takes():
-    """Goodput 90 → 30: 60 / 90. RTT 50 → 80 ms: 30 / 80. Sent again 1 of 100 → 4 of 100: 3 / 4."""
+    """Goodput 90 → 30: 60 / 90. RTT 50 → 80 ms: 30 / 80. Retransmitted 1 of 100 → 4 of 100: 3 / 4."""
     harmed = {
         "goodput_bit_per_s": 30 * MBIT,
         "rtt_p95_ms": 80.0,

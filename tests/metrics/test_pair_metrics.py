@@ -29,8 +29,8 @@ def test_who_comes_first_gains_the_difference_of_its_shares():
 
 def test_an_order_that_was_not_run_has_no_effect_to_tell():
     data = pairs(("reno", "bic", 70, 30), ("reno", "reno", 60, 40))
-    effects = REGISTRY["order_effect"].compute(data)["order_effect"].to_list()
-    assert effects == [None, pytest.approx(0.2)]
+    gains = REGISTRY["order_effect"].compute(data)["order_effect"].to_list()
+    assert gains == [None, pytest.approx(0.2)]
 
 
 @pytest.mark.parametrize("metric", ["order_effect", "friendliness", "groups"])
@@ -45,7 +45,7 @@ def test_orders_are_said_to_be_missing():
 
 
 def test_friendliness_is_what_reno_keeps_of_what_it_has_among_its_kind():
-    """As the second flow Reno has 20 beside BIC and 40 beside Reno; as the first, 45 and 50."""
+    """Reno as the second flow has 20 beside BIC and 40 beside Reno; as the first, 45 and 50."""
     data = pairs(("reno", "reno", 50, 40), ("bic", "reno", 70, 20), ("reno", "bic", 45, 45))
     table = REGISTRY["friendliness"].compute(data)
     assert table.rows() == [

@@ -54,7 +54,7 @@ def test_a_metric_depends_on_its_tables_only(metric: Metric):
 
 
 def test_repetitions_become_medians_and_quartiles():
-    """Of 10, 20, 30, 50 Mbit/s: median 25; quartiles 10 + 0.75 · 10 = 17.5 and 30 + 0.25 · 20 = 35."""
+    """Values 10, 20, 30, 50: median 25; quartiles 10 + 0.75 · 10 = 17.5 and 30 + 0.25 · 20 = 35."""
     data = by_hand(
         runs=[run_row(run, point=0, repetition=run) for run in range(4)],
         flows=[flow_row(run, 0, goodput_bit_per_s=rate * 1e6) for run, rate in enumerate([50, 10, 30, 20])],

@@ -19,7 +19,7 @@ def runs(*vectors: tuple[float, float, int]):
 
 
 def test_a_run_is_as_far_as_its_vector_from_the_mean_of_all():
-    """Means: 2e6 bit/s, 400 ms, 2 timeouts. The first is off by a half in each, the second by none."""
+    """Averages: 2e6 bit/s, 400 ms, 2 timeouts. The first is off by a half in each, the second by none."""
     found = METRIC.compute(runs((1e6, 200, 1), (2e6, 400, 2), (3e6, 600, 3)))["distance"].to_list()
     assert found == pytest.approx([0.75**0.5, 0, 0.75**0.5])
 

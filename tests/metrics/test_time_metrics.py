@@ -13,7 +13,7 @@ from tussle.metrics import REGISTRY
 
 MBIT = 1e6
 NO_BUFFER = {"buffer_packets": None, "base_rtt_ms": 10.0}
-"""So that intervals of goodput_over_time are no longer than samples and run allow."""
+"""Fields of a run with which intervals of goodput_over_time are as short as samples and run allow."""
 
 
 def rates(*flows: Sequence[float], starts: tuple[float, ...] = (), **run: object) -> PlausibleDataset:
@@ -113,7 +113,7 @@ def test_a_flow_has_nobody_to_converge_with():
 
 
 def test_a_flow_responds_when_it_has_halved():
-    """It had 40; the other starts at 3 s. 36, 24, then 20 = 40 · 1/2 in the half second from 5 s on.
+    """The flow had 40; the other starts at 3 s. 36, 24, then 20 = 40 · 1/2 in the half second from 5 s on.
 
     5.5 - 3 = 2.5 s, or 250 round trips of 10 ms.
     """

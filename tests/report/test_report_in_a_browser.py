@@ -29,7 +29,7 @@ PHONE = {"width": 390, "height": 844}
 MEGABYTE = 1_000_000
 TIMES = """[...document.querySelectorAll(".detail.shown .chart[data-name=window] .role-axis-label text")]
     .map(label => label.textContent).sort().join()"""
-"""What the axes of windows are marked with."""
+"""Labels of the axes of windows."""
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +298,7 @@ def test_on_paper_a_dark_page_is_dark_on_white_and_without_downloads(page: Page,
 
 
 def test_charts_are_narrower_while_they_are_printed(page: Page, file: Path):
-    """Of the 700 px that paper has, 520 are the plot's; the letters keep their size."""
+    """The plot has 520 of the 700 px of the paper; the letters keep their size."""
     opened(page, file).wait_for_function("document.querySelectorAll('.detail.shown svg.marks').length === 5")
     widths = "charts => charts.map(chart => chart.width.baseVal.value)"
     on_screen = page.eval_on_selector_all(".detail.shown svg.marks", widths)
@@ -357,7 +357,7 @@ def test_the_matrix_does_not_cover_charts_that_are_below_it(page: Page, file: Pa
 @pytest.mark.parametrize("width", [390, 1280, 1440, 1920])
 @pytest.mark.parametrize("count", [5, 7])
 def test_every_number_of_a_pair_is_in_view(page: Page, tmp_path: Path, count: int, width: int):
-    """Of several algorithms, whose matrix takes its room, and repeated, so that quartiles take theirs."""
+    """A page of several algorithms, with a matrix, and of repetitions, with quartiles."""
     file = write(pairs(THIRTEEN[:count], 3), tmp_path / "report.html")
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(file.as_uri())

@@ -12,7 +12,7 @@ from tussle.dataset import KERNEL_AXIS, Dataset
 from tussle.dataset.validity import late_runs
 from tussle.metrics import REGISTRY, axis_columns, pairs, summarise
 from tussle.metrics.coexistence import NO, REMEDIES, THRESHOLD, UNCLEAR
-from tussle.metrics.steadiness import unsteady_runs
+from tussle.metrics.steadiness import note_on_steadiness
 from tussle.statistics import LEAST, repeated_in_vain
 
 _MOST_ROWS = 40
@@ -53,18 +53,6 @@ def note_on_repetitions(dataset: Dataset) -> str:
     if once and random_parts:
         return "each point with random parts ran once: --repetitions 10 gives confidence intervals"
     return ""
-
-
-def note_on_steadiness(dataset: Dataset) -> str:
-    """Say how many runs still change in the interval that is measured; nothing where none does."""
-    unsteady = unsteady_runs(dataset)
-    if not unsteady:
-        return ""
-    runs = dataset.runs.select(pl.len()).collect().item()
-    return (
-        f"not steady in the measured interval (metric steadiness): {len(unsteady)} of {runs} runs; "
-        "use a longer duration, or a later steady.from"
-    )
 
 
 def note_on_kernels(dataset: Dataset) -> str:

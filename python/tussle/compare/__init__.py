@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from tussle.compare._notes import notes, unsteadiness
+from tussle.compare._notes import notes
 from tussle.compare._points import Side, match, sides_along
 from tussle.compare._rows import NOT_SHOWN, REAL, SCHEMA, WITHIN, cells_of, one_sided, row_of
 from tussle.compare._threshold import Threshold, threshold
 from tussle.dataset import Dataset
 from tussle.errors import TussleError, unknown
 from tussle.metrics import REGISTRY, Metric, Tables
+from tussle.metrics.steadiness import note_on_steadiness
 
 __all__ = [
     "NOT_SHOWN",
@@ -31,30 +32,30 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Question:
-    """What to compare."""
+    """The metrics to compare, and the differences that matter."""
 
     metrics: Sequence[str] = ("goodput",)
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
-    """How large a difference has to be before it matters, by metric; else any matters."""
+    """Smallest difference that matters, by metric; without one, any difference matters."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out."""
+    """The result of a comparison."""
 
     rows: pl.DataFrame
     """`point, flow, metric, column, first, second, difference, low, high, runs, paired, verdict`."""
     notes: list[str]
-    """What else is not the same (engines, settings, points that only one has), and what is not steady."""
+    """Other differences (engines, settings, points of one side only), and runs that are not steady."""
 
     @property
     def has_real_difference(self) -> bool:
-        """Whether anything differs for real, beyond its threshold."""
+        """Whether any difference is real and exceeds its threshold."""
         return REAL in self.rows["verdict"]
 
     @property
     def undecided(self) -> int:
-        """How many differences exceed their threshold, with too few runs to say whether they are real."""
+        """Number of differences beyond their threshold with too few runs to say whether they are real."""
         return self.rows.filter(pl.col("verdict") == NOT_SHOWN, pl.col("low").is_null()).height
 
 
@@ -65,7 +66,7 @@ class Along:
     axis: str
     first: str
     others: Mapping[str, Comparison]
-    """By the further value; the first value is the first side of each comparison."""
+    """A comparison for each further value; the first value is the first side of each."""
 
     @property
     def rows(self) -> pl.DataFrame:
@@ -85,11 +86,10 @@ class Along:
 def compare(first: Dataset, second: Dataset, question: Question) -> Comparison:
     """Compare two datasets point by point: those whose axes have the same values.
 
-    Runs of one seed are compared with one another; where no seed is in both, all with all. Raises TussleError
-    when a metric cannot be compared, and when the datasets have no point in common.
+    Runs of one seed are compared with one another; where no seed is in both, all runs with all. Raises
+    TussleError when a metric cannot be compared, and when the datasets have no point in common.
     """
-    sides = Side.of(first), Side.of(second)
-    return _compared(sides, question, notes(first, second))
+    return _compared(Side.of(first), Side.of(second), question, notes(first, second))
 
 
 def along(tables: Tables, axis: str, question: Question) -> Along:
@@ -99,23 +99,21 @@ def along(tables: Tables, axis: str, question: Question) -> Along:
     one value, and when a metric cannot be compared.
     """
     first, *others = sides_along(tables, axis)
-    return Along(
-        axis, first.value, {other.value: _compared((first, other), question, []) for other in others}
-    )
+    return Along(axis, first.value, {other.value: _compared(first, other, question, []) for other in others})
 
 
-def _compared(sides: tuple[Side, Side], question: Question, known: list[str]) -> Comparison:
-    """Compare two sides; `known` are the notes on them that are known already."""
+def _compared(first: Side, second: Side, question: Question, known: list[str]) -> Comparison:
+    """Compare two sides; `known` holds notes on them that come before the others."""
     metrics = [_comparable(name) for name in dict.fromkeys([*question.metrics, *question.thresholds])]
-    matched = match(*sides)
+    matched = match(first, second)
     cells = [cell for metric in metrics for cell in cells_of(metric, matched)]
     rows = [row_of(cell, question.thresholds.get(cell.metric.name)) for cell in cells if all(cell.told)]
     if not rows:
         names = ", ".join(metric.name for metric in metrics)
-        raise TussleError(f"{sides[0].name} and {sides[1].name} share no value of {names} to compare")
+        raise TussleError(f"{first.name} and {second.name} have no common value of {names} to compare")
     beside = [
         *known,
-        *(note for side in sides for note in unsteadiness(side)),
+        *filter(None, (note_on_steadiness(side.tables, side.name) for side in (first, second))),
         *matched.notes,
         *one_sided(cells, matched),
     ]

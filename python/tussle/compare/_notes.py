@@ -1,15 +1,11 @@
-"""What to know of two datasets beside their numbers."""
+"""Notes on two datasets beside their numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import polars as pl
-
-from tussle.compare._points import Side
 from tussle.dataset import Dataset
-from tussle.metrics.steadiness import unsteady_runs
 
 _MISSING = "none"
 
@@ -20,17 +16,6 @@ def notes(first: Dataset, second: Dataset) -> list[str]:
     names = dict.fromkeys([*facts[0], *facts[1]])
     pairs = {name: [str(each.get(name, _MISSING)) for each in facts] for name in names}
     return [f"not the same: {name}: {one} / {other}" for name, (one, other) in pairs.items() if one != other]
-
-
-def unsteadiness(side: Side) -> Iterator[str]:
-    """Say how many runs are not steady in the interval that is compared, where the tables can tell."""
-    unsteady = unsteady_runs(side.tables)
-    if unsteady:
-        runs = side.tables.runs.select(pl.len()).collect().item()
-        yield (
-            f"{len(unsteady)} of {runs} runs of {side.name} are not steady (the metric steadiness); "
-            "a longer duration, or a later steady.from, would tell more"
-        )
 
 
 def _facts(dataset: Dataset) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tussle.metrics import Tables, axis_columns, select_runs
 
 _MOST_NAMED = 5
 _ONLY = "the only point"
-"""What a point is called where there is no axis."""
+"""Name of a point where there is no axis."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class Side:
     """Tables that are compared with others: a dataset, or the runs of one that have a value on an axis."""
 
     name: str
-    """What messages call it: a folder, or an axis with its value."""
+    """Name in messages: a folder, or an axis with its value."""
     tables: Tables
     axes: tuple[str, ...]
     """The axes that tell its points apart."""
     value: str = ""
-    """Its value on the axis, if it is the runs that have one."""
+    """The value on the axis, if the side is the runs that have one."""
 
     @classmethod
     def of(cls, dataset: Dataset) -> Side:
@@ -39,7 +39,7 @@ class Matched:
     first: Side
     second: Side
     points: dict[str, tuple[int, int]]
-    """Its index in the first and in the second, by its axes in words."""
+    """Index of a point in the first side and in the second, by its axes in words."""
     notes: list[str]
     """The points that only one of them has."""
 
@@ -84,7 +84,7 @@ def _points(side: Side) -> dict[str, int]:
     """Return the points by their axes in words."""
     rows = side.tables.runs.select("point", *side.axes).unique().sort("point").collect()
     if rows.is_empty():
-        raise TussleError(f"{side.name} has no runs, so that there is nothing to compare")
+        raise TussleError(f"{side.name} has no runs to compare")
     return {
         ", ".join(f"{axis} = {row[axis]}" for axis in side.axes) or _ONLY: row["point"]
         for row in rows.iter_rows(named=True)

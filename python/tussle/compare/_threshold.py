@@ -1,4 +1,4 @@
-"""How large a difference has to be before it matters."""
+"""Thresholds: the smallest difference that matters."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 _FORMULA = r"^[=+\-@\t\r]"
-"""How a text begins that a spreadsheet takes for a formula (OWASP, CSV Injection)."""
+"""First characters of a text that a spreadsheet takes for a formula (OWASP, CSV Injection)."""
 
 
 def without_formulas(table: pl.LazyFrame) -> pl.LazyFrame:

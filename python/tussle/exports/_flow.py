@@ -20,8 +20,8 @@ SERIES = pl.Schema(
         "rtt_ms": pl.Float64,
     }
 )
-"""The columns of a flow's series: an interval's end since the flow's start, its length, what was delivered
-and sent again in it, and the window and smoothed RTT at its end. A cell is empty where it is not told."""
+"""The columns of a flow's series: an interval's end since the flow's start, its length, the bytes delivered
+and packets retransmitted in it, and the window and smoothed RTT at its end. Unknown values are null."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class FlowSeries:
     algorithm: str
     """Empty where it is not told."""
     title: str
-    """What it was, in a line."""
+    """A description of the run, in one line."""
     tool: str
-    """What made it, with its version."""
+    """The program that produced the flow, with its version."""
     segment_bytes: int | None
     """Payload of a full packet, where it is told."""
     table: pl.DataFrame

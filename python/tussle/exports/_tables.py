@@ -1,4 +1,4 @@
-"""What can be exported as a table: the tables of a dataset, and its metrics."""
+"""Exportable tables: the tables of a dataset, and its metrics."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ from tussle.exports._flow import SERIES, FlowSeries, checked
 _EPOCH = "Thu, 01 Jan 1970 00:00:00 UTC"
 _HOST = "simulated"
 _SOCKET = 5
-"""What iperf3 calls its first stream, most often."""
+"""The socket number that iperf3 usually gives its first stream."""
 _HEADER_BYTES = 52
 _PROCESSORS = [f"{side}_{part}" for side in ("host", "remote") for part in ("total", "user", "system")]
 _DIGITS = 6
-"""Of seconds, as iperf3 has them."""
+"""Decimal places of seconds, as in the output of iperf3."""
 
 
 def write_iperf3(series: FlowSeries, path: Path) -> None:
@@ -130,10 +130,10 @@ def _sum(stream: dict[str, Any]) -> dict[str, Any]:
 def _end(series: FlowSeries, length_s: float) -> dict[str, Any]:
     table = series.table
     span = _span(0.0, length_s, int(table["delivered_bytes"].sum()))
-    resent = (
+    retransmitted = (
         None if table["retransmitted_packets"].null_count() else int(table["retransmitted_packets"].sum())
     )
-    sent = span | ({} if resent is None else {"retransmits": resent})
+    sent = span | ({} if retransmitted is None else {"retransmits": retransmitted})
     extremes = {
         "max_snd_cwnd": table["cwnd_bytes"].max(),
         "max_rtt": _us(table["rtt_ms"].max()),

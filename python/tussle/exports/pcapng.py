@@ -36,23 +36,23 @@ _MOST_WINDOW = 0xFFFF
 _MOST_SCALE = 14
 """RFC 7323, 2.3."""
 _HOSTS = 254
-"""Of a network of 256 addresses: the first names the network, the last is its broadcast."""
+"""Hosts in a network of 256 addresses: the first names the network, the last is its broadcast."""
 _SENDER_PORT, _RECEIVER_PORT = 49152, 5001
 _SACK_BLOCKS = 3
 _IP_BYTES = 20
 _HEADER_BYTES = 52
-"""Of IPv4 and TCP with timestamps, before SACK."""
+"""Size of the IPv4 and TCP headers with timestamps, before SACK."""
 _END = bytes(4)
-"""What ends a list of options."""
+"""The end of a list of options."""
 
 
 @dataclass(frozen=True)
 class RunPackets:
-    """What the hosts of one side saw in a run."""
+    """Packets that the hosts of one side saw in a run."""
 
     title: str
     tool: str
-    """What made it, with its version."""
+    """The program that produced the run, with its version."""
     side: str
     """`sender` or `receiver`: whose hosts."""
     segments_bytes: Sequence[int]
@@ -84,7 +84,7 @@ def _packet_block(row: dict[str, Any], header: bytes, side: str) -> bytes:
 
 
 class _Connection:
-    """How the packets of a flow look on the wire."""
+    """Addresses, ports and sequence numbers of a flow's packets on the wire."""
 
     def __init__(self, packets: RunPackets, flow: int) -> None:
         self._segment_bytes = packets.segments_bytes[flow]
@@ -103,9 +103,11 @@ class _Connection:
     def header(self, row: dict[str, Any]) -> bytes:
         """Return the IPv4 and TCP header of a packet, or the UDP header of a datagram."""
         from_sender = _is_from_sender(row)
-        near, far = (self._sender, self._receiver) if from_sender else (self._receiver, self._sender)
-        there, back = self._ports
-        ports = (there, back) if from_sender else (back, there)
+        source, destination = (
+            (self._sender, self._receiver) if from_sender else (self._receiver, self._sender)
+        )
+        sender_port, receiver_port = self._ports
+        ports = (sender_port, receiver_port) if from_sender else (receiver_port, sender_port)
         is_datagram = row["kind"] == "datagram"
         transport = self._udp(row, ports) if is_datagram else self._tcp(row, ports)
         protocol = 17 if is_datagram else 6
@@ -114,12 +116,12 @@ class _Connection:
         before, after = (
             struct.pack("!BBHHH", 0x45, _ECN[row["ecn"]], row["size_bytes"], identification, 0x4000)
             + bytes((64, protocol)),
-            near + far,
+            source + destination,
         )
         return before + _checksum(before + after) + after + transport
 
     def _udp(self, row: dict[str, Any], ports: tuple[int, int]) -> bytes:
-        """RFC 768; a checksum of 0 says that there is none."""
+        """Return the UDP header (RFC 768); a checksum of 0 means that there is none."""
         return struct.pack("!HHHH", *ports, row["size_bytes"] - _IP_BYTES, 0)
 
     def _tcp(self, row: dict[str, Any], ports: tuple[int, int]) -> bytes:

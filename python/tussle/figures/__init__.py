@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 _ROWS_WITHOUT_SAMPLING = 3
-"""With sampling off, series have rows at the ends of the steady interval and of the run only."""
+"""Number of rows of a series without sampling: the ends of the steady interval and of the run."""
 
 
 def _find() -> dict[str, Figure]:

@@ -21,20 +21,20 @@ _SIGNED = ("order_effect",)
 
 @dataclass(frozen=True)
 class Shades:
-    """What a matrix shows of its pairs, and how."""
+    """The quantity that a matrix shows for its pairs, and its colours."""
 
     words: str
     unit: str
-    """Of the numbers."""
+    """Unit of the numbers."""
     ramp: Sequence[str]
     low: float
-    """What the first colour of the ramp stands for."""
+    """Value of the first colour of the ramp."""
     high: float
-    """What the last one stands for."""
+    """Value of the last colour of the ramp."""
     cells: pl.DataFrame
     """`point, value, numbers, fill, ink`; no row where it is not known, no value where not of the first."""
     of_both: bool
-    """Whether a cell holds a number for each flow; its colour is then that of the first."""
+    """Whether a cell holds a number for each flow; the first number decides its colour."""
 
     @property
     def diverges(self) -> bool:
@@ -119,7 +119,7 @@ _TEXT = {"fill": pl.String, "ink": pl.String}
 
 
 def _ends(values: pl.Series) -> tuple[float, float]:
-    """Take the whole range; amounts that come near zero begin there."""
+    """Take the whole range; amounts that come close to zero begin there."""
     if values.is_empty():
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())  # pyright: ignore[reportArgumentType]

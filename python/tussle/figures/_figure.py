@@ -1,4 +1,4 @@
-"""What a figure is, and what it may be asked."""
+"""Definition of a figure, and the options of a drawing."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Beside:
     tables: Tables
     name: str
     first_name: str
-    """What the dataset that is drawn is called, beside this one."""
+    """Name of the first dataset in the drawing."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What of a dataset to draw, and how large."""
+    """The part of a dataset to draw, and the size of the drawing."""
 
     point: int | None = None
     """One point of the scenario; `None`: all of them, side by side."""
@@ -36,13 +36,13 @@ class View:
     most_rows: int = 1000
     """Rows that a series may have; longer ones are thinned so that their extremes stay."""
     between_s: tuple[float, float] | None = None
-    """What of the time to draw; `None`: the whole run."""
+    """The part of the time to draw; `None`: the whole run."""
     metric: str | None = None
     """The quantity to show, for figures that have a choice; `None`: the figure's own."""
     beside: Beside | None = None
     """The other dataset, for figures that compare two."""
     outliers: Outliers = "shown"
-    """Whether boxes show what is beyond their whiskers."""
+    """Whether boxes show the values beyond their whiskers."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Figure:
     name: str
     """The name of its file, of its entry in the registry and on the command line."""
     shows: str
-    """What is seen, in a sentence."""
+    """A description of the chart, in one sentence."""
     needs: tuple[str, ...]
     """The tables that it reads beside `runs` and `flows`."""
     draw: Callable[[Tables, View], Chart]
     """Gives the chart; raises TussleError when the tables are none that it can show."""
     of: Literal["point", "dataset", "two datasets"] = "dataset"
-    """What one chart shows; time series are of a point."""
+    """The scope of one chart; a time series shows one point."""
     metric: str | None = None
     """The quantity that it shows if none is asked for; `None`: it has no choice of quantities."""

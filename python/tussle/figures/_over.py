@@ -52,14 +52,14 @@ _FAIRNESS = alt.Y(
 
 @dataclass(frozen=True)
 class Over:
-    """What varies."""
+    """The setting that varies along the horizontal axis."""
 
     name: str
-    """In a sentence: "buffer"."""
+    """Name in a sentence: "buffer"."""
     title: str
-    """At the axis, with its unit."""
+    """Title of the axis, with its unit."""
     key: str
-    """Its key in scenarios, which makes it an axis."""
+    """Key in scenarios, which names the axis."""
     values: Callable[[Tables], pl.DataFrame]
     """`point, x`, in the unit of the title; no row where a point has none."""
     scale: Callable[[pl.Series], alt.Scale]

@@ -31,7 +31,7 @@ _ALGORITHMS = {
     "vivace": "#2ba0bb",
 }
 """Chosen for the largest distances between neighbours in this list, for readers with full colour vision and
-with each kind of colour blindness, among colours that stand out from white and from near black (3 to 1)."""
+with each kind of colour blindness, among colours that stand out from white and from almost black (3 to 1)."""
 
 SHARES = (
     "#8f3f05",
@@ -44,8 +44,8 @@ SHARES = (
     "#2f7cb5",
     "#124e84",
 )
-"""Share of the first flow from 0 to 1 in even steps: orange below the fair half, blue above it. And signed
-quantities: orange below 0, blue above it."""
+"""Share of the first flow from 0 to 1 in even steps: orange below the fair half, blue above it. Signed
+quantities are orange below 0 and blue above it."""
 
 AMOUNTS = (
     "#f4f4ef",
@@ -70,7 +70,7 @@ _SHAPES = (
 )
 
 GUIDE = "#808080"
-"""Guide lines and their labels: readable on white and on near black."""
+"""Guide lines and their labels: readable on white and on almost black."""
 
 QUEUE = "#6f7d8c"
 """The bottleneck's queue, which is no algorithm's."""
@@ -119,7 +119,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def _at_middle_luminance(hue: float) -> str:
-    """Find the colour of this hue that stands out from white as much as from near black, by bisection."""
+    """Find the colour of this hue that stands out from white as much as from almost black, by bisection."""
     low, high = 0.0, 1.0
     for _ in range(16):
         lightness = (low + high) / 2

@@ -20,11 +20,11 @@ _SMALL_ROWS = 400
 
 @dataclass(frozen=True)
 class Panels:
-    """How to draw one run, and what that shows."""
+    """The drawing of one run, with its title and remark."""
 
     title: str
     remark: str
-    """How to read it."""
+    """A remark on how to read the chart."""
     draw: Callable[[Tables, View], Chart]
     caution: Callable[[Tables, View], str] = lambda _tables, _view: ""
     """Explains what of a run looks impossible; empty where nothing does."""

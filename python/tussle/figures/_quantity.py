@@ -35,7 +35,7 @@ _UNITS = {
     "utilisation": ("%", 100.0),
     "harm": ("%", 100.0),
 }
-"""By the end of a column's name: unit for people, factor to it. Others have none."""
+"""Unit for people and factor to it, by the ending of a column's name. Other columns have none."""
 _PER = (("run", "flow"), ("run",))
 
 
@@ -46,20 +46,20 @@ class Quantity:
     metric: Metric
     column: str
     words: str
-    """What it is: "goodput", "RTT p95"."""
+    """Name in words: "goodput", "RTT p95"."""
     unit: str
-    """For people; empty where it has none."""
+    """Unit for people; empty where there is none."""
     scale: float
     """Factor from the column to that unit."""
 
     @property
     def title(self) -> str:
-        """What stands at an axis: "goodput (Mbit/s)"."""
+        """Title of an axis: "goodput (Mbit/s)"."""
         return f"{self.words} ({self.unit})" if self.unit else self.words
 
     @property
     def is_of_flows(self) -> bool:
-        """Whether each flow has a value, and not the run alone."""
+        """Whether each flow has a value, instead of one for the run."""
         return "flow" in self.metric.per
 
 

@@ -16,13 +16,13 @@ from tussle.errors import TussleError, shown
 from tussle.figures._figure import Chart
 
 _PIXELS_PER_POINT = 2
-"""So that a PNG is sharp in print and on dense screens."""
+"""Resolution at which a PNG is sharp in print and on dense screens."""
 
 _NO_CHARACTER = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What is no character of XML 1.0 (section 2.2); the library that draws ends the process at one."""
+"""Code points that XML 1.0 (section 2.2) excludes; the drawing library ends the process at one."""
 
 _EXPOSED = "window.vegaEmbed = vegaEmbed;"
-"""What the scripts of pages call."""
+"""The function that the scripts of pages call."""
 
 
 @cache

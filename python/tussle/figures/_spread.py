@@ -14,7 +14,7 @@ from tussle.figures._quantity import Quantity, each_value, quantity
 from tussle.metrics import Tables, axis_columns
 
 LEAST_VALUES = 3
-"""Of one algorithm in one network; fewer have no distribution."""
+"""Least number of values of one algorithm in one network; fewer have no distribution."""
 _MOST_PANELS = 12
 _COLUMNS = 3
 _MOST_NAMES = 30

@@ -1,4 +1,4 @@
-"""What time series have in common: axes, colours, guide lines, titles."""
+"""Common parts of time series: axes, colours, guide lines, titles."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _WHOLE_PERCENT = 9.95
 
 @dataclass(frozen=True)
 class Line:
-    """How a flow is drawn: in its algorithm's colour, with dashes that tell it from others of that colour."""
+    """The look of a flow: its algorithm's colour, with dashes that tell it from others of that colour."""
 
     flow: int
     algorithm: str

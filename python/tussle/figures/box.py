@@ -75,8 +75,8 @@ def _y(column: str) -> alt.Y:
 FIGURE = Figure(
     name="box",
     shows="A metric by algorithm over all flows and repetitions, against all others where pairs are "
-    "compared: median, quartiles, whiskers to the last values within 1.5 times their distance, what is "
-    "beyond, and the mean.",
+    "compared: median, quartiles, whiskers to the last values within 1.5 times the interquartile "
+    "range, outliers, and the mean.",
     needs=(),
     draw=draw,
     metric="goodput",

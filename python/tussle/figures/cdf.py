@@ -53,8 +53,8 @@ def _panel(chosen: Quantity, width_px: int, values: pl.DataFrame) -> alt.LayerCh
 
 FIGURE = Figure(
     name="cdf",
-    shows="Cumulative distribution of a metric by algorithm over all flows and repetitions: how much of the "
-    "values does not exceed the one at the axis.",
+    shows="Cumulative distribution of a metric by algorithm over all flows and repetitions: the "
+    "fraction of the values that do not exceed the one at the axis.",
     needs=(),
     draw=draw,
     metric="goodput",

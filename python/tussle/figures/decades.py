@@ -1,4 +1,4 @@
-"""How much of the link is used early and late."""
+"""Use of the link early and late in a run."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tussle.metrics.coexistence import DEPENDS, NO, THRESHOLD, UNCLEAR, YES
 _SIZE_PX = 360
 _LEAST_NODES = 3
 _REACH = 1.55
-"""Of the axes, where the circle of the nodes has radius 1: room for the names."""
+"""End of the axes, where the circle of the nodes has radius 1: space for the names."""
 _LABEL_AT = 1.19
 _UPRIGHT = 1e-3
 
@@ -132,8 +132,8 @@ def _edges(cells: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
 
 FIGURE = Figure(
     name="groups",
-    shows="Which algorithms share fairly with which, as a graph: a line between two that do whoever starts "
-    "first, a dashed one where that depends on the order, a dotted one where it is unclear.",
+    shows="Graph of the algorithms that share fairly: a solid line between two that share fairly in both "
+    "orders of start, a dashed line where that depends on the order, a dotted line where it is unclear.",
     needs=(),
     draw=draw,
 )

@@ -1,4 +1,4 @@
-"""Every pair of algorithms: who gets how much, or any other quantity of theirs."""
+"""Matrix of every pair of algorithms: their goodputs, or any other quantity."""
 
 from __future__ import annotations
 

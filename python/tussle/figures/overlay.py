@@ -30,7 +30,7 @@ _DASH = [5, 3]
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a panel shows."""
+    """The quantity that a panel shows."""
 
     title: str
     column: str
@@ -101,7 +101,7 @@ def _run(tables: Tables, point: int, name: str) -> Tables:
 
 
 def _run_beside(tables: Tables, first: Tables, name: str) -> Tables:
-    """Choose the repetition that is drawn of the first: it has the same seed. Else the one for the point."""
+    """Choose the repetition with the seed of the first dataset's run, else the point's representative."""
     point, repetition = first.runs.select("point", "repetition").collect().row()
     same = (pl.col("point") == point) & (pl.col("repetition") == repetition)
     chosen = tables.runs.filter(same).select("run").collect()["run"].to_list()

@@ -18,7 +18,7 @@ from tussle.metrics import REGISTRY, Tables
 _PAIR = 2
 _MOST_PX = 340
 _ROOM = 1.02
-"""So that the dot farthest from the origin is whole."""
+"""Margin of the axes, so that the outermost dot is whole."""
 
 
 def draw(tables: Tables, view: View) -> Chart:

@@ -27,7 +27,7 @@ from tussle.figures._words import Line, lines
 from tussle.metrics import Tables
 
 _MOST_ROWS = 10_000
-"""Of all flows together: more are neither seen nor quick."""
+"""Most rows of all flows together: more are slow to draw and add nothing visible."""
 _OF_SEVERAL = 0.7
 """Height of one panel of several, as a part of that of the only one."""
 

@@ -28,7 +28,7 @@ from tussle.figures._words import lines
 from tussle.metrics import Tables
 
 _MOST_ROWS = 10_000
-"""Of all windows together: more are neither seen nor quick."""
+"""Most rows of all windows together: more are slow to draw and add nothing visible."""
 _SHADED = "shaded: the interval that is measured"
 
 

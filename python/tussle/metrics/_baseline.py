@@ -1,4 +1,4 @@
-"""Which run shows what a flow gets when it is alone."""
+"""Baseline runs: a run of each flow alone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def baseline_tables(tables: Tables) -> Tables | None:
 
 
 def rate_bit_per_s() -> pl.Expr:
-    """What a flow got while it had something to send.
+    """Rate of a flow while it had data to send.
 
-    That is its goodput, but for a transfer that ended: this one's size over its completion time.
+    The rate is the goodput; for a completed transfer, its size over its completion time.
     """
     whole = pl.col("delivered_bytes") * 8 / pl.col("completion_s")
     return pl.when(pl.col("completion_s") > 0).then(whole).otherwise(pl.col("goodput_bit_per_s"))
@@ -28,8 +28,8 @@ def rate_bit_per_s() -> pl.Expr:
 def baseline_runs(tables: Tables, baseline: Tables) -> pl.DataFrame:
     """`run, flow, baseline_run`: the run in which the flow was alone, of the same repetition.
 
-    A baseline run stands for all points that have its values on the axes that it has values on: the axes of
-    other flows mean nothing to a flow that is alone, and their cells are empty. Flows without a baseline run
+    A baseline run stands for all points that have the same values on its own axes. Axes of other flows do
+    not concern a flow that is alone; their cells are empty. Flows without a baseline run
     are left out.
     """
     axes = [axis for axis in axis_columns(tables) if axis in axis_columns(baseline)]

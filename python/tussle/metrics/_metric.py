@@ -1,4 +1,4 @@
-"""What a metric is, and the tables it reads."""
+"""Definition of a metric, and the tables that it reads."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Metric:
     unit: str
     """The unit of its values; `1` for a ratio."""
     definition: str
-    """What it is, with its formula."""
+    """The definition, with its formula."""
     source: str
-    """Where the definition comes from."""
+    """The source of the definition."""
     better: Literal["higher", "lower", "neither"]
-    """Which direction users want."""
+    """The direction that users want."""
     per: tuple[str, ...]
     """The columns that identify a row of its table, e.g. `("run", "flow")`."""
     compute: Callable[[Tables], pl.DataFrame]

@@ -15,15 +15,15 @@ SECOND_NS = 1_000_000_000
 """The interval of metrics that ask what flows get in each second."""
 
 _LEAST_INTERVALS, _MOST_INTERVALS = 60, 300
-"""How many intervals a run has: what a figure can show and a person can see."""
+"""Number of intervals of a run: as many as a figure can show and a person can see."""
 _ROUND_TRIPS = 4
-"""How many round trips an interval holds."""
+"""Number of round trips in an interval."""
 _ROWS_WITHOUT_SAMPLING = 3
-"""With sampling off, series have rows at the ends of the steady interval and of the run only."""
+"""Number of rows of a series without sampling: the ends of the steady interval and of the run."""
 _NS = 1_000_000_000
 
 
-# Several figures of a run ask for the same.
+# Several figures of a run ask for the same goodputs.
 @lru_cache(maxsize=1)
 def goodputs(tables: Tables, least_ns: int = 0) -> pl.DataFrame:
     """`run, flow, time_s, interval_s, goodput_bit_per_s`: `time_s` is the middle of each interval.
@@ -133,7 +133,7 @@ def halves_of_steady_interval(tables: Tables) -> pl.DataFrame:
 def delivered_by(tables: Tables, instants: pl.LazyFrame) -> pl.LazyFrame:
     """`run, flow, time_s, delivered_bytes` at `instants`, columns `run, time_s`.
 
-    Between samples bytes count as delivered evenly. Flows that tell none are left out.
+    Between samples bytes count as delivered evenly. Flows without samples of delivered bytes are left out.
     """
     in_ns = (pl.col("time_s") * _NS).round().cast(pl.Int64).alias("time_ns")
     samples = (

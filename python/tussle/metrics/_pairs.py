@@ -1,4 +1,4 @@
-"""Which points of a dataset are pairs of flows, and which of its axes a pair belongs to."""
+"""Pairs: the points of a dataset with two flows, and their values on the other axes."""
 
 from __future__ import annotations
 

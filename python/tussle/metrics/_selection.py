@@ -49,9 +49,9 @@ class _Selection:
 
 
 def select_runs(tables: Tables, runs: Sequence[int]) -> Tables:
-    """Keep these runs and no others; but for events, a table is in memory once it was asked for.
+    """Keep these runs and no others; every table except events stays in memory once it was read.
 
-    Solo runs stay beside them.
+    Baseline runs stay beside them.
     """
     return _Selection(tables, runs)
 
@@ -59,8 +59,8 @@ def select_runs(tables: Tables, runs: Sequence[int]) -> Tables:
 def representative_runs(tables: Tables) -> pl.DataFrame:
     """Choose the run of each point that stands for its repetitions: `point`, `run`.
 
-    It is the one whose vector of goodputs, one a flow, is nearest to the vector of their medians; of
-    several, the first. A time series of it shows what happened, where a mean of series would not.
+    The chosen run has the vector of goodputs (one for each flow) nearest to the vector of their medians;
+    on a tie, the first run. A time series of it shows what happened, where a mean of series would not.
     """
     goodputs = tables.flows.select("run", "flow", "goodput_bit_per_s").collect()
     points = tables.runs.select("run", "point").collect()

@@ -1,4 +1,4 @@
-"""What flows got together, and each one's share, for every metric that compares them."""
+"""Sums and shares of goodputs, for every metric that compares flows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tussle.metrics._metric import Tables
 
 
 def sum_if_told(column: str) -> pl.Expr:
-    """Sum of a column; null where any of its cells is empty, as that one is not told rather than 0."""
+    """Sum of a column; null where any of its cells is empty: an unknown value is not 0."""
     return pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).sum())
 
 

@@ -14,11 +14,11 @@ from tussle.metrics._shares import shares
 THRESHOLD = 0.43
 """The least share of the smaller flow with which two flows share fairly.
 
-The study that asked the question gives no rule; its text calls 46/57 and 45/58 Mbit/s co-existence
-(smaller shares 0.45 and 0.44) and 41/62 none (0.40).
+The threshold is fitted to a study that gives no rule: its text counts 46/57 and 45/58 Mbit/s (smaller
+shares 0.45 and 0.44) as coexistence, and 41/62 (0.40) not.
 """
 MARGIN = 0.05
-"""How far from the threshold every run must lie where runs are too few for an interval. Chosen."""
+"""Least distance of every run from the threshold where runs are too few for an interval. Chosen."""
 DRIFT = 0.1
 """The largest change of the smaller share between the halves of the steady interval that counts as none."""
 
@@ -39,15 +39,15 @@ def verdicts(tables: Tables) -> pl.DataFrame:
 
     `point, first, second, slice, runs, smaller_share, smaller_share_low, smaller_share_high,
     smaller_share_late, smaller_share_drift, verdict, reason, verdict_both_orders`. `smaller_share` is the
-    median over the repetitions; `_low` and `_high` are its 95 % interval, or the range of runs too few for
-    one; `_late` is that of the second half of the steady interval, `_drift` the change from the first half
-    to it, both null without time series. `verdict` is of this order; `verdict_both_orders` compares it with
-    the point in which the same two start in the other order, and is null where there is none. Empty where
-    the runs are not pairs.
+    median over the repetitions; `_low` and `_high` are its 95 % interval, or its range where runs are too
+    few for one; `_late` is the smaller share in the second half of the steady interval, `_drift` the change
+    from the first half to the second, both null without time series. `verdict` is of this order;
+    `verdict_both_orders` compares it with the point in which the same two start in the other order, and is
+    null where there is none. The table is empty where the runs are not pairs.
     """
     ordered = pairs(tables).join(_smaller_shares(tables), on="point", how="left")
-    judged = [_judged(row) for row in ordered.iter_rows(named=True)]
-    found = pl.DataFrame(judged, schema={"verdict": pl.String, "reason": pl.String}, orient="row")
+    decided = [_decide(row) for row in ordered.iter_rows(named=True)]
+    found = pl.DataFrame(decided, schema={"verdict": pl.String, "reason": pl.String}, orient="row")
     ordered = pl.concat([ordered.drop("is_interval"), found], how="horizontal")
     other = ordered.group_by("first", "second", "slice").agg(pl.col("verdict").first().alias("verdict_other"))
     keys, swapped = ["first", "second", "slice"], ["second", "first", "slice"]
@@ -124,7 +124,7 @@ def _in_halves(tables: Tables) -> pl.DataFrame:
     return halves.select("run", "flow", *part).fill_nan(None)
 
 
-def _judged(pair: dict) -> tuple[str | None, str | None]:
+def _decide(pair: dict) -> tuple[str | None, str | None]:
     """Return the verdict on a pair, and the reason if it is unclear."""
     share, low, high = (pair[f"smaller_share{part}"] for part in ("", "_low", "_high"))
     if share is None:
@@ -148,7 +148,7 @@ def _is_moving(pair: dict, verdict: str) -> bool:
 
 
 def _of_both_orders() -> pl.Expr:
-    """Take the verdict of both orders if it is the same; one that is unclear leaves both so."""
+    """Take the verdict of both orders if they agree; if one is unclear, both are."""
     mine, other = pl.col("verdict"), pl.col("verdict_other")
     told = mine.is_not_null() & other.is_not_null()
     return (

@@ -1,4 +1,4 @@
-"""How fast a flow's window grows."""
+"""Aggressiveness: the growth of a flow's window."""
 
 from __future__ import annotations
 

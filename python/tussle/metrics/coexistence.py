@@ -1,4 +1,4 @@
-"""Whether two flows share the bottleneck fairly."""
+"""Verdicts on pairs: the two flows share the bottleneck fairly, or they do not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REMEDIES = {
     SPREAD: "more repetitions",
     TOO_FEW: "6 repetitions or more",
 }
-"""What would decide a verdict that is unclear, by its reason."""
+"""Remedies for an unclear verdict, by its reason."""
 
 METRIC = Metric(
     name="coexistence",
@@ -48,8 +48,8 @@ METRIC = Metric(
     "second half of the steady interval has the other verdict, or an unfair share rises by more "
     f"than {DRIFT} from the first half to the second. Where the verdict is yes in one order of "
     "start and no in the other, it depends on the order.",
-    source="threshold: fitted to the verdicts of the study that asked the question, where 45/58 Mbit/s "
-    "co-exist and 41/62 do not; interval: Conover, Practical nonparametric statistics, 1999, section 3.2; "
+    source="threshold: fitted to the verdicts of a study of pairs, where 45/58 Mbit/s counts as fair "
+    "and 41/62 does not; interval: Conover, Practical nonparametric statistics, 1999, section 3.2; "
     "margin and drift are chosen",
     better="neither",
     per=("point",),

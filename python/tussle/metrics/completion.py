@@ -1,4 +1,4 @@
-"""How long transfers take, and how large they were."""
+"""Completion time and size of transfers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long flows take to become fair, and how fair they are then."""
+"""Convergence: the time until the flows share fairly, and their fairness from then on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tussle.metrics._metric import Metric, Tables
 from tussle.metrics._over_time import SECOND_NS, goodputs_of_all, require_series
 from tussle.metrics._shares import jain_index
 
-_NEAR = 0.25
-"""How far from the equal share a flow may be."""
+_TOLERANCE = 0.25
+"""Largest distance of a flow from the equal share, relative to it."""
 _HELD = 5
-"""For how many intervals in a row."""
+"""Number of consecutive intervals within the tolerance."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -19,11 +19,11 @@ def compute(tables: Tables) -> pl.DataFrame:
     require_series(tables.samples, "convergence")
     series = goodputs_of_all(tables, SECOND_NS).filter(pl.col("flows") > 1)
     mean = pl.col("goodput_bit_per_s").mean().over("run", "time_s")
-    is_near = ((pl.col("goodput_bit_per_s") - mean).abs() <= _NEAR * mean) & (mean > 0)
+    is_within = ((pl.col("goodput_bit_per_s") - mean).abs() <= _TOLERANCE * mean) & (mean > 0)
     intervals = (
-        series.with_columns(is_near.alias("is_near"))
+        series.with_columns(is_within.alias("is_within"))
         .group_by("run", "time_s", "interval_s")
-        .agg(pl.col("is_near").all())
+        .agg(pl.col("is_within").all())
         .sort("run", "time_s")
         .with_columns(_holds_from_here().alias("holds"))
     )
@@ -47,8 +47,8 @@ def compute(tables: Tables) -> pl.DataFrame:
 
 
 def _holds_from_here() -> pl.Expr:
-    """Say whether this interval and the next ones are all near."""
-    ahead = [pl.col("is_near").shift(-step).over("run").fill_null(value=False) for step in range(_HELD)]
+    """Say whether this interval and the next ones are all within the tolerance."""
+    ahead = [pl.col("is_within").shift(-step).over("run").fill_null(value=False) for step in range(_HELD)]
     return pl.all_horizontal(ahead)
 
 
@@ -56,9 +56,9 @@ METRIC = Metric(
     name="convergence",
     unit="s, 1",
     definition="The time from the last flow's start to the first second from which on every flow's goodput "
-    f"is within {_NEAR * 100:g}\u00a0% of the equal share, Σ x / n, in each of {_HELD} seconds; and Jain's "
-    "index of the mean goodputs from then until a flow ends. Where an interval of goodput_over_time is "
-    "longer than a second, it takes the second's place.",
+    f"is within {_TOLERANCE * 100:g}\u00a0% of the equal share, Σ x / n, in each of {_HELD} seconds; and "
+    "Jain's index of the mean goodputs from then until a flow ends. Where an interval of goodput_over_time "
+    "is longer than a second, it takes the second's place.",
     source="after the forward-looking convergence time of Dong et al., PCC, NSDI 2015; RFC 5166, section 2.3 "
     "(convergence times)",
     better="lower",

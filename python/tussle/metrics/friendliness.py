@@ -1,4 +1,4 @@
-"""What an algorithm leaves to Reno and to CUBIC."""
+"""Friendliness: the goodput that an algorithm leaves to Reno and to CUBIC."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from tussle.metrics._metric import Metric, Tables
 from tussle.metrics._pairs import pair_runs
 
 REFERENCES = ("reno", "cubic")
-"""What most of the Internet has run."""
+"""The algorithms that most of the Internet has run."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, flow, reference, friendliness`, a row for each flow that meets Reno or CUBIC.
 
-    `flow` is the one judged, `reference` the algorithm of the other. Null where the reference was not run
-    against itself, or got nothing from itself.
+    `flow` is the flow in question, `reference` the algorithm of the other. Null where the reference
+    was not run against itself, or got nothing from itself.
     """
     runs = pair_runs(tables)
-    met = pl.concat([_judged(runs, "first", "second"), _judged(runs, "second", "first")])
+    met = pl.concat([_met(runs, "first", "second"), _met(runs, "second", "first")])
     met = met.filter(pl.col("reference").is_in(REFERENCES))
     keys = ["reference", "flow", "slice", "repetition"]
-    among_themselves = met.filter(pl.col("judged") == pl.col("reference")).select(
+    among_themselves = met.filter(pl.col("subject") == pl.col("reference")).select(
         *keys, pl.col("left_bit_per_s").alias("itself_bit_per_s")
     )
     if among_themselves.is_empty():
@@ -43,14 +43,14 @@ def compute(tables: Tables) -> pl.DataFrame:
     )
 
 
-def _judged(runs: pl.DataFrame, judged: str, reference: str) -> pl.DataFrame:
-    """Take one flow of each run as the judged, and the other, with what it got, as the reference."""
+def _met(runs: pl.DataFrame, subject: str, reference: str) -> pl.DataFrame:
+    """Take one flow of each run as the subject, and the other, with its goodput, as the reference."""
     return runs.select(
         "run",
         "repetition",
         "slice",
-        pl.lit(0 if judged == "first" else 1).alias("flow"),
-        pl.col(judged).alias("judged"),
+        pl.lit(0 if subject == "first" else 1).alias("flow"),
+        pl.col(subject).alias("subject"),
         pl.col(reference).alias("reference"),
         pl.col(f"{reference}_bit_per_s").alias("left_bit_per_s"),
     )

@@ -14,7 +14,7 @@ _DECADES_S = [0.0, *(10.0**power for power in range(7))]
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, from_s, to_s, goodput_bit_per_s`: 0 to 1 s, 1 to 10 s, 10 to 100 s …, the last until the end.
 
-    Decades of which the first sample tells nothing are left out. Raises TussleError without samples.
+    Decades that end before the first sample are left out. Raises TussleError without samples.
     """
     require_series(tables.samples, "goodput_by_decade")
     decades = _decades(tables)

@@ -14,16 +14,16 @@ def compute(tables: Tables) -> pl.DataFrame:
 
     `algorithms` are joined by ", ". Algorithms that share fairly with no other are groups of one.
     """
-    # It takes longer to load than most groups to find.
+    # networkx takes longer to load than most groups take to find.
     import networkx
 
-    judged = verdicts(tables)
-    if judged.is_empty():
+    found = verdicts(tables)
+    if found.is_empty():
         raise TussleError(
             "groups needs runs of two flows each, which this dataset has not; `tussle matrix` makes them"
         )
     rows = []
-    for (network,), pairs in judged.sort("slice", "point").group_by("slice", maintain_order=True):
+    for (network,), pairs in found.sort("slice", "point").group_by("slice", maintain_order=True):
         graph = networkx.Graph()
         graph.add_nodes_from(sorted({*pairs["first"], *pairs["second"]}))
         graph.add_edges_from(_friends(pairs))
@@ -56,7 +56,7 @@ METRIC = Metric(
     name="groups",
     unit="algorithms",
     definition="Groups of algorithms of which every two share fairly, in every order of start that was run, "
-    "and that no other algorithm could join: the maximal cliques of the graph whose edges are the verdicts "
+    "and that no other algorithm can join: the maximal cliques of the graph whose edges are the verdicts "
     f"of coexistence (smaller share at least {THRESHOLD}). Whether an algorithm shares fairly with itself "
     "does not matter.",
     source="Bron and Kerbosch, Algorithm 457: finding all cliques of an undirected graph, CACM 16(9), 1973",

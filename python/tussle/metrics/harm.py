@@ -1,4 +1,4 @@
-"""What the others take from a flow, compared with what it has alone."""
+"""Harm: the performance that a flow loses to the others, compared with its baseline run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tussle.metrics._metric import Metric, Tables
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, flow, throughput_harm, delay_harm, loss_harm`; null where the flow was not run alone.
 
-    At most 1; below 0 where the flow does better in company.
+    Values are at most 1, and negative where the flow does better beside the others.
     """
     baseline = baseline_tables(tables)
     if baseline is None:
@@ -37,7 +37,7 @@ def compute(tables: Tables) -> pl.DataFrame:
         "flow",
         _loss_of("goodput", "baseline_goodput").alias("throughput_harm"),
         _loss_of("baseline_delay", "delay").alias("delay_harm"),
-        _loss_of("baseline_resent", "resent").alias("loss_harm"),
+        _loss_of("baseline_retransmitted", "retransmitted").alias("loss_harm"),
     ).sort("run", "flow")
 
 
@@ -48,12 +48,12 @@ def _performance(tables: Tables) -> pl.LazyFrame:
         "flow",
         rate_bit_per_s().alias("goodput"),
         pl.col("rtt_p95_ms").alias("delay"),
-        pl.when(sent > 0).then(pl.col("steady_retransmitted_packets") / sent).alias("resent"),
+        pl.when(sent > 0).then(pl.col("steady_retransmitted_packets") / sent).alias("retransmitted"),
     )
 
 
 def _loss_of(less: str, more: str) -> pl.Expr:
-    """Return the part of `more` by which `less` falls short of it; of nothing, nothing can be missing."""
+    """Return (more - less) / more; 0 where `more` is 0."""
     larger = pl.col(more)
     part = (larger - pl.col(less)) / larger
     return pl.when(larger > 0).then(part).when((larger == 0) & pl.col(less).is_not_null()).then(0.0)
@@ -62,11 +62,12 @@ def _loss_of(less: str, more: str) -> pl.Expr:
 METRIC = Metric(
     name="harm",
     unit="1",
-    definition="With x what the flow has alone, on the same path and in the same interval, and y what it "
-    "has in company: (x - y) / x for the goodput (of a transfer that ended: its size over its completion "
-    "time), (y - x) / y for the 95th percentile of the RTT and for the fraction of its packets that are "
-    "sent again. 0 is no harm, 1 the most. A flow that loses no packet suffers no loss harm. Needs the "
-    "runs that `baseline = true` adds to a scenario.",
+    definition="x is the value of the flow in its baseline run (alone on the same path, in the same "
+    "interval); y is its value beside the other flows. The harm is (x - y) / x for the goodput (for a "
+    "completed transfer: its size over its completion time), and (y - x) / y for the 95th percentile of the "
+    "RTT and for the fraction of retransmitted packets. 0 is no harm, 1 the most. A flow that loses no "
+    "packet suffers no loss harm. The metric needs the baseline runs that `baseline = true` adds to a "
+    "scenario.",
     source="Ware, Mukerjee, Seshan and Sherry, Beyond Jain's fairness index: setting the bar for the "
     "deployment of congestion control algorithms, HotNets 2019",
     better="lower",

@@ -1,4 +1,4 @@
-"""How many packets a flow loses at a time."""
+"""Number of packets that a flow loses in one loss event."""
 
 from __future__ import annotations
 

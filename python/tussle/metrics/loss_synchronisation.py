@@ -1,4 +1,4 @@
-"""Whether flows lose packets together."""
+"""Loss synchronisation: the fraction of flows that lose packets in the same congestion event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a flow gets of its max-min fair share."""
+"""Goodput of a flow over its max-min fair share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tussle.metrics._metric import Metric, Tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, flow, fair_bit_per_s, max_min_share`; null where nothing was delivered, or is not told."""
+    """`run, flow, fair_bit_per_s, max_min_share`; null where nothing was delivered, or nothing is known."""
     flows = _with_demands(tables)
     fair: list[float | None] = []
     for _, run in flows.group_by("run", maintain_order=True):
@@ -25,7 +25,7 @@ def compute(tables: Tables) -> pl.DataFrame:
 
 
 def _with_demands(tables: Tables) -> pl.DataFrame:
-    """`run, flow, goodput_bit_per_s, demand_bit_per_s`: what each flow gets alone, where it was run alone."""
+    """`run, flow, goodput_bit_per_s, demand_bit_per_s`; the demand is the rate of the baseline run."""
     flows = tables.flows.select("run", "flow", "goodput_bit_per_s").sort("run", "flow").collect()
     baseline = baseline_tables(tables)
     if baseline is None:
@@ -39,9 +39,10 @@ def _with_demands(tables: Tables) -> pl.DataFrame:
 
 
 def _fair_division(total: float, demands: list[float | None]) -> list[float | None]:
-    """Divide a total so that nobody can get more without someone who has no more getting less.
+    """Divide a total by max-min fairness.
 
-    Who demands less than an equal part of what is left gets the demand; a demand of `None` has no end.
+    A flow that demands less than an equal part of the remainder gets its demand; a demand of `None` has no
+    limit.
     """
     given: dict[int, float] = {}
     by_demand = sorted(range(len(demands)), key=lambda flow: (_amount(demands[flow]), flow))
@@ -58,10 +59,10 @@ def _amount(demand: float | None) -> float:
 METRIC = Metric(
     name="max_min_share",
     unit="1",
-    definition="Goodput of the flow over its max-min fair share m of what all flows of the run got "
-    "together, x_i / m_i: who gets less than an equal part alone is given that, the others divide the rest "
-    "equally. Without runs in which flows are alone (`baseline = true`), every flow is taken to want as much "
-    "as there is, and this is n times its share.",
+    definition="Goodput of the flow over its max-min fair share m of the goodput of all flows of the run, "
+    "x_i / m_i. A flow whose goodput alone is less than an equal part has that goodput as its fair share; "
+    "the other flows divide the rest equally. Without baseline runs (`baseline = true`) the demand of every "
+    "flow has no limit, and the value is n times its share.",
     source="RFC 5166, section 2.3.1 (max-min fairness); Bertsekas and Gallager, Data networks, 1992, "
     "section 6.5.2",
     better="neither",

@@ -1,4 +1,4 @@
-"""What an algorithm gains by coming first."""
+"""Order effect: the share that an algorithm gains by starting first."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def compute(tables: Tables) -> pl.DataFrame:
             "order_effect needs pairs of flows in both orders of start, which this dataset has not; give "
             "both flows the same list of algorithms, as `tussle matrix` does"
         )
-    effect = pl.col("as_first") - pl.col("in_other_order")
-    return table.select("run", effect.alias("order_effect")).sort("run")
+    gain = pl.col("as_first") - pl.col("in_other_order")
+    return table.select("run", gain.alias("order_effect")).sort("run")
 
 
 METRIC = Metric(
@@ -36,7 +36,7 @@ METRIC = Metric(
     unit="1",
     definition="Share of the first flow less the share of the same algorithm where it is the second flow "
     "and the other comes first, in the same network and repetition. 0: the order does not matter; above 0: "
-    "who comes first gets more.",
+    "the flow that starts first gets more.",
     source="the difference between the two orders of start, after RFC 5166, section 2.3.1",
     better="neither",
     per=("run",),

@@ -10,7 +10,7 @@ from tussle.metrics._steady import steady_bottleneck
 
 _QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
 _ROUNDING = 1e-9
-"""What sums of intervals are off by, at most."""
+"""Largest rounding error of a sum of intervals."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -37,9 +37,9 @@ def compute(tables: Tables) -> pl.DataFrame:
 METRIC = Metric(
     name="queueing_delay",
     unit="ms",
-    definition="Quantiles over the time of the steady interval of what a queue that serves in order makes a "
-    "packet wait: 8 · bytes waiting / link rate. The p-quantile is the smallest value that is not exceeded "
-    "for a fraction p of the time.",
+    definition="Quantiles over the time of the steady interval of the delay of a packet in a "
+    "first-in, first-out queue: 8 · bytes waiting / link rate. The p-quantile is the smallest value that "
+    "is not exceeded for a fraction p of the time.",
     source="RFC 5166, section 2.1.2 (queueing delay)",
     better="lower",
     per=("run",),

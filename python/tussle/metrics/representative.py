@@ -1,4 +1,4 @@
-"""How near a run is to the average of its repetitions."""
+"""Distance of a run from the average of its repetitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MEASURED = {"goodput_bit_per_s": "goodput", "rtt_mean_ms": "rtt", "steady_timeo
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, distance`, 0 for the average itself; null where a flow tells no RTT."""
+    """`run, distance`, 0 for the average itself; null where the RTT of a flow is unknown."""
     means = [pl.col(column).cast(pl.Float64).mean().alias(name) for column, name in _MEASURED.items()]
     runs = tables.flows.group_by("run", maintain_order=True).agg(*means)
     # Sums over a point depend, in their last digit, on the order of its runs.

@@ -1,4 +1,4 @@
-"""How long responses and chunks take."""
+"""Response time: the time that responses and chunks take."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ METRIC = Metric(
     unit="s",
     definition="Time from the write of a response or a chunk until its last byte reached the receiving "
     "application: median, 95th percentile and mean of those that were written in the steady interval and "
-    "arrived within the run, and how many these are.",
+    "arrived within the run, and their number.",
     source="RFC 5166, section 2.1.1 (transfer times)",
     better="lower",
     per=("run", "flow"),

@@ -1,4 +1,4 @@
-"""How long a flow takes to make room for one that joins."""
+"""Responsiveness: the time until a flow yields to one that joins."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tussle.metrics._metric import Metric, Tables
 from tussle.metrics._over_time import goodputs_while_sending, require_series
 
 _BEFORE = 4
-"""How many intervals before the last start tell what a flow had."""
+"""Number of intervals before the last start that give the earlier goodput of a flow."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, flow, response_s, response_rtts`, a row for each flow that had started before the last one.
 
-    Null where the flow never makes room. No row where all flows start within an interval of one another.
+    Null values: the flow never yields. No row where all flows start within an interval of one another.
     """
     require_series(tables.samples, "responsiveness")
     starts = tables.flows.select("run", "flow", "start_s").collect()
@@ -57,10 +57,10 @@ def compute(tables: Tables) -> pl.DataFrame:
 METRIC = Metric(
     name="responsiveness",
     unit="s, RTTs",
-    definition="The time from the last flow's start until the goodput of a flow that was there before "
-    "falls to its part of what it had: (flows before / flows now) · mean goodput in the four intervals "
-    "before; one of two flows halves. To the end of the first interval of goodput_over_time in which it "
-    "does; in round trips of the empty path as well.",
+    definition="The time from the last flow's start until the goodput of an earlier flow falls to "
+    "(flows before / flows now) · its mean goodput in the four intervals before; with one earlier flow, to "
+    "half. The time ends with the first interval of goodput_over_time in which that holds. It is also given "
+    "in round trips of the empty path.",
     source="RFC 5166, section 2.2 (responsiveness: the time until the rate is halved), with a flow that "
     "joins as the congestion",
     better="lower",

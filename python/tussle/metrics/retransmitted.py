@@ -1,4 +1,4 @@
-"""Fraction of a flow's packets that were sent again."""
+"""Fraction of a flow's packets that are retransmissions."""
 
 from __future__ import annotations
 

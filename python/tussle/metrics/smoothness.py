@@ -1,4 +1,4 @@
-"""How much a flow's goodput varies."""
+"""Smoothness: the coefficient of variation of a flow's goodput."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tussle.metrics._steady import INSTANT_S, PACKET_BITS, steady_bottleneck
 
 _WINDOW_S = 1.0
 _LEAST_ROWS = 5
-"""How many rows a window has at least: the smallest of one or two says little."""
+"""Least number of rows in a window: the smallest of one or two says little."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -44,8 +44,8 @@ def compute(tables: Tables) -> pl.DataFrame:
 METRIC = Metric(
     name="standing_queue",
     unit="packets, ms",
-    definition="Mean, over consecutive windows of 1 s of the steady interval, of the smallest backlog seen "
-    "in each: what waits however long one looks. Windows have at least five rows of `links`; the last one, "
+    definition="Mean, over consecutive windows of 1 s of the steady interval, of the smallest backlog "
+    "in each: the packets that never drain. Windows have at least five rows of `links`; the last one, "
     "if cut short, does not count. In ms as the time that so many 1500-byte packets take at the link's "
     "rate.",
     source="Nichols and Jacobson, Controlling queue delay, ACM Queue 10(5), 2012 (the local minimum tells a "

@@ -1,4 +1,4 @@
-"""How little a flow gets at its worst."""
+"""Starvation: the smallest share of a flow in any second."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ METRIC = Metric(
     name="starvation",
     unit="1",
     definition="The smallest share of the flow in any second of the steady interval: min over t of "
-    "x_i(t) / Σ x(t). Near 0 it starved for a while, whatever its mean. Where an interval of "
-    "goodput_over_time is longer than a second, in any such interval.",
+    "x_i(t) / Σ x(t). A value close to 0 means that the flow starved for a while, whatever its mean. Where "
+    "an interval of goodput_over_time is longer than a second, in any such interval.",
     source="the smallest of the shares of RFC 5166, section 2.3.1; after Arun, Alizadeh and Balakrishnan, "
     "Starvation in end-to-end congestion control, SIGCOMM 2022",
     better="higher",

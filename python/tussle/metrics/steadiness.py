@@ -1,4 +1,4 @@
-"""Whether the steady interval is steady."""
+"""Steadiness: the drift of a flow's goodput within the steady interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ THRESHOLD = 0.1
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, flow, drift, is_steady`; `is_steady` is of the run: no flow drifts by more than `THRESHOLD`."""
+    """`run, flow, drift, is_steady`; `is_steady`: no flow of the run drifts by more than `THRESHOLD`."""
     require_series(tables.samples, "steadiness")
     both = (pl.col("first_bit_per_s") + pl.col("second_bit_per_s")).sum().over("run") / 2
     drift = (pl.col("second_bit_per_s") - pl.col("first_bit_per_s")) / both
@@ -26,11 +26,27 @@ def compute(tables: Tables) -> pl.DataFrame:
 
 
 def unsteady_runs(tables: Tables) -> list[int] | None:
-    """List the runs that do not count as steady; nothing is known without time series."""
+    """List the runs that do not count as steady; `None` where there are no time series."""
     if not has_series(tables.samples):
         return None
     runs = compute(tables).group_by("run").agg(pl.col("is_steady").all())
     return runs.filter(~pl.col("is_steady"))["run"].sort().to_list()
+
+
+def note_on_steadiness(tables: Tables, name: str = "") -> str:
+    """Say how many runs are not steady; empty where all are, or where the tables have no time series.
+
+    `name` is the name of the tables in the sentence, where there is more than one dataset.
+    """
+    unsteady = unsteady_runs(tables)
+    if not unsteady:
+        return ""
+    runs = tables.runs.select(pl.len()).collect().item()
+    of_name = f" of {name}" if name else ""
+    return (
+        f"{len(unsteady)} of {runs} runs{of_name} are not steady in the measured interval (metric "
+        "steadiness); use a longer duration, or a later steady.from"
+    )
 
 
 METRIC = Metric(

@@ -1,4 +1,4 @@
-"""How long flows take to fill the bottleneck."""
+"""Time until the flows fill the bottleneck."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tussle.metrics._steady import BOTTLENECK, INSTANT_S, mean_over_time
 
 _FULL = 0.95
 _WINDOW_S = 0.1
-"""So that rows which stand for a packet or two, as a sampling of every change makes, tell nothing alone."""
+"""Window of the mean, so that no row of one or two packets (sampling of every change) counts alone."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -38,8 +38,8 @@ METRIC = Metric(
     name="time_to_full_use",
     unit="s",
     definition="The time from the first flow's start to the end of the first tenth of a second in which "
-    f"the bottleneck was sending for at least {_FULL * 100:g}\u00a0% of the time. Where it was sampled less "
-    "often, of the first row of `links`.",
+    f"the bottleneck was sending for at least {_FULL * 100:g}\u00a0% of the time. With less frequent "
+    "sampling, to the first such row of `links`.",
     source="after RFC 5166, section 2.2 (response to changes); the threshold is chosen",
     better="lower",
     per=("run",),

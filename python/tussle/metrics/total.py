@@ -1,4 +1,4 @@
-"""What all flows of a run got together."""
+"""Goodput of all flows of a run together."""
 
 from __future__ import annotations
 

@@ -25,8 +25,9 @@ Shares = dict[str, dict[str, list[float]]]
 def of_matrix(cells: pl.DataFrame) -> str:
     """Answer which of the algorithms share fairly; `cells` is the matrix of one network.
 
-    A pair is judged by both orders where both were run. An algorithm yields (or takes) when its share is
-    on the wrong side of the threshold against every other, in every order that was run.
+    The verdict on a pair takes both orders into account where both were run. An algorithm
+    yields (or takes) when its share is on the wrong side of the threshold against every other,
+    in every order that was run.
     """
     shares = _shares(cells)
     verdicts = _verdicts(cells)

@@ -1,4 +1,4 @@
-"""Charts on their way into the page: drawn small, compressed, unpacked when someone looks."""
+"""Charts of the page: drawn small, compressed, and unpacked when they come into view."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IN_THE_PAGE = ("matrix",)
 """Figures that are a part of the page themselves."""
 _FIRST = ("throughput", "window", "rtt", "fairness", "phase")
 _FIRST += ("ranking", "groups", "share_over_buffer", "over_buffer")
-"""What people look at first; the others follow by name."""
+"""Names of the figures that come first; the others follow by name."""
 
 Spec = dict[str, Any]
 
@@ -34,7 +34,7 @@ class Charts:
 
     names: list[str]
     packed: dict[int, str]
-    """By point: its charts by name, without the look that all have in common, as JSON, packed."""
+    """Charts of each point by name, without the common style, as compressed JSON."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def charts(tables: Tables, drawing: Drawing | None = None) -> Charts:
 
 
 def _of_run(run: Tables, names: list[str], view: View) -> tuple[list[str], str]:
-    """Draw the figures of these names: of those that the run has, the names, and all of them packed."""
+    """Draw the figures of these names; return the names of those that the run has, and all of them packed."""
     # What each kind of figure consists of is the same for all points, and Altair would check it for each.
     with schemapi.debug_mode(arg=False):
         specs = {name: spec for name in names if (spec := _spec(name, run, view))}

@@ -1,4 +1,4 @@
-"""Who draws the time series of a page: this process, or others beside it."""
+"""Drawing of the time series of a page, in this process or in others beside it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def _tell_nobody(_done: int, _all: int) -> None:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How the time series of a page are drawn; nothing here changes the page."""
+    """The processes that draw the time series of a page; they do not change the page."""
 
     executor: Executor | None = None
     """Draws them; `None`: this process does."""
     at_once: int = 1
     """Points that are in the making at a time: twice the executor's workers keep them all busy."""
     tell: Callable[[int, int], None] = _tell_nobody
-    """Is told how many points are drawn, of how many."""
+    """Callback with the number of points that are drawn, and of all points."""
 
     def done(self, jobs: Iterable[Callable[[], Made]], count: int) -> Iterator[Made]:
         """Yield what comes of each of so many jobs, in their order."""

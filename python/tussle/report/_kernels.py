@@ -1,4 +1,4 @@
-"""What changed between the kernels of a dataset: sentences, and a table with every result."""
+"""Differences between the kernels of a dataset: sentences, and a table with every result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_FLOWS = 40
 _TOO_FEW = "too few runs"
 _WORDS = {REAL: "changed", NOT_SHOWN: "no change shown", WITHIN: "the same"}
 _ALGORITHM = re.compile(r"flows\.\d+\.algorithm = ")
-"""What the name of a point says before each algorithm: a column of pairs is narrow enough without it."""
+"""The key before each algorithm in the name of a point; a column of pairs leaves it out."""
 _QUANTITIES = {
     "goodput_bit_per_s": ("goodput, Mbit/s", 1e-6),
     "total_goodput_bit_per_s": ("goodput of all flows, Mbit/s", 1e-6),

@@ -33,14 +33,14 @@ _QUANTITIES = (
     "timeouts",
     "smoothness",
 )
-"""What the matrix can show, first what it shows at first; what the dataset does not tell is left out."""
+"""Quantities that the matrix can show, the initial one first; those without values are left out."""
 VERDICTS = {
     YES: "that share fairly",
     NO: "that do not",
     DEPENDS: "where the order decides",
     UNCLEAR: "where it is unclear",
 }
-"""Which pairs can be asked for, in the words of the page."""
+"""Filters of pairs, in the words of the page."""
 _SAID = {
     YES: "they share fairly",
     NO: "they do not share fairly",
@@ -85,9 +85,9 @@ class Shown:
     of_both: bool
     ramp: Sequence[str]
     ends: tuple[str, str, str]
-    """What the left end, the middle and the right end of the ramp stand for."""
+    """Labels of the left end, the middle and the right end of the ramp."""
     cells: dict[int, list]
-    """By point: `numbers, fill, ink, value`."""
+    """Cell of each point: `numbers, fill, ink, value`."""
 
 
 def anchors_of_pairs(cells: pl.DataFrame) -> dict[int, str]:

@@ -137,12 +137,12 @@ def _sentences(dataset: Tables, cells: pl.DataFrame, found: list[Matrix]) -> str
 
 def _question(cells: pl.DataFrame) -> str:
     if cells.is_empty():
-        return "What becomes of the flows that share this path?"
-    return "Which congestion control algorithms can share this path?"
+        return "How do the flows on this path perform?"
+    return "Which congestion control algorithms share this path fairly?"
 
 
 def _facts(dataset: Results) -> list[tuple[str, str]]:
-    """State what all runs have in common; what is an axis stands in the tables."""
+    """State what all runs have in common; the axes stand in the tables."""
     runs = dataset.runs.collect()
     facts = []
     for label, column, words in _FACTS:
@@ -223,4 +223,4 @@ def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
 
 
 _ORIGIN = ("tussle", "engine", "seed", "digest")
-"""What of the provenance stands on the page at once; the rest unfolds."""
+"""Keys of the provenance that the page shows at once; the rest unfolds."""

@@ -24,7 +24,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one cell says."""
+    """The content of one cell."""
 
     text: str
     order: float | str
@@ -32,7 +32,7 @@ class Cell:
     spread: str = ""
     """The quartiles, where there are repetitions."""
     quartiles: tuple[float, float] | None = None
-    """The same as numbers."""
+    """The quartiles as numbers."""
     link: str = ""
 
 
@@ -56,7 +56,7 @@ class Table:
 FLOW_QUANTITIES = (
     Quantity("goodput", "goodput_bit_per_s", "Goodput", "Mbit/s", 1e-6),
     Quantity("share", "share", "Share", "%", 100),
-    Quantity("retransmitted", "retransmitted_fraction", "Sent again", "%", 100),
+    Quantity("retransmitted", "retransmitted_fraction", "Retransmitted", "%", 100),
     Quantity("timeouts", "steady_timeouts", "Timeouts", "", 1),
     Quantity("rtt", "rtt_p50_ms", "Median RTT", "ms", 1),
     Quantity("rtt", "rtt_p95_ms", "95th percentile", "ms", 1),

@@ -1,7 +1,7 @@
-"""Statistics: how sure a number is, from repetitions that differ in their random draws.
+"""Statistics: the uncertainty of a number, from repetitions with different random seeds.
 
-Medians, quartiles and bootstrap intervals. The dice of the bootstrap are seeded by the data, so that the same
-data gives the same interval.
+Medians, quartiles and bootstrap intervals. The data seeds the random number generator of the bootstrap, so
+that the same data gives the same interval.
 """
 
 from tussle.statistics._difference import Difference, paired_difference, unpaired_difference

@@ -1,4 +1,4 @@
-"""How much two sets of repetitions differ, and how sure that is."""
+"""The difference between two sets of repetitions, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tussle.statistics._estimate import LEAST, bootstrap_interval, interval_of_m
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much the second exceeds the first."""
+    """The amount by which the second exceeds the first."""
 
     first: float
     """Median of the first."""
@@ -23,7 +23,7 @@ class Difference:
     """Lower end of the 95 % interval of the difference; `None` of fewer than `LEAST` runs."""
     high: float | None
     runs: int
-    """How many pairs, or the smaller number of values."""
+    """Number of pairs, or the smaller number of values."""
     is_paired: bool
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 CONFIDENCE = 0.95
-"""How often an interval holds the true median."""
+"""Probability that an interval holds the true median."""
 LEAST = 6
-"""How many values an interval needs.
+"""Least number of values for an interval.
 
 The true median lies between the least and the largest of n values with probability 1 - 2^(1-n). No bootstrap
 interval of a median is wider than that; with five values it would hold the median in 94 % of cases at most.
@@ -29,12 +29,12 @@ class Estimate:
     q1: float
     q3: float
     low: float | None
-    """Lower end of the 95 % interval; `None` of fewer than `LEAST` values."""
+    """Lower end of the 95 % interval; `None` with fewer than `LEAST` values."""
     high: float | None
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Estimate the median that values are drawn from; quartiles by linear interpolation.
+    """Estimate the median of the distribution of the values; quartiles by linear interpolation.
 
     The interval is the percentile bootstrap of the median (Efron and Tibshirani, An introduction to the
     bootstrap, 1993, section 13.3). Raises ValueError when there are no values.
@@ -50,7 +50,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def interval_of_median(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """Return the 95 % interval of the median that values are drawn from, if they are enough for one."""
+    """Return the 95 % interval of the median, or `None` twice if the values are too few for one."""
     if len(values) < LEAST:
         return None, None
     return bootstrap_interval([np.asarray(values, dtype=float)])
@@ -58,7 +58,7 @@ def interval_of_median(values: Sequence[float]) -> tuple[float, float] | tuple[N
 
 def bootstrap_interval(samples: Sequence[np.ndarray]) -> tuple[float, float]:
     """Return the 95 % interval of a sample's median, or of how much the second one's exceeds the first's."""
-    # It takes longer to load than all else, and few commands need it.
+    # SciPy takes longer to load than everything else, and few commands need it.
     from scipy.stats import bootstrap
 
     if all(np.ptp(sample) == 0 for sample in samples):

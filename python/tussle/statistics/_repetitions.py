@@ -1,4 +1,4 @@
-"""Whether repetitions say more than one run does."""
+"""Detection of repetitions that say no more than one run does."""
 
 from tussle.metrics import Tables
 

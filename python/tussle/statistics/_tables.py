@@ -53,7 +53,7 @@ def pooled_estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
         pl.when(is_own).then(second).otherwise(first).alias("other"),
     )
     keys, values = ["slice", "algorithm", "other"], value_columns(metric, computed)
-    # Of two flows of one algorithm one wins what the other loses: they are one value, not two.
+    # One of two flows of one algorithm wins what the other loses: they are one value, not two.
     means = named.group_by(*keys, "run").agg(pl.col(values).mean())
     return _estimated(means, keys, values)
 
