@@ -30,7 +30,7 @@ def test_help_shows_values_as_people_write_them(tussle_, words: tuple[str, ...])
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_option_with_a_value_names_its_kind(words: tuple[str, ...]):
-    command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
     for word in words:
         command = command.commands[word]
     bare = [param.name for param in command.params if not getattr(param, "is_flag", False)]
