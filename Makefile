@@ -81,16 +81,21 @@ WASM := wasm32-unknown-unknown
 HAS_WASM := $(wildcard $(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/$(WASM))
 SAY_SKIPPED_WASM := $(if $(HAS_WASM),:,echo "skipped: the simulator on $(WASM); rustup target add $(WASM)")
 
+# Modules that a macro declares, which cargo fmt does not find.
+RUSTFMT := rustfmt --edition 2024 $(wildcard crates/tussle-core/src/net/path/*.rs crates/tussle-core/src/net/queue/*.rs)
+
 .PHONY: lint
-lint: setup  ## Check format, lints, types, layers, spelling, and that reference and pages are up to date
+lint: setup  ## Check format, lints, types, layers, spelling, words, and that reference and pages are up to date
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	$(RUSTFMT) --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(BIN)/typos
+	$(BIN)/python tools/words.py
 	$(BIN)/python tools/reference.py --check
 	$(BIN)/python tools/algorithm_pages.py --check
 	$(if $(HAS_WASM),cargo check -p tussle-core --target $(WASM) --locked --quiet,@$(SAY_SKIPPED_WASM))
@@ -99,6 +104,7 @@ lint: setup  ## Check format, lints, types, layers, spelling, and that reference
 fmt: setup  ## Format Rust and Python
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
+	$(RUSTFMT)
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
 
@@ -128,13 +134,15 @@ agreement: setup  ## Compare the simulator with Linux in 512 cells (80 minutes);
 	$(BIN)/python tools/agreement.py $(AGREED) "tussle $(AGREE)"
 
 KERNELS := linux-6.1,linux-6.12,linux-7.3
-KERNEL_PROFILES := dsl
-KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6 --duration 60s
+KERNEL_PROFILES := dsl lan
+KERNEL_TIMES_dsl := --duration 60s
+KERNEL_TIMES_lan := --duration 12s --stagger 2s
+KERNEL_PAIRS := matrix --engine kernel --algorithms cubic,reno,bbr,vegas,westwood,htcp --repetitions 6
 
 .PHONY: kernel-changes
 kernel-changes: setup  ## Run pairs on the kernels of KERNELS (two hours), and write docs/kernels and its page's tables
 	set -e; $(foreach profile,$(KERNEL_PROFILES),$(BIN)/tussle $(KERNEL_PAIRS) --kernel $(KERNELS) \
-	--profile $(profile) -o results/kernels-$(profile);)
+	--profile $(profile) $(KERNEL_TIMES_$(profile)) -o results/kernels-$(profile);)
 	$(BIN)/python tools/kernels_page.py $(KERNEL_PROFILES:%=results/kernels-%)
 
 STUDIES := lan-pairs buffer-provisioning linux-variants hsdpa

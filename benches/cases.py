@@ -35,7 +35,7 @@ class Case:
     losses: dict[str, Any] = field(default_factory=dict[str, Any])
     """An element behind the bottleneck that drops packets; none if empty."""
     sampling: str | dict[str, int] = "off"
-    events: str = "off"
+    events: bool = False
     steady_to_s: float | None = None
     """When the interval ends that is measured; `None`: with the run."""
 

@@ -51,7 +51,7 @@ def _matrix(repetitions: int) -> Scenario:
     names = algorithms_of("linux13")
     return Scenario.from_dict(
         {
-            "question": "Which can share a bottleneck?",
+            "question": "Which algorithms share a bottleneck fairly?",
             "duration": "40 s",
             "start_jitter": "20 ms",
             "repetitions": repetitions,

@@ -53,7 +53,7 @@ def test_every_example_of_a_page_runs_and_shows_what_the_page_says(page, tmp_pat
         ("3.2 times as\n  fast as ns-2", "speed", "| ns-2 TCP/Linux | 3.24 M | 309 ns | 3.2 x"),
         ("338 times as fast as ns-3", "speed", "| ns-3 | 31 k | 32,749 ns | 338.3 x"),
         ("0.0021 %", "agreement", "| goodput of one flow | 77 | 0.0021 % |"),
-        ("0.79 points", "agreement", "| share of a pair | 237 | 0.79 points |"),
+        ("0.79 percentage points", "agreement", "| share of a pair | 237 | 0.79 points |"),
         ("0.22 %", "agreement", "| mean RTT | 391 | 0.22 % |"),
     ],
     ids=lambda value: value.split("\n")[0],

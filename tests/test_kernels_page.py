@@ -31,6 +31,19 @@ def test_the_largest_change_is_of_reno_joined_by_cubic_and_came_before_6_12(page
     assert after[0] == pytest.approx(after[1], abs=0.05)
 
 
+def test_over_lan_only_flows_that_bbr_joins_change_and_only_on_7_3(page: ModuleType):
+    changed = [row for row in page.read("lan") if row["verdict"] == "real"]
+    assert {row["kernel"] for row in changed} == {"linux-7.3"}
+    assert {(row["first"], row["joins"], row["flow"]) for row in changed} == {
+        (first, "bbr", "first") for first in ("reno", "cubic", "htcp", "westwood")
+    }
+    before, after = (
+        [float(row[column]) for row in changed]
+        for column in ("goodput_before_mbit_per_s", "goodput_mbit_per_s")
+    )
+    assert all(1.09 < new / old < 1.21 for new, old in zip(after, before, strict=True))
+
+
 def test_without_replacing_the_clamp_6_12_agrees_with_6_1(page: ModuleType):
     found = {(row["kernel"], row["change"]): row for row in page.read("one-change")}
     old, new = found["6.1", "none"], found["6.12", "none"]

@@ -205,7 +205,7 @@ def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
         return "it was not refused"
 
     try:
-        assert "loss: the engine hosts measures over the path that is there" in refusal(
+        assert "loss: the engine hosts measures over the existing path" in refusal(
             path=PATH | {"loss": "1 %"}
         )
         assert "it differs between runs" in refusal(path=PATH | {"rate": ["10 Mbit/s", "20 Mbit/s"]})

@@ -111,14 +111,14 @@ def test_what_the_host_cannot_do_is_refused_with_what_to_type(tussle_, tmp_path:
     file = scenario(tmp_path)
     for options, said in [
         (["--algorithm", "nosuch"], "unknown algorithm"),
-        (["--algorithm", "ledbat"], "and not ledbat; if it has the module, `modprobe tcp_ledbat` loads it"),
+        (["--algorithm", "ledbat"], "but not ledbat; if it has the module, `modprobe tcp_ledbat` loads it"),
         (["--workers", "2"], "the engine netns executes 1 run at a time"),
         (["--network", "veth"], 'unknown network "veth"'),
         (["--hosts", "hosts.toml"], "--hosts: it is for the engine hosts"),
     ]:
         assert said in refused(tussle_("run", file, "--engine", "netns", *options))
     [run] = runs({"algorithm": "cubic", "parameters": {"beta": 512}})
-    with pytest.raises(TussleError, match=r"flows\.0\.parameters: .* its module's, for everyone; give none"):
+    with pytest.raises(TussleError, match=r"flows\.0\.parameters: .* hold for all flows; give none"):
         engine("netns").check(run)
 
 

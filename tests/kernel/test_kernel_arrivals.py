@@ -38,14 +38,14 @@ class Passed(NamedTuple):
 
 def poisson(phases: list[tuple[float, int]], seed: int) -> list[Arrival]:
     """Full packets of three flows at random, for each (load, seconds) in turn: when, size and flow."""
-    dice = Random(seed)  # noqa: S311
+    rng = Random(seed)  # noqa: S311
     arrivals: list[Arrival] = []
     begins_ns = 0
     for load, seconds in phases:
         at_ns = begins_ns
         begins_ns += seconds * _S
-        while (at_ns := at_ns + max(1, round(dice.expovariate(load / PACKET_NS)))) < begins_ns:
-            arrivals.append((at_ns, FULL_BYTES, dice.randrange(FLOWS)))
+        while (at_ns := at_ns + max(1, round(rng.expovariate(load / PACKET_NS)))) < begins_ns:
+            arrivals.append((at_ns, FULL_BYTES, rng.randrange(FLOWS)))
     return arrivals
 
 
@@ -110,16 +110,16 @@ class Bound(NamedTuple):
 BOUNDS = {
     # Which flow has its turn first follows from a hash; the sums do not.
     "sfq": Bound(0.005, 0.0),
-    # COBALT throws no dice while nobody overflows it; its own shaper looks when the link is free.
+    # COBALT uses no random numbers while nobody overflows it; its own shaper looks when the link is free.
     "cake": Bound(0.01, 0.01),
     # Linux's root of the count is a Newton step, so that the second hit of an episode comes 21 ms early.
     "codel": Bound(0.03, 0.01),
     "fq_codel": Bound(0.15, 0.02),
     # Packets come to RED when the shaper looks for one (docs/deviations/kernel.toml): it does not see those
-    # of the last packet's time, 1.3 in the overload and half as many in the mean, 1 of 16 ms. And its dice
-    # are others: 1500 drops deviate by 39, which are 3 %.
+    # of the last packet's time, 1.3 in the overload and half as many in the mean, 1 of 16 ms. Its random
+    # numbers differ: 1500 drops deviate by 39, which are 3 %.
     "red": Bound(0.10, 0.10),
-    # The wait that PIE sees is a packet's time short, 1.5 of 15 ms, and its dice are others. More was
+    # The wait that PIE sees is a packet's time short, 1.5 of 15 ms, and its random numbers differ. More was
     # measured, with five lists of arrivals 13 to 24 %, most of it in the first two seconds.
     "pie": Bound(0.30, 0.05),
     "fq_pie": Bound(0.35, 0.05),

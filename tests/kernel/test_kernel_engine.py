@@ -139,7 +139,7 @@ def test_one_flow_counts_as_the_simulator_counts():
     "lossy",
     [
         {"loss": "0.2 %"},
-        {"effects": [{"kind": "gilbert_elliott", "p": "0.1 %", "r": "30 %", "loss_bad": "70 %"}]},
+        {"elements": [{"kind": "gilbert_elliott", "p": "0.1 %", "r": "30 %", "loss_bad": "70 %"}]},
         {"reverse": {"loss": "1 %"}},
     ],
 )
@@ -183,7 +183,7 @@ def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
 
     Fifteen flows with access links at both ends are 154 wires, two for each of 62 links and one for each of
     30 hosts, so 308 devices. 10 kB are seven packets, one window: with the handshake one and a half round
-    trips of 24 ms, and then what 15 times 10 kB take at 20 Mbit/s, 60 ms. A SYN that is lost is sent again
+    trips of 24 ms, and then what 15 times 10 kB take at 20 Mbit/s, 60 ms. A lost SYN is retransmitted
     after 1 s.
     """
     far = {"rate": "1 Gbit/s", "delay": "1 ms"}
@@ -225,9 +225,9 @@ def test_the_tables_count_alike():
     )
     # Only the bottleneck drops.
     assert flows["dropped_packets"].sum() == last["dropped_packets"]
-    # Every dropped packet was sent again, or is about to be.
-    for resent, dropped in flows.select("retransmitted_packets", "dropped_packets").iter_rows():
-        assert resent == pytest.approx(dropped, abs=3)
+    # Every dropped packet was retransmitted, or is about to be.
+    for retransmitted, dropped in flows.select("retransmitted_packets", "dropped_packets").iter_rows():
+        assert retransmitted == pytest.approx(dropped, abs=3)
     events = tables["events"].filter(pl.col("kind") == "recovery")
     assert events.height == flows["recoveries"].sum()
     assert tables["samples"].filter(pl.col("time_s") == 10.0).height == 2
@@ -344,7 +344,7 @@ def test_a_chain_of_links_is_linux_too():
 
 
 def test_a_reverse_flow_has_the_rate_of_the_reverse_path():
-    """5 Mbit/s of packets are 4.83 of payload; on the way there it would have 19.3."""
+    """5 Mbit/s of packets are 4.83 of payload; on the forward path it would have 19.3."""
     [back] = goodputs(
         executed({"algorithm": "cubic", "direction": "reverse"}, path={"reverse": {"rate": "5 Mbit/s"}})
     )
@@ -387,7 +387,7 @@ def test_parameters_of_modules_reach_the_kernel():
         ),
         (
             {"algorithm": "reno"},
-            {"path": {"effects": [{"kind": "duplicate", "probability": "1 %"}]}},
+            {"path": {"elements": [{"kind": "duplicate", "probability": "1 %"}]}},
             "Linux has no duplicate",
         ),
         (

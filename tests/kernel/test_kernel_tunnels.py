@@ -82,8 +82,8 @@ def counts(tables: dict[str, pl.DataFrame], *columns: str) -> tuple[Any, ...]:
 def test_linux_over_an_element_counts_as_the_simulator(kind: str):
     """The engine itself fails when a packet is not accounted for; so does the simulator.
 
-    Both throw the same dice, packet by packet. They differ only once a packet comes at another time beside
-    another: hosts answer a microsecond later in a guest, and one packet more changes what follows.
+    Both use the same random numbers, packet by packet. They differ only once a packet comes at another time
+    beside another: hosts answer a microsecond later in a guest, and one packet more changes what follows.
     """
     run = a_run({**ELEMENTS[kind], "kind": kind})
     ours, theirs = (

@@ -77,7 +77,7 @@ def test_clients_with_impossible_claims_are_reported_to_the_operator(after_lies)
     assert told[0] == (
         "client 2 (127.0.0.1) violated the protocol: a delivery rate in bytes/s of 18446744073709551615"
     )
-    assert told[4].endswith("what a receiver sees, though it sends")
+    assert told[4].endswith("the counters of a receiver, from a sender")
     assert all(sentence.isprintable() for sentence in told)
 
 

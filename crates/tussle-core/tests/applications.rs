@@ -154,7 +154,7 @@ fn tcp_yields_to_udp() {
 }
 
 /// Datagrams at random, 1476 × 8 / 10 Mbit/s = 1.18 ms each, one in 2.36 ms in the mean: an M/D/1 queue used to half.
-/// It holds, with the one in service, ρ + ρ² / 2 (1 - ρ) = 0.75 packets in the mean, 0.25 of them waiting
+/// The queue holds, with the packet in service, ρ + ρ² / 2 (1 - ρ) = 0.75 packets in the mean, 0.25 of them waiting
 /// (Pollaczek and Khinchine). Over 2000 s, 847 000 arrivals.
 #[test]
 fn poisson_arrivals_wait_as_pollaczek_and_khinchine_say() {

@@ -20,7 +20,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Of the steady interval, from rows at equal distances.
+/// Utilisation in the steady interval, from rows at equal distances.
 fn utilisation(outcome: &Outcome) -> f64 {
     let steady = steady_rows(outcome);
     let used = quantities(&outcome.links, "utilisation");
@@ -105,7 +105,7 @@ fn packets_per_rtt(algorithm: &str, probability: f64) -> f64 {
     ratio(packets.sum(), 3 * 100 * 20)
 }
 
-/// Of 417 packets that fit, Reno uses sqrt(3 / (2 × 0.01)) = 12.2 (Mathis et al., CCR 27(3), 1997). Westwood+
+/// Reno uses sqrt(3 / (2 × 0.01)) = 12.2 of the 417 packets that fit (Mathis et al., CCR 27(3), 1997). Westwood+
 /// keeps after a loss what it carried lately, not half of it.
 #[test]
 fn westwood_beats_reno_under_random_loss_on_an_idle_link() {
@@ -225,9 +225,9 @@ fn queues_that_mark_lose_nothing_of_flows_that_react() {
 }
 
 /// Reno with a queue without end fills it. Four of them with S packets of 0.6 ms in flight add 4 / (0.6 S) a millisecond,
-/// and a hit takes S / 8. The n-th hit is due 200 √n ms after the first, so that after t ms there are t / 200 / 100 a
+/// and a mark takes S / 8. The n-th mark is due 200 √n ms after the first, so that after t ms there are t / 200 / 100 a
 /// millisecond, and S² = 4 × 8 × 20 000 / (0.6 t), which is 1033² / t. That is 32 to 19 from the second second to the third,
-/// 24 on average, less the 2 on the wire. Hits of a flow that is in recovery already are lost: with half of them S
+/// 24 on average, less the 2 on the wire. Marks of a flow that is in recovery already have no effect: with half of them S
 /// is √2 as long. Packets that are found lost are not replaced during recovery, which the sum leaves out: over eight
 /// random starts within 20 ms, Linux's own codel holds 19.7 packets (standard error 0.5), and this one 19.0 (0.4).
 /// RED keeps its average between its thresholds.

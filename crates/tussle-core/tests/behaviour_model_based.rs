@@ -104,7 +104,7 @@ const LOSSY: Bottleneck = Bottleneck { buffer_packets: 167, loss: 0.01 };
 
 const BBRS: [&str; 2] = ["bbr", "bbr3"];
 
-/// It paces 1 % below the bandwidth and stops for 200 ms in 10 s: 97 % at least; 2 % are allowed for headers
+/// BBR paces 1 % below the bandwidth and stops for 200 ms in 10 s: 97 % at least; 2 % are allowed for headers
 /// that the goodput, but not the link, leaves out.
 #[test]
 fn bbr_alone_fills_the_link() {

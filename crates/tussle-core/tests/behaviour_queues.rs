@@ -36,7 +36,7 @@ fn simulated(path: Path, queue: QueueSpec, flows: Vec<FlowSpec>) -> Outcome {
     simulate(&run)
 }
 
-/// So many flows of an algorithm.
+/// `count` flows of an algorithm.
 fn flows(algorithm: &str, count: usize) -> Vec<FlowSpec> {
     (0..count).map(|_| flow(algorithm)).collect()
 }
@@ -59,8 +59,8 @@ fn mean_packets(path: Path, outcome: &Outcome) -> f64 {
 }
 
 /// Packets of 0.6 ms wait longer than 5 ms when 8.3 wait. A flow that adds one a round trip, as long as CoDel's interval,
-/// adds one until it is hit and one until it knows, and delayed ACKs make them two at a time: up to 11. Then
-/// the window is half of 177, and takes 78 round trips to the BDP and 10 more to the next hit: the link is used to
+/// adds one until a packet is marked and one until it knows, and delayed ACKs make them two at a time: up to 11. Then
+/// the window is half of 177, and takes 78 round trips to the BDP and 10 more to the next mark: the link is used to
 /// (78 × (89 + 167) / 2 / 167 + 10) / 88 = 79 %.
 #[test]
 fn a_flow_alone_exceeds_codels_target_by_what_it_adds_in_an_interval() {
@@ -140,7 +140,7 @@ fn dualpi2_gives_both_kinds_of_flow_the_same_window_but_not_the_same_wait() {
     }
 }
 
-/// Of classic and scalable flows in turn.
+/// Checks the goodputs and waits of flows that are classic and scalable in turn.
 fn shares_the_window_but_not_the_wait(outcome: &Outcome) {
     let bytes = counts(&outcome.flows, "steady_delivered_bytes");
     let rtts_ms: Vec<f64> = maybe_quantities(&outcome.flows, "rtt_mean_ms")

@@ -31,7 +31,7 @@ impl Dumbbell {
         self.run_through(&Forward { loss: 0.0, queue: self.queue() }, flows)
     }
 
-    /// The same with a part of the packets lost at random.
+    /// Runs with a part of the packets lost at random.
     fn run_with_loss(self, loss: f64, flows: &[Flow]) -> Measured {
         self.run_through(&Forward { loss, queue: self.queue() }, flows)
     }

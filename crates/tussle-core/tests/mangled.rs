@@ -55,12 +55,12 @@ struct Change {
     new: Value,
 }
 
-/// Which values may be replaced.
+/// The values that may be replaced.
 #[derive(Clone, Copy, Debug)]
 enum Aim {
-    /// Those that look like the new one, so that it is not refused at the door.
+    /// Values of the type of the new one, so that the run is parsed.
     Alike,
-    /// Any.
+    /// Any value.
     Anything,
 }
 

@@ -190,7 +190,11 @@ mod tests {
         assert_eq!(RttSummary::of(&rtts_us), None);
         (1..=100).for_each(|us| rtts_us.add(us));
         let summary = RttSummary::of(&rtts_us).unwrap();
-        assert_eq!((summary.min_ms, summary.mean_ms), (0.001, 0.0505));
-        assert_eq!(summary.percentiles_ms, [0.005, 0.025, 0.05, 0.075, 0.095, 0.099]);
+        let expected = RttSummary {
+            min_ms: 0.001,
+            mean_ms: 0.0505,
+            percentiles_ms: [0.005, 0.025, 0.05, 0.075, 0.095, 0.099],
+        };
+        assert_eq!(summary, expected);
     }
 }

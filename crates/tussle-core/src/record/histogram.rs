@@ -100,7 +100,7 @@ fn middle(bucket: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of 1 to 1000, the 50th percentile is 500 and the 95th 950, to 1/256.
+    /// The 50th percentile of 1 to 1000 is 500 and the 95th 950, to 1/256.
     #[test]
     fn quantiles_are_within_half_a_bucket() {
         let mut histogram = Histogram::default();

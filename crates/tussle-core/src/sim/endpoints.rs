@@ -49,6 +49,18 @@ impl TcpEndpoints {
         });
         TcpEndpoints { sender, receiver }
     }
+
+    /// A packet arrives at the sender; returns the RTT that it gave, in µs.
+    #[inline]
+    pub(super) fn on_packet_at_sender(
+        &mut self,
+        packet: &Packet,
+        now: Time,
+        out: &mut Outbox,
+    ) -> Option<u32> {
+        self.sender.on_packet(packet, now, out);
+        self.sender.take_rtt_us()
+    }
 }
 
 impl UdpEndpoints {
@@ -65,51 +77,6 @@ impl Endpoints {
         match self {
             Endpoints::Tcp(tcp) => Some(tcp),
             Endpoints::Udp(_) => None,
-        }
-    }
-
-    /// A packet arrives at the receiving endpoint.
-    #[inline]
-    pub(super) fn on_packet_at_receiver(&mut self, packet: &Packet, now: Time, out: &mut Outbox) {
-        match self {
-            Endpoints::Tcp(tcp) => tcp.receiver.on_packet(packet, now, out),
-            Endpoints::Udp(udp) => udp.sink.on_packet(packet),
-        }
-    }
-
-    /// When a timer of the sending endpoint fires.
-    #[inline]
-    pub(super) fn sender_wake(&self) -> Time {
-        match self {
-            Endpoints::Tcp(tcp) => tcp.sender.wake(),
-            Endpoints::Udp(_) => Time::NEVER,
-        }
-    }
-
-    /// When a timer of the receiving endpoint fires.
-    #[inline]
-    pub(super) fn receiver_wake(&self) -> Time {
-        match self {
-            Endpoints::Tcp(tcp) => tcp.receiver.wake(),
-            Endpoints::Udp(_) => Time::NEVER,
-        }
-    }
-
-    /// Whether everything was written, sent and acknowledged.
-    #[inline]
-    pub(super) fn is_complete(&self) -> bool {
-        match self {
-            Endpoints::Tcp(tcp) => tcp.sender.is_complete(),
-            Endpoints::Udp(_) => false,
-        }
-    }
-
-    /// First packet that the receiver misses: where a message ends that has arrived. UDP has no messages.
-    #[inline]
-    pub(super) fn next_expected(&self) -> u32 {
-        match self {
-            Endpoints::Tcp(tcp) => tcp.receiver.next(),
-            Endpoints::Udp(_) => 0,
         }
     }
 

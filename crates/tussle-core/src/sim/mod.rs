@@ -241,8 +241,7 @@ impl Simulation {
         let flow = &mut self.flows[index];
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { return };
         self.outbox.hop = flow.forward_hop;
-        tcp.sender.on_packet(packet, self.now, &mut self.outbox);
-        if let Some(rtt_us) = tcp.sender.take_rtt_us()
+        if let Some(rtt_us) = tcp.on_packet_at_sender(packet, self.now, &mut self.outbox)
             && self.recording.is_steady(self.now)
         {
             flow.measures.rtts_us.add(rtt_us);
@@ -253,12 +252,17 @@ impl Simulation {
     #[inline(never)]
     fn arrive_at_receiver(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
+        let tcp = match &mut flow.endpoints {
+            Endpoints::Tcp(tcp) => tcp,
+            Endpoints::Udp(udp) => return udp.sink.on_packet(packet),
+        };
         self.outbox.hop = flow.reverse_hop;
-        flow.endpoints.on_packet_at_receiver(packet, self.now, &mut self.outbox);
-        if flow.endpoints.next_expected() >= flow.message_end {
+        tcp.receiver.on_packet(packet, self.now, &mut self.outbox);
+        let wake = tcp.receiver.wake();
+        if tcp.receiver.next() >= flow.message_end {
             self.note_messages(index);
         }
-        self.reschedule_receiver(index);
+        self.reschedule_receiver(index, wake);
     }
 
     /// Sends the packets of the outbox, and the packets that these make other hosts send at this instant.
@@ -375,10 +379,9 @@ impl Simulation {
     #[cold]
     fn note_messages(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        let next = flow.endpoints.next_expected();
         let mut arrived = 0;
-        if let Some(writer) = &mut flow.writer {
-            while writer.message_ends.front().is_some_and(|end| *end <= next) {
+        if let (Some(writer), Endpoints::Tcp(tcp)) = (&mut flow.writer, &flow.endpoints) {
+            while writer.message_ends.front().is_some_and(|end| *end <= tcp.receiver.next()) {
                 writer.message_ends.pop_front();
                 arrived += 1;
             }
@@ -389,27 +392,29 @@ impl Simulation {
 
     fn wake_receiver(&mut self, index: usize) {
         let flow = &mut self.flows[index];
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { return };
         self.outbox.hop = flow.reverse_hop;
-        if let Endpoints::Tcp(tcp) = &mut flow.endpoints {
-            tcp.receiver.on_timer(self.now, &mut self.outbox);
-        }
-        self.reschedule_receiver(index);
+        tcp.receiver.on_timer(self.now, &mut self.outbox);
+        let wake = tcp.receiver.wake();
+        self.reschedule_receiver(index, wake);
         self.send_outbox();
     }
 
     #[inline]
     fn after_sender(&mut self, index: usize) {
         if !self.outbox.events.is_empty() {
-            for event in self.outbox.events.drain(..) {
-                self.recording.note(self.now, event.name(), &self.flows[index]);
-            }
+            self.note_events(index);
         }
         if self.flows[index].writer.is_some() {
             self.resume(index);
         }
         let flow = &mut self.flows[index];
-        let wake = flow.endpoints.sender_wake().min(flow.action.at());
-        if !flow.completed && flow.endpoints.is_complete() {
+        let (timer, is_complete) = match &flow.endpoints {
+            Endpoints::Tcp(tcp) => (tcp.sender.wake(), tcp.sender.is_complete()),
+            Endpoints::Udp(_) => (Time::NEVER, false),
+        };
+        let wake = timer.min(flow.action.at());
+        if is_complete && !flow.completed {
             flow.completed = true;
             self.note(index, "complete");
         }
@@ -424,9 +429,8 @@ impl Simulation {
     }
 
     #[inline]
-    fn reschedule_receiver(&mut self, index: usize) {
+    fn reschedule_receiver(&mut self, index: usize, wake: Time) {
         let flow = &mut self.flows[index];
-        let wake = flow.endpoints.receiver_wake();
         if is_to_move(flow.receiver_scheduled, wake, self.now) {
             flow.receiver_scheduled = wake;
             self.calendar.set(self.receiver_component(index), wake);

@@ -80,6 +80,14 @@ impl Simulation {
         self.recording.note(self.now, kind, &self.flows[index]);
     }
 
+    /// Records the events of a sender.
+    #[cold]
+    pub(super) fn note_events(&mut self, index: usize) {
+        for event in self.outbox.events.drain(..) {
+            self.recording.note(self.now, event.name(), &self.flows[index]);
+        }
+    }
+
     /// Counts and records the packets that an element has dropped.
     #[cold]
     pub(super) fn note_dropped(&mut self, element: usize) {

@@ -60,7 +60,9 @@ impl Rack {
         }
         self.advanced = true;
         self.rtt_us = rtt_us;
-        self.newest = self.newest.max((sent.at_us, number + 1));
+        if self.newest < (sent.at_us, number + 1) {
+            self.newest = (sent.at_us, number + 1);
+        }
     }
 
     /// Records a packet that arrived `distance` packets late and was never retransmitted.

@@ -13,7 +13,7 @@ const BURST_MAX_BYTES: u64 = 65_215;
 /// Rate in bytes/s below which a burst is one packet: 1.2 Mbit/s.
 const SINGLES_BYTES_PER_S: u64 = 1_200_000 / 8;
 
-/// Effects of recovery on the window.
+/// Changes that recovery makes to the window.
 #[derive(Debug, Default)]
 pub(super) struct Restraint {
     /// Last window that neither recovery nor an RTT probe reduced, in packets.

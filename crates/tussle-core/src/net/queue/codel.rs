@@ -305,11 +305,11 @@ mod tests {
         Spec { target_ns, interval_ns, ecn: true, limit_packets: None, limit_bytes: None }
     }
 
-    /// When packets are hit, in ms: one comes and one leaves each millisecond, and each has waited for
-    /// `wait_ms`.
-    fn hits_ms(ecn: Ecn, wait_ms: u64) -> Vec<u64> {
+    /// Times at which packets are marked or dropped, in ms: one comes and one leaves each millisecond, and each has waited
+    /// for `wait_ms`.
+    fn drops_ms(ecn: Ecn, wait_ms: u64) -> Vec<u64> {
         let mut queue = spec().build(context()).unwrap();
-        let (mut dropped, mut hits) = (Vec::new(), Vec::new());
+        let (mut dropped, mut times) = (Vec::new(), Vec::new());
         for ms in 0..500 {
             let (marked, gone) = (queue.marked_packets(), dropped.len());
             queue.enqueue(packet(0, ecn), Time::from_ms(ms), &mut dropped);
@@ -317,22 +317,22 @@ mod tests {
                 queue.dequeue(Time::from_ms(ms), &mut dropped);
             }
             let new = queue.marked_packets() - marked + (dropped.len() - gone) as u64;
-            (0..new).for_each(|_| hits.push(ms));
+            (0..new).for_each(|_| times.push(ms));
         }
-        hits
+        times
     }
 
     /// The first packet that waited 20 ms leaves at 20, so 120 is too long. Then after 100, 100/√2 = 70.7,
     /// 100/√3 = 57.7, 100/√4 = 50 ms: 220, 290.7, 348.4, 398.4, and 44.7 later.
     #[test]
-    fn hits_come_after_an_interval_and_then_by_the_inverse_square_root() {
-        assert_eq!(hits_ms(Ecn::Ect0, 20), [120, 220, 291, 349, 399, 444, 484]);
+    fn drops_come_after_an_interval_and_then_by_the_inverse_square_root() {
+        assert_eq!(drops_ms(Ecn::Ect0, 20), [120, 220, 291, 349, 399, 444, 484]);
     }
 
     #[test]
     fn a_wait_below_the_target_is_no_harm() {
-        assert!(hits_ms(Ecn::Ect0, 4).is_empty());
-        assert_eq!(hits_ms(Ecn::Ect0, 5).first(), Some(&105));
+        assert!(drops_ms(Ecn::Ect0, 4).is_empty());
+        assert_eq!(drops_ms(Ecn::Ect0, 5).first(), Some(&105));
     }
 
     /// A queue of one packet is no queue, however slow the link.
@@ -362,9 +362,9 @@ mod tests {
         assert_eq!(queue.backlog().packets, 26);
     }
 
-    /// Three hits, a pause of 1 s, and late again: two of the three are remembered; after 16 intervals none.
+    /// Three times, a pause of 1 s, and late again: two of the three are remembered; after 16 intervals none.
     #[test]
-    fn hitting_begins_where_it_ended_a_short_time_ago() {
+    fn dropping_begins_where_it_ended_a_short_time_ago() {
         for (pause_ms, count) in [(1000, 2), (1600, 1)] {
             let drop_next = Time::from_ms(1000);
             let mut control = Control { drop_next, count: 3, last_count: 1, ..Control::default() };

@@ -321,7 +321,7 @@ mod tests {
         assert_near(updated(0.15, 15, 15), 0.15);
     }
 
-    /// The same 0.015, by the RFC's table.
+    /// A step of 0.015, divided by the RFC's table.
     #[test]
     fn a_small_probability_moves_in_small_steps() {
         for (probability, damping) in [
@@ -364,19 +364,19 @@ mod tests {
         Control { probability, wait: Time::from_ms(20), burst: Time::ZERO, ..Control::default() }
     }
 
-    fn hits(law: &mut ControlLaw, control: &mut Control, packets: u32) -> Vec<u32> {
+    fn selected(law: &mut ControlLaw, control: &mut Control, packets: u32) -> Vec<u32> {
         (0..packets).filter(|_| law.admit(control, 30_000, full_packet_of(0, 0)).is_none()).collect()
     }
 
-    /// At 1/8 the sum reaches 0.85 with the seventh packet (0.875) and 8.5 with the 68th; between, each is hit with 1/8:
+    /// At 1/8 the sum reaches 0.85 with the seventh packet (0.875) and 8.5 with the 68th; between, each is selected with 1/8:
     /// 6 that pass and then 8 on average, 14 in all, so 7143 of 100 000; the deviation of the gap is
     /// sqrt(7/8) × 8 = 7.5, that of the number 7.5 / 14 × sqrt(7143) = 45; five of those.
     #[test]
-    fn hits_are_neither_close_together_nor_far_apart() {
+    fn drops_are_neither_close_together_nor_far_apart() {
         let mut control = busy(0.125);
-        let hits = hits(&mut law(false), &mut control, 100_000);
-        assert!((6918..=7368).contains(&hits.len()), "{}", hits.len());
-        assert!(hits.windows(2).all(|pair| (7..=68).contains(&(pair[1] - pair[0]))));
+        let numbers = selected(&mut law(false), &mut control, 100_000);
+        assert!((6918..=7368).contains(&numbers.len()), "{}", numbers.len());
+        assert!(numbers.windows(2).all(|pair| (7..=68).contains(&(pair[1] - pair[0]))));
     }
 
     #[test]
@@ -385,10 +385,10 @@ mod tests {
         let burst = Control { burst: Time::from_ns(1), ..busy(1.0) };
         let light = Control { wait: Time::from_ms(7), ..busy(0.19) };
         for mut control in [burst, light] {
-            assert!(hits(&mut law, &mut control, 100).is_empty());
+            assert!(selected(&mut law, &mut control, 100).is_empty());
         }
         assert!((0..100).all(|_| law.admit(&mut busy(1.0), 2999, full_packet_of(0, 0)).is_some()));
-        assert_eq!(hits(&mut law, &mut Control { wait: Time::from_ms(7), ..busy(1.0) }, 9).len(), 9);
+        assert_eq!(selected(&mut law, &mut Control { wait: Time::from_ms(7), ..busy(1.0) }, 9).len(), 9);
     }
 
     #[test]

@@ -133,7 +133,7 @@ struct Red {
 enum Fate {
     Pass,
     /// Marked, or dropped if it cannot be.
-    Hit,
+    MarkOrDrop,
 }
 
 impl Red {
@@ -177,16 +177,16 @@ impl Red {
             return Fate::Pass;
         }
         let since = self.since.map_or(0, |since| since.saturating_add(1));
-        let hit = self.average >= max_packets || {
+        let is_selected = self.average >= max_packets || {
             let p_b = self.max_probability * (self.average - min_packets) / (max_packets - min_packets);
             self.rng.sample_bool(mark_probability(p_b, since))
         };
-        self.since = Some(if hit { 0 } else { since });
-        if hit { Fate::Hit } else { Fate::Pass }
+        self.since = Some(if is_selected { 0 } else { since });
+        if is_selected { Fate::MarkOrDrop } else { Fate::Pass }
     }
 }
 
-/// `p_b / (1 - count p_b)`: makes the number of packets between two hits uniform, from 1 to 1 / `p_b`.
+/// `p_b / (1 - count p_b)`: makes the number of packets between two selected packets uniform, from 1 to 1 / `p_b`.
 fn mark_probability(p_b: f64, count: u32) -> Probability {
     let rest = 1.0 - f64::from(count) * p_b;
     let p_a = if rest > p_b { p_b / rest } else { 1.0 };
@@ -214,12 +214,12 @@ impl Queue for Red {
         self.update_average(now);
         let fate = self.decide();
         let marks = self.settings.ecn && can_be_marked(&packet);
-        let is_given_up = fate == Fate::Hit && !marks;
+        let is_given_up = fate == Fate::MarkOrDrop && !marks;
         if is_given_up || !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
             dropped.push(packet);
             return;
         }
-        if fate == Fate::Hit {
+        if fate == Fate::MarkOrDrop {
             packet.ecn = Ecn::Ce;
             self.marked += 1;
         }
@@ -284,20 +284,20 @@ mod tests {
         }
     }
 
-    /// How many of 100 000 packets are hit at an average of so many packets.
-    fn hits(average: f64) -> usize {
+    /// Number of 100 000 packets that are selected at that average.
+    fn selected(average: f64) -> usize {
         let mut red = red(&spec());
         red.average = average;
-        (0..100_000).filter(|_| red.decide() == Fate::Hit).count()
+        (0..100_000).filter(|_| red.decide() == Fate::MarkOrDrop).count()
     }
 
-    /// Half way `p_b` is 0.01: the gap between hits is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
+    /// Half way `p_b` is 0.01: the gap between selected packets is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
     /// its deviation is 29, that of the number 29 / 50.5 × sqrt(1980) = 26; five of those.
     #[test]
     fn between_the_thresholds_hits_come_at_uniform_gaps() {
-        assert_eq!((hits(4.99), hits(15.0)), (0, 100_000));
-        let hits = hits(10.0);
-        assert!((1850..=2110).contains(&hits), "{hits}");
+        assert_eq!((selected(4.99), selected(15.0)), (0, 100_000));
+        let packets = selected(10.0);
+        assert!((1850..=2110).contains(&packets), "{packets}");
     }
 
     /// 1 / `p_b` = 100: no gap is longer.
@@ -307,7 +307,7 @@ mod tests {
         red.average = 10.0;
         let mut gap = 0;
         for _ in 0..10_000 {
-            gap = if red.decide() == Fate::Hit { 0 } else { gap + 1 };
+            gap = if red.decide() == Fate::MarkOrDrop { 0 } else { gap + 1 };
             assert!(gap < 100);
         }
     }
