@@ -1,9 +1,10 @@
-"""A study's page as Markdown, for readers of the repository: conclusions, tables and small figures."""
+"""A study's page as Markdown, for readers of the repository: conclusions, tables, small figures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import TextWrapper
 from typing import NamedTuple
 
 from tussle.papers._charts import beside
@@ -17,6 +18,10 @@ _MOST_ROWS = 16
 """Rows of a table that is shown whole. A longer table shows the rows that differ most."""
 _MOST_APART = 10
 _SIZES = {"full": "all of the study's", "quick": "`--quick`", "other": "changed by options"}
+_FACTS = {"version": "Tussle", "build": "build", "release": "Linux", "hz": "ticks a second:"}
+"""Words of a page for the keys of an engine's provenance."""
+_WRAP = TextWrapper(118, break_long_words=False, break_on_hyphens=False)
+_BULLET = TextWrapper(118, break_long_words=False, break_on_hyphens=False, subsequent_indent="  ")
 _TAGS = re.compile(r"</?p>")
 _UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
 """Attributes of an SVG that no reader of a Markdown image meets: a quarter of its size."""
@@ -33,18 +38,22 @@ class _Page(NamedTuple):
     def say(self, *paragraphs: str) -> None:
         """Add paragraphs."""
         for paragraph in paragraphs:
-            self.lines.extend([paragraph, ""])
+            self.lines.extend([_WRAP.fill(paragraph), ""])
+
+    def bullets(self, items: Iterable[str]) -> None:
+        """Add a list."""
+        self.lines.extend([*(_BULLET.fill(f"- {item}") for item in items), ""])
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Add a table."""
         lines = [header, ["---"] * len(header), *rows]
-        cells = [[cell.replace("|", "/") for cell in line] for line in lines]
-        self.say("\n".join(f"| {' | '.join(line)} |" for line in cells))
+        self.lines.extend(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+        self.lines.append("")
 
     def figure(self, name: str, caption: str, svg: str) -> None:
         """Add a figure, written as a file of its own."""
         self.files[f"{self.folder}/{name}.svg"] = _UNREAD_IN_IMAGES.sub("", svg) + "\n"
-        self.say(f"![{caption}]({self.folder}/{name}.svg)")
+        self.lines.extend([f"![{caption}]({self.folder}/{name}.svg)", ""])
 
 
 def write_markdown(content: Content) -> dict[str, str]:
@@ -62,8 +71,10 @@ def write_markdown(content: Content) -> dict[str, str]:
         for shown in content.sweeps:
             _sweep(page, content, shown)
     _experiments(page, content)
-    page.say("## What the study does not give", "\n".join(f"- {each}" for each in content.study.not_given))
-    page.say("## Sources", "\n".join(f"- {each}" for each in content.study.sources))
+    page.say("## What the study does not give")
+    page.bullets(content.study.not_given)
+    page.say("## Sources")
+    page.bullets(content.study.sources)
     text = "\n".join(page.lines).rstrip() + "\n"
     return {f"{name}.md": text, f"{name}/comparison.csv": comparison(content.tables), **page.files}
 
@@ -74,9 +85,9 @@ def _opening(page: _Page, content: Content) -> None:
     page.say(f"# {study.title}", study.about, *_block(content, "setup"))
     page.say(
         f"The numbers were made on {about.date} with Tussle {about.version}, by {commands}. "
-        f"[comparison.csv]({study.name}/comparison.csv) holds every number. `make papers` writes this page, "
-        f"and `results/paper-{study.name}/index.html` with all figures, all rows and the evidence for each "
-        "conclusion."
+        f"[comparison.csv]({study.name}/comparison.csv) holds every number. `make papers` writes this page. "
+        f"It also writes `results/paper-{study.name}/index.html`, which has all figures, all rows and the "
+        "evidence for each conclusion."
     )
 
 
@@ -93,8 +104,8 @@ def _conclusions(page: _Page, content: Content) -> None:
     ]
     page.table(["conclusion", "where", *map(content.called.__getitem__, content.engines)], rows)
     page.say(
-        "A conclusion holds if every case that was compared confirms it. It fails if none does, and depends "
-        "otherwise; the brackets count the cases that confirm it."
+        "A conclusion holds if it holds in every case that was compared. It fails if it holds in none, and "
+        "depends otherwise; the brackets count the cases in which it holds."
     )
 
 
@@ -125,10 +136,9 @@ def _table(page: _Page, content: Content, shown: TableShown, name: str) -> None:
     apart = shown.apart[engines[0]]
     if apart:
         which = "with another verdict" if table.verdict else "that differ by more than 10 %"
-        page.say(
-            f"<details><summary>{opening(content.called[engines[0]])}: {len(apart)} rows {which}; the "
-            f"{min(_MOST_APART, len(apart))} with the largest difference</summary>"
-        )
+        listed = "" if len(apart) <= _MOST_APART else f"; the {_MOST_APART} with the largest difference"
+        summary = f"{opening(content.called[engines[0]])}: {len(apart)} rows {which}{listed}"
+        page.say(f"<details><summary>{summary}</summary>")
         _cells(page, content, table, apart[:_MOST_APART])
         page.say("</details>")
 
@@ -222,24 +232,13 @@ def _experiments(page: _Page, content: Content) -> None:
         for index, chart in enumerate(each for each in charts if each.in_markdown and each.svg):
             page.figure(f"{name}-{index + 1}", chart.caption, chart.svg)
             page.say(f"*{opening(name)}. {opening(chart.caption.rstrip('.'))}.*")
-    facts = [
+    page.bullets(
         f"{opening(content.called[engine])}: "
-        + ", ".join(f"{key} {_fact(each)}" for key, each in found["engine"].items() if _is_shown(key, each))
+        + ", ".join(
+            f"{words} `{found['engine'][key]}`" for key, words in _FACTS.items() if found["engine"].get(key)
+        )
         for engine, found in content.provenance
-    ]
-    if facts:
-        page.say("\n".join(f"- {each}" for each in facts))
-
-
-def _is_shown(key: str, value: object) -> bool:
-    """Whether the page names a fact of an engine; checksums are in the HTML page and in the datasets."""
-    return bool(value) and key != "name" and not key.endswith("sha256")
-
-
-def _fact(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} `{each}`" for key, each in value.items())
-    return f"`{value}`"
+    )
 
 
 def _runs(part: PartShown | None) -> str:
