@@ -143,7 +143,7 @@ def test_a_skipped_script_says_why(engine, tmp_path):
     ("arguments", "sentence"),
     [
         (["--engine", "linux"], 'unknown engine "linux"; there are sim, kernel'),
-        (["--kernel", "mine"], "--kernel is of --engine kernel; give both or neither"),
+        (["--kernel", "mine"], "--kernel needs --engine kernel; give both or neither"),
     ],
 )
 def test_what_cannot_be_played_on_is_refused(tussle_, arguments, sentence):

@@ -41,8 +41,8 @@ ELEMENTS: dict[str, dict[str, Any]] = {
     "policer": {"rate_bit_per_s": 6_000_000, "burst_bytes": 30_000},
     "loss": {"probability": 0.01},
     "gilbert_elliott": {"p": 0.005, "r": 0.3, "loss_bad": 0.8, "loss_good": 0.0},
-    "periodic": {"every_packets": 150},
-    "list": {"packets": [20, 21, 300]},
+    "loss_periodic": {"every_packets": 150},
+    "loss_list": {"packets": [20, 21, 300]},
     "corrupt": {"probability": 0.01},
     "duplicate": {"probability": 0.02},
 }
@@ -97,7 +97,18 @@ def test_linux_over_an_element_counts_as_the_simulator(kind: str):
 
 @pytest.mark.parametrize(
     "kind",
-    ["link", "trace", "arq", "outage", "loss", "gilbert_elliott", "periodic", "list", "corrupt", "duplicate"],
+    [
+        "link",
+        "trace",
+        "arq",
+        "outage",
+        "loss",
+        "gilbert_elliott",
+        "loss_periodic",
+        "loss_list",
+        "corrupt",
+        "duplicate",
+    ],
 )
 def test_elements_that_ignore_microseconds_agree_to_the_packet(kind: str):
     run = a_run({**ELEMENTS[kind], "kind": kind})
@@ -200,8 +211,8 @@ def test_the_datapath_is_reported():
 
 
 def test_runs_that_disciplines_alone_lack_are_refused():
-    run = a_run({"kind": "loss_periodic", **ELEMENTS["periodic"]})
-    with pytest.raises(TussleError, match=r"^elements\.0: Linux has no periodic; it has link, "):
+    run = a_run({"kind": "loss_periodic", **ELEMENTS["loss_periodic"]})
+    with pytest.raises(TussleError, match=r"^elements\.0: Linux has no loss_periodic; it has link, "):
         KernelEngine(network="qdisc").check(run)
 
 
@@ -213,11 +224,11 @@ def path_events(tables: dict[str, pl.DataFrame]) -> list[tuple[Any, ...]]:
     return happened.select("kind", "flow", pl.col("link").cast(pl.String), "packet").rows()
 
 
-@pytest.mark.parametrize("kind", ["link", "loss", "gilbert_elliott", "list", "corrupt"])
+@pytest.mark.parametrize("kind", ["link", "loss", "gilbert_elliott", "loss_list", "corrupt"])
 def test_losses_on_the_path_are_reported_as_by_the_simulator(kind: str):
     """Which packet was dropped and where, which was damaged, and when the path became another."""
     run = a_run({**ELEMENTS[kind], "kind": kind})
-    run["record"]["events"] = "on"
+    run["record"]["events"] = True
     simulated = path_events(engine("sim").execute(run))
     assert simulated
     assert path_events(over("tun", run)) == simulated

@@ -1,6 +1,7 @@
 """What a person writes, and the runs it stands for."""
 
 import json
+import pickle
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -339,3 +340,19 @@ def test_another_seed_gives_other_draws():
 
 def test_seeds_are_the_same_on_every_platform_and_in_every_version():
     assert [each.seed for each in scenario(repetitions=2).runs()] == [4457500809491821, 7076486578090334]
+
+
+def test_a_scenario_with_tables_of_several_kinds_survives_pickling():
+    """Workers of a sweep and of a report receive scenarios as pickles."""
+    application = {"kind": ["rate", "on_off"], "rate": "1 Mbit/s", "on": "1 s", "off": "1 s"}
+    written = {
+        "duration": "1 s",
+        "path": {
+            "profile": "lan",
+            "queue": {"kind": ["fifo", "codel"], "limit": "50 packets"},
+            "elements": [{"kind": ["loss_periodic", "jitter"], "every_packets": 100, "delay": "1 ms"}],
+        },
+        "flows": [{"algorithm": "reno", "application": application}],
+    }
+    for one in (Scenario.from_dict(written), scenario()):
+        assert pickle.loads(pickle.dumps(one)) == one  # noqa: S301

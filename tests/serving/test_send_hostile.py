@@ -99,7 +99,7 @@ def test_a_flow_that_is_cut_off_is_a_failure_with_a_sentence(direction):
     assert status == 1
     assert out.endswith("; cut off\n")
     assert problems == (
-        "tussle: the flow was cut off too early, by the server or something on the way; "
+        "tussle: the flow was cut off too early, by the server or by the network; "
         "the same command joins again\n"
     )
 

@@ -58,4 +58,5 @@ class Requests(Application):
 
 
 APPLICATIONS = Kinds(Application, "an application", ConstantRate, OnOff, Chunks, Requests)
+AnyApplication = APPLICATIONS.mixed
 ApplicationTable = Annotated[Application, APPLICATIONS]

@@ -163,4 +163,5 @@ ELEMENTS = Kinds(
     Corrupt,
     Duplicate,
 )
+AnyElement = ELEMENTS.mixed
 ElementTable = Annotated[Element, ELEMENTS]

@@ -224,7 +224,9 @@ class Kinds:
         }
         name = self._what.rpartition(" ")[2].capitalize()
         about = f"{self._what.capitalize()} of several kinds, or of a kind that the profile decides."
-        return create_model(f"Any{name}", __base__=self.base, __doc__=about, **fields)
+        # A pickle finds the class by this name in the module of the kinds.
+        module = self.base.__module__
+        return create_model(f"Any{name}", __base__=self.base, __doc__=about, __module__=module, **fields)
 
     def _for_all(self, name: str) -> tuple[Any, Any]:
         """Return the field of a setting that several kinds may take."""

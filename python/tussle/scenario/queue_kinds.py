@@ -170,4 +170,5 @@ class Sfq(Queue):
 
 _ALL = (Fifo, ThresholdQueue, Red, CoDel, FqCoDel, Pie, FqPie, Cake, DualPi2, Sfq)
 QUEUES = Kinds(Queue, "a queue", *_ALL, is_kind_needed=False)
+AnyQueue = QUEUES.mixed
 QueueTable = Annotated[Queue, QUEUES]

@@ -74,8 +74,8 @@ fn damage(bytes: &mut [u8]) {
     }
 }
 
-/// Marks an IPv4 packet as "congestion experienced" ([RFC 3168,
-/// 5](https://www.rfc-editor.org/rfc/rfc3168#section-5)), and updates its checksum.
+/// Marks an IPv4 packet as "congestion experienced", and updates its checksum.
+/// [RFC 3168, 5](https://www.rfc-editor.org/rfc/rfc3168#section-5)
 fn mark(bytes: &mut [u8]) {
     let Ok(ip) = Ipv4HeaderSlice::from_slice(bytes) else { return };
     let mut header = ip.to_header();
