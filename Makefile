@@ -121,7 +121,7 @@ pages: setup  ## Simulate, draw and write the algorithms' pages, docs/explanatio
 	$(BIN)/python tools/algorithm_pages.py
 
 .PHONY: draw
-draw: setup  ## Hold the simulator against Linux in 32 cells (5 minutes), of which `make test` takes half
+draw: setup  ## Hold the simulator against Linux in 32 cells (5 minutes), of which `make test` takes a quarter
 	rm -rf results/agree-quick
 	$(BIN)/tussle agree --grid quick -o results/agree-quick
 
