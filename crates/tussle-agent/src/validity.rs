@@ -381,7 +381,7 @@ mod tests {
         );
     }
 
-    /// Of 400 ticks, 90 were idle, 100 waited for a disk and 10 were niced; guests' 50 are part of user.
+    /// 400 ticks passed: 90 were idle, 100 waited for a disk and 10 were niced; guests' 50 are part of user.
     #[test]
     fn cpu_time_in_use_is_neither_idle_nor_waiting_nor_niced() {
         let before = CpuTimes { all: 0, idle: 0 };
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(CpuTimes::read("intr 1 2 3\n"), None);
     }
 
-    /// Of 200 timers 3 are late, so that the 198th, the third latest, is at the 99th percentile.
+    /// Three of 200 timers are late, so that the 198th, the third latest, is at the 99th percentile.
     #[test]
     fn the_largest_timer_delay_is_recorded() {
         let mut watch = LoadMonitor::start().unwrap();

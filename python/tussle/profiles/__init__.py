@@ -16,7 +16,7 @@ class Profile:
     source: str
     """Where the numbers come from."""
     path: dict[str, Any]
-    """As a scenario's `[path]` would give them."""
+    """Keys of a scenario's `[path]`, with their values."""
 
 
 @cache

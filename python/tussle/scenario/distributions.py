@@ -12,7 +12,7 @@ EXAMPLE = "normal(20 ms, 5 ms)"
 _CALL = re.compile(r"\s*([a-z]+)\s*\((.*)\)\s*", re.DOTALL)
 
 RunDistribution = dict[str, Any]
-"""As a run has them: `Distribution` in crates/tussle-core/src/util/distribution.rs."""
+"""A distribution in the format of a run: `Distribution` in crates/tussle-core/src/util/distribution.rs."""
 Shape = Literal["constant", "uniform", "normal", "exponential", "pareto", "quantiles"]
 
 

@@ -225,7 +225,8 @@ mod tests {
         }
     }
 
-    /// Of 200 delivered: fast one for 100, slow one for 1000 and so none. Below 100 packets both are Reno.
+    /// 200 packets are delivered: fast mode grows by one packet per 100, slow mode by one per 1000 and so by none.
+    /// Below 100 packets both modes are Reno.
     #[test]
     fn fast_mode_grows_like_scalable_and_slow_mode_like_reno() {
         let mut pair = started();
