@@ -56,7 +56,7 @@ class Table:
 FLOW_QUANTITIES = (
     Quantity("goodput", "goodput_bit_per_s", "Goodput", "Mbit/s", 1e-6),
     Quantity("share", "share", "Share", "%", 100),
-    Quantity("retransmitted", "retransmitted_fraction", "Retransmitted", "%", 100),
+    Quantity("retransmitted", "retransmitted_fraction", "Retrans.", "%", 100),
     Quantity("timeouts", "steady_timeouts", "Timeouts", "", 1),
     Quantity("rtt", "rtt_p50_ms", "Median RTT", "ms", 1),
     Quantity("rtt", "rtt_p95_ms", "95th percentile", "ms", 1),
