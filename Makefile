@@ -10,6 +10,7 @@ DEMO := results/demo
 FUZZ_SECONDS ?= 60
 PICTURE := docs/images/matrix.svg
 AGENT := python/tussle/_agent
+DRIVER := python/tussle/_driver.o
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 DEMO_MATRIX := $(BIN)/tussle matrix --algorithms reno,cubic,bic,vegas --profile lan
@@ -34,8 +35,8 @@ setup: .venv/.built $(AGENT)  ## Check what is needed, then install it and the c
 	VIRTUAL_ENV=$(CURDIR)/.venv PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
-$(AGENT): $(RUST_SOURCES) tools/build-agent.sh
-	@tools/build-agent.sh $@
+$(AGENT): $(RUST_SOURCES) kernel/driver/tussle.h tools/build-agent.sh
+	@tools/build-agent.sh $@ $(DRIVER)
 
 .PHONY: demo
 demo: setup  ## Compare four algorithms on a LAN, each pair in both orders, and report
@@ -189,4 +190,4 @@ mutations: setup  ## Give 1000 mutated scenarios and 200 mutated datasets to eve
 .PHONY: clean
 clean:  ## Remove all that was built; results stay
 	rm -rf .venv target fuzz/target build .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
-	rm -f python/tussle/_core*.so $(AGENT)
+	rm -f python/tussle/_core*.so $(AGENT) $(DRIVER)

@@ -102,9 +102,9 @@ def test_auto_takes_disciplines_where_the_kernel_has_them_and_elements_where_it_
     with namespace() as somewhere:
         netem = somewhere.command("tc", "qdisc", "add", "dev", "lo", "root", "netem")
         made = subprocess.run(netem, check=False, capture_output=True)
-    command = [str(Path(tussle.__file__).parent / "_agent"), "netns", "check", "auto"]
+    command = [str(Path(tussle.__file__).parent / "_agent"), "netns", "check", "mixed"]
     chosen = subprocess.run(command, input=run, capture_output=True, text=True, check=True).stdout.strip()
-    assert chosen == ("auto" if made.returncode == 0 else "tun")
+    assert chosen == ("mixed" if made.returncode == 0 else "tun")
 
 
 def test_what_the_host_cannot_do_is_refused_with_what_to_type(tussle_, tmp_path: Path):

@@ -90,7 +90,7 @@ def test_timestamps_of_both_ends_are_those_of_a_default_host_or_synchronised(
     timestamps: str, sysctl: str, tmp_path: Path
 ):
     [run] = runs({"algorithm": "reno"}, duration="1 s", hosts={"timestamps": timestamps})
-    guest.UserMode().execute(run, guest.boot_words(run, "auto"), tmp_path)
+    guest.UserMode().execute(run, guest.boot_words(run, "driver"), tmp_path)
     assert (tmp_path / "tcp_timestamps").read_text("utf-8") == f"{sysctl} {sysctl}"
 
 

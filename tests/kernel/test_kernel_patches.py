@@ -54,13 +54,21 @@ def test_a_source_that_takes_a_part_is_refused(b_h: str):
         patched(a_c="size = 1; size = 1;", b_h=b_h)
 
 
+def test_added_files_come_with_the_source_and_leave_its_digest():
+    lines = Lines({"a.c": "whatever"})
+    added = SourceFile("drivers/net/tussle/Makefile", 0o100644, b"obj-y += tussle.o\n")
+    source = PatchedSource(lines, [TWO_EDITS], [added])
+    assert [file.path for file in source.files(lambda _: None)] == ["a.c", added.path]
+    assert source.digest() == lines.digest()
+
+
 def test_the_digest_is_that_of_the_source_alone():
     lines = Lines({"a.c": "size = 1; size = 1;", "b.h": "old"})
     assert PatchedSource(lines, [TWO_EDITS]).digest() == lines.digest()
 
 
 def test_each_patch_of_ours_has_edits_and_the_digest_of_its_file():
-    assert [patch.name for patch in patches()] == ["xstate"]
+    assert [patch.name for patch in patches()] == ["clock", "driver", "xstate"]
     for patch in patches():
         assert patch.edits
         assert len(bytes.fromhex(patch.digest)) == 32

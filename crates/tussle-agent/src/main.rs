@@ -48,8 +48,8 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 #[cfg(target_os = "linux")]
 const USAGE: &str = "\
-usage: tussle-agent check NETWORK < RUN.json   print the kernel's parameters for a run over a network (auto, qdisc,
-                                               tun), or what Linux cannot honour
+usage: tussle-agent check NETWORK < RUN.json   print the kernel's parameters for a run over a network (driver,
+                                               mixed, qdisc, tun), or what Linux cannot honour
        tussle-agent serve < SETTINGS.json      take part in the flows of clients, and record them
        tussle-agent send < SETTINGS.json       be a client of such a server
        tussle-agent netns check NETWORK < RUN.json

@@ -170,6 +170,11 @@ fn device((name, namespace): End, mtu_bytes: u32) -> LinkMessage {
     message
 }
 
+/// Settings of a device of the driver, which does not segment either.
+pub(crate) fn unsegmented() -> [LinkAttribute; 1] {
+    [LinkAttribute::GsoMaxSegs(1)]
+}
+
 /// An address of a host.
 pub(crate) fn address(address: Ipv4Addr, device: &str) -> anyhow::Result<RouteNetlinkMessage> {
     let mut message = AddressMessage::default();

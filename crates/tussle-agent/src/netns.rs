@@ -21,7 +21,7 @@ use crate::network::{Datapath, Network, Refusal};
 use crate::validity::LoadMonitor;
 
 /// Reads a run from stdin. Prints the kind of network over which this host can execute it: the requested one,
-/// or `tun` where `auto` finds no queue disciplines. The error is the first part of the run that the host
+/// or `tun` where `mixed` finds no queue disciplines. The error is the first part of the run that the host
 /// cannot honour.
 pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
     let datapath = Datapath::named(network).map_err(anyhow::Error::msg)?;
@@ -82,7 +82,7 @@ fn has_disciplines(run: &Run, datapath: Datapath) -> anyhow::Result<bool> {
             if has_discipline(kind)? {
                 continue;
             }
-            if datapath == Datapath::Auto {
+            if datapath == Datapath::Mixed {
                 Network::plan(run, Datapath::Tunnels)?;
                 return Ok(false);
             }

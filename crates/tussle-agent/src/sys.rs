@@ -135,6 +135,74 @@ pub(crate) fn name_tun(device: impl AsFd, name: &str) -> nix::Result<()> {
     unsafe { tun_request::set(device.as_fd().as_raw_fd(), &raw mut request) }.map(drop)
 }
 
+/// Requests to the driver in a guest's kernel.
+#[expect(unsafe_code, reason = "nix offers no calls for these requests")]
+pub(crate) mod driver {
+    use std::os::fd::{AsFd, AsRawFd};
+
+    use tussle_datapath::Tally;
+    use tussle_datapath::requests::{Copies, Device, NextLoss, Observe};
+
+    mod raw {
+        use tussle_datapath::Tally;
+        use tussle_datapath::requests::{Copies, Device, NextLoss, Observe, TYPE, number};
+
+        nix::ioctl_read!(interface, TYPE, number::INTERFACE, u32);
+        nix::ioctl_write_ptr!(device, TYPE, number::DEVICE, Device);
+        nix::ioctl_write_ptr!(start, TYPE, number::START, u64);
+        nix::ioctl_readwrite!(observe, TYPE, number::OBSERVE, Observe);
+        nix::ioctl_readwrite!(tally, TYPE, number::TALLY, Tally);
+        nix::ioctl_readwrite!(copies, TYPE, number::COPIES, Copies);
+        nix::ioctl_readwrite!(next_loss, TYPE, number::LOSS, NextLoss);
+    }
+
+    /// Version of the driver's interface.
+    pub(crate) fn interface(driver: impl AsFd) -> nix::Result<u32> {
+        let mut found = 0;
+        // SAFETY: the request writes one u32.
+        unsafe { raw::interface(driver.as_fd().as_raw_fd(), &raw mut found) }?;
+        Ok(found)
+    }
+
+    /// Makes a device.
+    pub(crate) fn device(driver: impl AsFd, device: &Device) -> nix::Result<()> {
+        // SAFETY: the request reads one Device.
+        unsafe { raw::device(driver.as_fd().as_raw_fd(), device) }.map(drop)
+    }
+
+    /// Starts the time of the run at a reading of `CLOCK_MONOTONIC` in ns.
+    pub(crate) fn start(driver: impl AsFd, zero_ns: u64) -> nix::Result<()> {
+        // SAFETY: the request reads one u64.
+        unsafe { raw::start(driver.as_fd().as_raw_fd(), &raw const zero_ns) }.map(drop)
+    }
+
+    /// Asks for the state of a link.
+    pub(crate) fn observe(driver: impl AsFd, asked: &mut Observe) -> nix::Result<()> {
+        // SAFETY: the request reads and writes one Observe.
+        unsafe { raw::observe(driver.as_fd().as_raw_fd(), asked) }.map(drop)
+    }
+
+    /// Asks for the packets by outcome.
+    pub(crate) fn tally(driver: impl AsFd) -> nix::Result<Tally> {
+        let mut tally = Tally::default();
+        // SAFETY: the request reads and writes one Tally.
+        unsafe { raw::tally(driver.as_fd().as_raw_fd(), &raw mut tally) }?;
+        Ok(tally)
+    }
+
+    /// Asks for the copies of a flow.
+    pub(crate) fn copies(driver: impl AsFd, asked: &mut Copies) -> nix::Result<()> {
+        // SAFETY: the request reads and writes one Copies.
+        unsafe { raw::copies(driver.as_fd().as_raw_fd(), asked) }.map(drop)
+    }
+
+    /// Asks for the next loss.
+    pub(crate) fn next_loss(driver: impl AsFd, asked: &mut NextLoss) -> nix::Result<()> {
+        // SAFETY: the request reads and writes one NextLoss.
+        unsafe { raw::next_loss(driver.as_fd().as_raw_fd(), asked) }.map(drop)
+    }
+}
+
 /// Sets a socket option whose value is an integer.
 ///
 /// # Errors

@@ -42,9 +42,10 @@ NetworkName = Annotated[
     str | None,
     typer.Option(
         "--network",
-        metavar="auto|qdisc|tun",
-        help="What packets cross beside the kernel's TCP: its queue disciplines (qdisc), the simulator's "
-        "elements between TUN devices (tun), or these where Linux has no discipline (auto).",
+        metavar="auto|driver|mixed|qdisc|tun",
+        help="What packets cross beside the kernel's TCP: the simulator's elements inside the kernel (driver) or "
+        "between TUN devices (tun), Linux's queue disciplines (qdisc), or disciplines where Linux has them and "
+        "TUN devices elsewhere (mixed). auto is driver on kernels that Tussle built, and mixed elsewhere.",
         show_default="auto",
     ),
 ]

@@ -23,6 +23,11 @@ _S = 1000 * _MS
 class Machine(Protocol):
     """A machine for kernels, in virtual time."""
 
+    @property
+    def best_network(self) -> str:
+        """The datapath of `--network auto`."""
+        ...
+
     def check(self) -> None:
         """Raise TussleError when the kernel, or a program that it needs, is missing."""
         ...
@@ -38,7 +43,7 @@ class Machine(Protocol):
 
 @dataclass(frozen=True)
 class KernelEngine:
-    """Linux itself in virtual time, over namespaces, veth, tbf, netem and TUN (crates/tussle-agent)."""
+    """Linux itself in virtual time (crates/tussle-agent)."""
 
     machine: Machine = field(default_factory=UserMode)
     network: str = NETWORKS[0]
@@ -47,12 +52,17 @@ class KernelEngine:
     name = "kernel"
     at_once = None
 
+    @property
+    def datapath(self) -> str:
+        """The datapath that is used: never `auto`."""
+        return self.machine.best_network if self.network == NETWORKS[0] else self.network
+
     def about(self) -> Mapping[str, str]:
         """Return name and version, the datapath, the kernel with its digests, and the guest's programs."""
         return {
             "name": self.name,
             "version": tussle.__version__,
-            "network": self.network,
+            "network": self.datapath,
             **self.machine.facts(),
         }
 
@@ -60,12 +70,12 @@ class KernelEngine:
         """Raise TussleError when Linux cannot honour any part of `run`, or there is no kernel."""
         refuse_own(run)
         self.machine.check()
-        boot_words(run, self.network)
+        boot_words(run, self.datapath)
 
     def execute(self, run: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         """Boot a guest for the run; raises TussleError when it cannot be honoured, or the guest fails."""
         with tempfile.TemporaryDirectory(prefix="tussle-") as folder:
-            self.machine.execute(run, boot_words(run, self.network), Path(folder))
+            self.machine.execute(run, boot_words(run, self.datapath), Path(folder))
             return {name: pl.read_ipc_stream(Path(folder) / f"{name}.arrow") for name in ENGINE_TABLES}
 
     def close(self) -> None:
@@ -77,7 +87,7 @@ def check_kernel(kernel: Kernel) -> dict[str, str]:
     run = _one_second_of_reno()
     with tempfile.TemporaryDirectory(prefix="tussle-") as share:
         began = time.perf_counter()
-        UserMode(kernel.name).execute(run, boot_words(run, NETWORKS[0]), Path(share))
+        UserMode(kernel.name).execute(run, boot_words(run, UserMode.best_network), Path(share))
         took_s = time.perf_counter() - began
         [goodput] = pl.read_ipc_stream(Path(share) / "flows.arrow")["goodput_bit_per_s"]
         facts = {name: (Path(share) / name).read_text("utf-8").strip() for name in ("release", "algorithms")}

@@ -29,7 +29,7 @@ _ROOT = 0
 class NamespacesEngine:
     """This host's kernel in real time, over namespaces, veth, tbf, netem and TUN (crates/tussle-agent)."""
 
-    network: str = NETWORKS[0]
+    network: str = "mixed"
     """Datapath, one of NETWORKS."""
 
     name = "netns"

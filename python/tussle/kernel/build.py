@@ -23,6 +23,7 @@ from tussle.kernel import (
     kernel_names,
 )
 from tussle.kernel.configuration import Recipe
+from tussle.kernel.driver import FACT, PATCH, driver
 from tussle.kernel.debian import USUAL_PACKAGE, debian_source, is_package
 from tussle.kernel.make import Make, refuse_missing_tools
 from tussle.kernel.patches import PatchedSource, patches
@@ -71,15 +72,17 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
         progress.begin("source")
         source = source or debian_source(package, cache / "downloads")
         recipe = Recipe(request.hz)
+        added = driver()
         origin = {
             "source": source.name,
             "source_sha256": source.digest(),
             "hz": str(request.hz),
             "recipe_sha256": recipe.digest(),
+            FACT: added.digest(),
         }
         built = _built_from(name, origin)
         if not built:
-            tree, found = _compiled(source, recipe, progress)
+            tree, found = _compiled(PatchedSource(source, patches(), added.files()), recipe, progress)
             _keep(tree, folder_of(name), origin | found)
     return Outcome(built or built_kernel(name), was_there=built is not None)
 
@@ -105,7 +108,9 @@ def _built_from(name: str, origin: Mapping[str, str]) -> Kernel | None:
     return kernel if same else None
 
 
-def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[Path, dict[str, str]]:
+def _compiled(
+    source: PatchedSource, recipe: Recipe, progress: BuildProgress
+) -> tuple[Path, dict[str, str]]:
     """Return the tree with the kernel in it, and the facts of its configuration."""
     refuse_missing_tools()
     tree = Tree(cache_folder() / "tree")
@@ -116,9 +121,13 @@ def _compiled(source: Source, recipe: Recipe, progress: BuildProgress) -> tuple[
             f"{free / 1e9:.1f} GB are free; make room there, or set TUSSLE_CACHE to another folder"
         )
     progress.begin("source")
-    patched = PatchedSource(source, patches())
-    tree.become(patched, progress.reach)
-    applied = {f"{patch.name}_patch_sha256": patch.digest for patch in patched.applied}
+    tree.become(source, progress.reach)
+    if PATCH not in (patch.name for patch in source.applied):
+        raise TussleError(
+            f"{source.name} cannot take Tussle's driver: its drivers/net/Makefile has no line for veth.o; undo "
+            "what was changed there, or take Linux 6.1 or newer"
+        )
+    applied = {f"{patch.name}_patch_sha256": patch.digest for patch in source.applied}
     recipe.write(tree.folder)
     log = cache_folder() / "build.log"
     log.unlink(missing_ok=True)

@@ -15,13 +15,15 @@ from typing import Any
 from filelock import FileLock
 
 from tussle.errors import TussleError
-from tussle.kernel import built_kernel, cache_folder
+from tussle.kernel import Kernel, built_kernel, cache_folder
 from tussle.kernel.agent import agent
+from tussle.kernel.driver import FACT, driver
 from tussle.kernel.host import refuse_host, refuse_lost_state
 
-NETWORKS = ("auto", "qdisc", "tun")
-"""Datapaths in a guest: Linux's queue disciplines where it has them, and the simulator's elements between TUN
-devices otherwise; queue disciplines only; elements only.
+NETWORKS = ("auto", "driver", "mixed", "qdisc", "tun")
+"""Datapaths of `--network`: the best of the machine; the simulator's elements inside the guest's kernel; Linux's
+queue disciplines where it has them, and the simulator's elements between TUN devices otherwise; queue
+disciplines only; elements between TUN devices only.
 """
 
 _TOOLS = ("ip", "tc")
@@ -73,9 +75,13 @@ class UserMode:
     name: str | None = None
     """Name of the kernel; `None`: $TUSSLE_KERNEL, else the default one."""
 
+    best_network = "driver"
+
     def check(self) -> None:
         """Raise TussleError when the kernel is not built, cannot run here, or a program is missing."""
-        refuse_host(built_kernel(self.name))
+        kernel = built_kernel(self.name)
+        refuse_host(kernel)
+        refuse_other_driver(kernel)
         _root()
 
     def facts(self) -> dict[str, str]:
@@ -134,6 +140,15 @@ class _Task:
     def prepare(self, folder: Path) -> None:
         (folder / self.file).write_text(self.text, "utf-8")
         (folder / _ROOT).symlink_to(_root())
+
+
+def refuse_other_driver(kernel: Kernel) -> None:
+    """Raise TussleError when a kernel was built with the driver of another version, or with none."""
+    if kernel.facts.get(FACT) != driver().digest():
+        raise TussleError(
+            f"kernel {kernel.name} was built by another version of Tussle, whose driver differs from this one; "
+            "build it again, which takes seconds: `tussle kernel build`, with its --source and --name"
+        )
 
 
 def boot(command: Sequence[str], output: Path, patience_s: float) -> int | None:

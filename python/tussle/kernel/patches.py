@@ -47,10 +47,12 @@ def _read(file: Path) -> Patch:
 
 @dataclass
 class PatchedSource:
-    """A source with the applicable patches applied to its files."""
+    """A source with the applicable patches applied to its files, and with files of ours."""
 
     source: Source
     patches: Sequence[Patch]
+    added: Sequence[SourceFile] = ()
+    """Files that the source does not have."""
     applied: list[Patch] = field(default_factory=list)
     """The patches that were applied, once `files` was read to its end."""
 
@@ -65,11 +67,11 @@ class PatchedSource:
         return self.source.short_name
 
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of the source without patches."""
+        """SHA-256, in hexadecimal, of the source without patches and added files."""
         return self.source.digest()
 
     def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
-        """Yield every file, those named by patches last.
+        """Yield every file, those named by patches and the added ones last.
 
         Raises TussleError when a source has the text of the first edit of a patch, but not of all others.
         """
@@ -87,6 +89,7 @@ class PatchedSource:
                 content = file.content.replace(edit.find.encode(), edit.replace.encode())
                 held[edit.file] = replace(file, content=content)
         yield from held.values()
+        yield from self.added
 
     def _fits(self, patch: Patch, files: Mapping[str, SourceFile]) -> bool:
         def holds(edit: Edit) -> bool:

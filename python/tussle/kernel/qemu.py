@@ -51,6 +51,8 @@ class Emulated:
 
     kernel: DistributionKernel
 
+    best_network = "mixed"
+
     def check(self) -> None:
         """Raise TussleError when a program is missing, or the file is not a kernel."""
         refuse_missing_tools()

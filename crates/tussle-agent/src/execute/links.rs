@@ -5,7 +5,7 @@ use tussle_core::net::path::{ElementKind, LinkSpec, LinkView};
 
 use super::qdiscs::QdiscCounts;
 use super::rows::{LinkRow, Links};
-use super::tunnels::Tunnels;
+use super::simulated::SimulatedElements;
 use crate::columns::seconds;
 use crate::network::Network;
 
@@ -20,7 +20,7 @@ pub(crate) struct Link {
 enum Source {
     /// A queue discipline of Linux.
     Queue(Queue),
-    /// Index of an element in a tunnel, and its view at the last row.
+    /// Index of an element of the simulator, and its view at the last row.
     Element(usize, LinkView),
 }
 
@@ -69,14 +69,19 @@ impl Link {
     }
 
     /// Adds the link's row, unless it has one for this instant.
-    pub(crate) fn row(&mut self, now_ns: u64, rows: &mut Links, tunnels: &Tunnels) {
+    pub(crate) fn row(
+        &mut self,
+        now_ns: u64,
+        rows: &mut Links,
+        elements: &SimulatedElements,
+    ) -> anyhow::Result<()> {
         let span_ns = now_ns - std::mem::replace(&mut self.last_row_ns, now_ns);
         if span_ns == 0 && now_ns > 0 {
-            return;
+            return Ok(());
         }
         let row = match &mut self.source {
             Source::Queue(queue) => Some(queue.row(span_ns)),
-            Source::Element(index, before) => tunnels.observe(*index, now_ns).map(|view| {
+            Source::Element(index, before) => elements.observe(*index, now_ns)?.map(|view| {
                 let before = std::mem::replace(before, view);
                 row_of_views(before, view, span_ns)
             }),
@@ -84,6 +89,7 @@ impl Link {
         if let Some(row) = row {
             rows.add(&self.name, now_ns, &row);
         }
+        Ok(())
     }
 }
 

@@ -3,12 +3,14 @@
 mod classifier;
 pub(crate) mod clock;
 pub(crate) mod counters;
+mod driver;
 mod links;
 pub(crate) mod namespace;
 mod observer;
 mod qdiscs;
 pub(crate) mod rows;
 pub(crate) mod setup;
+mod simulated;
 pub(crate) mod timeline;
 mod trace;
 pub(crate) mod traffic;

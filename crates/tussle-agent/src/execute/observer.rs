@@ -15,9 +15,9 @@ use super::namespace::{self, enter};
 use super::qdiscs::Qdiscs;
 use super::rows::{Event, Events, Links, Sample, Samples};
 use super::setup::{Hosts, silence};
+use super::simulated::SimulatedElements;
 use super::trace::{Probe, Record, Trace, Traced};
 use super::traffic::Flow;
-use super::tunnels::Tunnels;
 use super::{Environment, Execution};
 use crate::algorithms::needs_pacing;
 use crate::network::Network;
@@ -44,7 +44,7 @@ pub(crate) struct Observer<'a> {
     /// Queue disciplines of namespaces with links, then those of others; devices are numbered by their wires.
     queues: Vec<Qdiscs>,
     others: Vec<Qdiscs>,
-    tunnels: Tunnels,
+    elements: SimulatedElements,
     hosts: Hosts,
     devices: Vec<HostDevice>,
     /// `None` on a host's kernel, where sockets are observed instead: tracing is a setting that others see.
@@ -103,7 +103,7 @@ impl<'a> Observer<'a> {
         execution: Execution<'a>,
         hosts: Hosts,
         flows: &[Arc<Flow>],
-        tunnels: Tunnels,
+        elements: SimulatedElements,
     ) -> anyhow::Result<Observer<'a>> {
         let Execution { run, network, clock, environment } = execution;
         let home = namespace::current()?;
@@ -134,7 +134,7 @@ impl<'a> Observer<'a> {
             links: links(run, network),
             queues,
             others,
-            tunnels,
+            elements,
             hosts,
             devices,
             trace: if let Environment::Guest = environment { Some(Trace::start()?) } else { None },
@@ -158,7 +158,7 @@ impl<'a> Observer<'a> {
         self.look_at_links(now_ns)?;
         if is_edge || is_sampled {
             for link in &mut self.links {
-                link.row(now_ns, &mut self.link_rows, &self.tunnels);
+                link.row(now_ns, &mut self.link_rows, &self.elements)?;
             }
             for (index, observed) in (0..).zip(&mut self.flows) {
                 let seen = observed.look()?;
@@ -217,7 +217,7 @@ impl<'a> Observer<'a> {
         for observed in &self.flows {
             observed.note_ends(self.run, &mut self.events);
         }
-        self.tunnels.take_losses().iter().for_each(|loss| self.events.add_loss(loss));
+        self.elements.take_losses()?.iter().for_each(|loss| self.events.add_loss(loss));
         for (index, element) in self.run.elements.iter().enumerate() {
             let changes = element.kind.changes().iter().filter(|change| change.at_ns <= self.run.duration_ns);
             changes.for_each(|change| self.events.add_path_change(change.at_ns, index));
@@ -293,7 +293,7 @@ impl<'a> Observer<'a> {
     }
 
     fn tally(&mut self) -> anyhow::Result<Tally> {
-        let crossed = self.tunnels.tally();
+        let crossed = self.elements.tally()?;
         let mut tally = Tally {
             sent: crossed.copied,
             dropped: crossed.dropped,
@@ -331,7 +331,7 @@ impl<'a> Observer<'a> {
                 let sent_since = sent - u64::from(observed.end.sender.data_segs_out);
                 let kept_back = kept_back.min(sent_since);
                 let arrived = u64::from(observed.flow.receiver_info()?.data_segs_in);
-                Ok(PacketBalance { sent: sent - kept_back + self.tunnels.copies(index), arrived })
+                Ok(PacketBalance { sent: sent - kept_back + self.elements.copies(index)?, arrived })
             })
             .collect();
         enter(&home)?;

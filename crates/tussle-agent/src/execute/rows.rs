@@ -3,9 +3,9 @@
 use tussle_core::table::{Labels, Table, Values};
 
 use super::qdiscs::QdiscCounts;
-use super::tunnels::Loss;
 use crate::columns::{column, finite, measured_ms, seconds};
 use crate::tcp_info::TcpInfo;
+use tussle_datapath::{Loss, LossKind};
 
 /// The `samples` table.
 #[derive(Debug, Default)]
@@ -184,6 +184,10 @@ impl Events {
     /// Adds the loss or the corruption of a packet.
     pub(crate) fn add_loss(&mut self, loss: &Loss) {
         let Loss { at, kind, flow, element, packet } = *loss;
+        let kind = match kind {
+            LossKind::Dropped => "drop",
+            LossKind::Damaged => "corrupt",
+        };
         self.rows.push(Row { time_ns: at.ns(), kind, flow: Some(flow), element, packet, after: None });
     }
 

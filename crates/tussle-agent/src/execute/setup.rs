@@ -14,13 +14,16 @@ use nix::sched::{CloneFlags, unshare};
 use tussle_core::Run;
 use tussle_core::run::Timestamps;
 
+use super::driver::Driver;
 use super::namespace::{self, TIMESTAMPS, enter, open, read, set};
 use super::tun::{BURST_PACKETS, Tun};
 use super::tunnels::TunnelEnds;
 use super::{Environment, classifier};
 use crate::netlink;
 use crate::netlink::Netlink;
-use crate::network::{Handling, Hop, LossProgram, Namespace, Network, Port, Tunnel, largest_packet_bytes};
+use crate::network::{
+    HOST_DEVICE, Handling, Hop, LossProgram, Namespace, Network, Port, Tunnel, largest_packet_bytes,
+};
 
 /// Largest number of packets between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
@@ -42,6 +45,8 @@ pub(crate) struct Hosts {
     pub(crate) queues: Vec<(String, File)>,
     /// Open devices of the tunnels.
     pub(crate) tunnels: Vec<TunnelEnds>,
+    /// The driver of the guest's kernel, if it carries the packets.
+    pub(crate) driver: Option<Driver>,
 }
 
 /// Builds the network.
@@ -60,6 +65,7 @@ pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> 
     enter(&home)?;
     let mtu_bytes = largest_packet_bytes(run);
     lay(network, mtu_bytes)?;
+    let driver = network.uses_driver.then(|| attach_to_driver(run, network, mtu_bytes)).transpose()?;
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
         connect(network, namespace, mtu_bytes)?;
@@ -91,6 +97,7 @@ pub(crate) fn build(run: &Run, network: &Network, environment: &Environment) -> 
             .map(|router| Ok((router.name.clone(), open(&router.name)?)))
             .collect::<anyhow::Result<_>>()?,
         tunnels,
+        driver,
     })
 }
 
@@ -99,11 +106,11 @@ pub(crate) fn silence(network: &Network, environment: &Environment) -> anyhow::R
     network.senders.iter().try_for_each(|sender| {
         let namespace = open(&sender.name)?;
         match environment {
-            Environment::Guest => classifier::attach(&namespace, "net", &LossProgram::all()),
+            Environment::Guest => classifier::attach(&namespace, HOST_DEVICE, &LossProgram::all()),
             // Every kernel has this queue discipline; the one for classifiers may be missing.
             Environment::Host(_) => {
                 enter(&namespace)?;
-                Netlink::open()?.add(netlink::blackhole("net")?).context("cutting a sender off")
+                Netlink::open()?.add(netlink::blackhole(HOST_DEVICE)?).context("cutting a sender off")
             }
         }
     })
@@ -150,6 +157,18 @@ fn lay(network: &Network, mtu_bytes: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Makes the device of each host; this thread ends up in the last one's namespace. Receivers have the number
+/// after those of all senders.
+fn attach_to_driver(run: &Run, network: &Network, mtu_bytes: u32) -> anyhow::Result<Driver> {
+    let driver = Driver::open(run)?;
+    for (exit, host) in network.senders.iter().chain(&network.receivers).enumerate() {
+        enter(&open(&host.name)?)?;
+        driver.add_device(exit, mtu_bytes)?;
+        Netlink::open()?.turn_on(HOST_DEVICE, &netlink::unsegmented())?;
+    }
+    Ok(driver)
+}
+
 /// Turns on the devices of this thread's namespace, and sets its addresses and routes.
 fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::Result<()> {
     let kernel = Netlink::open()?;
@@ -164,7 +183,7 @@ fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::
         kernel.turn_on(device, &[])?;
     }
     for &address in &namespace.addresses {
-        kernel.add(netlink::address(address, "net")?).with_context(|| format!("address {address}"))?;
+        kernel.add(netlink::address(address, HOST_DEVICE)?).with_context(|| format!("address {address}"))?;
     }
     for (&to, device) in &namespace.routes {
         kernel.add(netlink::route(to, device)?).with_context(|| format!("a route by {device}"))?;

@@ -9,8 +9,8 @@ use tussle_core::{Run, Table};
 use super::clock::Clock;
 use super::observer::Observer;
 use super::setup::{self, Hosts};
+use super::simulated::SimulatedElements;
 use super::traffic::{self, Flow};
-use super::tunnels::Tunnels;
 use super::{Environment, Execution};
 use crate::network::Network;
 
@@ -27,8 +27,8 @@ pub(crate) fn run(
     let flows = traffic::prepare(run, network, &hosts)?;
     let clock = Clock::from_next_second()?;
     let execution = Execution { run, network, clock, environment };
-    let tunnels = Tunnels::start(execution, std::mem::take(&mut hosts.tunnels))?;
-    let mut observer = Observer::new(execution, hosts, &flows, tunnels.clone())?;
+    let elements = SimulatedElements::start(execution, &mut hosts)?;
+    let mut observer = Observer::new(execution, hosts, &flows, elements.clone())?;
     traffic::start(&flows, clock);
     environment.be_punctual()?;
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
@@ -43,14 +43,14 @@ pub(crate) fn run(
         for (namespace, line) in changes.get(&at_ns).into_iter().flatten() {
             setup::change(namespace, line)?;
         }
-        fail_with(&flows, &tunnels)?;
+        fail_with(&flows, &elements)?;
     }
     observer.finish()
 }
 
-/// Fails with the first problem of a thread of flows or tunnels.
-fn fail_with(flows: &[Arc<Flow>], tunnels: &Tunnels) -> anyhow::Result<()> {
-    if let Some(problem) = tunnels.problem() {
+/// Fails with the first problem of a thread of flows or elements.
+fn fail_with(flows: &[Arc<Flow>], elements: &SimulatedElements) -> anyhow::Result<()> {
+    if let Some(problem) = elements.problem() {
         bail!("{problem}");
     }
     match flows.iter().find_map(|flow| Some((flow, flow.problem()?))) {

@@ -7,11 +7,13 @@ use super::hops::{ElementContext, Hop, hops};
 /// Implementation of the elements of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Datapath {
-    /// Queue disciplines where Linux has them, the simulator's elements otherwise.
-    Auto,
+    /// The simulator's elements, inside the guest's kernel.
+    Driver,
+    /// Queue disciplines where Linux has them, the simulator's elements between TUN devices otherwise.
+    Mixed,
     /// Queue disciplines only; other elements are refused.
     Disciplines,
-    /// The simulator's elements only.
+    /// The simulator's elements only, between TUN devices.
     Tunnels,
 }
 
@@ -22,10 +24,11 @@ impl Datapath {
     /// A sentence with the known names.
     pub(crate) fn named(name: &str) -> Result<Datapath, String> {
         match name {
-            "auto" => Ok(Datapath::Auto),
+            "driver" => Ok(Datapath::Driver),
+            "mixed" => Ok(Datapath::Mixed),
             "qdisc" => Ok(Datapath::Disciplines),
             "tun" => Ok(Datapath::Tunnels),
-            _ => Err(format!("network: {name}; give auto, qdisc or tun")),
+            _ => Err(format!("network: {name}; give driver, mixed, qdisc or tun")),
         }
     }
 }
@@ -45,9 +48,9 @@ pub(super) fn crossing(
     datapath: Datapath,
 ) -> Result<Crossing, String> {
     let disciplines = match datapath {
-        Datapath::Tunnels => None,
+        Datapath::Driver | Datapath::Tunnels => None,
         Datapath::Disciplines => Some(hops(context, kind)?),
-        Datapath::Auto => hops(context, kind).ok(),
+        Datapath::Mixed => hops(context, kind).ok(),
     };
     match disciplines {
         Some(hops) => Ok(Crossing::Wires(hops)),

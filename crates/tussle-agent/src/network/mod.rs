@@ -2,7 +2,8 @@
 //!
 //! Every element becomes one or two wires (pairs of veth devices) with a queue discipline at the entry, or a
 //! tunnel: two TUN devices, between which packets cross the simulator's element. Wires of consecutive
-//! elements meet in a namespace, which routes by destination alone. Each sender has a namespace of its own,
+//! elements meet in a namespace, which routes by destination alone. In a guest with Tussle's driver there are hosts alone,
+//! and the driver carries packets through all elements. Each sender has a namespace of its own,
 //! and thereby its own counters. Receivers have one namespace for each node that they are attached to.
 
 pub(crate) mod buffers;
@@ -19,6 +20,8 @@ use tussle_core::Run;
 use tussle_core::net::packet::HEADER_BYTES;
 use tussle_core::net::path::ElementKind;
 use tussle_core::util::rng::named_seed;
+use tussle_datapath::MAX_FLOWS;
+pub(crate) use tussle_datapath::{receiver_address, sender_address};
 
 pub(crate) use datapath::Datapath;
 use datapath::{Crossing, crossing};
@@ -43,17 +46,11 @@ impl Refusal {
     }
 }
 
-/// Largest number of flows: their addresses have 16 bits, without the first and the last 256.
-const MAX_FLOWS: usize = 65_000;
-
-/// Second byte of the addresses of senders, and of receivers.
-const SENDERS: u8 = 1;
-const RECEIVERS: u8 = 2;
-/// Lower half of the first flow's addresses.
-const FIRST_HOST: usize = 256;
-
 /// Size of a full packet.
 const USUAL_PACKET_BYTES: u32 = 1500;
+
+/// The device of a host.
+pub(crate) const HOST_DEVICE: &str = "net";
 
 /// Port of every receiver; receivers differ by address.
 pub(crate) const PORT: u16 = 5001;
@@ -73,6 +70,9 @@ pub(crate) struct Network {
     pub(crate) tunnels: Vec<Tunnel>,
     /// Receiver of each flow, as an index into `receivers`.
     pub(crate) receiver_of: Vec<usize>,
+    /// Whether packets cross all elements in the driver of the guest's kernel. There are then no routers, no
+    /// wires and no tunnels.
+    pub(crate) uses_driver: bool,
 }
 
 /// A network namespace.
@@ -121,15 +121,6 @@ pub(crate) struct Tunnel {
     pub(crate) exit: Port,
 }
 
-/// Direction of a packet of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// From the sender to the receiver.
-    Forward,
-    /// From the receiver to the sender.
-    Reverse,
-}
-
 impl Network {
     /// Plans the network of a run.
     ///
@@ -139,6 +130,9 @@ impl Network {
         if run.flows.len() > MAX_FLOWS {
             let problem = format!("there are {}; give at most {MAX_FLOWS}", run.flows.len());
             return Err(Refusal::new("flows", problem));
+        }
+        if datapath == Datapath::Driver {
+            return Network::of_hosts(run);
         }
         let crossings = run
             .elements
@@ -157,11 +151,33 @@ impl Network {
             wires: Vec::new(),
             tunnels: Vec::new(),
             receiver_of: Vec::new(),
+            uses_driver: false,
         };
         network.lay_elements(&crossings, &nodes);
         network.attach_hosts(run, &nodes);
         network.route_flows(run, &nodes)?;
         Ok(network)
+    }
+
+    /// Hosts alone: a sender for each flow, and one receiver for all. The driver carries packets between them.
+    fn of_hosts(run: &Run) -> Result<Network, Refusal> {
+        for (index, element) in run.elements.iter().enumerate() {
+            element.kind.build(0).map_err(|problem| Refusal::new(format!("elements.{index}"), problem))?;
+        }
+        let host = |name: String, addresses: Vec<Ipv4Addr>| {
+            let routes = BTreeMap::from([(None, HOST_DEVICE.to_owned())]);
+            Namespace { name, addresses, routes }
+        };
+        let flows = 0..run.flows.len();
+        Ok(Network {
+            routers: Vec::new(),
+            senders: flows.clone().map(|flow| host(format!("s{flow}"), vec![sender_address(flow)])).collect(),
+            receivers: vec![host("r0".to_owned(), flows.clone().map(receiver_address).collect())],
+            wires: Vec::new(),
+            tunnels: Vec::new(),
+            receiver_of: flows.map(|_| 0).collect(),
+            uses_driver: true,
+        })
     }
 
     /// Lines of `tc` that change links: namespace and line, by time.
@@ -240,13 +256,13 @@ impl Network {
             let (entry, exit) = nodes.of_flow(index);
             let mut sender = namespace(format!("s{index}"));
             sender.addresses.push(sender_address(index));
-            sender.routes.insert(None, "net".to_owned());
+            sender.routes.insert(None, HOST_DEVICE.to_owned());
             self.attach(&sender.name, entry);
             self.routers[entry].routes.insert(Some(sender_address(index)), format!("h-s{index}"));
             self.senders.push(sender);
             let receiver = *receiver_at.entry(exit).or_insert_with(|| {
                 let mut receiver = namespace(format!("r{}", self.receivers.len()));
-                receiver.routes.insert(None, "net".to_owned());
+                receiver.routes.insert(None, HOST_DEVICE.to_owned());
                 self.receivers.push(receiver);
                 self.receivers.len() - 1
             });
@@ -262,7 +278,7 @@ impl Network {
 
     fn attach(&mut self, host: &str, node: usize) {
         self.wires.push(Wire {
-            entry: Port::new(host.to_owned(), "net".to_owned()),
+            entry: Port::new(host.to_owned(), HOST_DEVICE.to_owned()),
             exit: Port::new(self.routers[node].name.clone(), format!("h-{host}")),
             hop: None,
         });
@@ -299,32 +315,6 @@ impl Wire {
     pub(crate) fn element(&self) -> Option<usize> {
         self.hop.as_ref().map(|hop| hop.element)
     }
-}
-
-/// Address of the sender of a flow.
-pub(crate) fn sender_address(flow: usize) -> Ipv4Addr {
-    address(SENDERS, flow)
-}
-
-/// Address of the receiver of a flow.
-pub(crate) fn receiver_address(flow: usize) -> Ipv4Addr {
-    address(RECEIVERS, flow)
-}
-
-/// Flow and direction of the packets to an address.
-pub(crate) fn flow_towards(address: Ipv4Addr) -> Option<(usize, Direction)> {
-    let [10, side, high, low] = address.octets() else { return None };
-    let flow = usize::from(u16::from_be_bytes([high, low])).checked_sub(FIRST_HOST)?;
-    match side {
-        SENDERS => Some((flow, Direction::Reverse)),
-        RECEIVERS => Some((flow, Direction::Forward)),
-        _ => None,
-    }
-}
-
-fn address(side: u8, flow: usize) -> Ipv4Addr {
-    let [high, low] = u16::try_from(flow + FIRST_HOST).expect("there are at most MAX_FLOWS").to_be_bytes();
-    Ipv4Addr::new(10, side, high, low)
 }
 
 fn element_context(run: &Run, element: usize) -> ElementContext {
@@ -408,7 +398,7 @@ mod tests {
             flow("a", &["forward"], &["reverse"]),
             flow("b", &["access", "forward"], &["reverse", "access-reverse"]),
         ]);
-        let network = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap();
+        let network = Network::plan(&run(&elements, &flows), Datapath::Mixed).unwrap();
         assert_eq!(route(&network, "s0", receiver_address(0)), ["net", "e0-0", "e0-1", "h-r0"]);
         assert_eq!(route(&network, "r0", sender_address(0)), ["net", "e1-0", "e1-1", "h-s0"]);
         assert_eq!(route(&network, "s1", receiver_address(1)), ["net", "e2-0", "e0-0", "e0-1", "h-r0"]);
@@ -425,7 +415,7 @@ mod tests {
         ]);
         // The reverse path begins where "first" ends and where "second" ends: the two ends are one node,
         // which the path visits twice.
-        let refusal = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap_err();
+        let refusal = Network::plan(&run(&elements, &flows), Datapath::Mixed).unwrap_err();
         assert_eq!(refusal.at, "flows.0.forward");
 
         let elements =
@@ -435,7 +425,7 @@ mod tests {
             flow("short", &["first"], &["reverse"]),
             flow("late", &["second"], &["second-reverse"]),
         ]);
-        let network = Network::plan(&run(&elements, &flows), Datapath::Auto).unwrap();
+        let network = Network::plan(&run(&elements, &flows), Datapath::Mixed).unwrap();
         assert_eq!(network.receiver_of, [0, 1, 0]);
         assert_eq!(
             route(&network, "s0", receiver_address(0)),
@@ -453,7 +443,7 @@ mod tests {
         let run = run(&serde_json::json!([threshold, link("reverse")]), &flows);
         let refusal = Network::plan(&run, Datapath::Disciplines).unwrap_err();
         assert!(refusal.to_string().starts_with("elements.0: queue.kind: Linux has no"), "{refusal}");
-        assert_eq!(Network::plan(&run, Datapath::Auto).unwrap().tunnels.len(), 1);
+        assert_eq!(Network::plan(&run, Datapath::Mixed).unwrap().tunnels.len(), 1);
     }
 
     #[test]
@@ -468,15 +458,8 @@ mod tests {
             (network.tunnels.iter().map(|tunnel| tunnel.element).collect::<Vec<_>>(), network.wires.len())
         };
         // Two wires per link, and one per host.
-        assert_eq!(tunnels(Datapath::Auto), (vec![2], 6));
+        assert_eq!(tunnels(Datapath::Mixed), (vec![2], 6));
         assert_eq!(tunnels(Datapath::Tunnels), (vec![0, 1, 2], 2));
-    }
-
-    #[test]
-    fn an_address_gives_flow_and_direction() {
-        assert_eq!(flow_towards(receiver_address(700)), Some((700, Direction::Forward)));
-        assert_eq!(flow_towards(sender_address(0)), Some((0, Direction::Reverse)));
-        assert_eq!(flow_towards(Ipv4Addr::new(10, 1, 0, 3)), None);
-        assert_eq!(flow_towards(Ipv4Addr::BROADCAST), None);
+        assert_eq!(tunnels(Datapath::Driver), (vec![], 0));
     }
 }

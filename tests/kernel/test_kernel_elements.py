@@ -1,4 +1,4 @@
-"""The kernel engine over the simulator's own elements, between TUN devices: real senders, simulated paths."""
+"""The kernel engine over the simulator's own elements, in its driver or between TUN devices."""
 
 from typing import Any
 
@@ -49,6 +49,13 @@ ELEMENTS: dict[str, dict[str, Any]] = {
 """Settings for each element; a link of 8 Mbit/s follows."""
 
 
+THROUGH_TUN = ("link", "jitter", "corrupt", "duplicate")
+"""Elements that are tried between TUN devices, too: each does something else to packets."""
+
+PLACES = [*(("driver", kind) for kind in ELEMENTS), *(("tun", kind) for kind in THROUGH_TUN)]
+"""Where an element is, and its kind."""
+
+
 def test_no_element_is_left_out():
     assert set(ELEMENTS) == set(catalog().elements)
 
@@ -78,8 +85,8 @@ def counts(tables: dict[str, pl.DataFrame], *columns: str) -> tuple[Any, ...]:
     return tables["flows"].select(*columns).row(0)
 
 
-@pytest.mark.parametrize("kind", ELEMENTS)
-def test_linux_over_an_element_counts_as_the_simulator(kind: str):
+@pytest.mark.parametrize(("network", "kind"), PLACES)
+def test_linux_over_an_element_counts_as_the_simulator(network: str, kind: str):
     """The engine itself fails when a packet is not accounted for; so does the simulator.
 
     Both use the same random numbers, packet by packet. They differ only once a packet comes at another time
@@ -88,31 +95,33 @@ def test_linux_over_an_element_counts_as_the_simulator(kind: str):
     run = a_run({**ELEMENTS[kind], "kind": kind})
     ours, theirs = (
         counts(tables, "delivered_bytes", "dropped_packets", "recoveries")
-        for tables in (engine("sim").execute(run), over("tun", run))
+        for tables in (engine("sim").execute(run), over(network, run))
     )
     assert theirs[0] == pytest.approx(ours[0], rel=0.05)
     assert abs(theirs[1] - ours[1]) <= max(5, ours[1] // 10)
     assert abs(theirs[2] - ours[2]) <= 2
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "link",
-        "trace",
-        "arq",
-        "outage",
-        "loss",
-        "gilbert_elliott",
-        "loss_periodic",
-        "loss_list",
-        "corrupt",
-        "duplicate",
-    ],
+IGNORE_MICROSECONDS = (
+    "link",
+    "trace",
+    "arq",
+    "outage",
+    "loss",
+    "gilbert_elliott",
+    "loss_periodic",
+    "loss_list",
+    "corrupt",
+    "duplicate",
 )
-def test_elements_that_ignore_microseconds_agree_to_the_packet(kind: str):
+
+
+@pytest.mark.parametrize(
+    ("network", "kind"), [(network, kind) for network, kind in PLACES if kind in IGNORE_MICROSECONDS]
+)
+def test_elements_that_ignore_microseconds_agree_to_the_packet(network: str, kind: str):
     run = a_run({**ELEMENTS[kind], "kind": kind})
-    simulated, linux = engine("sim").execute(run), over("tun", run)
+    simulated, linux = engine("sim").execute(run), over(network, run)
     same = ("sent_packets", "retransmitted_packets", "recoveries", "timeouts", "delivered_bytes")
     assert counts(linux, *same) == counts(simulated, *same)
     # Linux is asked once the network has run empty: what was under way at the end may have been lost since.
@@ -123,10 +132,11 @@ def test_elements_that_ignore_microseconds_agree_to_the_packet(kind: str):
     assert theirs == pytest.approx(ours, rel=0.03)
 
 
-def test_links_report_the_same_columns_as_in_the_simulator():
+@pytest.mark.parametrize("network", ["driver", "tun"])
+def test_links_report_the_same_columns_as_in_the_simulator(network: str):
     run = a_run({**ELEMENTS["arq"], "kind": "arq"})
     simulated, linux = (
-        tables["links"].sort("link", "time_s") for tables in (engine("sim").execute(run), over("tun", run))
+        tables["links"].sort("link", "time_s") for tables in (engine("sim").execute(run), over(network, run))
     )
     assert linux["link"].to_list() == simulated["link"].to_list()
     last = linux.filter(pl.col("time_s") == 5.0)
@@ -150,7 +160,7 @@ def test_a_fifo_of_linux_and_one_of_ours_agree(flows: list[dict[str, Any]]):
     path = {"rate": "20 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 bdp"}}
     told = {"duration": "15 s", "repetitions": 1, "path": path, "flows": flows}
     [planned] = Scenario.from_dict(told).runs()
-    disciplines, elements = (over(network, planned.run)["flows"] for network in ("qdisc", "tun"))
+    disciplines, elements = (over(network, planned.run)["flows"] for network in ("qdisc", "driver"))
     assert elements["goodput_bit_per_s"].sum() == pytest.approx(
         disciplines["goodput_bit_per_s"].sum(), rel=0.001
     )
@@ -185,10 +195,11 @@ def test_every_profile_runs(profile: str):
         {"kind": "fifo", "limit_packets": 30, "limit_bytes": 40_000},
     ],
 )
-def test_queues_that_linux_lacks_are_the_simulators(queue: dict[str, Any]):
+@pytest.mark.parametrize("network", ["driver", "mixed"])
+def test_queues_that_linux_lacks_are_the_simulators(network: str, queue: dict[str, Any]):
     run = a_run({"kind": "delay", "delay_ns": 0}, algorithm="dctcp", ecn=True)
     run["elements"][1]["queue"] = queue
-    simulated, linux = engine("sim").execute(run), over("auto", run)
+    simulated, linux = engine("sim").execute(run), over(network, run)
     ours, theirs = (
         tables["links"].filter(pl.col("link") == "there").row(-1, named=True) for tables in (simulated, linux)
     )
@@ -198,15 +209,16 @@ def test_queues_that_linux_lacks_are_the_simulators(queue: dict[str, Any]):
     assert theirs["dropped_packets"] == pytest.approx(ours["dropped_packets"], rel=0.1, abs=4)
 
 
-def test_equal_runs_give_equal_bytes():
+@pytest.mark.parametrize("network", ["driver", "tun"])
+def test_equal_runs_give_equal_bytes(network: str):
     run = a_run({"kind": "wifi", **ELEMENTS["wifi"]})
-    once, again = over("tun", run), over("tun", run)
+    once, again = over(network, run), over(network, run)
     for name, table in once.items():
         assert table.equals(again[name]), name
 
 
 def test_the_datapath_is_reported():
-    assert KernelEngine().about()["network"] == "auto"
+    assert KernelEngine().about()["network"] == "driver"
     assert KernelEngine(network="tun").about()["network"] == "tun"
 
 
@@ -231,4 +243,4 @@ def test_losses_on_the_path_are_reported_as_by_the_simulator(kind: str):
     run["record"]["events"] = True
     simulated = path_events(engine("sim").execute(run))
     assert simulated
-    assert path_events(over("tun", run)) == simulated
+    assert path_events(over("driver", run)) == simulated

@@ -3,10 +3,6 @@
 //! One thread reads packets where they enter, moves them through consecutive elements, and writes them where
 //! they leave.
 
-mod bytes;
-mod elements;
-mod losses;
-
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -15,14 +11,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use tussle_core::Time;
+use tussle_core::net::packet::Packet;
 use tussle_core::net::path::LinkView;
+use tussle_datapath::{ByteSlots, Elements, Left, Loss, Tally, apply};
 
 use super::clock::Clock;
 use super::tun::Tun;
 use super::{Environment, Execution};
-use elements::Elements;
-pub(crate) use elements::Tally;
-pub(crate) use losses::Loss;
 
 /// The two ends of a tunnel.
 #[derive(Debug)]
@@ -38,14 +33,16 @@ pub(crate) struct TunnelEnds {
 /// Handle of the tunnels of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Tunnels {
-    elements: Arc<Mutex<Elements>>,
+    elements: Arc<Mutex<Elements<ByteSlots>>>,
     problem: Arc<Mutex<Option<String>>>,
 }
 
 impl Tunnels {
     /// Starts the thread that carries packets. It ends with the process.
     pub(crate) fn start(execution: Execution, ends: Vec<TunnelEnds>) -> anyhow::Result<Tunnels> {
-        let elements = Elements::new(execution.run, execution.network).map_err(anyhow::Error::msg)?;
+        let crossed: Vec<_> = ends.iter().map(|end| end.element).collect();
+        let elements = Elements::between_devices(execution.run, &crossed, ByteSlots::default());
+        let elements = elements.map_err(anyhow::Error::msg)?;
         let tunnels = Tunnels { elements: Arc::new(Mutex::new(elements)), problem: Arc::default() };
         if !ends.is_empty() {
             let carrier = Carrier::new(ends, execution, tunnels.clone())?;
@@ -75,11 +72,11 @@ impl Tunnels {
     }
 
     /// Number of copies of a flow's data packets, made by elements.
-    pub(crate) fn copies(&self, flow: usize) -> u64 {
+    pub(crate) fn copies(&self, flow: u32) -> u64 {
         self.elements().copies(flow)
     }
 
-    fn elements(&self) -> MutexGuard<'_, Elements> {
+    fn elements(&self) -> MutexGuard<'_, Elements<ByteSlots>> {
         self.elements.lock().expect("no thread panics while it holds the lock")
     }
 }
@@ -93,13 +90,15 @@ struct Carrier {
     timer: TimerFd,
     /// Time at which the timer expires.
     due: Time,
+    /// Buffer for the bytes to be written.
+    written: Vec<u8>,
 }
 
 impl Carrier {
     fn new(ends: Vec<TunnelEnds>, execution: Execution, tunnels: Tunnels) -> anyhow::Result<Carrier> {
         let (clock, environment) = (execution.clock, execution.environment.clone());
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).context("a timer")?;
-        Ok(Carrier { tunnels, ends, clock, environment, timer, due: Time::NEVER })
+        Ok(Carrier { tunnels, ends, clock, environment, timer, due: Time::NEVER, written: Vec::new() })
     }
 
     fn carry(mut self) {
@@ -125,15 +124,24 @@ impl Carrier {
         for end in entered {
             let TunnelEnds { element, entry, .. } = &mut self.ends[end];
             while let Some(bytes) = entry.read().context("reading a packet")? {
-                elements.enter(*element, bytes, now);
+                let size_bytes = u32::try_from(bytes.len()).expect("a packet is short");
+                // Packets of no flow are ignored.
+                if let Some(packet) = elements.packet(bytes, size_bytes, Some(*element)) {
+                    let number = elements.slots().keep(bytes);
+                    elements.enter(Packet { number, ..packet }, now);
+                }
             }
         }
         elements.release(now);
-        let ends = &mut self.ends;
-        elements.write_leaving(&mut |element, bytes| {
-            let end = ends.iter_mut().find(|end| end.element == element).expect("packets leave by a tunnel");
-            end.exit.write(bytes)
-        })?;
+        while let Some(Left { exit, packet }) = elements.take() {
+            // A copy of the packet may need the original bytes.
+            self.written.clear();
+            self.written.extend_from_slice(elements.slots().take(packet.number));
+            apply(&packet, &mut self.written);
+            let mut ends = self.ends.iter_mut();
+            let end = ends.find(|end| end.element == exit).expect("packets leave by a tunnel");
+            end.exit.write(&self.written).context("writing a packet")?;
+        }
         let next = elements.next();
         drop(elements);
         if is_due || next != self.due {

@@ -4,18 +4,30 @@ use tussle_core::Run;
 use tussle_core::Time;
 use tussle_core::net::packet::{Kind, Packet};
 
-use super::bytes::sequence_numbers;
+use super::header::sequence_numbers;
+
+/// What happened to a lost packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKind {
+    /// An element dropped it.
+    Dropped,
+    /// An element damaged it, and the receiver drops it.
+    Damaged,
+}
 
 /// A packet that was dropped or damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Loss {
-    pub(crate) at: Time,
-    pub(crate) kind: &'static str,
-    pub(crate) flow: usize,
+pub struct Loss {
+    /// Time of the loss.
+    pub at: Time,
+    /// What happened to the packet.
+    pub kind: LossKind,
+    /// Index of the flow.
+    pub flow: usize,
     /// Index of the element that dropped the packet.
-    pub(crate) element: Option<usize>,
+    pub element: Option<usize>,
     /// Number of the packet, or of the first packet that an ACK asks for, from zero.
-    pub(crate) packet: Option<u32>,
+    pub packet: Option<u32>,
 }
 
 /// Losses of a run, recorded if its events are.
@@ -50,12 +62,12 @@ impl Losses {
 
     /// Records a packet that an element dropped at `now`.
     pub(super) fn dropped(&mut self, now: Time, element: usize, packet: &Packet, bytes: &[u8]) {
-        self.note(now, "drop", Some(element), packet, bytes);
+        self.note(now, LossKind::Dropped, Some(element), packet, bytes);
     }
 
     /// Records a packet that continues damaged.
     pub(super) fn damaged(&mut self, now: Time, packet: &Packet, bytes: &[u8]) {
-        self.note(now, "corrupt", None, packet, bytes);
+        self.note(now, LossKind::Damaged, None, packet, bytes);
     }
 
     /// Takes the losses found since the last call.
@@ -63,7 +75,7 @@ impl Losses {
         std::mem::take(&mut self.found)
     }
 
-    fn note(&mut self, at: Time, kind: &'static str, element: Option<usize>, packet: &Packet, bytes: &[u8]) {
+    fn note(&mut self, at: Time, kind: LossKind, element: Option<usize>, packet: &Packet, bytes: &[u8]) {
         if self.recorded {
             let flow = packet.flow as usize;
             let packet = self.flows[flow].number(packet.kind, bytes);

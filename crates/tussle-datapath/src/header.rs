@@ -1,4 +1,4 @@
-//! Conversion between packets of the kernel and packets of the simulator.
+//! Conversion between the headers of real packets and packets of the simulator.
 
 use std::net::Ipv4Addr;
 
@@ -14,15 +14,20 @@ const FLAGS: usize = 13;
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
-/// Converts a packet of the kernel to one of the simulator, and returns its destination. `None` if it is
-/// neither TCP nor UDP over IPv4. The caller sets flow and number.
-pub(super) fn read(bytes: &[u8]) -> Option<(Packet, Ipv4Addr)> {
-    let ip = Ipv4HeaderSlice::from_slice(bytes).ok()?;
-    let rest = bytes.get(ip.slice().len()..)?;
+/// Converts the headers of a packet of `size_bytes` to a packet of the simulator, and returns its destination.
+/// `None` if it is neither TCP nor UDP over IPv4. The caller sets flow and number.
+pub(super) fn read(header: &[u8], size_bytes: u32) -> Option<(Packet, Ipv4Addr)> {
+    let ip = Ipv4HeaderSlice::from_slice(header).ok()?;
+    let rest = header.get(ip.slice().len()..)?;
+    let segment_bytes = (size_bytes as usize).checked_sub(ip.slice().len())?;
     let kind = match ip.protocol() {
         IpNumber::TCP => {
             let flags = *rest.get(FLAGS)?;
-            match (flags & SYN != 0, flags & ACK != 0, rest.len() > 4 * usize::from(rest[DATA_OFFSET] >> 4)) {
+            match (
+                flags & SYN != 0,
+                flags & ACK != 0,
+                segment_bytes > 4 * usize::from(rest[DATA_OFFSET] >> 4),
+            ) {
                 (true, false, _) => Kind::Syn,
                 (true, true, _) => Kind::SynAck,
                 (false, _, false) => Kind::Ack,
@@ -38,7 +43,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Packet, Ipv4Addr)> {
         IpEcn::Ect1 => Ecn::Ect1,
         IpEcn::CongestionExperienced => Ecn::Ce,
     };
-    let packet = Packet { size_bytes: u32::try_from(bytes.len()).ok()?, ecn, ..Packet::new(kind, 0) };
+    let packet = Packet { size_bytes, ecn, ..Packet::new(kind, 0) };
     Some((packet, ip.destination_addr()))
 }
 
@@ -51,7 +56,7 @@ pub(super) fn sequence_numbers(bytes: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// Applies the changes of elements to the bytes of a packet.
-pub(super) fn apply(packet: &Packet, bytes: &mut [u8]) {
+pub fn apply(packet: &Packet, bytes: &mut [u8]) {
     if packet.ecn == Ecn::Ce {
         mark(bytes);
     }
@@ -62,7 +67,7 @@ pub(super) fn apply(packet: &Packet, bytes: &mut [u8]) {
 
 /// Makes the receiver drop a packet. Linux counts a TCP segment with data before it checks the checksum, so
 /// that the segment would seem to have arrived. A header with a data offset of 0 is dropped at once.
-fn damage(bytes: &mut [u8]) {
+pub fn damage(bytes: &mut [u8]) {
     let Ok(ip) = Ipv4HeaderSlice::from_slice(bytes) else { return };
     let (protocol, begin) = (ip.protocol(), ip.slice().len());
     if protocol == IpNumber::TCP
@@ -76,7 +81,7 @@ fn damage(bytes: &mut [u8]) {
 
 /// Marks an IPv4 packet as "congestion experienced", and updates its checksum.
 /// [RFC 3168, 5](https://www.rfc-editor.org/rfc/rfc3168#section-5)
-fn mark(bytes: &mut [u8]) {
+pub fn mark(bytes: &mut [u8]) {
     let Ok(ip) = Ipv4HeaderSlice::from_slice(bytes) else { return };
     let mut header = ip.to_header();
     header.ecn = IpEcn::CongestionExperienced;
@@ -86,7 +91,7 @@ fn mark(bytes: &mut [u8]) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use etherparse::{Ipv4Header, PacketBuilder, PacketBuilderStep, TcpHeader};
 
     use super::*;
@@ -114,6 +119,10 @@ pub(super) mod tests {
         bytes
     }
 
+    fn read_whole(bytes: &[u8]) -> Option<(Packet, Ipv4Addr)> {
+        read(bytes, u32::try_from(bytes.len()).unwrap())
+    }
+
     /// The TCP checksum in the packet, and the correct one.
     fn checksums(bytes: &[u8]) -> (u16, u16) {
         let (ip, rest) = Ipv4Header::from_slice(bytes).unwrap();
@@ -125,22 +134,22 @@ pub(super) mod tests {
     fn data_and_acknowledgements_are_distinguished() {
         let to = Ipv4Addr::new(10, 2, 1, 0);
         let described = |payload_bytes| {
-            let (packet, destination) = read(&segment(to, payload_bytes)).unwrap();
+            let (packet, destination) = read_whole(&segment(to, payload_bytes)).unwrap();
             assert_eq!(destination, to);
             (packet.kind, packet.size_bytes)
         };
         // 20 bytes of IPv4 and 20 of TCP without options.
         assert_eq!(described(1448), (Kind::Data, 1488));
         assert_eq!(described(0), (Kind::Ack, 40));
-        assert_eq!(read(&[0x45; 9]), None);
+        assert_eq!(read_whole(&[0x45; 9]), None);
     }
 
     #[test]
     fn a_mark_leaves_both_checksums_right() {
         let mut bytes = segment(Ipv4Addr::new(10, 2, 1, 0), 9);
-        let (packet, _) = read(&bytes).unwrap();
+        let (packet, _) = read_whole(&bytes).unwrap();
         apply(&Packet { ecn: Ecn::Ce, ..packet }, &mut bytes);
-        assert_eq!(read(&bytes).unwrap().0.ecn, Ecn::Ce);
+        assert_eq!(read_whole(&bytes).unwrap().0.ecn, Ecn::Ce);
         let (ip, _) = Ipv4Header::from_slice(&bytes).unwrap();
         assert_eq!(ip.header_checksum, ip.calc_header_checksum());
         let (found, right) = checksums(&bytes);
@@ -152,13 +161,13 @@ pub(super) mod tests {
         for payload_bytes in [0, 1448] {
             let before = segment(Ipv4Addr::new(10, 2, 1, 0), payload_bytes);
             let mut bytes = before.clone();
-            let (packet, _) = read(&bytes).unwrap();
+            let (packet, _) = read_whole(&bytes).unwrap();
             apply(&Packet { flags: Flags::CORRUPT, ..packet }, &mut bytes);
             // The IP header, which routers read.
             assert_eq!(bytes[..20], before[..20]);
             assert!(TcpHeader::from_slice(&bytes[20..]).is_err());
             // The packet may still cross another element.
-            assert!(read(&bytes).is_some());
+            assert!(read_whole(&bytes).is_some());
         }
     }
 }

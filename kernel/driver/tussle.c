@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0
+/*
+ * Devices whose packets cross the simulator's elements.
+ *
+ * The agent opens /dev/tussle, writes the run to it, and makes a device in the namespace of each host. A packet that a
+ * device sends enters the path of its flow (crates/tussle-driver) at the current time of the run. A timer expires when
+ * the next packet leaves an element; packets that have crossed all of their elements are received by the device of
+ * their host.
+ */
+#include <linux/fs.h>
+#include <linux/hrtimer.h>
+#include <linux/if_arp.h>
+#include <linux/ip.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/rtnetlink.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+#include <linux/vmalloc.h>
+#include <net/inet_ecn.h>
+#include <net/net_namespace.h>
+#include "tussle.h"
+
+/* The headers that the path looks at. */
+#define HEADER_BYTES (sizeof(struct iphdr) + sizeof(struct tcphdr))
+#define MAX_HOSTS 65536
+#define MAX_RUN_BYTES (64 << 20)
+#define LARGEST_REQUEST 256
+
+/* Guards the path and the timer's time. */
+static DEFINE_SPINLOCK(lock);
+static struct tussle_path *path;
+static struct hrtimer timer;
+/* Time of the run for which the timer is set. */
+static u64 due_ns = TUSSLE_NEVER;
+/* Reading of CLOCK_MONOTONIC at which the run starts. */
+static u64 zero_ns;
+/* Devices by the host that they belong to. */
+static struct net_device **devices;
+
+static u64 run_ns(void)
+{
+	u64 now = ktime_get_ns();
+
+	return now > zero_ns ? now - zero_ns : 0;
+}
+
+/* Sets the timer to the next packet that leaves an element. */
+static void set_timer(void)
+{
+	u64 next = tussle_path_next(path);
+
+	if (next == due_ns)
+		return;
+	due_ns = next;
+	if (next == TUSSLE_NEVER)
+		hrtimer_try_to_cancel(&timer);
+	else
+		hrtimer_start(&timer, ns_to_ktime(zero_ns + next), HRTIMER_MODE_ABS_SOFT);
+}
+
+/* Makes the receiver drop a segment before it counts it: no header is as short as an offset of 0 says. */
+static void damage(struct sk_buff *skb)
+{
+	unsigned int offset = ip_hdr(skb)->ihl * 4;
+
+	if (skb_ensure_writable(skb, offset + sizeof(struct tcphdr)) == 0)
+		((struct tcphdr *)(skb->data + offset))->doff = 0;
+}
+
+/* The packet as its host receives it; NULL without memory. */
+static struct sk_buff *delivered(const struct tussle_delivery *delivery)
+{
+	struct sk_buff *skb = delivery->skb;
+
+	if (delivery->changes & TUSSLE_COPY)
+		skb = skb_copy(skb, GFP_ATOMIC);
+	if (!skb)
+		return NULL;
+	if (delivery->changes & TUSSLE_MARK && skb_ensure_writable(skb, sizeof(struct iphdr)) == 0)
+		IP_ECN_set_ce(ip_hdr(skb));
+	if (delivery->changes & TUSSLE_DAMAGE)
+		damage(skb);
+	skb->dev = devices[delivery->exit];
+	return skb;
+}
+
+/* Collects what the path has let out, and frees what it has dropped. */
+static void collect(struct sk_buff_head *arrived)
+{
+	struct tussle_delivery delivery;
+	struct sk_buff *skb;
+
+	while (tussle_path_take(path, &delivery)) {
+		skb = delivered(&delivery);
+		if (skb)
+			__skb_queue_tail(arrived, skb);
+	}
+	while (tussle_path_take_dropped(path, &skb))
+		kfree_skb(skb);
+}
+
+static void count_received(struct sk_buff *skb)
+{
+	skb->dev->stats.rx_packets++;
+	skb->dev->stats.rx_bytes += skb->len;
+}
+
+/* In the context of software interrupts. */
+static enum hrtimer_restart release(struct hrtimer *unused)
+{
+	struct sk_buff_head arrived;
+	struct sk_buff *skb;
+
+	__skb_queue_head_init(&arrived);
+	spin_lock(&lock);
+	/* The timer is late by less than a microsecond, in which other packets may have become due. */
+	tussle_path_release(path, max(due_ns, run_ns()));
+	collect(&arrived);
+	due_ns = TUSSLE_NEVER;
+	set_timer();
+	spin_unlock(&lock);
+	while ((skb = __skb_dequeue(&arrived))) {
+		count_received(skb);
+		netif_receive_skb(skb);
+	}
+	return HRTIMER_NORESTART;
+}
+
+static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
+{
+	struct sk_buff_head arrived;
+	u64 now;
+
+	if (!path || !pskb_may_pull(skb, min_t(unsigned int, skb->len, HEADER_BYTES))) {
+		device->stats.tx_dropped++;
+		kfree_skb(skb);
+		return NETDEV_TX_OK;
+	}
+	device->stats.tx_packets++;
+	device->stats.tx_bytes += skb->len;
+	/* The packet leaves its host: as from a pair of virtual Ethernet devices, the sender may send on. */
+	skb_orphan(skb);
+	skb_scrub_packet(skb, true);
+	skb_reset_mac_header(skb);
+	__skb_queue_head_init(&arrived);
+	spin_lock_bh(&lock);
+	now = run_ns();
+	/* Departures precede arrivals of the same instant, as in the simulator. */
+	tussle_path_release(path, now);
+	tussle_path_enter(path, skb, skb->data, skb_headlen(skb), skb->len, now);
+	tussle_path_release(path, now);
+	collect(&arrived);
+	set_timer();
+	spin_unlock_bh(&lock);
+	/* The receiver's turn comes when the sender's is over. */
+	while ((skb = __skb_dequeue(&arrived))) {
+		count_received(skb);
+		netif_rx(skb);
+	}
+	return NETDEV_TX_OK;
+}
+
+static const struct net_device_ops device_operations = {
+	.ndo_start_xmit = transmit,
+};
+
+static void set_up(struct net_device *device)
+{
+	device->netdev_ops = &device_operations;
+	device->type = ARPHRD_NONE;
+	device->flags = IFF_NOARP;
+	device->priv_flags |= IFF_NO_QUEUE;
+	device->needs_free_netdev = true;
+	device->hard_header_len = 0;
+	device->addr_len = 0;
+	/* Nothing on the way damages a packet without its knowledge: there are no checksums to compute. */
+	device->features = NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
+	device->hw_features = device->features;
+	device->max_mtu = 65535;
+}
+
+static int add_device(const struct tussle_device_request *request)
+{
+	struct net_device *device;
+	int problem;
+
+	if (request->exit >= MAX_HOSTS || devices[request->exit])
+		return -EINVAL;
+	device = alloc_netdev(0, "net", NET_NAME_USER, set_up);
+	if (!device)
+		return -ENOMEM;
+	dev_net_set(device, current->nsproxy->net_ns);
+	device->mtu = request->mtu_bytes;
+	problem = register_netdev(device);
+	if (problem) {
+		free_netdev(device);
+		return problem;
+	}
+	devices[request->exit] = device;
+	return 0;
+}
+
+/* Reads the run. */
+static ssize_t write_run(struct file *file, const char __user *bytes, size_t length, loff_t *offset)
+{
+	struct tussle_path *made;
+	u8 *run;
+
+	if (path)
+		return -EBUSY;
+	if (length > MAX_RUN_BYTES)
+		return -EFBIG;
+	run = vmalloc(length);
+	if (!run)
+		return -ENOMEM;
+	if (copy_from_user(run, bytes, length)) {
+		vfree(run);
+		return -EFAULT;
+	}
+	made = tussle_path_new(run, length);
+	vfree(run);
+	if (!made)
+		return -EINVAL;
+	path = made;
+	return length;
+}
+
+static long answer(unsigned int command, void __user *argument)
+{
+	u64 request[LARGEST_REQUEST / sizeof(u64)];
+	bool is_known;
+
+	if (!path || _IOC_SIZE(command) > sizeof(request))
+		return -EINVAL;
+	if (copy_from_user(request, argument, _IOC_SIZE(command)))
+		return -EFAULT;
+	spin_lock_bh(&lock);
+	is_known = tussle_path_answer(path, _IOC_NR(command), request);
+	spin_unlock_bh(&lock);
+	if (!is_known)
+		return -ENOTTY;
+	return copy_to_user(argument, request, _IOC_SIZE(command)) ? -EFAULT : 0;
+}
+
+static long control(struct file *file, unsigned int command, unsigned long argument)
+{
+	void __user *from = (void __user *)argument;
+	struct tussle_device_request request;
+	__u32 interface = TUSSLE_INTERFACE;
+
+	switch (command) {
+	case TUSSLE_GET_INTERFACE:
+		return copy_to_user(from, &interface, sizeof(interface)) ? -EFAULT : 0;
+	case TUSSLE_ADD_DEVICE:
+		if (copy_from_user(&request, from, sizeof(request)))
+			return -EFAULT;
+		return add_device(&request);
+	case TUSSLE_START:
+		return copy_from_user(&zero_ns, from, sizeof(zero_ns)) ? -EFAULT : 0;
+	default:
+		return answer(command, from);
+	}
+}
+
+static const struct file_operations file_operations = {
+	.owner = THIS_MODULE,
+	.write = write_run,
+	.unlocked_ioctl = control,
+};
+
+static struct miscdevice control_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "tussle",
+	.fops = &file_operations,
+};
+
+static int __init start(void)
+{
+	devices = kvcalloc(MAX_HOSTS, sizeof(*devices), GFP_KERNEL);
+	if (!devices)
+		return -ENOMEM;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&timer, release, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#else
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	timer.function = release;
+#endif
+	return misc_register(&control_device);
+}
+device_initcall(start);
+
+MODULE_DESCRIPTION("Devices whose packets cross the elements of Tussle's simulator");
+MODULE_LICENSE("Dual MIT/GPL");
