@@ -117,7 +117,7 @@ def test_too_few_runs_of_one_dataset_are_refused(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", kernels(old=base, new=five_percent_more), repetitions=5)
     answer = tussle_("compare", "a")
     assert answer.status == 2
-    assert "5 runs of a point cannot tell; run it again with --repetitions 6 or more" in answer.problems
+    assert "5 runs of a point are too few; run it again with --repetitions 6 or more" in answer.problems
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ def test_too_few_runs_of_one_dataset_are_refused(tussle_, tmp_path: Path):
     [
         (
             ("a",),
-            "a has one kernel; give the dataset to compare it with as well, or --along with one of its axes: "
+            "a has one kernel; give a second dataset to compare it with, or --along with one of its axes: "
             "path.rtt",
         ),
-        (("b",), "b has one kernel; give the dataset to compare it with as well"),
+        (("b",), "b has one kernel; give a second dataset to compare it with"),
         (("a", "--along", "path.rt"), 'a: unknown axis "path.rt"; did you mean "path.rtt"?'),
         (("b", "--along", "path.rtt"), "b: there is no axis path.rtt, nor another"),
         (

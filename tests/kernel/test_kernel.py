@@ -233,9 +233,7 @@ def test_an_interrupted_build_leaves_no_process_and_goes_on(linux, cache):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    assert (
-        process.communicate()[1] == "tussle: interrupted; the same command goes on where this one stopped\n"
-    )
+    assert process.communicate()[1] == "tussle: interrupted; repeat the same command to go on\n"
     assert process.returncode == 130
     assert "sleep 1234" not in running()
     (cache / "tree/go").touch()
@@ -447,7 +445,7 @@ def test_the_command_prints_the_built_kernel_and_its_missing_options(linux, monk
     assert said(monkeypatch, capsys, "kernel", "build", "--source", linux) == [
         f"linux is built: Linux 6.1.5, 250 Hz, from {linux}",
         f"  {cache_folder()}/built/linux/linux",
-        "  its source lacks NET_SCH_CAKE: runs that need one will be refused",
+        "  the source lacks NET_SCH_CAKE: runs that need one of these are refused",
     ]
     again = said(monkeypatch, capsys, "kernel", "build", "--source", linux)
     assert again[0].startswith("linux was built already: ")
@@ -474,8 +472,8 @@ def test_where_there_are_no_packages_the_list_of_them_is_asked_for(tmp_path, mon
     monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path)
     stub(tmp_path / "tools/apt-cache", "exit 0")
     assert said(monkeypatch, capsys, "kernel", "build", "--all", stream="err") == [
-        "tussle: --all: there is no package linux-source-… here, and apt offers none; `apt-get update` "
-        "fetches the lists on Debian and its derivatives, elsewhere give --source"
+        "tussle: --all: no package linux-source-… is installed, and apt offers none; run `apt-get update` on "
+        "Debian and its derivatives, elsewhere give --source"
     ]
 
 

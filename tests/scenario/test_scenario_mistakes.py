@@ -78,7 +78,7 @@ def mistake(changes: dict[str, Any]) -> str:
             {"duration": float("inf")},
             'scenario, duration: Infinity has no unit; write a time like "40 ms" (ns, us, ms, s, min, h)',
         ),
-        ({"duration": "1e20 s"}, "scenario, duration: 1e20 s is too much; give at most 720 h"),
+        ({"duration": "1e20 s"}, "scenario, duration: 1e20 s is too large; give at most 720 h"),
         ({"duration": []}, "scenario, duration: an empty list; give at least one value"),
         (
             {"path__rate": ["1 Mbit/s"] * 2},
@@ -118,7 +118,7 @@ def mistake(changes: dict[str, Any]) -> str:
         ),
         (
             {"flows__0__bytes": "6 TB"},
-            "scenario, flows.0.bytes: 6 TB is too much; give at most 4000000000 segments of 1448 B",
+            "scenario, flows.0.bytes: 6 TB is too large; give at most 4000000000 segments of 1448 B",
         ),
         ({"flows__0__ecn": 1}, "scenario, flows.0.ecn: 1; write true or false"),
         (

@@ -34,7 +34,8 @@ MachineName = Annotated[
     typer.Option(
         "--machine",
         metavar="uml|qemu",
-        help="What the kernel runs on: uml for those that Tussle built, qemu for those of a distribution.",
+        help="The kernel's machine: user-mode Linux for kernels that Tussle built (uml), QEMU for kernels of "
+        "a distribution (qemu).",
         show_default="uml",
     ),
 ]
@@ -43,8 +44,8 @@ NetworkName = Annotated[
     typer.Option(
         "--network",
         metavar="auto|qdisc|tun",
-        help="What packets cross beside the kernel's TCP: its queue disciplines (qdisc), the simulator's "
-        "elements between TUN devices (tun), or these where Linux has no discipline (auto).",
+        help="The emulated path: the kernel's queue disciplines (qdisc), the simulator's elements between "
+        "TUN devices (tun), or elements only where Linux has no discipline (auto).",
         show_default="auto",
     ),
 ]
@@ -57,12 +58,13 @@ HostsFile = Annotated[
     ),
 ]
 Modules = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The image's modules, such as /lib/modules/RELEASE.")
+    Path | None,
+    typer.Option(metavar="DIR", help="The modules of the image of --kernel, such as /lib/modules/RELEASE."),
 ]
 
 
 class KernelChoice(NamedTuple):
-    """What the options say of the kernel engine."""
+    """The options of the engines that run kernels."""
 
     machine: str | None = None
     kernel: str | None = None
@@ -91,7 +93,7 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
 
     if choice.hosts:
         raise TussleError(
-            "--hosts: it is for the engine hosts; add --engine hosts, and no option of a kernel"
+            "--hosts is only for the engine hosts; add --engine hosts, and leave out the options of a kernel"
         )
     if name == NamespacesEngine.name and list(given) == ["network"]:
         return NamespacesEngine(_network(choice))
@@ -140,7 +142,7 @@ def _kernels(written: str | None) -> list[str | None]:
 
     names = [name.strip() for name in written.split(",") if name.strip()]
     if not names:
-        raise TussleError("--kernel names none; `tussle list kernels` shows those that are built")
+        raise TussleError("--kernel names no kernel; `tussle list kernels` shows the built ones")
     for name in names:
         if names.count(name) > 1:
             raise TussleError(f"--kernel: {name} is named twice; give each kernel once")

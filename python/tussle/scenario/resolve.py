@@ -198,7 +198,7 @@ def _size_problems(flow: Flow, where: str) -> Iterator[Problem]:
         what = f"{flow.receive_window} has no room for a segment; give at least {segment_bytes} B"
         yield Problem(f"{where}.receive_window", what)
     if flow.bytes is not None and size_distribution(flow.bytes).least() > _MOST_SEGMENTS * segment_bytes:
-        what = f"{flow.bytes} is too much; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
+        what = f"{flow.bytes} is too large; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
         yield Problem(f"{where}.bytes", what)
 
 
