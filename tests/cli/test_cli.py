@@ -110,7 +110,7 @@ def test_a_right_scenario_is_said_to_be_right_with_its_axes(tussle_, quick: Path
 
 @pytest.mark.parametrize("name", ready_scenarios())
 def test_ready_scenarios_are_found_by_name(tussle_, name: str):
-    assert tussle_("scenario", "check", name).out.startswith(f"{name} is right")
+    assert tussle_("scenario", "check", name).out.startswith(f"{name} is valid")
 
 
 def test_all_mistakes_of_a_scenario_are_listed(tussle_, tmp_path: Path):
@@ -137,7 +137,7 @@ def test_a_setting_replaces_a_value(tussle_, quick: Path):
     [
         ("path.rate=5 Mbits", 'scenario, path.rate: "5 Mbits" has an unknown unit; did you mean Mbit/s?'),
         ("path.rat=5 Mbit/s", 'scenario, path: unknown key "rat"; did you mean "rate"?'),
-        ("flows.7.start=1 s", "setting flows.7.start: there is no item 7; items are counted from 0 to 0"),
+        ("flows.7.start=1 s", "setting flows.7.start: there is no item 7; the items are 0 to 0"),
         ("path.rate", '--set "path.rate": write KEY=VALUE, like path.rate="50 Mbit/s"'),
     ],
 )

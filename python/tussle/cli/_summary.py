@@ -110,7 +110,7 @@ def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
 
 
 def _cell(goodputs: str, pair: Mapping[str, Any]) -> Text:
-    """Format the goodputs of a pair and its verdict, and its smaller share with its spread on a second line."""
+    """Format a pair: goodputs and verdict, and on a second line the smaller share with its spread."""
     mark, colour = _MARKS.get(pair["verdict"], (" ", ""))
     if pair["smaller_share"] is None:
         return Text(f"{goodputs}  ")

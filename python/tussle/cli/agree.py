@@ -161,8 +161,8 @@ def _refuse_others(dataset: "Dataset", scenario: Scenario, how: _How) -> None:
         names = {**made, **now}
         differs = ", ".join(name for name in names if made.get(name) != now.get(name))
         raise TussleError(
-            f"{dataset.folder} is from another build of the engine {made['name']} ({differs} differs); remove "
-            f"it to run it again, or keep it with --reuse {made['name']}"
+            f"{dataset.folder} is from another build of the engine {made['name']} ({differs} differs); "
+            f"remove it to run it again, or keep it with --reuse {made['name']}"
         )
 
 

@@ -32,8 +32,8 @@ def export(
         str,
         typer.Argument(
             metavar="TABLE|METRIC|flow|packets",
-            help="A table (runs, flows, samples, links or events); a metric from `tussle list metrics`; `flow`, "
-            "one flow over time for flent and iperf3; or `packets`, a capture of a simulated run for "
+            help="A table (runs, flows, samples, links or events); a metric from `tussle list metrics`; "
+            "`flow`, one flow over time for flent and iperf3; or `packets`, a capture of a simulated run for "
             "Wireshark.",
         ),
     ],

@@ -34,8 +34,8 @@ def serve(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Address to listen at: one of this machine's, 0.0.0.0 for all IPv4 addresses, or :: for all. "
-            "By default only this machine itself can join.",
+            help="Address to listen at: one of this machine's, 0.0.0.0 for all IPv4 addresses, or :: for "
+            "all. By default only this machine itself can join.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
