@@ -18,7 +18,7 @@ class TussleError(Exception):
     def __init__(self, sentence: str, details: str = "") -> None:
         super().__init__(sentence)
         self.details = details
-        """Text above the message: the traceback of a user's own code, or the last lines of a log; or empty."""
+        """Text above the message: a traceback of a user's own code, or the end of a log; may be empty."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -29,7 +29,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name. It suggests the most similar known name, else lists all of them.
+    """Return the message for an unknown name, with the most similar known name, else with all of them.
 
     >>> unknown("algorithm", "cubik", ["reno", "cubic"])
     'unknown algorithm "cubik"; did you mean "cubic"?'

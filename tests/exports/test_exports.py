@@ -195,7 +195,7 @@ def test_the_same_dataset_gives_the_same_bytes(tussle_, folder: Path, tmp_path: 
         (["flow", "-o", "x.csv"], "flow can be exported as flent or iperf3, not as csv; "),
         (["flow", "--run", "99"], "{folder} has no flow 0 in a run 99; its runs are 0 to 7 (--run), "),
         (["flow", "--flow", "2"], "{folder} has no flow 2 in a run 0; "),
-        (["runs", "--summary"], "--summary is of metrics, and runs is none; "),
+        (["runs", "--summary"], "--summary is for metrics, and runs is not a metric; "),
     ],
 )
 def test_what_cannot_be_exported_is_refused_and_leaves_no_file(
@@ -418,14 +418,12 @@ def test_several_streams_are_not_one_flow(tmp_path: Path):
     file.write_text(
         json.dumps({**IPERF3_LINES, "intervals": [{**interval, "streams": interval["streams"] * 2}]})
     )
-    with pytest.raises(TussleError, match="holds 2 streams; give a file of one"):
+    with pytest.raises(TussleError, match="has 2 streams; give a file with one"):
         read_iperf3(file)
 
 
 def test_a_flent_file_of_another_test_is_refused(tmp_path: Path):
     file = tmp_path / "x.flent"
     file.write_text(json.dumps({"metadata": {"NAME": "ping"}, "x_values": [1], "results": {"Ping": [3]}}))
-    with pytest.raises(
-        TussleError, match="holds no flow but Ping; give a file of tcp_upload or tcp_download"
-    ):
+    with pytest.raises(TussleError, match="has no flow, but Ping; give a file of tcp_upload or tcp_download"):
         read_flent(file)

@@ -142,7 +142,7 @@ def test_the_sources_of_a_git_repository_are_separated_from_its_build_products(l
 
 def test_a_second_call_does_nothing(linux, cache):
     first, second = build(linux), build(linux)
-    assert (first.was_there, second.was_there) == (False, True)
+    assert (first.was_built, second.was_there) == (False, True)
     assert first.kernel == second.kernel
     assert compilations(cache) == 1
 
@@ -161,7 +161,7 @@ def test_a_patch_recompiles_the_changed_files_only(linux, cache, tmp_path):
 
 def test_other_ticks_are_another_kernel(linux):
     build(linux)
-    assert not build(linux, hz=1000).was_there
+    assert not build(linux, hz=1000).was_built
     assert built_kernel("linux").facts["hz"] == "1000"
 
 
@@ -175,7 +175,7 @@ def test_another_release_is_compiled_from_nothing(linux, cache):
 def test_a_kernel_that_is_built_needs_no_tools(linux, monkeypatch):
     build(linux)
     monkeypatch.setenv("PATH", "")
-    assert build(linux).was_there
+    assert build(linux).was_built
 
 
 def test_a_copy_that_stops_goes_on_and_forgets_nothing(tmp_path):
@@ -237,7 +237,7 @@ def test_an_interrupted_build_leaves_no_process_and_goes_on(linux, cache):
     assert process.returncode == 130
     assert "sleep 1234" not in running()
     (cache / "tree/go").touch()
-    assert not build(linux).was_there
+    assert not build(linux).was_built
 
 
 def running() -> str:
@@ -286,7 +286,7 @@ def test_a_damaged_kernel_does_not_run(linux, harm):
     (image if harm == "image" else image.with_name("kernel.json")).write_text("{", "utf-8")
     with pytest.raises(TussleError, match=r"linux is damaged; remove that folder and build it again"):
         built_kernel("linux")
-    assert not build(linux).was_there
+    assert not build(linux).was_built
 
 
 # --- what cannot be built ---
@@ -312,7 +312,7 @@ def test_a_tarball_that_leads_out_of_itself_is_refused(tmp_path):
     with tarfile.open(tmp_path / "evil.tar", "w") as archive:
         member = tarfile.TarInfo("linux/../../evil")
         archive.addfile(member, io.BytesIO())
-    assert "which leads out of it" in refusal(tmp_path / "evil.tar")
+    assert "outside of the archive" in refusal(tmp_path / "evil.tar")
 
 
 def test_half_a_tarball_is_refused(linux, tmp_path):
@@ -324,7 +324,7 @@ def test_half_a_tarball_is_refused(linux, tmp_path):
 
 def test_a_folder_that_was_built_in_without_git_is_refused(linux):
     written(linux, **{".config": "CONFIG_X86=y\n"})
-    assert "was built in (it holds .config)" in refusal(linux)
+    assert "contains products of a build (.config)" in refusal(linux)
     assert "make mrproper" in refusal(linux)
 
 

@@ -33,7 +33,8 @@ def test_a_path_without_a_rate_has_no_sawtooth():
         (
             "lan",
             "70 s",
-            "each run lasts 70 s (--duration changes it): flows may need 70 s to converge, 12 sawtooth periods of 4.3 s",
+            "each run lasts 70 s (--duration changes it): flows may need 70 s to converge, 12 sawtooth "
+            "periods of 4.3 s",
         ),
         ("dsl", "190 s", "each run lasts 190 s (--duration changes it): flows may need 190 s"),
         ("geo", "1620 s", "each run lasts 1620 s (--duration changes it): flows may need 1620 s"),

@@ -307,7 +307,8 @@ def test_a_recording_excludes_what_it_contains(tmp_path: Path):
     ]
     changing = mistakes(path__rate=None, path__trace=str(trace), path__changes=[{"at": "1 s", "rtt": 0}])
     assert changing == [
-        "scenario, path.changes.0: a path with a trace cannot change; give it a rate instead, in both directions"
+        "scenario, path.changes.0: a path with a trace cannot change; give it a rate instead, in both "
+        "directions"
     ]
 
 

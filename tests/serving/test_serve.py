@@ -316,7 +316,7 @@ SEND = ("send", "localhost", "--code", "12", "--algorithm")
         ((*SEND, "reno", "--bytes", "0 B"), "--bytes: 0 B is too small; give at least 1 B"),
         (
             ("send", "localhost:0", "--code", "12"),
-            '"localhost:0": "0" is no port; give one from 1 to 65535',
+            '"localhost:0": "0" is not a port; give one from 1 to 65535',
         ),
     ],
 )

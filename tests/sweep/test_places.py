@@ -195,7 +195,7 @@ def test_a_place_without_its_library_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
     sentence = refused(tussle_("report", address))
-    assert sentence.startswith(f"{address}: datasets elsewhere need a library for that place (")
+    assert sentence.startswith(f"{address}: remote datasets need a library for that kind of address (")
     assert reason in sentence
     assert "pip install 'tussle[storage]'" in sentence
 

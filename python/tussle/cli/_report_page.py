@@ -32,6 +32,6 @@ def write_report(dataset: Results, path: Path, workers: int | None = None) -> Pa
         drawing = Drawing(
             executor if workers > 1 else None,
             at_once=2 * workers,
-            tell=lambda done, count: bar.update(task, completed=done, total=count),
+            report=lambda done, count: bar.update(task, completed=done, total=count),
         )
         return write(dataset, path, drawing)

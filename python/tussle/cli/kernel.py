@@ -84,7 +84,7 @@ def _build(request: "Request") -> None:
     with BuildBar(progress_console()) as bar:
         outcome = made(request, bar)
     kernel = outcome.kernel
-    state = "was built already" if outcome.was_there else "is built"
+    state = "was built already" if outcome.was_built else "is built"
     typer.echo(f"{kernel.name} {state}: {kernel.about}")
     typer.echo(f"  {kernel.image}")
     if kernel.facts["lacks"]:

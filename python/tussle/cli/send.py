@@ -88,7 +88,7 @@ def _send(settings: SendSettings) -> tuple[dict[str, Any], dict[str, Any]]:
         joined: dict[str, Any] = {}
         while True:
             try:
-                for kind, what in agent.says():
+                for kind, what in agent.messages():
                     if kind == "joined":
                         joined = what
                     elif kind == "live":

@@ -112,7 +112,7 @@ def _serve(settings: ServeSettings, listen: str) -> dict[str, Any]:
     with Agent("serve", settings.as_dict()) as agent, LiveTable(progress_console()) as table:
         while True:
             try:
-                for kind, what in agent.says():
+                for kind, what in agent.messages():
                     if kind == "listening":
                         _say_how_to_join(settings.code, (listen, what["port"]))
                     elif kind == "live":

@@ -96,8 +96,10 @@ def draw_over(tables: Tables, view: View, over: Over) -> Chart:
         "medians; bars: quartiles over the repetitions" if has_bars else "",
         above_link(tables, goodput["value"] * 1e6),
     ]
-    said = [remark for remark in remarks if remark]
-    title = alt.TitleParams(f"Goodput and fairness over the {over.name}", subtitle=said or alt.Undefined)
+    shown_remarks = [remark for remark in remarks if remark]
+    title = alt.TitleParams(
+        f"Goodput and fairness over the {over.name}", subtitle=shown_remarks or alt.Undefined
+    )
     return chart.properties(title=title)
 
 

@@ -59,12 +59,12 @@ def dashes(algorithms: Sequence[str]) -> list[tuple[int, ...]]:
     return found
 
 
-def sets_of_flows(tables: Tables, unsaid: tuple[str, ...]) -> pl.DataFrame:
+def sets_of_flows(tables: Tables, omitted: tuple[str, ...]) -> pl.DataFrame:
     """Give `point, set, algorithm`: its flows and axes in words, and the first flow's algorithm.
 
-    Axes whose keys end in one of `unsaid` are left out.
+    Axes whose keys end in one of `omitted` are left out.
     """
-    axes = [axis for axis in axis_columns(tables) if not axis.endswith(unsaid)]
+    axes = [axis for axis in axis_columns(tables) if not axis.endswith(omitted)]
     named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in axes]
     flows = tables.flows.join(tables.runs.select("run", "point", *axes), on="run").sort("run", "flow")
     by_run = flows.group_by("point", "run", maintain_order=True).agg(
@@ -126,8 +126,8 @@ def flows_in_words(tables: Tables) -> str:
     counts = Counter(names)
     if len(names) == _PAIR:
         return " and ".join(names)
-    said = [name if count == 1 else f"{count} {name}" for name, count in counts.items()]
-    return ", ".join(said[:-1]) + " and " + said[-1] if len(said) > 1 else said[0]
+    words = [name if count == 1 else f"{count} {name}" for name, count in counts.items()]
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else words[0]
 
 
 def other_axes_in_words(tables: Tables) -> str:

@@ -50,7 +50,7 @@ class Outcome:
     """A kernel in the cache, and how it got there."""
 
     kernel: Kernel
-    was_there: bool
+    was_built: bool
 
 
 def made(request: Request, progress: BuildProgress) -> Outcome:
@@ -81,7 +81,7 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
         if not built:
             tree, found = _compiled(source, recipe, progress)
             _keep(tree, folder_of(name), origin | found)
-    return Outcome(built or built_kernel(name), was_there=built is not None)
+    return Outcome(built or built_kernel(name), was_built=built is not None)
 
 
 def _cache() -> Path:

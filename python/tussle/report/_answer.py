@@ -94,11 +94,11 @@ def _moving_shares(shares: dict[str, Shares]) -> str:
     means = {name: sum(found[one][other]) / len(found[one][other]) for name, found in delivering.items()}
     low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
     silent = [name for name in shares if name not in delivering]
-    said = (
+    text = (
         f"Against {other}, {one} gets between {percent(means[low])} ({low}) "
         f"and {percent(means[high])} ({high}) of what both deliver."
     )
-    return f"{said} Nothing is delivered with {'; '.join(silent)}." if silent else said
+    return f"{text} Nothing is delivered with {'; '.join(silent)}." if silent else text
 
 
 def of_pair(cell: Mapping[str, Any]) -> str:
@@ -108,15 +108,15 @@ def of_pair(cell: Mapping[str, Any]) -> str:
     smaller = f"the smaller has {percent(cell['smaller_share'])} of what both deliver"
     spread = spread_in_words(cell)
     if cell["verdict"] == UNCLEAR:
-        said = f"Whether they share fairly is unclear ({reason_in_words(cell)}): {smaller} ({spread})."
+        text = f"Whether they share fairly is unclear ({reason_in_words(cell)}): {smaller} ({spread})."
     else:
         do = "share" if cell["verdict"] == YES else "do not share"
-        said = f"They {do} fairly: {smaller} ({spread})."
+        text = f"They {do} fairly: {smaller} ({spread})."
     if cell["verdict_both_orders"] == DEPENDS:
-        return f"{said} In the other order they {'do not' if cell['verdict'] == YES else 'do'}."
+        return f"{text} In the other order they {'do not' if cell['verdict'] == YES else 'do'}."
     if cell["verdict_both_orders"] == UNCLEAR != cell["verdict"]:
-        return f"{said} In the other order it is unclear."
-    return said
+        return f"{text} In the other order it is unclear."
+    return text
 
 
 def of_points(tables: Tables) -> str:
@@ -130,7 +130,7 @@ def of_points(tables: Tables) -> str:
         return "Nothing was delivered."
     places = _places(tables)
     low, high = ordered[0], ordered[-1]
-    said = (
+    text = (
         f"Over {len(table)} points the flows deliver between {number(low[total] / 1e6)} Mbit/s "
         f"({places[low['point']]}) and {number(high[total] / 1e6)} Mbit/s ({places[high['point']]})."
     )
@@ -148,7 +148,7 @@ def of_points(tables: Tables) -> str:
             f"{'the' if more else 'The'} Jain index is between {worst['jain_index']:.2f} "
             f"({places[worst['point']]}) and {best['jain_index']:.2f} ({places[best['point']]})"
         )
-    return f"{said} {'; '.join(more)}." if more else said
+    return f"{text} {'; '.join(more)}." if more else text
 
 
 def _places(tables: Tables) -> dict[int, str]:
@@ -168,11 +168,11 @@ def _one_point(tables: Tables, row: dict[str, float]) -> str:
         f"; the smallest has {percent(shares[0])} of it, the largest {percent(shares[-1])}, "
         f"where {percent(1 / len(shares))} is fair, and the Jain index is {row['jain_index']:.2f}"
     )
-    said = f"{who} {total}{fairness if len(shares) > 1 else ''}."
+    text = f"{who} {total}{fairness if len(shares) > 1 else ''}."
     if row["utilisation"] is None:
-        return said
+        return text
     queue = f"{number(row['queue_mean_packets'])} packets ({number(row['queue_mean_ms'])} ms) wait"
-    return f"{said} The link is busy {percent(row['utilisation'])} of the time; on average {queue}."
+    return f"{text} The link is busy {percent(row['utilisation'])} of the time; on average {queue}."
 
 
 def _verdicts(cells: pl.DataFrame) -> Verdicts:
@@ -238,7 +238,7 @@ def _pairs(verdicts: Verdicts) -> str:
 
 def _extremes(shares: Shares, verdicts: Verdicts) -> list[str]:
     """Name those that yield to all of several others, and those that take from all."""
-    said = []
+    phrases = []
     for name, others in shares.items():
         found = [share for against in others.values() for share in against]
         unfair = all(verdicts.get(frozenset((name, other))) == NO for other in others)
@@ -246,11 +246,11 @@ def _extremes(shares: Shares, verdicts: Verdicts) -> list[str]:
             continue
         if max(found) < THRESHOLD:
             worst = min(others, key=lambda other: min(others[other]))
-            said.append(f"{name} yields to everyone ({percent(min(others[worst]))} against {worst})")
+            phrases.append(f"{name} yields to everyone ({percent(min(others[worst]))} against {worst})")
         elif min(found) > 1 - THRESHOLD:
             best = max(others, key=lambda other: max(others[other]))
-            said.append(f"{name} takes from everyone ({percent(max(others[best]))} against {best})")
-    return said
+            phrases.append(f"{name} takes from everyone ({percent(max(others[best]))} against {best})")
+    return phrases
 
 
 def _own_kind(verdicts: dict[str, str]) -> list[str]:
@@ -268,14 +268,14 @@ def _own_kind(verdicts: dict[str, str]) -> list[str]:
         return ["each shares fairly with its own kind"]
     if len(failing) == len(verdicts):
         return ["none shares fairly with its own kind"]
-    said = []
+    phrases = []
     if failing:
         do, its = ("does", "its") if len(failing) == 1 else ("do", "their")
-        said.append(f"{_listed(failing)} {do} not share fairly with {its} own kind")
+        phrases.append(f"{_listed(failing)} {do} not share fairly with {its} own kind")
     if unclear:
         share, its = ("shares", "its") if len(unclear) == 1 else ("share", "their")
-        said.append(f"whether {_listed(unclear)} {share} fairly with {its} own kind is unclear")
-    return said
+        phrases.append(f"whether {_listed(unclear)} {share} fairly with {its} own kind is unclear")
+    return phrases
 
 
 def _named(chosen: list[frozenset[str]]) -> str:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 Made = TypeVar("Made")
 
 
-def _tell_nobody(_done: int, _all: int) -> None:
+def _no_report(_done: int, _all: int) -> None:
     pass
 
 
@@ -23,15 +23,15 @@ class Drawing:
     """Draws them; `None`: this process does."""
     at_once: int = 1
     """Points that are in the making at a time: twice the executor's workers keep them all busy."""
-    tell: Callable[[int, int], None] = _tell_nobody
+    report: Callable[[int, int], None] = _no_report
     """Callback with the number of points that are drawn, and of all points."""
 
     def done(self, jobs: Iterable[Callable[[], Made]], count: int) -> Iterator[Made]:
         """Yield what comes of each of so many jobs, in their order."""
         ordered = _ahead(self.executor, self.at_once, jobs) if self.executor else (job() for job in jobs)
-        self.tell(0, count)
+        self.report(0, count)
         for number, made in enumerate(ordered, start=1):
-            self.tell(number, count)
+            self.report(number, count)
             yield made
 
 

@@ -41,7 +41,7 @@ VERDICTS = {
     UNCLEAR: "where it is unclear",
 }
 """Filters of pairs, in the words of the page."""
-_SAID = {
+_VERDICTS_IN_WORDS = {
     YES: "they share fairly",
     NO: "they do not share fairly",
     UNCLEAR: "unclear whether they share fairly",
@@ -61,7 +61,7 @@ class Pair:
     """Over both orders where both were run; empty where nothing was delivered."""
     outline: str
     """The class that outlines it: `yes`, `unclear`, or none."""
-    said: str
+    label: str
     """The cell in words, for those who hear it."""
 
 
@@ -148,14 +148,14 @@ def _pair(row: dict, anchors: dict[int, str], shown: Shown) -> Pair:
     verdict = "nothing was delivered"
     if row["verdict"]:
         smaller = f"the smaller has {percent(row['smaller_share'])} ({spread_in_words(row)})"
-        verdict = f"{_SAID[row['verdict']]}; {smaller}"
+        verdict = f"{_VERDICTS_IN_WORDS[row['verdict']]}; {smaller}"
     return Pair(
         anchor=anchors[row["point"]],
         point=row["point"],
         shown=cell,
         verdict=row["verdict_both_orders"] or row["verdict"] or "",
         outline=row["verdict"] if row["verdict"] in (YES, UNCLEAR) else "",
-        said=f"{row['first']} first {first}, {row['second']} second {second or first} Mbit/s: {verdict}",
+        label=f"{row['first']} first {first}, {row['second']} second {second or first} Mbit/s: {verdict}",
     )
 
 

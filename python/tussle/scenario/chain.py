@@ -54,7 +54,7 @@ def _link(sized: _Sized) -> Element:
 
 
 def ways(links: Sequence[Ways], flow: Flow) -> Ways:
-    """Return the elements that a flow's data and its ACKs cross; `links` are all links of the path in order."""
+    """Return the elements that a flow's data and its ACKs cross; `links` are those of the path in order."""
     first, last = _span(flow, len(links))
     crossed = links[first - 1 : last]
     forward = [element for way, _ in crossed for element in way]

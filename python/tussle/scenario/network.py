@@ -50,7 +50,7 @@ def complete_path(path: Path) -> Path:
     changes = forward.get("changes", [])
     if not _SOURCES & of_reverse.keys():
         changes = [{"reverse_rate": each["rate"], **each} if "rate" in each else each for each in changes]
-    reverse = _over(_under(inherited, of_reverse), above)
+    reverse = _over(_under(inherited, of_reverse), of_reverse)
     for direction in (forward, reverse):
         direction["queue"] = completed(direction["queue"])
     return Path.model_validate({**forward, "changes": changes, "reverse": reverse})

@@ -83,7 +83,7 @@ def _with_value(at: Any, keys: list[str], value: Any) -> Any:
 
 
 def with_own_algorithms_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables with paths, relative to the current folder, of algorithms' Python files in `folder`."""
+    """Replace names of algorithms' Python files in `folder` by paths from the current folder."""
     flows = tables.get("flows")
     if not isinstance(flows, list):
         return tables
@@ -105,7 +105,7 @@ def _beside(folder: Path, algorithm: Any) -> Any:
 
 
 def with_traces_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables with paths, relative to the current folder, of traces in `folder`."""
+    """Replace names of traces in `folder` by paths from the current folder."""
     path = tables.get("path")
     if not isinstance(path, dict):
         return tables

@@ -17,14 +17,14 @@ function showQuantity() {
     : `${quantity.words[0].toUpperCase()}${quantity.words.slice(1)}${unit}${both}`;
   for (const cell of document.querySelectorAll(".matrix a")) {
     const [numbers, fill, ink] = quantity.cells[cell.dataset.point] || ["none", "", ""];
-    cell.dataset.said ||= cell.getAttribute("aria-label");
+    cell.dataset.label ||= cell.getAttribute("aria-label");
     cell.textContent = numbers;
     cell.style.background = fill;
     cell.style.color = ink || "inherit";
-    const [pair, verdict] = cell.dataset.said.split(": ");
+    const [pair, verdict] = cell.dataset.label.split(": ");
     const names = pair.replace(/ (first|second) [^,]*/g, " $1");
-    const said = first ? cell.dataset.said : `${names}: ${quantity.words} ${numbers} ${quantity.unit}; ${verdict}`;
-    cell.setAttribute("aria-label", said);
+    const label = first ? cell.dataset.label : `${names}: ${quantity.words} ${numbers} ${quantity.unit}; ${verdict}`;
+    cell.setAttribute("aria-label", label);
   }
   const legend = document.getElementById("legend");
   legend.querySelector(".ramp").style.background = `linear-gradient(to right, ${quantity.ramp.join(", ")})`;

@@ -74,8 +74,8 @@ function readable(place, view, chart) {
       const nearest = pairs.reduce((one, other) => (distance(other) < distance(one) ? other : one));
       if (distance(nearest) < (end - start) / 20) lines.push(`${name}: ${nearest[1]} ${unit}`);
     }
-    const unsaid = lines.splice(MOST_LINES).length;
-    tip.textContent = [...lines, ...(unsaid ? [`and ${unsaid} more`] : [])].join("\n");
+    const hidden = lines.splice(MOST_LINES).length;
+    tip.textContent = [...lines, ...(hidden ? [`and ${hidden} more`] : [])].join("\n");
     tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
     tip.style.top = `${Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8)}px`;
   };
