@@ -122,8 +122,8 @@ def _source(reference: Reference) -> bytes:
     except OSError as error:
         reason = error.strerror
     raise TussleError(
-        f"algorithm {plain(str(reference))}: {reason}; Tussle looks for the file beside the scenario, then in "
-        "the current folder"
+        f"algorithm {plain(str(reference))}: {reason}; Tussle looks for the file beside the scenario, then "
+        "in the current folder"
     )
 
 

@@ -227,7 +227,10 @@ def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
             "[hosts.a]\nssh = 'a'\nrole = 'sendr'",
             'hosts.a.role: unknown role "sendr"; did you mean "sender"?',
         ),
-        ("[hosts.a]\nssh = 'a'\nrole = 'receiver'", "hosts.a has no address; write where senders connect to"),
+        (
+            "[hosts.a]\nssh = 'a'\nrole = 'receiver'",
+            "hosts.a has no address; write the address that senders connect to",
+        ),
         ("[hosts.a]\nssh = 'a'\nrole = 'sender'", 'has 0 machines with role = "receiver"; there must be one'),
         (
             "[hosts.a]\nssh = '-oProxyCommand=x'\nrole = 'sender'",
@@ -238,7 +241,10 @@ def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
         ("[host.a]", 'unknown table "host"; did you mean "hosts"?'),
         ("hosts = 1", "write a table for each machine, like [hosts.laptop]"),
         ("[hosts", "is not TOML"),
-        (HOSTS.replace('address = "10.77.0.1"', 'address = "no such name"'), "is no IP address, and no name"),
+        (
+            HOSTS.replace('address = "10.77.0.1"', 'address = "no such name"'),
+            "is neither an IP address nor a known name",
+        ),
     ],
 )
 def test_a_wrong_hosts_toml_is_refused_by_its_key(tussle_, tmp_path: Path, text: str, said: str):

@@ -64,7 +64,7 @@ def test_a_dataset_of_cases_has_their_values_as_columns(tmp_path: Path) -> None:
     ("cases", "sentence"),
     [
         (3, "scenario, cases: 3 is not a list of tables; write [[cases]] above each"),
-        ([{}], 'scenario, cases.0: it says nothing; give it a value, like "path.rate" = "10 Mbit/s"'),
+        ([{}], 'scenario, cases.0: an empty case; give it a value, like "path.rate" = "10 Mbit/s"'),
         ([{"path.rate": "0 Mbit/s"}], "scenario, cases.0, path.rate: 0 Mbit/s; give more than 0"),
         (
             [{"path.rate": "1 Mbit/s"}, {"path.rate": "1 Mbit/s", "path.rtt": "1 s"}],

@@ -90,7 +90,7 @@ def mistake(changes: dict[str, Any]) -> str:
         ({"flows__0__count": 10**9}, "scenario, flows.0.count: 1000000000; give 1 to 10000"),
         (
             {"flows": [{"algorithm": "reno", "count": 9000}] * 2},
-            "scenario, flows: there are 18000; give at most 10000",
+            "scenario, flows: 18000 flows; give at most 10000",
         ),
         ({"flows": []}, "scenario, flows: there are no flows; give at least one [[flows]] table"),
         ({"flows": [3]}, "scenario, flows.0: 3 is not a table; write its keys under [[flows]]"),

@@ -119,8 +119,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
                 "flows__0__bytes": "1 MB",
                 "flows__0__application": {"kind": "rate", "rate": "1 Mbit/s"},
             },
-            "scenario, flows.0.bytes: udp does not tell the receiver which byte is the last; "
-            "give a stop instead",
+            "scenario, flows.0.bytes: a udp receiver does not know the last byte; give a stop instead",
         ),
         (
             {"flows__0__arrivals": "1 s"},

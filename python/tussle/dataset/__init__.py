@@ -150,8 +150,8 @@ def verify(folder: str | os.PathLike[str]) -> None:
         for path in files:
             if file_digest(path) != written.get(path.relative_to(folder).as_posix()):
                 raise TussleError(
-                    f"{path} was changed (its digest is not the one in {PROVENANCE}); repeat the dataset with: "
-                    f"{provenance['command']}"
+                    f"{path} was changed (its digest is not the one in {PROVENANCE}); repeat the dataset "
+                    f"with: {provenance['command']}"
                 )
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from tussle.errors import TussleError, plain
 
 FORMAT = 2
-"""Version of the dataset's layout; it increases when an older Tussle cannot read it any longer.
+"""Version of the dataset's layout; a Tussle with a lower version cannot read it.
 
 1: one file per table. 2: one file for each part of a table, for datasets of more than `RUNS_A_PART` runs
 only.

@@ -180,7 +180,7 @@ def _addresses(flow: int) -> tuple[bytes, bytes]:
 
 
 def _is_from_sender(row: dict[str, Any]) -> bool:
-    """Return whether the sender sent a packet; the third packet of the handshake has no window, unlike ACKs."""
+    """Return whether the sender sent a packet; only ACKs of receivers have a window."""
     handshake = row["kind"] == "ack" and row["number"] == 0 and row["window_packets"] == 0
     return row["kind"] in ("syn", "data", "datagram") or handshake
 

@@ -170,7 +170,7 @@ class Folder:
         built = [name for name in _PRODUCTS if (self.path / name).exists()]
         if built:
             raise TussleError(
-                f"{self.path} contains products of a build ({built[0]}), which Tussle cannot distinguish from "
+                f"{self.path} contains products of a build ({built[0]}), which cannot be distinguished from "
                 "sources without git; run `make mrproper` in it, or in a copy of it"
             )
         found = (Path(top, name) for top, _, names in os.walk(self.path) for name in names)

@@ -17,9 +17,9 @@ def estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
     """Reduce a metric to its medians over the repetitions of each point, with confidence intervals.
 
     One row per point (and flow, or other key of the metric). Each column of values contains the median;
-    beside it are the quartiles `…_q1` and `…_q3`, and the ends of the 95 % interval `…_low` and `…_high`, which are
-    empty with fewer than six repetitions. `repetitions` is the number of runs with a value. A metric without
-    a value per run is returned unchanged.
+    beside it are the quartiles `…_q1` and `…_q3`, and the ends of the 95 % interval `…_low` and `…_high`,
+    which are empty with fewer than six repetitions. `repetitions` is the number of runs with a value. A
+    metric without a value per run is returned unchanged.
     """
     if "run" not in metric.per:
         return metric.compute(tables)
