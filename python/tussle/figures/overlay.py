@@ -46,7 +46,7 @@ _MOST_ROWS = 1000
 def draw(tables: Tables, view: View) -> Chart:
     """Draw window and goodput of each flow of a point, and the queue, from this dataset and the other."""
     if view.beside is None:
-        raise TussleError("an overlay is of two datasets; name the other one with --beside DIR.")
+        raise TussleError("an overlay needs two datasets; give the second one with --beside DIR.")
     names = view.beside.first_name, view.beside.name
     point = view.point or 0
     first = _run(tables, point, names[0])
@@ -111,7 +111,7 @@ def _run_beside(tables: Tables, first: Tables, name: str) -> Tables:
 
 
 def _series(run: Tables, kind: _Kind) -> pl.DataFrame:
-    """Give `time_s` and the column of the kind, of flows with `flow`, sorted."""
+    """Return `time_s` and the column of the kind, for flows also `flow`, sorted."""
     if kind is _GOODPUT:
         goodput = (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias(kind.column)
         return REGISTRY["goodput_over_time"].compute(run).select("flow", pl.col("time_s").round(4), goodput)
