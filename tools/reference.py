@@ -324,7 +324,9 @@ def _profiles() -> str:
         rows = [(f"`{key}`", f"`{value}`") for key, value in _flat(profile.path)]
         blocks += [f"## {profile.name}", profile.about, _table(["key", "value"], rows), profile.source]
     return _page(
-        "Profiles", "Paths by name: the values that `path.profile` gives to settings that a scenario leaves out.", *blocks
+        "Profiles",
+        "Paths by name: the values that `path.profile` gives to settings that a scenario leaves out.",
+        *blocks,
     )
 
 
@@ -359,11 +361,7 @@ def _figures() -> str:
         tables = ", ".join(f"`{table}`" for table in ("runs", "flows", *figure.needs))
         other = " --beside OTHER" if figure.of == "two datasets" else ""
         command = f"```\ntussle plot DIR {figure.name}{other} -o {figure.name}.svg\n```"
-        choice = (
-            f" `--metric` chooses what is shown (default: `{figure.metric}`)."
-            if figure.metric
-            else ""
-        )
+        choice = f" `--metric` chooses what is shown (default: `{figure.metric}`)." if figure.metric else ""
         picture = _picture(f"figure-{figure.name}.png", f"An example of the figure {figure.name}")
         blocks += [
             f"## {figure.name}",

@@ -404,7 +404,7 @@ def test_a_figure_without_a_choice_of_metrics_says_which_have_one():
 
 
 def test_what_has_no_effect_on_a_figure_is_refused():
-    with pytest.raises(TussleError, match="“matrix” takes no --from and --to; these do: fairness, overlay, phase"):
+    with pytest.raises(TussleError, match="“matrix” takes no --from and --to; these do: fairness, overlay"):
         draw("matrix", PAIRS, View(between_s=(1, 2)))
     with pytest.raises(TussleError, match="“window” takes no --beside; these do: overlay"):
         draw("window", PAIRS, View(beside=Beside(PAIRS, "a", "b")))

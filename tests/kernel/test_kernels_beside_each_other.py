@@ -88,7 +88,9 @@ def test_two_kernels_repeat_to_the_byte(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("kernel")
-@pytest.mark.parametrize("command", [("matrix",), ("run", "which-algorithms-share-a-lan-fairly"), ("paper", "lan-pairs")])
+@pytest.mark.parametrize(
+    "command", [("matrix",), ("run", "which-algorithms-share-a-lan-fairly"), ("paper", "lan-pairs")]
+)
 @pytest.mark.parametrize(
     ("kernels", "sentence"),
     [

@@ -98,12 +98,12 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
 def _refuse_what_has_no_effect(figure: Figure, view: View) -> None:
     if view.metric and not figure.metric:
         able = [each.name for each in REGISTRY.values() if each.metric]
-        raise TussleError(
-            f"the figure “{figure.name}” takes no --metric; these do: {', '.join(able)}."
-        )
+        raise TussleError(f"the figure “{figure.name}” takes no --metric; these do: {', '.join(able)}.")
     if view.between_s and figure.of == "dataset":
         able = [each.name for each in REGISTRY.values() if each.of != "dataset"]
-        raise TussleError(f"the figure “{figure.name}” takes no --from and --to; these do: {', '.join(able)}.")
+        raise TussleError(
+            f"the figure “{figure.name}” takes no --from and --to; these do: {', '.join(able)}."
+        )
     if view.beside and figure.of != "two datasets":
         able = [each.name for each in REGISTRY.values() if each.of == "two datasets"]
         raise TussleError(f"the figure “{figure.name}” takes no --beside; these do: {', '.join(able)}.")
