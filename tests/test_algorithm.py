@@ -489,7 +489,7 @@ def test_an_error_in_the_file_is_shown_with_its_line() -> None:
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(TussleError, match=r"algorithm gone\.py:Mine: there is no such file"):
         engine("sim").check(a_run("gone.py:Mine"))
-    with pytest.raises(TussleError, match=r'"gone\.py" names no class; write the class, too'):
+    with pytest.raises(TussleError, match=r'"gone\.py" names no class; add the class'):
         a_run("gone.py")
 
 

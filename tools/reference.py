@@ -278,7 +278,7 @@ def _own_algorithms() -> str:
         blocks += [f"## {view.__name__}", inspect.cleandoc(view.__doc__ or ""), shown]
     return _page(
         "Your own algorithms",
-        "What a class in Python may define, and the values that its hooks get: the module `tussle.algorithm`. "
+        "What a class in Python may define, and the values its hooks get: the module `tussle.algorithm`. "
         "[Your own algorithm](../tutorial/your-own-algorithm.md) is an example.",
         ast.get_docstring(source) or "",
         "## Algorithm",
@@ -434,7 +434,7 @@ def _run() -> str:
             blocks += [title, declared.about, _table(["", "type", ""], rows)]
     return _page(
         "Runs",
-        "A run is one resolved point of a scenario, as JSON: the input of an engine. This page is for authors "
+        "A run is one resolved point of a scenario, as JSON: the input of an engine. The page is for authors "
         "of engines; users write scenarios. Numbers are in SI units; unknown fields are refused.",
         *blocks,
     )

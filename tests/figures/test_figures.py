@@ -450,7 +450,7 @@ def test_a_flow_that_did_not_end_has_no_completion_time():
     points = next(table for table in tables_in(chart.to_dict()) if "completion_s" in table.columns)
     assert len(points) == 4
     assert "4 flows did not end" in chart.to_json()
-    with pytest.raises(TussleError, match=r"no flow .* completed.*`bytes`"):
+    with pytest.raises(TussleError, match=r"completion needs flows .*`bytes`"):
         draw("completion", PAIRS)
 
 
