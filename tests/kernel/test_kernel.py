@@ -142,7 +142,7 @@ def test_the_sources_of_a_git_repository_are_separated_from_its_build_products(l
 
 def test_a_second_call_does_nothing(linux, cache):
     first, second = build(linux), build(linux)
-    assert (first.was_built, second.was_there) == (False, True)
+    assert (first.was_built, second.was_built) == (False, True)
     assert first.kernel == second.kernel
     assert compilations(cache) == 1
 
