@@ -489,7 +489,7 @@ def test_an_error_in_the_file_is_shown_with_its_line() -> None:
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(TussleError, match=r"algorithm gone\.py:Mine: there is no such file"):
         engine("sim").check(a_run("gone.py:Mine"))
-    with pytest.raises(TussleError, match=r'"gone\.py" names no class; write the class, too'):
+    with pytest.raises(TussleError, match=r'"gone\.py" names no class; add the class'):
         a_run("gone.py")
 
 
@@ -601,7 +601,7 @@ def test_the_command_prints_the_cost_of_an_ack(here: Path) -> None:
     command += ["--profile", "lan", "--duration", "12 s", "--workers", "2", "-o", "out"]
     result = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert re.search(r"^python algorithm my-reno: \d+(\.\d+)? µs an ACK$", result.stdout, re.MULTILINE)
+    assert re.search(r"^python algorithm my-reno: \d+(\.\d+)? µs per ACK$", result.stdout, re.MULTILINE)
     assert "my-reno" in (here / "out" / "report.html").read_text()
 
 

@@ -158,7 +158,8 @@ def test_a_kernel_with_other_ticks_is_refused(kernel: Kernel, tmp_path, monkeypa
     (folder / "kernel.json").write_text(facts, "utf-8")
     answer = tussle_("script", ONE, "--engine", "kernel", "--kernel", "hasty")
     assert refused(answer) == (
-        "packet scripts count on 250 timer ticks a second, and kernel hasty has 1000; build it with --hz 250"
+        "packet scripts need a kernel with 250 timer ticks a second, and kernel hasty has 1000; build it "
+        "with --hz 250"
     )
 
 

@@ -1,6 +1,6 @@
 """Write docs/agreement and the results in docs/explanation/agreement.md, from those of `tussle agree`.
 
-`python tools/agreement.py DIR "COMMAND"`: the folder that the command filled.
+`python tools/agreement.py DIR "COMMAND"`: DIR is the folder that COMMAND wrote.
 """
 
 import argparse
@@ -85,12 +85,12 @@ def measured(agreement: Agreement, about: About) -> str:
                 ("difference", "cells", "median", "at most", "95th percentile", "at most", "holds"), bounds
             ),
             "",
-            "The percentage of cells that differ by at most so much, and the limits of each bound:",
+            "Cumulative distribution of the differences over the cells, with the limits of each bound:",
             "",
             *(f"![{bound.words}](../agreement/{bound.quantity}.svg)" for bound in limits),
             "",
-            "Algorithm by algorithm, medians over cells; the score is the percentage of comparisons with a "
-            "bound that lie within what it has for a cell:",
+            "Medians over the cells of each algorithm. The score is the percentage of differences within the "
+            "bound's limit for a single cell:",
             "",
             *_table(
                 (

@@ -77,7 +77,7 @@ def _index(measured: Mapping[str, Measured]) -> str:
 _NOTES = {
     "lp": (
         'The scenarios have `hosts.timestamps = "synchronised"`. With random offsets of timestamps, as they '
-        "are by default in Linux, most flows of lp are Reno: see the departures above.",
+        "are by default in Linux, most flows of lp behave like Reno: see the departures above.",
     )
 }
 """What is to be known of the runs of some algorithms."""

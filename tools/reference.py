@@ -38,8 +38,8 @@ Schema = dict[str, Any]
 _COLUMNS = ("key", "", "value", "list", "default")
 _KINDS = {"queue": QUEUES, "elements": ELEMENTS, "application": APPLICATIONS}
 _DESCRIBED_ELSEWHERE = {
-    "[path.reverse.queue]": "Its settings are those of `[path.queue]`.",
-    "[[path.reverse.elements]]": "Their settings are those of `[[path.elements]]`.",
+    "[path.reverse.queue]": "The settings are those of `[path.queue]`.",
+    "[[path.reverse.elements]]": "The settings are those of `[[path.elements]]`.",
 }
 
 
@@ -49,12 +49,12 @@ def pages() -> dict[str, str]:
     by_hand = {file: (FOLDER / file).read_text("utf-8") for file in _WRITTEN_BY_HAND}
     titles = {file: text.splitlines()[0].removeprefix("# ") for file, text in (written | by_hand).items()}
     lines = [f"- [{title}]({file})" for file, title in titles.items()]
-    index = _page("Reference", "What there is, written from the code.", "\n".join(lines))
+    index = _page("Reference", "Generated from the code.", "\n".join(lines))
     return {"index.md": index, **written}
 
 
 def stale() -> list[str]:
-    """Return the names of pages that are not what the code says, of pictures missing, and of any too many."""
+    """Return the names of stale pages, of missing pictures, and of superfluous files."""
     files = (file for file in FOLDER.glob("*.md") if file.name not in _WRITTEN_BY_HAND)
     present = {file.name: file.read_text("utf-8") for file in files}
     wanted = pages()
@@ -128,8 +128,8 @@ def _scenario() -> str:
         "Scenario files",
         "A scenario is a TOML file. Where the column *list* says yes, a list of values may stand where one "
         "could: one run for each, and for each combination if there are several. Unknown keys are refused. "
-        "`tussle scenario check FILE` says what a file stands for, `tussle scenario schema` prints its JSON "
-        "schema, and [the ready scenarios](scenarios.md) are examples.",
+        "`tussle scenario check FILE` prints the runs that a file describes, `tussle scenario schema` prints "
+        "the JSON schema, and [the ready scenarios](scenarios.md) are examples.",
         "## Units",
         _table(["", "like", "units"], _units()),
         *blocks,
@@ -243,7 +243,7 @@ def _values(single: Schema) -> str:
 
 
 def _written_default(field: Schema) -> str:
-    """Return a default that is a value; the description tells of the others."""
+    """Return a default that is a value; the description explains other defaults."""
     default = field.get("default")
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
@@ -278,7 +278,7 @@ def _own_algorithms() -> str:
         blocks += [f"## {view.__name__}", inspect.cleandoc(view.__doc__ or ""), shown]
     return _page(
         "Your own algorithms",
-        "What a class in Python may define, and what its hooks see: the module `tussle.algorithm`. "
+        "What a class in Python may define, and the values its hooks get: the module `tussle.algorithm`. "
         "[Your own algorithm](../tutorial/your-own-algorithm.md) is an example.",
         ast.get_docstring(source) or "",
         "## Algorithm",
@@ -313,7 +313,7 @@ def _elements() -> str:
         "Elements",
         "What paths are made of. Those with settings are what `kind` in `[[path.elements]]` of a scenario "
         "may name; for the others there are the keys `rate` (`link`), `trace`, `arq`, `wifi`, `access.delay` "
-        "(`delay`) and `loss`. [Paths](../explanation/paths.md) tells what they model.",
+        "(`delay`) and `loss`. [Paths](../explanation/paths.md) explains what they model.",
         _table(["element", "", "settings"], rows),
     )
 
@@ -324,7 +324,9 @@ def _profiles() -> str:
         rows = [(f"`{key}`", f"`{value}`") for key, value in _flat(profile.path)]
         blocks += [f"## {profile.name}", profile.about, _table(["key", "value"], rows), profile.source]
     return _page(
-        "Profiles", "Paths by name: what `path.profile` fills in where a scenario is silent.", *blocks
+        "Profiles",
+        "Paths by name: the values that `path.profile` gives to settings that a scenario leaves out.",
+        *blocks,
     )
 
 
@@ -359,11 +361,7 @@ def _figures() -> str:
         tables = ", ".join(f"`{table}`" for table in ("runs", "flows", *figure.needs))
         other = " --beside OTHER" if figure.of == "two datasets" else ""
         command = f"```\ntussle plot DIR {figure.name}{other} -o {figure.name}.svg\n```"
-        choice = (
-            f" `--metric` chooses what is shown, `{figure.metric}` if it is not given."
-            if figure.metric
-            else ""
-        )
+        choice = f" `--metric` chooses what is shown (default: `{figure.metric}`)." if figure.metric else ""
         picture = _picture(f"figure-{figure.name}.png", f"An example of the figure {figure.name}")
         blocks += [
             f"## {figure.name}",
@@ -410,8 +408,8 @@ def _dataset() -> str:
         "parts): five Parquet tables, and `validity` where real hosts were measured, "
         "`scenario.toml` as it was run, and `provenance.json`: versions, seed, engine, host, digests of the "
         "tables, and the command that repeats them. Units stand in the columns' names.",
-        f"Of more than {RUNS_A_PART} runs each table is in parts of as many, files in a folder of its name: "
-        "`flows/part-00000.parquet` and so on. Its digest is the same as that of one file.",
+        f"With more than {RUNS_A_PART} runs, each table is a folder of files with {RUNS_A_PART} runs each: "
+        "`flows/part-00000.parquet` and so on. The digest of the table is the same as that of one file.",
         *blocks,
     )
 
@@ -436,8 +434,8 @@ def _run() -> str:
             blocks += [title, declared.about, _table(["", "type", ""], rows)]
     return _page(
         "Runs",
-        "A run is one resolved point of a scenario, as JSON: what an engine gets. People write scenarios; "
-        "this is for whoever writes an engine. Numbers are SI; unknown fields are refused.",
+        "A run is one resolved point of a scenario, as JSON: the input of an engine. The page is for authors "
+        "of engines; users write scenarios. Numbers are in SI units; unknown fields are refused.",
         *blocks,
     )
 
@@ -450,7 +448,7 @@ def _deviations() -> str:
             for each in tomllib.loads(file.read_text("utf-8"))["departure"]
         ]
         blocks += [f"## {file.stem}", _table(["what", "why", "how much it matters"], rows)]
-    return _page("Departures from Linux 6.1", "Every one that is known, from docs/deviations.", *blocks)
+    return _page("Departures from Linux 6.1", "All known departures, from docs/deviations.", *blocks)
 
 
 _PAGES: dict[str, Callable[[], str]] = {
@@ -471,7 +469,7 @@ _PAGES: dict[str, Callable[[], str]] = {
 
 
 def main() -> None:
-    """Write the pages, or say which are stale."""
+    """Write the pages, or print which are stale."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is not current")
     if not parser.parse_args().check:

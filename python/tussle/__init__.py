@@ -1,4 +1,4 @@
-"""Which congestion control algorithms share a bottleneck fairly, and what does each cost the others?"""
+"""TCP congestion control simulator and testbed: fairness, coexistence, bufferbloat, AQM and ECN/L4S."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __version__ = _version()
 
 
 def open(folder: str | os.PathLike[str]) -> Dataset:  # noqa: A001 (`tussle.open` is to a dataset what `open` is to a file)
-    """Open the folder that `tussle run` or `tussle matrix` wrote, and check that its tables are whole.
+    """Open the folder that `tussle run` or `tussle matrix` wrote, and check that its tables are complete.
 
     Raises `tussle.errors.TussleError` when it is missing, cut short, changed, or from a newer version.
     """

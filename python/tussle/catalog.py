@@ -1,4 +1,4 @@
-"""What has a name: algorithms, queues and elements, as its core declares them, and groups of algorithms."""
+"""Algorithms, queues and elements by name, as the core declares them, and groups of algorithms."""
 
 import json
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ def catalog() -> Catalog:
 
 @dataclass(frozen=True)
 class Group:
-    """Algorithms under one name, which may stand wherever a list of algorithms may."""
+    """A named group of algorithms. Every list of algorithms accepts its name."""
 
     name: str
     about: str
@@ -59,20 +59,20 @@ def groups() -> dict[str, Group]:
     """Return the groups of algorithms by name."""
     linux13, linux = _LINUX_13, (*_LINUX_13, "bbr", "cdg", "dctcp", "nv")
     known = (
-        Group("linux13", "The thirteen that Linux had before CDG, DCTCP, NV and BBR.", linux13),
-        Group("linux", "All that Linux 6.1 has.", linux),
-        Group("all", "All that Tussle has.", tuple(catalog().algorithms)),
+        Group("linux13", "Linux's thirteen algorithms before CDG, DCTCP, NV and BBR.", linux13),
+        Group("linux", "All algorithms of Linux 6.1.", linux),
+        Group("all", "All algorithms of Tussle.", tuple(catalog().algorithms)),
     )
     return {group.name: group for group in known}
 
 
 def algorithm_names() -> list[str]:
-    """Return what a list of algorithms may name: algorithms, then groups."""
+    """Return the names that a list of algorithms accepts: algorithms, then groups."""
     return [*catalog().algorithms, *groups()]
 
 
 def without_groups(names: Iterable[str]) -> list[str]:
-    """Return the names with each group's algorithms in its place, but for those that are listed anyway.
+    """Replace each group by its algorithms, except those that are also listed by name.
 
     >>> without_groups(["vegas", "linux13"])[:4]
     ['vegas', 'reno', 'bic', 'cubic']

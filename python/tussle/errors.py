@@ -1,4 +1,4 @@
-"""The one error that users see, and the phrases its sentences share."""
+"""The error that users see, and helpers for its messages."""
 
 import difflib
 import json
@@ -9,27 +9,27 @@ _LONGEST_PLAIN_NAME = 64
 
 
 class TussleError(Exception):
-    """Something that the user can put right: the message is the whole sentence (what, where, what next).
+    """An error that the user can correct. The message says what is wrong, where, and what to do next.
 
-    The command line prints it to stderr as `tussle: …` and exits with status 2. A file with several
-    problems gives one line for each.
+    The command line prints the message to stderr as `tussle: …` and exits with status 2. The message for a
+    file with several problems has one line for each.
     """
 
     def __init__(self, sentence: str, details: str = "") -> None:
         super().__init__(sentence)
         self.details = details
-        """What stands above the sentence, if anything: the traceback of a user's own code."""
+        """Text above the message: a traceback of a user's own code, or the end of a log; may be empty."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that `name` most looks like, if any looks like it at all."""
+    """Return the known name that is most similar to `name`; `None` if none is similar."""
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     found = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
     return by_lower_case[found[0]] if found else None
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the sentence for a name that does not exist: the nearest one, else all of them.
+    """Return the message for an unknown name, with the most similar known name, else with all of them.
 
     >>> unknown("algorithm", "cubik", ["reno", "cubic"])
     'unknown algorithm "cubik"; did you mean "cubic"?'
@@ -47,7 +47,7 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return a text of others as a terminal may show it: all but printable characters and new lines escaped.
+    r"""Escape a text from outside for a terminal: everything but printable characters and newlines.
 
     >>> printable("full\x1b[2J\ntry later")
     'full\\x1b[2J\ntry later'
@@ -56,7 +56,7 @@ def printable(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    r"""Return a value as an error message quotes it: on one line, printable everywhere, cut when long.
+    r"""Format a value for an error message: on one line, printable, and shortened if it is long.
 
     >>> shown("a\nb"), shown(True), shown(1.5)
     ('"a\\nb"', 'true', '1.5')
@@ -64,14 +64,14 @@ def shown(value: object) -> str:
     try:
         text = json.dumps(value, default=str, ensure_ascii=False)
     except (ValueError, TypeError, RecursionError):
-        # Whole numbers of thousands of digits, lists that hold themselves, keys that are not text.
+        # Integers of thousands of digits, lists that contain themselves, keys that are not text.
         return "a value that cannot be shown"
     text = printable(text)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 
 def plain(text: str) -> str:
-    r"""Return a name as a sentence shows it: quoted if it would not fit on a line of plain text.
+    r"""Format a name for an error message: quoted if it is long or not printable.
 
     >>> plain("path.rate"), plain("a\nb")
     ('path.rate', '"a\\nb"')

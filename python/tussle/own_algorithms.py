@@ -45,8 +45,8 @@ class Reference(NamedTuple):
 
     def beside(self, folder: Path) -> "Reference":
         """Return the reference to the file in `folder`, if it exists; else this reference."""
-        there = folder / self.file
-        return Reference(there, self.class_name) if is_plain_file(there) else self
+        found = folder / self.file
+        return Reference(found, self.class_name) if is_plain_file(found) else self
 
     def __str__(self) -> str:
         return f"{self.file}:{self.class_name}"
@@ -122,8 +122,8 @@ def _source(reference: Reference) -> bytes:
     except OSError as error:
         reason = error.strerror
     raise TussleError(
-        f"algorithm {plain(str(reference))}: {reason}; the file is looked for beside the scenario, then in "
-        "the current folder"
+        f"algorithm {plain(str(reference))}: {reason}; Tussle looks for the file beside the scenario, then "
+        "in the current folder"
     )
 
 

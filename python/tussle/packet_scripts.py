@@ -1,6 +1,6 @@
-"""Packet scripts: what the peer of a TCP sends, step by step, and the expected answers.
+"""Packet scripts: the packets that the peer of a TCP sends, step by step, and the expected answers.
 
-crates/tussle-core/src/script defines what they mean, and checks the answers of either engine.
+crates/tussle-core/src/script defines the format, and checks the answers of both engines.
 """
 
 import json
@@ -26,13 +26,13 @@ class Verdict:
     claim: str
     outcome: Literal["holds", "fails", "is skipped"]
     words: str = ""
-    """Step, time, what was found and what was expected; or why it was skipped."""
+    """Step, time, actual and expected answer; or the reason for skipping the script."""
 
 
 def play(files: Sequence[Path], engine: str, kernel: str | None = None) -> list[Verdict]:
-    """Play scripts to `engine`, one of `ENGINES`, there to the kernel of that name (the usual one if `None`).
+    """Play scripts on `engine`, one of `ENGINES`; `kernel` names the kernel (`None`: the default one).
 
-    Raises TussleError when a file is no script, or an engine cannot play.
+    Raises TussleError when a file is not a valid script, or the engine cannot play it.
     """
     if engine not in ENGINES:
         raise TussleError(unknown("engine", engine, ENGINES))
@@ -75,10 +75,10 @@ def _on_kernel(scripts: Mapping[Path, Mapping[str, Any]], kernel: str | None) ->
     built = built_kernel(kernel)
     if built.facts["hz"] != str(USUAL_HZ):
         raise TussleError(
-            f"packet scripts count on {USUAL_HZ} timer ticks a second, and kernel {built.name} has "
+            f"packet scripts need a kernel with {USUAL_HZ} timer ticks a second, and kernel {built.name} has "
             f"{built.facts['hz']}; build it with --hz {USUAL_HZ}"
         )
-    # The simulator refuses what is no script, with the same sentence.
+    # The simulator refuses invalid scripts.
     _on_simulator(scripts)
     names = {f"{place:05}": file for place, file in enumerate(scripts)}
     found = UserMode(kernel).play({name: scripts[file] for name, file in names.items()})

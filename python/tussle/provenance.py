@@ -1,4 +1,4 @@
-"""Where results come from: enough to repeat them, and to see whether a repetition gave the same."""
+"""Provenance of results: the facts that are needed to repeat them, and to compare a repetition."""
 
 import hashlib
 import platform
@@ -16,14 +16,14 @@ import tussle
 
 @dataclass(frozen=True)
 class Origin:
-    """What was asked for, and of which engine."""
+    """The scenario, its seed, and the engine."""
 
     scenario_toml: str
     seed: int
     engine: Mapping[str, str]
-    """Name and version of the engine, and whatever else decides its results."""
+    """Name and version of the engine, and all other facts that decide its results."""
     own_algorithms: Mapping[str, str] = field(default_factory=dict)
-    """The SHA-256 of each Python file that an algorithm is in, in hexadecimal."""
+    """The SHA-256, in hexadecimal, of each Python file that contains an algorithm."""
 
     @property
     def scenario_sha256(self) -> str:
@@ -32,9 +32,9 @@ class Origin:
 
 
 def provenance(origin: Origin, folder: Path) -> dict[str, Any]:
-    """Facts about results that are to stand in `folder`: the origin, the host, how to repeat them.
+    """Return the provenance of the results in `folder`: the origin, the host, and the command to repeat them.
 
-    No wall clock: the time of a run says nothing about its results, and equal runs shall look equal.
+    There is no time of day, so that equal runs have equal provenance.
     """
     return {
         "tussle": tussle.__version__,
@@ -53,7 +53,7 @@ def provenance(origin: Origin, folder: Path) -> dict[str, Any]:
 
 
 def command(folder: Path, engine: Mapping[str, str]) -> str:
-    """The command, quoted for a shell, that repeats the results in `folder` next to them."""
+    """Return the shell command that repeats the results of `folder`, in a new folder beside it."""
     again = folder.with_name(f"{folder.name}-again")
     given = [] if engine["name"] == "sim" else [("--engine", engine["name"])]
     options = ("machine", "kernel", "modules", "hosts")

@@ -1,6 +1,7 @@
-"""The questions of a scenario to a simulator. A scenario knows the questions, and not who answers them.
+"""The interface of the simulator's checks of runs.
 
-`tussle` gives the answers of the simulator when it is imported.
+Scenarios call the checks through this interface, so that they do not depend on the simulator. Importing
+`tussle` registers the simulator's checks.
 """
 
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from typing import Any, Protocol
 
 
 class RunChecks(Protocol):
-    """Answers about a run, without executing it."""
+    """Checks of a run that do not execute it."""
 
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise ValueError, worded `key: what`, when the run cannot be executed."""
@@ -23,11 +24,11 @@ _given: list[RunChecks] = []
 
 
 def give_checks(checks: RunChecks) -> None:
-    """Let these answer from now on."""
+    """Register the checks."""
     _given[:] = [checks]
 
 
 def run_checks() -> RunChecks:
-    """Return who answers."""
+    """Return the registered checks."""
     (checks,) = _given
     return checks

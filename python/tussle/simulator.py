@@ -1,4 +1,4 @@
-"""The simulator's answers about a run. Executing one is the engine's: `tussle.engines.sim`."""
+"""The simulator's checks of a run. The engine `tussle.engines.sim` executes runs."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from tussle import _core
 
 
 class SimulatorChecks:
-    """The answers to `tussle.run_checks`; Reno stands for algorithms in Python files."""
+    """The checks for `tussle.run_checks`; Reno replaces algorithms in Python files."""
 
     def check(self, run: Mapping[str, Any]) -> None:
         """Raise ValueError, worded `key: what`, when the simulator refuses the run."""

@@ -1,7 +1,7 @@
 """Quantities as people write them (`"100 Mbit/s"`, `"40 ms"`), turned into exact whole SI numbers.
 
-A small parser rather than a library of units: the scenario needs five dimensions, its numbers must come
-out exact (no floats), and a wrong unit has to be answered with the right one.
+This is a small parser instead of a library of units: scenarios have five dimensions, need exact numbers (no
+floats), and the error message for a wrong unit names the right one.
 """
 
 import re
@@ -19,26 +19,26 @@ _NUMBER_AND_UNIT = re.compile(r"\s*([+-]?)([0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][
 
 
 class UnitError(ValueError):
-    """A quantity that cannot be understood; the message says what to write instead."""
+    """A quantity that cannot be parsed; the message says what to write instead."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """What a quantity measures, and the units that people write it in."""
+    """A dimension, such as time, and its units."""
 
     name: str
-    """With its article, for sentences: "a rate"."""
+    """The name with its article, for error messages: "a rate"."""
     example: str
     base: str
-    """The unit of the whole numbers that come out."""
+    """The unit of the parsed whole numbers."""
     units: Mapping[str, Fraction]
-    """How many of the base unit each spelling stands for."""
+    """The size of each unit in base units, by its spelling."""
     advertised: str
     """The units that an error message offers."""
     most: str
-    """The largest quantity that makes sense; it keeps every sum far from overflow."""
+    """The largest accepted quantity; sums of such quantities stay far from overflow."""
     hints: Mapping[str, str]
-    """Spellings refused because they mean two things, and what to write instead."""
+    """Ambiguous spellings, which are refused, and what to write instead."""
 
 
 def _powers(prefixes: str, step: int) -> dict[str, Fraction]:
@@ -48,7 +48,7 @@ def _powers(prefixes: str, step: int) -> dict[str, Fraction]:
 def _rate_units() -> dict[str, Fraction]:
     units: dict[str, Fraction] = {}
     for prefix, factor in _powers(" ,k,M,G,T", 1000).items():
-        # ns-3 writes Mbps, tc writes mbit, iperf3 prints Mbits/sec; none is taken for anything else.
+        # ns-3 writes Mbps, tc writes mbit, iperf3 prints Mbits/sec; none of these is ambiguous.
         for spelling in ("bit/s", "bps", "b/s", "bit", "bits/s", "bits/sec"):
             units[prefix + spelling] = factor
         units[prefix.lower() + "bit/s"] = units[prefix.lower() + "bit"] = units[prefix.lower() + "bps"] = (
@@ -153,24 +153,24 @@ BUFFER = Dimension(
 
 @dataclass(frozen=True)
 class Buffer:
-    """How much a queue may hold, in the terms it was written in."""
+    """The size of a queue's buffer, in the unit as written."""
 
     amount: Fraction
     unit: Literal["bdp", "packets", "bytes", "ns"]
 
 
-def _remembered(parse: Callable[[object], T]) -> Callable[[object], T]:
-    """Parse each text once: the runs of a scenario hold the same few over and over."""
+def _cached(parse: Callable[[object], T]) -> Callable[[object], T]:
+    """Parse each text once: the runs of a scenario repeat a few texts many times."""
     of_text = lru_cache(maxsize=4096)(parse)
 
     @wraps(parse)
-    def remembering(text: object) -> T:
+    def cached(text: object) -> T:
         return of_text(text) if isinstance(text, str) else parse(text)
 
-    return remembering
+    return cached
 
 
-@_remembered
+@_cached
 def rate(text: object) -> int:
     """Return a rate in bit/s.
 
@@ -180,7 +180,7 @@ def rate(text: object) -> int:
     return _whole(text, RATE)
 
 
-@_remembered
+@_cached
 def time(text: object) -> int:
     """Return a time in ns.
 
@@ -190,7 +190,7 @@ def time(text: object) -> int:
     return _whole(text, TIME)
 
 
-@_remembered
+@_cached
 def size(text: object) -> int:
     """Return a size in bytes.
 
@@ -200,7 +200,7 @@ def size(text: object) -> int:
     return _whole(text, SIZE)
 
 
-@_remembered
+@_cached
 def fraction(text: object) -> Fraction:
     """Return a fraction of 1, exactly.
 
@@ -210,9 +210,9 @@ def fraction(text: object) -> Fraction:
     return _amount(text, FRACTION)
 
 
-@_remembered
+@_cached
 def buffer(text: object) -> Buffer:
-    """Return a buffer in packets, bytes, ns of the link's time, or multiples of its bandwidth-delay product.
+    """Return a buffer: packets, bytes, transmission time on the link (ns), or a multiple of the link's BDP.
 
     >>> buffer("0.1 bdp")
     Buffer(amount=Fraction(1, 10), unit='bdp')
@@ -252,7 +252,7 @@ def _amount(text: object, dimension: Dimension) -> Fraction:
     if number < 0:
         raise UnitError(f'{str(text).strip()} is negative; give {dimension.name} like "{dimension.example}"')
     if number * factor > _most(dimension):
-        raise UnitError(f"{str(text).strip()} is too much; give at most {dimension.most}")
+        raise UnitError(f"{str(text).strip()} is too large; give at most {dimension.most}")
     return number * factor
 
 
@@ -262,7 +262,7 @@ def _most(dimension: Dimension) -> Fraction:
 
 
 def _split(text: object, dimension: Dimension) -> tuple[Fraction, str]:
-    """Return the number and the unit; 0 needs none, so it may stand as a number too."""
+    """Return the number and the unit; 0 needs no unit, and may be a number instead of a text."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         if text == 0:
             return Fraction(0), ""
@@ -277,7 +277,7 @@ def _split(text: object, dimension: Dimension) -> tuple[Fraction, str]:
 
 def _no_unit(text: object, dimension: Dimension) -> str:
     if dimension is FRACTION and isinstance(text, (int, float)) and 0 < text <= 1:
-        # Who writes 0.01 means a hundredth, and "0.01 %" would be a hundredth of that.
+        # 0.01 probably means a hundredth, and "0.01 %" would be a hundredth of that.
         percent = float(Fraction(str(text)) * 100)
         return f'{shown(text)} has no unit; write "{percent:g} %" for {shown(text)} of 1, or "{text:g} %"'
     example = f'{dimension.name} like "{dimension.example}"'
@@ -286,7 +286,7 @@ def _no_unit(text: object, dimension: Dimension) -> str:
 
 def _wrong_unit(text: object, unit: str, dimension: Dimension) -> str:
     if unit in dimension.hints:
-        return f"{shown(text)} could mean two things; write {dimension.hints[unit]}"
+        return f"{shown(text)} is ambiguous; write {dimension.hints[unit]}"
     for other in (RATE, TIME, SIZE, FRACTION, _PACKETS, _BDP):
         if unit in other.units:
             return (

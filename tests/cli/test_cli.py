@@ -73,7 +73,7 @@ def test_every_list_has_a_line_about_each_and_all_as_json(tussle_, what: str):
 
 def test_the_list_of_algorithms_mentions_their_groups(tussle_):
     assert tussle_("list", "algorithms").out.splitlines()[-1] == (
-        "Wherever a list of them may stand: linux13, linux, all (`tussle list groups`)."
+        "Groups, for lists of algorithms: linux13, linux, all (`tussle list groups`)."
     )
 
 
@@ -103,14 +103,14 @@ def test_the_schema_is_json(tussle_):
 
 def test_a_right_scenario_is_said_to_be_right_with_its_axes(tussle_, quick: Path):
     assert tussle_("scenario", "check", quick).out.splitlines() == [
-        f"{quick} is right: 2 runs",
+        f"{quick} is valid: 2 runs",
         "  flows.0.algorithm: reno, cubic",
     ]
 
 
 @pytest.mark.parametrize("name", ready_scenarios())
 def test_ready_scenarios_are_found_by_name(tussle_, name: str):
-    assert tussle_("scenario", "check", name).out.startswith(f"{name} is right")
+    assert tussle_("scenario", "check", name).out.startswith(f"{name} is valid")
 
 
 def test_all_mistakes_of_a_scenario_are_listed(tussle_, tmp_path: Path):
@@ -129,7 +129,7 @@ def test_a_setting_replaces_a_value(tussle_, quick: Path):
     answer = tussle_(
         "scenario", "check", quick, "--set", "flows.0.algorithm=vegas", "--set", 'path.rtt=["1 ms", "2 ms"]'
     )
-    assert answer.out.splitlines() == [f"{quick} is right: 2 runs", "  path.rtt: 1 ms, 2 ms"]
+    assert answer.out.splitlines() == [f"{quick} is valid: 2 runs", "  path.rtt: 1 ms, 2 ms"]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_setting_replaces_a_value(tussle_, quick: Path):
     [
         ("path.rate=5 Mbits", 'scenario, path.rate: "5 Mbits" has an unknown unit; did you mean Mbit/s?'),
         ("path.rat=5 Mbit/s", 'scenario, path: unknown key "rat"; did you mean "rate"?'),
-        ("flows.7.start=1 s", "setting flows.7.start: there is no item 7; items are counted from 0 to 0"),
+        ("flows.7.start=1 s", "setting flows.7.start: there is no item 7; the items are 0 to 0"),
         ("path.rate", '--set "path.rate": write KEY=VALUE, like path.rate="50 Mbit/s"'),
     ],
 )
@@ -214,7 +214,7 @@ def test_two_flows_of_one_algorithm_never_share_a_row(tussle_, quick: Path):
     )
     assert answer.status == 0, answer.problems
     assert sum("flow-1" in line for line in answer.out.splitlines()) == 20
-    assert "and 2 rows more in the report" in answer.out
+    assert "and 2 more rows in the report" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,9 @@ def test_several_scenarios_are_run_one_after_the_other(tussle_, quick: Path, tmp
 
 
 def test_two_scenarios_of_one_name_are_refused(tussle_, quick: Path):
-    assert refused(tussle_("run", quick, quick)).startswith("two of the scenarios would write results/quick;")
+    assert refused(tussle_("run", quick, quick)).startswith(
+        "two of the scenarios would write into results/quick;"
+    )
 
 
 def test_the_same_run_twice_gives_the_same_digest(tussle_, quick: Path, tmp_path: Path):

@@ -71,7 +71,7 @@ def test_a_gate_with_too_few_runs_is_refused_instead_of_passed(tussle_, tmp_path
     assert answer.status == 2
     assert "not shown" in answer.out
     assert answer.problems.startswith(
-        "tussle: 1 of these differences may be real or chance, and 5 runs of a point cannot tell; "
+        "tussle: 1 of these differences are undecided, because 5 runs of a point are too few; "
         "run both again with --repetitions 6 or more"
     )
 
@@ -100,7 +100,8 @@ def test_datasets_without_a_common_point_are_refused(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", base, **{"path.rtt": ["20 ms", "40 ms"]})
     dataset(tmp_path / "b", base)
     assert refused(tussle_("compare", "a", "b")) == (
-        "a and b have no point in common: path.rtt = 20 ms; path.rtt = 40 ms here, the only point there; "
+        "a and b have no point in common: the first has path.rtt = 20 ms; path.rtt = 40 ms, the second "
+        "the only point; "
         "compare datasets whose axes have the same values"
     )
 
@@ -160,7 +161,7 @@ def test_what_only_one_of_them_tells_is_said(tussle_, tmp_path: Path):
     dataset(tmp_path / "b", lambda _seed: 0.0)
     answer = tussle_("compare", "a", "b", "--metric", "total", "--metric", "jain", "--metric", "rtt")
     assert "tussle: not compared: values of jain_index (jain) that only a has, 1 of them\n" in answer.problems
-    assert "tussle: not compared: neither dataset tells rtt_p50_ms (rtt)\n" in answer.problems
+    assert "tussle: not compared: neither dataset has values of rtt_p50_ms (rtt)\n" in answer.problems
 
 
 def test_flows_are_compared_with_the_flow_of_the_same_place(tussle_, tmp_path: Path):
@@ -181,10 +182,10 @@ def test_flows_are_compared_with_the_flow_of_the_same_place(tussle_, tmp_path: P
         (["--metric", "goodputt"], 'unknown metric "goodputt"; did you mean "goodput"?'),
         (
             ["--metric", "goodput_over_time"],
-            "goodput_over_time cannot be compared: it is one value for each run, flow, time_s; ",
+            "goodput_over_time cannot be compared: it has one value for each run, flow, time_s; ",
         ),
-        (["--metric", "coexistence"], "coexistence cannot be compared: it is one value for each point; "),
-        (["--metric", "harm"], "a: harm needs runs in which each flow is alone"),
+        (["--metric", "coexistence"], "coexistence cannot be compared: it has one value for each point; "),
+        (["--metric", "harm"], "a: harm needs baseline runs"),
         (["--metric", "rtt"], "a and b have no common value of rtt to compare"),
         (
             ["--threshold", "goodput"],
@@ -210,10 +211,6 @@ def test_a_dataset_that_is_missing_or_damaged_is_refused(tussle_, tmp_path: Path
     table = tmp_path / "b" / "flows.parquet"
     whole = table.read_bytes()
     table.write_bytes(whole[:1000])
-    assert refused(tussle_("compare", "a", "b")).startswith(
-        "b/flows.parquet is not the file that was written"
-    )
+    assert refused(tussle_("compare", "a", "b")).startswith("b/flows.parquet was changed")
     table.write_bytes(whole.replace(b"reno", b"bbrr"))
-    assert refused(tussle_("compare", "a", "b")).startswith(
-        "b/flows.parquet is not the file that was written"
-    )
+    assert refused(tussle_("compare", "a", "b")).startswith("b/flows.parquet was changed")

@@ -117,7 +117,7 @@ def test_too_few_runs_of_one_dataset_are_refused(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", kernels(old=base, new=five_percent_more), repetitions=5)
     answer = tussle_("compare", "a")
     assert answer.status == 2
-    assert "5 runs of a point cannot tell; run it again with --repetitions 6 or more" in answer.problems
+    assert "5 runs of a point are too few; run it again with --repetitions 6 or more" in answer.problems
 
 
 @pytest.mark.parametrize(
@@ -125,21 +125,21 @@ def test_too_few_runs_of_one_dataset_are_refused(tussle_, tmp_path: Path):
     [
         (
             ("a",),
-            "a has one kernel; give the dataset to compare it with as well, or --along with one of its axes: "
+            "a has one kernel; give a second dataset to compare it with, or --along with one of its axes: "
             "path.rtt",
         ),
-        (("b",), "b has one kernel; give the dataset to compare it with as well"),
+        (("b",), "b has one kernel; give a second dataset to compare it with"),
         (("a", "--along", "path.rt"), 'a: unknown axis "path.rt"; did you mean "path.rtt"?'),
-        (("b", "--along", "path.rtt"), "b: there is no axis path.rtt, nor another"),
+        (("b", "--along", "path.rtt"), "b: there is no axis path.rtt, or any other"),
         (
             ("c", "--along", "path.rtt"),
-            "c: path.rtt = 20 ms is the only value of that axis; two or more can be compared",
+            "c: path.rtt = 20 ms is the only value of that axis; a comparison needs two",
         ),
         (
             ("a", "b", "--along", "path.rtt"),
             "--along compares the values of an axis of one dataset; leave out B, or the option",
         ),
-        (("a", "--along", "path.rtt", "--metric", "harm"), "a: path.rtt = 20 ms: harm needs runs in which"),
+        (("a", "--along", "path.rtt", "--metric", "harm"), "a: path.rtt = 20 ms: harm needs baseline runs"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(tussle_, tmp_path: Path, arguments, sentence: str):
@@ -162,7 +162,7 @@ def test_a_report_says_what_changed_between_kernels_and_what_did_not(tmp_path: P
     ]
     assert first.table.rows[0][7].text == "+5.0"
     page = write(told, tmp_path / "report.html").read_text("utf-8")
-    assert "What changed between the kernels" in page
+    assert "Differences between the kernels" in page
     assert "<strong>From old to new:</strong> Of 1 result, 1 changed beyond noise." in page
     assert "`tussle compare" in note_on_kernels(told)
 
@@ -171,8 +171,8 @@ def test_a_report_gives_no_verdict_of_too_few_runs(tmp_path: Path):
     told = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more), repetitions=1)
     [change] = changes(told)
     assert change.answer == (
-        "Of 1 result, 1 differ and none are the same. Whether the differences are more than noise cannot be "
-        "told: 6 runs of a point or more are needed (--repetitions), and there is 1."
+        "Of 1 result, 1 differ and none are the same. Whether the differences are more than noise is "
+        "undecided: that needs 6 runs of a point or more (--repetitions), and there is 1."
     )
     assert change.table.rows[0][0].text == "too few runs"
 
@@ -184,7 +184,7 @@ def test_a_report_of_pairs_compares_jain_indices_too(tmp_path: Path):
     # Two pairs, of two goodputs and one index each.
     assert change.answer == "All 6 results are the same."
     assert [row[1].text for row in change.table.rows[::2]] == ["reno", "cubic", "reno"]
-    assert "Under each of 2 kernels, " in write(told, tmp_path / "report.html").read_text("utf-8")
+    assert "In each of 2 kernels, " in write(told, tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_report_of_one_kernel_says_nothing_of_others(tmp_path: Path):

@@ -135,7 +135,7 @@ def test_checking_a_scenario_counts_them(tussle_, tmp_path: Path):
     (tmp_path / "pairs.toml").write_text(scenario(baseline=False).to_toml())
     assert "alone" not in tussle_("scenario", "check", "pairs.toml").out
     lines = tussle_("scenario", "check", "pairs.toml", "--set", "baseline=true").out.splitlines()
-    assert (lines[0], lines[-1]) == ("pairs.toml is right: 32 runs", "  runs in which a flow is alone: 16")
+    assert (lines[0], lines[-1]) == ("pairs.toml is valid: 32 runs", "  baseline runs: 16")
 
 
 def test_on_and_off_are_read_as_booleans():

@@ -208,7 +208,7 @@ def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
         assert "loss: the engine hosts measures over the existing path" in refusal(
             path=PATH | {"loss": "1 %"}
         )
-        assert "it differs between runs" in refusal(path=PATH | {"rate": ["10 Mbit/s", "20 Mbit/s"]})
+        assert "the path differs between runs" in refusal(path=PATH | {"rate": ["10 Mbit/s", "20 Mbit/s"]})
         said = refusal(hosts={"timestamps": "synchronised"})
         assert said.startswith(
             "hosts.timestamps: the engine hosts leaves the settings of its machines as they"
@@ -227,18 +227,24 @@ def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
             "[hosts.a]\nssh = 'a'\nrole = 'sendr'",
             'hosts.a.role: unknown role "sendr"; did you mean "sender"?',
         ),
-        ("[hosts.a]\nssh = 'a'\nrole = 'receiver'", "hosts.a has no address; write where senders connect to"),
+        (
+            "[hosts.a]\nssh = 'a'\nrole = 'receiver'",
+            "hosts.a has no address; write the address that senders connect to",
+        ),
         ("[hosts.a]\nssh = 'a'\nrole = 'sender'", 'has 0 machines with role = "receiver"; there must be one'),
         (
             "[hosts.a]\nssh = '-oProxyCommand=x'\nrole = 'sender'",
-            "is no destination; write what you type after",
+            "is not a destination; write what you type after",
         ),
-        ("[hosts.a]\nssh = 'a'\nrole = 'sender'\nport = 1", "hosts.a.port: a sender has none"),
-        ("[hosts.a]\nssh = 1", "hosts.a.ssh: 1 is no text"),
+        ("[hosts.a]\nssh = 'a'\nrole = 'sender'\nport = 1", "hosts.a.port: a sender has no port"),
+        ("[hosts.a]\nssh = 1", "hosts.a.ssh: 1 is not a text in quotes"),
         ("[host.a]", 'unknown table "host"; did you mean "hosts"?'),
         ("hosts = 1", "write a table for each machine, like [hosts.laptop]"),
         ("[hosts", "is not TOML"),
-        (HOSTS.replace('address = "10.77.0.1"', 'address = "no such name"'), "is no IP address, and no name"),
+        (
+            HOSTS.replace('address = "10.77.0.1"', 'address = "no such name"'),
+            "is neither an IP address nor a known name",
+        ),
     ],
 )
 def test_a_wrong_hosts_toml_is_refused_by_its_key(tussle_, tmp_path: Path, text: str, said: str):

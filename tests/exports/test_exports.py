@@ -84,7 +84,7 @@ def test_a_dataset_that_was_changed_is_not_opened(folder: Path, tmp_path: Path):
     copy = copytree(folder, tmp_path / "copy")
     flows = copy / "flows.parquet"
     pl.read_parquet(flows).with_columns(pl.col("timeouts") + 1).write_parquet(flows)
-    with pytest.raises(TussleError, match=r"flows.parquet is not the file that was written"):
+    with pytest.raises(TussleError, match=r"flows.parquet was changed"):
         tussle.open(copy)
 
 
@@ -195,7 +195,7 @@ def test_the_same_dataset_gives_the_same_bytes(tussle_, folder: Path, tmp_path: 
         (["flow", "-o", "x.csv"], "flow can be exported as flent or iperf3, not as csv; "),
         (["flow", "--run", "99"], "{folder} has no flow 0 in a run 99; its runs are 0 to 7 (--run), "),
         (["flow", "--flow", "2"], "{folder} has no flow 2 in a run 0; "),
-        (["runs", "--summary"], "--summary is of metrics, and runs is none; "),
+        (["runs", "--summary"], "--summary is for metrics, and runs is not a metric; "),
     ],
 )
 def test_what_cannot_be_exported_is_refused_and_leaves_no_file(
@@ -212,9 +212,7 @@ def test_a_folder_that_is_no_dataset_or_a_damaged_one_is_refused(tussle_, folder
     copy = copytree(folder, tmp_path / "copy")
     samples = copy / "samples.parquet"
     samples.write_bytes(samples.read_bytes()[:-100])
-    assert refused(tussle_("export", "copy", "goodput")).startswith(
-        "copy/samples.parquet is not the file that was written"
-    )
+    assert refused(tussle_("export", "copy", "goodput")).startswith("copy/samples.parquet was changed")
     assert left_over(tmp_path) == ["copy"]
 
 
@@ -418,14 +416,12 @@ def test_several_streams_are_not_one_flow(tmp_path: Path):
     file.write_text(
         json.dumps({**IPERF3_LINES, "intervals": [{**interval, "streams": interval["streams"] * 2}]})
     )
-    with pytest.raises(TussleError, match="holds 2 streams; give a file of one"):
+    with pytest.raises(TussleError, match="has 2 streams; give a file with one"):
         read_iperf3(file)
 
 
 def test_a_flent_file_of_another_test_is_refused(tmp_path: Path):
     file = tmp_path / "x.flent"
     file.write_text(json.dumps({"metadata": {"NAME": "ping"}, "x_values": [1], "results": {"Ping": [3]}}))
-    with pytest.raises(
-        TussleError, match="holds no flow but Ping; give a file of tcp_upload or tcp_download"
-    ):
+    with pytest.raises(TussleError, match="has no flow, but Ping; give a file of tcp_upload or tcp_download"):
         read_flent(file)

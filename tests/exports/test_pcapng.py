@@ -178,7 +178,7 @@ def test_a_dataset_that_comes_out_otherwise_is_refused(
     """A dataset of another version of the simulator, in which other packets are lost."""
     as_it_is = SimEngine.capture
     monkeypatch.setattr(SimEngine, "capture", lambda self, run: as_it_is(self, {**run, "seed": 7}))
-    assert "comes out otherwise" in tussle_("export", lossy, "packets").problems
+    assert "has other results with this version" in tussle_("export", lossy, "packets").problems
 
 
 OWN = """

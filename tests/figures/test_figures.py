@@ -394,19 +394,19 @@ def test_a_metric_that_does_not_exist_is_answered_with_the_nearest():
 
 def test_a_metric_that_the_dataset_does_not_tell_is_refused_by_its_column():
     silent = PAIRS.flows.with_columns(rtt_p50_ms=pl.lit(None, pl.Float64))
-    with pytest.raises(TussleError, match=r"does not tell the RTT p50: rtt_p50_ms is empty"):
+    with pytest.raises(TussleError, match=r"no values of the RTT p50: rtt_p50_ms is empty"):
         draw("matrix", replace(PAIRS, flows=silent), View(metric="rtt"))
 
 
 def test_a_figure_without_a_choice_of_metrics_says_which_have_one():
-    with pytest.raises(TussleError, match=r"“window” has no choice of metrics; these have: .*matrix"):
+    with pytest.raises(TussleError, match=r"“window” takes no --metric; these do: .*matrix"):
         draw("window", PAIRS, View(metric="rtt"))
 
 
 def test_what_has_no_effect_on_a_figure_is_refused():
-    with pytest.raises(TussleError, match="“matrix” is not of a time; these are: fairness, overlay, phase"):
+    with pytest.raises(TussleError, match="“matrix” takes no --from and --to; these do: fairness, overlay"):
         draw("matrix", PAIRS, View(between_s=(1, 2)))
-    with pytest.raises(TussleError, match="“window” is of one dataset; of two: overlay"):
+    with pytest.raises(TussleError, match="“window” takes no --beside; these do: overlay"):
         draw("window", PAIRS, View(beside=Beside(PAIRS, "a", "b")))
 
 
@@ -450,7 +450,7 @@ def test_a_flow_that_did_not_end_has_no_completion_time():
     points = next(table for table in tables_in(chart.to_dict()) if "completion_s" in table.columns)
     assert len(points) == 4
     assert "4 flows did not end" in chart.to_json()
-    with pytest.raises(TussleError, match=r"no flow .* completed.*`bytes`"):
+    with pytest.raises(TussleError, match=r"completion needs flows .*`bytes`"):
         draw("completion", PAIRS)
 
 

@@ -20,6 +20,8 @@ from tussle.kernel import Kernel, built_kernel, cache_folder, kernel_names, remo
 from tussle.kernel.agent import agent
 from tussle.kernel.build import Outcome, Request, made
 from tussle.kernel.debian import debian_source, offered_packages
+from tussle.kernel.driver import driver
+from tussle.kernel.guest import refuse_other_driver
 from tussle.kernel.progress import Silent
 from tussle.kernel.source import Folder, SourceFile, given_source
 from tussle.kernel.tree import Tree
@@ -42,6 +44,7 @@ FILES = {
     "Makefile": MAKEFILE,
     "Kconfig": 'mainmenu "A kernel"\n\nsource "arch/um/Kconfig"\n',
     "arch/um/Kconfig": "config HZ\n\tint\n\tdefault 100\n",
+    "drivers/net/Makefile": "obj-$(CONFIG_VETH) += veth.o\n",
     "net/tcp.c": "beta = 0.7\n",
     "net/ipv4/Kconfig": "config TCP_CONG_MINE\n\ttristate\n",
 }
@@ -142,7 +145,7 @@ def test_the_sources_of_a_git_repository_are_separated_from_its_build_products(l
 
 def test_a_second_call_does_nothing(linux, cache):
     first, second = build(linux), build(linux)
-    assert (first.was_there, second.was_there) == (False, True)
+    assert (first.was_built, second.was_built) == (False, True)
     assert first.kernel == second.kernel
     assert compilations(cache) == 1
 
@@ -161,7 +164,7 @@ def test_a_patch_recompiles_the_changed_files_only(linux, cache, tmp_path):
 
 def test_other_ticks_are_another_kernel(linux):
     build(linux)
-    assert not build(linux, hz=1000).was_there
+    assert not build(linux, hz=1000).was_built
     assert built_kernel("linux").facts["hz"] == "1000"
 
 
@@ -175,7 +178,7 @@ def test_another_release_is_compiled_from_nothing(linux, cache):
 def test_a_kernel_that_is_built_needs_no_tools(linux, monkeypatch):
     build(linux)
     monkeypatch.setenv("PATH", "")
-    assert build(linux).was_there
+    assert build(linux).was_built
 
 
 def test_a_copy_that_stops_goes_on_and_forgets_nothing(tmp_path):
@@ -233,13 +236,11 @@ def test_an_interrupted_build_leaves_no_process_and_goes_on(linux, cache):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    assert (
-        process.communicate()[1] == "tussle: interrupted; the same command goes on where this one stopped\n"
-    )
+    assert process.communicate()[1] == "tussle: interrupted; repeat the same command to go on\n"
     assert process.returncode == 130
     assert "sleep 1234" not in running()
     (cache / "tree/go").touch()
-    assert not build(linux).was_there
+    assert not build(linux).was_built
 
 
 def running() -> str:
@@ -288,7 +289,7 @@ def test_a_damaged_kernel_does_not_run(linux, harm):
     (image if harm == "image" else image.with_name("kernel.json")).write_text("{", "utf-8")
     with pytest.raises(TussleError, match=r"linux is damaged; remove that folder and build it again"):
         built_kernel("linux")
-    assert not build(linux).was_there
+    assert not build(linux).was_built
 
 
 # --- what cannot be built ---
@@ -314,7 +315,7 @@ def test_a_tarball_that_leads_out_of_itself_is_refused(tmp_path):
     with tarfile.open(tmp_path / "evil.tar", "w") as archive:
         member = tarfile.TarInfo("linux/../../evil")
         archive.addfile(member, io.BytesIO())
-    assert "which leads out of it" in refusal(tmp_path / "evil.tar")
+    assert "outside of the archive" in refusal(tmp_path / "evil.tar")
 
 
 def test_half_a_tarball_is_refused(linux, tmp_path):
@@ -326,13 +327,36 @@ def test_half_a_tarball_is_refused(linux, tmp_path):
 
 def test_a_folder_that_was_built_in_without_git_is_refused(linux):
     written(linux, **{".config": "CONFIG_X86=y\n"})
-    assert "was built in (it holds .config)" in refusal(linux)
+    assert "contains products of a build (.config)" in refusal(linux)
     assert "make mrproper" in refusal(linux)
 
 
 def test_a_tree_without_a_needed_option_is_refused_with_its_name(linux):
     written(linux, Makefile=MAKEFILE.replace("GONE", "TIME_TRAVEL"))
     assert "it has no UML_TIME_TRAVEL_SUPPORT" in refusal(linux)
+
+
+def test_a_tree_that_cannot_take_the_driver_is_refused(linux):
+    (linux / "drivers/net/Makefile").write_text("obj-y += mine.o\n", "utf-8")
+    assert "cannot take Tussle's driver: its drivers/net/Makefile has no line for veth.o" in refusal(linux)
+
+
+def test_the_driver_is_part_of_the_tree_and_its_digest_a_fact(linux, cache):
+    kernel = build(linux).kernel
+    assert kernel.facts["driver_sha256"] == driver().digest()
+    built_in = cache / "tree/drivers/net"
+    assert "obj-y += tussle/" in (built_in / "Makefile").read_text("utf-8")
+    assert {"tussle.c", "tussle.h", "path.o_shipped", "Makefile"} == {
+        file.name for file in (built_in / "tussle").iterdir()
+    }
+
+
+def test_a_kernel_with_another_driver_is_refused_with_the_command_that_links_it_anew(linux):
+    kernel = build(linux).kernel
+    refuse_other_driver(kernel)
+    for facts in ({**kernel.facts, "driver_sha256": "0"}, {"release": "6.1.5"}):
+        with pytest.raises(TussleError, match=r"built by another version of Tussle.*`tussle kernel build`"):
+            refuse_other_driver(Kernel(kernel.image, facts))
 
 
 def test_a_wanted_option_that_the_tree_lacks_is_recorded(linux):
@@ -447,7 +471,7 @@ def test_the_command_prints_the_built_kernel_and_its_missing_options(linux, monk
     assert said(monkeypatch, capsys, "kernel", "build", "--source", linux) == [
         f"linux is built: Linux 6.1.5, 250 Hz, from {linux}",
         f"  {cache_folder()}/built/linux/linux",
-        "  its source lacks NET_SCH_CAKE: runs that need one will be refused",
+        "  the source lacks NET_SCH_CAKE: runs that need one of these are refused",
     ]
     again = said(monkeypatch, capsys, "kernel", "build", "--source", linux)
     assert again[0].startswith("linux was built already: ")
@@ -474,8 +498,8 @@ def test_where_there_are_no_packages_the_list_of_them_is_asked_for(tmp_path, mon
     monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path)
     stub(tmp_path / "tools/apt-cache", "exit 0")
     assert said(monkeypatch, capsys, "kernel", "build", "--all", stream="err") == [
-        "tussle: --all: there is no package linux-source-… here, and apt offers none; `apt-get update` "
-        "fetches the lists on Debian and its derivatives, elsewhere give --source"
+        "tussle: --all: no package linux-source-… is installed, and apt offers none; run `apt-get update` on "
+        "Debian and its derivatives, elsewhere give --source"
     ]
 
 

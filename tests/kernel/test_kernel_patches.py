@@ -50,7 +50,9 @@ def test_a_source_without_the_text_of_the_first_edit_stays_as_it_is(b_h: str):
 
 @pytest.mark.parametrize("b_h", ["", "old old"])
 def test_a_source_that_takes_a_part_is_refused(b_h: str):
-    with pytest.raises(TussleError, match=r"linux-6.1 takes only a part .*b\.h does not hold 'old' 1 times"):
+    with pytest.raises(
+        TussleError, match=r"only a part .* fits linux-6.1: its .*b\.h does not have 'old' 1 times"
+    ):
         patched(a_c="size = 1; size = 1;", b_h=b_h)
 
 

@@ -88,13 +88,15 @@ def test_two_kernels_repeat_to_the_byte(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("kernel")
-@pytest.mark.parametrize("command", [("matrix",), ("run", "who-can-share-a-lan"), ("paper", "lan-pairs")])
+@pytest.mark.parametrize(
+    "command", [("matrix",), ("run", "which-algorithms-share-a-lan-fairly"), ("paper", "lan-pairs")]
+)
 @pytest.mark.parametrize(
     ("kernels", "sentence"),
     [
         ("linux-6.1,linux-6.1", "--kernel: linux-6.1 is named twice; give each kernel once"),
         ("linux-6.1, linux-6.x", '--kernel: unknown kernel "linux-6.x"; did you mean "linux-6.1'),
-        (",", "--kernel names none; `tussle list kernels` shows those that are built"),
+        (",", "--kernel names no kernel; `tussle list kernels` shows the built ones"),
     ],
 )
 def test_names_that_do_not_choose_several_are_refused(

@@ -77,7 +77,7 @@ def test_the_answer_counts_pairs_and_names_who_yields(tmp_path: Path):
     pairs["vegas", "vegas"] = (48.0, 46.0)
     assert answer(shared(pairs), tmp_path) == (
         "Of 3 pairs of different algorithms, 1 shares the bottleneck fairly (cubic with reno) and 2 do not. "
-        "vegas yields to everyone (12 % against reno); each shares fairly with its own kind."
+        "vegas yields to all others (12 % against reno); each shares fairly with itself."
     )
 
 
@@ -179,7 +179,7 @@ def test_pairs_that_share_fairly_in_every_network_are_named_once(tmp_path: Path)
         flows=pl.concat([one.flows, one.flows.with_columns(shift)]),
     )
     assert answer(both, tmp_path) == (
-        "Under each of 2 networks, 1 of 2 pairs of different algorithms shares the bottleneck fairly "
+        "In each of 2 networks, 1 of 2 pairs of different algorithms shares the bottleneck fairly "
         "(cubic with reno)."
     )
 
@@ -378,7 +378,7 @@ def test_runs_whose_hosts_did_not_keep_up_are_marked(tmp_path: Path) -> None:
         {"run": [0, 1, 1], "kept_up": [True, False, True], "shortfall": [None, "too late", None]}
     )
     text = write(replace(data, validity=fared), tmp_path / "late.html").read_text()
-    assert "one did not keep up in 1 of 4 runs (such as: too late)" in text
+    assert "a host did not keep up in 1 of 4 runs (too late)" in text
     assert "did not keep up" not in write(data, tmp_path / "sim.html").read_text()
 
 

@@ -30,13 +30,18 @@ def test_a_path_without_a_rate_has_no_sawtooth():
 @pytest.mark.parametrize(
     ("profile", "duration", "why"),
     [
-        ("lan", "70 s", "70 s a run; flows may need 70 s to converge, 12 sawtooth periods of 4.3 s"),
-        ("dsl", "190 s", "190 s a run; flows may need 190 s"),
-        ("geo", "1620 s", "1620 s a run; flows may need 1620 s"),
+        (
+            "lan",
+            "70 s",
+            "each run lasts 70 s (--duration changes it): flows may need 70 s to converge, 12 sawtooth "
+            "periods of 4.3 s",
+        ),
+        ("dsl", "190 s", "each run lasts 190 s (--duration changes it): flows may need 190 s"),
+        ("geo", "1620 s", "each run lasts 1620 s (--duration changes it): flows may need 1620 s"),
         # 10^7 packets of 12 000 bit at 200 Mbit/s are 600 s
-        ("wan", "600 s", "600 s a run; flows may need 4020 s"),
+        ("wan", "600 s", "each run lasts 600 s (--duration changes it): flows may need 4020 s"),
         # at 10 Gbit/s they are 12 s, less than the least
-        ("datacenter", "60 s", "60 s a run; flows may need 90 s"),
+        ("datacenter", "60 s", "each run lasts 60 s (--duration changes it): flows may need 90 s"),
     ],
 )
 def test_the_duration_follows_from_the_path(profile: str, duration: str, why: str):
@@ -69,13 +74,13 @@ def test_long_runs_are_sampled_less_often():
 
 def test_matrix_says_what_it_chose_and_takes_what_is_given(tussle_, tmp_path):
     command = ["matrix", "--algorithms", "reno", "--repetitions", "1", "-o"]
-    told = tussle_(*command, tmp_path / "told", "--duration", "20 s")
-    assert told.status == 0
-    assert "a run; flows may need" not in told.out
+    given = tussle_(*command, tmp_path / "given", "--duration", "20 s")
+    assert given.status == 0
+    assert "flows may need" not in given.out
     set_ = tussle_(*command, tmp_path / "set", "--set", "duration=20 s")
-    assert "a run; flows may need" not in set_.out
+    assert "flows may need" not in set_.out
     chosen = tussle_(*command, tmp_path / "chosen")
-    assert "70 s a run; flows may need 70 s to converge" in chosen.out
+    assert "each run lasts 70 s (--duration changes it): flows may need 70 s to converge" in chosen.out
 
 
 def test_a_wrong_stagger_is_named_where_no_duration_is_given(tussle_):

@@ -64,7 +64,7 @@ def test_a_dataset_of_cases_has_their_values_as_columns(tmp_path: Path) -> None:
     ("cases", "sentence"),
     [
         (3, "scenario, cases: 3 is not a list of tables; write [[cases]] above each"),
-        ([{}], 'scenario, cases.0: it says nothing; give it a value, like "path.rate" = "10 Mbit/s"'),
+        ([{}], 'scenario, cases.0: an empty case; give it a value, like "path.rate" = "10 Mbit/s"'),
         ([{"path.rate": "0 Mbit/s"}], "scenario, cases.0, path.rate: 0 Mbit/s; give more than 0"),
         (
             [{"path.rate": "1 Mbit/s"}, {"path.rate": "1 Mbit/s", "path.rtt": "1 s"}],
@@ -75,11 +75,11 @@ def test_a_dataset_of_cases_has_their_values_as_columns(tmp_path: Path) -> None:
             [{"path.rate": "1 Mbit/s", "path.rtt": "1 s"}, {"path.rate": "1 Mbit/s"}],
             'scenario, cases.1: lacks "path.rtt", which the first case sets; give every case the same keys',
         ),
-        ([{"seed": 3}], "scenario, cases.0: seed is one for all cases; write it above them"),
+        ([{"seed": 3}], "scenario, cases.0: seed applies to all cases; write it above them"),
         ([{"path.rat": "1 Mbit/s"}], 'scenario, cases.0, path: unknown key "rat"; did you mean "rate"?'),
         (
             [{"path.rate": "1 Mbit/s", "flows.1.algorithm": "bic"}],
-            "scenario, cases.0: setting flows.1.algorithm: there is no item 1; items are counted from 0 to 0",
+            "scenario, cases.0: setting flows.1.algorithm: there is no item 1; the items are 0 to 0",
         ),
     ],
 )
@@ -90,5 +90,5 @@ def test_a_mistake_in_a_case_names_the_case_and_the_key(cases: object, sentence:
 
 
 def test_cases_cannot_make_more_runs_than_a_sweep_has() -> None:
-    with pytest.raises(TussleError, match="cases: they make more than 100000 runs"):
+    with pytest.raises(TussleError, match="cases: more than 100000 runs"):
         with_cases(TWO, repetitions=60_000)

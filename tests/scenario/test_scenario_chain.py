@@ -90,12 +90,12 @@ def test_a_list_in_a_link_is_an_axis():
 @pytest.mark.parametrize(
     ("flow", "sentence"),
     [
-        ({"enters": 4}, "scenario, flows.0.enters: 4; there are 3"),
-        ({"leaves": 4}, "scenario, flows.0.leaves: 4; there are 3"),
+        ({"enters": 4}, "scenario, flows.0.enters: 4; the path has 3 bottlenecks"),
+        ({"leaves": 4}, "scenario, flows.0.leaves: 4; the path has 3 bottlenecks"),
         ({"enters": 0}, "scenario, flows.0.enters: 0; give 1 to 100"),
         (
             {"enters": 3, "leaves": 2},
-            "scenario, flows.0.leaves: 2; it enters at 3, and bottlenecks are crossed in their order",
+            "scenario, flows.0.leaves: 2 is before enters, 3; flows cross the bottlenecks in order",
         ),
     ],
 )

@@ -86,7 +86,7 @@ def test_an_empty_list_stands_for_no_changes_whatever_the_profile_says(monkeypat
             [{**SLOWER, "at": "60 s"}],
             "scenario, path.changes.0.at: 60 s is not before the end of the run at 60 s",
         ),
-        ([{"rate": "1 Mbit/s"}], 'scenario, path.changes.0.at: missing; say when, like at = "20 s"'),
+        ([{"rate": "1 Mbit/s"}], 'scenario, path.changes.0.at: missing; give the time, like at = "20 s"'),
         ([{**SLOWER, "rate": "0 bit/s"}], "scenario, path.changes.0.rate: 0 bit/s; give more than 0"),
         ([{**SLOWER, "rat": 1}], 'scenario, path.changes.0: unknown key "rat"; did you mean "rate"?'),
         (

@@ -195,9 +195,9 @@ def test_a_recording_wins_over_the_rate_of_a_profile(tmp_path: Path):
     [
         ("1\nx\n", 'line 2: "x" is not a time in whole milliseconds'),
         ("3\n2\n", "line 2: 2 ms is before the line above it"),
-        ("0\n", "lasts no time; its last line must be more than 0"),
-        ("", "lasts no time; its last line must be more than 0"),
-        ("1\n" * 90_000 + "2\n", "has 540 Gbit/s on average; 400 Gbit/s is the most"),
+        ("0\n", "has a duration of 0 ms; its last line must be more than 0"),
+        ("", "has a duration of 0 ms; its last line must be more than 0"),
+        ("1\n" * 90_000 + "2\n", "has 540 Gbit/s on average; the limit is 400 Gbit/s"),
     ],
 )
 def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str, what: str):
@@ -217,7 +217,7 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
         ),
         (
             {"path__elements": [{}]},
-            'scenario, path.elements.0.kind: missing; say which element, like kind = "jitter"',
+            'scenario, path.elements.0.kind: missing; give the kind of element, like kind = "jitter"',
         ),
         (
             {"path__elements": [{"kind": "jitter"}]},
@@ -267,7 +267,7 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
         ),
         (
             {"path__rate": "5 Mbit/s", "path__wifi": {}},
-            "scenario, path.rate: 5 Mbit/s is below any of WiFi; give 6 Mbit/s to 54 Mbit/s",
+            "scenario, path.rate: 5 Mbit/s is below the rates of WiFi; give 6 Mbit/s to 54 Mbit/s",
         ),
         (
             {"path__wifi": {}, "path__arq": {}},
@@ -275,7 +275,7 @@ def test_a_mistake_in_a_recording_is_named_by_its_line(tmp_path: Path, text: str
         ),
         (
             {"path__wifi": {}, "path__changes": [{"at": "1 s", "rtt": "1 ms"}]},
-            "scenario, path.changes.0: wifi does not change; give the path a rate instead, "
+            "scenario, path.changes.0: a path with wifi cannot change; give it a rate instead, "
             "in both directions",
         ),
         (
@@ -300,14 +300,15 @@ def test_a_recording_excludes_what_it_contains(tmp_path: Path):
     trace = tmp_path / "a.trace"
     trace.write_text("10\n")
     both = mistakes(path__trace=str(trace))
-    assert both == ["scenario, path.trace: a trace says how fast the link is; give either a trace or a rate"]
+    assert both == ["scenario, path.trace: a trace gives the rate of the link; give either a trace or a rate"]
     arq = mistakes(path__rate=None, path__trace=str(trace), path__arq={})
     assert arq == [
         "scenario, path.arq: a trace contains the errors of its radio link; give either a trace or arq"
     ]
     changing = mistakes(path__rate=None, path__trace=str(trace), path__changes=[{"at": "1 s", "rtt": 0}])
     assert changing == [
-        "scenario, path.changes.0: a trace does not change; give the path a rate instead, in both directions"
+        "scenario, path.changes.0: a path with a trace cannot change; give it a rate instead, in both "
+        "directions"
     ]
 
 

@@ -86,7 +86,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
     [
         (
             {"flows__0__application": {"rate": "1 Mbit/s"}},
-            'scenario, flows.0.application.kind: missing; say which, like kind = "rate"',
+            'scenario, flows.0.application.kind: missing; give one, like kind = "rate"',
         ),
         (
             {"flows__0__application": {"kind": "chunkz"}},
@@ -119,8 +119,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
                 "flows__0__bytes": "1 MB",
                 "flows__0__application": {"kind": "rate", "rate": "1 Mbit/s"},
             },
-            "scenario, flows.0.bytes: udp does not tell the receiver which byte is the last; "
-            "give a stop instead",
+            "scenario, flows.0.bytes: a udp receiver does not know the last byte; give a stop instead",
         ),
         (
             {"flows__0__arrivals": "1 s"},
@@ -128,7 +127,7 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
         ),
         (
             {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "flows__0__count": 2},
-            "scenario, flows.0.count: arrivals say how many flows there are; leave it out",
+            "scenario, flows.0.count: arrivals decide the number of flows; leave count out",
         ),
         (
             {"flows__0__arrivals": "1 ms", "flows__0__bytes": "1 kB"},
@@ -137,11 +136,11 @@ def test_a_list_of_applications_is_an_axis_whose_kinds_take_what_is_for_them():
         ),
         (
             {"flows__0__arrivals": "2 min", "flows__0__bytes": "1 kB"},
-            "scenario, flows.0.arrivals: 2 min makes no flow before the end; give less time",
+            "scenario, flows.0.arrivals: 2 min makes no flow before the end of the run; give a shorter time",
         ),
         (
             {"flows__0__arrivals": "1 s", "flows__0__bytes": "1 kB", "baseline": True},
-            "scenario, baseline: arrivals are random in each repetition; leave baseline off",
+            "scenario, baseline: arrivals are random in each repetition; leave baseline out",
         ),
         ({"flows__0__bytes": "0 B"}, "scenario, flows.0.bytes: 0 B; give more than 0"),
         (

@@ -54,7 +54,7 @@ def test_a_server_that_never_grants_is_left_by_one_interrupt():
         client.send_signal(signal.SIGINT)
         status, _, problems = ended(client)
     assert status == INTERRUPTED
-    assert problems == "tussle: interrupted before it had joined\n"
+    assert problems == "tussle: interrupted before joining\n"
 
 
 @pytest.mark.parametrize("direction", [[], ["--reverse"]])

@@ -226,7 +226,7 @@ def test_a_server_listens_on_loopback_by_default(tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "tussle send 127.0.0.1:" in done.stdout
     assert "from this machine only" in done.stdout
-    assert "nobody sent anything" in done.stdout
+    assert "no client sent anything" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -302,7 +302,7 @@ SEND = ("send", "localhost", "--code", "12", "--algorithm")
     [
         (
             ("serve", "--listen", "everywhere"),
-            '--listen: "everywhere" is no address; give one of this machine, or 0.0.0.0 for all',
+            '--listen: "everywhere" is not an IP address; give one of this machine, or 0.0.0.0 for all',
         ),
         (("serve", "--listen", "192.0.2.1"), "--listen: 192.0.2.1 is no address of this machine"),
         (("serve", "--for", "0 s"), "--for: 0 s is too short; give at least 0.1 s"),
@@ -312,10 +312,10 @@ SEND = ("send", "localhost", "--code", "12", "--algorithm")
             "--code: the code has 2 letters and digits; a code has 20, in groups of four",
         ),
         ((*SEND, "vega"), '--algorithm: unknown algorithm "vega"; did you mean "vegas"?'),
-        ((*SEND, "reno", "--bytes", "0 B"), "--bytes: 0 B is nothing; give at least 1 B"),
+        ((*SEND, "reno", "--bytes", "0 B"), "--bytes: 0 B is too small; give at least 1 B"),
         (
             ("send", "localhost:0", "--code", "12"),
-            '"localhost:0": "0" is no port; give one from 1 to 65535',
+            '"localhost:0": "0" is not a port; give one from 1 to 65535',
         ),
     ],
 )

@@ -113,7 +113,7 @@ def test_the_result_is_the_servers_observation_beside_the_claim(tmp_path):
     [sentence] = dataset.provenance["contradictions"]
     assert sentence == (
         "client-1: its client claims that 500000000 bytes were acknowledged, and 10000 arrived; "
-        "what the server saw counts"
+        "the server's observation counts"
     )
 
 

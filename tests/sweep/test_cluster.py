@@ -143,7 +143,7 @@ def test_a_run_that_ends_every_worker_is_named_and_no_other(
         wait_for(3, file)
         sentence = refusal(on(file, FakeEngine(KillsItsWorker(executed(planned.run)))), folder)
     assert sentence.startswith("run 7 (point 3, path.rate = 20 Mbit/s, flows.0.algorithm = cubic, seed ")
-    assert "workers ended while they had it (1 of them), perhaps for lack of memory" in sentence
+    assert "1 workers ended while they executed it, perhaps for lack of memory" in sentence
     assert f"finished runs: {stored(folder)}, kept in" in sentence
     assert stored(folder) >= RUNS // 2
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
@@ -248,7 +248,7 @@ def test_the_command_gives_the_same_digest_with_a_cluster(tussle_: Any, address:
 def test_the_options_that_a_cluster_leaves_no_room_for_are_refused(tussle_: Any, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     both = tussle_("run", "long.toml", "--cluster", "tcp://127.0.0.1:1", "--workers", 2)
-    assert refused(both).startswith("--workers: a cluster's own workers say how many runs it executes")
+    assert refused(both).startswith("--workers: the cluster's workers decide the number of parallel runs")
     sentence = refusal(on("tcp://127.0.0.1:1", AloneEngine()), tmp_path / "out")
     assert sentence.startswith("--cluster: the engine fake executes runs in real time")
 
@@ -290,11 +290,11 @@ OTHER = "import sys, {what}; from dask.__main__ import main; sys.argv = ['dask',
 @pytest.mark.parametrize(
     ("what", "differs"),
     [
-        ("tussle; tussle.__version__ = '0.0.9'", "has another Tussle: 0.0.9 where this machine has "),
+        ("tussle; tussle.__version__ = '0.0.9'", "has another Tussle: 0.0.9, and this machine has "),
         ("platform; platform.python_version_tuple = lambda: '39'", "has another Python: 3.9 where this"),
         (
             "fake_engine; fake_engine.OTHERWISE['version'] = '2'",
-            "has another engine (version): 2 where this machine has 1;",
+            "has another engine (version): 2, and this machine has 1;",
         ),
         ("types; sys.modules['tussle'] = None", "cannot execute these runs ("),
     ],

@@ -82,7 +82,7 @@ def test_parts_are_the_same_bytes_with_any_number_of_workers(in_parts: Dataset, 
 def test_a_part_that_is_missing_or_changed_is_named(in_parts: Dataset) -> None:
     part = in_parts.folder / "samples" / "part-00001.parquet"
     part.write_bytes((in_parts.folder / "samples" / "part-00002.parquet").read_bytes())
-    with pytest.raises(TussleError, match=r"samples/part-00001\.parquet is not the file that was written"):
+    with pytest.raises(TussleError, match=r"samples/part-00001\.parquet was changed"):
         in_parts.verify()
     part.unlink()
     with pytest.raises(TussleError, match=r"not a complete dataset: samples/part-00001\.parquet is missing"):
@@ -195,7 +195,7 @@ def test_a_place_without_its_library_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
     sentence = refused(tussle_("report", address))
-    assert sentence.startswith(f"{address}: datasets elsewhere need a library for that place (")
+    assert sentence.startswith(f"{address}: remote datasets need a library for that kind of address (")
     assert reason in sentence
     assert "pip install 'tussle[storage]'" in sentence
 

@@ -470,7 +470,7 @@ def test_an_algorithm_that_calls_exit_is_an_error(tmp_path: Path) -> None:
     def leave(_run: Mapping[str, Any]) -> None:
         raise SystemExit(0)
 
-    with pytest.raises(TussleError, match=r"run 0 .* failed: something in it called exit\(\)"):
+    with pytest.raises(TussleError, match=r"run 0 .* failed: the algorithm called exit\(\)"):
         sweep(SCENARIO, tmp_path / "out", settings(FakeEngine(leave)))
 
 

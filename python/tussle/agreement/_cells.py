@@ -143,7 +143,7 @@ def _scenario(name: str, cases: Sequence[dict[str, Any]]) -> Scenario:
             "start_jitter": _START_JITTER,
             "record": {"samples": "100 ms", "events": True},
             "path": {},
-            # With random offsets of timestamps LP is Reno, which has cells of its own.
+            # With random offsets of timestamps LP behaves like Reno, which has cells of its own.
             "hosts": {"timestamps": "synchronised"},
             "flows": _flows(arrangement),
             "cases": list(cases),

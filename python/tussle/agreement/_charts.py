@@ -14,13 +14,13 @@ from tussle.figures import CONFIG, svg
 
 _WIDTH_PX, _HEIGHT_PX = 380, 180
 _DECADES = 5
-"""Powers of ten that the axis of differences shows. Smaller differences stand at its left end."""
+"""Powers of ten on the axis of differences. Smaller differences are drawn at its left end."""
 _UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
-"""Attributes of an SVG that no reader of an image meets."""
+"""Attributes of an SVG that have no effect in an image."""
 
 
 def distribution(found: pl.DataFrame, bound: Bound) -> str:
-    """Draw the percentage of cells that differ by at most so much, with the limits of a bound, as SVG.
+    """Draw the cumulative distribution of the differences over the cells, with the limits of a bound, as SVG.
 
     `found` has the columns `algorithm, arrangement, quantity, difference` of an agreement's differences.
     """

@@ -14,7 +14,7 @@ _REDUCTIONS = ("recovery", "timeout")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of a run, and the way in which two engines' are compared."""
+    """A number of a run, and how the numbers of two engines are compared."""
 
     name: str
     """Name of the column, which ends in its unit."""
@@ -49,7 +49,7 @@ QUANTITIES = (
         1,
     ),
 )
-"""Every quantity, over the steady interval unless its words say otherwise."""
+"""Every quantity, over the steady interval unless its description differs."""
 
 
 def quantities(tables: Tables) -> pl.DataFrame:

@@ -22,11 +22,11 @@ class Curve(NamedTuple):
 def distance(curve: Curve, reference: Curve) -> float | None:
     """Return the mean of |w - w'| over the mean of w', the reference; None where they share no time.
 
-    Before that the curve is moved in time, so that the first losses of both fall together. It is the mean
-    error of the window as a part of the window: 0 for equal curves; two sawtooths with equal mean whose
-    phases do not belong together are some 0.2 apart. Squares would let the few instants count most in which
-    one curve has fallen already and the other has not; a distance that bends time as well, such as dynamic
-    time warping, would not see a wrong period.
+    The curve is first shifted in time, so that the first losses of both coincide. The distance is the mean
+    error of the window as a fraction of the window. It is 0 for equal curves, and about 0.2 for two sawtooths
+    with equal mean and unrelated phases. Squared errors would be dominated by the few instants in which only
+    one curve has fallen. A distance that warps time, such as dynamic time warping, would not detect a wrong
+    period.
     """
     moved_s = curve.time_s - _delay_s(curve, reference)
     shared = (reference.time_s >= moved_s.min(initial=np.inf)) & (
@@ -35,8 +35,8 @@ def distance(curve: Curve, reference: Curve) -> float | None:
     window = reference.window_packets[shared]
     if not window.sum():
         return None
-    there = np.interp(reference.time_s[shared], moved_s, curve.window_packets)
-    return float(np.abs(there - window).mean() / window.mean())
+    interpolated = np.interp(reference.time_s[shared], moved_s, curve.window_packets)
+    return float(np.abs(interpolated - window).mean() / window.mean())
 
 
 def _delay_s(curve: Curve, reference: Curve) -> float:

@@ -1,4 +1,4 @@
-"""The command `tussle`: it reads arguments, calls the other parts, and prints; nothing is computed here."""
+"""The command `tussle`: reads arguments, calls the other parts, and prints. Nothing is computed here."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ MISTAKE_OF_THE_USER = 2
 app = typer.Typer(
     name="tussle",
     cls=Group,
-    help="Which congestion control algorithms share a bottleneck fairly, and what does each cost the others?",
+    help="TCP congestion control simulator and testbed: fairness, coexistence, bufferbloat, AQM and ECN/L4S.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -83,11 +83,11 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Run the command; what the user can put right ends it with a sentence and status 2."""
+    """Run the command; an error that the user can correct ends it with a message and status 2."""
     if sys.stdout is None:
-        # Closed by the shell (`>&-`): nobody wants to read it.
+        # The shell closed it (`>&-`).
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
-    # Whoever asks a command to end gets what Ctrl-C does: what is finished is kept, and workers end.
+    # SIGTERM does what Ctrl-C does: finished runs are kept, and workers end.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         app()
@@ -95,10 +95,10 @@ def main() -> None:
         complain(str(error), error.details)
         sys.exit(MISTAKE_OF_THE_USER)
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. Python would complain once more when it flushes.
+        # The reader, such as `head`, has ended. Python would report the broken pipe again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
         where = error.filename or "standard output, or a file"
-        complain(f"{where}: {error.strerror}; check the folder, its rights and the disk")
+        complain(f"{where}: {error.strerror}; check the folder, its permissions and the disk")
         sys.exit(MISTAKE_OF_THE_USER)

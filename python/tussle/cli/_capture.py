@@ -1,7 +1,7 @@
-"""The packets of a run of a dataset: no dataset holds them, so the run is simulated again.
+"""The packets of a run of a dataset: datasets do not contain packets, so that the run is simulated again.
 
-A table of packets would be a thousand times the others, and nobody looks at more than a few runs. The
-simulator repeats a run to the byte; that it did is checked here.
+A table of packets would be a thousand times as large as the others, and is needed for few runs. The simulator
+repeats a run to the byte; this module compares the results with those of the dataset.
 """
 
 from collections.abc import Mapping
@@ -22,16 +22,16 @@ _SIDES = ("sender", "receiver")
 
 @dataclass(frozen=True)
 class Capture:
-    """How a run is captured."""
+    """Settings of a capture."""
 
     side: str
-    """Whose hosts see the packets: `sender` or `receiver`."""
+    """The hosts that capture: `sender` or `receiver`."""
     executes_files: bool = False
     """Whether Python files of the run's algorithms may be executed: a dataset may come from a stranger."""
 
 
 def run_packets(dataset: Dataset, run: int, capture: Capture) -> "RunPackets":
-    """Simulate a run of a dataset again, and return what the hosts of one side saw.
+    """Simulate a run of a dataset again, and return the packets at the hosts of one side.
 
     Raises TussleError when there is no such run or side, the run was not simulated, has too many packets,
     has algorithms in Python files that may not be executed, or does not come out as in the dataset.
@@ -45,8 +45,8 @@ def run_packets(dataset: Dataset, run: int, capture: Capture) -> "RunPackets":
     engine = dataset.provenance["engine"]["name"]
     if engine != ENGINE.name:
         raise TussleError(
-            f"{dataset.folder} comes from the engine {engine}, and only the simulator notes packets; run its "
-            f"scenario with --engine {ENGINE.name}"
+            f"{dataset.folder} comes from the engine {engine}, and only the simulator captures packets; run "
+            f"its scenario with --engine {ENGINE.name}"
         )
     planned = dataset.scenario.runs()
     if run >= len(planned):
@@ -87,6 +87,6 @@ def _check_same(dataset: Dataset, run: int, again: pl.DataFrame) -> None:
     before = pl.concat(flows).filter(pl.col("run") == run).select(again.columns).collect()
     if not before.equals(again.cast(dict(before.schema.items()))):
         raise TussleError(
-            f"run {run} of {dataset.folder} comes out otherwise with this version of Tussle; run the "
+            f"run {run} of {dataset.folder} has other results with this version of Tussle; run the "
             "scenario again"
         )

@@ -10,27 +10,27 @@ from tussle.errors import TussleError
 from tussle.statistics import LEAST
 
 _MOST_ROWS = 60
-"""A terminal's worth; files have the rest."""
+"""Largest number of rows in the terminal; files have all of them."""
 _BIT_PER_S = "_bit_per_s"
-"""How columns end that people read in Mbit/s."""
+"""End of the names of columns that are shown in Mbit/s."""
 _WHOLE_FROM = 9999.5
 
 
 def refuse_too_few(rows: pl.DataFrame, again: str) -> None:
-    """Say that a gate with too few runs is none: what passes there may be any difference.
+    """Raise TussleError: with too few runs, no difference can be shown, so that exit status 0 would mislead.
 
-    `again` is what is to be run again, in a word.
+    `again` names the datasets to be run again: "both" or "it".
     """
     undecided = rows.filter(pl.col("low").is_null(), pl.col("verdict") == NOT_SHOWN)
     raise TussleError(
-        f"{undecided.height} of these differences may be real or chance, and {undecided['runs'].min()} runs "
-        f"of a point cannot tell; run {again} again with --repetitions {LEAST} or more (and start_jitter, if "
+        f"{undecided.height} of these differences are undecided, because {undecided['runs'].min()} runs of a "
+        f"point are too few; run {again} again with --repetitions {LEAST} or more (and start_jitter, if "
         "nothing else is random), or give a --threshold"
     )
 
 
 def table_of(rows: pl.DataFrame) -> Table:
-    """Lay out what differs first, then what may, then what does not."""
+    """Return the table: real differences first, then undecided ones, then those within their threshold."""
     titles = ("A", "B", "B - A", "95 % interval", "runs")
     columns = ["point", "flow", "value", *(Column(title, justify="right") for title in titles), "verdict"]
     table = Table(*columns, box=SIMPLE_HEAD, padding=(0, 0, 0, 1), title_justify="left")
@@ -50,12 +50,12 @@ def table_of(rows: pl.DataFrame) -> Table:
         of = row["point"], row["flow"] or "", value
         table.add_row(*of, *numbers, difference, interval, runs, verdict)
     if rows.height > _MOST_ROWS:
-        table.caption = f"and {rows.height - _MOST_ROWS} rows more, which --csv writes"
+        table.caption = f"and {rows.height - _MOST_ROWS} more rows, which --csv writes"
     return table
 
 
 def _number(value: float) -> str:
-    """Write four digits, or the whole number.
+    """Format a number with four digits, or as a whole number if that has more.
 
     >>> [_number(x) for x in (0.0, 48.25131, -123456.7)]
     ['0', '48.25', '-123457']

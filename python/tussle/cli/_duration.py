@@ -1,4 +1,4 @@
-"""The duration that `tussle matrix` chooses where none is given."""
+"""The default duration of `tussle matrix`."""
 
 import math
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ _PERIODS = 12
 _LEAST_TOGETHER_S = 50
 _MOST_S = 7200
 _MOST_PACKETS = 10_000_000
-"""What the simulator carries in about a second."""
+"""Packets that the simulator simulates in about a second."""
 _PACKET_BITS = 1500 * 8
 _STEP_S = 10
 _MOST_SAMPLES = 2000
-"""Rows of a time series in a long run, which figures could not show more of."""
+"""Largest number of rows in the time series of a long run; figures cannot show more."""
 _USUAL_SAMPLES_MS = 100
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """How long the runs of a comparison last."""
+    """The duration of the runs of a comparison."""
 
     settings: dict[str, str]
     """Keys of the scenario with their values."""
@@ -42,15 +42,15 @@ def chosen_duration(pairs: Scenario) -> Chosen:
     wanted_s = start_s + _PERIODS * sawtooth_s
     most_s = _MOST_PACKETS * _PACKET_BITS / rate_bit_per_s if rate_bit_per_s else math.inf
     duration_s = _rounded_up(max(min(wanted_s, most_s, _MOST_S), start_s + _LEAST_TOGETHER_S))
-    said = (
-        f"{duration_s} s a run; flows may need {_rounded_up(wanted_s)} s to converge, {_PERIODS} sawtooth "
-        f"periods of {float(f'{sawtooth_s:.2g}'):g} s: --duration changes it"
+    reason = (
+        f"each run lasts {duration_s} s (--duration changes it): flows may need {_rounded_up(wanted_s)} s to "
+        f"converge, {_PERIODS} sawtooth periods of {float(f'{sawtooth_s:.2g}'):g} s"
     )
     samples_ms = math.ceil(duration_s * 1e3 / _MOST_SAMPLES / _USUAL_SAMPLES_MS) * _USUAL_SAMPLES_MS
     settings = {"duration": f"{duration_s} s"}
     if samples_ms > _USUAL_SAMPLES_MS:
         settings["record.samples"] = f"{samples_ms} ms"
-    return Chosen(settings, said)
+    return Chosen(settings, reason)
 
 
 def _rounded_up(seconds: float) -> int:

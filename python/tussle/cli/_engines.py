@@ -34,7 +34,8 @@ MachineName = Annotated[
     typer.Option(
         "--machine",
         metavar="uml|qemu",
-        help="What the kernel runs on: uml for those that Tussle built, qemu for those of a distribution.",
+        help="The kernel's machine: user-mode Linux for kernels that Tussle built (uml), QEMU for kernels of "
+        "a distribution (qemu).",
         show_default="uml",
     ),
 ]
@@ -43,9 +44,9 @@ NetworkName = Annotated[
     typer.Option(
         "--network",
         metavar="auto|driver|mixed|qdisc|tun",
-        help="What packets cross beside the kernel's TCP: the simulator's elements inside the kernel (driver) or "
-        "between TUN devices (tun), Linux's queue disciplines (qdisc), or disciplines where Linux has them and "
-        "TUN devices elsewhere (mixed). auto is driver on kernels that Tussle built, and mixed elsewhere.",
+        help="The emulated path: the simulator's elements inside the kernel (driver) or between TUN devices "
+        "(tun), the kernel's queue disciplines (qdisc), or elements between TUN devices only where Linux has "
+        "no discipline (mixed). auto is driver on kernels that Tussle built, and mixed on others.",
         show_default="auto",
     ),
 ]
@@ -58,12 +59,13 @@ HostsFile = Annotated[
     ),
 ]
 Modules = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The image's modules, such as /lib/modules/RELEASE.")
+    Path | None,
+    typer.Option(metavar="DIR", help="The modules of the image of --kernel, such as /lib/modules/RELEASE."),
 ]
 
 
 class KernelChoice(NamedTuple):
-    """What the options say of the kernel engine."""
+    """The options of the engines that run kernels."""
 
     machine: str | None = None
     kernel: str | None = None
@@ -92,7 +94,7 @@ def engine_of(name: str, choice: KernelChoice) -> "Engine":
 
     if choice.hosts:
         raise TussleError(
-            "--hosts: it is for the engine hosts; add --engine hosts, and no option of a kernel"
+            "--hosts is only for the engine hosts; add --engine hosts, and leave out the options of a kernel"
         )
     if name == NamespacesEngine.name and list(given) == ["network"]:
         return NamespacesEngine(_network(choice))
@@ -141,7 +143,7 @@ def _kernels(written: str | None) -> list[str | None]:
 
     names = [name.strip() for name in written.split(",") if name.strip()]
     if not names:
-        raise TussleError("--kernel names none; `tussle list kernels` shows those that are built")
+        raise TussleError("--kernel names no kernel; `tussle list kernels` shows the built ones")
     for name in names:
         if names.count(name) > 1:
             raise TussleError(f"--kernel: {name} is named twice; give each kernel once")

@@ -1,4 +1,4 @@
-"""Help texts that show a value as people write it, such as TIME or N, and never as a type of Python."""
+"""Help texts that show the kind of a value, such as TIME or N, instead of a Python type."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from typer.core import TyperCommand, TyperGroup
 
 
 def _as_written(params: list[Any]) -> list[Any]:
-    """Let each parameter show its metavar alone: flags have no value, and arguments are their own metavar."""
+    """Show only the metavar of each option; flags and arguments show no value."""
     for param in params:
         is_bare = param.param_type_name == "argument" or getattr(param, "is_flag", False)
         shown = None if is_bare else param.metavar or "TEXT"
@@ -21,7 +21,7 @@ def _constant(value: str | None) -> Callable[..., str | None]:
 
 
 class Command(TyperCommand):
-    """A command whose help shows values as people write them."""
+    """A command whose help shows metavars instead of Python types."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and the option for help."""
@@ -29,7 +29,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands whose help shows values as people write them."""
+    """A group of commands whose help shows metavars instead of Python types."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and the option for help."""

@@ -1,4 +1,4 @@
-"""What moves in the terminal while real machines send: a table at the server, a line at a client."""
+"""Live output of a measurement in the terminal: a table at the server, a line at a client."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -14,11 +14,11 @@ _UNITS = ("", "k", "M", "G", "T")
 _STEP = 1000
 _LEAST_OF_STEP = 999.5
 _A_SECOND = 4
-"""Updates of the terminal in a second."""
+"""Updates of the terminal per second."""
 
 
 class _Moving:
-    """A context manager; nothing is shown where nobody looks."""
+    """A context manager for live output, which is shown in terminals only."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -35,22 +35,22 @@ class _Moving:
 
 
 class LiveTable(_Moving):
-    """Every client's rate."""
+    """A table with every client's rate."""
 
     def show(self, live: Mapping[str, Any]) -> None:
-        """Show how everybody fares."""
+        """Show the current state of all clients."""
         self._live.update(_table(live))
 
     def note(self, text: str) -> None:
-        """Say something that stays."""
+        """Print a line that stays above the table."""
         self._console.print(text, highlight=False)
 
 
 class LiveLine(_Moving):
-    """How a client fares."""
+    """A line with one client's rate."""
 
     def show(self, live: Mapping[str, Any]) -> None:
-        """Show how it fares."""
+        """Show the client's current state."""
         words = [
             f"{live['time_s']:.0f} s",
             rate_in_words(live["rate_bit_per_s"]),
@@ -66,20 +66,20 @@ class LiveLine(_Moving):
 def _table(live: Mapping[str, Any]) -> Table | Text:
     strangers = f"; connections refused: {live['refused']}" if live["refused"] else ""
     if not live["clients"]:
-        return Text(f"{live['time_s']:.0f} s: nobody takes part{strangers}")
+        return Text(f"{live['time_s']:.0f} s: no clients{strangers}")
     numbers = [
         Column(title, justify="right", no_wrap=True)
         for title in ("goodput", "total", "RTT\nms", "probe\nms", "retr.")
     ]
-    table = Table("client", "from", "algo-\nrithm", "way", *numbers, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table("client", "from", "algo-\nrithm", "flows", *numbers, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for each in live["clients"]:
-        way = each["direction"] if each["flows"] == 1 else f"{each['direction']}, {each['flows']}"
+        flows = f"{each['flows']} {each['direction']}"
         rate = rate_in_words(each["rate_bit_per_s"]) if each["state"] == "flows" else each["state"]
         table.add_row(
             str(each["client"]),
             each["address"],
             each["algorithm"],
-            way,
+            flows,
             rate,
             size_in_words(each["total_bytes"]),
             _ms(each["rtt_ms"]),
@@ -88,7 +88,7 @@ def _table(live: Mapping[str, Any]) -> Table | Text:
         )
     together = sum(each["rate_bit_per_s"] for each in live["clients"])
     several = len(live["clients"]) > 1
-    words = f"{len(live['clients'])} clients: {rate_in_words(together)} together" if several else "one client"
+    words = f"{len(live['clients'])} clients: {rate_in_words(together)} in total" if several else "one client"
     table.caption = f"{live['time_s']:.0f} s: {words}{strangers}"
     table.caption_justify = "left"
     return table
@@ -99,12 +99,12 @@ def _ms(value: float | None) -> str:
 
 
 def rate_in_words(bit_per_s: float) -> str:
-    """Write a rate with three digits."""
+    """Format a rate with three digits."""
     return f"{_scaled(bit_per_s)}bit/s"
 
 
 def size_in_words(size_bytes: float) -> str:
-    """Write a size with three digits."""
+    """Format a size with three digits."""
     return f"{_scaled(size_bytes)}B"
 
 

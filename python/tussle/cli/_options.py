@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have, and what is read from them."""
+"""Options and arguments that several commands have, and their parsing."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +13,11 @@ from tussle.units import UnitError
 from tussle.units import time as time_of
 
 RESULTS = Path("results")
-"""The folder of datasets whose place nobody chose."""
+"""The folder of datasets without `--output`."""
 
 
 def folder_of(written: str) -> Path:
-    """Return the folder that a word names: a path, or an address like `s3://bucket/folder`."""
+    """Return the folder at a path, or at an address like `s3://bucket/folder`."""
     from tussle.dataset.places import place
 
     return place(written)
@@ -25,12 +25,18 @@ def folder_of(written: str) -> Path:
 
 DatasetFolder = Annotated[
     Path,
-    typer.Argument(metavar="DIR", parser=folder_of, help="What `tussle run` or `tussle matrix` wrote."),
+    typer.Argument(
+        metavar="DIR",
+        parser=folder_of,
+        help="A dataset: the folder that `tussle run` or `tussle matrix` wrote.",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help='Another value, such as path.rate="50 Mbit/s". Repeatable.'
+        "--set",
+        metavar="KEY=VALUE",
+        help='Another value for a key of the scenario, such as path.rate="50 Mbit/s". Repeatable.',
     ),
 ]
 Output = Annotated[
@@ -49,7 +55,7 @@ Workers = Annotated[
         metavar="N",
         min=1,
         help="Number of parallel runs; does not change results.",
-        show_default="one a core",
+        show_default="one per core",
     ),
 ]
 ClusterAddress = Annotated[
@@ -106,11 +112,11 @@ def given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def algorithms_of(written: str) -> list[str]:
-    """Return the algorithms that `--algorithms` names; groups stand for theirs."""
+    """Return the algorithms that `--algorithms` names, with each group replaced by its algorithms."""
     known = algorithm_names()
     names = [name.strip() for name in written.split(",") if name.strip()]
     if not names:
-        raise TussleError(f"--algorithms names none; give some of {', '.join(known)}")
+        raise TussleError(f"--algorithms names no algorithm; give some of {', '.join(known)}")
     for name in names:
         if name not in known and not is_own(name):
             raise TussleError(f"--algorithms: {unknown('algorithm', name, known)}")
@@ -119,9 +125,9 @@ def algorithms_of(written: str) -> list[str]:
 
 def at_least(least: str, option: str, written: str) -> int:
     try:
-        said = time_of(written)
+        time_ns = time_of(written)
     except UnitError as error:
         raise TussleError(f"{option}: {error}") from None
-    if said < time_of(least):
+    if time_ns < time_of(least):
         raise TussleError(f"{option}: {written} is too short; give at least {least}")
-    return said
+    return time_ns

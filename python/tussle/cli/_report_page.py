@@ -1,4 +1,4 @@
-"""Reports, written with all cores and with a bar in the terminal."""
+"""Writing reports with all cores, and with a progress bar in the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tussle.report import Results
 
 _POINTS_A_WORKER = 12
-"""The number of points for which one more worker pays."""
+"""The number of points per worker; with fewer, one more worker takes longer than it saves."""
 
 
 def write_report(dataset: Results, path: Path, workers: int | None = None) -> Path:
@@ -32,6 +32,6 @@ def write_report(dataset: Results, path: Path, workers: int | None = None) -> Pa
         drawing = Drawing(
             executor if workers > 1 else None,
             at_once=2 * workers,
-            tell=lambda done, count: bar.update(task, completed=done, total=count),
+            report=lambda done, count: bar.update(task, completed=done, total=count),
         )
         return write(dataset, path, drawing)

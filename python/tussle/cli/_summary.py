@@ -1,4 +1,4 @@
-"""The short table that ends `tussle run` and `tussle matrix`."""
+"""The table and the notes at the end of `tussle run` and `tussle matrix`."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,9 +16,9 @@ from tussle.metrics.steadiness import note_on_steadiness
 from tussle.statistics import LEAST, repeated_in_vain
 
 _MOST_ROWS = 40
-"""A terminal's worth; the rest is in the report."""
+"""Largest number of rows in the terminal; the report has all of them."""
 _ALIKE_FROM = 4
-"""Fewer flows are never made one row: that two do not get the same is what a reader looks for."""
+"""Fewer similar flows have a row each, so that differences between them are visible."""
 _WHOLE_FROM = 999.5
 _LEAST_SHOWN = 0.001
 _MOST_PAIRS_NAMED = 6
@@ -38,7 +38,7 @@ def summary(dataset: Dataset) -> Iterable[Table]:
 
 
 def note_on_repetitions(dataset: Dataset) -> str:
-    """Say whether other repetitions would be better; nothing if they are right."""
+    """Return a note if another number of repetitions would be better, else an empty text."""
     random_parts = dataset.scenario.random_parts()
     if repeated_in_vain(dataset):
         if random_parts:
@@ -46,9 +46,7 @@ def note_on_repetitions(dataset: Dataset) -> str:
                 "all repetitions of a point have the same results: randomness does not matter here, and "
                 "--repetitions 1 is enough"
             )
-        return (
-            "all repetitions of a point are the same run, as nothing in it is random: leave repetitions out"
-        )
+        return "all repetitions of a point are identical, because nothing is random: leave repetitions out"
     once = dataset.runs.select(pl.col("repetition").max()).collect().item() == 0
     if once and random_parts:
         return "each point with random parts ran once: --repetitions 10 gives confidence intervals"
@@ -56,19 +54,19 @@ def note_on_repetitions(dataset: Dataset) -> str:
 
 
 def note_on_kernels(dataset: Dataset) -> str:
-    """Say where to find what changed between the kernels; nothing where there is one."""
+    """Return where differences between kernels are shown; an empty text if there is one kernel."""
     if KERNEL_AXIS not in axis_columns(dataset):
         return ""
     return f"differences between the kernels: in the report, and by `tussle compare {dataset.folder}`"
 
 
 def note_on_hosts(dataset: Dataset) -> str:
-    """Say which runs are not to be trusted, since a host did not keep up; nothing if all did."""
+    """Return the runs that are invalid because a host did not keep up; an empty text if there are none."""
     late = late_runs(dataset.validity)
     lines = [f"  run {run}: {shortfall}" for run, shortfall in late.head(_MOST_ROWS).iter_rows()]
     runs = dataset.runs.select(pl.len()).collect().item()
-    told = f"in {late.height} of {runs} runs a host did not keep up; table validity has each flow:"
-    return "\n".join([told, *lines]) if lines else ""
+    title = f"in {late.height} of {runs} runs a host did not keep up; the table validity has every flow:"
+    return "\n".join([title, *lines]) if lines else ""
 
 
 def _in_order(column: pl.Series) -> list[str]:
@@ -76,7 +74,7 @@ def _in_order(column: pl.Series) -> list[str]:
 
 
 def note_on_verdicts(dataset: Dataset) -> str:
-    """Name the pairs whose verdict is unclear, by reason, with what would decide it; nothing if none is."""
+    """Return pairs with an unclear verdict, by reason, with the remedy; an empty text if there is none."""
     found = REGISTRY["coexistence"].compute(dataset).filter(pl.col("verdict") == UNCLEAR)
     lines = []
     for (reason,), rows in found.group_by("reason", maintain_order=True):
@@ -88,7 +86,7 @@ def note_on_verdicts(dataset: Dataset) -> str:
 
 
 def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
-    """Lay out the two goodputs of each pair: who started in the rows, who joined in the columns."""
+    """Return the two goodputs of each pair: the first flow in the rows, the second in the columns."""
     goodput = summarise(REGISTRY["goodput"], dataset)
     mbit_per_s = {(point, flow): value / 1e6 for point, flow, value in _cells(goodput, "goodput_bit_per_s")}
     seconds = _in_order(verdicts["second"])
@@ -105,14 +103,14 @@ def _matrix(dataset: Dataset, verdicts: pl.DataFrame) -> Table:
     runs = max(verdicts["runs"].drop_nulls().to_list(), default=0)
     spread = f" and {'95 % interval' if runs >= LEAST else 'range'} of {runs} runs" if runs > 1 else ""
     table.caption = (
-        f"below: the smaller flow's part of both goodputs in %, median{spread}\n"
-        f"* the flows do not share fairly: the smaller one has less than {THRESHOLD * 100:.0f} %; ? unclear"
+        f"second line: the smaller flow's share of both goodputs in %, median{spread}\n"
+        f"* the flows do not share fairly: the smaller share is below {THRESHOLD * 100:.0f} %; ? unclear"
     )
     return table
 
 
 def _cell(goodputs: str, pair: Mapping[str, Any]) -> Text:
-    """Write the goodputs of a pair, and its smaller share with spread and verdict on a second line."""
+    """Format a pair: goodputs and verdict, and on a second line the smaller share with its spread."""
     mark, colour = _MARKS.get(pair["verdict"], (" ", ""))
     if pair["smaller_share"] is None:
         return Text(f"{goodputs}  ")
@@ -140,14 +138,14 @@ _RUN_COLUMNS = {
     "link\n%": ("utilisation", "utilisation", 100),
     "queue\nms": ("queue", "queue_mean_ms", 1),
 }
-"""Title, short for terminals of 80 columns: metric, its column, factor."""
+"""By title, which is short for terminals of 80 columns: the metric, its column, and a factor."""
 _OF_TRANSFERS = {"completion"}
 _OF_GREEDY_FLOWS = {"share", "jain"}
-"""Metrics that say little where flows end when they have sent what they had."""
+"""Metrics that are not shown where flows have a size."""
 
 
 def _rows(dataset: Dataset) -> Table:
-    """Lay out the medians over the repetitions of each point."""
+    """Return the medians over the repetitions of each point."""
     axes = [axis for axis in axis_columns(dataset) if not axis.endswith(".algorithm")]  # it has its column
     hidden = _OF_GREEDY_FLOWS if _has_transfers(dataset) else _OF_TRANSFERS
     of_flows, of_runs = (
@@ -180,7 +178,7 @@ def _rows(dataset: Dataset) -> Table:
     if rows["flows"].max() != 1:
         notes.append("a row has the medians of all flows whose names differ by a number")
     if rows.height > _MOST_ROWS:
-        notes.append(f"and {rows.height - _MOST_ROWS} rows more in the report")
+        notes.append(f"and {rows.height - _MOST_ROWS} more rows in the report")
     table.caption = "; ".join(notes)
     return table
 
@@ -190,7 +188,7 @@ def _has_transfers(dataset: Dataset) -> bool:
 
 
 def _medians_of_flows(dataset: Dataset, columns: Iterable[tuple[str, str, float]]) -> pl.DataFrame:
-    """Return a row for each flow of a point, or one for several that are alike if there are too many.
+    """Return a row for each flow of a point; if there are too many, one row for several similar flows.
 
     Columns: `point, who, algorithm, flow` (the first one's number), `flows` (how many) and the medians.
     """
@@ -212,7 +210,7 @@ def _medians_of_flows(dataset: Dataset, columns: Iterable[tuple[str, str, float]
 
 
 def _number(value: float | None, factor: float) -> str:
-    """Write three digits, of which no more than three decimals, or the whole number."""
+    """Format a number with three digits and at most three decimals, or as a whole number if that has more."""
     if value is None:
         return "-"
     number = value * factor
@@ -224,4 +222,4 @@ def _number(value: float | None, factor: float) -> str:
 
 
 NOTES = (note_on_verdicts, note_on_steadiness, note_on_repetitions, note_on_hosts, note_on_kernels)
-"""What to say after the tables; each gives an empty text where there is nothing to say."""
+"""The notes after the tables; each may be an empty text."""

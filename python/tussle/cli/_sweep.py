@@ -1,4 +1,4 @@
-"""From a scenario to a dataset with its report, for every command that runs something."""
+"""Running a scenario and writing its dataset and report, for all commands that execute runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SweepMeans(NamedTuple):
-    """What executes a sweep, how many runs at a time or on which cluster, and which first."""
+    """The engine of a sweep, its workers or its cluster, and the order of its runs."""
 
     engine: "Engine"
     workers: int | None
@@ -26,7 +26,7 @@ class SweepMeans(NamedTuple):
     order: str = "points"
 
     def settings(self, progress: "SweepProgress") -> "SweepSettings":
-        """Return that as a sweep takes it; raises TussleError when there is no such order."""
+        """Return the settings of the sweep; raises TussleError for an unknown order."""
         from tussle.sweep import ORDERS, SweepSettings
 
         if self.order not in ORDERS:
@@ -41,14 +41,14 @@ class SweepMeans(NamedTuple):
 
 
 def _how_to_go_on(folder: Path) -> str:
-    """Word an interruption that the sweep did not meet: it came before it, or after."""
+    """Return the message for an interruption before or after the sweep."""
     if folder.exists():
         return f"interrupted; the results are in {folder}: `tussle report {folder}` writes their report"
     return "interrupted before anything was finished; repeat the same command"
 
 
 def _finished_before(scenario: Scenario, folder: Path, means: SweepMeans) -> "Dataset | None":
-    """Return the dataset of the same command that was killed after its last run and before its report."""
+    """Return the dataset if the same command was killed between its last run and its report."""
     from tussle.dataset.files import PROVENANCE, REPORT
     from tussle.dataset.places import is_remote
 
@@ -63,7 +63,7 @@ def _finished_before(scenario: Scenario, folder: Path, means: SweepMeans) -> "Da
 
 
 def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
-    """Sweep, report, and say in short what came out."""
+    """Sweep, write the report, and print a summary of the results."""
     try:
         from tussle.cli._summary import NOTES, summary
         from tussle.dataset.files import REPORT
@@ -79,8 +79,8 @@ def carry_out(scenario: Scenario, folder: Path, means: SweepMeans) -> None:
     for table in summary(dataset):
         show_whole(table)
     for note in NOTES:
-        if said := note(dataset):
-            typer.echo(said)
+        if text := note(dataset):
+            typer.echo(text)
     for cost in bar.costs:
         typer.echo(cost.sentence())
     typer.echo(f"report: {page}")

@@ -1,4 +1,4 @@
-"""What goes to the terminal: coloured and wrapped there, plain whole lines into files and pipes."""
+"""Output: coloured and wrapped in a terminal, in plain whole lines into files and pipes."""
 
 import sys
 
@@ -7,18 +7,18 @@ from rich.console import Console, RenderableType
 from tussle.errors import printable
 
 INTERRUPTED = 130
-"""Exit status: 128 + SIGINT, as shells have it."""
+"""Exit status: 128 + SIGINT, as in shells."""
 _WIDE_ENOUGH = 10_000
-"""Columns of what its reader may wrap."""
+"""Columns of output that is never wrapped."""
 
 
 def progress_console() -> Console:
-    """Return where progress is shown: beside the results, and only to someone who looks."""
+    """Return the console for progress: the standard error, if it is a terminal."""
     return Console(stderr=True, markup=False, quiet=not sys.stderr.isatty())
 
 
 def show(content: RenderableType) -> None:
-    """Print prose to the standard output: wrapped to fit a terminal, whole lines into a pipe."""
+    """Print text to the standard output: wrapped in a terminal, in whole lines into a pipe."""
     console = Console(highlight=False, markup=False)
     if console.is_terminal:
         console.print(content)
@@ -27,7 +27,7 @@ def show(content: RenderableType) -> None:
 
 
 def show_whole(content: RenderableType) -> None:
-    """Print numbers to the standard output: none is cut, however narrow the terminal."""
+    """Print numbers to the standard output: a narrow terminal does not truncate them."""
     # Names from outside may look like markup.
     console = Console(highlight=False, markup=False, width=_WIDE_ENOUGH)
     with console.capture() as captured:
@@ -36,8 +36,8 @@ def show_whole(content: RenderableType) -> None:
 
 
 def complain(sentences: str, details: str = "") -> None:
-    """Print problems to the standard error, one a line, below the details if there are any."""
+    """Print problems to the standard error, one per line, after the details."""
     sys.stderr.write(details)
     for sentence in sentences.splitlines():
-        # Names from outside may hold what moves the cursor, or worse.
+        # Names from outside may contain control sequences.
         sys.stderr.write(f"tussle: {printable(sentence)}\n")

@@ -1,4 +1,4 @@
-"""`tussle agree`: the simulator held against Linux."""
+"""`tussle agree`: comparison of the simulator with Linux."""
 
 import shlex
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _LINUX = "Linux"
 
 
 class _How(NamedTuple):
-    """What executes the cells, and whether results of another build will do."""
+    """The settings of the sweep, and whether results of another build are accepted."""
 
     means: SweepMeans
     takes_any_build: bool
@@ -40,10 +40,11 @@ def agree(
     *,
     algorithms: Annotated[
         str,
-        typer.Option(metavar="A,B,…", help="Algorithms that Linux has, and groups of them."),
+        typer.Option(metavar="A,B,…", help="Algorithms of Linux, and groups of them (`tussle list groups`)."),
     ] = "linux",
     grid: Annotated[
-        str, typer.Option(metavar="quick|full", help="The cells: some in minutes, or all in hours.")
+        str,
+        typer.Option(metavar="quick|full", help="The grid of cells: quick takes minutes, full takes hours."),
     ] = "quick",
     cells: Annotated[
         int | None,
@@ -71,7 +72,7 @@ def agree(
         str | None,
         typer.Option(
             metavar="sim|kernel",
-            help="Keep that engine's results in the folder, although another build made them.",
+            help="Keep existing results of that engine, even if another build made them.",
             show_default="none",
         ),
     ] = None,
@@ -79,8 +80,8 @@ def agree(
     """Compare the simulator with Linux: run the same cells on both, and show the differences.
 
     Cells are samples over rate, round-trip time, buffer, loss, flows and algorithms. The exit status is 1
-    when a difference exceeds its bound by more than the randomness between runs explains. The simulator is
-    compared with each kernel, if there are several, whose datasets and pages are in a folder for each.
+    when a difference exceeds its bound by more than the randomness between runs explains. With several
+    kernels, the simulator is compared with each of them, and each has a folder of datasets and pages.
     """
     from tussle.agreement import GRIDS, About, Pair, compare, scenarios, write
 
@@ -136,7 +137,7 @@ def _options(algorithms: str, grid: str, changed: Mapping[str, object]) -> list[
 
 
 def _results(scenarios: Mapping[str, Scenario], folder: Path, how: _How) -> "Mapping[str, Dataset]":
-    """Sweep what has no dataset yet; raises TussleError where there is one of something else."""
+    """Sweep the scenarios without a dataset; raises TussleError if a folder holds another dataset."""
     from tussle.sweep import ProgressBar, sweep
 
     found: dict[str, Dataset] = {}
@@ -160,8 +161,8 @@ def _refuse_others(dataset: "Dataset", scenario: Scenario, how: _How) -> None:
         names = {**made, **now}
         differs = ", ".join(name for name in names if made.get(name) != now.get(name))
         raise TussleError(
-            f"{dataset.folder} was made by another {made['name']} ({differs} differs); remove it to run it "
-            f"again, or take it as it is with --reuse {made['name']}"
+            f"{dataset.folder} is from another build of the engine {made['name']} ({differs} differs); "
+            f"remove it to run it again, or keep it with --reuse {made['name']}"
         )
 
 
@@ -180,7 +181,8 @@ def _show(agreement: "Agreement", called: tuple[str, str]) -> None:
         sizes_in_words = [amount(bound.quantity, size) for size in sizes]
         bounds.add_row(bound.words, str(verdict.cells), *sizes_in_words, verdict.answer)
     show_whole(bounds)
-    columns = ("algorithm", "flows", "rate", "rtt", "buffer", "loss", *called, "its spread", "difference")
+    spread = f"spread of {called[1]}"
+    columns = ("algorithm", "flows", "rate", "rtt", "buffer", "loss", *called, spread, "difference")
     cells = Table("outside", *columns, title="Cells outside the bounds")
     for row in agreement.outside.iter_rows(named=True):
         where = (row[key] for key in ("algorithm", "arrangement", "rate", "rtt", "buffer", "loss"))

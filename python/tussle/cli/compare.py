@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tussle.dataset import Dataset
 
 _DIFFERENT = 1
-"""Exit status: something differs for real, beyond its threshold."""
+"""Exit status: a difference is real, and exceeds its threshold."""
 
 
 def compare(
@@ -49,7 +49,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="METRIC",
-            help="From `tussle list metrics`: one of runs or of flows. Repeatable.",
+            help="A metric of runs or of flows, from `tussle list metrics`. Repeatable.",
             show_default="goodput, and those with a threshold",
         ),
     ] = None,
@@ -57,20 +57,21 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="METRIC=AMOUNT",
-            help="Differences up to this do not matter: goodput=2% of A's median, or jain=0.01. Repeatable.",
-            show_default="any matters",
+            help="Differences up to this amount do not count: jain=0.01, or, relative to A's median, "
+            "goodput=2%. Repeatable.",
+            show_default="0",
         ),
     ] = None,
-    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Every row as CSV, too.")] = None,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Every row as JSON, too.")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every row as CSV.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write every row as JSON.")] = None,
 ) -> None:
     """Compare two datasets, or the values of an axis of one, and say which differences are real.
 
     Two datasets are compared point by point. In one dataset, each further value of an axis is compared with
     the first, point by point over the other axes.
 
-    The exit status is 1 when something differs for real beyond its threshold, else 0, so that it can be a
-    gate; 2 when the runs are too few to decide.
+    The exit status is 1 when a difference is real and exceeds its threshold, 2 when the runs are too few to
+    decide, else 0.
     """
     from tussle.compare import Question
     from tussle.compare import threshold as threshold_of
@@ -89,14 +90,14 @@ def compare(
 
 
 class _Found(NamedTuple):
-    """What came out."""
+    """Results of a comparison."""
 
     rows: "pl.DataFrame"
-    """Every row, as files have it."""
+    """Every row, as written to files."""
     comparisons: "Mapping[str, Comparison]"
-    """By the title of the table, which is empty if there is one."""
+    """Comparisons by the title of their table, which is empty if there is only one."""
     again: str
-    """What is to be run again for a verdict: both of two datasets, or the one."""
+    """The datasets to be run again for a verdict: "both", or "it"."""
 
 
 def _compared(first: "Dataset", second: "Dataset", question: "Question") -> _Found:
@@ -116,7 +117,7 @@ def _along(dataset: "Dataset", named: str | None, question: "Question") -> _Foun
     if named is None and KERNEL_AXIS not in axes:
         one_of = f", or --along with one of its axes: {', '.join(axes)}" if axes else ""
         raise TussleError(
-            f"{dataset.folder} has one kernel; give the dataset to compare it with as well{one_of}"
+            f"{dataset.folder} has one kernel; give a second dataset to compare it with{one_of}"
         )
     try:
         found = along(dataset, named or KERNEL_AXIS, question)

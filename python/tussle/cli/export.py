@@ -12,24 +12,28 @@ from tussle.cli._options import folder_of
 from tussle.errors import TussleError
 
 _FLOW = "flow"
-"""What to export when it is one flow over time."""
+"""Argument for the export of one flow over time."""
 _PACKETS = "packets"
-"""What to export when it is a capture of one run."""
+"""Argument for the export of a capture of one run."""
 _USUAL = {_FLOW: Path("flow.flent.gz"), _PACKETS: Path("packets.pcapng")}
-"""Names of files that no other tells the format of."""
+"""Default files, which decide the format."""
 
 
 def export(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", parser=folder_of, help="What `tussle run` or `tussle matrix` wrote."),
+        typer.Argument(
+            metavar="DIR",
+            parser=folder_of,
+            help="A dataset: the folder that `tussle run` or `tussle matrix` wrote.",
+        ),
     ],
     what: Annotated[
         str,
         typer.Argument(
             metavar="TABLE|METRIC|flow|packets",
-            help="One of the tables runs, flows, samples, links and events, a metric from `tussle list "
-            "metrics`, `flow`: one flow over time, for flent and iperf3, or `packets`: a simulated run, for "
+            help="A table (runs, flows, samples, links or events); a metric from `tussle list metrics`; "
+            "`flow`, one flow over time for flent and iperf3; or `packets`, a capture of a simulated run for "
             "Wireshark.",
         ),
     ],
@@ -44,7 +48,10 @@ def export(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default="WHAT.csv, or as the format")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The file.", show_default="WHAT.csv, or as the format"
+        ),
     ] = None,
     summary: Annotated[
         bool,
@@ -52,12 +59,14 @@ def export(
             "--summary", help="For a metric: medians of each point, with quartiles and 95 % intervals."
         ),
     ] = False,
-    run: Annotated[int, typer.Option(metavar="N", min=0, help="Run, for `flow` and `packets`.")] = 0,
+    run: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Number of the run, for `flow` and `packets`.")
+    ] = 0,
     flow: Annotated[
         int, typer.Option(metavar="N", min=0, help="Number of the flow in its run, for `flow`.")
     ] = 0,
     at: Annotated[
-        str, typer.Option(metavar="sender|receiver", help="Hosts that capture, for `packets`.")
+        str, typer.Option(metavar="sender|receiver", help="The hosts that capture, for `packets`.")
     ] = "sender",
     execute: Annotated[
         bool,

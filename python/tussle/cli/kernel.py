@@ -32,7 +32,7 @@ def build(
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="What `--kernel` is to call it.", show_default="as the source is called"
+            metavar="NAME", help="Name of the kernel, for `--kernel`.", show_default="the source's name"
         ),
     ] = None,
     hz: Annotated[
@@ -42,27 +42,27 @@ def build(
         bool,
         typer.Option(
             "--all",
-            help="Build every kernel of which this machine has, or apt offers, a package linux-source-….",
+            help="Build a kernel from every package linux-source-… that is installed or that apt offers.",
         ),
     ] = False,
 ) -> None:
     """Build a user-mode kernel into the cache: about 3 minutes the first time, 1.7 GB of disk.
 
-    The cache is $TUSSLE_CACHE, else the user's. Sources and objects stay there, so that a changed source
-    takes seconds. A second call does nothing.
+    The cache is $TUSSLE_CACHE, else the user's. Sources and objects stay there, so that a changed source is
+    built in seconds. If nothing changed, the command does nothing.
     """
     from tussle.kernel.build import Request
 
     requests = [Request(name=name, hz=hz) if source is None else Request(source, name, hz)]
     if offered:
         if source or name:
-            raise TussleError("--all builds the packages that there are; leave out --source and --name")
+            raise TussleError("--all builds every available package; leave out --source and --name")
         requests = [Request(Path(package), hz=hz) for package in _offered()]
     try:
         for request in requests:
             _build(request)
     except KeyboardInterrupt:
-        complain("interrupted; the same command goes on where this one stopped")
+        complain("interrupted; repeat the same command to go on")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -72,8 +72,8 @@ def _offered() -> list[str]:
     if packages := offered_packages():
         return packages
     raise TussleError(
-        "--all: there is no package linux-source-… here, and apt offers none; `apt-get update` fetches the "
-        "lists on Debian and its derivatives, elsewhere give --source"
+        "--all: no package linux-source-… is installed, and apt offers none; run `apt-get update` on Debian "
+        "and its derivatives, elsewhere give --source"
     )
 
 
@@ -84,15 +84,17 @@ def _build(request: "Request") -> None:
     with BuildBar(progress_console()) as bar:
         outcome = made(request, bar)
     kernel = outcome.kernel
-    state = "was built already" if outcome.was_there else "is built"
+    state = "was built already" if outcome.was_built else "is built"
     typer.echo(f"{kernel.name} {state}: {kernel.about}")
     typer.echo(f"  {kernel.image}")
     if kernel.facts["lacks"]:
-        typer.echo(f"  its source lacks {kernel.facts['lacks']}: runs that need one will be refused")
+        typer.echo(f"  the source lacks {kernel.facts['lacks']}: runs that need one of these are refused")
 
 
 @app.command(cls=Command)
-def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="From `tussle list kernels`.")]) -> None:
+def remove(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The kernel, from `tussle list kernels`.")],
+) -> None:
     """Remove a kernel from the cache."""
     remove_kernel(name)
 
@@ -103,11 +105,13 @@ def check(
     kernel: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="From `tussle list kernels`.", show_default="$TUSSLE_KERNEL, else linux-6.1"
+            metavar="NAME",
+            help="The kernel, from `tussle list kernels`.",
+            show_default="$TUSSLE_KERNEL, else linux-6.1",
         ),
     ] = None,
 ) -> None:
-    """Boot a kernel and run a flow of one second on it: version, algorithms, queues, speed."""
+    """Boot a kernel, run a flow of one second on it, and show version, algorithms, queues and speed."""
     engine = import_module("tussle.engines.kernel")
     for what, value in engine.check_kernel(built_kernel(kernel)).items():
         typer.echo(f"{what}: {value}")

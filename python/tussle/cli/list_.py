@@ -1,4 +1,4 @@
-"""`tussle list`: what there is, by name."""
+"""`tussle list`: the names that commands and scenarios accept."""
 
 import json
 from collections.abc import Callable
@@ -87,7 +87,7 @@ def _kernels() -> tuple[list[Entry], str]:
 
 
 def _public(declared: Any) -> Entry:
-    """Return the fields of a declaration but for its functions."""
+    """Return the fields of a declaration, without its functions."""
     values = {field.name: getattr(declared, field.name) for field in fields(declared)}
     return {name: value for name, value in values.items() if not callable(value)}
 
@@ -110,9 +110,9 @@ _LISTS: dict[str, Callable[[], tuple[list[Entry], str]]] = {
 def show_list(
     what: Annotated[str, typer.Argument(metavar="|".join(_LISTS))],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything that is known, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known, as JSON.")] = False,
 ) -> None:
-    """List what there is, with a line about each."""
+    """List algorithms, profiles, metrics and so on, with a line about each."""
     if what not in _LISTS:
         raise TussleError(unknown("list", what, _LISTS))
     entries, about = _LISTS[what]()
@@ -126,4 +126,4 @@ def show_list(
     if what == "algorithms":
         from tussle.catalog import groups
 
-        typer.echo(f"\nWherever a list of them may stand: {', '.join(groups())} (`tussle list groups`).")
+        typer.echo(f"\nGroups, for lists of algorithms: {', '.join(groups())} (`tussle list groups`).")

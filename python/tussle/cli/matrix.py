@@ -1,4 +1,4 @@
-"""`tussle matrix`: algorithms pair by pair."""
+"""`tussle matrix`: comparison of algorithms pair by pair."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ from tussle.scenario import Scenario
 REPETITIONS_OF_PAIRS = 6
 """The least number of runs that gives a 95 % interval of a median."""
 _TO_BE_CHOSEN = "2 h"
-"""Stands for the duration while it is not known: later than any start that makes sense."""
+"""A placeholder until the duration is chosen, longer than any sensible start time."""
 
 
 def matrix(
@@ -46,7 +46,7 @@ def matrix(
         str,
         typer.Option(
             metavar="A,B,…",
-            help="Algorithms, groups of them (`tussle list groups`), and classes of yours, "
+            help="Algorithms, groups of them (`tussle list groups`), and your own classes, "
             "such as mine.py:Mine.",
         ),
     ] = "all",
@@ -59,7 +59,7 @@ def matrix(
         typer.Option(
             metavar="TIME",
             help="Duration of each run.",
-            show_default="what flows on the path need to converge",
+            show_default="long enough for flows on the path to converge",
         ),
     ] = None,
     settings: Settings = None,
@@ -84,7 +84,7 @@ def matrix(
             {
                 "question": f"Which of {', '.join(names)} share a bottleneck fairly, whoever starts first?",
                 "duration": duration or _TO_BE_CHOSEN,
-                # Flows on a drop-tail queue can lock in phase: repetitions shall differ a little.
+                # Flows on a drop-tail queue can lock in phase, so that repetitions differ a little.
                 "start_jitter": "20 ms",
                 "repetitions": repetitions,
                 "path": {"profile": profile},
@@ -103,7 +103,7 @@ def matrix(
 
 @contextmanager
 def _naming_options() -> Iterator[None]:
-    """Let errors name the options that settings came from: who gives those has written no scenario."""
+    """Replace keys of the scenario in errors by the options that set them: the user wrote no scenario."""
     options = {
         "duration": "--duration",
         "repetitions": "--repetitions",

@@ -1,4 +1,4 @@
-"""`tussle paper`: a published study, run again, and its page."""
+"""`tussle paper`: runs a published study again, and writes its page."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _MINUTE_S = 60
 
 
 class _Work(NamedTuple):
-    """A part that is to be run."""
+    """A part of the study to be run."""
 
     part: str
     scenario: Scenario
@@ -34,27 +34,29 @@ class _Work(NamedTuple):
 
 
 def paper(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="Which study, from `tussle list papers`.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study, from `tussle list papers`.")],
     *,
     part: Annotated[
         str,
-        typer.Option(metavar="A,B,…", help="Only these of its experiments.", show_default="all of the study"),
+        typer.Option(metavar="A,B,…", help="Run only these parts of the study.", show_default="all parts"),
     ] = "",
     engine: Annotated[
         str, typer.Option(metavar="sim|kernel", help="The engine; the page shows the results of both.")
     ] = "sim",
     quick: Annotated[
-        bool, typer.Option("--quick/--full", help="Fewer points and shorter runs, or all of the study.")
+        bool,
+        typer.Option("--quick/--full", help="Run fewer points and shorter runs, or the whole study."),
     ] = False,
     algorithms: Annotated[
         str | None,
-        typer.Option(metavar="A,B,…", help="Other algorithms than the study's.", show_default="the study's"),
+        typer.Option(metavar="A,B,…", help="Algorithms in place of the study's.", show_default="the study's"),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Another path, from `tussle list profiles`; parts that sweep the study's are left out.",
+            help="A path in place of the study's, from `tussle list profiles`; parts that vary the path are "
+            "left out.",
             show_default="the study's",
         ),
     ] = None,
@@ -75,7 +77,7 @@ def paper(
     """Run a published study again, and write a page with its numbers beside ours.
 
     The page compares cell by cell, checks the study's conclusions, and shows what the agreement depends on.
-    It has the results of all engines and kernels in its folder.
+    The page has the results of all engines and kernels in the folder.
     """
     from tussle.papers import Setting, Study, chosen_parts, planned
 
@@ -117,7 +119,7 @@ def _options(part: str, engine: tuple[str, str | None], setting: "Setting") -> l
 
 
 def _refuse_what_cannot_run(work: Sequence[_Work]) -> None:
-    """Raise TussleError, before anything runs, when the engine cannot honour a part; says which it can."""
+    """Raise TussleError, before anything runs, when the engine cannot honour a part."""
     reasons: dict[str, str] = {}
     for part, scenario, _, means in work:
         try:
@@ -134,7 +136,7 @@ def _refuse_what_cannot_run(work: Sequence[_Work]) -> None:
 
 
 def _carry_out(work: Sequence[_Work]) -> None:
-    """Sweep what has no dataset yet; raises TussleError where there is one of something else."""
+    """Sweep the parts without a dataset; raises TussleError if a folder holds another dataset."""
     from tussle.sweep import ProgressBar, sweep
 
     for each in work:
@@ -151,7 +153,7 @@ def _carry_out(work: Sequence[_Work]) -> None:
 
 
 def _refuse_others(work: _Work) -> None:
-    """Raise TussleError when the dataset that is there is of other settings, or of another kernel."""
+    """Raise TussleError when the existing dataset has other settings, or another kernel."""
     found = tussle.open(work.place)
     if found.scenario != work.scenario:
         raise TussleError(f"{work.place} holds results of other settings; give another folder (-o)")
@@ -172,16 +174,16 @@ def _estimate(todo: Sequence[_Work]) -> str:
 
     plans = {_called(each.part, each.place): each.scenario.runs() for each in todo}
     means = todo[0].means
-    # How large a cluster is changes while it works.
+    # The size of a cluster changes during the sweep.
     workers = 1 if means.cluster else means.workers or available_cores()
     took_s = sum(estimate_s(plan, means.engine.name) for plan in plans.values()) / workers
     runs = ", ".join(f"{part} {len(plan)}" for part, plan in plans.items())
     words = f"{took_s / _MINUTE_S:.0f} min" if took_s > 2 * _MINUTE_S else f"{took_s:.0f} s"
-    return f"runs: {runs}; about {words} with {workers} at a time, less where links are not full"
+    return f"runs: {runs}; about {words} with {workers} at a time, or less if links are not full"
 
 
 def _publish(study: "Study", folder: Path, command: str) -> None:
-    """Write the page of all results in the folder, and show what came out."""
+    """Write the page of all results in the folder, and print a summary."""
     from tussle.papers import About, content, results_in, save, write
 
     results = results_in(study, folder)
@@ -192,7 +194,7 @@ def _publish(study: "Study", folder: Path, command: str) -> None:
 
 
 def _show(study: "Study", results: "Mapping[str, Mapping[str, Dataset]]") -> None:
-    """Print how the tables agree, and what came out for each conclusion."""
+    """Print the agreement of each table, and the result for each conclusion."""
     from rich.table import Table
 
     from tussle.papers import check, number, rows, score

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def plot(
     folder: DatasetFolder,
-    figure: Annotated[str, typer.Argument(metavar="FIGURE", help="From `tussle list figures`.")],
+    figure: Annotated[str, typer.Argument(metavar="FIGURE", help="The figure, from `tussle list figures`.")],
     *,
     output: Annotated[
         Path | None,
@@ -27,7 +27,7 @@ def plot(
             "--output",
             "-o",
             metavar="FILE",
-            help="Ends in .pdf, .png, .svg or .html.",
+            help="The file, whose name ends in .pdf, .png, .svg or .html.",
             show_default="FIGURE.svg",
         ),
     ] = None,
@@ -39,24 +39,27 @@ def plot(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What is shown, for figures that have a choice: a metric, or a column of one.",
+            help="The quantity, for figures of any metric: a metric, or a column of one.",
             show_default="the figure's",
         ),
     ] = None,
     start: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="TIME", help='Where a time series begins, such as "10 s".', show_default="0 s"
+            "--from", metavar="TIME", help='Start of a time series, such as "10 s".', show_default="0 s"
         ),
     ] = None,
     end: Annotated[
         str | None,
-        typer.Option("--to", metavar="TIME", help="Where it ends.", show_default="the end of the run"),
+        typer.Option("--to", metavar="TIME", help="End of a time series.", show_default="the end of the run"),
     ] = None,
     beside: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", parser=folder_of, help="The other dataset of an overlay.", show_default="none"
+            metavar="DIR",
+            parser=folder_of,
+            help="The second dataset, for the figure overlay.",
+            show_default="none",
         ),
     ] = None,
 ) -> None:
@@ -80,8 +83,8 @@ def _between_s(dataset: Dataset, start: str | None, end: str | None) -> tuple[fl
     begin_s, end_s = _seconds("--from", start, 0.0), _seconds("--to", end, longest_s)
     if not begin_s < min(end_s, longest_s):
         raise TussleError(
-            f"from {begin_s:g} s to {end_s:g} s there is nothing to draw: the runs last {longest_s:g} s, and "
-            "--from comes before --to"
+            f"there is nothing to draw from {begin_s:g} s to {end_s:g} s: the runs last {longest_s:g} s, and "
+            "--from must be before --to"
         )
     return begin_s, min(end_s, longest_s)
 
@@ -96,7 +99,7 @@ def _seconds(option: str, written: str | None, default_s: float) -> float:
 
 
 def _beside(dataset: Dataset, folder: Path) -> Beside:
-    """Open the other dataset; the two are named by what differs: engines, their versions, or folders."""
+    """Open the second dataset, and name both by a difference: engines, their versions, or folders."""
     from tussle.figures import Beside
 
     other = tussle.open(folder)

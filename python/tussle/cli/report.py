@@ -1,4 +1,4 @@
-"""`tussle report`: the page of a dataset."""
+"""`tussle report`: writes the report of a dataset."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,8 @@ from tussle.cli._report_page import write_report
 def report(
     folder: DatasetFolder,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default="DIR/report.html")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The file.", show_default="DIR/report.html"),
     ] = None,
 ) -> None:
     """Write the report of a dataset: one HTML file that works offline."""

@@ -1,4 +1,4 @@
-"""`tussle run`: scenarios, each with its dataset and its report."""
+"""`tussle run`: runs scenarios, and writes a dataset and a report for each."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,7 +35,9 @@ from tussle.scenario import Scenario, ready_scenario
 def run(
     scenarios: Annotated[
         list[str],
-        typer.Argument(metavar="SCENARIO", help="Scenario files, and names of ready ones."),
+        typer.Argument(
+            metavar="SCENARIO", help="Scenario files, and names of ready ones (`tussle list scenarios`)."
+        ),
     ],
     *,
     settings: Settings = None,
@@ -47,7 +49,7 @@ def run(
             metavar="DIR",
             parser=folder_of,
             help="Folder of the results, or an address like s3://bucket/folder; it must not exist yet. With "
-            "several scenarios, the folder of their folders.",
+            "several scenarios, each gets a folder in it.",
             show_default="results/SCENARIO",
         ),
     ] = None,
@@ -66,7 +68,7 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Congestion control of every flow: an algorithm, or a class of yours, such as mine.py:Mine.",
+            help="Congestion control of every flow: an algorithm, or your own class, such as mine.py:Mine.",
             show_default="the scenario's",
         ),
     ] = None,
@@ -93,10 +95,10 @@ def _everywhere(algorithm: str | None, scenario: Scenario) -> dict[str, Any]:
 
 
 def _refuse_taken(folders: list[Path]) -> None:
-    """Say before hours of runs, and not after, that results of some would have no place."""
+    """Raise TussleError, before anything runs, when an output folder exists or is used twice."""
     from tussle.dataset.files import refuse_existing
 
     for folder in folders:
         refuse_existing(folder)
         if folders.count(folder) > 1:
-            raise TussleError(f"two of the scenarios would write {folder}; run them one by one, with -o")
+            raise TussleError(f"two of the scenarios would write into {folder}; run them one by one, with -o")

@@ -1,4 +1,4 @@
-"""`tussle scenario`: looking at scenarios without running them."""
+"""`tussle scenario`: checks scenarios without running them."""
 
 import json
 from typing import Annotated
@@ -12,32 +12,37 @@ from tussle.scenario import BASELINE, Scenario, ready_scenario
 
 _MOST_NAMED = 5
 
-app = typer.Typer(cls=Group, help="Look at a scenario without running it.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Check a scenario without running it.", no_args_is_help=True)
 
 
 @app.command(cls=Command)
 def check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A scenario file, or the name of a ready one.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A scenario file, or the name of a ready one (`tussle list scenarios`)."
+        ),
+    ],
     settings: Settings = None,
 ) -> None:
-    """Say what is wrong with a scenario, or what it stands for."""
+    """Print the problems of a scenario; if there are none, its number of runs and its axes."""
     scenario = Scenario.load(ready_scenario(file)).with_settings(parse_settings(settings))
     runs = scenario.runs()
     files_sha256(flow["algorithm"] for planned in runs for flow in planned.run["flows"])
-    typer.echo(f"{file} is right: {len(runs)} runs")
+    typer.echo(f"{file} is valid: {len(runs)} runs")
     for key, values in scenario.axes().items():
         typer.echo(f"  {key}: {', '.join(str(value) for value in values)}")
     if words := _repetitions(scenario, 1 + max(planned.repetition for planned in runs)):
-        typer.echo(f"  repetitions of each: {words}")
+        typer.echo(f"  repetitions of each point: {words}")
     if alone := sum(BASELINE in planned.axes for planned in runs):
-        typer.echo(f"  runs in which a flow is alone: {alone}")
+        typer.echo(f"  baseline runs: {alone}")
 
 
 def _repetitions(scenario: Scenario, repetitions: int) -> str:
-    """Return the number of repetitions and the random parts; nothing if one repetition is right."""
+    """Return the number of repetitions and the random parts; an empty text for one run without randomness."""
     parts = scenario.random_parts()
     if not parts:
-        in_vain = "all the same run, because nothing is random; leave repetitions out"
+        in_vain = "all identical, because nothing is random; leave repetitions out"
         return "" if repetitions == 1 else f"{repetitions}, {in_vain}"
     more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
     return f"{repetitions}; random parts: {', '.join(parts[:_MOST_NAMED])}{more}"

@@ -1,4 +1,4 @@
-"""`tussle script`: what a TCP answers to what its peer sends."""
+"""`tussle script`: plays packet scripts."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,9 +28,9 @@ def script(
         ),
     ] = None,
 ) -> None:
-    """Play packet scripts, and say which hold.
+    """Play packet scripts, and print which of them hold.
 
-    The exit status is 1 when one does not, else 0; 2 when one makes no sense.
+    The exit status is 0 when all hold, 1 when one fails, and 2 when one is not a valid script.
     """
     from tussle.packet_scripts import play
 

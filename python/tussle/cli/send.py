@@ -1,4 +1,4 @@
-"""`tussle send`: this machine joins a measurement by hand."""
+"""`tussle send`: joins a measurement of `tussle serve` and sends to it."""
 
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from tussle.units import UnitError
 from tussle.units import size as size_of
 
 _ALWAYS = "168 h"
-"""The longest duration that a server accepts: that of a client with an amount and no duration."""
+"""The longest duration that a server accepts, for clients with `--bytes` and without `--for`."""
 _MOST_FLOWS = 32
 CUT_OFF = 1
 """Exit status of a client whose flow was cut off."""
@@ -29,21 +29,22 @@ _ENDS = {"done": "", "cut": "; cut off", "over": "; the server ended it", "inter
 
 
 def send(
-    server: Annotated[str, typer.Argument(metavar="HOST[:PORT]", help="Where `tussle serve` runs.")],
+    server: Annotated[str, typer.Argument(metavar="HOST[:PORT]", help="The host that runs `tussle serve`.")],
     *,
     code: Annotated[
-        str, typer.Option(envvar="TUSSLE_CODE", metavar="CODE", help="What `tussle serve` printed.")
+        str, typer.Option(envvar="TUSSLE_CODE", metavar="CODE", help="The code that `tussle serve` printed.")
     ],
     algorithm: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Congestion control.", show_default="what this machine uses"),
+        typer.Option(metavar="NAME", help="Congestion control.", show_default="this machine's default"),
     ] = None,
     lasts: Annotated[
         str | None,
-        typer.Option("--for", metavar="TIME", help="How long to send.", show_default="10 s, without --bytes"),
+        typer.Option("--for", metavar="TIME", help="Duration.", show_default="10 s; no limit with --bytes"),
     ] = None,
     amount: Annotated[
-        str | None, typer.Option("--bytes", metavar="SIZE", help='How much each flow sends, like "100 MB".')
+        str | None,
+        typer.Option("--bytes", metavar="SIZE", help='Amount that each flow sends, like "100 MB".'),
     ] = None,
     parallel: Annotated[
         int,
@@ -55,7 +56,7 @@ def send(
 ) -> None:
     """Send at full rate to a host that runs `tussle serve`, which measures what arrives.
 
-    Algorithms in net.ipv4.tcp_allowed_congestion_control need no root. No setting of the host changes.
+    Algorithms in net.ipv4.tcp_allowed_congestion_control need no root. The host's settings stay unchanged.
     """
     known = known_algorithms()
     chosen = checked_algorithm(algorithm, known) if algorithm else usual_algorithm(known)
@@ -73,21 +74,21 @@ def send(
     typer.echo(_result(joined, ended))
     if ended["how"] == "cut":
         flows = "the flow was" if parallel == 1 else f"{ended['cut_off']} of {parallel} flows were"
-        complain(f"{flows} cut off too early, by the server or by the network; the same command joins again")
+        complain(f"{flows} cut off by the server or by the network; repeat the same command to join again")
         raise typer.Exit(CUT_OFF)
 
 
 def _send(settings: SendSettings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Take part until it is over, and return how it joined and how it ended.
+    """Take part in the measurement until it ends, and return the agent's messages about joining and the end.
 
-    A first Ctrl-C ends it in order; a second, or one before it has joined, at once.
+    A first Ctrl-C ends the client in order; a second one, or one before it has joined, at once.
     """
     interrupted = False
     with Agent("send", settings.as_dict()) as agent, LiveLine(progress_console()) as line:
         joined: dict[str, Any] = {}
         while True:
             try:
-                for kind, what in agent.says():
+                for kind, what in agent.messages():
                     if kind == "joined":
                         joined = what
                     elif kind == "live":
@@ -98,7 +99,7 @@ def _send(settings: SendSettings) -> tuple[dict[str, Any], dict[str, Any]]:
             except KeyboardInterrupt:
                 if interrupted or not joined:
                     agent.kill()
-                    complain("interrupted" if joined else "interrupted before it had joined")
+                    complain("interrupted" if joined else "interrupted before joining")
                     raise typer.Exit(INTERRUPTED) from None
                 interrupted = True
                 agent.end()
@@ -114,15 +115,14 @@ def _result(joined: dict[str, Any], ended: dict[str, Any]) -> str:
         words.append(f"RTT {live['rtt_ms']:.3g} ms, {before}")
     else:
         words.append(f"RTT {before}")
-    said = f"client {joined['client']}, {joined['algorithm']}: {'; '.join(words)}"
-    return f"{said}{_ENDS[ended['how']]}"
+    return f"client {joined['client']}, {joined['algorithm']}: {'; '.join(words)}{_ENDS[ended['how']]}"
 
 
 def _size(option: str, written: str | None) -> int | None:
     try:
-        said = None if written is None else size_of(written)
+        size_bytes = None if written is None else size_of(written)
     except UnitError as error:
         raise TussleError(f"{option}: {error}") from None
-    if said == 0:
-        raise TussleError(f"{option}: {written} is nothing; give at least 1 B")
-    return said
+    if size_bytes == 0:
+        raise TussleError(f"{option}: {written} is too small; give at least 1 B")
+    return size_bytes

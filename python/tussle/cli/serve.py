@@ -1,4 +1,4 @@
-"""`tussle serve`: measures real machines that join by hand."""
+"""`tussle serve`: measures flows of real machines that join with `tussle send`."""
 
 from ipaddress import ip_address
 from pathlib import Path
@@ -34,13 +34,13 @@ def serve(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Where to listen: an address of this machine, 0.0.0.0 for all of IPv4, :: for all. By "
-            "default only this machine itself can join.",
+            help="Address to listen at: one of this machine's, 0.0.0.0 for all IPv4 addresses, or :: for "
+            "all. By default only this machine itself can join.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
         int,
-        typer.Option(metavar="N", min=0, max=65535, help="TCP port; 0 takes any that is free."),
+        typer.Option(metavar="N", min=0, max=65535, help="TCP port; 0: any free port."),
     ] = PORT,
     lasts: Annotated[
         str | None,
@@ -53,19 +53,17 @@ def serve(
         typer.Option(
             metavar="N",
             min=1,
-            help="End when this number of clients has come and gone.",
+            help="End when this number of clients have joined and left.",
             show_default="any number",
         ),
     ] = None,
     until_idle: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="End after this time without clients.", show_default="waits for ever"
-        ),
+        typer.Option(metavar="TIME", help="End after this time without clients.", show_default="never"),
     ] = None,
     patience: Annotated[
         str,
-        typer.Option(metavar="TIME", help="Time without a sign of a client after which it counts as lost."),
+        typer.Option(metavar="TIME", help="Time without data from a client after which it counts as lost."),
     ] = PATIENCE,
     output: Output = None,
     finish: Annotated[
@@ -103,18 +101,18 @@ def serve(
             if _was_sent(partial):
                 _conclude(folder, {"served": ended})
             else:
-                typer.echo("nobody sent anything, so that there is no dataset")
+                typer.echo("no client sent anything, so that there is no dataset")
     except KeyboardInterrupt:
         complain(f"interrupted; `tussle serve --finish -o {folder}` makes the dataset")
         raise typer.Exit(INTERRUPTED) from None
 
 
 def _serve(settings: ServeSettings, listen: str) -> dict[str, Any]:
-    """Serve until it is over, and return how that went."""
+    """Serve until the measurement ends, and return the agent's account of it."""
     with Agent("serve", settings.as_dict()) as agent, LiveTable(progress_console()) as table:
         while True:
             try:
-                for kind, what in agent.says():
+                for kind, what in agent.messages():
                     if kind == "listening":
                         _say_how_to_join(settings.code, (listen, what["port"]))
                     elif kind == "live":
@@ -124,7 +122,7 @@ def _serve(settings: ServeSettings, listen: str) -> dict[str, Any]:
                     else:
                         return what
             except KeyboardInterrupt:
-                table.note("ending; clients tell the rest")
+                table.note("ending; waiting for the clients' last reports")
                 agent.end()
 
 
@@ -134,24 +132,24 @@ def _say_how_to_join(code: str, listening: tuple[str, int]) -> None:
     typer.echo("join with:")
     typer.echo(f"  tussle send {at} --code {code} --algorithm cubic --for 30s")
     if ip_address(listen).is_loopback:
-        typer.echo("from this machine only; --listen 0.0.0.0 lets others in")
-    typer.echo("Ctrl-C ends it")
+        typer.echo("only this machine can join; --listen 0.0.0.0 admits others")
+    typer.echo("Ctrl-C ends the measurement")
 
 
 def _account(ended: dict[str, Any]) -> list[str]:
     refused = ended["refused"]
-    said = [f"clients: {ended['clients']}"]
+    sentences = [f"clients: {ended['clients']}"]
     if refused:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items())
-        said.append(f"connections refused: {sum(refused.values())} ({reasons})")
-    said += ended["rejected"]
+        sentences.append(f"connections refused: {sum(refused.values())} ({reasons})")
+    sentences += ended["rejected"]
     if ended["full"]:
-        said.append("the dataset was full, so that it ended by itself")
-    return said
+        sentences.append("the dataset reached its largest size, so that the measurement ended")
+    return sentences
 
 
 def _conclude(folder: Path, facts: dict[str, Any]) -> None:
-    """Write the dataset and its report, and say in short what came out."""
+    """Write the dataset and its report, and print a summary of the results."""
     from tussle.cli._summary import summary
 
     dataset, doubts = write_dataset(folder, facts)
@@ -164,14 +162,14 @@ def _conclude(folder: Path, facts: dict[str, Any]) -> None:
 
 
 def _was_sent(partial: Path) -> bool:
-    """Say whether a server has written down anything there."""
+    """Return whether the folder has records of flows."""
     return (partial / "flows.arrow").exists()
 
 
 def _refuse_unfinished(partial: Path, folder: Path) -> None:
     if _was_sent(partial):
         raise TussleError(
-            f"{partial} holds what a server that was killed had written down; "
+            f"{partial} holds the records of a server that was killed; "
             f"`tussle serve --finish -o {folder}` makes its dataset, or give another output folder (-o)"
         )
 
@@ -187,11 +185,11 @@ def _is_address(host: str) -> bool:
 def _address(listen: str) -> str:
     if not _is_address(listen):
         raise TussleError(
-            f"--listen: {shown(listen)} is no address; give one of this machine, or 0.0.0.0 for all"
+            f"--listen: {shown(listen)} is not an IP address; give one of this machine, or 0.0.0.0 for all"
         )
     return listen
 
 
 def _time(option: str, written: str | None) -> int | None:
-    """Return the nanoseconds that an option says, if it says any."""
+    """Return the time of an option in ns, if it is given."""
     return None if written is None else at_least("0.1 s", option, written)

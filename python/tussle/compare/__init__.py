@@ -1,4 +1,4 @@
-"""Comparing two datasets, or the values of an axis of one: which differences are real."""
+"""Comparison of two datasets, or of the values of an axis of one: which differences are real."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def undecided(self) -> int:
-        """Number of differences beyond their threshold with too few runs to say whether they are real."""
+        """Number of differences beyond their threshold that are undecided because of too few runs."""
         return self.rows.filter(pl.col("verdict") == NOT_SHOWN, pl.col("low").is_null()).height
 
 
@@ -71,7 +71,7 @@ class Along:
     @property
     def rows(self) -> pl.DataFrame:
         """Rows of all comparisons, after the columns `axis, first_value, second_value`."""
-        told = [
+        frames = [
             comparison.rows.select(
                 pl.lit(self.axis).alias("axis"),
                 pl.lit(self.first).alias("first_value"),
@@ -80,7 +80,7 @@ class Along:
             )
             for value, comparison in self.others.items()
         ]
-        return pl.concat(told)
+        return pl.concat(frames)
 
 
 def compare(first: Dataset, second: Dataset, question: Question) -> Comparison:
@@ -103,11 +103,11 @@ def along(tables: Tables, axis: str, question: Question) -> Along:
 
 
 def _compared(first: Side, second: Side, question: Question, known: list[str]) -> Comparison:
-    """Compare two sides; `known` holds notes on them that come before the others."""
+    """Compare two sides; `known` are notes that come before the others."""
     metrics = [_comparable(name) for name in dict.fromkeys([*question.metrics, *question.thresholds])]
     matched = match(first, second)
     cells = [cell for metric in metrics for cell in cells_of(metric, matched)]
-    rows = [row_of(cell, question.thresholds.get(cell.metric.name)) for cell in cells if all(cell.told)]
+    rows = [row_of(cell, question.thresholds.get(cell.metric.name)) for cell in cells if all(cell.values)]
     if not rows:
         names = ", ".join(metric.name for metric in metrics)
         raise TussleError(f"{first.name} and {second.name} have no common value of {names} to compare")
@@ -126,7 +126,7 @@ def _comparable(name: str) -> Metric:
     metric = REGISTRY[name]
     if "run" not in metric.per or not set(metric.per) <= {"run", "flow"}:
         raise TussleError(
-            f"{name} cannot be compared: it is one value for each {', '.join(metric.per)}; give a metric of "
+            f"{name} cannot be compared: it has one value for each {', '.join(metric.per)}; give a metric of "
             "runs or flows, such as goodput"
         )
     return metric

@@ -1,4 +1,4 @@
-"""Notes on two datasets beside their numbers."""
+"""Notes on the differences of two datasets other than their results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MISSING = "none"
 
 
 def notes(first: Dataset, second: Dataset) -> list[str]:
-    """Say in which engines, versions, own algorithms and settings two datasets differ."""
+    """Return the differences of two datasets in engines, versions, own algorithms and settings."""
     facts = [_facts(dataset) for dataset in (first, second)]
     names = dict.fromkeys([*facts[0], *facts[1]])
     pairs = {name: [str(each.get(name, _MISSING)) for each in facts] for name in names}
@@ -27,7 +27,7 @@ def _facts(dataset: Dataset) -> dict[str, Any]:
 
 
 def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
-    """Give each setting by its key, such as `flows.0.algorithm`."""
+    """Yield each setting with its key, such as `flows.0.algorithm`."""
     if isinstance(value, Mapping):
         items = list(value.items())
     elif isinstance(value, list) and value and isinstance(value[0], Mapping):

@@ -1,4 +1,4 @@
-"""The two sides of a comparison, and which points of them are the same."""
+"""The two sides of a comparison, and the points that both have."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _ONLY = "the only point"
 
 @dataclass(frozen=True)
 class Side:
-    """Tables that are compared with others: a dataset, or the runs of one that have a value on an axis."""
+    """One side of a comparison: a dataset, or the runs of a dataset with one value of an axis."""
 
     name: str
     """Name in messages: a folder, or an axis with its value."""
     tables: Tables
     axes: tuple[str, ...]
-    """The axes that tell its points apart."""
+    """The axes that distinguish its points."""
     value: str = ""
-    """The value on the axis, if the side is the runs that have one."""
+    """The value of the axis, if the side is a part of a dataset."""
 
     @classmethod
     def of(cls, dataset: Dataset) -> Side:
@@ -51,7 +51,7 @@ def sides_along(tables: Tables, axis: str) -> list[Side]:
     """
     axes = axis_columns(tables)
     if axis not in axes:
-        raise TussleError(unknown("axis", axis, axes) if axes else f"there is no axis {axis}, nor another")
+        raise TussleError(unknown("axis", axis, axes) if axes else f"there is no axis {axis}, or any other")
     runs = tables.runs.select("run", "point", axis).sort("point", "run").drop_nulls(axis).collect()
     others = tuple(other for other in axes if other != axis)
     sides = [
@@ -59,7 +59,7 @@ def sides_along(tables: Tables, axis: str) -> list[Side]:
         for (value,), found in runs.group_by(axis, maintain_order=True)
     ]
     if len(sides) == 1:
-        raise TussleError(f"{sides[0].name} is the only value of that axis; two or more can be compared")
+        raise TussleError(f"{sides[0].name} is the only value of that axis; a comparison needs two")
     return sides
 
 
@@ -69,8 +69,8 @@ def match(first: Side, second: Side) -> Matched:
     common = {label: (point, theirs[label]) for label, point in mine.items() if label in theirs}
     if not common:
         raise TussleError(
-            f"{first.name} and {second.name} have no point in common: {_named(mine)} here, "
-            f"{_named(theirs)} there; compare datasets whose axes have the same values"
+            f"{first.name} and {second.name} have no point in common: the first has {_named(mine)}, the "
+            f"second {_named(theirs)}; compare datasets whose axes have the same values"
         )
     left_over = [
         f"not the same: only {side.name} has {_named(label for label in points if label not in common)}"

@@ -1,4 +1,4 @@
-"""The values of both sides of a comparison, and what each pair of them comes to."""
+"""The values of both sides of a comparison, and the result for each pair of values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tussle.metrics import Metric
 from tussle.statistics import Difference, paired_difference, unpaired_difference
 
 REAL = "real"
-"""Larger than the threshold, and the 95 % interval does not hold 0."""
+"""Larger than the threshold, and the 95 % interval does not contain 0."""
 NOT_SHOWN = "not shown"
-"""Larger than the threshold, but the interval holds 0, or the runs are too few for one."""
+"""Larger than the threshold, but the interval contains 0, or the runs are too few for an interval."""
 WITHIN = "within threshold"
 """No larger than the threshold."""
 
@@ -36,7 +36,7 @@ SCHEMA = {
     "paired": pl.Boolean,
     "verdict": pl.String,
 }
-"""Columns of the rows that `row_of` gives."""
+"""Columns of the rows of `row_of`."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Cell:
     column: str
     point: str
     flow: str | None
-    told: tuple[dict[int, float], ...]
+    values: tuple[dict[int, float], ...]
     """The values of each side by seed."""
 
 
@@ -63,31 +63,31 @@ def cells_of(metric: Metric, matched: Matched) -> Iterator[Cell]:
             names = dict.fromkeys(table["name"][0] for table in of_flow)
             flow_name = " / ".join(names) if "flow" in metric.per else None
             for column in columns:
-                told = tuple(_by_seed(table, column) for table in of_flow)
-                yield Cell(metric, column, label, flow_name, told)
+                values = tuple(_by_seed(table, column) for table in of_flow)
+                yield Cell(metric, column, label, flow_name, values)
 
 
 def _by_seed(table: pl.DataFrame, column: str) -> dict[int, float]:
-    told = table.select("seed", pl.col(column).cast(pl.Float64)).drop_nulls().sort("seed")
-    return dict(told.iter_rows())
+    found = table.select("seed", pl.col(column).cast(pl.Float64)).drop_nulls().sort("seed")
+    return dict(found.iter_rows())
 
 
 def one_sided(cells: Sequence[Cell], matched: Matched) -> Iterator[str]:
-    """Say which columns have values on one side only, where both have the point."""
+    """Yield notes on columns without values on one side or on both, at points that both have."""
     names = matched.first.name, matched.second.name
     for metric, column in dict.fromkeys((cell.metric.name, cell.column) for cell in cells):
         of_column = [cell for cell in cells if (cell.metric.name, cell.column) == (metric, column)]
-        if not any(any(cell.told) for cell in of_column):
-            yield f"not compared: neither dataset tells {column} ({metric})"
+        if not any(any(cell.values) for cell in of_column):
+            yield f"not compared: neither dataset has values of {column} ({metric})"
         for side, name in enumerate(names):
-            alone = [cell for cell in of_column if cell.told[side] and not cell.told[1 - side]]
+            alone = [cell for cell in of_column if cell.values[side] and not cell.values[1 - side]]
             if alone:
                 what = f"values of {column} ({metric}) that only {name} has"
                 yield f"not compared: {what}, {len(alone)} of them"
 
 
 def _values(metric: Metric, side: Side) -> pl.DataFrame:
-    """The metric's table with `point`, `seed`, `flow` and, for people, `name`."""
+    """Return the metric's table with `point`, `seed`, `flow` and the flow's `name`."""
     tables = side.tables
     try:
         table = metric.compute(tables)
@@ -100,8 +100,8 @@ def _values(metric: Metric, side: Side) -> pl.DataFrame:
 
 
 def row_of(cell: Cell, limit: Threshold | None) -> dict[str, Any]:
-    """Compare a cell that has values on both sides; the difference matters from the threshold on, if any."""
-    found = _difference(*cell.told)
+    """Compare a cell that has values on both sides; differences up to the threshold do not count."""
+    found = _difference(*cell.values)
     return {
         "point": cell.point,
         "flow": cell.flow,

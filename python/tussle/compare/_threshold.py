@@ -12,13 +12,13 @@ _EXAMPLE = "write METRIC=AMOUNT, like goodput=2% or jain=0.01"
 
 @dataclass(frozen=True)
 class Threshold:
-    """A part of the first dataset's median, or an amount in the unit of the metric's column."""
+    """A fraction of the first dataset's median, or an amount in the unit of the metric's column."""
 
     value: float
     is_part: bool
 
     def amount(self, median: float) -> float:
-        """Return what the threshold is where the first dataset's median is this.
+        """Return the threshold as an amount, for a median of the first dataset.
 
         >>> Threshold(0.02, is_part=True).amount(-50.0), Threshold(0.02, is_part=False).amount(50.0)
         (1.0, 0.02)

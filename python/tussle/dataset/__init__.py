@@ -128,7 +128,7 @@ class Dataset:
         }[name]
         if table is None:
             engine = self.provenance["engine"]["name"]
-            raise TussleError(f"{self.folder} has no table {name}: the engine {engine} fills none")
+            raise TussleError(f"{self.folder} has no table {name}: the engine {engine} does not write it")
         return table
 
     def verify(self) -> None:
@@ -150,8 +150,8 @@ def verify(folder: str | os.PathLike[str]) -> None:
         for path in files:
             if file_digest(path) != written.get(path.relative_to(folder).as_posix()):
                 raise TussleError(
-                    f"{path} is not the file that was written (its digest is not the one in "
-                    f"{PROVENANCE}); repeat it with: {provenance['command']}"
+                    f"{path} was changed (its digest is not the one in {PROVENANCE}); repeat the dataset "
+                    f"with: {provenance['command']}"
                 )
 
 
@@ -164,7 +164,7 @@ def _provenance(folder: Path) -> dict[str, Any]:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TussleError(
-            f"{path} cannot be read ({error.strerror}); check its rights and the disk"
+            f"{path} cannot be read ({error.strerror}); check its permissions and the disk"
         ) from error
     except (ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
@@ -182,7 +182,7 @@ def _provenance(folder: Path) -> dict[str, Any]:
     if not isinstance(facts["engine"].get("name"), str):
         raise _damaged(path, "the engine has no name")
     if not all(isinstance(value, str) for key in _TEXTS_BY_NAME for value in facts[key].values()):
-        raise _damaged(path, f"{' or '.join(_TEXTS_BY_NAME)} holds something that is no text")
+        raise _damaged(path, f"{' or '.join(_TEXTS_BY_NAME)} has a value that is not text")
     if facts["digest"] != digest(facts["results_sha256"]):
         raise _damaged(path, "the digest is not that of results_sha256")
     return facts

@@ -8,9 +8,9 @@ from tussle.dataset.schema import Table
 
 
 def gaps(frame: pl.LazyFrame, table: Table) -> Iterator[str]:
-    """Name the columns that have empty cells and must not."""
+    """Report columns with empty cells that must not have any."""
     full = [column.name for column in table.columns if column.nulls is None]
-    # Files store the number of empty cells, so that this reads next to nothing if there are none.
+    # Files store the number of empty cells, so that little is read if there are none.
     found = frame.select(full).filter(pl.any_horizontal(pl.all().is_null())).head(1).collect()
     for column in found.get_columns():
         if column.null_count():
@@ -21,7 +21,7 @@ def not_counted(runs: pl.LazyFrame) -> Iterator[str]:
     """Report runs that are not numbered from 0 in order, or missing."""
     numbers = runs.select("run").collect()["run"]
     if numbers.is_empty():
-        yield "it has no row"
+        yield "there are no rows"
     elif not numbers.equals(pl.Series("run", range(numbers.len()), dtype=numbers.dtype)):
         yield "column run does not count from 0"
 
@@ -31,6 +31,6 @@ def not_their_runs(tables: Mapping[str, pl.LazyFrame]) -> Iterator[str]:
     runs = tables["runs"].select("run").collect()["run"]
     flows = tables["flows"].select("run", "flow").collect()
     if not flows["run"].is_in(runs.implode()).all():
-        yield "column run names runs that table runs has not"
+        yield "column run has runs that are not in the table runs"
     elif flows.is_duplicated().any():
-        yield "columns run and flow name a flow twice"
+        yield "columns run and flow have a flow twice"

@@ -8,7 +8,7 @@ import polars as pl
 
 
 class _Hashing:
-    """A file that keeps nothing but the SHA-256 of the written bytes."""
+    """A file object that keeps only the SHA-256 of the written bytes."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()

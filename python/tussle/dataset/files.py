@@ -75,7 +75,7 @@ def _publish(staging: Path, folder: Path) -> None:
 def write_whole(path: Path, content: bytes) -> None:
     """Replace the file `path` atomically, even if the power fails; raises OSError."""
     if is_remote(path) or (path.exists() and not path.is_file()):
-        path.write_bytes(content)  # a device or a pipe, which nothing may replace, or written whole by itself
+        path.write_bytes(content)  # a device or a pipe must not be replaced; remote files are written whole
         return
     staging = path.with_name(f".{path.name}.new")
     try:
@@ -98,7 +98,7 @@ def refuse_existing(folder: Path) -> None:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn failures to write under `path` into a TussleError that says what, where and what next."""
+    """Convert failures to write under `path` to a TussleError."""
     try:
         with explained_elsewhere(path, "write"):
             yield

@@ -15,10 +15,10 @@ from tussle.errors import TussleError
 
 _ADDRESS = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _READ_BY_POLARS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "http", "https"}
-"""Kinds of addresses of which polars reads only the requested parts of a file."""
+"""Kinds of addresses for which polars reads only the requested parts of a file."""
 _LOCAL_STORES = Path("results")
 _NO_LIBRARY = (
-    "{written}: datasets elsewhere need a library for that place ({error}); "
+    "{written}: remote datasets need a library for that kind of address ({error}); "
     "pip install 'tussle[storage]', and s3fs, gcsfs or adlfs for S3, Google or Azure"
 )
 

@@ -1,4 +1,4 @@
-"""The tables of a dataset, declared once: type and meaning of every column."""
+"""The declaration of a dataset's tables: type and meaning of every column."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import polars as pl
 from tussle.errors import TussleError, plain
 
 FORMAT = 2
-"""Version of the dataset's layout; it increases when an older Tussle cannot read it any longer.
+"""Version of the dataset's layout; a Tussle with a lower version cannot read it.
 
 1: one file per table. 2: one file for each part of a table, for datasets of more than `RUNS_A_PART` runs
 only.
@@ -119,11 +119,11 @@ _TIME = Column("time_s", pl.Float64, "Simulated time since the run began")
 
 RUNS = Table(
     "runs",
-    "one row a run",
+    "one row per run",
     (
         _RUN,
         Column("point", pl.UInt32, "Index of the point of the scenario: one combination of its axes' values"),
-        Column("repetition", pl.UInt32, "Which repetition of the point, from 0"),
+        Column("repetition", pl.UInt32, "Index of the repetition of the point, from 0"),
         Column(
             "seed", pl.UInt64, "Seed of all random numbers in the run; equal at all points for one repetition"
         ),
@@ -154,7 +154,7 @@ RUNS = Table(
 
 FLOWS = Table(
     "flows",
-    "one row a flow and run",
+    "one row per flow and run",
     (
         _RUN,
         _FLOW,
@@ -238,7 +238,7 @@ FLOWS = Table(
 
 SAMPLES = Table(
     "samples",
-    "one row a flow and instant",
+    "one row per flow and instant",
     (
         _RUN,
         _FLOW,
@@ -260,7 +260,7 @@ SAMPLES = Table(
 
 LINKS = Table(
     "links",
-    "one row a link and instant",
+    "one row per link and instant",
     (
         _RUN,
         Column("link", pl.String, "Name of the link"),
@@ -277,14 +277,14 @@ LINKS = Table(
         Column(
             "utilisation",
             pl.Float64,
-            "Part of the time since the link's last row in which it transmitted, 0 to 1",
+            "Fraction of the time since the link's last row in which it transmitted, 0 to 1",
         ),
     ),
 )
 
 EVENTS = Table(
     "events",
-    "one row an event",
+    "one row per event",
     (
         _RUN,
         _TIME,
@@ -305,13 +305,18 @@ EVENTS = Table(
 
 VALIDITY = Table(
     "validity",
-    "one row a flow and run, where real hosts were measured",
+    "one row per flow and run, where real hosts were measured",
     (
         _RUN,
         _FLOW,
         Column("host", pl.String, "The sender's host, by its own name or its name in hosts.toml"),
         Column("kernel", pl.String, "Release of the sender's kernel", "the host was lost"),
-        Column("receiver_host", pl.String, "The receiver's host, likewise", "not reported by the receiver"),
+        Column(
+            "receiver_host",
+            pl.String,
+            "The receiver's host, by its own name or its name in hosts.toml",
+            "not reported by the receiver",
+        ),
         Column(
             "receiver_kernel", pl.String, "Release of the receiver's kernel", "not reported by the receiver"
         ),
@@ -326,7 +331,7 @@ VALIDITY = Table(
         Column(
             "offloads",
             pl.String,
-            "Active ones of tso, gso, gro and lro at that interface",
+            "Active offloads at that interface, of tso, gso, gro and lro",
             "not reported by the interface",
         ),
         Column("path_mtu_bytes", pl.UInt32, "Path MTU at the end", "not reported by the kernel"),
@@ -353,7 +358,7 @@ VALIDITY = Table(
         Column(
             "cpu_share",
             pl.Float64,
-            "Part of the CPU time of the sender's host in use, niced processes not counted, 0 to 1",
+            "Used fraction of the CPU time of the sender's host, without niced processes, 0 to 1",
             "the host was lost",
         ),
         Column(

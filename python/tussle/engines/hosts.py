@@ -65,7 +65,8 @@ class HostsEngine:
                 )
             if flow.get("parameters"):
                 raise TussleError(
-                    f"{where}.parameters: on a host they are a module's, for everyone; give none"
+                    f"{where}.parameters: on a host, parameters belong to a module and affect all of its "
+                    "connections; give none"
                 )
             if flow.get("application", {}).get("kind") == "requests":
                 raise TussleError(
@@ -96,7 +97,7 @@ class HostsEngine:
         if self._fleet is not None:
             return self._fleet.hosts
         if self._file is None:
-            raise TussleError("the engine hosts needs to know the machines: give --hosts hosts.toml")
+            raise TussleError("the engine hosts needs a list of machines: give --hosts hosts.toml")
         return read_hosts(self._file)
 
     def _connected(self) -> Fleet:
@@ -110,14 +111,14 @@ class HostsEngine:
             if element["kind"] not in {"link", "delay"} or element.get("changes"):
                 what = "changes" if element.get("changes") else element["kind"]
                 raise TussleError(
-                    f"elements.{index}: {what}: the engine hosts measures over the existing path; leave "
-                    "out of the scenario what that path does by itself"
+                    f"elements.{index}: {what}: the engine hosts measures over the existing path, and cannot "
+                    "change it; leave this out of the scenario"
                 )
         if self._path is None:
             self._path = elements
         elif self._path != elements:
             raise TussleError(
-                "path: it differs between runs, and the engine hosts measures over the existing one; "
+                "path: the path differs between runs, but the engine hosts measures over the existing one; "
                 "vary something else"
             )
 

@@ -18,7 +18,7 @@ from tussle.dataset import ENGINE_TABLES, OPTIONAL_TABLES
 from tussle.engines._sockets import refuse_own
 from tussle.errors import TussleError
 from tussle.kernel.agent import agent
-from tussle.kernel.guest import NETWORKS, boot
+from tussle.kernel.guest import boot
 
 _PATIENCE_S = 60.0
 """Time for building the network, and for draining it."""
@@ -52,8 +52,8 @@ class NamespacesEngine:
         refuse_own(run)
         if os.geteuid() != _ROOT:
             raise TussleError(
-                "the engine netns makes network namespaces, for which one must be root: sudo tussle …; the "
-                "engine kernel needs no root"
+                "the engine netns makes network namespaces, which needs root: sudo tussle …; the engine "
+                "kernel needs no root"
             )
         self._network(run)
 
@@ -67,7 +67,7 @@ class NamespacesEngine:
             status = boot([str(agent()), "netns", network], folder / "output", patience_s)
             if status != 0:
                 output = (folder / "output").read_text("utf-8", errors="replace").strip()
-                ended = "did not come to an end" if status is None else f"ended with status {status}"
+                ended = "did not end" if status is None else f"ended with status {status}"
                 raise TussleError(output or f"the agent {ended}, without output")
             tables = ENGINE_TABLES | OPTIONAL_TABLES
             return {table: pl.read_ipc_stream(folder / f"{table}.arrow") for table in tables}

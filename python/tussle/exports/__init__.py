@@ -1,4 +1,4 @@
-"""Exports: tables and metrics as files for other programs, and one flow as other tools write it.
+"""Exports: tables and metrics as files for other programs, and one flow in the formats of other tools.
 
 Each file is written whole or not at all.
 """

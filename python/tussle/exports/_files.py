@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and errors in the words of the person who reads them."""
+"""Atomic writing of files, and error messages for users."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tussle.errors import TussleError
 
 
 def whole_file(path: Path, write: Callable[[Path], None]) -> Path:
-    """Let `write` fill a file beside `path`, and give it the name `path` once it is whole.
+    """Let `write` fill a file beside `path`, and rename it to `path` when it is complete.
 
-    Whatever had the name is replaced. Raises TussleError when the file cannot be written.
+    An existing file is replaced. Raises TussleError when the file cannot be written.
     """
     staging = path.with_name(f".{path.name}.new")
     try:
@@ -42,13 +42,13 @@ def _explained(path: Path) -> Iterator[None]:
 
 @contextmanager
 def understood(path: Path, writer: str) -> Iterator[None]:
-    """Turn whatever reading a file of another program meets into a TussleError of one line."""
+    """Convert any error while reading a file of another program to a TussleError of one line."""
     try:
         yield
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TussleError(
-            f"{path} cannot be read: {reason}; give a whole file that {writer} wrote"
+            f"{path} cannot be read: {reason}; give a complete file that {writer} wrote"
         ) from error
     except (
         *UNREADABLE,
@@ -61,6 +61,6 @@ def understood(path: Path, writer: str) -> Iterator[None]:
     ) as error:
         first_line = str(error).partition("\n")[0]
         raise TussleError(
-            f"{path} is not what {writer} writes ({type(error).__name__}: {first_line}); give such a file, "
-            "whole"
+            f"{path} is not a file of {writer} ({type(error).__name__}: {first_line}); give a complete file "
+            f"that {writer} wrote"
         ) from error

@@ -1,4 +1,4 @@
-"""One flow over time: what tools that watch a connection write down."""
+"""One flow over time, with the quantities that tools for connections record."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ and packets retransmitted in it, and the window and smoothed RTT at its end. Unk
 
 @dataclass(frozen=True)
 class FlowSeries:
-    """A flow over time, whoever watched it."""
+    """A flow over time, of Tussle or of another tool."""
 
     algorithm: str
-    """Empty where it is not told."""
+    """The congestion control; empty if it is unknown."""
     title: str
     """A description of the run, in one line."""
     tool: str
     """The program that produced the flow, with its version."""
     segment_bytes: int | None
-    """Payload of a full packet, where it is told."""
+    """Payload of a full packet, if it is known."""
     table: pl.DataFrame
-    """One row an interval, with the columns `SERIES`."""
+    """One row per interval, with the columns `SERIES`."""
 
 
 def checked(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with the columns `SERIES`; raises ValueError when it is no time series."""
+    """Return a table with the columns `SERIES`; raises ValueError when it is not a time series."""
     numbers = table.select("time_s", "interval_s").to_numpy()
     if not np.isfinite(numbers).all() or (numbers <= 0).any():
         raise ValueError("an interval has no length or no end")
     if table.is_empty():
-        raise ValueError("it has no intervals")
+        raise ValueError("there are no intervals")
     return table
 
 
 def flow_series(dataset: Dataset, run: int, flow: int) -> FlowSeries:
-    """Take a flow of a dataset; raises TussleError when there is none, or it has no time series."""
+    """Return a flow of a dataset; raises TussleError when there is none, or it has no time series."""
     found = dataset.flows.filter(pl.col("run") == run, pl.col("flow") == flow).collect()
     if found.is_empty():
         raise TussleError(
-            f"{dataset.folder} has no flow {flow} in a run {run}; {_choice(dataset)}, and flows count from "
-            "0 in each"
+            f"{dataset.folder} has no flow {flow} in a run {run}; {_choice(dataset)}, and flows are numbered "
+            "from 0 in each"
         )
     about = found.row(0, named=True)
     samples = (
@@ -81,7 +81,7 @@ def flow_series(dataset: Dataset, run: int, flow: int) -> FlowSeries:
 
 
 def _intervals(samples: pl.DataFrame, start_s: float) -> pl.DataFrame:
-    """Turn what was counted so far at each sample into what came since the one before."""
+    """Convert the counters at each sample to increments since the sample before."""
     return samples.with_columns(
         (pl.col("time_s") - start_s).alias("time_s"),
         (pl.col("time_s") - pl.col("time_s").shift(fill_value=start_s)).alias("interval_s"),

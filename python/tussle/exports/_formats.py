@@ -83,9 +83,9 @@ FORMATS = {**TABLE_FORMATS, **FLOW_FORMATS, **PACKET_FORMATS}
 
 
 def format_of(name: str | None, path: Path | None) -> TableFormat | FlowFormat | PacketFormat:
-    """Return the format of that name, or else the one that the file's name ends in, or else CSV.
+    """Return the format by its name, else by the suffix of the file's name, else CSV.
 
-    Raises TussleError when there is none.
+    Raises TussleError for an unknown name or suffix.
     """
     if name is not None:
         if name not in FORMATS:

@@ -16,11 +16,11 @@ WHATS = (*_TABLES, *REGISTRY)
 
 
 def exported_table(dataset: Dataset, what: str) -> pl.LazyFrame:
-    """Return a table of the dataset as it is, or a metric with what its rows are of.
+    """Return a table of the dataset unchanged, or a metric with columns that identify its rows.
 
-    Rows of a metric say which point, repetition, network and flow they are of, so that the file can be read
-    alone. Raises TussleError for an unknown name, for a metric that the dataset cannot give, and for a table
-    without rows.
+    The rows of a metric have the point, the repetition, the axes and the flow, so that the file can be read
+    without others. Raises TussleError for an unknown name, for a metric that the dataset does not have, and
+    for a table without rows.
     """
     if what not in WHATS:
         raise TussleError(unknown("table or metric", what, WHATS))
@@ -34,7 +34,7 @@ def summary_table(dataset: Dataset, what: str) -> pl.LazyFrame:
     """Return a metric's medians over the repetitions of each point, with quartiles and 95 % intervals."""
     if what not in REGISTRY:
         raise TussleError(
-            f"--summary is of metrics, and {what} is none; leave it out, or give one such as goodput"
+            f"--summary is for metrics, and {what} is not a metric; leave it out, or give one such as goodput"
         )
     metric = REGISTRY[what]
     table = estimates(metric, dataset)

@@ -1,7 +1,7 @@
-"""A flow as flent writes it: a data file of its test `tcp_upload`, which flent can plot.
+"""A flow in flent's format: a data file of its test `tcp_upload`, which flent can plot.
 
-Version 4 of the format, as flent 2.3 reads it: `metadata`, `x_values`, `results` with a value a series and x,
-and `raw_values`. Times are simulated: they begin at the epoch.
+The format is version 4, as flent 2.3 reads it: `metadata`, `x_values`, `results` with a value for each series
+and x, and `raw_values`. Times are simulated: they begin at the epoch.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _RATE, _RTT = "TCP upload", "Ping (ms) ICMP"
 """The series of the test `tcp_upload`: Mbit/s, and ms."""
 _MOST_TITLE = 60
 """Characters that fit above flent's plots."""
-_CWND, _RESENT = "TCP upload::tcp_cwnd", "TCP upload::tcp_retransmitted"
+_CWND, _RETRANSMITTED = "TCP upload::tcp_cwnd", "TCP upload::tcp_retransmitted"
 
 
 def write_flent(series: FlowSeries, path: Path) -> None:
-    """Write a `.flent.gz`; the RTT is the sender's own, where flent would have pinged."""
+    """Write a `.flent.gz`; the RTT is that of the flow, not of flent's pings."""
     text = json.dumps(_document(series), indent=2, sort_keys=True)
-    # Equal series are equal bytes: neither time nor name goes into the archive.
+    # Equal series give equal bytes: the archive has neither time nor name.
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
@@ -49,7 +49,7 @@ def _series(document: dict[str, Any], path: Path) -> FlowSeries:
     rate = next((name for name in (_RATE, "TCP download") if name in results), None)
     if rate is None:
         raise TussleError(
-            f"{path} holds no flow but {', '.join(results) or 'nothing'}; give a file of tcp_upload or "
+            f"{path} has no flow, but {', '.join(results) or 'nothing'}; give a file of tcp_upload or "
             "tcp_download"
         )
     ends_s = [float(x) for x in document["x_values"]]
@@ -58,7 +58,7 @@ def _series(document: dict[str, Any], path: Path) -> FlowSeries:
         "rate": results[rate],
         "rtt_ms": results.get(_RTT, empty),
         "cwnd_packets": results.get(_CWND, empty),
-        "retransmitted_packets": results.get(_RESENT, empty),
+        "retransmitted_packets": results.get(_RETRANSMITTED, empty),
     }
     interval_s = pl.col("time_s") - pl.col("time_s").shift(fill_value=0.0)
     segment_bytes = metadata.get("SEGMENT_BYTES")
@@ -92,7 +92,7 @@ def _document(series: FlowSeries) -> dict[str, Any]:
         _RATE: rates,
         _RTT: table["rtt_ms"].to_list(),
         _CWND: _packets(table["cwnd_bytes"], series.segment_bytes),
-        _RESENT: table["retransmitted_packets"].to_list(),
+        _RETRANSMITTED: table["retransmitted_packets"].to_list(),
     }
     ends_s = table["time_s"].to_list()
     return {
@@ -117,7 +117,7 @@ def _document(series: FlowSeries) -> dict[str, Any]:
                 _RATE: {"UNITS": "Mbits/s"},
                 _RTT: {"UNITS": "ms"},
                 _CWND: {"UNITS": "packets"},
-                _RESENT: {"UNITS": "packets"},
+                _RETRANSMITTED: {"UNITS": "packets"},
             },
         },
         "x_values": ends_s,
@@ -130,20 +130,20 @@ def _document(series: FlowSeries) -> dict[str, Any]:
 
 
 def _shortened(title: str) -> str:
-    """Keep the end of a long title, which says the run and the flow."""
+    """Keep the end of a long title, which has the run and the flow."""
     if len(title) <= _MOST_TITLE:
         return title
     return "…" + title[1 - _MOST_TITLE :].partition(" ")[2]
 
 
 def _packets(cwnd_bytes: pl.Series, segment_bytes: int | None) -> list[int | None]:
-    """Return windows in packets, as `ss` tells them to flent."""
+    """Return windows in packets, the unit of `ss` and flent."""
     return [None] * len(cwnd_bytes) if segment_bytes is None else (cwnd_bytes // segment_bytes).to_list()
 
 
-def _raw(ends_s: list[float], told: dict[str, list[Any]]) -> list[dict[str, float]]:
-    rows = zip(*told.values(), strict=True)
+def _raw(ends_s: list[float], columns: dict[str, list[Any]]) -> list[dict[str, float]]:
+    rows = zip(*columns.values(), strict=True)
     return [
-        {"t": end_s} | {name: value for name, value in zip(told, row, strict=True) if value is not None}
+        {"t": end_s} | {name: value for name, value in zip(columns, row, strict=True) if value is not None}
         for end_s, row in zip(ends_s, rows, strict=True)
     ]

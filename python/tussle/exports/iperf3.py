@@ -1,8 +1,8 @@
-"""A flow as `iperf3 --json` writes it.
+"""A flow in the format of `iperf3 --json`.
 
-The format is that of iperf 3.9 for one TCP stream, as its files show it. Bytes are those that reached the
-receiving application. What Tussle does not know is left out (`rttvar`), or 0 where readers such as the Python
-package `iperf3` ask for it (ports, block size, processor time). Times are simulated: they begin at the epoch.
+The format is that of iperf 3.9 for one TCP stream. Bytes are those that reached the receiving application.
+Values that Tussle does not know are left out (`rttvar`), or 0 where readers such as the Python package
+`iperf3` need them (ports, block size, processor time). Times are simulated: they begin at the epoch.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def write_iperf3(series: FlowSeries, path: Path) -> None:
 
 
 def read_iperf3(path: Path | str) -> FlowSeries:
-    """Read what iperf3 wrote of one stream that it sent; intervals that it omitted are left out.
+    """Read a file of iperf3 with one stream that it sent; its omitted intervals are left out.
 
-    Raises TussleError when the file is not that.
+    Raises TussleError for any other file.
     """
     path = Path(path)
     with understood(path, "iperf3 --json"):
         document = json.loads(path.read_bytes())
         streams = max(len(interval["streams"]) for interval in document["intervals"])
         if streams != 1:
-            raise TussleError(f"{path} holds {streams} streams; give a file of one (-P 1)")
+            raise TussleError(f"{path} has {streams} streams; give a file with one (-P 1)")
         rows = [_row(interval) for interval in document["intervals"] if not interval["sum"].get("omitted")]
         start, end = document["start"], document["end"]
         title = f"iperf3 to {start.get('connecting_to', {}).get('host', 'a server')}"
@@ -107,7 +107,7 @@ def _document(series: FlowSeries) -> dict[str, Any]:
 
 def _interval(row: dict[str, Any], series: FlowSeries) -> dict[str, Any]:
     pmtu = None if series.segment_bytes is None else series.segment_bytes + _HEADER_BYTES
-    told = {
+    known = {
         "retransmits": row["retransmitted_packets"],
         "snd_cwnd": row["cwnd_bytes"],
         "rtt": _us(row["rtt_ms"]),
@@ -117,7 +117,7 @@ def _interval(row: dict[str, Any], series: FlowSeries) -> dict[str, Any]:
     return (
         {"socket": _SOCKET}
         | _span(begins_s, row["time_s"], row["delivered_bytes"])
-        | {name: value for name, value in told.items() if value is not None}
+        | {name: value for name, value in known.items() if value is not None}
         | {"omitted": False, "sender": True}
     )
 
@@ -140,11 +140,11 @@ def _end(series: FlowSeries, length_s: float) -> dict[str, Any]:
         "min_rtt": _us(table["rtt_ms"].min()),
         "mean_rtt": _us(table["rtt_ms"].mean()),
     }
-    told = {name: value for name, value in extremes.items() if value is not None}
+    known = {name: value for name, value in extremes.items() if value is not None}
     return {
         "streams": [
             {
-                "sender": {"socket": _SOCKET} | sent | told | {"sender": True},
+                "sender": {"socket": _SOCKET} | sent | known | {"sender": True},
                 "receiver": {"socket": _SOCKET} | span | {"sender": True},
             }
         ],

@@ -16,7 +16,7 @@ _DIGITS = 4
 
 
 def write_latex(table: pl.LazyFrame, path: Path) -> None:
-    """Write a `tabular`: numbers to the right with four digits that count, text to the left."""
+    """Write a `tabular`: numbers to the right with four significant digits, text to the left."""
     frame = table.collect()
     columns = "".join("r" if dtype.is_numeric() else "l" for dtype in frame.dtypes)
     lines = [
@@ -45,7 +45,7 @@ def _text(value: object) -> str:
 
 
 def _number(value: float) -> str:
-    """Write four digits that count; large numbers whole, no powers of ten in between.
+    """Format a number with four significant digits, and large numbers as whole numbers.
 
     >>> [_number(x) for x in (48251300.0, 0.43218, 12.0, 1e-7)]
     ['48251300', '0.4322', '12', '1e-07']

@@ -98,19 +98,19 @@ def draw(name: str, tables: Tables, view: View | None = None) -> Chart:
 def _refuse_what_has_no_effect(figure: Figure, view: View) -> None:
     if view.metric and not figure.metric:
         able = [each.name for each in REGISTRY.values() if each.metric]
-        raise TussleError(
-            f"the figure “{figure.name}” has no choice of metrics; these have: {', '.join(able)}."
-        )
+        raise TussleError(f"the figure “{figure.name}” takes no --metric; these do: {', '.join(able)}.")
     if view.between_s and figure.of == "dataset":
         able = [each.name for each in REGISTRY.values() if each.of != "dataset"]
-        raise TussleError(f"the figure “{figure.name}” is not of a time; these are: {', '.join(able)}.")
+        raise TussleError(
+            f"the figure “{figure.name}” takes no --from and --to; these do: {', '.join(able)}."
+        )
     if view.beside and figure.of != "two datasets":
         able = [each.name for each in REGISTRY.values() if each.of == "two datasets"]
-        raise TussleError(f"the figure “{figure.name}” is of one dataset; of two: {', '.join(able)}.")
+        raise TussleError(f"the figure “{figure.name}” takes no --beside; these do: {', '.join(able)}.")
 
 
 def is_drawable(name: str, tables: Tables) -> bool:
-    """Say whether the tables hold the time series that a figure needs."""
+    """Return whether the tables hold the time series that a figure needs."""
     return all(_is_sampled(tables, table) for table in REGISTRY[name].needs)
 
 

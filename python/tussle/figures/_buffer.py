@@ -12,7 +12,7 @@ _KEY = "path.queue.limit"
 
 
 def buffers(tables: Tables) -> pl.DataFrame:
-    """Give `point, buffer_bdp`: the multiple that was asked for, else what the packets come to.
+    """Return `point, buffer_bdp`: the multiple in the scenario, else computed from the packets.
 
     A queue holds whole packets, so that half of a product of 16.7 packets becomes 8, or 0.48 products.
     """

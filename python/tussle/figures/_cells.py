@@ -12,11 +12,11 @@ from tussle.figures._quantity import medians, quantity
 from tussle.metrics import REGISTRY, Tables, pairs, summarise
 
 SHARE = "share"
-"""The quantity that matrices show if none is asked for: both goodputs in numbers, the share as the colour."""
+"""The default quantity of matrices: both goodputs as numbers, the share as the colour."""
 _UNKNOWN = "-"
-"""Beside the number of the other flow."""
+"""Stands for the unknown number of a flow, beside the other flow's number."""
 _SIGNED = ("order_effect",)
-"""Quantities whose sign says as much as their size, even where all values have the same."""
+"""Quantities whose sign matters as much as their size, even if all values have the same sign."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Shades:
     high: float
     """Value of the last colour of the ramp."""
     cells: pl.DataFrame
-    """`point, value, numbers, fill, ink`; no row where it is not known, no value where not of the first."""
+    """`point, value, numbers, fill, ink`; no row if unknown, no `value` if the first flow's is unknown."""
     of_both: bool
     """Whether a cell holds a number for each flow; the first number decides its colour."""
 
@@ -43,7 +43,7 @@ class Shades:
 
 
 def cell_table(tables: Tables) -> pl.DataFrame:
-    """Give one row a pair: `pairs`, then `share, first_mbit_per_s, second_mbit_per_s` and all of the verdict.
+    """Return one row a pair: `pairs`, then `share, first_mbit_per_s, second_mbit_per_s` and the verdict.
 
     The numbers are medians over the repetitions.
     """
@@ -64,7 +64,7 @@ def cell_table(tables: Tables) -> pl.DataFrame:
 
 
 def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
-    """Give the numbers and colours of a quantity for each pair of `cells`, which is a `cell_table`.
+    """Return the numbers and colours of a quantity for each pair of `cells`, which is a `cell_table`.
 
     Raises TussleError for an unknown quantity, and when the tables do not tell it.
     """
@@ -85,7 +85,7 @@ def shades(tables: Tables, cells: pl.DataFrame, metric: str) -> Shades:
 
 
 def _both_flows(values: pl.DataFrame) -> pl.DataFrame:
-    """Give `point, value, numbers`: the numbers of both flows, and the value of the first."""
+    """Return `point, value, numbers`: the numbers of both flows, and the value of the first."""
     first, second = (
         values.filter(pl.col("flow") == flow).select("point", pl.col("value").alias(name))
         for flow, name in enumerate(("value", "other"))
@@ -119,7 +119,7 @@ _TEXT = {"fill": pl.String, "ink": pl.String}
 
 
 def _ends(values: pl.Series) -> tuple[float, float]:
-    """Take the whole range; amounts that come close to zero begin there."""
+    """Return the range of the values, from 0 if it begins close to 0."""
     if values.is_empty():
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())  # pyright: ignore[reportArgumentType]

@@ -54,10 +54,10 @@ class Figure:
     shows: str
     """A description of the chart, in one sentence."""
     needs: tuple[str, ...]
-    """The tables that it reads beside `runs` and `flows`."""
+    """The tables that the figure reads in addition to `runs` and `flows`."""
     draw: Callable[[Tables, View], Chart]
-    """Gives the chart; raises TussleError when the tables are none that it can show."""
+    """Returns the chart; raises TussleError for tables that it cannot show."""
     of: Literal["point", "dataset", "two datasets"] = "dataset"
     """The scope of one chart; a time series shows one point."""
     metric: str | None = None
-    """The quantity that it shows if none is asked for; `None`: it has no choice of quantities."""
+    """The default quantity; `None`: the figure has no choice of quantities."""

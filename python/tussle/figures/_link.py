@@ -1,4 +1,4 @@
-"""Goodputs above the rate of the link, which readers take for an error."""
+"""Explanation of goodputs above the rate of the link, which look like errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EXPLAINED = "above the link rate: data that waited for a lost packet, delivered
 
 
 def above_link(tables: Tables, goodputs_bit_per_s: pl.Series) -> str:
-    """Explain goodputs that exceed the rate of the link that all runs have; empty where none does.
+    """Explain goodputs that exceed the rate of the link that all runs have; empty if none does.
 
     Where the link itself sent faster, its rate changed, and nothing is explained.
     """

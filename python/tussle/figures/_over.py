@@ -21,7 +21,7 @@ from tussle.figures._words import dashes, sets_of_flows
 from tussle.metrics import Tables
 
 _MOST_LINES = 8
-"""More are neither told apart nor named in a legend."""
+"""More lines cannot be distinguished, nor named in a legend."""
 _PAIR = 2
 _MOST_TICKS = 9
 _DOT = 0.02
@@ -63,14 +63,14 @@ class Over:
     values: Callable[[Tables], pl.DataFrame]
     """`point, x`, in the unit of the title; no row where a point has none."""
     scale: Callable[[pl.Series], alt.Scale]
-    """Suits these values."""
+    """Returns the scale of the axis for these values."""
 
 
 def draw_over(tables: Tables, view: View, over: Over) -> Chart:
     """Draw the goodput of all flows together above Jain's index, a line for each set of algorithms."""
     shown = _lines(tables, over)
     if view.point is not None:
-        raise TussleError(f"a figure over the {over.name} is of all points; leave --point out.")
+        raise TussleError(f"a figure over the {over.name} shows all points; leave --point out.")
     if shown["x"].n_unique() < _PAIR:
         raise TussleError(
             f"this dataset has no two values of the {over.name}; give a list of them in the scenario, "
@@ -96,13 +96,15 @@ def draw_over(tables: Tables, view: View, over: Over) -> Chart:
         "medians; bars: quartiles over the repetitions" if has_bars else "",
         above_link(tables, goodput["value"] * 1e6),
     ]
-    said = [remark for remark in remarks if remark]
-    title = alt.TitleParams(f"Goodput and fairness over the {over.name}", subtitle=said or alt.Undefined)
+    shown_remarks = [remark for remark in remarks if remark]
+    title = alt.TitleParams(
+        f"Goodput and fairness over the {over.name}", subtitle=shown_remarks or alt.Undefined
+    )
     return chart.properties(title=title)
 
 
 def ticks(values: pl.Series) -> list[float] | UndefinedType:
-    """Give the values themselves as those at an axis, where they are few; else the axis chooses."""
+    """Return the values as ticks of the axis if they are few; else the axis chooses."""
     found = values.unique().sort().to_list()
     return found if len(found) <= _MOST_TICKS else alt.Undefined
 
@@ -123,7 +125,7 @@ def _curves(values: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 def _lines(tables: Tables, over: Over) -> pl.DataFrame:
-    """Give `point, line, algorithm, x`: which line a point is on, and where."""
+    """Return `point, line, algorithm, x`: the line of each point, and its x."""
     lines = sets_of_flows(tables, (".algorithm", over.key)).rename({"set": "line"})
     return lines.join(over.values(tables).drop_nulls("x"), on="point").sort("point")
 
@@ -134,7 +136,7 @@ def _values(tables: Tables, metric: str, shown: pl.DataFrame) -> pl.DataFrame:
 
 
 def _encoding(values: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
-    """Give each line the colour of its first algorithm, and dashes that tell it from the others."""
+    """Give each line the colour of its first algorithm, and dashes that differ from the others'."""
     lines = values.select("line", "algorithm").unique(maintain_order=True)
     names, algorithms = lines["line"].to_list(), lines["algorithm"].to_list()
     legend = alt.Legend(**_LEGEND) if len(names) > 1 else None
@@ -147,6 +149,6 @@ def _encoding(values: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
 
 
 def _has_bars(values: pl.DataFrame, least: Any) -> bool:
-    """Say whether a bar can be seen beyond its dot, on an axis that begins at `least`."""
+    """Return whether a bar can be seen beyond its dot, on an axis that begins at `least`."""
     bars = pl.max_horizontal(pl.col("high") - pl.col("value"), pl.col("value") - pl.col("low"))
     return bool(values.select((bars > _DOT * (pl.col("high").max() - least)).any()).item())

@@ -79,7 +79,7 @@ _BLACK, _NEAR_BLACK, _WHITE = "#000000", "#16181d", "#ffffff"
 
 
 def algorithm_colour(name: str) -> str:
-    """Give the colour of an algorithm; one that is not in the list gets its own from its name."""
+    """Return the colour of an algorithm; if not in the list, a colour computed from its name."""
     if name in _ALGORITHMS:
         return _ALGORITHMS[name]
     hue = int.from_bytes(sha256(name.encode()).digest()[:2]) / 65536
@@ -87,19 +87,19 @@ def algorithm_colour(name: str) -> str:
 
 
 def algorithm_shape(name: str) -> str:
-    """Give the shape of an algorithm's points, for prints without colours; several algorithms have one."""
+    """Return the shape of an algorithm's points, for prints without colours; algorithms share shapes."""
     known = list(_ALGORITHMS)
     place = known.index(name) if name in known else sha256(name.encode()).digest()[2]
     return _SHAPES[place % len(_SHAPES)]
 
 
 def share_colour(share: float) -> str:
-    """Give the colour of a share of 0 to 1, between the two nearest of `SHARES`."""
+    """Return the colour of a share of 0 to 1, between the two nearest of `SHARES`."""
     return mixed_colour(SHARES, share)
 
 
 def mixed_colour(ramp: Sequence[str], part: float) -> str:
-    """Give the colour at a part of 0 to 1 of a ramp, between the two nearest of its colours."""
+    """Return the colour at a position of 0 to 1 on a ramp, between the two nearest of its colours."""
     place = min(max(part, 0.0), 1.0) * (len(ramp) - 1)
     below = min(int(place), len(ramp) - 2)
     beyond = place - below
@@ -108,12 +108,12 @@ def mixed_colour(ramp: Sequence[str], part: float) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Give the text colour, dark or light, that is easier to read on this one."""
+    """Return the text colour, dark or light, that is easier to read on this one."""
     return max(_BLACK, _WHITE, key=lambda ink: contrast(ink, colour))
 
 
 def contrast(one: str, other: str) -> float:
-    """Give the contrast of two colours, 1 to 21 (WCAG 2.2, contrast ratio)."""
+    """Return the contrast of two colours, 1 to 21 (WCAG 2.2, contrast ratio)."""
     brighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (brighter + 0.05) / (darker + 0.05)
 

@@ -27,7 +27,7 @@ class Panels:
     """A remark on how to read the chart."""
     draw: Callable[[Tables, View], Chart]
     caution: Callable[[Tables, View], str] = lambda _tables, _view: ""
-    """Explains what of a run looks impossible; empty where nothing does."""
+    """Explains values of a run that look impossible; empty if there are none."""
 
 
 def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
@@ -51,7 +51,7 @@ def each_point(tables: Tables, view: View, panels: Panels) -> Chart:
         remarks = [line for line in (network, panels.remark, caution) if line]
         title = alt.TitleParams(f"{panels.title}: {flows_in_words(run)}", subtitle=remarks)
         chart = _titled(panels.draw(run, view), title)
-        # The report shows no titles of charts, and asks for this.
+        # The report hides the titles of charts and reads this instead.
         chart.usermeta = {"caution": caution} if caution else alt.Undefined
         return chart
     small = replace(view, width_px=min(view.width_px, _SMALL_PX), most_rows=min(view.most_rows, _SMALL_ROWS))

@@ -20,7 +20,7 @@ _MAIN = {
     "rtt": "rtt_p50_ms",
     "standing_queue": "standing_queue_ms",
 }
-"""The column that a metric's name stands for, where it is not the first."""
+"""The column that a metric's name means, if it is not the metric's first column."""
 _UNITS = {
     "_bit_per_s": ("Mbit/s", 1e-6),
     "_bit_per_s2": ("Mbit/s²", 1e-6),
@@ -35,7 +35,7 @@ _UNITS = {
     "utilisation": ("%", 100.0),
     "harm": ("%", 100.0),
 }
-"""Unit for people and factor to it, by the ending of a column's name. Other columns have none."""
+"""Displayed unit and the factor to it, by the ending of a column's name. Other columns have none."""
 _PER = (("run", "flow"), ("run",))
 
 
@@ -48,7 +48,7 @@ class Quantity:
     words: str
     """Name in words: "goodput", "RTT p95"."""
     unit: str
-    """Unit for people; empty where there is none."""
+    """Displayed unit; empty if there is none."""
     scale: float
     """Factor from the column to that unit."""
 
@@ -64,7 +64,7 @@ class Quantity:
 
 
 def quantity(name: str, tables: Tables) -> Quantity:
-    """Find the quantity of this name, that of a metric or of a column of one.
+    """Find the quantity of this name: a metric or a column of a metric.
 
     Raises TussleError when there is none, with the nearest name, or when the tables lack what it needs.
     """
@@ -111,12 +111,12 @@ def each_value(chosen: Quantity, tables: Tables) -> pl.DataFrame:
 def _known(chosen: Quantity, values: pl.DataFrame) -> pl.DataFrame:
     found = values.drop_nulls("value")
     if found.is_empty():
-        raise TussleError(f"this dataset does not tell the {chosen.words}: {chosen.column} is empty in it.")
+        raise TussleError(f"this dataset has no values of the {chosen.words}: {chosen.column} is empty.")
     return found
 
 
 def _owner(column: str, known: dict[str, Metric], tables: Tables) -> Metric:
-    """Find the metric that has this column: most columns tell it by their name."""
+    """Find the metric that has this column; most columns begin with the metric's name."""
     seen = []
     for metric in sorted(known.values(), key=lambda each: each.name not in column):
         try:
@@ -132,6 +132,6 @@ def _owner(column: str, known: dict[str, Metric], tables: Tables) -> Metric:
 
 
 def _columns(metric: Metric, tables: Tables) -> Iterator[str]:
-    """Give the columns of numbers that a metric computes from these tables."""
+    """Return the numeric columns that a metric computes from these tables."""
     columns = metric.compute(tables).select(selectors.numeric()).columns
     yield from (column for column in columns if column not in metric.per)

@@ -19,7 +19,7 @@ _PIXELS_PER_POINT = 2
 """Resolution at which a PNG is sharp in print and on dense screens."""
 
 _NO_CHARACTER = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Code points that XML 1.0 (section 2.2) excludes; the drawing library ends the process at one."""
+"""Code points that XML 1.0 (section 2.2) excludes; the drawing library aborts the process at one."""
 
 _EXPOSED = "window.vegaEmbed = vegaEmbed;"
 """The function that the scripts of pages call."""
@@ -44,7 +44,7 @@ def _pdf(spec: dict[str, Any]) -> bytes:
 
 
 def _html(spec: dict[str, Any]) -> bytes:
-    # The template's JSON cannot end the script that holds it, which that of `vegalite_to_html` can.
+    # The template escapes JSON so that it cannot end the script element; `vegalite_to_html` does not.
     environment = Environment(
         loader=PackageLoader("tussle.figures"), autoescape=True, undefined=StrictUndefined
     )
@@ -94,13 +94,13 @@ def _drawable(chart: Chart) -> dict[str, Any]:
             start = max(0, found.start() - 20)
             raise TussleError(
                 f"the dataset holds a control character in {shown(text[start : found.end() + 20])}, which no "
-                "picture can show; give what is named there another name"
+                "picture can show; change that name"
             )
     return spec
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Give every text in a specification."""
+    """Yield every text in a specification."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Values of the runs by algorithm, and by network where there are several: what boxes and curves are of."""
+"""Values of the runs by algorithm, and by network if there are several: the input of boxes and curves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_NAMES = 30
 
 
 def spread(tables: Tables, metric: str, view: View) -> tuple[Quantity, pl.DataFrame]:
-    """Give the quantity and `algorithm, network, value`, one row a flow and run (or a run).
+    """Return the quantity and `algorithm, network, value`, one row a flow and run (or a run).
 
     A quantity of runs goes by the names of all algorithms in them. Raises TussleError where no algorithm
     has enough values.
@@ -56,7 +56,7 @@ def in_networks(values: pl.DataFrame, panel: Callable[[pl.DataFrame], alt.LayerC
 
 
 def boxes(values: pl.DataFrame) -> pl.DataFrame:
-    """Give `algorithm, q1, median, q3, mean, low, high`: what a box shows (Tukey, 1977).
+    """Return `algorithm, q1, median, q3, mean, low, high`: the values of a box (Tukey, 1977).
 
     `low` and `high` are the ends of the whiskers: the farthest values within 1.5 times the distance of the
     quartiles from them.
@@ -77,7 +77,7 @@ def boxes(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def beyond(values: pl.DataFrame) -> pl.DataFrame:
-    """Give the `algorithm` and `value` of each value beyond the whiskers."""
+    """Return the `algorithm` and `value` of each value beyond the whiskers."""
     whiskers = boxes(values).select("algorithm", "low", "high")
     inside = pl.col("value").is_between("low", "high")
     found = values.join(whiskers, on="algorithm").filter(~inside)
@@ -89,7 +89,7 @@ def _heading(part: pl.DataFrame) -> alt.TitleParams:
 
 
 def colours(values: pl.DataFrame) -> alt.Scale:
-    """Give the colours of the algorithms, in the order of the rows."""
+    """Return the colours of the algorithms, in the order of the rows."""
     names = values["algorithm"].unique(maintain_order=True).to_list()
     return alt.Scale(domain=names, range=[algorithm_colour(name.partition(" ")[0]) for name in names])
 

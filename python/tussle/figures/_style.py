@@ -15,8 +15,8 @@ from tussle.figures._words import Line
 from tussle.metrics import Tables
 
 _MOST_IN_LEGEND = 8
-# Plain values and no objects of Altair, here and where charts are drawn by the hundred: it copies these
-# many times.
+# Plain values instead of Altair objects, here and wherever charts are drawn by the hundred, because Altair
+# copies its objects many times.
 _LEGEND = {"orient": "top", "title": None}
 
 Y_AXIS_PX = 40
@@ -58,7 +58,7 @@ CONFIG = {
 
 
 def shown_interval(tables: Tables, view: View) -> tuple[float, float]:
-    """Say what part of a run is drawn, in seconds."""
+    """Return the part of a run that is drawn, in seconds."""
     return view.between_s or (0.0, tables.runs.select("duration_s").collect().item())
 
 
@@ -72,7 +72,7 @@ def refuse_nothing(shown: pl.DataFrame, view: View) -> None:
 
 
 def time_axis(interval_s: tuple[float, float]) -> alt.X:
-    """Give a time axis of this interval."""
+    """Return a time axis of this interval."""
     return alt.X(
         "time_s", type="quantitative", title="time (s)", axis={"tickCount": 10}, scale=_time(interval_s)
     )
@@ -83,7 +83,7 @@ def _time(interval_s: tuple[float, float]) -> dict[str, Any]:
 
 
 def flow_columns(look: list[Line]) -> list[pl.Expr]:
-    """Name the flow of each row: `series`, and `algorithm` where there is a crowd."""
+    """Name the flow of each row: `series`, and `algorithm` if there are too many flows for a legend."""
     named = [_named({line.flow: line.label for line in look}).alias("series")]
     if is_crowd(len(look)):
         named.append(_named({line.flow: line.algorithm for line in look}).alias("algorithm"))
@@ -91,7 +91,7 @@ def flow_columns(look: list[Line]) -> list[pl.Expr]:
 
 
 def flow_encoding(look: list[Line]) -> list[alt.Color | alt.ColorValue | alt.StrokeDash | alt.Detail]:
-    """Tell the flows apart: each by colour and dashes, or, in a crowd, the algorithms by their colour."""
+    """Distinguish flows by colour and dashes, or only algorithms by colour if a legend cannot name all."""
     if is_crowd(len(look)):
         colours = {line.algorithm: line.colour for line in look}
         return [_colour("algorithm", colours), alt.Detail("series", type="nominal")]
@@ -107,7 +107,7 @@ def flow_encoding(look: list[Line]) -> list[alt.Color | alt.ColorValue | alt.Str
 
 
 def is_crowd(flows: int) -> bool:
-    """Say whether there are more flows than a legend can name."""
+    """Return whether there are more flows than a legend can name."""
     return flows > _MOST_IN_LEGEND
 
 
@@ -161,7 +161,7 @@ def sized(chart: alt.LayerChart, width_px: int, aspect: float) -> alt.LayerChart
 
 
 def measured(tables: Tables, interval_s: tuple[float, float]) -> alt.Chart:
-    """Shade what is seen of the interval over which the metrics are computed."""
+    """Shade the visible part of the interval over which the metrics are computed."""
     steady = tables.runs.select(pl.col("steady_from_s", "steady_to_s").clip(*interval_s)).collect()
     chart = alt.Chart(inline(steady)).mark_rect(color=GUIDE, opacity=0.09, clip=True)
     begin = alt.X("steady_from_s", type="quantitative", scale=_time(interval_s))

@@ -11,7 +11,7 @@ from tussle.statistics import LEAST
 
 
 def spread_in_words(cell: Mapping[str, Any]) -> str:
-    """Say between which shares the smaller flow lies, and in how many runs; `cell` is a row of verdicts."""
+    """Describe the interval of the smaller share and the number of runs; `cell` is a row of verdicts."""
     runs = cell["runs"]
     if runs == 1:
         return "one run"
@@ -21,7 +21,7 @@ def spread_in_words(cell: Mapping[str, Any]) -> str:
 
 
 def reason_in_words(cell: Mapping[str, Any]) -> str:
-    """Say why a verdict is unclear, and what would decide it."""
+    """Describe why a verdict is unclear, and what would decide it."""
     reason = cell["reason"]
     remedy = f"{REMEDIES[reason]} would decide"
     if reason == NOT_CONVERGED:

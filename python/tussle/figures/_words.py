@@ -1,4 +1,4 @@
-"""Names of flows and networks, as titles and legends say them."""
+"""Names of flows and networks for titles and legends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHOLE_PERCENT = 9.95
 
 @dataclass(frozen=True)
 class Line:
-    """The look of a flow: its algorithm's colour, with dashes that tell it from others of that colour."""
+    """The look of a flow: its algorithm's colour, with dashes that differ from others of that colour."""
 
     flow: int
     algorithm: str
@@ -33,7 +33,7 @@ class Line:
 
 
 def lines(tables: Tables) -> list[Line]:
-    """Say how to draw each flow of a run, in the order of the flows."""
+    """Return the look of each flow of a run, in the order of the flows."""
     flows = tables.flows.select("flow", "name", "algorithm").sort("flow").collect().rows()
     found = []
     for place, dash in enumerate(dashes([algorithm for *_, algorithm in flows])):
@@ -44,7 +44,7 @@ def lines(tables: Tables) -> list[Line]:
 
 
 def dashes(algorithms: Sequence[str]) -> list[tuple[int, ...]]:
-    """Choose the dashes of lines by their algorithms, so that prints without colours tell them apart.
+    """Choose the dashes of lines by their algorithms, so that they differ in prints without colours.
 
     Lines of one algorithm differ as long as there are other dashes; then those of all lines do.
     """
@@ -59,12 +59,12 @@ def dashes(algorithms: Sequence[str]) -> list[tuple[int, ...]]:
     return found
 
 
-def sets_of_flows(tables: Tables, unsaid: tuple[str, ...]) -> pl.DataFrame:
-    """Give `point, set, algorithm`: its flows and axes in words, and the first flow's algorithm.
+def sets_of_flows(tables: Tables, omitted: tuple[str, ...]) -> pl.DataFrame:
+    """Return `point, set, algorithm`: the point's flows and axes in words, and the first flow's algorithm.
 
-    Axes whose keys end in one of `unsaid` are left out.
+    Axes whose keys end in one of `omitted` are left out.
     """
-    axes = [axis for axis in axis_columns(tables) if not axis.endswith(unsaid)]
+    axes = [axis for axis in axis_columns(tables) if not axis.endswith(omitted)]
     named = [pl.format("{} = {}", pl.lit(axis), pl.col(axis)) for axis in axes]
     flows = tables.flows.join(tables.runs.select("run", "point", *axes), on="run").sort("run", "flow")
     by_run = flows.group_by("point", "run", maintain_order=True).agg(
@@ -76,7 +76,7 @@ def sets_of_flows(tables: Tables, unsaid: tuple[str, ...]) -> pl.DataFrame:
 
 
 def _together(names: pl.Series) -> str:
-    """Say which algorithms flows have: "reno and cubic", "10 reno", "2 bic and reno"."""
+    """Name the algorithms of flows: "reno and cubic", "10 reno", "2 bic and reno"."""
     counts = {name: int((names == name).sum()) for name in names}
     if len(names) == _PAIR and len(counts) == _PAIR:
         return " and ".join(counts)
@@ -98,7 +98,7 @@ def network_in_words(tables: Tables) -> str:
 
 
 def percent(part: float) -> str:
-    r"""Write a part of the whole with a space that no line ends at: whole, or two digits below ten.
+    r"""Write a fraction as a percentage with a no-break space: no decimals, or two digits below ten.
 
     >>> percent(0.43), percent(0.0512)
     ('43\xa0%', '5.1\xa0%')
@@ -107,7 +107,7 @@ def percent(part: float) -> str:
 
 
 def percentage(part: float) -> str:
-    """Write the number alone."""
+    """Write the number without the percent sign."""
     number = part * 100
     return f"{number:.0f}" if number >= _WHOLE_PERCENT else f"{number:.2g}"
 
@@ -126,8 +126,8 @@ def flows_in_words(tables: Tables) -> str:
     counts = Counter(names)
     if len(names) == _PAIR:
         return " and ".join(names)
-    said = [name if count == 1 else f"{count} {name}" for name, count in counts.items()]
-    return ", ".join(said[:-1]) + " and " + said[-1] if len(said) > 1 else said[0]
+    words = [name if count == 1 else f"{count} {name}" for name, count in counts.items()]
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else words[0]
 
 
 def other_axes_in_words(tables: Tables) -> str:

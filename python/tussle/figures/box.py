@@ -39,7 +39,7 @@ def _panel(chosen: Quantity, shown: Outliers, values: pl.DataFrame) -> alt.Layer
         x.axis(labelAngle=-40 if is_crowded else 0),
         tooltip=[
             alt.Tooltip("algorithm", type="nominal"),
-            *map(_told, ("low", "q1", "median", "mean", "q3", "high")),
+            *map(_tooltip, ("low", "q1", "median", "mean", "q3", "high")),
         ],
     )
     parts = [
@@ -64,7 +64,7 @@ def _panel(chosen: Quantity, shown: Outliers, values: pl.DataFrame) -> alt.Layer
     return layered(*parts).properties(width=width, height=_HEIGHT_PX)
 
 
-def _told(column: str) -> alt.Tooltip:
+def _tooltip(column: str) -> alt.Tooltip:
     return alt.Tooltip(column, type="quantitative")
 
 

@@ -19,7 +19,7 @@ _WIDTH_PX, _SMALL_PX = 520, 250
 
 
 def draw(tables: Tables, view: View) -> Chart:
-    """Draw a curve for each algorithm: the fraction of the values that do not exceed the one below."""
+    """Draw a curve for each algorithm: the fraction of the values up to the one at the axis."""
     chosen, values = spread(tables, view.metric or "goodput", view)
     is_one = values["network"].n_unique() == 1
     panel = partial(_panel, chosen, _WIDTH_PX if is_one else _SMALL_PX)

@@ -55,7 +55,7 @@ def draw(tables: Tables, view: View) -> Chart:
 
 
 def _link(tables: Tables, shown: pl.DataFrame) -> list[alt.Chart]:
-    """Draw how long the link alone would take for the bytes of these sizes."""
+    """Draw the transmission times of these sizes at the rate of the link."""
     rates = tables.runs.select("link_rate_bit_per_s").unique().collect()["link_rate_bit_per_s"].to_list()
     if len(rates) != 1 or not rates[0]:
         return []

@@ -72,8 +72,8 @@ def _bars(shown: pl.DataFrame) -> list[alt.Chart]:
     colour = alt.Color("algorithm", type="nominal", scale=scale, legend=None)
     offset = alt.XOffset("decade", type="nominal", sort=decades)
     goodput = alt.Tooltip("goodput_mbit_per_s", type="quantitative", title="goodput, all flows (Mbit/s)")
-    told = [alt.Tooltip("group", type="nominal"), alt.Tooltip("decade", type="nominal"), goodput]
-    base = alt.Chart(inline(shown.drop("from_s"))).encode(x, offset, y, tooltip=told)
+    tooltips = [alt.Tooltip("group", type="nominal"), alt.Tooltip("decade", type="nominal"), goodput]
+    base = alt.Chart(inline(shown.drop("from_s"))).encode(x, offset, y, tooltip=tooltips)
     # White ones behind, so that the grid does not show through the light ones.
     return [base.mark_bar(fill="white"), base.mark_bar().encode(colour, opacity)]
 

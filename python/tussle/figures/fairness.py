@@ -26,7 +26,7 @@ _COLOUR = AMOUNTS[-2]
 
 
 def draw(tables: Tables, view: View) -> Chart:
-    """Draw Jain's index of each point against time, and the least that it could be."""
+    """Draw Jain's index of each point against time, and its least possible value."""
     remark = "1: all get the same; dashed: what it is when one flow gets everything; shaded: what is measured"
     return each_point(tables, view, Panels("Fairness against time", remark, _panel))
 

@@ -43,7 +43,7 @@ def draw(tables: Tables, view: View) -> Chart:
 
 
 def _flows(tables: Tables) -> pl.DataFrame:
-    """Give `point, flow, algorithm, rtt_p95_ms, goodput_mbit_per_s`."""
+    """Return `point, flow, algorithm, rtt_p95_ms, goodput_mbit_per_s`."""
     found = None
     for column, name in (("rtt_p95_ms", "rtt_p95_ms"), ("goodput", "goodput_mbit_per_s")):
         values = medians(quantity(column, tables), tables).select(
@@ -62,7 +62,7 @@ def _is_one(tables: Tables) -> bool:
 
 
 def _better() -> alt.Chart:
-    """Mark the corner where a flow gets much and waits little."""
+    """Mark the corner of high goodput and low delay."""
     corner = alt.Chart(inline(pl.DataFrame({"guide": ["↖ better"]})))
     return corner.mark_text(align="left", baseline="top", color=GUIDE, fontSize=13, fontWeight="bold").encode(
         alt.XValue(6), alt.YValue(6), alt.Text("guide", type="nominal")

@@ -29,7 +29,7 @@ def draw(tables: Tables, view: View) -> Chart:
     """Draw a graph for each network: a node for each algorithm, an edge for each pair that shares fairly."""
     cells = cell_table(tables)
     if view.point is not None:
-        raise TussleError("the graph of groups is of all pairs; leave --point out.")
+        raise TussleError("the graph of groups shows all pairs; leave --point out.")
     if cells["first"].n_unique() < _LEAST_NODES:
         raise TussleError(f"a graph of groups needs pairs of {_LEAST_NODES} algorithms or more.")
     graphs = [_graph(part) for part in cells.partition_by("slice", maintain_order=True)]
@@ -46,7 +46,7 @@ def draw(tables: Tables, view: View) -> Chart:
 
 
 def _largest(groups: pl.DataFrame) -> str:
-    """Name the first group of those that are the largest, if any has more than one algorithm."""
+    """Name the first of the largest groups, if it has more than one algorithm."""
     first = groups.sort("size", descending=True, maintain_order=True).row(0, named=True)
     return f"the largest group: {first['algorithms']}" if first["size"] > 1 else "no two share fairly"
 
@@ -115,7 +115,7 @@ def _nodes(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _edges(cells: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Give `first, second, verdict, x, y, x2, y2` of each pair that shares fairly in one order or may."""
+    """Return `first, second, verdict, x, y, x2, y2` of pairs that share fairly in an order, or may."""
     verdict = pl.coalesce("verdict_both_orders", "verdict")
     places = nodes.select("algorithm", "x", "y")
     return (

@@ -19,7 +19,7 @@ from tussle.metrics.coexistence import THRESHOLD, UNCLEAR, YES
 _LEAST_CELL_PX = 46
 _CHARACTER_PX = 6.3
 _TILTED_FROM = 7
-"""Columns from which on their names no longer fit side by side."""
+"""Least number of columns whose names no longer fit side by side."""
 _INK = "#16181d"
 _OUTLINES = {YES: [1, 0], UNCLEAR: [3, 3]}
 """Dashes of the outline by verdict."""
@@ -31,7 +31,7 @@ def draw(tables: Tables, view: View) -> Chart:
     if view.point is not None:
         cells = cells.filter(pl.col("point") == view.point)
     if cells.is_empty():
-        raise TussleError("this dataset is no comparison of pairs: a matrix needs runs of two flows each.")
+        raise TussleError("this dataset does not compare pairs; a matrix needs runs of two flows each.")
     metric = view.metric or SHARE
     look = shades(tables, cells, metric)
     found = [_matrix(part, look, metric) for part in cells.partition_by("slice", maintain_order=True)]
@@ -78,7 +78,7 @@ def _matrix(cells: pl.DataFrame, look: Shades, metric: str) -> alt.LayerChart:
         ),
         y=alt.Y("first:N", **_side("first flow", rows)).axis(domain=False, ticks=False),
     )
-    # An empty cell of CSV may still be a text here, and would be drawn as zero.
+    # The browser may read an empty cell of CSV as text, which would be drawn as zero.
     known = base.transform_filter(f"isValid(datum.{column}) && datum.{column} !== ''")
     fills = known.mark_rect().encode(color=_colour(look, column, width * len(columns)))
     outlines = [
@@ -128,7 +128,7 @@ FIGURE = Figure(
     name="matrix",
     shows="Every ordered pair of algorithms: the goodput of both in numbers, the share of the first as a "
     "colour (white is fair), outlined where they share fairly, dashed where that is unclear; or any other "
-    "metric, the darker the more (around white for 0 where its sign tells).",
+    "metric, darker for larger values (for a signed metric, white at 0).",
     needs=(),
     draw=draw,
     metric=SHARE,

@@ -46,19 +46,21 @@ _MOST_ROWS = 1000
 def draw(tables: Tables, view: View) -> Chart:
     """Draw window and goodput of each flow of a point, and the queue, from this dataset and the other."""
     if view.beside is None:
-        raise TussleError("an overlay is of two datasets; name the other one with --beside DIR.")
+        raise TussleError("an overlay needs two datasets; give the second one with --beside DIR.")
     names = view.beside.first_name, view.beside.name
     point = view.point or 0
     first = _run(tables, point, names[0])
     both = first, _run_beside(view.beside.tables, first, names[1])
-    here, there = (lines(run) for run in both)
-    if [line.algorithm for line in here] != [line.algorithm for line in there]:
+    first_lines, second_lines = (lines(run) for run in both)
+    if [line.algorithm for line in first_lines] != [line.algorithm for line in second_lines]:
         raise TussleError(
             f"point {point} is not the same in both: {flows_in_words(both[0])} in {names[0]}, "
             f"{flows_in_words(both[1])} in {names[1]}."
         )
-    if len(here) > _MOST_FLOWS:
-        raise TussleError(f"an overlay shows at most {_MOST_FLOWS} flows, and there are {len(here)} here.")
+    if len(first_lines) > _MOST_FLOWS:
+        raise TussleError(
+            f"an overlay shows at most {_MOST_FLOWS} flows, and there are {len(first_lines)} here."
+        )
     interval = shown_interval(both[0], view)
     series = {
         kind: [_series(run, kind).filter(pl.col("time_s").is_between(*interval)) for run in both]
@@ -68,7 +70,7 @@ def draw(tables: Tables, view: View) -> Chart:
     most_rows = min(view.most_rows, _MOST_ROWS)
     of_flows = [
         (kind, line, [each.filter(pl.col("flow") == line.flow) for each in series[kind]])
-        for line in here
+        for line in first_lines
         for kind in (_WINDOW, _GOODPUT)
     ]
     panels = [
@@ -109,7 +111,7 @@ def _run_beside(tables: Tables, first: Tables, name: str) -> Tables:
 
 
 def _series(run: Tables, kind: _Kind) -> pl.DataFrame:
-    """Give `time_s` and the column of the kind, of flows with `flow`, sorted."""
+    """Return `time_s` and the column of the kind, for flows also `flow`, sorted."""
     if kind is _GOODPUT:
         goodput = (pl.col("goodput_bit_per_s") / 1e6).round_sig_figs(4).alias(kind.column)
         return REGISTRY["goodput_over_time"].compute(run).select("flow", pl.col("time_s").round(4), goodput)

@@ -67,7 +67,7 @@ def _panel(tables: Tables, view: View) -> Chart:
 
 
 def _rates(tables: Tables, view: View) -> pl.DataFrame:
-    """Give `time_s, first_mbit_per_s, second_mbit_per_s` while both flows run."""
+    """Return `time_s, first_mbit_per_s, second_mbit_per_s` while both flows run."""
     start, end = shown_interval(tables, view)
     series = REGISTRY["goodput_over_time"].compute(tables).filter(pl.col("time_s").is_between(start, end))
     flows = series["flow"].unique().sort()
@@ -88,7 +88,7 @@ def _caution(tables: Tables, view: View) -> str:
 
 
 def _guides(most: float) -> list[alt.Chart]:
-    """Draw where both get the same, and where both together fill the link."""
+    """Draw the line of equal goodputs, and the line on which both together fill the link."""
     fair = pl.DataFrame({"guide_x": [0.0, most], "guide_y": [0.0, most]})
     full = pl.DataFrame({"guide_x": [0.0, most], "guide_y": [most, 0.0]})
     return [

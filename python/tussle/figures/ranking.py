@@ -22,7 +22,7 @@ def draw(tables: Tables, view: View) -> Chart:
     chosen = quantity(view.metric or "share", tables)
     if not chosen.is_of_flows:
         raise TussleError(
-            f"a ranking of algorithms needs a metric of flows; the {chosen.words} is one of runs."
+            f"a ranking of algorithms needs a metric of flows; the {chosen.words} is a metric of runs."
         )
     shown, remark = _values(tables, chosen)
     if view.point is not None:
@@ -50,7 +50,7 @@ def draw(tables: Tables, view: View) -> Chart:
 
 
 def _values(tables: Tables, chosen: Quantity) -> tuple[pl.DataFrame, str]:
-    """Give `point, algorithm, value` of each flow, of pairs of different algorithms where pairs were run."""
+    """Return `point, algorithm, value` of each flow; with pairs, only those of different algorithms."""
     runs = tables.runs.select("run", "point")
     flows = tables.flows.join(runs, on="run").select("point", "flow", "algorithm").unique().collect()
     values = medians(chosen, tables).join(flows, on=["point", "flow"]).sort("point", "flow")

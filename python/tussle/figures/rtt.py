@@ -29,7 +29,7 @@ from tussle.metrics import Tables
 _MOST_ROWS = 10_000
 """Most rows of all flows together: more are slow to draw and add nothing visible."""
 _OF_SEVERAL = 0.7
-"""Height of one panel of several, as a part of that of the only one."""
+"""Height of one panel of several, as a fraction of that of a single panel."""
 
 
 def draw(tables: Tables, view: View) -> Chart:
@@ -71,7 +71,7 @@ def _panel(tables: Tables, view: View) -> Chart:
 
 
 def _rows(look: list[Line]) -> list[list[Line]]:
-    """Put flows of one algorithm into rows of their own, unless there is a crowd.
+    """Give each flow of an algorithm a row of its own, unless there are too many flows.
 
     They wait in one queue, so that their curves lie on each other, where one colour hides all but the last.
     """

@@ -16,7 +16,7 @@ from tussle.figures._words import dashes
 from tussle.metrics import REGISTRY, Tables, axis_columns, pairs, summarise
 
 _MOST_PAIRS = 8
-"""More are neither told apart nor named in a legend."""
+"""More lines cannot be distinguished, nor named in a legend."""
 
 
 def draw(tables: Tables, view: View) -> Chart:
@@ -26,7 +26,7 @@ def draw(tables: Tables, view: View) -> Chart:
         shown = shown.filter(pl.col("point") == view.point)
     if shown.is_empty():
         raise TussleError(
-            "this dataset has no shares over buffers: that needs runs of two flows each, at a limited queue."
+            "this dataset has no shares over buffers; they need runs of two flows each and a limited queue."
         )
     names = shown.select("pair", "first").unique(maintain_order=True)
     if len(names) > _MOST_PAIRS:
@@ -69,7 +69,7 @@ def _shares(tables: Tables) -> pl.DataFrame:
 
 
 def _encoding(names: pl.DataFrame) -> list[alt.Color | alt.StrokeDash]:
-    """Give each pair the colour of its first flow, and dashes that tell it from the others."""
+    """Give each pair the colour of its first flow, and dashes that differ from the others'."""
     labels, firsts = names["pair"].to_list(), names["first"].to_list()
     strokes = [list(dash) or [1, 0] for dash in dashes(firsts)]
     legend = (

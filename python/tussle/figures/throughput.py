@@ -45,7 +45,7 @@ def _panel(tables: Tables, view: View) -> Chart:
     axis, scale = {"minExtent": Y_AXIS_PX}, {"domainMin": 0}
     title = f"goodput{_means(series, view)} (Mbit/s)"
     goodput = alt.Y("goodput_mbit_per_s", type="quantitative", title=title, scale=scale, axis=axis)
-    # A mean is of all its interval, in the middle of which it stands.
+    # A mean is drawn in the middle of its interval.
     chart = alt.Chart(inline(shown)).mark_line(strokeWidth=1.6, interpolate="step", clip=True)
     layers = [
         measured(tables, interval),
@@ -67,7 +67,7 @@ def _caution(tables: Tables, view: View) -> str:
 
 
 def _means(series: pl.DataFrame, view: View) -> str:
-    """Say what interval the means are of, where there is room."""
+    """Name the interval of the means if there is room."""
     if series.is_empty() or view.width_px < _ROOM_PX:
         return ""
     return f", {series['interval_s'][0]:g} s means"

@@ -80,7 +80,7 @@ def _packets(column: str, name: str) -> alt.Y:
 
 
 def _guides(tables: Tables) -> list[alt.Chart]:
-    """Mark what the path holds, and what the path and the buffer hold."""
+    """Mark the bandwidth-delay product, and its sum with the buffer."""
     row = tables.runs.select("link_rate_bit_per_s", "base_rtt_ms", "buffer_packets").collect()
     rate, rtt_ms, buffer_packets = row.row(0)
     if rate is None or rtt_ms is None:

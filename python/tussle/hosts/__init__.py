@@ -59,7 +59,7 @@ class Hosts:
         rest = [flow for flow in flows if flow not in named]
         if rest and not free:
             raise TussleError(
-                f"{self.file}: no sender is for flow {rest[0]}; name it in the `flows` of one, or leave out "
+                f"{self.file}: flow {rest[0]} has no sender; add it to the `flows` of a sender, or leave out "
                 "the `flows` of one"
             )
         turns = {flow: free[turn % len(free)] for turn, flow in enumerate(rest)}
@@ -98,7 +98,7 @@ def _host(file: Path, name: str, table: Mapping[str, Any]) -> Host:
         if key not in _KEYS:
             raise wrong(key, unknown("key", key, _KEYS))
         if type(value) is not _KEYS[key]:
-            raise wrong(key, f"{shown(value)} is no {_WORDS[_KEYS[key]]}")
+            raise wrong(key, f"{shown(value)} is not a {_WORDS[_KEYS[key]]}")
     for key in ("ssh", "role"):
         if key not in table:
             raise TussleError(f"{file}: hosts.{name} has no {key}; {_EXAMPLES[key]}")
@@ -106,11 +106,11 @@ def _host(file: Path, name: str, table: Mapping[str, Any]) -> Host:
     if role not in _ROLES:
         raise wrong("role", unknown("role", role, _ROLES))
     if not ssh or ssh.startswith("-"):
-        raise wrong("ssh", f"{shown(ssh)} is no destination; {_EXAMPLES['ssh']}")
+        raise wrong("ssh", f"{shown(ssh)} is not a destination; {_EXAMPLES['ssh']}")
     ours = {"sender": "flows", "receiver": "address"}[role]
     for key in {"address", "port", "flows"} - {ours, "port" if role == "receiver" else ours}:
         if key in table:
-            raise wrong(key, f"a {role} has none")
+            raise wrong(key, f"a {role} has no {key}; leave it out")
     if role == "receiver" and "address" not in table:
         raise TussleError(f"{file}: hosts.{name} has no address; {_EXAMPLES['address']}")
     if not 0 <= table.get("port", 0) <= _MOST_PORT:
@@ -129,11 +129,11 @@ def _host(file: Path, name: str, table: Mapping[str, Any]) -> Host:
     )
 
 
-_WORDS = {str: "text", int: "whole number", list: "list"}
+_WORDS = {str: "text in quotes", int: "whole number", list: "list"}
 _EXAMPLES = {
     "ssh": 'write what you type after `ssh`, like ssh = "me@laptop"',
     "role": 'write role = "sender" or role = "receiver"',
-    "address": 'write where senders connect to, like address = "192.0.2.7"',
+    "address": 'write the address that senders connect to, like address = "192.0.2.7"',
 }
 
 
@@ -146,4 +146,4 @@ def _resolved(address: str, wrong: Any) -> str:
     try:
         return str(socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)[0][4][0])
     except OSError:
-        raise wrong("address", f"{shown(address)} is no IP address, and no name that is known here") from None
+        raise wrong("address", f"{shown(address)} is neither an IP address nor a known name") from None

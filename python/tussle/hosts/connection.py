@@ -60,7 +60,7 @@ class Connection:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (it is closed with the connection)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it is closed with the connection)
         config = ("-F", str(host.ssh_config)) if host.ssh_config else ()
         program = agent().read_bytes()
         command = ["ssh", *_OPTIONS, *config, "--", host.ssh, _INSTALL.format(size=len(program))]
@@ -69,12 +69,12 @@ class Connection:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._said,
+                stderr=self._errors,
                 # Ctrl-C is for this process, which then ends the others in order.
                 start_new_session=True,
             )
         except FileNotFoundError:
-            self._said.close()
+            self._errors.close()
             raise TussleError(
                 "the engine hosts needs `ssh`; `apt-get install openssh-client` installs it"
             ) from None
@@ -92,10 +92,10 @@ class Connection:
 
         Raises HostLost, and TussleError with what the machine cannot do.
         """
-        self.tell(request)
+        self.post(request)
         return self._any_answer(patience_s)[1]
 
-    def tell(self, request: str | Mapping[str, Any]) -> None:
+    def post(self, request: str | Mapping[str, Any]) -> None:
         """Send a request whose answer comes later; raises HostLost."""
         self._send(json.dumps(request).encode() + b"\n")
 
@@ -112,7 +112,7 @@ class Connection:
         since_1970_ns = time.time_ns() - time.monotonic_ns()
         for _ in range(_PINGS):
             asked_ns = time.monotonic_ns()
-            self.tell("clock")
+            self.post("clock")
             arrived_ns, answer, _ = self._any_answer(_ANSWER_S)
             error_ns = (arrived_ns - asked_ns + 1) // 2
             if best is None or error_ns < best.error_ns:
@@ -133,7 +133,7 @@ class Connection:
         except subprocess.TimeoutExpired:
             self._ssh.kill()
             self._ssh.wait()
-        self._said.close()
+        self._errors.close()
 
     def _send(self, data: bytes) -> None:
         assert self._ssh.stdin is not None  # noqa: S101 (it is a pipe)
@@ -165,8 +165,8 @@ class Connection:
             status = self._ssh.wait(1)
         except subprocess.TimeoutExpired:
             status = None
-        self._said.seek(0)
-        lines = self._said.read().decode("utf-8", errors="replace").strip().splitlines()
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", errors="replace").strip().splitlines()
         why = lines[-1] if lines else f"ssh ended with status {status}"
         return HostLost(f"host {self.host.name} ({self.host.ssh}) is lost: {why}")
 

@@ -106,8 +106,8 @@ class Fleet:
         to = {flow: f"{address}:{port}" for flow, port in answer["prepared"]["ports"].items()}
         for host in set(outcome.senders):
             own = [flow for flow, sender in enumerate(outcome.senders) if sender == host]
-            there = {"senders": own, "receivers": [], "listen": f"{everywhere}:0"}
-            self._with(host, outcome, lambda each, there=there: each.ask({"prepare": part | there}))
+            sending = {"senders": own, "receivers": [], "listen": f"{everywhere}:0"}
+            self._with(host, outcome, lambda each, sending=sending: each.ask({"prepare": part | sending}))
         if not set(outcome.senders) - {host for host in outcome.senders if host.name in outcome.lost}:
             raise TussleError("; ".join(outcome.lost.values()))
         self._start(to, outcome)
@@ -125,7 +125,7 @@ class Fleet:
         for host in taking_part:
             if host.name in offsets:
                 theirs = {"at_ns": at_ns + offsets[host.name].ahead_ns, "to": to}
-                self._with(host, outcome, lambda each, theirs=theirs: each.tell({"start": theirs}))
+                self._with(host, outcome, lambda each, theirs=theirs: each.post({"start": theirs}))
         for host in taking_part:
             if connection := self._open.get(host.name):
                 outcome.hello[host.name] = connection.hello

@@ -18,5 +18,5 @@ def agent() -> Path:
             f"this is {platform.system()}: use the simulator here (--engine sim)"
         )
     raise TussleError(
-        f"there is no {AGENT}: this Tussle was installed without its agent; `make setup` builds it"
+        f"there is no file {AGENT}: this Tussle was installed without its agent; `make setup` builds it"
     )

@@ -23,12 +23,12 @@ from tussle.kernel import (
     kernel_names,
 )
 from tussle.kernel.configuration import Recipe
-from tussle.kernel.driver import FACT, PATCH, driver
 from tussle.kernel.debian import USUAL_PACKAGE, debian_source, is_package
+from tussle.kernel.driver import FACT, PATCH, driver
 from tussle.kernel.make import Make, refuse_missing_tools
 from tussle.kernel.patches import PatchedSource, patches
 from tussle.kernel.progress import BuildProgress
-from tussle.kernel.source import Source, given_source, kernel_name
+from tussle.kernel.source import given_source, kernel_name
 from tussle.kernel.tree import Tree
 
 _NAME = re.compile(r"[\w.][\w.+-]*")
@@ -51,7 +51,7 @@ class Outcome:
     """A kernel in the cache, and how it got there."""
 
     kernel: Kernel
-    was_there: bool
+    was_built: bool
 
 
 def made(request: Request, progress: BuildProgress) -> Outcome:
@@ -84,7 +84,7 @@ def made(request: Request, progress: BuildProgress) -> Outcome:
         if not built:
             tree, found = _compiled(PatchedSource(source, patches(), added.files()), recipe, progress)
             _keep(tree, folder_of(name), origin | found)
-    return Outcome(built or built_kernel(name), was_there=built is not None)
+    return Outcome(built or built_kernel(name), was_built=built is not None)
 
 
 def _cache() -> Path:
@@ -108,9 +108,7 @@ def _built_from(name: str, origin: Mapping[str, str]) -> Kernel | None:
     return kernel if same else None
 
 
-def _compiled(
-    source: PatchedSource, recipe: Recipe, progress: BuildProgress
-) -> tuple[Path, dict[str, str]]:
+def _compiled(source: PatchedSource, recipe: Recipe, progress: BuildProgress) -> tuple[Path, dict[str, str]]:
     """Return the tree with the kernel in it, and the facts of its configuration."""
     refuse_missing_tools()
     tree = Tree(cache_folder() / "tree")
@@ -124,8 +122,8 @@ def _compiled(
     tree.become(source, progress.reach)
     if PATCH not in (patch.name for patch in source.applied):
         raise TussleError(
-            f"{source.name} cannot take Tussle's driver: its drivers/net/Makefile has no line for veth.o; undo "
-            "what was changed there, or take Linux 6.1 or newer"
+            f"{source.name} cannot take Tussle's driver: its drivers/net/Makefile has no line for veth.o; "
+            "undo what was changed there, or take Linux 6.1 or newer"
         )
     applied = {f"{patch.name}_patch_sha256": patch.digest for patch in source.applied}
     recipe.write(tree.folder)

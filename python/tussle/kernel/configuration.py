@@ -56,8 +56,8 @@ class Recipe:
         needed = _options(_NEEDED) | {"HZ": str(self.hz)}
         if missing := [name for name, value in needed.items() if held.get(name) != value]:
             raise TussleError(
-                f"this source cannot be what the kernel engine needs: it has no {', '.join(missing)}; "
-                "take Linux 6.1 or newer, or take out of it what keeps them from being set"
+                f"the kernel engine cannot use this source: it has no {', '.join(missing)}; give Linux 6.1 "
+                "or newer, or undo the change that keeps these options from being set"
             )
         return [name for name, value in _options(_WANTED).items() if held.get(name) != value]
 

@@ -35,7 +35,7 @@ def debian_source(package: str, downloads: Path) -> Tarball:
     """Return the installed package, else a download in `downloads`; raises TussleError without either."""
     installed = _INSTALLED / f"{package}{_PACKING}"
     if installed.exists():
-        version = _said_by(package, "dpkg-query", "--show", "--showformat=${Version}", package)
+        version = _output_of(package, "dpkg-query", "--show", "--showformat=${Version}", package)
         return Tarball(installed, f"{package} {version}")
     fetched = downloads / installed.name
     version = fetched.with_suffix(".version")
@@ -53,16 +53,16 @@ def _fetch(package: str, tarball: Path, version: Path) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     try:
-        _said_by(package, "apt-get", "download", package, folder=work)
+        _output_of(package, "apt-get", "download", package, folder=work)
         [archive] = work.glob("*.deb")
-        _said_by(package, "dpkg-deb", "--extract", str(archive), str(work))
+        _output_of(package, "dpkg-deb", "--extract", str(archive), str(work))
         (work / "usr" / "src" / tarball.name).replace(tarball)
-        version.write_text(_said_by(package, "dpkg-deb", "--field", str(archive), "Version"), "utf-8")
+        version.write_text(_output_of(package, "dpkg-deb", "--field", str(archive), "Version"), "utf-8")
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _said_by(package: str, *command: str, folder: Path | None = None) -> str:
+def _output_of(package: str, *command: str, folder: Path | None = None) -> str:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError) as error:

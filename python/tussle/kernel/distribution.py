@@ -44,7 +44,7 @@ class DistributionKernel:
             raise TussleError(f"--kernel {self.image} cannot be read ({error.strerror})") from error
         if head[_MAGIC_OFFSET : _MAGIC_OFFSET + 4] != b"HdrS":
             raise TussleError(
-                f"--kernel {self.image} is no kernel for x86; give a file such as /boot/vmlinuz-…"
+                f"--kernel {self.image} is not a kernel for x86; give a file such as /boot/vmlinuz-…"
             )
         (pointer,) = struct.unpack_from("<H", head, _RELEASE_POINTER_OFFSET)
         start = pointer + _SETUP_SECTOR_BYTES
@@ -101,7 +101,7 @@ def _unpacked(file: Path) -> bytes:
     unpack = _UNPACK.get("" if file.suffix == ".ko" else file.suffix)
     if unpack is None:
         raise TussleError(
-            f"{file} is packed in a way that Tussle cannot unpack; unpack the modules into another folder "
-            "(`zstd -d`) and give that one to --modules"
+            f"{file} has a compression that Tussle cannot read; unpack the modules into another folder "
+            "(`zstd -d`), and give that folder to --modules"
         )
     return unpack(file.read_bytes())

@@ -28,7 +28,7 @@ def host_state_bytes() -> int:
     """
     probed = subprocess.run([agent(), "probe"], capture_output=True, text=True)  # noqa: PLW1510, S603 (its status is looked at)
     if probed.returncode:
-        raise TussleError(probed.stderr.strip() or "this host ended the probe that guests begin with")
+        raise TussleError(probed.stderr.strip() or "this host ended the probe that precedes guests")
     return int(probed.stdout)
 
 
@@ -44,7 +44,7 @@ def refuse_host(kernel: Kernel) -> None:
     if bytes_here > _UNPATCHED_STATE_BYTES and not _asks_the_host(kernel):
         raise TussleError(
             f"kernel {kernel.name} cannot run on this processor: it saves {_UNPATCHED_STATE_BYTES} bytes of "
-            f"floating-point state, where this host has {bytes_here} (AMX); {_REBUILD}"
+            f"floating-point state, and this host has {bytes_here} (AMX); {_REBUILD}"
         )
 
 

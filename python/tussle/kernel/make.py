@@ -38,7 +38,7 @@ def refuse_missing_tools() -> None:
     if packages:
         raise TussleError(
             f"to build a kernel, {', '.join(packages)} must be installed: `apt-get install "
-            f"{' '.join(packages)}`, or what your distribution calls them"
+            f"{' '.join(packages)}`, or their names in your distribution"
         )
 
 

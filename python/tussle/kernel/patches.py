@@ -70,14 +70,14 @@ class PatchedSource:
         """SHA-256, in hexadecimal, of the source without patches and added files."""
         return self.source.digest()
 
-    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
+    def files(self, report: Callable[[float], None]) -> Iterator[SourceFile]:
         """Yield every file, those named by patches and the added ones last.
 
         Raises TussleError when a source has the text of the first edit of a patch, but not of all others.
         """
         named = {edit.file for patch in self.patches for edit in patch.edits}
         held: dict[str, SourceFile] = {}
-        for file in self.source.files(tell):
+        for file in self.source.files(report):
             if file.path in named:
                 held[file.path] = file
             else:
@@ -100,7 +100,7 @@ class PatchedSource:
         if missing and missing[0] != patch.edits[0]:
             edit = missing[0]
             raise TussleError(
-                f"{self.name} takes only a part of kernel/patches/{patch.name}.toml: its {edit.file} does "
-                f"not hold {edit.find.strip()!r} {edit.times} times; undo what was changed there"
+                f"only a part of kernel/patches/{patch.name}.toml fits {self.name}: its {edit.file} does "
+                f"not have {edit.find.strip()!r} {edit.times} times; undo the changes there"
             )
         return not missing

@@ -1,9 +1,8 @@
 """QEMU as a machine in virtual time, for kernels that are not built by Tussle.
 
-It emulates every instruction, each of which takes a nanosecond; while the guest idles, its clock advances to
-the next timer at once. Nothing in it depends on the host's clock or random numbers. The guest has no disk: an
-initial RAM file system contains all that it needs, and its results leave by the second serial port, as a tar
-archive.
+QEMU emulates every instruction, and each takes a nanosecond; while the guest idles, its clock advances to the
+next timer at once. Nothing depends on the host's clock or random numbers. The guest has no disk: an initial
+RAM file system contains all that it needs, and its results leave by the second serial port, as a tar archive.
 """
 
 import hashlib
@@ -40,8 +39,8 @@ def refuse_missing_tools() -> None:
     packages = sorted({package for tool, package in _PACKAGES.items() if not which(tool)})
     if packages:
         raise TussleError(
-            f"--machine qemu needs {', '.join(packages)}: `apt-get install {' '.join(packages)}`, or what "
-            "your distribution calls them"
+            f"--machine qemu needs {', '.join(packages)}: `apt-get install {' '.join(packages)}`, or their "
+            "names in your distribution"
         )
 
 

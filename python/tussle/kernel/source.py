@@ -49,13 +49,13 @@ class Source(Protocol):
         """SHA-256, in hexadecimal, of the tarball or of the state of the folder."""
         ...
 
-    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
-        """Yield every file; `tell` receives the fraction read."""
+    def files(self, report: Callable[[float], None]) -> Iterator[SourceFile]:
+        """Yield every file; `report` receives the fraction read."""
         ...
 
 
 def kernel_name(package: str) -> str:
-    """Return what the kernel of a Debian package is called.
+    """Return the name of the kernel of a Debian package.
 
     >>> kernel_name("linux-source-6.12")
     'linux-6.12'
@@ -76,13 +76,13 @@ class Tarball:
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
+    def files(self, report: Callable[[float], None]) -> Iterator[SourceFile]:
         """Unpack in memory, file by file, without the top folder."""
         size = self.path.stat().st_size
         try:
             with self.path.open("rb") as packed, tarfile.open(fileobj=packed) as archive:
                 for member in archive:
-                    tell(packed.tell() / size)
+                    report(packed.tell() / size)
                     if file := _unpacked(archive, member):
                         yield file
         except (tarfile.TarError, EOFError, OSError) as error:
@@ -97,7 +97,9 @@ def _unpacked(archive: tarfile.TarFile, member: tarfile.TarInfo) -> SourceFile |
     path = PurePosixPath(member.name)
     inner = PurePosixPath(*path.parts[1:])
     if path.is_absolute() or ".." in path.parts:
-        raise TussleError(f"{archive.name} holds {member.name}, which leads out of it: no kernel's source")
+        raise TussleError(
+            f"{archive.name} is not a kernel's source: it has the path {member.name}, outside of the archive"
+        )
     if member.issym():
         return SourceFile(str(inner), 0o120000, os.fsencode(member.linkname))
     if not member.isreg():
@@ -127,11 +129,11 @@ class Folder:
             total.update(f"{file.path}\0{file.digest}\n".encode())
         return total.hexdigest()
 
-    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
+    def files(self, report: Callable[[float], None]) -> Iterator[SourceFile]:
         """Read the files, sorted by path."""
         paths = self._tracked() if (self.path / ".git").exists() else self._all()
         for count, path in enumerate(paths):
-            tell(count / len(paths))
+            report(count / len(paths))
             file = self.path / path
             try:
                 mode = file.lstat().st_mode
@@ -157,7 +159,7 @@ class Folder:
         try:
             listed = subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603
         except FileNotFoundError as error:
-            raise TussleError(f"{self.path} is a git repository, but there is no git; install it") from error
+            raise TussleError(f"{self.path} is a git repository, but git is not installed") from error
         except subprocess.CalledProcessError as error:
             problem = error.stderr.decode(errors="replace").strip()
             raise TussleError(f"git cannot list {self.path}: {problem}") from error
@@ -168,8 +170,8 @@ class Folder:
         built = [name for name in _PRODUCTS if (self.path / name).exists()]
         if built:
             raise TussleError(
-                f"{self.path} was built in (it holds {built[0]}), and without git nothing tells its sources "
-                "from what was built; run `make mrproper` in it, or in a copy of it"
+                f"{self.path} contains products of a build ({built[0]}), which cannot be distinguished from "
+                "sources without git; run `make mrproper` in it, or in a copy of it"
             )
         found = (Path(top, name) for top, _, names in os.walk(self.path) for name in names)
         links = (Path(top, name) for top, names, _ in os.walk(self.path) for name in names)

@@ -32,16 +32,16 @@ class Tree:
         """Whether a build was finished in the tree, so that the next one reuses most of its objects."""
         return (self.folder / "linux").exists()
 
-    def become(self, source: Source, tell: Callable[[float], None]) -> None:
+    def become(self, source: Source, report: Callable[[float], None]) -> None:
         """Make the tree's sources those of `source`; raises TussleError when it is not a kernel's.
 
-        `tell` receives the completed fraction.
+        `report` receives the completed fraction.
         """
         stored = self._opened()
         release = self._release()
         wanted: set[str] = set()
         try:
-            for file in source.files(tell):
+            for file in source.files(report):
                 wanted.add(file.path)
                 if stored.get(file.path) != file.digest:
                     stored[file.path] = _UNFINISHED

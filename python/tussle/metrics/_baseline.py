@@ -12,7 +12,7 @@ from tussle.scenario import BASELINE
 
 
 def baseline_tables(tables: Tables) -> Tables | None:
-    """Return the baseline runs that belong to these tables, if there are any."""
+    """Return the baseline runs of these tables, if there are any."""
     return getattr(tables, BASELINE, None)
 
 
@@ -28,9 +28,8 @@ def rate_bit_per_s() -> pl.Expr:
 def baseline_runs(tables: Tables, baseline: Tables) -> pl.DataFrame:
     """`run, flow, baseline_run`: the run in which the flow was alone, of the same repetition.
 
-    A baseline run stands for all points that have the same values on its own axes. Axes of other flows do
-    not concern a flow that is alone; their cells are empty. Flows without a baseline run
-    are left out.
+    A baseline run belongs to all points with the same values on its own axes. Its cells for axes of other
+    flows are empty. Flows without a baseline run are left out.
     """
     axes = [axis for axis in axis_columns(tables) if axis in axis_columns(baseline)]
     alone = baseline.runs.select(

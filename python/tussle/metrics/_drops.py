@@ -10,14 +10,14 @@ from tussle.metrics._metric import Tables
 from tussle.metrics._steady import PACKET_BITS
 
 _KINDS = ("drop", "corrupt")
-"""The events of packets that do not arrive: a damaged one is as lost as one that was dropped."""
+"""Kinds of events of packets that are lost: dropped or damaged."""
 
 
 def steady_drops(tables: Tables, metric: str) -> pl.DataFrame:
-    """`run, flow, time_s, link, packet, rtt_s`: one row a packet dropped, sorted by time.
+    """`run, flow, time_s, link, packet, rtt_s`: one row for each dropped packet, sorted by time.
 
-    `rtt_s` is a round trip through a full buffer. Raises TussleError when packets were dropped, or may have
-    been, of which there are no events, and when the path is not told.
+    `rtt_s` is a round trip through a full buffer. Raises TussleError when packets were, or may have been,
+    dropped without an event, and when rate or RTT of the bottleneck are unknown.
     """
     drops = _drops(tables)
     recorded = drops.group_by("run").agg(pl.len().alias("recorded"))
@@ -27,14 +27,14 @@ def steady_drops(tables: Tables, metric: str) -> pl.DataFrame:
     )
     if not missed.collect().is_empty():
         raise TussleError(
-            f"{metric} needs events, which this dataset has not; run the scenario again with "
+            f"{metric} needs events, and this dataset has none; run the scenario again with "
             "--set record.events=on"
         )
-    untold = tables.runs.select(pl.col("link_rate_bit_per_s", "base_rtt_ms").null_count()).collect()
-    if untold.row(0) != (0, 0):
+    unknown = tables.runs.select(pl.col("link_rate_bit_per_s", "base_rtt_ms").null_count()).collect()
+    if unknown.row(0) != (0, 0):
         raise TussleError(
-            f"{metric} needs the rate and the RTT of the bottleneck, which some run of this dataset does not "
-            "tell; leave such runs out"
+            f"{metric} needs the rate and the RTT of the bottleneck, which some runs of this dataset do not "
+            "have; leave such runs out"
         )
     buffer_s = pl.col("buffer_packets").fill_null(0) * PACKET_BITS / pl.col("link_rate_bit_per_s")
     runs = tables.runs.select(

@@ -10,7 +10,7 @@ import polars as pl
 
 
 class Tables(Protocol):
-    """The tables of a dataset, or of a part of one; two are the same only if they are one object."""
+    """The tables of a dataset, or of a part of one; they are equal only if they are the same object."""
 
     @property
     def runs(self) -> pl.LazyFrame: ...
@@ -41,4 +41,4 @@ class Metric:
     per: tuple[str, ...]
     """The columns that identify a row of its table, e.g. `("run", "flow")`."""
     compute: Callable[[Tables], pl.DataFrame]
-    """Gives the table: the columns of `per`, then the values, sorted by `per`."""
+    """Computes the table: the columns of `per`, then the values, sorted by `per`."""

@@ -1,4 +1,4 @@
-"""Goodput of flows in consecutive intervals, for every metric that looks at a run over time."""
+"""Goodput of flows in consecutive intervals, for all metrics over time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tussle.metrics._metric import Tables
 from tussle.metrics._steady import INSTANT_S, PACKET_BITS
 
 SECOND_NS = 1_000_000_000
-"""The interval of metrics that ask what flows get in each second."""
+"""The interval of metrics of each second."""
 
 _LEAST_INTERVALS, _MOST_INTERVALS = 60, 300
-"""Number of intervals of a run: as many as a figure can show and a person can see."""
+"""Smallest and largest number of intervals of a run: figures can show them."""
 _ROUND_TRIPS = 4
 """Number of round trips in an interval."""
 _ROWS_WITHOUT_SAMPLING = 3
@@ -23,16 +23,16 @@ _ROWS_WITHOUT_SAMPLING = 3
 _NS = 1_000_000_000
 
 
-# Several figures of a run ask for the same goodputs.
+# Several figures of a run use the same goodputs.
 @lru_cache(maxsize=1)
 def goodputs(tables: Tables, least_ns: int = 0) -> pl.DataFrame:
     """`run, flow, time_s, interval_s, goodput_bit_per_s`: `time_s` is the middle of each interval.
 
-    All runs use one interval: the shortest of 1, 2, 5, 10, 20 … ms that holds a sample and, unless that
-    leaves a run fewer than 60 intervals, four round trips through a full buffer (a recovered loss delivers
-    the bytes of a round trip at once, which is no burst on the link), and that gives no run more than 300
-    intervals; but at least `least_ns`. Between samples bytes count as delivered evenly. Intervals that end
-    before the flow starts are left out.
+    All runs have the same interval: the shortest of 1, 2, 5, 10, 20 … ms that contains a sample and four
+    round trips through a full buffer (a recovered loss delivers the bytes of a round trip at once, although
+    the link had no burst). If the longest run would have fewer than 60 intervals, a sixtieth of that run
+    replaces the four round trips. No run has more than 300 intervals. The interval is at least `least_ns`.
+    Between samples bytes count as delivered evenly. Intervals that end before the flow starts are left out.
     """
     time_ns = (pl.col("time_s") * _NS).round().cast(pl.Int64)
     samples = (
@@ -72,7 +72,7 @@ def goodputs(tables: Tables, least_ns: int = 0) -> pl.DataFrame:
 
 
 def goodputs_while_sending(tables: Tables, least_ns: int = 0) -> pl.DataFrame:
-    """Goodputs in the intervals that lie between a flow's start and its end."""
+    """Goodputs in the intervals between a flow's start and its end."""
     flows = tables.flows.select(
         "run", "flow", "start_s", "stop_s", (pl.col("start_s") + pl.col("completion_s")).alias("complete_s")
     ).collect()
@@ -100,7 +100,7 @@ def goodputs_of_all(tables: Tables, least_ns: int = 0) -> pl.DataFrame:
 
 
 def in_steady_interval(series: pl.DataFrame, tables: Tables) -> pl.DataFrame:
-    """Keep the intervals that lie in the steady interval of their run."""
+    """Keep the intervals within the steady interval of their run."""
     steady = tables.runs.select("run", "steady_from_s", "steady_to_s").collect()
     half = pl.col("interval_s") / 2
     return (
@@ -150,18 +150,18 @@ def require_series(frame: pl.LazyFrame, metric: str) -> None:
     """Raise TussleError when a table of time series was not sampled."""
     if not has_series(frame):
         raise TussleError(
-            f"{metric} needs time series, which this dataset has not; run the scenario again with "
+            f"{metric} needs time series, and this dataset has none; run the scenario again with "
             '--set record.samples="100 ms"'
         )
 
 
 def has_series(frame: pl.LazyFrame) -> bool:
-    """Say whether a table of time series was sampled."""
+    """Return whether a table of time series was sampled."""
     return _most_rows(frame) > _ROWS_WITHOUT_SAMPLING
 
 
 def _most_rows(frame: pl.LazyFrame) -> int:
-    """Return how many instants the longest series of a run has."""
+    """Return the number of instants in the longest series of a run."""
     if "time_s" not in frame.collect_schema():
         return 0
     instants = frame.group_by("run").agg(pl.col("time_s").n_unique())
@@ -169,7 +169,7 @@ def _most_rows(frame: pl.LazyFrame) -> int:
 
 
 def _delivered(edges: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the bytes delivered by each edge, on a straight line between the samples around it."""
+    """Return the bytes delivered until each edge, by linear interpolation between samples."""
     before, after = (
         samples.select(
             "run",
@@ -191,14 +191,14 @@ def _delivered(edges: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _longest_rtt_ms(tables: Tables) -> float:
-    """Find the longest round trip through a full buffer; 0 where none is known."""
+    """Return the longest round trip through a full buffer; 0 if it is unknown."""
     buffer_bits = pl.col("buffer_packets").fill_null(0) * PACKET_BITS
     rtt_ms = pl.col("base_rtt_ms") + buffer_bits / pl.col("link_rate_bit_per_s") * 1e3
     return tables.runs.select(rtt_ms.max()).collect().item() or 0.0
 
 
 def _step_ns(ends: pl.DataFrame, rtt_ms: float) -> int:
-    """Choose the interval that suits series of these ends and lengths, and this round trip."""
+    """Choose the interval for series with these ends and lengths, and this round trip."""
     sampled_ns = max(end_ns / max(rows - 1, 1) for end_ns, rows in ends.select("end_ns", "len").iter_rows())
     end_ms = max(ends["end_ns"]) / 1e6
     steady_ms = min(_ROUND_TRIPS * rtt_ms, end_ms / _LEAST_INTERVALS)

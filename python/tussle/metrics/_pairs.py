@@ -14,17 +14,17 @@ _ALGORITHM_AXIS = re.compile(r"flows\.\d+\.algorithm")
 
 
 def axis_columns(tables: Tables) -> list[str]:
-    """List the columns of `runs` that are axes of the scenario, each named by its path in it."""
+    """Return the columns of `runs` that are axes of the scenario, each named by its key in it."""
     declared = {column.name for column in RUNS.columns}
     return [name for name in tables.runs.collect_schema().names() if name not in declared]
 
 
 def pairs(tables: Tables) -> pl.DataFrame:
-    """Find the points that are two flows each: `point`, `first` and `second` algorithm, and `slice`.
+    """Return the points with two flows: `point`, `first` and `second` algorithm, and `slice`.
 
-    `slice` names the values of the other axes ("path.rtt = 40 ms"), so that within a slice a pair of
-    algorithms means one network; it is empty where there is no other axis.
-    Empty when some run has not exactly two flows: then the dataset is no comparison of pairs.
+    `slice` names the values of the other axes ("path.rtt = 40 ms"), so that each pair of algorithms has one
+    point per network in a slice; it is empty if there is no other axis. The table is empty if any run does
+    not have exactly two flows: the dataset does not compare pairs.
     """
     flows = tables.flows.select("run", "flow", "algorithm").collect()
     sizes = flows.group_by("run").len()["len"]
@@ -51,10 +51,10 @@ def pairs(tables: Tables) -> pl.DataFrame:
 
 
 def pair_runs(tables: Tables) -> pl.DataFrame:
-    """Find the runs that are two flows each.
+    """Return the runs of two flows.
 
-    `run, repetition, first, second, slice, first_bit_per_s, second_bit_per_s`; empty where the dataset is no
-    comparison of pairs.
+    `run, repetition, first, second, slice, first_bit_per_s, second_bit_per_s`; empty if the dataset does not
+    compare pairs.
     """
     goodput = tables.flows.sort("run", "flow").group_by("run", maintain_order=True)
     goodputs = goodput.agg(

@@ -11,7 +11,7 @@ from tussle.metrics._metric import Tables
 
 
 class _Selection:
-    """Reads a table when somebody asks for it, once: time series are long, and not all need them."""
+    """Reads each table once, when it is first used: time series are long, and not always needed."""
 
     def __init__(self, tables: Tables, runs: Sequence[int]) -> None:
         self._tables = tables
@@ -49,18 +49,18 @@ class _Selection:
 
 
 def select_runs(tables: Tables, runs: Sequence[int]) -> Tables:
-    """Keep these runs and no others; every table except events stays in memory once it was read.
+    """Select runs of a dataset; every table except `events` stays in memory once it was read.
 
-    Baseline runs stay beside them.
+    All baseline runs are kept.
     """
     return _Selection(tables, runs)
 
 
 def representative_runs(tables: Tables) -> pl.DataFrame:
-    """Choose the run of each point that stands for its repetitions: `point`, `run`.
+    """Choose a representative run for each point: `point`, `run`.
 
     The chosen run has the vector of goodputs (one for each flow) nearest to the vector of their medians;
-    on a tie, the first run. A time series of it shows what happened, where a mean of series would not.
+    on a tie, the first run. Its time series are real, unlike a mean of several series.
     """
     goodputs = tables.flows.select("run", "flow", "goodput_bit_per_s").collect()
     points = tables.runs.select("run", "point").collect()

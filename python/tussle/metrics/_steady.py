@@ -1,4 +1,4 @@
-"""Rows of the bottleneck that lie in the steady interval, with the time each stands for."""
+"""Rows of the bottleneck within the steady interval, with the time that each covers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import polars as pl
 from tussle.metrics._metric import Tables
 
 BOTTLENECK = "bottleneck"
-"""The name that scenarios give to the link they compare algorithms on."""
+"""The name of the bottleneck in runs that are made from scenarios."""
 
 INSTANT_S = 5e-10
 """Half of the shortest difference of two times, 1 ns, so that equal times compare as equal."""
@@ -19,8 +19,8 @@ PACKET_BITS = 1500 * 8
 def steady_bottleneck(tables: Tables) -> pl.LazyFrame:
     """Rows of `links` for the bottleneck whose interval lies in the steady interval, with `interval_s`.
 
-    A row speaks for the time since the row before it, and there is always a row at the start of the
-    steady interval; so the intervals given fill it exactly.
+    A row covers the time since the row before it, and there is always a row at the start of the steady
+    interval, so that the returned intervals fill it exactly.
     """
     runs = tables.runs.select("run", "steady_from_s", "steady_to_s", "link_rate_bit_per_s")
     return (
@@ -36,6 +36,6 @@ def steady_bottleneck(tables: Tables) -> pl.LazyFrame:
 
 
 def mean_over_time(column: str) -> pl.Expr:
-    """Mean of a column weighted by `interval_s`, over the rows that tell it; null where none does."""
-    told_s = pl.col("interval_s").filter(pl.col(column).is_not_null()).sum()
-    return pl.when(told_s > 0).then((pl.col(column) * pl.col("interval_s")).sum() / told_s)
+    """Mean of a column weighted by `interval_s`, over the rows with a value; null where there are none."""
+    known_s = pl.col("interval_s").filter(pl.col(column).is_not_null()).sum()
+    return pl.when(known_s > 0).then((pl.col(column) * pl.col("interval_s")).sum() / known_s)

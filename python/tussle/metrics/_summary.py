@@ -11,10 +11,9 @@ from tussle.metrics._metric import Metric, Tables
 def summarise(metric: Metric, tables: Tables) -> pl.DataFrame:
     """Reduce a metric to its medians over the repetitions of each point.
 
-    One row a point (and flow, link or time, where the metric has one); each value column holds the
-    median, beside it `…_q1` and `…_q3` hold the quartiles (linear interpolation), and `repetitions` says
-    how many runs have a value.
-    A metric that is one of the point already is returned as it is.
+    One row per point (and flow, link or time, where the metric has one). Each column of values contains the
+    median, the columns `…_q1` and `…_q3` beside it the quartiles (linear interpolation), and `repetitions`
+    the number of runs with a value. A metric without a value per run is returned unchanged.
     """
     table = metric.compute(tables)
     if "run" not in metric.per:

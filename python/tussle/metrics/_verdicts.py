@@ -1,4 +1,4 @@
-"""Verdicts on pairs of flows: do they share fairly, and how sure is that?"""
+"""Verdicts on pairs of flows: whether they share fairly, and how certain that is."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ The threshold is fitted to a study that gives no rule: its text counts 46/57 and
 shares 0.45 and 0.44) as coexistence, and 41/62 (0.40) not.
 """
 MARGIN = 0.05
-"""Least distance of every run from the threshold where runs are too few for an interval. Chosen."""
+"""Least distance of every run from the threshold where runs are too few for an interval; chosen."""
 DRIFT = 0.1
-"""The largest change of the smaller share between the halves of the steady interval that counts as none."""
+"""The largest change of the smaller share between the halves of the steady interval that is ignored."""
 
 YES = "yes"
 NO = "no"
@@ -35,7 +35,7 @@ _CONFIDENCE = 0.95
 
 
 def verdicts(tables: Tables) -> pl.DataFrame:
-    """Give the verdict on each pair of flows, and why it is unclear where it is.
+    """Return the verdict on each pair of flows, and the reason of an unclear one.
 
     `point, first, second, slice, runs, smaller_share, smaller_share_low, smaller_share_high,
     smaller_share_late, smaller_share_drift, verdict, reason, verdict_both_orders`. `smaller_share` is the
@@ -60,10 +60,10 @@ def verdicts(tables: Tables) -> pl.DataFrame:
 
 
 def order_statistics_interval(values: list[float]) -> tuple[float, float, bool]:
-    """Return the order statistics around the median that hold it in 95 % of cases, and whether they do.
+    """Return a 95 % interval of the median by order statistics, and whether there is one.
 
-    Fewer than six values have no such pair: the range of five holds the median in 94 % of cases at most.
-    Their range is returned. (Conover, Practical nonparametric statistics, 1999, section 3.2.)
+    Fewer than six values have no such interval: the range of five contains the median in 94 % of cases at
+    most. Their range is returned. (Conover, Practical nonparametric statistics, 1999, section 3.2.)
 
     >>> order_statistics_interval([1, 2, 3, 4, 5])
     (1, 5, False)
@@ -80,7 +80,7 @@ def order_statistics_interval(values: list[float]) -> tuple[float, float, bool]:
 
 
 def _smaller_shares(tables: Tables) -> pl.DataFrame:
-    """Give `point, runs` and the smaller share: its median, its interval, and how it changes."""
+    """Return `point, runs` and the smaller share: its median, its interval, and its drift."""
     smaller = shares(tables).drop_nulls().sort("run", "share", "flow").group_by("run").first()
     of_runs = smaller.join(_in_halves(tables), on=["run", "flow"], how="left")
     late = pl.min_horizontal("second_share", 1 - pl.col("second_share"))
@@ -106,7 +106,7 @@ def _smaller_shares(tables: Tables) -> pl.DataFrame:
 
 
 def _in_halves(tables: Tables) -> pl.DataFrame:
-    """Give `run, flow, first_share, second_share` of the halves of the steady interval."""
+    """Return `run, flow, first_share, second_share` of the halves of the steady interval."""
     if not has_series(tables.samples):
         return pl.DataFrame(
             schema={
@@ -138,7 +138,7 @@ def _decide(pair: dict) -> tuple[str | None, str | None]:
 
 
 def _is_moving(pair: dict, verdict: str) -> bool:
-    """Say whether the share still changes towards the other verdict, or has reached it in the second half."""
+    """Return whether the share drifts towards the other verdict, or has reached it in the second half."""
     drift, late = pair["smaller_share_drift"], pair["smaller_share_late"]
     if drift is None:
         return False
@@ -148,11 +148,11 @@ def _is_moving(pair: dict, verdict: str) -> bool:
 
 
 def _of_both_orders() -> pl.Expr:
-    """Take the verdict of both orders if they agree; if one is unclear, both are."""
+    """Return the verdict of both orders if they are equal; unclear if either is unclear."""
     mine, other = pl.col("verdict"), pl.col("verdict_other")
-    told = mine.is_not_null() & other.is_not_null()
+    is_known = mine.is_not_null() & other.is_not_null()
     return (
-        pl.when(~told)
+        pl.when(~is_known)
         .then(None)
         .when(mine == other)
         .then(mine)

@@ -54,7 +54,7 @@ METRIC = Metric(
     unit="packets/RTT",
     definition="The largest growth of the congestion window in a round trip without congestion, in the "
     "steady interval: max of (w - w') / ((t - t') / RTT), where t' is the latest sample at least a round "
-    "trip before t, and the sender is in the state open from one to the other. Where samples are further "
+    "trip before t, and the sender is in the state open from t' to t. Where samples are further "
     "apart than a round trip, this is the mean growth between them.",
     source="RFC 5166, section 2.2 (aggressiveness), of the window instead of the rate",
     better="neither",

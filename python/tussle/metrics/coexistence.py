@@ -43,8 +43,8 @@ METRIC = Metric(
     definition="Two flows share fairly when the share of the smaller, min(x1, x2) / (x1 + x2), is at least "
     f"{THRESHOLD}. The verdict is yes or no when the 95\u00a0% interval of the median over the "
     "repetitions (order statistics) lies on one side of that threshold; with fewer than six runs,"
-    f" when each run lies at least {MARGIN} from it. Otherwise the verdict is unclear: by spread, "
-    "or by too few runs. It is also unclear where the flows have not converged: the share of the "
+    f" when each run lies at least {MARGIN} from it. Otherwise the verdict is unclear, because of spread or "
+    "of too few runs. The verdict is also unclear where the flows have not converged: the share in the "
     "second half of the steady interval has the other verdict, or an unfair share rises by more "
     f"than {DRIFT} from the first half to the second. Where the verdict is yes in one order of "
     "start and no in the other, it depends on the order.",

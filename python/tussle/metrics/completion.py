@@ -26,8 +26,8 @@ def compute(tables: Tables) -> pl.DataFrame:
     )
     if table["completion_s"].null_count() == table.height:
         raise TussleError(
-            "completion needs transfers that end, and no flow of this dataset completed; give flows "
-            "`bytes`, and a `duration` that is long enough for them"
+            "completion needs flows that complete, and this dataset has none; give flows `bytes`, and a "
+            "`duration` that is long enough for them"
         )
     return table
 
@@ -36,7 +36,7 @@ METRIC = Metric(
     name="completion",
     unit="bytes, s, bit/s",
     definition="Size of the flow's transfer, and the time from its start until the last byte reached the "
-    "receiving application; its goodput is the one over the other.",
+    "receiving application; its goodput is the size over that time.",
     source="RFC 5166, section 2.1.1 (transfer times); Dukkipati and McKeown, Why flow-completion time is the "
     "right metric for congestion control, CCR 36(1), 2006",
     better="lower",

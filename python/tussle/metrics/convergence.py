@@ -47,7 +47,7 @@ def compute(tables: Tables) -> pl.DataFrame:
 
 
 def _holds_from_here() -> pl.Expr:
-    """Say whether this interval and the next ones are all within the tolerance."""
+    """Return whether this interval and the next ones are all within the tolerance."""
     ahead = [pl.col("is_within").shift(-step).over("run").fill_null(value=False) for step in range(_HELD)]
     return pl.all_horizontal(ahead)
 
@@ -58,7 +58,7 @@ METRIC = Metric(
     definition="The time from the last flow's start to the first second from which on every flow's goodput "
     f"is within {_TOLERANCE * 100:g}\u00a0% of the equal share, Σ x / n, in each of {_HELD} seconds; and "
     "Jain's index of the mean goodputs from then until a flow ends. Where an interval of goodput_over_time "
-    "is longer than a second, it takes the second's place.",
+    "is longer than a second, that interval is used instead of a second.",
     source="after the forward-looking convergence time of Dong et al., PCC, NSDI 2015; RFC 5166, section 2.3 "
     "(convergence times)",
     better="lower",

@@ -9,14 +9,14 @@ from tussle.metrics._metric import Metric, Tables
 from tussle.metrics._pairs import pair_runs
 
 REFERENCES = ("reno", "cubic")
-"""The algorithms that most of the Internet has run."""
+"""The algorithms of most Internet traffic, so far."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, flow, reference, friendliness`, a row for each flow that meets Reno or CUBIC.
+    """`run, flow, reference, friendliness`, a row for each flow beside a flow of Reno or CUBIC.
 
     `flow` is the flow in question, `reference` the algorithm of the other. Null where the reference
-    was not run against itself, or got nothing from itself.
+    was not run beside itself, or got nothing there.
     """
     runs = pair_runs(tables)
     met = pl.concat([_met(runs, "first", "second"), _met(runs, "second", "first")])
@@ -27,8 +27,8 @@ def compute(tables: Tables) -> pl.DataFrame:
     )
     if among_themselves.is_empty():
         raise TussleError(
-            "friendliness needs runs of two flows in which reno meets reno, or cubic meets cubic, which this "
-            "dataset has not; give both flows lists of algorithms with reno or cubic in them"
+            "friendliness needs runs of two reno or of two cubic flows, and this dataset has none; give both "
+            "flows lists of algorithms with reno or cubic in them"
         )
     itself = pl.col("itself_bit_per_s")
     return (
@@ -59,9 +59,10 @@ def _met(runs: pl.DataFrame, subject: str, reference: str) -> pl.DataFrame:
 METRIC = Metric(
     name="friendliness",
     unit="1",
-    definition="Goodput that Reno, or CUBIC, gets beside the flow over what it gets beside another of its "
-    "own kind in the same place, network and repetition: x(reference | flow) / x(reference | reference). 1 "
-    "is as friendly as the reference itself; 1 less this is what the flow takes away.",
+    definition="Goodput of Reno, or CUBIC, beside the flow, over its goodput beside another flow of Reno, or "
+    "CUBIC, in the same order, network and repetition: x(reference | flow) / x(reference | reference). A "
+    "value of 1 is as friendly as the reference itself; 1 minus the value is the fraction that the flow "
+    "takes away.",
     source="RFC 5166, section 2.3 (TCP-friendliness); Tan et al., A compound TCP approach for high-speed and "
     "long-distance networks, INFOCOM 2006 (bandwidth stolen)",
     better="higher",

@@ -8,7 +8,7 @@ from tussle.metrics._metric import Metric, Tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, flow, goodput_bit_per_s`: bits of the application delivered in order, by second."""
+    """`run, flow, goodput_bit_per_s`: bits per second delivered to the application in order."""
     return tables.flows.select("run", "flow", "goodput_bit_per_s").sort("run", "flow").collect()
 
 

@@ -41,14 +41,14 @@ def _decades(tables: Tables) -> pl.LazyFrame:
     first_s = sampled.group_by("run").agg(
         pl.col("time_s").filter(pl.col("time_s") > 0).min().alias("first_s")
     )
-    from_s, to_s, told_s = pl.col("from_s"), pl.col("to_s"), pl.col("first_s") - INSTANT_S
+    from_s, to_s, sampled_s = pl.col("from_s"), pl.col("to_s"), pl.col("first_s") - INSTANT_S
     return (
         tables.runs.select("run", "duration_s")
         .join(first_s, on="run")
         .with_columns(pl.lit(_DECADES_S).alias("from_s"))
         .explode("from_s")
         .with_columns(pl.min_horizontal(pl.max_horizontal(10 * from_s, 1.0), "duration_s").alias("to_s"))
-        .filter(from_s < to_s - INSTANT_S, to_s >= told_s, (from_s == 0) | (from_s >= told_s))
+        .filter(from_s < to_s - INSTANT_S, to_s >= sampled_s, (from_s == 0) | (from_s >= sampled_s))
         .select("run", "from_s", "to_s")
     )
 
@@ -58,7 +58,7 @@ METRIC = Metric(
     unit="s, bit/s",
     definition="Goodput of all flows together in each decade of the run: from 0 to 1 s, 1 to 10 s, 10 to "
     "100 s and so on, the last until the end of the run.",
-    source="RFC 5166, section 2.1.1, over intervals that grow as convergence does",
+    source="RFC 5166, section 2.1.1, over intervals of growing length",
     better="higher",
     per=("run", "from_s"),
     compute=compute,

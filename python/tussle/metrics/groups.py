@@ -20,7 +20,7 @@ def compute(tables: Tables) -> pl.DataFrame:
     found = verdicts(tables)
     if found.is_empty():
         raise TussleError(
-            "groups needs runs of two flows each, which this dataset has not; `tussle matrix` makes them"
+            "groups needs runs of two flows each, and this dataset has others; `tussle matrix` makes them"
         )
     rows = []
     for (network,), pairs in found.sort("slice", "point").group_by("slice", maintain_order=True):
@@ -55,8 +55,8 @@ def _largest_first(clique: list[str]) -> tuple[int, list[str]]:
 METRIC = Metric(
     name="groups",
     unit="algorithms",
-    definition="Groups of algorithms of which every two share fairly, in every order of start that was run, "
-    "and that no other algorithm can join: the maximal cliques of the graph whose edges are the verdicts "
+    definition="Groups of algorithms in which every two share fairly, in every order of start that was run, "
+    "and which no other algorithm can join: the maximal cliques of the graph whose edges are the verdicts "
     f"of coexistence (smaller share at least {THRESHOLD}). Whether an algorithm shares fairly with itself "
     "does not matter.",
     source="Bron and Kerbosch, Algorithm 457: finding all cliques of an undirected graph, CACM 16(9), 1973",

@@ -10,15 +10,15 @@ from tussle.metrics._metric import Metric, Tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, flow, throughput_harm, delay_harm, loss_harm`; null where the flow was not run alone.
+    """`run, flow, throughput_harm, delay_harm, loss_harm`; null where the flow has no baseline run.
 
     Values are at most 1, and negative where the flow does better beside the others.
     """
     baseline = baseline_tables(tables)
     if baseline is None:
         raise TussleError(
-            "harm needs runs in which each flow is alone, which this dataset has not; run the scenario "
-            "again with --set baseline=true"
+            "harm needs baseline runs, and this dataset has none; run the scenario again with "
+            "--set baseline=true"
         )
     alone = (
         _performance(baseline)
@@ -65,8 +65,8 @@ METRIC = Metric(
     definition="x is the value of the flow in its baseline run (alone on the same path, in the same "
     "interval); y is its value beside the other flows. The harm is (x - y) / x for the goodput (for a "
     "completed transfer: its size over its completion time), and (y - x) / y for the 95th percentile of the "
-    "RTT and for the fraction of retransmitted packets. 0 is no harm, 1 the most. A flow that loses no "
-    "packet suffers no loss harm. The metric needs the baseline runs that `baseline = true` adds to a "
+    "RTT and for the fraction of retransmitted packets. 0 is no harm, 1 the largest harm. A flow that loses "
+    "no packet has a loss harm of 0. The metric needs the baseline runs that `baseline = true` adds to a "
     "scenario.",
     source="Ware, Mukerjee, Seshan and Sherry, Beyond Jain's fairness index: setting the bar for the "
     "deployment of congestion control algorithms, HotNets 2019",

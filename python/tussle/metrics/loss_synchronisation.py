@@ -9,7 +9,7 @@ from tussle.metrics._metric import Metric, Tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, congestion_events, synchronisation`, 1/n to 1; null where nothing was dropped, or of one flow."""
+    """`run, congestion_events, synchronisation`, 1/n to 1; null without drops, and for a single flow."""
     drops = steady_drops(tables, "loss_synchronisation")
     hit = []
     for (run,), lost in drops.group_by("run", maintain_order=True):

@@ -11,13 +11,13 @@ from tussle.metrics._metric import Metric, Tables
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, flow, fair_bit_per_s, max_min_share`; null where nothing was delivered, or nothing is known."""
+    """`run, flow, fair_bit_per_s, max_min_share`; null where goodputs are 0 or unknown."""
     flows = _with_demands(tables)
     fair: list[float | None] = []
     for _, run in flows.group_by("run", maintain_order=True):
         goodputs, demands = run["goodput_bit_per_s"].to_list(), run["demand_bit_per_s"].to_list()
-        told = None not in goodputs
-        fair += _fair_division(math.fsum(goodputs), demands) if told else [None] * run.height
+        is_known = None not in goodputs
+        fair += _fair_division(math.fsum(goodputs), demands) if is_known else [None] * run.height
     share = pl.when(pl.col("fair_bit_per_s") > 0).then(pl.col("goodput_bit_per_s") / pl.col("fair_bit_per_s"))
     return flows.with_columns(pl.Series("fair_bit_per_s", fair, dtype=pl.Float64)).select(
         "run", "flow", "fair_bit_per_s", share.alias("max_min_share")

@@ -24,7 +24,7 @@ def compute(tables: Tables) -> pl.DataFrame:
     )
     if table["in_other_order"].null_count() == table.height:
         raise TussleError(
-            "order_effect needs pairs of flows in both orders of start, which this dataset has not; give "
+            "order_effect needs pairs of flows in both orders of start, and this dataset has none; give "
             "both flows the same list of algorithms, as `tussle matrix` does"
         )
     gain = pl.col("as_first") - pl.col("in_other_order")

@@ -35,8 +35,8 @@ METRIC = Metric(
     name="queue",
     unit="packets, ms",
     definition="Packets waiting at the bottleneck in the steady interval: the mean weighted by time, "
-    "Σ(backlog · Δt) / Σ Δt, and the largest; in ms as the time that so many 1500-byte packets "
-    "take at the link's rate: 12000 · packets / rate.",
+    "Σ(backlog · Δt) / Σ Δt, and the largest; in ms: the transmission time of that number of 1500-byte "
+    "packets at the link's rate, 12000 · packets / rate.",
     source="RFC 5166, section 2.1.2 (queueing delay)",
     better="lower",
     per=("run",),

@@ -10,7 +10,7 @@ _MEASURED = {"goodput_bit_per_s": "goodput", "rtt_mean_ms": "rtt", "steady_timeo
 
 
 def compute(tables: Tables) -> pl.DataFrame:
-    """`run, distance`, 0 for the average itself; null where the RTT of a flow is unknown."""
+    """`run, distance`, 0 for a run equal to the average; null where the RTT of a flow is unknown."""
     means = [pl.col(column).cast(pl.Float64).mean().alias(name) for column, name in _MEASURED.items()]
     runs = tables.flows.group_by("run", maintain_order=True).agg(*means)
     # Sums over a point depend, in their last digit, on the order of its runs.
@@ -18,7 +18,7 @@ def compute(tables: Tables) -> pl.DataFrame:
     squares = []
     for name in _MEASURED.values():
         mean = pl.col(name).mean().over("point")
-        # Where nothing was measured but zeros, all runs are alike.
+        # If all values are 0, all runs are alike.
         apart = pl.when(mean > 0).then((pl.col(name) - mean) / mean).otherwise(pl.col(name))
         squares.append(apart**2)
     distance = sum(squares[1:], squares[0]).sqrt()
@@ -30,10 +30,10 @@ METRIC = Metric(
     unit="1",
     definition="Distance of the run's vector (goodput, mean RTT, timeouts), means over its flows in the "
     "steady interval, from the mean vector of the repetitions of its point: √Σ ((x - mean) / mean)². Each "
-    "part is taken relative to its mean, so that units do not weigh. The run with the smallest distance "
-    "stands for the others.",
-    source="TCP congestion control over HSDPA: an experimental evaluation, section V, where the parts are "
-    "taken as they are",
+    "part is relative to its mean, so that the distance does not depend on units. The run with the smallest "
+    "distance is the representative one.",
+    source="TCP congestion control over HSDPA: an experimental evaluation, section V, with parts that are "
+    "not relative to their means",
     better="lower",
     per=("run",),
     compute=compute,

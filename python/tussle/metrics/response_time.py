@@ -40,7 +40,7 @@ def _messages(tables: Tables) -> pl.DataFrame:
     ids = tables.flows.select("run", "flow").collect_schema()
     if "kind" not in tables.events.collect_schema() or tables.events.select(pl.len()).collect().item() == 0:
         raise TussleError(
-            "response_time needs events, which this dataset has not; run the scenario again with "
+            "response_time needs events, and this dataset has none; run the scenario again with "
             "--set record.events=on"
         )
     events = tables.events.filter(pl.col("kind").is_in(["request", "response"])).sort(

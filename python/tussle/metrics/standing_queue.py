@@ -10,7 +10,7 @@ from tussle.metrics._steady import INSTANT_S, PACKET_BITS, steady_bottleneck
 
 _WINDOW_S = 1.0
 _LEAST_ROWS = 5
-"""Least number of rows in a window: the smallest of one or two says little."""
+"""Least number of rows in a window: the minimum of one or two rows is not meaningful."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:
@@ -46,10 +46,10 @@ METRIC = Metric(
     unit="packets, ms",
     definition="Mean, over consecutive windows of 1 s of the steady interval, of the smallest backlog "
     "in each: the packets that never drain. Windows have at least five rows of `links`; the last one, "
-    "if cut short, does not count. In ms as the time that so many 1500-byte packets take at the link's "
-    "rate.",
-    source="Nichols and Jacobson, Controlling queue delay, ACM Queue 10(5), 2012 (the local minimum tells a "
-    "standing queue from a passing one); the window is chosen",
+    "if cut short, does not count. In ms: the transmission time of that number of 1500-byte packets at the "
+    "link's rate.",
+    source="Nichols and Jacobson, Controlling queue delay, ACM Queue 10(5), 2012 (the local minimum "
+    "distinguishes a standing queue from a transient one); the window is chosen",
     better="lower",
     per=("run",),
     compute=compute,

@@ -26,7 +26,7 @@ def compute(tables: Tables) -> pl.DataFrame:
 
 
 def unsteady_runs(tables: Tables) -> list[int] | None:
-    """List the runs that do not count as steady; `None` where there are no time series."""
+    """Return the runs that are not steady; `None` where there are no time series."""
     if not has_series(tables.samples):
         return None
     runs = compute(tables).group_by("run").agg(pl.col("is_steady").all())
@@ -34,9 +34,9 @@ def unsteady_runs(tables: Tables) -> list[int] | None:
 
 
 def note_on_steadiness(tables: Tables, name: str = "") -> str:
-    """Say how many runs are not steady; empty where all are, or where the tables have no time series.
+    """Return a note on the number of runs that are not steady; empty if all are, or without time series.
 
-    `name` is the name of the tables in the sentence, where there is more than one dataset.
+    `name` is the name of the tables in the note, where there is more than one dataset.
     """
     unsteady = unsteady_runs(tables)
     if not unsteady:
@@ -52,9 +52,9 @@ def note_on_steadiness(tables: Tables, name: str = "") -> str:
 METRIC = Metric(
     name="steadiness",
     unit="1",
-    definition="How much the flow's goodput differs between the second and the first half of the steady "
-    "interval, as a part of what all flows get: (x2 - x1) / Σ mean x. A run counts as steady when no flow "
-    f"drifts by more than {THRESHOLD} either way.",
+    definition="Difference of the flow's goodput between the second and the first half of the steady "
+    "interval, as a fraction of the goodput of all flows: (x2 - x1) / Σ mean x. A run counts as steady when "
+    f"no flow drifts by more than {THRESHOLD} in either direction.",
     source="the comparison of an early with a late part of a series, after Geweke, Bayesian Statistics 4, "
     "1992; the threshold is chosen",
     better="neither",

@@ -13,7 +13,7 @@ def compute(tables: Tables) -> pl.DataFrame:
     bytes_, time_s = pl.col("delivered_bytes"), pl.col("time_s")
     before = bytes_.filter(time_s <= pl.col("steady_from_s") + INSTANT_S)
     by_the_end = bytes_.filter(time_s <= pl.col("steady_to_s") + INSTANT_S)
-    # A link that has no row yet has carried nothing; one whose row is empty does not tell.
+    # A link without a row yet has carried nothing; an empty cell is an unknown value.
     by_the_start = pl.when(before.len() == 0).then(0).otherwise(before.max())
     length_s = (pl.col("steady_to_s") - pl.col("steady_from_s")).first()
     throughput = 8 * (by_the_end.max() - by_the_start) / length_s

@@ -10,7 +10,7 @@ from tussle.metrics._steady import BOTTLENECK, INSTANT_S, mean_over_time
 
 _FULL = 0.95
 _WINDOW_S = 0.1
-"""Window of the mean, so that no row of one or two packets (sampling of every change) counts alone."""
+"""Window of the mean, so that a row of one or two packets (sampling of every change) does not count alone."""
 
 
 def compute(tables: Tables) -> pl.DataFrame:

@@ -19,8 +19,8 @@ def compute(tables: Tables) -> pl.DataFrame:
 METRIC = Metric(
     name="timeouts",
     unit="timeouts",
-    definition="How often the retransmission timer expired: in the steady interval, in the whole run, and "
-    "how many of the latter turned out spurious (the packet was late, not lost).",
+    definition="Number of expiries of the retransmission timer: in the steady interval, in the whole run, "
+    "and those of the whole run that turned out spurious (the packet was late, not lost).",
     source="RFC 6298, section 5; RFC 5682 (F-RTO) for spurious timeouts",
     better="lower",
     per=("run", "flow"),

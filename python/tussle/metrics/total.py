@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from tussle.metrics._metric import Metric, Tables
-from tussle.metrics._shares import sum_if_told
+from tussle.metrics._shares import sum_if_known
 
 
 def compute(tables: Tables) -> pl.DataFrame:
     """`run, total_goodput_bit_per_s`."""
-    total = sum_if_told("goodput_bit_per_s").alias("total_goodput_bit_per_s")
+    total = sum_if_known("goodput_bit_per_s").alias("total_goodput_bit_per_s")
     return tables.flows.sort("run", "flow").group_by("run", maintain_order=True).agg(total).collect()
 
 

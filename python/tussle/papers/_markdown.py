@@ -24,7 +24,7 @@ _WRAP = TextWrapper(118, break_long_words=False, break_on_hyphens=False)
 _BULLET = TextWrapper(118, break_long_words=False, break_on_hyphens=False, subsequent_indent="  ")
 _TAGS = re.compile(r"</?p>")
 _UNREAD_IN_IMAGES = re.compile(r' (?:aria-[\w-]+|role|class)="[^"]*"')
-"""Attributes of an SVG that no reader of a Markdown image meets: a quarter of its size."""
+"""Attributes of an SVG that have no effect in a Markdown image: a quarter of its size."""
 
 
 class _Page(NamedTuple):

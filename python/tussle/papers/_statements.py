@@ -147,8 +147,8 @@ def _compared(rule: Check, point: _Comparison, name: str) -> _Compared | None:
 def _rivals(rule: Check, point: _Comparison, name: str) -> Averages:
     """Return the numbers that an algorithm is compared with, by their descriptions."""
     if isinstance(rule.than, Rival):
-        there = ", ".join(f"{axis} = {value}" for axis, value in rule.than.where.items())
-        return {f"with {there}": point.elsewhere[name]} if name in point.elsewhere else {}
+        where = ", ".join(f"{axis} = {value}" for axis, value in rule.than.where.items())
+        return {f"with {where}": point.elsewhere[name]} if name in point.elsewhere else {}
     if isinstance(rule.than, float | int):
         return {"bound": rule.than}
     names = rule.than or [each for each in point.here if each not in rule.of]

@@ -54,7 +54,7 @@ class Verdict(_Strict):
     """A rule that turns a row of a table into one of two verdicts."""
 
     columns: tuple[str, ...]
-    """One column, whose value is compared; or two, of which the smaller one's share of the sum is."""
+    """One column, whose value is compared; or two, for the share of the smaller one in their sum."""
     at_least: float
     yes: str
     no: str
@@ -85,7 +85,7 @@ class Chart(_Strict):
     at: dict[str, str] = Field(default_factory=dict)
     """Values of axes that select the points shown."""
     each: str | None = None
-    """Axis for each value of which there is a figure."""
+    """Axis with a figure for each of its values."""
     in_markdown: bool = False
     """Whether the Markdown page shows it, too; the HTML page shows all figures."""
     outliers: Outliers = "shown"
@@ -144,7 +144,7 @@ class Check(_Strict):
     where: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     """Values of axes that the comparison is limited to."""
     by: tuple[str, ...] = ()
-    """Axes at each combination of whose values the comparison is made. `repetition` may be one."""
+    """Axes; there is a comparison for each combination of their values. `repetition` may be one of them."""
 
 
 class Statement(_Strict):

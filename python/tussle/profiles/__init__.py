@@ -1,4 +1,4 @@
-"""Named paths: each a TOML file here that says where its numbers come from."""
+"""Profiles: named paths, each a TOML file in this folder with the sources of its numbers."""
 
 import tomllib
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Profile:
-    """The keys of a scenario's path that a name stands for."""
+    """A named path: values for keys of a scenario's `[path]`."""
 
     name: str
     about: str
     source: str
-    """Where the numbers come from."""
+    """The sources of the numbers."""
     path: dict[str, Any]
     """Keys of a scenario's `[path]`, with their values."""
 

@@ -1,4 +1,4 @@
-"""The report: one HTML file that answers the question of a scenario, offline."""
+"""The report: one HTML file with the results of a dataset, which works offline."""
 
 from __future__ import annotations
 

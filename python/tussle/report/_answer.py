@@ -1,4 +1,4 @@
-"""The answer to the question, in a few sentences made from the metrics."""
+"""The answer to the question of a scenario, in a few sentences that are generated from the metrics."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Shares = dict[str, dict[str, list[float]]]
 
 
 def of_matrix(cells: pl.DataFrame) -> str:
-    """Answer which of the algorithms share fairly; `cells` is the matrix of one network.
+    """Return which algorithms share fairly; `cells` is the matrix of one network.
 
-    The verdict on a pair takes both orders into account where both were run. An algorithm
-    yields (or takes) when its share is on the wrong side of the threshold against every other,
-    in every order that was run.
+    The verdict on a pair takes both orders into account where both were run. An algorithm yields to all
+    others (or takes from all others) if its share against each of them is unfairly small (or large) in every
+    order that was run.
     """
     shares = _shares(cells)
     verdicts = _verdicts(cells)
@@ -43,9 +43,9 @@ def of_matrix(cells: pl.DataFrame) -> str:
 
 
 def of_networks(cells: pl.DataFrame, called: str) -> str:
-    """Answer over all networks: which pairs share fairly under each, or how one pair's shares move.
+    """Return which pairs share fairly in each network, or the range of one pair's shares over the networks.
 
-    `called` is what the networks are, in the plural: kernels, perhaps.
+    `called` is the plural for the networks, such as "networks" or "kernels".
     """
     parts = cells.partition_by("slice", maintain_order=True)
     mixed = [{pair: v for pair, v in _verdicts(part).items() if len(pair) > 1} for part in parts]
@@ -54,7 +54,7 @@ def of_networks(cells: pl.DataFrame, called: str) -> str:
     if len(pairs) == 1:
         return _moving_shares(dict(zip(names, map(_shares, parts), strict=True)))
     if not pairs:
-        return f"{len(parts)} {called} were tried; each has its answer below."
+        return f"The dataset has {len(parts)} {called}; the answer for each is below."
     fair = {
         name: [pair for pair in pairs if v.get(pair) == YES] for name, v in zip(names, mixed, strict=True)
     }
@@ -63,12 +63,12 @@ def of_networks(cells: pl.DataFrame, called: str) -> str:
 
 
 def _over_networks(fair: dict[str, list[frozenset[str]]], networks: str, pairs: int) -> str:
-    """Name the pairs that share fairly: once if they are the same in each network."""
+    """Return the pairs that share fairly: once if they are the same in each network."""
     found = list(fair.values())
     if all(each == found[0] for each in found):
         share = "shares" if len(found[0]) == 1 else "share"
         return (
-            f"Under each of {networks}, {len(found[0]) or 'none'} of {pairs} pairs of different algorithms "
+            f"In each of {networks}, {len(found[0]) or 'none'} of {pairs} pairs of different algorithms "
             f"{share} the bottleneck fairly{_named(found[0])}."
         )
     ordered = sorted(fair, key=lambda name: len(fair[name]))
@@ -88,39 +88,39 @@ def _and_unclear(count: int) -> str:
 
 
 def _moving_shares(shares: dict[str, Shares]) -> str:
-    """Say from where to where the share of one of two algorithms goes, over networks that deliver any."""
+    """Return the range of the share of one of two algorithms, over networks with any delivered data."""
     delivering = {name: found for name, found in shares.items() if found}
     one, other = next(iter(delivering.values()))
     means = {name: sum(found[one][other]) / len(found[one][other]) for name, found in delivering.items()}
     low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
     silent = [name for name in shares if name not in delivering]
-    said = (
+    text = (
         f"Against {other}, {one} gets between {percent(means[low])} ({low}) "
         f"and {percent(means[high])} ({high}) of what both deliver."
     )
-    return f"{said} Nothing is delivered with {'; '.join(silent)}." if silent else said
+    return f"{text} Nothing is delivered with {'; '.join(silent)}." if silent else text
 
 
 def of_pair(cell: Mapping[str, Any]) -> str:
-    """Say the verdict on one cell of the matrix, how sure it is, and that on both orders where it differs."""
+    """Return a cell's verdict and spread, and the verdict of the other order if it differs."""
     if cell["verdict"] is None:
         return "Nothing was delivered."
     smaller = f"the smaller has {percent(cell['smaller_share'])} of what both deliver"
     spread = spread_in_words(cell)
     if cell["verdict"] == UNCLEAR:
-        said = f"Whether they share fairly is unclear ({reason_in_words(cell)}): {smaller} ({spread})."
+        text = f"Whether they share fairly is unclear ({reason_in_words(cell)}): {smaller} ({spread})."
     else:
         do = "share" if cell["verdict"] == YES else "do not share"
-        said = f"They {do} fairly: {smaller} ({spread})."
+        text = f"They {do} fairly: {smaller} ({spread})."
     if cell["verdict_both_orders"] == DEPENDS:
-        return f"{said} In the other order they {'do not' if cell['verdict'] == YES else 'do'}."
+        return f"{text} In the other order they {'do not' if cell['verdict'] == YES else 'do'}."
     if cell["verdict_both_orders"] == UNCLEAR != cell["verdict"]:
-        return f"{said} In the other order it is unclear."
-    return said
+        return f"{text} In the other order it is unclear."
+    return text
 
 
 def of_points(tables: Tables) -> str:
-    """Answer what became of the flows where the points are no pairs of algorithms."""
+    """Return the range of goodput, utilisation and fairness, for points that are not pairs of algorithms."""
     table = summaries(tables, POINT_QUANTITIES, ["point"])
     if len(table) == 1:
         return _one_point(tables, table.row(0, named=True))
@@ -130,7 +130,7 @@ def of_points(tables: Tables) -> str:
         return "Nothing was delivered."
     places = _places(tables)
     low, high = ordered[0], ordered[-1]
-    said = (
+    text = (
         f"Over {len(table)} points the flows deliver between {number(low[total] / 1e6)} Mbit/s "
         f"({places[low['point']]}) and {number(high[total] / 1e6)} Mbit/s ({places[high['point']]})."
     )
@@ -148,11 +148,11 @@ def of_points(tables: Tables) -> str:
             f"{'the' if more else 'The'} Jain index is between {worst['jain_index']:.2f} "
             f"({places[worst['point']]}) and {best['jain_index']:.2f} ({places[best['point']]})"
         )
-    return f"{said} {'; '.join(more)}." if more else said
+    return f"{text} {'; '.join(more)}." if more else text
 
 
 def _places(tables: Tables) -> dict[int, str]:
-    """Name each point by its values on the axes."""
+    """Return a name for each point: its values on the axes."""
     axes = axis_columns(tables)
     runs = tables.runs.select("point", *axes).unique().collect()
     return {row["point"]: ", ".join(row[axis] for axis in axes) for row in runs.to_dicts()}
@@ -168,11 +168,11 @@ def _one_point(tables: Tables, row: dict[str, float]) -> str:
         f"; the smallest has {percent(shares[0])} of it, the largest {percent(shares[-1])}, "
         f"where {percent(1 / len(shares))} is fair, and the Jain index is {row['jain_index']:.2f}"
     )
-    said = f"{who} {total}{fairness if len(shares) > 1 else ''}."
+    text = f"{who} {total}{fairness if len(shares) > 1 else ''}."
     if row["utilisation"] is None:
-        return said
+        return text
     queue = f"{number(row['queue_mean_packets'])} packets ({number(row['queue_mean_ms'])} ms) wait"
-    return f"{said} The link is busy {percent(row['utilisation'])} of the time; on average {queue}."
+    return f"{text} The link is busy {percent(row['utilisation'])} of the time; on average {queue}."
 
 
 def _verdicts(cells: pl.DataFrame) -> Verdicts:
@@ -185,7 +185,7 @@ def _verdicts(cells: pl.DataFrame) -> Verdicts:
 
 
 def _shares(cells: pl.DataFrame) -> Shares:
-    """Collect the shares of each algorithm against each other one, one for each order that was run."""
+    """Return the shares of each algorithm against each other one: one share for each order that was run."""
     found: Shares = {}
     for row in cells.drop_nulls("share").iter_rows(named=True):
         first, second = row["first"], row["second"]
@@ -237,8 +237,8 @@ def _pairs(verdicts: Verdicts) -> str:
 
 
 def _extremes(shares: Shares, verdicts: Verdicts) -> list[str]:
-    """Name those that yield to all of several others, and those that take from all."""
-    said = []
+    """Return the algorithms that yield to all others, and those that take from all, if there are several."""
+    phrases = []
     for name, others in shares.items():
         found = [share for against in others.values() for share in against]
         unfair = all(verdicts.get(frozenset((name, other))) == NO for other in others)
@@ -246,15 +246,15 @@ def _extremes(shares: Shares, verdicts: Verdicts) -> list[str]:
             continue
         if max(found) < THRESHOLD:
             worst = min(others, key=lambda other: min(others[other]))
-            said.append(f"{name} yields to everyone ({percent(min(others[worst]))} against {worst})")
+            phrases.append(f"{name} yields to all others ({percent(min(others[worst]))} against {worst})")
         elif min(found) > 1 - THRESHOLD:
             best = max(others, key=lambda other: max(others[other]))
-            said.append(f"{name} takes from everyone ({percent(max(others[best]))} against {best})")
-    return said
+            phrases.append(f"{name} takes from all others ({percent(max(others[best]))} against {best})")
+    return phrases
 
 
 def _own_kind(verdicts: dict[str, str]) -> list[str]:
-    """Say which algorithms share fairly with a second flow of theirs."""
+    """Return which algorithms share fairly with a second flow of the same algorithm."""
     failing = [name for name, verdict in verdicts.items() if verdict == NO]
     unclear = [name for name, verdict in verdicts.items() if verdict == UNCLEAR]
     if len(verdicts) == 1:
@@ -265,17 +265,17 @@ def _own_kind(verdicts: dict[str, str]) -> list[str]:
     if not verdicts:
         return []
     if not failing and not unclear:
-        return ["each shares fairly with its own kind"]
+        return ["each shares fairly with itself"]
     if len(failing) == len(verdicts):
-        return ["none shares fairly with its own kind"]
-    said = []
+        return ["none shares fairly with itself"]
+    phrases = []
     if failing:
-        do, its = ("does", "its") if len(failing) == 1 else ("do", "their")
-        said.append(f"{_listed(failing)} {do} not share fairly with {its} own kind")
+        do, itself = ("does", "itself") if len(failing) == 1 else ("do", "themselves")
+        phrases.append(f"{_listed(failing)} {do} not share fairly with {itself}")
     if unclear:
-        share, its = ("shares", "its") if len(unclear) == 1 else ("share", "their")
-        said.append(f"whether {_listed(unclear)} {share} fairly with {its} own kind is unclear")
-    return said
+        share, itself = ("shares", "itself") if len(unclear) == 1 else ("share", "themselves")
+        phrases.append(f"whether {_listed(unclear)} {share} fairly with {itself} is unclear")
+    return phrases
 
 
 def _named(chosen: list[frozenset[str]]) -> str:

@@ -1,4 +1,4 @@
-"""Charts of the page: drawn small, compressed, and unpacked when they come into view."""
+"""Charts of the page: with few rows, compressed, and unpacked when they are shown."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tussle.report._packed import packed
 _MOST_ROWS = 1000
 _LEAST_ROWS = 150
 _ALL_ROWS = 40_000
-"""Rows of one series over all points, so that a page of many points stays light."""
+"""Largest number of rows of one series over all points, which limits the size of the page."""
 _IN_THE_PAGE = ("matrix",)
-"""Figures that are a part of the page themselves."""
+"""Figures that the page shows in another form."""
 _FIRST = ("throughput", "window", "rtt", "fairness", "phase")
 _FIRST += ("ranking", "groups", "share_over_buffer", "over_buffer")
 """Names of the figures that come first; the others follow by name."""
@@ -48,12 +48,12 @@ class Overview:
 
 
 def captions(charts: Charts) -> list[tuple[str, str]]:
-    """Say what each chart of a point shows: name and sentence."""
+    """Return the name of each chart of a point, and a sentence about it."""
     return [(name, REGISTRY[name].shows) for name in charts.names]
 
 
 def charts(tables: Tables, drawing: Drawing | None = None) -> Charts:
-    """Draw the time series of every point that can be drawn from the tables."""
+    """Draw the time series of every point, as far as the tables have them."""
     drawing = drawing or Drawing()
     names = [each.name for each in _figures("point") if is_drawable(each.name, tables)]
     chosen = representative_runs(tables).rows() if names else []
@@ -68,15 +68,15 @@ def charts(tables: Tables, drawing: Drawing | None = None) -> Charts:
 
 
 def _of_run(run: Tables, names: list[str], view: View) -> tuple[list[str], str]:
-    """Draw the figures of these names; return the names of those that the run has, and all of them packed."""
-    # What each kind of figure consists of is the same for all points, and Altair would check it for each.
+    """Draw the named figures that the run has data for; return their names, and all of them packed."""
+    # Altair's checks are the same for all points, and would be repeated for each.
     with schemapi.debug_mode(arg=False):
         specs = {name: spec for name in names if (spec := _spec(name, run, view))}
     return list(specs), packed(_json(specs))
 
 
 def overviews(tables: Tables) -> list[Overview]:
-    """Draw every figure of all points that these tables can give."""
+    """Draw every figure of all points that the tables have data for."""
     wanted = [each for each in _figures("dataset") if each.name not in _IN_THE_PAGE]
     return [overview for figure in wanted if (overview := _overview(figure, tables))]
 
@@ -87,7 +87,7 @@ def _figures(of: str) -> list[Figure]:
 
 
 def _spec(name: str, run: Tables, view: View) -> Spec | None:
-    """Draw a figure of one point; some need two flows, and there is none of other points."""
+    """Draw a figure of one point; `None` if the point does not fit, such as one flow for a figure of two."""
     try:
         spec = draw(name, run, view).to_dict(validate=False)
     except TussleError:

@@ -1,4 +1,4 @@
-"""Every number behind the page, as CSV files that it holds."""
+"""Every number of the page, as CSV files in the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tussle.report._packed import packed
 
 @dataclass(frozen=True)
 class File:
-    """A file that the page offers."""
+    """A file for download."""
 
     name: str
     about: str
@@ -23,10 +23,10 @@ class File:
 
 
 def files(tables: Tables) -> list[File]:
-    """Give the tables `runs` and `flows`, and each metric that the dataset can give."""
+    """Return the tables `runs` and `flows`, and each metric that the dataset has."""
     found = [
-        File("runs.csv", "what was run, one row a run", _csv(tables.runs.collect())),
-        File("flows.csv", "what the engine counted, one row a flow and run", _csv(tables.flows.collect())),
+        File("runs.csv", "the runs, one row per run", _csv(tables.runs.collect())),
+        File("flows.csv", "the engine's results, one row per flow and run", _csv(tables.flows.collect())),
     ]
     found += [file for metric in REGISTRY.values() if (file := _of(metric, tables))]
     return found
@@ -34,7 +34,7 @@ def files(tables: Tables) -> list[File]:
 
 def _of(metric: Metric, tables: Tables) -> File | None:
     if "time_s" in metric.per:
-        return None  # the charts of the points hold it, and offer it
+        return None  # the charts of the points have it for download
     try:
         table = metric.compute(tables)
     except TussleError:

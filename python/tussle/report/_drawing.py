@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 Made = TypeVar("Made")
 
 
-def _tell_nobody(_done: int, _all: int) -> None:
+def _no_report(_done: int, _all: int) -> None:
     pass
 
 
@@ -20,18 +20,18 @@ class Drawing:
     """The processes that draw the time series of a page; they do not change the page."""
 
     executor: Executor | None = None
-    """Draws them; `None`: this process does."""
+    """The executor; `None`: this process."""
     at_once: int = 1
-    """Points that are in the making at a time: twice the executor's workers keep them all busy."""
-    tell: Callable[[int, int], None] = _tell_nobody
+    """Number of points drawn at a time: twice the number of workers keeps all of them busy."""
+    report: Callable[[int, int], None] = _no_report
     """Callback with the number of points that are drawn, and of all points."""
 
     def done(self, jobs: Iterable[Callable[[], Made]], count: int) -> Iterator[Made]:
-        """Yield what comes of each of so many jobs, in their order."""
+        """Yield the results of jobs in their order; `count` is the number of jobs."""
         ordered = _ahead(self.executor, self.at_once, jobs) if self.executor else (job() for job in jobs)
-        self.tell(0, count)
+        self.report(0, count)
         for number, made in enumerate(ordered, start=1):
-            self.tell(number, count)
+            self.report(number, count)
             yield made
 
 
@@ -44,12 +44,12 @@ class _UnderWay(Generic[Made]):
         try:
             return self.future.result() if self.future else self.job()
         except BrokenExecutor:
-            # A worker was killed: the page is to be had all the same.
+            # A worker was killed; this process does its job.
             return self.job()
 
 
 def _ahead(executor: Executor, at_once: int, jobs: Iterable[Callable[[], Made]]) -> Iterator[Made]:
-    """Yield what comes of jobs, of which so many are handed out at a time: what is done waits in memory."""
+    """Yield the results of jobs in order; at most `at_once` jobs are pending, because results take memory."""
     under_way: deque[_UnderWay[Made]] = deque()
     for job in jobs:
         if len(under_way) >= at_once:

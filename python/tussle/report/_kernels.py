@@ -16,7 +16,7 @@ from tussle.report._tables import Cell, Heading, Table, exact, number
 from tussle.statistics import LEAST
 
 _MOST_FLOWS = 40
-"""Results of each flow are compared up to this many flows in a run; of more, what all have together."""
+"""Largest number of flows in a run whose results are compared one by one; for more, their sum is compared."""
 _TOO_FEW = "too few runs"
 _WORDS = {REAL: "changed", NOT_SHOWN: "no change shown", WITHIN: "the same"}
 _ALGORITHM = re.compile(r"flows\.\d+\.algorithm = ")
@@ -26,7 +26,7 @@ _QUANTITIES = {
     "total_goodput_bit_per_s": ("goodput of all flows, Mbit/s", 1e-6),
     "jain_index": ("Jain index", 1.0),
 }
-"""Columns of metrics, with what the page calls them and the factor to that unit."""
+"""Columns of metrics, with their names on the page and the factor to that unit."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Change:
 
 
 def changes(tables: Tables) -> list[Change]:
-    """Compare each further kernel with the first; nothing where one kernel executed all runs."""
+    """Compare each further kernel with the first; empty if one kernel executed all runs."""
     if KERNEL_AXIS not in axis_columns(tables):
         return []
     found = along(tables, KERNEL_AXIS, Question(_metrics(tables)))
@@ -50,7 +50,7 @@ def changes(tables: Tables) -> list[Change]:
 
 
 def slices_in_words(tables: Tables) -> str:
-    """Say what the matrices of a dataset of pairs are of: networks, kernels, or both."""
+    """Return the plural for the matrices of a dataset of pairs: networks, kernels, or both."""
     others = [axis for axis in axis_columns(tables) if not axis.endswith(".algorithm")]
     if KERNEL_AXIS not in others:
         return "networks"
@@ -63,7 +63,7 @@ def _metrics(tables: Tables) -> list[str]:
 
 
 def answer(rows: pl.DataFrame) -> str:
-    """Say how many results changed beyond noise, how many did not, and of how many nobody can tell."""
+    """Return how many results changed beyond noise, how many did not, and how many are undecided."""
     verdicts = [_verdict(row) for row in rows.iter_rows(named=True)]
     counts = {word: verdicts.count(word) for word in (*_WORDS.values(), _TOO_FEW)}
     several = len(verdicts) > 1
@@ -74,8 +74,8 @@ def answer(rows: pl.DataFrame) -> str:
         runs = rows["runs"].min()
         return (
             f"{all_of_them}, {counts[_TOO_FEW]} differ and {counts['the same'] or 'none'} are the same. "
-            "Whether the differences are more than noise cannot be told: "
-            f"{LEAST} runs of a point or more are needed (--repetitions), and there "
+            "Whether the differences are more than noise is undecided: "
+            f"that needs {LEAST} runs of a point or more (--repetitions), and there "
             f"{'is 1' if runs == 1 else f'are {runs}'}."
         )
     parts = [
@@ -100,7 +100,7 @@ def _verdict(row: Mapping[str, Any]) -> str:
 
 
 def _table(comparison: Comparison, kernels: Sequence[str]) -> Table:
-    """Tabulate every result: first those that changed, by the size of the change."""
+    """Return a table of every result: changed ones first, by the size of the change."""
     headings = [
         *(Heading(text, is_text=True) for text in ("Verdict", "Point", "Flow", "Result")),
         *(Heading(kernel) for kernel in kernels),

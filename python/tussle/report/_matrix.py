@@ -1,4 +1,4 @@
-"""The matrix as a table of links: one cell a pair, coloured as in the figure."""
+"""The matrix as a table of links: one cell per pair, coloured as in the figure."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _QUANTITIES = (
 """Quantities that the matrix can show, the initial one first; those without values are left out."""
 VERDICTS = {
     YES: "that share fairly",
-    NO: "that do not",
-    DEPENDS: "where the order decides",
-    UNCLEAR: "where it is unclear",
+    NO: "that do not share fairly",
+    DEPENDS: "that depend on the order",
+    UNCLEAR: "that are unclear",
 }
 """Filters of pairs, in the words of the page."""
-_SAID = {
+_VERDICTS_IN_WORDS = {
     YES: "they share fairly",
     NO: "they do not share fairly",
     UNCLEAR: "unclear whether they share fairly",
@@ -56,13 +56,13 @@ class Pair:
     anchor: str
     point: int
     shown: list
-    """`numbers, fill, ink, value` of the quantity that is shown at first."""
+    """`numbers, fill, ink, value` of the initial quantity."""
     verdict: str
-    """Over both orders where both were run; empty where nothing was delivered."""
+    """The verdict, over both orders where both were run; empty where nothing was delivered."""
     outline: str
-    """The class that outlines it: `yes`, `unclear`, or none."""
-    said: str
-    """The cell in words, for those who hear it."""
+    """The CSS class of the outline: `yes`, `unclear`, or none."""
+    label: str
+    """The cell in words, for screen readers."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Matrix:
     """The matrix of one network."""
 
     network: str
-    """The axes' values that set it apart; empty when there is one."""
+    """The values of the axes that identify it; empty if there is one matrix."""
     answer: str
     columns: list[str]
     rows: list[tuple[str, list[Pair | None]]]
@@ -91,7 +91,7 @@ class Shown:
 
 
 def anchors_of_pairs(cells: pl.DataFrame) -> dict[int, str]:
-    """Name the details of each pair, by point: `pair-reno-cubic`, and the point where that is not enough."""
+    """Return the anchor of each pair's details, by point: `pair-reno-cubic`, with the point if not unique."""
     names = {row["point"]: f"pair-{_slug(row['first'])}-{_slug(row['second'])}" for row in cells.to_dicts()}
     taken: set[str] = set()
     found = {}
@@ -102,7 +102,7 @@ def anchors_of_pairs(cells: pl.DataFrame) -> dict[int, str]:
 
 
 def quantities(tables: Tables, cells: pl.DataFrame) -> list[Shown]:
-    """Give all that the matrices can show of these pairs."""
+    """Return all quantities that the matrices can show for these pairs."""
     found = []
     for name in _QUANTITIES:
         try:
@@ -125,7 +125,7 @@ def _shown(name: str, look: Shades) -> Shown:
 
 
 def matrices(cells: pl.DataFrame, anchors: dict[int, str], first: Shown) -> list[Matrix]:
-    """Make the matrix of each network, in the order of the points, with the quantity that is shown first."""
+    """Return the matrix of each network, in the order of the points, with the initial quantity."""
     parts = cells.partition_by("slice", maintain_order=True)
     return [_matrix(part, anchors, first) for part in parts]
 
@@ -148,14 +148,14 @@ def _pair(row: dict, anchors: dict[int, str], shown: Shown) -> Pair:
     verdict = "nothing was delivered"
     if row["verdict"]:
         smaller = f"the smaller has {percent(row['smaller_share'])} ({spread_in_words(row)})"
-        verdict = f"{_SAID[row['verdict']]}; {smaller}"
+        verdict = f"{_VERDICTS_IN_WORDS[row['verdict']]}; {smaller}"
     return Pair(
         anchor=anchors[row["point"]],
         point=row["point"],
         shown=cell,
         verdict=row["verdict_both_orders"] or row["verdict"] or "",
         outline=row["verdict"] if row["verdict"] in (YES, UNCLEAR) else "",
-        said=f"{row['first']} first {first}, {row['second']} second {second or first} Mbit/s: {verdict}",
+        label=f"{row['first']} first {first}, {row['second']} second {second or first} Mbit/s: {verdict}",
     )
 
 

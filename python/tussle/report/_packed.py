@@ -1,4 +1,4 @@
-"""Texts made small enough to stand in a page by the hundred."""
+"""Compression of texts in the page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import gzip
 
 
 def packed(text: str) -> str:
-    """Compress a text by gzip, in base64; the page unpacks it when someone looks."""
+    """Compress a text by gzip, in base64; the page unpacks it when it is shown."""
     # A fixed time in the header: the same dataset gives the same page.
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

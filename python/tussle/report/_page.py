@@ -1,4 +1,4 @@
-"""The page: what it holds, and the file it becomes."""
+"""The report's page: its content, and its file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tussle.statistics import repeated_in_vain
 
 
 class Results(Tables, Protocol):
-    """A dataset: its tables, the scenario behind them, and where they come from."""
+    """A dataset: its tables, its scenario, and its provenance."""
 
     @property
     def scenario(self) -> Scenario: ...
@@ -125,7 +125,7 @@ def _render(dataset: Results, drawing: Drawing | None) -> str:
 
 
 def _compares(cells: pl.DataFrame) -> bool:
-    """Say whether pairs are compared: not where one pair is seen under several networks only."""
+    """Return whether pairs are compared with each other, and not only one pair over several networks."""
     return len(cells) == 1 or len(cells) > cells["slice"].n_unique()
 
 
@@ -142,7 +142,7 @@ def _question(cells: pl.DataFrame) -> str:
 
 
 def _facts(dataset: Results) -> list[tuple[str, str]]:
-    """State what all runs have in common; the axes stand in the tables."""
+    """Return the facts that all runs have in common; the tables have the axes."""
     runs = dataset.runs.collect()
     facts = []
     for label, column, words in _FACTS:
@@ -152,27 +152,28 @@ def _facts(dataset: Results) -> list[tuple[str, str]]:
     steady = runs.select("steady_from_s", "steady_to_s").unique()
     if len(steady) == 1:
         facts.append(("Measured", f"from {steady.item(0, 0):g} s to {steady.item(0, 1):g} s"))
-    facts.append(("Runs", _extent(runs) + ("; all came out the same" if repeated_in_vain(dataset) else "")))
+    identical = "; all repetitions are identical" if repeated_in_vain(dataset) else ""
+    facts.append(("Runs", _extent(runs) + identical))
     unsteady = unsteady_runs(dataset)
     if unsteady:
         facts.append(("Steady", f"{len(runs) - len(unsteady)} of {len(runs)} runs (metric steadiness)"))
     late = late_runs(dataset.validity)
     if len(late):
         reason = late["shortfall"][0]
-        facts.append(("Hosts", f"one did not keep up in {len(late)} of {len(runs)} runs (such as: {reason})"))
+        facts.append(("Hosts", f"a host did not keep up in {len(late)} of {len(runs)} runs ({reason})"))
     return facts
 
 
 def _extent(runs: pl.DataFrame) -> str:
     points, repetitions = runs["point"].n_unique(), runs["repetition"].n_unique()
-    return str(len(runs)) if repetitions == 1 else f"{len(runs)}: {points} points, {repetitions} times"
+    return str(len(runs)) if repetitions == 1 else f"{len(runs)}: {points} points, {repetitions} repetitions"
 
 
 _FACTS = (
     ("Bottleneck", "link_rate_bit_per_s", rate_in_words),
     ("Round trip", "base_rtt_ms", lambda ms: f"{ms:g} ms"),
     ("Buffer", "buffer_packets", lambda packets: f"{packets} packets"),
-    ("Length", "duration_s", lambda seconds: f"{seconds:g} s"),
+    ("Duration", "duration_s", lambda seconds: f"{seconds:g} s"),
 )
 
 
@@ -209,7 +210,7 @@ def _title(pair: Mapping[str, Any]) -> str:
 
 
 def _most_telling(cells: pl.DataFrame, points: list[int]) -> int:
-    """Choose the point to show first: the most unequal pair, else the first point."""
+    """Return the initial point: the most unequal pair, else the first point."""
     unequal = cells.drop_nulls("smaller_share").sort("smaller_share", "point")
     return points[0] if unequal.is_empty() else unequal["point"][0]
 
@@ -223,4 +224,4 @@ def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
 
 
 _ORIGIN = ("tussle", "engine", "seed", "digest")
-"""Keys of the provenance that the page shows at once; the rest unfolds."""
+"""Keys of the provenance that are always shown; the others are shown on request."""

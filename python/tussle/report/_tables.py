@@ -1,4 +1,4 @@
-"""Metrics as tables for people: headings, units, digits, medians with their quartiles."""
+"""Metrics as tables of the page: headings, units, digits, medians with their quartiles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cell:
 
     text: str
     order: float | str
-    """Sorts the rows of its column, and is what a download holds: the value in the unit of the heading."""
+    """The value in the unit of the heading, for sorting and for downloads."""
     spread: str = ""
     """The quartiles, where there are repetitions."""
     quartiles: tuple[float, float] | None = None
@@ -72,7 +72,7 @@ POINT_QUANTITIES = (
 
 
 def summaries(tables: Tables, quantities: Sequence[Quantity], keys: list[str]) -> pl.DataFrame:
-    """Join the summaries of the metrics behind these quantities, one row for each of `keys`."""
+    """Return the summaries of the metrics of these quantities, one row for each of `keys`."""
     names = list(dict.fromkeys(quantity.metric for quantity in quantities))
     joined = summarise(REGISTRY[names[0]], tables)
     for name in names[1:]:
@@ -81,7 +81,7 @@ def summaries(tables: Tables, quantities: Sequence[Quantity], keys: list[str]) -
 
 
 def flow_table(tables: Tables) -> dict[int, Table]:
-    """Tabulate the flows of each point, by point."""
+    """Return a table of the flows of each point, by point."""
     names = _names(tables)
     headings = [_text("Flow"), _text("Algorithm"), *_headings(FLOW_QUANTITIES)]
     found: dict[int, list[list[Cell]]] = {}
@@ -93,7 +93,7 @@ def flow_table(tables: Tables) -> dict[int, Table]:
 
 
 def point_table(tables: Tables, anchors: dict[int, str]) -> Table:
-    """Tabulate the points, each with its place on the axes and a link to its details."""
+    """Return a table of the points, each with its values on the axes and a link to its details."""
     axes = axis_columns(tables)
     places = {row["point"]: row for row in tables.runs.select("point", *axes).unique().collect().to_dicts()}
     headings = [
@@ -111,7 +111,7 @@ def point_table(tables: Tables, anchors: dict[int, str]) -> Table:
 
 
 def number(value: float) -> str:
-    """Write a number with three digits that count."""
+    """Format a number with up to three significant digits."""
     if value == 0:
         return "0"
     magnitude = abs(value)
@@ -122,7 +122,7 @@ def number(value: float) -> str:
 
 
 def natural(text: str) -> float | str:
-    """Give what sorts a written value: its leading number where it has one."""
+    """Return the sorting key of a written value: its leading number, if it has one."""
     head = text.split(" ", maxsplit=1)[0]
     try:
         return float(head)
@@ -152,7 +152,7 @@ def _cell(row: dict[str, float | None], quantity: Quantity) -> Cell:
 
 
 def exact(value: float) -> float:
-    """Keep the digits that count, without those that come from the binary system."""
+    """Round to nine significant digits, without the noise of binary fractions."""
     return float(f"{value:.9g}")
 
 

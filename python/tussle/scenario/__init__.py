@@ -1,4 +1,4 @@
-"""What a person writes, with units and axes, and the runs that it stands for."""
+"""Scenarios, as people write them with units and axes, and the runs that they describe."""
 
 from tussle.scenario.baseline import BASELINE
 from tussle.scenario.bottleneck import Bottleneck

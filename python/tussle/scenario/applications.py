@@ -1,4 +1,4 @@
-"""Applications of flows: what can be wrong with them."""
+"""Applications of flows: checks of their settings."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,7 @@ from tussle.scenario.tables import Flow
 
 
 def misplaced_application_settings(flows: Iterable[Flow]) -> Iterator[Problem]:
-    """Find settings that no kind of their application takes; lists of values may stand in the flows."""
+    """Find settings that no kind of their application takes; the flows may have axes."""
     for index, flow in enumerate(flows):
         if flow.application is not None:
             kind = flow.application.kind
@@ -36,8 +36,8 @@ def _udp_problems(flow: Flow, where: str) -> Iterator[Problem]:
         what = "udp does not acknowledge a response; write rate, on_off or chunks"
         yield Problem(f"{where}.application.kind", what)
     if flow.bytes is not None:
-        what = "udp does not tell the receiver which byte is the last; give a stop instead"
+        what = "a udp receiver does not know the last byte; give a stop instead"
         yield Problem(f"{where}.bytes", what)
     for setting, value in (("ecn", flow.ecn), ("pacing", flow.pacing)):
         if value is True:
-            yield Problem(f"{where}.{setting}", "udp has none; leave it out")
+            yield Problem(f"{where}.{setting}", f"udp has no {setting}; leave it out")

@@ -24,10 +24,10 @@ _LEAST_GAP_NS = 1000
 
 
 def arrivals_ns(flow: Flow, within: tuple[int, str]) -> tuple[int, ...]:
-    """Return when the flows of a table start.
+    """Return the start times of a table's flows.
 
     `within` are the end of the run in ns, and the label of the samples. The first flow starts one
-    sampled time after `start`. Raises TussleError beyond `MOST_ARRIVALS`.
+    sampled time after `start`. Raises TussleError for more than `MOST_ARRIVALS` flows.
     """
     end_ns, label = within
     until_ns = end_ns if flow.stop is None else min(end_ns, units.time(flow.stop))
@@ -39,7 +39,7 @@ def arrivals_ns(flow: Flow, within: tuple[int, str]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def _arrivals_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tuple[int, ...]:
-    """Sample the arrivals between two times, and at most one too many."""
+    """Sample the arrivals between two times; stop at one more than the limit."""
     at_ns, until_ns = between
     starts_ns: list[int] = []
     while len(starts_ns) <= MOST_ARRIVALS:
@@ -51,18 +51,18 @@ def _arrivals_ns(gaps: Distribution, between: tuple[int, int], label: str) -> tu
 
 
 def arrival_problems(flow: Flow, at: tuple[Scenario, str]) -> Iterator[Problem]:
-    """Find what is wrong with arrivals in a flow table without axes; `at` is its scenario and its place."""
+    """Check arrivals in a flow table without axes; `at` is its scenario and its key."""
     scenario, where = at
     if flow.arrivals is None:
         return
     if flow.bytes is None:
         yield Problem(f"{where}.bytes", 'missing; flows that arrive need a size, like "pareto(10 kB, 1.2)"')
     if flow.count != 1:
-        yield Problem(f"{where}.count", "arrivals say how many flows there are; leave it out")
+        yield Problem(f"{where}.count", "arrivals decide the number of flows; leave count out")
     if scenario.baseline:
-        yield Problem("baseline", "arrivals are random in each repetition; leave baseline off")
+        yield Problem("baseline", "arrivals are random in each repetition; leave baseline out")
     if units.time(scenario.start_jitter):
-        yield Problem("start_jitter", "arrivals are random already; leave it out")
+        yield Problem("start_jitter", "arrivals are random already; leave start_jitter out")
     try:
         foreseen = len(arrivals_ns(flow, (units.time(scenario.duration), f"0/{where}")))
     except TussleError:
@@ -71,4 +71,5 @@ def arrival_problems(flow: Flow, at: tuple[Scenario, str]) -> Iterator[Problem]:
         many = f"more than {_MOST_FORESEEN} flows; give more time between them, or an earlier stop"
         yield Problem(f"{where}.arrivals", f"{flow.arrivals} makes {many}")
     elif not foreseen:
-        yield Problem(f"{where}.arrivals", f"{flow.arrivals} makes no flow before the end; give less time")
+        what = f"{flow.arrivals} makes no flow before the end of the run; give a shorter time"
+        yield Problem(f"{where}.arrivals", what)

@@ -23,7 +23,7 @@ def axes_of(table: BaseModel) -> dict[str, tuple[Any, ...]]:
 
 
 def combinations_count(table: BaseModel) -> int:
-    """Return how many combinations there are, without making them."""
+    """Return the number of combinations, without making them."""
     return math.prod(len(values) for values in axes_of(table).values())
 
 
@@ -36,12 +36,12 @@ def combinations(table: Model) -> Iterator[tuple[dict[str, str], Model]]:
 
 
 def _is_list_of_tables(value: Any) -> TypeGuard[tuple[BaseModel | dict[str, Any], ...]]:
-    """Tell a list of tables, which may be empty, from an axis, which never is."""
+    """Distinguish a list of tables, which may be empty, from an axis, which is never empty."""
     return isinstance(value, tuple) and (not value or isinstance(value[0], BaseModel | dict))
 
 
 def _axes_at(key: str, value: Any) -> dict[str, tuple[Any, ...]]:
-    """Find the axes in the value at `key`; a list of tables is no axis, but may hold some."""
+    """Find the axes in the value at `key`; a list of tables is not an axis, but may contain axes."""
     if isinstance(value, BaseModel):
         return {f"{key}.{inner}": values for inner, values in axes_of(value).items()}
     if isinstance(value, dict):
@@ -52,9 +52,9 @@ def _axes_at(key: str, value: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def _chosen(value: Any, key: str, chosen: dict[str, Any]) -> Any:
-    """Copy `value`, which stands at `key`, with the chosen value in the place of each axis.
+    """Copy `value`, which is at `key`, with each axis replaced by the chosen value.
 
-    What holds no axis is not copied.
+    Parts without an axis are not copied.
     """
     if key and not any(axis == key or axis.startswith(f"{key}.") for axis in chosen):
         return value

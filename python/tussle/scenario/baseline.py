@@ -12,18 +12,17 @@ if TYPE_CHECKING:
     from tussle.scenario.model import Scenario
 
 BASELINE = "baseline"
-"""What a baseline run has beside its axes: the name of its flow."""
+"""The key, beside the axes of a baseline run, for the name of its flow."""
 
 _OF_A_FLOW = re.compile(r"(flows\.\d+)\.(.+)")
 _OF_ALL = {"count", "start", "stop"}
-"""What matters to the other flows as well: it decides their names, and the steady interval."""
+"""Keys of a flow that also affect the other flows: they decide names, and the steady interval."""
 
 
 def baseline_flows(scenario: Scenario, axes: Mapping[str, str]) -> dict[int, dict[str, str]]:
     """Return, for each flow of a point by index, the axes of its baseline run, and its name as `baseline`.
 
-    Axes of other flows are left out, where they mean nothing to one that is alone. Empty where there is one
-    flow, which is alone anyway.
+    Axes that affect only other flows are left out. The result is empty if there is only one flow.
     """
     flows = senders_of(scenario, seed=0)
     if len(flows) == 1:

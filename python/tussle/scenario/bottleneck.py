@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NAME = "bottleneck"
-"""The name that scenarios give to the link they compare algorithms on."""
+"""The name of the bottleneck in runs that are made from scenarios."""
 
 _PACKET_BYTES = 1500
 _BITS_PER_BYTE = 8
@@ -17,18 +17,18 @@ _CUBIC_BETA = 0.7
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A link by the quantities that decide how flows share it. What a run does not say is `None`."""
+    """The properties of a link that decide how flows share it; `None` if a run does not give one."""
 
     rate_bit_per_s: float | None
-    """The mean rate where it varies by a trace."""
+    """The rate; with a trace, the mean rate."""
     base_rtt_ns: int | None
     """The propagation delay of both directions."""
     buffer_packets: int | None
-    """In packets of 1500 bytes, where the queue counts bytes."""
+    """The size of the buffer; if the queue counts bytes, in packets of 1500 bytes."""
 
     @classmethod
     def of_run(cls, run: Mapping[str, Any]) -> Bottleneck:
-        """Read it off the run that an engine receives."""
+        """Return the bottleneck of a run that an engine receives."""
         elements = {element["name"]: element for element in run["elements"]}
         forward, reverse = elements.get(NAME), elements.get(f"{NAME}-reverse", {})
         if forward is None:
@@ -38,11 +38,11 @@ class Bottleneck:
 
     @property
     def sawtooth_s(self) -> float | None:
-        """The time between two losses of a flow that fills path and buffer: Reno's or CUBIC's, the longer.
+        """The time between two losses of a flow that fills path and buffer: the longer one of Reno and CUBIC.
 
-        Reno regains half of its window W by one packet a round trip (RFC 5681); CUBIC needs
-        K = ((1 - beta) W / C)^(1/3) seconds (RFC 9438, section 4.2). W is the BDP and the buffer, of one BDP
-        where none is known; the round trip that of a full buffer.
+        Reno regains half of its window W by one packet per round trip (RFC 5681); CUBIC needs
+        K = ((1 - beta) W / C)^(1/3) seconds (RFC 9438, section 4.2). W is the BDP plus the buffer (one BDP if
+        it is unknown), and the round trip has a full buffer.
 
         >>> round(Bottleneck(12e6, 40_000_000, 130).sawtooth_s, 9)  # W = 40 + 130; 85 round trips of 170 ms
         14.45

@@ -1,4 +1,4 @@
-"""Sizes of buffers: as written, in packets, bytes, time or multiples of the BDP, and as a run has them."""
+"""Conversion of buffer sizes, written in packets, bytes, time or multiples of the BDP, to those of a run."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,12 +22,12 @@ class Link(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """The size of a buffer, in the unit that the simulator counts it in; not rounded."""
+    """The size of a buffer in the unit of its limit in the simulator; not rounded."""
 
     amount: Fraction
     unit: Literal["packets", "bytes"]
     one_packet: int = 0
-    """The least value of a limit that follows from the path."""
+    """The smallest value of a limit that depends on the path."""
 
     def packets(self) -> float:
         """Return the size in packets of 1500 bytes."""

@@ -1,4 +1,4 @@
-"""Cases: points of a scenario that are chosen one by one, and not as all combinations of lists."""
+"""Cases: points of a scenario that are listed one by one, instead of all combinations of lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_ALL = ("question", "seed", "repetitions", "baseline", "cases")
 
 def _settings(value: object) -> object:
     if isinstance(value, Mapping) and not value:
-        raise refusal('it says nothing; give it a value, like "path.rate" = "10 Mbit/s"')
+        raise refusal('an empty case; give it a value, like "path.rate" = "10 Mbit/s"')
     return value
 
 
@@ -26,9 +26,9 @@ Case = Annotated[dict[str, Any], BeforeValidator(_settings)]
 
 
 def misplaced_keys(cases: Sequence[Case]) -> list[Problem]:
-    """Find keys that no case can set, and cases that do not set what the others do."""
+    """Find keys that no case can set, and cases with other keys than the first."""
     found = [
-        Problem(f"cases.{index}", f"{key} is one for all cases; write it above them")
+        Problem(f"cases.{index}", f"{key} applies to all cases; write it above them")
         for index, case in enumerate(cases)
         for key in case
         if key.partition(".")[0] in _OF_ALL
@@ -47,5 +47,5 @@ def misplaced_keys(cases: Sequence[Case]) -> list[Problem]:
 
 
 def case_axes(case: Case) -> dict[str, str]:
-    """Return the values of a case as the axes of its points: as written, by their keys."""
+    """Return the values of a case, as written and by their keys, as axes of its points."""
     return {key: str(value) for key, value in case.items()}

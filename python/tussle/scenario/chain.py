@@ -16,34 +16,34 @@ Ways = tuple[list[Element], list[Element]]
 
 
 class _Sized(NamedTuple):
-    """A further link, one way: what its buffer follows from."""
+    """The link and the queue, in one direction, that decide the size of a further link's buffer."""
 
     link: Link
     queue: Queue
 
 
 def further_elements(path: Path) -> list[Ways]:
-    """List the elements of the bottlenecks behind the first; the path is completed."""
+    """Return the elements of the bottlenecks after the first; `path` is a completed path."""
     return [_elements(path, index) for index in range(len(path.links or ()))]
 
 
 def _elements(path: Path, index: int) -> Ways:
     further = (path.links or ())[index]
-    there, back = _sized(path, further)
+    forward, reverse = _sized(path, further)
     base = halves(further.rtt or path.rtt)
     name = f"bottleneck-{index + 2}"
     return (
-        [{"name": name} | _link(there) | {"delay_ns": base.there_ns}],
-        [{"name": f"{name}-reverse"} | _link(back) | {"delay_ns": base.back_ns}],
+        [{"name": name} | _link(forward) | {"delay_ns": base.forward_ns}],
+        [{"name": f"{name}-reverse"} | _link(reverse) | {"delay_ns": base.reverse_ns}],
     )
 
 
 def _sized(path: Path, further: FurtherLink) -> tuple[_Sized, _Sized]:
-    first_there, first_back = links_of(path)
+    first_forward, first_reverse = links_of(path)
     rtt = further.rtt or path.rtt
     return (
-        _Sized(Link(further.rate or first_there.rate, rtt), path.queue),
-        _Sized(Link(further.rate or first_back.rate, rtt), path.reverse.queue),
+        _Sized(Link(further.rate or first_forward.rate, rtt), path.queue),
+        _Sized(Link(further.rate or first_reverse.rate, rtt), path.reverse.queue),
     )
 
 
@@ -54,21 +54,21 @@ def _link(sized: _Sized) -> Element:
 
 
 def ways(links: Sequence[Ways], flow: Flow) -> Ways:
-    """Return what a flow's data and its acknowledgements cross; `links` are those of the path in a row."""
+    """Return the elements that a flow's data and its ACKs cross; `links` are those of the path in order."""
     first, last = _span(flow, len(links))
     crossed = links[first - 1 : last]
-    there = [element for way, _ in crossed for element in way]
-    back = [element for _, way in reversed(crossed) for element in way]
-    return (back, there) if flow.direction == "reverse" else (there, back)
+    forward = [element for way, _ in crossed for element in way]
+    reverse = [element for _, way in reversed(crossed) for element in way]
+    return (reverse, forward) if flow.direction == "reverse" else (forward, reverse)
 
 
 def _span(flow: Flow, count: int) -> tuple[int, int]:
-    """Return the numbers of the first and the last link that a flow crosses, of so many."""
+    """Return the numbers of the first and the last link that a flow crosses; `count` is that of all links."""
     return cast("int | None", flow.enters) or 1, cast("int | None", flow.leaves) or count
 
 
 def chain_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
-    """Find what is wrong with the further links of a completed path; `packet_bytes` is its largest packet."""
+    """Check the further links of a completed path; `packet_bytes` is its largest packet."""
     for index, further in enumerate(path.links or ()):
         for sized in dict.fromkeys(_sized(path, further)):
             for problem in queue_problems(sized.queue, sized.link, packet_bytes):
@@ -76,15 +76,15 @@ def chain_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
 
 
 def way_problems(flow: Flow, at: tuple[Path, str]) -> Iterator[Problem]:
-    """Find what is wrong with where a flow enters and leaves; `at` is its completed path and its place."""
+    """Check the links at which a flow enters and leaves; `at` is its completed path and its key."""
     path, where = at
     count = 1 + len(path.links or ())
     first, last = _span(flow, count)
     for name, number in (("enters", first), ("leaves", last)):
         if number > count:
-            what = "the path has 1 bottleneck; add [[path.links]]" if count == 1 else f"there are {count}"
-            yield Problem(f"{where}.{name}", f"{number}; {what}")
+            has = "1 bottleneck; add [[path.links]]" if count == 1 else f"{count} bottlenecks"
+            yield Problem(f"{where}.{name}", f"{number}; the path has {has}")
             return
     if last < first:
-        what = f"{last}; it enters at {first}, and bottlenecks are crossed in their order"
+        what = f"{last} is before enters, {first}; flows cross the bottlenecks in order"
         yield Problem(f"{where}.leaves", what)

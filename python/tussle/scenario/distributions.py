@@ -40,7 +40,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class _Quantity:
-    """A quantity that a distribution is of, and how it is written."""
+    """The quantity of a distribution, time or size, and how it is written."""
 
     parse: Callable[[object], int]
     one: str
@@ -52,7 +52,7 @@ _SIZES = _Quantity(units.size, "10 kB", "1 MB")
 
 
 def run_distribution(text: object) -> RunDistribution:
-    """Return the distribution of a time as a run has it.
+    """Return the distribution of a time in the format of a run.
 
     >>> run_distribution("5 ms")
     {'constant_ns': 5000000}
@@ -123,7 +123,7 @@ def _exponential(arguments: Sequence[str], of: _Quantity) -> Distribution:
 def _pareto(arguments: Sequence[str], of: _Quantity) -> Distribution:
     least, shape = _two(arguments, "pareto(5 ms, 2.5)" if of is _TIMES else "pareto(10 kB, 1.2)")
     if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,9})?", shape) or not float(shape):
-        raise units.UnitError(f"{shown(shape)} is no shape; write a number above 0, like 2.5")
+        raise units.UnitError(f"{shown(shape)} is not a shape; write a number above 0, like 2.5")
     return Distribution("pareto", (of.parse(least),), shape)
 
 

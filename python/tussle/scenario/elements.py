@@ -1,4 +1,4 @@
-"""Elements of a path beside the bottleneck: what can be wrong with them, and what they are in a run."""
+"""Elements of a path beside the bottleneck: checks of their settings, and conversion to those of a run."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ class Placed(NamedTuple):
 
 
 def misplaced_element_settings(path: Path) -> Iterator[Problem]:
-    """Find settings that no kind of their element takes; lists of values may stand in the path."""
+    """Find settings that no kind of their element takes; the path may have axes."""
     for where, elements in (
         ("path.elements", path.elements),
         ("path.reverse.elements", path.reverse.elements),
@@ -31,9 +31,9 @@ def misplaced_element_settings(path: Path) -> Iterator[Problem]:
 
 
 def element_problems(elements: Iterable[Element], packet_bytes: int) -> Iterator[Problem]:
-    """Find what is wrong with elements without axes; `packet_bytes` is the largest packet that arrives.
+    """Check elements without axes; `packet_bytes` is the largest packet that arrives.
 
-    The places of the problems begin with the element's number.
+    The keys of the problems begin with the element's number.
     """
     for index, element in enumerate(elements):
         missing = element.missing()
@@ -58,9 +58,9 @@ def _between_settings(element: Element, packet_bytes: int) -> Iterator[Problem]:
 
 
 def run_elements(elements: Iterable[Element], suffix: str) -> Placed:
-    """Return what a run says of a path's elements, in the order that packets cross them; none may have axes.
+    """Return a path's elements in the format of a run, in the order that packets cross them, without axes.
 
-    Each is named by its kind, its number if there are several of it, and `suffix`.
+    The name of an element is its kind, its number if there are several of that kind, and `suffix`.
     """
     placed = Placed([], [])
     times: Counter[str] = Counter()

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Axis:
-    """Let a list stand where a single value could: one run for each."""
+    """Accept a list in place of a single value: one run for each."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         single = handler.generate_schema(get_args(source)[0])
@@ -69,7 +69,7 @@ Axis = Annotated[T | tuple[T, ...], _Axis()]
 
 
 def _quantity(parse: Callable[[object], object], least: Callable[[object], str | None]) -> BeforeValidator:
-    """Keep the text as written, once it is known to parse and `least` finds nothing to say of it."""
+    """Check that a text can be parsed and that `least` returns no problem; keep the text as written."""
 
     def check(value: object) -> str:
         try:
@@ -290,7 +290,7 @@ PacketList = Annotated[str, BeforeValidator(_packet_list), _text_like("20, 40-45
 
 def _trace(value: object) -> str:
     if not isinstance(value, str):
-        raise refusal(f"{shown(value)} is no file; write its name in quotes")
+        raise refusal(f"{shown(value)} is not the name of a file; write it in quotes")
     try:
         read_trace(value)
     except TraceError as error:
@@ -304,14 +304,14 @@ TraceFile = Annotated[
 
 
 UDP = "udp"
-"""What a flow has in the place of an algorithm that has none."""
+"""The algorithm of a flow without congestion control."""
 
 
 def _algorithm(value: object) -> str:
     if isinstance(value, str) and (value == UDP or is_own(value)):
         return value
     if isinstance(value, str) and value.endswith(".py"):
-        raise refusal(f"{shown(value)} names no class; write the class, too, like {shown(value + ':Mine')}")
+        raise refusal(f"{shown(value)} names no class; add the class, like {shown(value + ':Mine')}")
     return _registered(value)
 
 
@@ -323,7 +323,7 @@ Algorithm = Annotated[
 
 
 def _without_groups(value: object) -> object:
-    """Put the algorithms of a group in its place; what is no name is left to be refused."""
+    """Replace groups by their algorithms; values that are not names are refused later."""
     written: list[object] = list(value) if isinstance(value, (list, tuple)) else [value]
     names = [each for each in written if isinstance(each, str)]
     if len(names) < len(written) or not any(name in groups() for name in names):
@@ -392,7 +392,7 @@ def _segment(value: object) -> str:
         raise refusal(str(error)) from None
     if not _LEAST_SEGMENT_BYTES <= payload_bytes <= _MOST_SEGMENT_BYTES:
         raise refusal(
-            f"{value} is no size for a segment; give {_LEAST_SEGMENT_BYTES} B to {_MOST_SEGMENT_BYTES} B"
+            f"{value} is not a valid segment size; give {_LEAST_SEGMENT_BYTES} B to {_MOST_SEGMENT_BYTES} B"
         )
     return str(value).strip()
 

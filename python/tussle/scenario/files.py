@@ -9,5 +9,5 @@ def read_bounded(path: Path, most_mib: int) -> bytes:
     with path.open("rb") as file:
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
-        raise ValueError(f"it has more than {most_mib} MiB")
+        raise ValueError(f"more than {most_mib} MiB")
     return content

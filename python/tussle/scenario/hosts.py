@@ -1,4 +1,4 @@
-"""The table `[hosts]`: settings of the hosts' TCP, whose defaults are those of a Linux host."""
+"""The table `[hosts]`: settings of the hosts' TCP, with the defaults of a Linux host."""
 
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ from tussle.scenario.table import Table
 
 
 def _one_of(*names: str) -> BeforeValidator:
-    """Refuse a value that is none of the names; the message has the nearest one and all of them."""
+    """Refuse a value that is not one of the names; the message has the nearest one and all of them."""
     all_of_them = " or ".join(f'"{name}"' for name in names)
 
     def check(value: object) -> str:
@@ -36,5 +36,5 @@ class Hosts(Table):
     random offset it behaves like Reno."""
 
     def of_run(self) -> dict[str, Any]:
-        """Return the hosts of a run; there are no axes left."""
+        """Return the hosts of a run, without axes."""
         return {"timestamps": self.timestamps}

@@ -1,9 +1,8 @@
 """Tables whose `kind` decides which settings they take: queues, elements and applications.
 
-A class for each kind is the one place in Python that has its settings: key, unit, default, description, and
-how a run has them. A table of one kind is an instance of that class. A `kind` may be a list, or follow from
-the profile; such a table is an instance of a class that is generated from those of the kinds, until an axis
-or the profile decides.
+The settings of a kind (key, unit, default, description, and format in a run) are in one class. A table of one
+kind is an instance of that class. A `kind` may be a list, or be given by the profile; such a table is an
+instance of a class that is generated from those of all kinds, until an axis or the profile decides.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +41,7 @@ _OfRun = Callable[[object, Link | None], dict[str, Any]]
 
 @dataclass(frozen=True)
 class NameInRun:
-    """The name of a setting in a run, where it is not its key: without the unit that is added to it."""
+    """The name of a setting in a run, without its unit, where it differs from the key."""
 
     name: str
 
@@ -54,7 +53,7 @@ class Needed:
     example: str | int
 
     def __call__(self, schema: dict[str, Any]) -> None:
-        """Say so in the JSON schema."""
+        """Add the example to the JSON schema."""
         schema.pop("default", None)
         schema |= {"x-needed": True, "examples": [self.example]}
 
@@ -65,22 +64,22 @@ class Needed:
 
 @dataclass(frozen=True)
 class SimulatorDefault:
-    """The value that a setting has in the simulator where a scenario does not give it."""
+    """The simulator's default of a setting that a scenario does not give."""
 
     value: str | int | bool
 
     def __call__(self, schema: dict[str, Any]) -> None:
-        """Say so in the JSON schema."""
+        """Add the default to the JSON schema."""
         schema["default"] = self.value
 
 
 def needed(example: str | int, **options: Any) -> Any:
-    """Return a field that a table of its kind cannot do without."""
+    """Return a field for a setting that a table of its kind needs."""
     return Field(default=None, json_schema_extra=Needed(example), **options)
 
 
 def default(value: str | int | bool, **options: Any) -> Any:  # noqa: FBT001 (a value as a file has it)
-    """Return a field that is not written in a run unless the scenario gives it."""
+    """Return a field for a setting that is not written into a run unless the scenario gives it."""
     return Field(default=None, json_schema_extra=SimulatorDefault(value), **options)
 
 
@@ -89,7 +88,7 @@ class KindTable(Table):
 
     kinds: ClassVar["Kinds"]
     common: ClassVar[frozenset[str]] = frozenset({"kind"})
-    """Keys that are no settings of a kind."""
+    """Keys that all kinds have."""
     kind: Any
 
     def written(self) -> dict[str, Any]:
@@ -112,7 +111,7 @@ class KindTable(Table):
         }
 
     def in_run(self, link: Link | None = None) -> dict[str, Any]:
-        """Return the kind and the settings that are given as a run has them: in SI units."""
+        """Return the kind and the given settings in the format of a run: in SI units."""
         found: dict[str, Any] = {"kind": str(self.kind)}
         for name, of in _in_run(type(self)).items():
             if (written := getattr(self, name)) is not None:
@@ -175,7 +174,7 @@ class Kinds:
     def __init__(
         self, base: type[KindTable], what: str, *classes: type[KindTable], is_kind_needed: bool = True
     ) -> None:
-        """Take the base class, what such a table is called (with its article), and the class of each kind."""
+        """Take the base class, the name of such a table (with its article), and the class of each kind."""
         self.base = base
         self.by_name = {get_args(each.model_fields["kind"].annotation)[0]: each for each in classes}
         self._what = what
@@ -196,7 +195,7 @@ class Kinds:
         return list(settings_of(self.by_name[kind]))
 
     def settle(self, written: Mapping[str, Any]) -> Any:
-        """Return the table of the one kind that is written, without settings of others, else `None`."""
+        """Return the table without settings of other kinds; `None` if it does not have exactly one kind."""
         table = self.by_name.get(written["kind"]) if isinstance(written.get("kind"), str) else None
         if table is None:
             return None
@@ -204,7 +203,7 @@ class Kinds:
         return table.model_validate({key: value for key, value in written.items() if key in own})
 
     def misplaced(self, table: KindTable, kinds: list[str], where: str) -> Iterator[Problem]:
-        """Find settings of a table that none of its kinds takes; lists of values may stand in the table."""
+        """Find settings of a table that none of its kinds takes; the table may have axes."""
         taken = list(dict.fromkeys(setting for kind in kinds for setting in self.settings(kind)))
         for setting in table.written():
             if setting not in taken:
@@ -216,7 +215,7 @@ class Kinds:
                 )
 
     def _made_of_all(self) -> type[KindTable]:
-        """Make the class of tables with several kinds, or with one that is not known yet."""
+        """Make the class of tables with several kinds, or with a kind that is not known yet."""
         kind = Annotated[str, BeforeValidator(name_of(self._what, lambda: list(self.by_name)))]
         fields: dict[str, Any] = {
             "kind": (Axis[kind], ...) if self._is_kind_needed else (Axis[kind] | None, None),
@@ -252,7 +251,7 @@ class Kinds:
     def _class_for(self, value: Mapping[str, Any]) -> type[KindTable]:
         table = self.by_name.get(value["kind"]) if isinstance(value.get("kind"), str) else None
         if table is None or not value.keys() <= _keys_of(table):
-            # Settings that this kind does not take may be for a kind that a case gives.
+            # A case may give another kind, which takes the other settings.
             return self.mixed
         return table
 

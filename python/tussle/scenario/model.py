@@ -1,4 +1,4 @@
-"""The scenario: what a person writes, and the runs that it stands for."""
+"""The scenario, as people write it, and the runs that it describes."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ class Point:
     axes: dict[str, str]
     """The value of each axis as written, by its key in the scenario."""
     scenario: "Scenario"
-    """The scenario with that value in each axis' place: no axes are left."""
+    """The scenario with each axis replaced by its value: a scenario without axes."""
 
     def resolve(self, seed: int) -> dict[str, Any]:
         """Return the run that an engine receives (crates/tussle-core/src/run.rs)."""
@@ -92,7 +92,7 @@ class Scenario(Table):
     @model_validator(mode="wrap")
     @classmethod
     def _in_sentences(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        """Turn whatever is wrong into one [`TussleError`], and look for what only shows between fields."""
+        """Convert all problems to one [`TussleError`], and check combinations of fields."""
         source = (info.context or {}).get("source", "scenario")
         try:
             scenario = handler(data)
@@ -119,13 +119,13 @@ class Scenario(Table):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Make a scenario from what `tomllib` would read of its file."""
+        """Make a scenario from the tables of its file, as `tomllib` returns them."""
         return cls.model_validate(data)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a file would hold; [`Scenario.from_dict`] of it is equal to this."""
+        """Return the tables of a file; [`Scenario.from_dict`] makes an equal scenario of them."""
         tables = without_empty_tables(self.model_dump(mode="json", by_alias=True, exclude_none=True))
-        tables.setdefault("path", {})  # cases may say all there is to say of it
+        tables.setdefault("path", {})  # cases may give the whole path
         return tables
 
     def to_toml(self) -> str:
@@ -191,10 +191,10 @@ class Scenario(Table):
         for _, with_case in self._with_cases(source):
             runs += combinations_count(with_case) * (self.repetitions or 1)
             if runs > MOST_RUNS:
-                raise TussleError(f"{source}, cases: they make more than {MOST_RUNS} runs; give fewer")
+                raise TussleError(f"{source}, cases: more than {MOST_RUNS} runs; give fewer cases or values")
 
     def _seeds(self, points: list[Point]) -> list[int]:
-        """Return the seed of each repetition; the points decide how many there are, if nobody does."""
+        """Return the seed of each repetition; without `repetitions`, the points decide their number."""
         repetitions = self.repetitions
         if repetitions is None:
             repetitions = REPETITIONS if any(random_parts(point.scenario) for point in points) else 1
@@ -209,7 +209,7 @@ class Scenario(Table):
 def _baseline_runs(
     points: list[Point], seeds: list[int]
 ) -> list[tuple[int, dict[str, str], list[dict[str, Any]]]]:
-    """Return a point for each flow that is not alone anyway, with the axes that mean something to it."""
+    """Return a point for each flow that is not already alone, with the axes that affect it."""
     found: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
     for point in points:
         new: dict[tuple[tuple[str, str], ...], int] = {}

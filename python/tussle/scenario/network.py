@@ -14,7 +14,7 @@ from tussle.scenario.tables import Access, Arq, Change, Path, Reverse
 from tussle.scenario.traces import read_trace
 
 _SOURCES = {"rate", "trace"}
-"""What says how fast a bottleneck is: one of them."""
+"""Keys that give the rate of a bottleneck; it has one of them."""
 HEADER_BYTES = 52
 """IPv4 and TCP with timestamps: the headers of a full packet."""
 _DEFAULTS = {"loss": "0 %", "queue": QUEUE_DEFAULTS, "reverse": {"loss": "0 %"}}
@@ -25,14 +25,14 @@ Element = dict[str, Any]
 
 
 class _Halves(NamedTuple):
-    """How a round-trip time is shared by the two directions."""
+    """The delays of the two directions."""
 
-    there_ns: int
-    back_ns: int
+    forward_ns: int
+    reverse_ns: int
 
 
 def halves(rtt: object) -> _Halves:
-    """Share a round-trip time between the two directions."""
+    """Split a round-trip time between the two directions."""
     rtt_ns = units.time(rtt)
     return _Halves(rtt_ns // 2, rtt_ns - rtt_ns // 2)
 
@@ -44,16 +44,16 @@ def complete_path(path: Path) -> Path:
     """
     given = path.model_dump(by_alias=True, exclude_none=True)
     profile = profiles()[path.profile].path if isinstance(path.profile, str) else {}
-    there = _over(_over(_DEFAULTS, _under(profile, given)), given)
-    back = there["reverse"]
-    as_there = {key: there[key] for key in ("rate", "trace", "queue") if key in there}
-    changes = there.get("changes", [])
-    if not _SOURCES & back.keys():
+    forward = _over(_over(_DEFAULTS, _under(profile, given)), given)
+    of_reverse = forward["reverse"]
+    inherited = {key: forward[key] for key in ("rate", "trace", "queue") if key in forward}
+    changes = forward.get("changes", [])
+    if not _SOURCES & of_reverse.keys():
         changes = [{"reverse_rate": each["rate"], **each} if "rate" in each else each for each in changes]
-    reverse = _over(_under(as_there, back), back)
-    for way in (there, reverse):
-        way["queue"] = completed(way["queue"])
-    return Path.model_validate({**there, "changes": changes, "reverse": reverse})
+    reverse = _over(_under(inherited, of_reverse), of_reverse)
+    for direction in (forward, reverse):
+        direction["queue"] = completed(direction["queue"])
+    return Path.model_validate({**forward, "changes": changes, "reverse": reverse})
 
 
 def _under(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _under(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Both tables, one inside the other; where both have a value, that of `above`."""
+    """Merge two tables; where both have a value, take that of `above`."""
     both = {
         key: _over(below[key], above[key])
         for key in below.keys() & above.keys()
@@ -75,23 +75,23 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def path_problems(path: Path, packet_bytes: int) -> Iterator[Problem]:
-    """Find what is wrong with a completed path; `packet_bytes` is the largest packet that crosses it."""
+    """Check a completed path; `packet_bytes` is the largest packet that crosses it."""
     needed = {"rate": "100 Mbit/s", "rtt": "40 ms"} if path.trace is None else {"rtt": "40 ms"}
     missing = [key for key in needed if getattr(path, key) is None]
     for key in missing:
         yield Problem(
             f"path.{key}", f'missing; give one like "{needed[key]}", or a profile ({", ".join(profiles())})'
         )
-    there = list(_direction_problems(path))
-    yield from _at("path", there)
-    yield from _at("path.reverse", [] if there else _direction_problems(path.reverse))
-    if missing or there:
+    forward = list(_direction_problems(path))
+    yield from _at("path", forward)
+    yield from _at("path.reverse", [] if forward else _direction_problems(path.reverse))
+    if missing or forward:
         return
-    there = list(queue_problems(path.queue, _link(path, path.rtt), packet_bytes))
-    back = queue_problems(path.reverse.queue, _link(path.reverse, path.rtt), packet_bytes)
-    # What is wrong there is wrong back, too, where nothing else is written.
-    yield from _at("path.queue", there)
-    yield from _at("path.reverse.queue", [] if there else back)
+    forward = list(queue_problems(path.queue, _link(path, path.rtt), packet_bytes))
+    reverse = queue_problems(path.reverse.queue, _link(path.reverse, path.rtt), packet_bytes)
+    # The reverse path inherits the settings of the forward path, and with them its problems.
+    yield from _at("path.queue", forward)
+    yield from _at("path.reverse.queue", [] if forward else reverse)
     yield from _at("path.elements", element_problems(path.elements or (), packet_bytes))
     yield from _at("path.reverse.elements", element_problems(path.reverse.elements or (), packet_bytes))
 
@@ -102,13 +102,13 @@ def _at(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
 
 def _direction_problems(direction: Path | Reverse) -> Iterator[Problem]:
     if direction.trace is not None and direction.rate is not None:
-        yield Problem("trace", "a trace says how fast the link is; give either a trace or a rate")
+        yield Problem("trace", "a trace gives the rate of the link; give either a trace or a rate")
     elif direction.trace is not None and direction.arq is not None:
         yield Problem("arq", "a trace contains the errors of its radio link; give either a trace or arq")
     elif direction.wifi is not None and (direction.trace is not None or direction.arq is not None):
         yield Problem("wifi", "a bottleneck is one of wifi, trace and arq; give one of them")
     elif direction.wifi is not None and direction.rate is not None and _below_wifi(direction.rate):
-        yield Problem("rate", f"{direction.rate} is below any of WiFi; give 6 Mbit/s to 54 Mbit/s")
+        yield Problem("rate", f"{direction.rate} is below the rates of WiFi; give 6 Mbit/s to 54 Mbit/s")
 
 
 def _below_wifi(rate: object) -> bool:
@@ -116,7 +116,7 @@ def _below_wifi(rate: object) -> bool:
 
 
 def change_problems(path: Path, duration: object) -> Iterator[Problem]:
-    """Find what is wrong with the changes of a completed path in a run that lasts for `duration`."""
+    """Check the changes of a completed path in a run that lasts for `duration`."""
     before = None
     for index, change in enumerate(path.changes or ()):
         where = f"path.changes.{index}"
@@ -128,7 +128,7 @@ def change_problems(path: Path, duration: object) -> Iterator[Problem]:
             )
             if kind:
                 yield Problem(
-                    where, f"{kind} does not change; give the path a rate instead, in both directions"
+                    where, f"a path with {kind} cannot change; give it a rate instead, in both directions"
                 )
                 break
         if before is not None and units.time(change.at) <= units.time(before):
@@ -139,18 +139,20 @@ def change_problems(path: Path, duration: object) -> Iterator[Problem]:
 
 
 def path_elements(path: Path) -> tuple[list[Element], list[Element]]:
-    """List the elements of a completed path, in the order that packets meet them: there, and back."""
-    base, back = halves(path.rtt), path.reverse
-    there_changes, back_changes = _changes(path.changes or ())
-    here = _bottleneck(path, _link(path, path.rtt)) | {"delay_ns": base.there_ns} | there_changes
-    behind = _bottleneck(back, _link(back, path.rtt)) | {"delay_ns": base.back_ns} | back_changes
-    return _around({"name": "bottleneck"} | here, path), _around(
-        {"name": "bottleneck-reverse"} | behind, back
+    """Return the elements of a completed path, forward and reverse, in the order that packets cross them."""
+    base, reverse = halves(path.rtt), path.reverse
+    forward_changes, reverse_changes = _changes(path.changes or ())
+    forward = _bottleneck(path, _link(path, path.rtt)) | {"delay_ns": base.forward_ns} | forward_changes
+    backward = (
+        _bottleneck(reverse, _link(reverse, path.rtt)) | {"delay_ns": base.reverse_ns} | reverse_changes
+    )
+    return _around({"name": "bottleneck"} | forward, path), _around(
+        {"name": "bottleneck-reverse"} | backward, reverse
     )
 
 
 def _around(bottleneck: Element, direction: Path | Reverse) -> list[Element]:
-    """Return the bottleneck with what its packets meet before and after it."""
+    """Return the bottleneck with the elements before and after it."""
     suffix = bottleneck["name"].removeprefix("bottleneck")
     elements = run_elements(direction.elements or (), suffix)
     return [*_loss(f"loss{suffix}", direction.loss), *elements.before, bottleneck, *elements.after]
@@ -180,25 +182,25 @@ def _arq(arq: Arq) -> Element:
 
 
 def _link(direction: Path | Reverse, rtt: object) -> Link:
-    """Return what buffers are sized by; a recorded link counts with its mean rate."""
+    """Return rate and RTT for the sizes of buffers; a trace has its mean rate."""
     if direction.trace is None:
         return Link(direction.rate, rtt)
     return Link(f"{read_trace(str(direction.trace)).rate_bit_per_s()} bit/s", rtt)
 
 
 def links_of(path: Path) -> tuple[Link, Link]:
-    """Return what buffers of a completed path are sized by: there, and back."""
+    """Return rate and RTT for the sizes of a completed path's buffers, forward and reverse."""
     return _link(path, path.rtt), _link(path.reverse, path.rtt)
 
 
 def _changes(changes: Iterable[Change]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what changes of the link there and of the link back: nothing at all where nothing does."""
-    there, back = [], []
+    """Return the changes of the forward and of the reverse bottleneck; empty where nothing changes."""
+    forward, reverse = [], []
     for change in changes:
         base = None if change.rtt is None else halves(change.rtt)
-        there.append(_change(change.at, change.rate, base and base.there_ns))
-        back.append(_change(change.at, change.reverse_rate, base and base.back_ns))
-    found = [[each for each in direction if len(each) > 1] for direction in (there, back)]
+        forward.append(_change(change.at, change.rate, base and base.forward_ns))
+        reverse.append(_change(change.at, change.reverse_rate, base and base.reverse_ns))
+    found = [[each for each in direction if len(each) > 1] for direction in (forward, reverse)]
     made = [{"changes": each} if each else {} for each in found]
     return made[0], made[1]
 
@@ -211,7 +213,7 @@ def _change(at: object, rate: object, delay_ns: int | None) -> dict[str, int]:
 
 
 def access_elements(access: Access, name: str) -> tuple[list[Element], list[Element]]:
-    """List a flow's own link there and back: nothing at all where it neither delays nor limits."""
+    """Return a flow's access link, forward and reverse; empty if it has neither a delay nor a rate."""
     delay_ns = units.time(access.delay or 0)
     if access.rate is not None:
         unlimited = {"queue": {"kind": "fifo"}}

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, in sentences."""
+"""Problems of a scenario, as error messages."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard, get_args
@@ -9,35 +9,35 @@ from pydantic_core import ErrorDetails
 from tussle.errors import plain, shown, unknown
 
 _MISSING = {
-    "duration": 'missing; say how long a run lasts, like duration = "60 s"',
+    "duration": 'missing; give the duration of a run, like duration = "60 s"',
     "path": "missing; give a [path] with a rate and an rtt",
     "flows": "missing; give each flow in a [[flows]] table",
-    "algorithm": 'missing; say which, like algorithm = "cubic"',
-    "application.kind": 'missing; say which, like kind = "rate"',
-    "kind": 'missing; say which element, like kind = "jitter"',
-    "at": 'missing; say when, like at = "20 s"',
+    "algorithm": 'missing; give one, like algorithm = "cubic"',
+    "application.kind": 'missing; give one, like kind = "rate"',
+    "kind": 'missing; give the kind of element, like kind = "jitter"',
+    "at": 'missing; give the time, like at = "20 s"',
 }
 
 
 class Problem(NamedTuple):
-    """One thing to put right: where it is (a dotted key, or nothing) and what to do."""
+    """One problem: its key (dotted, or empty), and what is wrong and what to do."""
 
     where: str
     what: str
 
     def sentence(self, source: str) -> str:
-        """Return the whole sentence; `source` says which scenario."""
+        """Return the error message; `source` names the scenario."""
         return f"{source}, {self.where}: {self.what}" if self.where else f"{source}: {self.what}"
 
 
 def problems_of(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
-    """Return pydantic's findings, worded for people."""
+    """Return pydantic's findings as problems."""
     details = error.errors(include_url=False, include_context=False)
     return [_problem(each, model) for each in details if not _follows_from_another(each)]
 
 
 def _follows_from_another(error: ErrorDetails) -> bool:
-    """Tell whether pydantic only counts the items that it has already refused."""
+    """Return whether the list is too short only because its items were refused."""
     return error["type"] == "too_short" and bool(error["input"])
 
 
@@ -58,7 +58,7 @@ def _what(error: ErrorDetails) -> str:
             last_two = ".".join(str(part) for part in location[-2:])
             return _MISSING.get(last_two, _MISSING.get(str(location[-1]), "missing"))
         case "too_short":
-            return "there is none; give at least one [[flows]] table"
+            return "there are no flows; give at least one [[flows]] table"
         case "tuple_type":
             return f"{value} is not a list of tables; write [[{_dotted(location)}]] above each"
         case "model_type" | "dict_type":
@@ -96,7 +96,7 @@ def _keys(model: type[BaseModel], location: Iterable[int | str]) -> list[str]:
 
 
 def annotations_in(annotation: Any) -> Iterator[Any]:
-    """Yield the annotation, then what it is made of."""
+    """Yield an annotation, then its parts."""
     yield annotation
     for each in get_args(annotation):
         yield from annotations_in(each)

@@ -1,4 +1,4 @@
-"""Queues of a path: the completion of their settings, and what can be wrong with them."""
+"""Queues of a path: completion and checks of their settings."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ _MOST_PACKETS = 4_000_000_000
 
 
 def misplaced_queue_settings(path: Path) -> Iterator[Problem]:
-    """Find settings that no kind of their queue takes; lists of values may stand in the path."""
+    """Find settings that no kind of their queue takes; the path may have axes."""
     forward = _kinds(path)
     reverse = _listed(path.reverse.queue.kind) or forward
     yield from QUEUES.misplaced(path.queue, forward, "path.queue")
@@ -37,7 +37,7 @@ def _listed(value: str | tuple[str, ...] | None) -> list[str]:
 def completed(queue: Mapping[str, Any]) -> Queue:
     """Return a queue of one kind with the settings of that kind.
 
-    A limit that is not given is the default one, unless the simulator has one for the kind.
+    A limit that is not given gets the default, unless the simulator has its own default for the kind.
     """
     default = QUEUES.by_name[queue["kind"]].model_fields["limit"].json_schema_extra
     limited = {"limit": LIMIT, **queue} if default == SimulatorDefault(LIMIT) else queue
@@ -45,7 +45,7 @@ def completed(queue: Mapping[str, Any]) -> Queue:
 
 
 def queue_problems(queue: Queue, link: Link, packet_bytes: int) -> Iterator[Problem]:
-    """Find what is wrong with a completed queue; `packet_bytes` is the largest packet that arrives."""
+    """Check a completed queue; `packet_bytes` is the largest packet that arrives."""
     limit = {} if queue.limit is None else type(queue)(kind=queue.kind, limit=queue.limit).in_run(link)
     if limit.get("limit_packets", 0) > _MOST_PACKETS:
         yield Problem(

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from tussle.scenario.model import Scenario
 
 REPETITIONS = 10
-"""Default for a scenario with randomness: a 95 % interval of a median needs six."""
+"""Default number of repetitions of a scenario with randomness; a 95 % interval of a median needs six."""
 
 
 def random_parts(scenario: Scenario) -> list[str]:
-    """Return what makes repetitions differ in a scenario without axes: `start_jitter`, elements, flows.
+    """Return the random parts of a scenario without axes: `start_jitter`, names of elements and of flows.
 
     A class in a user's Python file counts as random.
     """

@@ -12,7 +12,7 @@ def ready_scenarios() -> dict[str, Path]:
 
 
 def ready_scenario(name: str) -> Path:
-    """Return the file that a person means by `name`: a file of theirs, else a ready scenario."""
+    """Return the file for `name`: a file of that name, else a ready scenario."""
     file = Path(name)
     if file.exists() or file.suffix or file.parent != Path():
         return file

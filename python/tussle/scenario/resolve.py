@@ -1,4 +1,4 @@
-"""From a scenario without axes to the run that an engine receives: SI numbers, nothing left to interpret.
+"""Conversion of a scenario without axes to the run that an engine receives, in SI units and without defaults.
 
 The network is a dumbbell, or a chain of bottlenecks. The forward path is a flow's access link, random loss,
 elements, the bottleneck, elements, further bottlenecks and the receiver's access link. The reverse path is
@@ -49,7 +49,7 @@ _MOST_FLOWS = 10_000
 _MOST_SEGMENTS = 4_000_000_000
 """The sender numbers its packets in 32 bits."""
 _UNSETTLED = 3
-"""The default steady interval leaves out one part in so many of the time that the flows share."""
+"""The default steady interval leaves out the first third of the time that the flows share."""
 
 
 class Sender(NamedTuple):
@@ -60,7 +60,7 @@ class Sender(NamedTuple):
     name: str
     flow: Flow
     start_ns: int
-    """Without the jitter of the scenario."""
+    """The start time, without the jitter of the scenario."""
 
 
 class _Span(NamedTuple):
@@ -74,7 +74,7 @@ def seed_of(scenario_seed: int, repetition: int) -> int:
 
 
 def problems_between_fields(scenario: Scenario) -> list[Problem]:
-    """Find what is wrong although each field is right by itself, over every combination of the axes."""
+    """Check combinations of fields, for every combination of the axes."""
     runs = combinations_count(scenario) * (scenario.repetitions or 1)
     if runs > MOST_RUNS:
         return [
@@ -84,7 +84,7 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
         ]
     flows = sum(max(flow.count) if isinstance(flow.count, tuple) else flow.count for flow in scenario.flows)
     if flows > _MOST_FLOWS:
-        return [Problem("flows", f"there are {flows}; give at most {_MOST_FLOWS}")]
+        return [Problem("flows", f"{flows} flows; give at most {_MOST_FLOWS}")]
     misplaced = [*misplaced_queue_settings(scenario.path), *misplaced_element_settings(scenario.path)]
     misplaced += misplaced_application_settings(scenario.flows)
     if misplaced:
@@ -94,7 +94,7 @@ def problems_between_fields(scenario: Scenario) -> list[Problem]:
 
 
 _IN_THE_SCENARIO = {"record.sampling.every_ns": "record.samples"}
-"""Keys of a run that a scenario writes otherwise."""
+"""Keys of a run that have another name in a scenario."""
 
 
 def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
@@ -103,16 +103,16 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
     links = [path_elements(path), *further_elements(path)]
     elements, flows = [element for link in links for way in link for element in way], []
     for index, sender in enumerate(senders_of(scenario, seed)):
-        access, access_back = access_elements(sender.flow.access, f"{sender.name}-access")
-        receiver, receiver_back = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
-        elements += [*access, *receiver, *receiver_back, *access_back]
+        access, access_reverse = access_elements(sender.flow.access, f"{sender.name}-access")
+        receiver, receiver_reverse = access_elements(sender.flow.receiver_access, f"{sender.name}-receiver")
+        elements += [*access, *receiver, *receiver_reverse, *access_reverse]
         forward, reverse = ways(links, sender.flow)
         flows.append(
             _flow(sender, f"{seed}/bytes/{index}")
             | {
                 "start_ns": sender.start_ns + _jitter_ns(scenario, f"{seed}/start/{index}"),
                 "forward": _names([*access, *forward, *receiver]),
-                "reverse": _names([*receiver_back, *reverse, *access_back]),
+                "reverse": _names([*receiver_reverse, *reverse, *access_reverse]),
             }
         )
     return {
@@ -129,7 +129,7 @@ def resolve(scenario: Scenario, seed: int) -> dict[str, Any]:
 
 
 def _problems(scenario: Scenario) -> list[Problem]:
-    """Find what is wrong with a scenario without axes: in its own terms, or else in those of the run."""
+    """Check a scenario without axes, then the run that it describes."""
     found = list(_point_problems(scenario))
     if not found:
         try:
@@ -198,14 +198,14 @@ def _size_problems(flow: Flow, where: str) -> Iterator[Problem]:
         what = f"{flow.receive_window} has no room for a segment; give at least {segment_bytes} B"
         yield Problem(f"{where}.receive_window", what)
     if flow.bytes is not None and size_distribution(flow.bytes).least() > _MOST_SEGMENTS * segment_bytes:
-        what = f"{flow.bytes} is too much; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
+        what = f"{flow.bytes} is too large; give at most {_MOST_SEGMENTS} segments of {flow.segment}"
         yield Problem(f"{where}.bytes", what)
 
 
 def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
     algorithm = str(flow.algorithm)
     if is_own(algorithm) or algorithm == UDP:
-        return  # what its class takes, its file says; what udp takes, the simulator
+        return  # the file of its class checks its parameters, and the simulator those of udp
     declared = {each["name"]: each for each in catalog().algorithms[algorithm]["parameters"]}
     for name, value in flow.parameters.items():
         if name not in declared:
@@ -221,7 +221,7 @@ def _parameter_problems(flow: Flow, where: str) -> Iterator[Problem]:
 
 
 def senders_of(scenario: Scenario, seed: int) -> list[Sender]:
-    """Every flow of every table, named; `seed` decides when flows arrive."""
+    """Return every flow of every table, with its name; `seed` decides when flows arrive."""
     senders: list[Sender] = []
     for index, flow in enumerate(scenario.flows):
         where = f"flows.{index}"
@@ -238,11 +238,11 @@ def senders_of(scenario: Scenario, seed: int) -> list[Sender]:
 
 
 def _steady(scenario: Scenario) -> _Span:
-    """Return the measured interval: as given, else the time that the flows share without its first third."""
+    """Return the steady interval: as given, else the time that the flows share without its first third."""
     flows, end_ns = scenario.flows, units.time(scenario.duration)
     last_start_ns = max(units.time(flow.start) for flow in flows) + units.time(scenario.start_jitter)
     first_stop_ns = min([end_ns, *(units.time(flow.stop) for flow in flows if flow.stop is not None)])
-    if first_stop_ns <= last_start_ns:  # one flow is gone before another comes: they share no time
+    if first_stop_ns <= last_start_ns:  # one flow stops before another starts: they share no time
         last_start_ns, first_stop_ns = 0, end_ns
     given = scenario.steady
     to_ns = units.time(given.to) if given.to is not None else first_stop_ns
@@ -251,7 +251,7 @@ def _steady(scenario: Scenario) -> _Span:
 
 
 def _flow(sender: Sender, label: str) -> dict[str, Any]:
-    """Return a flow of a run without its place in the network; `label` is that of its random bytes."""
+    """Return a flow of a run without its elements; `label` is the label of its random size."""
     flow = sender.flow
     stop = None if flow.arrivals is not None else flow.stop
     size_bytes = None

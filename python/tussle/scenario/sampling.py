@@ -1,6 +1,6 @@
-"""Random numbers that a scenario is resolved with: whole numbers that depend on a label alone.
+"""Random numbers for the conversion of scenarios to runs: whole numbers that depend on a label alone.
 
-Logarithms are those of `decimal`, which no platform rounds otherwise.
+Logarithms are those of `decimal`, which rounds equally on all platforms.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ _CONTEXT = Context(prec=30)
 
 
 def random_bits(label: str) -> int:
-    """Return 53 random bits that depend on the label alone; a float of 64 bits has them exactly."""
+    """Return 53 random bits that depend on the label alone; a 64-bit float represents them exactly."""
     digest = hashlib.blake2b(label.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> (64 - _BITS)
 

@@ -1,4 +1,4 @@
-"""The tables of a scenario file: path, queues, flows, and what is measured and recorded.
+"""The tables of a scenario file: path, queues, flows, measured interval and records.
 
 The reference page of the scenario format is generated from these classes and their docstrings. The order of
 the fields is the order of the axes.
@@ -220,7 +220,7 @@ class Steady(Table):
     """The interval that the metrics measure."""
 
     from_: Annotated[Time | None, Field(alias="from")] = None
-    """The begin. Default: after the first third of the time that all flows have in common, which is from the
+    """The start. Default: after the first third of the time that all flows have in common, which is from the
     last start to the first stop or the end of the run."""
     to: PositiveTime | None = None
     """The end. Default: when the first flow stops, or the end of the run."""

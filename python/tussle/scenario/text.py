@@ -25,7 +25,7 @@ def read_toml(file: Path, source: str) -> dict[str, Any]:
     except IsADirectoryError:
         raise TussleError(f"{source}: {file} is a folder; name a scenario file in it") from None
     except UnicodeDecodeError:
-        raise TussleError(f"{source}: {file} is not text in UTF-8; save it as such") from None
+        raise TussleError(f"{source}: {file} is not text in UTF-8; save it in UTF-8") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise TussleError(f"{source}: {shown(str(file))} cannot be read ({reason})") from None
@@ -46,7 +46,7 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
 
 
 def value_of_text(text: str) -> Any:
-    """Return a setting's value: as TOML would read it, or else the text itself.
+    """Return a setting's value: parsed as TOML if it is valid TOML, else the text itself.
 
     >>> value_of_text("3"), value_of_text("50 Mbit/s"), value_of_text('["1 bdp", "2 bdp"]')
     (3, '50 Mbit/s', ['1 bdp', '2 bdp'])
@@ -75,7 +75,7 @@ def _with_value(at: Any, keys: list[str], value: Any) -> Any:
     key, *rest = keys
     if isinstance(at, list):
         if not re.fullmatch("[0-9]{1,9}", key) or int(key) >= len(at):
-            raise IndexError(f"there is no item {key}; items are counted from 0 to {len(at) - 1}")
+            raise IndexError(f"there is no item {key}; the items are 0 to {len(at) - 1}")
         index = int(key)
         return [*at[:index], _with_value(at[index], rest, value), *at[index + 1 :]]
     table = at if isinstance(at, Mapping) else {}
@@ -83,7 +83,7 @@ def _with_value(at: Any, keys: list[str], value: Any) -> Any:
 
 
 def with_own_algorithms_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables with algorithms whose Python file is in `folder` named from the current folder."""
+    """Replace names of algorithms' Python files in `folder` by paths from the current folder."""
     flows = tables.get("flows")
     if not isinstance(flows, list):
         return tables
@@ -105,14 +105,14 @@ def _beside(folder: Path, algorithm: Any) -> Any:
 
 
 def with_traces_beside(folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables with traces whose file is in `folder` named from the current folder."""
+    """Replace names of traces in `folder` by paths from the current folder."""
     path = tables.get("path")
     if not isinstance(path, dict):
         return tables
-    there = _with_trace_beside(folder, path)
+    completed = _with_trace_beside(folder, path)
     if isinstance(path.get("reverse"), dict):
-        there = {**there, "reverse": _with_trace_beside(folder, path["reverse"])}
-    return {**tables, "path": there}
+        completed = {**completed, "reverse": _with_trace_beside(folder, path["reverse"])}
+    return {**tables, "path": completed}
 
 
 def _with_trace_beside(folder: Path, direction: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _file_beside(folder: Path, written: Any) -> Any:
 
 
 def without_empty_tables(tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables without those in which nothing is said."""
+    """Return the tables without empty ones."""
     return {key: kept for key, value in tables.items() if (kept := _pruned(value)) != {}}
 
 

@@ -21,7 +21,7 @@ class TraceError(ValueError):
 
 
 class Trace(NamedTuple):
-    """When 1500 bytes may be sent; after the last time it begins again."""
+    """The times at which 1500 bytes may be sent; they repeat after the last one."""
 
     opportunities_ms: tuple[int, ...]
 
@@ -38,7 +38,7 @@ def read_trace(file: str) -> Trace:
     except (OSError, ValueError):
         raise TraceError(f"there is no file {shown(file)}; name one in mahimahi's format") from None
     if stat.S_ISFIFO(found.st_mode):
-        raise TraceError(f"{shown(file)} is a pipe, and is to be read more than once; save it as a file")
+        raise TraceError(f"{shown(file)} is a pipe, but a trace is read more than once; save it as a file")
     return _read(path, found.st_mtime_ns)
 
 
@@ -59,9 +59,9 @@ def _read(path: Path, _modified_ns: int) -> Trace:
             raise TraceError(f"{path.name}, line {number}: {line} ms is before the line above it")
         opportunities.append(int(line))
     if not opportunities or not opportunities[-1]:
-        raise TraceError(f"{path.name} lasts no time; its last line must be more than 0")
+        raise TraceError(f"{path.name} has a duration of 0 ms; its last line must be more than 0")
     trace = Trace(tuple(opportunities))
     if trace.rate_bit_per_s() > _MOST_BIT_PER_S:
         rate = f"{trace.rate_bit_per_s() / 1e9:.0f} Gbit/s"
-        raise TraceError(f"{path.name} has {rate} on average; {RATE.most} is the most")
+        raise TraceError(f"{path.name} has {rate} on average; the limit is {RATE.most}")
     return trace

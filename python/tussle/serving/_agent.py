@@ -67,7 +67,7 @@ class Agent:
         """Kill the agent; it reports nothing more."""
         self._process.kill()
 
-    def says(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def messages(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the kind and the contents of each status line; raises TussleError when the agent fails."""
         for line in self._lines():
             [(kind, what)] = json.loads(line).items()

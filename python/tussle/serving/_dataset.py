@@ -114,7 +114,8 @@ def _contradictions(flows: pl.DataFrame) -> list[str]:
         return []
     named = flows.filter(pl.col("contradiction") != "").select("name", "contradiction")
     return [
-        f"{name}: {contradiction}; what the server saw counts" for name, contradiction in named.iter_rows()
+        f"{name}: {contradiction}; the server's observation counts"
+        for name, contradiction in named.iter_rows()
     ]
 
 
@@ -160,7 +161,7 @@ def _turns(written: _Written) -> Iterator[_Written]:
         chosen = turn.drop("turn", "until_s").sort("flow")
         samples = written.samples.filter(pl.col("flow").is_in(chosen["flow"].to_list()))
         ends = [turn["until_s"].max(), samples["time_s"].max()]
-        yield _since(began_s, _Written(chosen, samples, max(_told(ends))))
+        yield _since(began_s, _Written(chosen, samples, max(_known(ends))))
 
 
 def _since(began_s: float, written: _Written) -> _Written:
@@ -175,7 +176,7 @@ def _on_grid(starts: pl.Series) -> float:
     return math.floor(min(starts) / _GRID_S) * _GRID_S
 
 
-def _told(times: Iterable[Any]) -> list[float]:
+def _known(times: Iterable[Any]) -> list[float]:
     return [time for time in times if time is not None]
 
 
@@ -196,7 +197,7 @@ def _read(partial: Path) -> Received:
 def _written(received: Received) -> _Written:
     flows, samples, _ = received
     ends = [flows["end_s"].max(), samples["time_s"].max(), flows["start_s"].max()]
-    return _since(_on_grid(flows["start_s"]), _Written(flows, samples, max(_told(ends))))
+    return _since(_on_grid(flows["start_s"]), _Written(flows, samples, max(_known(ends))))
 
 
 def _no_samples() -> pl.DataFrame:

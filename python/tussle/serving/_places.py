@@ -39,7 +39,7 @@ def place(written: str) -> Place:
     if not colon:
         return Place(host, PORT)
     if not (port.isascii() and port.isdigit() and 1 <= int(port) <= _MOST_PORT):
-        raise TussleError(f"{shown(written)}: {shown(port)} is no port; give one from 1 to {_MOST_PORT}")
+        raise TussleError(f"{shown(written)}: {shown(port)} is not a port; give one from 1 to {_MOST_PORT}")
     return Place(host, int(port))
 
 

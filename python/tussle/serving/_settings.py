@@ -78,10 +78,10 @@ def usual_algorithm(known: Iterable[str]) -> str:
     try:
         name = _DEFAULT.read_text("utf-8").strip()
     except OSError:
-        raise TussleError("tussle send needs Linux: it asks the kernel what its TCP does") from None
+        raise TussleError("tussle send needs Linux, whose kernel reports the state of its TCP") from None
     if name not in known:
         raise TussleError(
-            f"this machine's usual algorithm is {name}, which Tussle does not know; give --algorithm"
+            f"this machine's default algorithm is {name}, which Tussle does not know; give --algorithm"
         )
     return name
 

@@ -12,7 +12,7 @@ from tussle.statistics._estimate import LEAST, bootstrap_interval, interval_of_m
 
 @dataclass(frozen=True)
 class Difference:
-    """The amount by which the second exceeds the first."""
+    """The difference of two sets of values: second minus first."""
 
     first: float
     """Median of the first."""
@@ -20,7 +20,7 @@ class Difference:
     """Median of the second."""
     difference: float
     low: float | None
-    """Lower end of the 95 % interval of the difference; `None` of fewer than `LEAST` runs."""
+    """Lower end of the 95 % interval of the difference; `None` with fewer than `LEAST` runs."""
     high: float | None
     runs: int
     """Number of pairs, or the smaller number of values."""
@@ -30,7 +30,7 @@ class Difference:
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
     """Compare values that belong together pair by pair: the median of the differences, and its interval.
 
-    What two runs of one seed share, such as when flows start, does not widen the interval.
+    Randomness that two runs of one seed have in common, such as start times, does not widen the interval.
 
     >>> paired_difference([10, 20, 60], [11, 22, 61]).difference
     1.0

@@ -1,4 +1,4 @@
-"""A median, and how sure it is."""
+"""Estimates of a median, with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 CONFIDENCE = 0.95
-"""Probability that an interval holds the true median."""
+"""Probability that an interval contains the true median."""
 LEAST = 6
 """Least number of values for an interval.
 
 The true median lies between the least and the largest of n values with probability 1 - 2^(1-n). No bootstrap
-interval of a median is wider than that; with five values it would hold the median in 94 % of cases at most.
+interval of a median is wider than that; with five values it would contain the median in 94 % of cases.
 """
 
 _RESAMPLES = 9999
@@ -22,7 +22,7 @@ _RESAMPLES = 9999
 
 @dataclass(frozen=True)
 class Estimate:
-    """The median of some values, their quartiles, and the interval that the true median is in."""
+    """The median of some values, their quartiles, and the confidence interval of the true median."""
 
     count: int
     median: float
@@ -57,7 +57,7 @@ def interval_of_median(values: Sequence[float]) -> tuple[float, float] | tuple[N
 
 
 def bootstrap_interval(samples: Sequence[np.ndarray]) -> tuple[float, float]:
-    """Return the 95 % interval of a sample's median, or of how much the second one's exceeds the first's."""
+    """Return the 95 % interval of a sample's median, or of the second median minus the first."""
     # SciPy takes longer to load than everything else, and few commands need it.
     from scipy.stats import bootstrap
 

@@ -1,10 +1,10 @@
-"""Detection of repetitions that say no more than one run does."""
+"""Detection of repetitions with identical results."""
 
 from tussle.metrics import Tables
 
 
 def repeated_in_vain(tables: Tables) -> bool:
-    """Say whether there are repetitions, and those of each point are the same run to the last byte."""
+    """Return whether there are repetitions, and those of each point have identical results."""
     runs = tables.runs.select("run", "point", "repetition").collect()
     flows = tables.flows.collect().join(runs, on="run").drop("run", "repetition")
     times = runs["repetition"].n_unique()

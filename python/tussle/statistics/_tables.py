@@ -14,12 +14,12 @@ from tussle.statistics._estimate import estimate
 
 
 def estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
-    """Reduce a metric to its medians over the repetitions of each point, and say how sure they are.
+    """Reduce a metric to its medians over the repetitions of each point, with confidence intervals.
 
-    One row a point (and flow, or whatever else the metric is per); of each column of values the median,
-    beside it `…_q1`, `…_q3`, and the 95 % interval as `…_low` and `…_high`, empty of fewer than six
-    repetitions; `repetitions` says how many runs have a value. A metric that is one of the point already is
-    returned as it is.
+    One row per point (and flow, or other key of the metric). Each column of values contains the median;
+    beside it are the quartiles `…_q1` and `…_q3`, and the ends of the 95 % interval `…_low` and `…_high`,
+    which are empty with fewer than six repetitions. `repetitions` is the number of runs with a value. A
+    metric without a value per run is returned unchanged.
     """
     if "run" not in metric.per:
         return metric.compute(tables)
@@ -33,12 +33,12 @@ def estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
 def pooled_estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
     """Reduce a metric of pairs as `estimates` does, with both orders of start taken together.
 
-    One row for each `slice`, `algorithm` and `other`: of a metric of flows, what the algorithm has beside the
-    other, whoever comes first (beside itself, the mean of both flows); of a metric of runs, one row a pair,
-    in the order of their names. Raises TussleError where the runs are no pairs.
+    One row for each `slice`, `algorithm` and `other`. A metric of flows has the values of the
+    algorithm beside the other in either order (beside itself, the mean of both flows). A metric of runs has
+    one row per pair, in the order of their names. Raises TussleError where the runs are not pairs.
     """
     if "run" not in metric.per or not set(metric.per) <= {"run", "flow"}:
-        raise TussleError(f"{metric.name} is no metric of runs or flows, so that there are no orders to pool")
+        raise TussleError(f"{metric.name} is not a metric of runs or flows, so that it has no orders to pool")
     computed = metric.compute(tables)
     points = tables.runs.select("run", "point").collect()
     table = computed.join(points, on="run").join(pairs(tables), on="point")
@@ -53,13 +53,13 @@ def pooled_estimates(metric: Metric, tables: Tables) -> pl.DataFrame:
         pl.when(is_own).then(second).otherwise(first).alias("other"),
     )
     keys, values = ["slice", "algorithm", "other"], value_columns(metric, computed)
-    # One of two flows of one algorithm wins what the other loses: they are one value, not two.
+    # Two flows of one algorithm are not independent: one gains what the other loses. They are one value.
     means = named.group_by(*keys, "run").agg(pl.col(values).mean())
     return _estimated(means, keys, values)
 
 
 def value_columns(metric: Metric, table: pl.DataFrame) -> list[str]:
-    """Return the columns of a metric's table that hold numbers, but for those that say what they are of."""
+    """Return the columns of values in a metric's table: numbers that are not keys."""
     numbers = table.select(selectors.numeric()).columns
     return [column for column in numbers if column not in (*metric.per, "point")]
 
@@ -67,8 +67,8 @@ def value_columns(metric: Metric, table: pl.DataFrame) -> list[str]:
 def _estimated(table: pl.DataFrame, keys: list[str], values: Sequence[str]) -> pl.DataFrame:
     rows = []
     for key, group in table.sort(*keys, "run").group_by(keys, maintain_order=True):
-        told = group.filter(pl.any_horizontal(pl.col(values).is_not_null()))
-        row = dict(zip(keys, key, strict=True)) | {"repetitions": told["run"].n_unique()}
+        known = group.filter(pl.any_horizontal(pl.col(values).is_not_null()))
+        row = dict(zip(keys, key, strict=True)) | {"repetitions": known["run"].n_unique()}
         for value in values:
             row |= _cells(value, group[value].drop_nulls().to_list())
         rows.append(row)

@@ -53,8 +53,9 @@ def sweep(scenario: Scenario, folder: Path | str, settings: SweepSettings | None
 
     Finished runs are kept in `<folder>.partial` until the sweep ends (in `results` for a remote folder): a
     sweep that was interrupted, even killed, resumes when it is called again, and ends with the same bytes.
-    Raises TussleError when a run fails or something cannot be written; KeyboardInterrupt, with a sentence,
-    when interrupted. A script calls it under `if __name__ == "__main__":`, because workers import the script.
+    Raises TussleError when a run fails or a file cannot be written; KeyboardInterrupt, with a message, when
+    interrupted. Scripts must call this function under `if __name__ == "__main__":`, because workers import
+    the script.
     """
     folder, settings = place(folder), settings or SweepSettings()
     refuse_existing(folder)
@@ -142,7 +143,7 @@ def _refuse_crowd(settings: SweepSettings) -> None:
     """Raise TussleError when more runs at a time are requested than the engine allows."""
     most = settings.engine.at_once
     if settings.cluster is not None and settings.workers is not None:
-        raise TussleError("--workers: a cluster's own workers say how many runs it executes; leave it out")
+        raise TussleError("--workers: the cluster's workers decide the number of parallel runs; leave it out")
     if most is not None and settings.cluster is not None:
         raise TussleError(
             f"--cluster: the engine {settings.engine.name} executes runs in real time, from this machine; "
@@ -150,12 +151,12 @@ def _refuse_crowd(settings: SweepSettings) -> None:
         )
     if most is not None and settings.executor is not None:
         raise TussleError(
-            f"the engine {settings.engine.name} works for this process alone; leave the executor out"
+            f"the engine {settings.engine.name} executes runs from this process only; leave the executor out"
         )
     if most is not None and (settings.workers or most) > most:
         raise TussleError(
             f"--workers {settings.workers}: the engine {settings.engine.name} executes {most} run at a time, "
-            "since others would make it late; leave the option out"
+            "since parallel runs would delay each other; leave the option out"
         )
 
 

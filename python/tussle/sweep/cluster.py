@@ -1,4 +1,4 @@
-"""A Dask cluster as an executor: other machines, whose results are checked to be the same bytes."""
+"""A Dask cluster as an executor on other machines, which give the same bytes as this one."""
 
 import asyncio
 import json
@@ -136,8 +136,8 @@ class Cluster(Executor):
         except KilledWorker as error:
             future.set_exception(
                 TaskLostError(
-                    f"workers ended while they had it ({error.allowed_failures + 1} of them), perhaps for "
-                    f"lack of memory; the log of the last one, {error.last_worker.address}, may say more"
+                    f"{error.allowed_failures + 1} workers ended while they executed it, perhaps for lack of "
+                    f"memory; see the log of the last one, {error.last_worker.address}"
                 )
             )
         except Exception as error:
@@ -171,7 +171,7 @@ def _client(address: str) -> Any:
         from distributed import Client
     except ImportError as error:
         raise TussleError(
-            "--cluster: Dask is not installed; pip install 'tussle[cluster]', here and where the workers are"
+            "--cluster: Dask is not installed; pip install 'tussle[cluster]', here and on the workers"
         ) from error
     try:
         found = _in_file(Path(address)) if address.endswith(".json") else address
@@ -184,8 +184,8 @@ def _client(address: str) -> Any:
         # The type of the exception depends on the kind of address.
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise TussleError(
-            f"--cluster {address}: no scheduler answers ({reason}); give its address as it prints it, "
-            "like tcp://host:8786, or the file of its --scheduler-file"
+            f"--cluster {address}: no scheduler answers ({reason}); give the address that it prints, like "
+            "tcp://host:8786, or the file of its --scheduler-file"
         ) from error
 
 
@@ -249,7 +249,7 @@ def _difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
         if own != other:
             own, other = own[:_SHOWN_CHARACTERS], other[:_SHOWN_CHARACTERS]
             return (
-                f"has another {name}: {other} where this machine has {own}; results would differ, install "
-                "the same there"
+                f"has another {name}: {other}, and this machine has {own}; results would differ, install "
+                "the same version on both"
             )
     return ""

@@ -17,9 +17,9 @@ class Cost:
     in_hooks_s: float
 
     def sentence(self) -> str:
-        """Describe the cost of an ACK."""
+        """Return the cost per ACK, as a line for the terminal."""
         an_ack_us = self.in_hooks_s / self.acks * 1e6 if self.acks else 0.0
-        return f"python algorithm {self.algorithm}: {an_ack_us:.2g} µs an ACK"
+        return f"python algorithm {self.algorithm}: {an_ack_us:.2g} µs per ACK"
 
 
 def costs_of(tables: Mapping[str, pl.DataFrame]) -> tuple[Cost, ...]:

@@ -174,7 +174,7 @@ def _identify(partial: Partial, identity: Mapping[str, object]) -> None:
             differs = ", ".join(_differences(stored, json.loads(text)))
             raise TussleError(
                 f"{path} holds finished runs of another sweep ({differs} differs); repeat that sweep to "
-                "finish it, or give another output folder (-o), or remove that one"
+                "finish it, give another output folder (-o), or remove this folder"
             )
         unfinished = f".{_IDENTITY}.new"
         others = {other.name for other in path.iterdir()} - {_LOCK, _IDENTITY, _RUNS, unfinished}

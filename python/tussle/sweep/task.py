@@ -109,11 +109,11 @@ def _tried(step: Callable[[], Made]) -> Made | Failure:
         raise
     except SystemExit:
         # `exit()` in a user's algorithm must not end the command with a status of success.
-        return Failure("something in it called exit(); an algorithm goes on until its flow ends")
+        return Failure("the algorithm called exit(); it must not end the process")
     except BaseException as error:
         # A panic of the simulator is not an Exception.
         kind = type(error).__name__
-        return Failure(f"{kind}: {error} (a mistake in Tussle, not in the scenario: please report it)")
+        return Failure(f"{kind}: {error} (a bug in Tussle, not in the scenario: please report it)")
 
 
 def _packed_alone(first: int, runs: Sequence[Tables]) -> Iterator[bytes | Failure]:

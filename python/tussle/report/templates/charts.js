@@ -6,7 +6,7 @@ async function unpack(id) {
   return new Response(stream).text();
 }
 
-/** The look of all charts; on a dark page only what is written changes, colours of algorithms stay. */
+/** The configuration of all charts. On a dark page text has another colour; algorithms keep theirs. */
 function look(width) {
   const style = getComputedStyle(document.documentElement);
   const ink = style.getPropertyValue("--ink").trim();
@@ -24,7 +24,7 @@ function look(width) {
 const NARROW_PX = 560;
 const BESIDE = '"orient":"right"';
 
-/** Puts the colours of the page for the paper and the ink that a chart was drawn with. */
+/** Replaces white and black in a chart by the page's background and text colours. */
 function onPage(written) {
   const style = getComputedStyle(document.documentElement);
   const colours = { white: "--paper", black: "--ink" };
@@ -32,7 +32,7 @@ function onPage(written) {
     `"${property}":"${style.getPropertyValue(colours[name]).trim()}"`);
 }
 
-/** Makes a chart as wide as its place; on a narrow one legends go below, and guide lines are named inside. */
+/** Fits a chart to the width of its element; if that is narrow, legends go below, and labels of guide lines inside. */
 function fit(given, width) {
   const narrow = width < NARROW_PX;
   const written = onPage(JSON.stringify(given));
@@ -78,13 +78,13 @@ async function draw(owner) {
 const PAPER_PX = 520;
 const onScreen = new Map();
 
-/** The view of a chart, and the signals that hold its widths: one, or that of each of its panels. */
+/** The view of a chart, and the signals of its widths: one, or one for each panel. */
 function widthsOf({ view, vgSpec }) {
   const signals = [{ name: "width", value: vgSpec.width }, ...(vgSpec.signals || [])];
   return { view, widths: signals.filter(({ name, value }) => /width$/i.test(name) && value > 0) };
 }
 
-/** Makes charts at most this wide, so that on paper their letters need not shrink with them. */
+/** Limits the width of charts, so that their letters are not too small on paper. */
 function narrow(mostPx) {
   for (const { view, widths } of onScreen.values()) {
     for (const { name, value } of widths) view.signal(name, Math.min(value, mostPx));

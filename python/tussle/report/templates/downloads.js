@@ -1,4 +1,4 @@
-/** Hands a text over as a file; nothing leaves the page. */
+/** Saves a text as a file, without any network. */
 function save(name, text) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
@@ -35,7 +35,7 @@ function csvOfTable(table) {
   return csv([header, ...body]);
 }
 
-/** The pairs that are seen, with the quantity that is shown. */
+/** The visible pairs of a matrix, with the selected quantity. */
 function csvOfMatrix(table) {
   const { words, unit, cells, of_both: both } = shownQuantity();
   const numbers = both ? [`${words} (${unit}), first / second`] : [];
@@ -51,7 +51,7 @@ function csvOfMatrix(table) {
   return csv([["first", "second", "verdict", "value", ...numbers], ...body]);
 }
 
-/** The series of a chart, but for its guide lines; several one below the other. */
+/** The series of a chart without its guide lines, one below the other. */
 async function csvOfChart(figure) {
   const owner = figure.closest("[data-charts]");
   const charts = JSON.parse(await unpack(owner.dataset.charts));

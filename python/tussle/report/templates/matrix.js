@@ -2,7 +2,7 @@ const tools = document.getElementById("tools");
 const matrixTables = [...document.querySelectorAll(".matrix")];
 const asRun = matrixTables.map((table) => [...table.tBodies[0].rows].map((row) => row.dataset.name));
 
-/** What the matrices show now: words, unit, ramp, and the cells by point. */
+/** The selected quantity of the matrices: words, unit, ramp, and the cells by point. */
 function shownQuantity() {
   return settings.quantities[Number(document.getElementById("quantity").value)];
 }
@@ -17,21 +17,21 @@ function showQuantity() {
     : `${quantity.words[0].toUpperCase()}${quantity.words.slice(1)}${unit}${both}`;
   for (const cell of document.querySelectorAll(".matrix a")) {
     const [numbers, fill, ink] = quantity.cells[cell.dataset.point] || ["none", "", ""];
-    cell.dataset.said ||= cell.getAttribute("aria-label");
+    cell.dataset.label ||= cell.getAttribute("aria-label");
     cell.textContent = numbers;
     cell.style.background = fill;
     cell.style.color = ink || "inherit";
-    const [pair, verdict] = cell.dataset.said.split(": ");
+    const [pair, verdict] = cell.dataset.label.split(": ");
     const names = pair.replace(/ (first|second) [^,]*/g, " $1");
-    const said = first ? cell.dataset.said : `${names}: ${quantity.words} ${numbers} ${quantity.unit}; ${verdict}`;
-    cell.setAttribute("aria-label", said);
+    const label = first ? cell.dataset.label : `${names}: ${quantity.words} ${numbers} ${quantity.unit}; ${verdict}`;
+    cell.setAttribute("aria-label", label);
   }
   const legend = document.getElementById("legend");
   legend.querySelector(".ramp").style.background = `linear-gradient(to right, ${quantity.ramp.join(", ")})`;
   legend.querySelectorAll(".ends span").forEach((end, place) => (end.textContent = quantity.ends[place]));
 }
 
-/** The names of a matrix in the order that is asked for; by value: those that get most as first come first. */
+/** The names of a matrix in the selected order; by value, names with the largest mean as first flow come first. */
 function ordered(table, names) {
   const order = document.getElementById("order").value;
   if (order === "run") return names;
@@ -47,7 +47,7 @@ function ordered(table, names) {
   return [...names].sort((one, other) => means.get(other) - means.get(one));
 }
 
-/** Puts the rows and columns of a matrix into one order, and hides those that are not asked for. */
+/** Sorts the rows and columns of a matrix, and hides those that the filter excludes. */
 function arrange(table, names) {
   const words = document.getElementById("only").value.toLowerCase().split(/[\s,]+/).filter(Boolean);
   const wanted = (name) => !words.length || words.some((word) => name.toLowerCase().includes(word));
@@ -76,7 +76,7 @@ function rearrange() {
   document.getElementById("heard").textContent = `${left} pairs shown`;
 }
 
-/** Arrow keys move in the matrix as they do in a spreadsheet. */
+/** Moves the focus in the matrix with the arrow keys, as in a spreadsheet. */
 function move(event) {
   const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
   const cell = event.target.closest("td");

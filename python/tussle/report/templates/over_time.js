@@ -13,12 +13,12 @@ function isOverTime(layer) {
   return layer.encoding?.x?.field === TIME;
 }
 
-/** Lets the time of a chart be moved and zoomed with the mouse, in all panels at once. Fingers scroll the page. */
+/** Lets the mouse move and zoom the time axis of a chart, in all panels at once. On touch screens the page scrolls. */
 function zoomable(chart) {
   const layers = panelsOf(chart).map((panel) => panel.layer?.find(isOverTime)).filter(Boolean);
   if (!layers.length || !matchMedia("(pointer: fine)").matches) return chart;
   layers.forEach((layer, place) => (layer.name = `over_time_${place}`));
-  // Vega-Lite cuts all marks over a moving scale at the edges of the plot, beyond which guide lines are named.
+  // Vega-Lite clips all marks over a moving scale at the edges of the plot, but labels of guide lines are outside.
   for (const { mark } of panelsOf(chart).flatMap((panel) => panel.layer)) mark.clip = mark.type !== "text";
   const select = { type: "interval", encodings: ["x"], zoom: "wheel![event.ctrlKey]" };
   return { ...chart, params: [{ name: "shown_time", select, bind: "scales", views: layers.map(({ name }) => name) }] };
@@ -55,7 +55,7 @@ function seriesOf(panel, datasets) {
   return found;
 }
 
-/** Tells the values of all series at the time under the mouse: those recorded nearest to it. */
+/** Shows the values of all series at the time under the mouse: those recorded nearest to it. */
 function readable(place, view, chart) {
   const panels = panelsOf(chart).map((panel) => seriesOf(panel, chart.datasets || {}));
   const several = panels.length > 1;
@@ -74,8 +74,8 @@ function readable(place, view, chart) {
       const nearest = pairs.reduce((one, other) => (distance(other) < distance(one) ? other : one));
       if (distance(nearest) < (end - start) / 20) lines.push(`${name}: ${nearest[1]} ${unit}`);
     }
-    const unsaid = lines.splice(MOST_LINES).length;
-    tip.textContent = [...lines, ...(unsaid ? [`and ${unsaid} more`] : [])].join("\n");
+    const hidden = lines.splice(MOST_LINES).length;
+    tip.textContent = [...lines, ...(hidden ? [`and ${hidden} more`] : [])].join("\n");
     tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
     tip.style.top = `${Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8)}px`;
   };

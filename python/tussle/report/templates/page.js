@@ -1,7 +1,7 @@
 const details = [...document.querySelectorAll(".detail")];
 const overviews = [...document.querySelectorAll(".overview")];
 
-/** Shows the point that the address names. */
+/** Shows the point that the fragment of the URL names. */
 async function show() {
   const wanted = decodeURIComponent(location.hash.slice(1)) || settings.shown;
   const chosen = details.find((detail) => detail.id === wanted) || details.find((detail) => detail.id === settings.shown);
@@ -14,7 +14,7 @@ async function show() {
   if (!chosen.dataset.drawn) await draw(chosen);
 }
 
-/** Draws the figures of all points, one whenever there is nothing else to do. */
+/** Draws the figures of all points, one at a time while the page is idle. */
 async function drawOverviews() {
   for (const overview of overviews) {
     await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 1000 }));
@@ -28,7 +28,7 @@ async function redraw() {
   await drawOverviews();
 }
 
-/** Sorts a table by the heading that was pressed. */
+/** Sorts a table by the heading that was clicked. */
 function sort(event) {
   const button = event.target.closest("th button");
   if (!button) return;
@@ -47,7 +47,7 @@ function sort(event) {
   body.append(...[...body.rows].sort((one, other) => (up ? 1 : -1) * compare(one, other)));
 }
 
-/** Shows all rows of a table, or as many as fit. */
+/** Shows all rows of a table, or a scrollable part of it. */
 function unroll(event) {
   const button = event.target.closest("button.more");
   if (!button) return;
@@ -55,7 +55,7 @@ function unroll(event) {
   button.setAttribute("aria-expanded", whole);
 }
 
-/** Keeps the matrix in view while the details beside it are scrolled; not where they are below it. */
+/** Keeps the matrix in view while the details beside it are scrolled, unless they are below it. */
 function follow() {
   const matrix = desk.querySelector(".matrices");
   desk.classList.toggle("beside", matrix.offsetLeft < desk.querySelector(".details").offsetLeft);
