@@ -140,7 +140,7 @@ impl Schedule {
     /// The writes of an application.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub fn new(application: &ApplicationSpec, setup: ScheduleSetup) -> Result<Schedule, String> {
         let ScheduleSetup { start, bytes, seed, .. } = setup;
         let mss_bytes = u64::from(setup.mss_bytes);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
+    fn invalid_settings_are_refused() {
         let said = |application| flow(&application, None).schedule(1).unwrap_err();
         let rate = serde_json::json!({"kind": "rate", "rate_bit_per_s": 0});
         assert_eq!(said(rate), "rate_bit_per_s: 0 bit/s; give 1 to 400000000000");

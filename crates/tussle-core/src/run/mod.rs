@@ -145,7 +145,7 @@ impl FlowSpec {
     /// The writes of the flow's application in a run with that seed; `None` if it is a bulk sender.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub fn schedule(&self, seed: u64) -> Result<Option<Schedule>, String> {
         let setup = ScheduleSetup {
             start: Time::from_ns(self.start_ns),

@@ -28,7 +28,7 @@ impl ElementSlot {
     /// Makes the element; its random number generator is seeded by `seed`.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub(crate) fn new(kind: &ElementKind, seed: u64) -> Result<ElementSlot, String> {
         if let ElementKind::Link(link) = kind
             && let Some(fifo) = link.with_fifo()

@@ -91,7 +91,7 @@ impl ElementKind {
     /// Makes the element; its random number generator is seeded by `seed`.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         self.settings().build(seed)
     }

@@ -10,7 +10,7 @@ pub(super) trait ElementSettings {
     /// Makes the element; its random number generator is seeded by `seed`.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     fn build(&self, seed: u64) -> Result<Box<dyn Element>, String>;
 
     /// Time that the element adds to a packet that waits in no queue.
