@@ -360,13 +360,13 @@ mod tests {
 
     #[test]
     fn invalid_settings_are_refused() {
-        let said = |application| flow(&application, None).schedule(1).unwrap_err();
+        let refusal = |application| flow(&application, None).schedule(1).unwrap_err();
         let rate = serde_json::json!({"kind": "rate", "rate_bit_per_s": 0});
-        assert_eq!(said(rate), "rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
+        assert_eq!(refusal(rate), "rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
         let zero = serde_json::json!({"constant_ns": 0});
         let never_on = serde_json::json!({"kind": "on_off", "rate_bit_per_s": 1, "on": zero, "off": zero});
-        assert_eq!(said(never_on), "on: shorter than 0.000100000 s; give a longer one");
+        assert_eq!(refusal(never_on), "on: shorter than 0.000100000 s; give a longer one");
         let empty = serde_json::json!({"kind": "chunks", "chunk_bytes": 0, "every": zero});
-        assert_eq!(said(empty), "chunk_bytes: 0 bytes; give at least 1, and fewer than 2^32 segments");
+        assert_eq!(refusal(empty), "chunk_bytes: 0 bytes; give at least 1, and fewer than 2^32 segments");
     }
 }

@@ -200,7 +200,7 @@ mod tests {
     }
 
     /// The error of a run in which one field has another value.
-    fn said(pointer: &str, value: serde_json::Value) -> String {
+    fn refusal(pointer: &str, value: serde_json::Value) -> String {
         let mut run = valid();
         let (parent, field) = pointer.rsplit_once('/').unwrap();
         match run.pointer_mut(parent).unwrap() {
@@ -261,10 +261,10 @@ mod tests {
             ),
         ];
         for (pointer, value, expected) in cases {
-            let found = said(pointer, value);
+            let found = refusal(pointer, value);
             assert!(found.starts_with(expected), "{pointer}: {found}");
         }
-        assert_eq!(said("/seed", serde_json::json!(9)), "fine");
+        assert_eq!(refusal("/seed", serde_json::json!(9)), "fine");
     }
 
     /// A chunk of 256 GiB, which a flow of datagrams would have sent in one event.

@@ -295,15 +295,15 @@ mod tests {
     }
 
     #[test]
-    fn distributions_that_make_no_sense_are_refused() {
-        let said =
+    fn invalid_distributions_are_refused() {
+        let refusal =
             |distribution| Sampler::new(&distribution, Time::from_secs(1), Rng::new(1, "test")).unwrap_err();
         let uniform = Distribution::Uniform(Uniform { least_ns: 2, most_ns: 1 });
-        assert_eq!(said(uniform), "uniform: from 2 to 1 ns; give the shorter first");
+        assert_eq!(refusal(uniform), "uniform: from 2 to 1 ns; give the shorter first");
         let pareto = Distribution::Pareto(Pareto { least_ns: 2, shape: 0.0 });
-        assert_eq!(said(pareto), "pareto.shape: 0; give more than 0");
-        assert_eq!(said(Distribution::QuantilesNs(vec![1])), "quantiles_ns: give at least 2, ascending");
+        assert_eq!(refusal(pareto), "pareto.shape: 0; give more than 0");
+        assert_eq!(refusal(Distribution::QuantilesNs(vec![1])), "quantiles_ns: give at least 2, ascending");
         let constant = Distribution::ConstantNs(2_000_000_000);
-        assert_eq!(said(constant), "2.000000000 s at the least; give at most 1.000000000 s");
+        assert_eq!(refusal(constant), "2.000000000 s at the least; give at most 1.000000000 s");
     }
 }
