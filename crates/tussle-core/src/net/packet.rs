@@ -39,13 +39,13 @@ impl Block {
 /// ([RFC 2883, 4](https://www.rfc-editor.org/rfc/rfc2883#section-4)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sacks {
-    blocks: [Block; Sacks::MOST],
+    blocks: [Block; Sacks::MAX_BLOCKS],
     count: u8,
 }
 
 impl Sacks {
     /// Number of blocks that fit.
-    pub const MOST: usize = 3;
+    pub const MAX_BLOCKS: usize = 3;
 
     /// Adds a block, unless the option is full.
     pub fn push(&mut self, block: Block) {

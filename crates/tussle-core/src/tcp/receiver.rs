@@ -15,9 +15,9 @@ use crate::run::MAX_WINDOW_PACKETS;
 /// SACKs sent at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
 const PROMPT_SACKS: u32 = 3;
 /// Largest number of ACKs that one spaced-out ACK replaces (Linux: `tcp_comp_sack_nr`).
-const MOST_COMPRESSED: u32 = 44;
+const MAX_COMPRESSED: u32 = 44;
 /// Longest delay of SACKs (Linux: `tcp_comp_sack_delay_ns`).
-const MOST_COMPRESSION: Time = Time::from_ms(1);
+const MAX_COMPRESSION_DELAY: Time = Time::from_ms(1);
 /// First window: the largest value of the field in a SYN-ACK, which is never scaled.
 const FIRST_WINDOW_BYTES: u64 = 65_535;
 /// Slack of the timer of delayed SACKs, which always fires at its end (Linux: `tcp_comp_sack_slack_ns`).
@@ -375,7 +375,7 @@ impl Receiver {
             }
             return;
         }
-        if self.compressed >= MOST_COMPRESSED {
+        if self.compressed >= MAX_COMPRESSED {
             return self.send_ack(now, out);
         }
         if self.prompt_sacks_at != self.next {
@@ -390,7 +390,7 @@ impl Receiver {
         if self.compressed_until == Time::NEVER {
             // A twentieth of a round trip spaces SACKs but does not slow down recovery.
             let twentieth = Time::from_ns(self.path().srtt.ns() / 20);
-            self.compressed_until = now + twentieth.min(MOST_COMPRESSION) + COMPRESSION_SLACK;
+            self.compressed_until = now + twentieth.min(MAX_COMPRESSION_DELAY) + COMPRESSION_SLACK;
         }
     }
 
