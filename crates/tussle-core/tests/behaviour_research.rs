@@ -214,7 +214,7 @@ fn a_single_vivace_flow_uses_the_link_without_filling_the_buffer() {
     let steady = WIDE.run(&[Flow::of("vivace")]);
     assert!(steady.utilisation() > 0.85, "uses {}", steady.utilisation());
     let backlog = steady.mean_backlog_packets();
-    assert!(backlog < 40.0, "{backlog} packets wait");
+    assert!(backlog < 40.0, "{backlog} packets are queued");
 }
 
 /// A random loss of 0.1 % limits Reno to sqrt(1.5 / 0.001) = 39 of the path's 200 packets. Copa ignores
@@ -236,10 +236,10 @@ fn prague_holds_a_marking_queue_at_its_threshold() {
     let steady = WIDE.run_through(&Forward { loss: 0.0, queue }, &[Flow::of("prague")]);
     let (utilisation, backlog) = (steady.utilisation(), steady.mean_backlog_packets());
     assert!(utilisation > 0.98, "uses {utilisation}");
-    assert!((20.0..=45.0).contains(&backlog), "{backlog} packets wait");
+    assert!((20.0..=45.0).contains(&backlog), "{backlog} packets are queued");
     assert!(
         steady.bottleneck("max_backlog_packets") < 80.0,
-        "{} packets wait",
+        "{} packets are queued",
         steady.bottleneck("max_backlog_packets")
     );
     assert!(steady.bottleneck("dropped_packets") < 1.0, "{} dropped", steady.bottleneck("dropped_packets"));

@@ -51,7 +51,7 @@ fn check_links_conserve_packets(outcome: &Outcome) -> Result<(), TestCaseError> 
     for row in 0..arrived.len() {
         let left = arrived[row].checked_sub(delivered[row] + dropped[row] + backlog[row]);
         prop_assert!(left.is_some_and(|transmitting| transmitting <= 1), "row {row}: {left:?} are missing");
-        prop_assert!(left == Some(1) || backlog[row] == 0, "row {row}: packets wait for an idle link");
+        prop_assert!(left == Some(1) || backlog[row] == 0, "row {row}: packets are queued at an idle link");
     }
     Ok(())
 }
