@@ -551,8 +551,8 @@ mod tests {
         assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Control::new(70, 70)), 35);
     }
 
-    /// The window of 100 and the shadow window of 150 both grow by one packet per 100 delivered; if the
-    /// window is reduced because it is unused, so is the shadow window.
+    /// The window of 100 and the shadow window of 150 both grow by one packet per 100 delivered. While
+    /// the window is not fully used, the shadow window is reset to the window.
     #[test]
     fn the_shadow_window_grows_with_the_window() {
         let (mut cdg, mut flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));

@@ -187,7 +187,7 @@ impl Receiver {
         match self.connection {
             Connection::Listen => self.connection = Connection::SynReceived { since: now },
             Connection::SynReceived { .. } => {}
-            // A SYN that was overtaken.
+            // A duplicate SYN that later packets have overtaken.
             Connection::Established => return,
         }
         self.ts_recent_ms = syn.ts_val_ms;
@@ -500,7 +500,8 @@ mod tests {
         ack.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
     }
 
-    /// Over a satellite the first SYN-ACK is still in the network when the SYN is retransmitted.
+    /// With the RTT of a satellite link, the first SYN-ACK is still in the network when the SYN is
+    /// retransmitted.
     #[test]
     fn the_handshake_is_timed_from_its_first_answer() {
         let setup = ReceiverSetup {
@@ -517,7 +518,7 @@ mod tests {
         assert_eq!(fixture.packet(syn, 1650.0).len(), 1, "the answer may be lost");
         fixture.packet(Packet::new(Kind::Ack, 0), 1950.0);
         assert_eq!(fixture.receiver.path().srtt, Time::from_ms(1300));
-        assert_eq!(fixture.packet(syn, 2650.0), [], "a copy that was overtaken");
+        assert_eq!(fixture.packet(syn, 2650.0), [], "a duplicate that later packets have overtaken");
     }
 
     /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85
@@ -569,7 +570,8 @@ mod tests {
         assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![18], vec![]));
     }
 
-    /// Three go at once; then one for all that come within min(1 ms, 100 ms / 20) and 100 µs of slack.
+    /// Three SACKs are sent at once; then one for all packets that arrive within min(1 ms, 100 ms / 20) and
+    /// 100 µs of slack.
     #[test]
     fn many_sacks_are_spaced_by_a_millisecond() {
         let mut fixture = Fixture::settled();

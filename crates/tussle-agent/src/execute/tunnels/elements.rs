@@ -1,4 +1,4 @@
-//! Elements between devices: their packets, the time at which the next one leaves, and where it goes.
+//! Elements between devices: their packets, and the times and devices at which packets leave.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -117,7 +117,7 @@ impl Elements {
         })
     }
 
-    /// A packet enters an element at `now`. Packets of no flow are ignored.
+    /// Passes a packet to an element at `now`. Packets that belong to no flow are ignored.
     pub(super) fn enter(&mut self, element: usize, bytes: &[u8], now: Time) {
         let Some((packet, destination)) = read(bytes) else { return };
         let Some((flow, way)) = flow_towards(destination) else { return };
@@ -126,7 +126,7 @@ impl Elements {
         let Some(step) = way.find(|step| self.steps[*step].element == element) else { return };
         let packet = Packet {
             flow: u32::try_from(flow).expect("there are few flows"),
-            hop: u32::try_from(step).expect("there are few elements on a way"),
+            hop: u32::try_from(step).expect("there are few elements on a path"),
             number: self.store.keep(bytes),
             ..packet
         };
@@ -147,7 +147,7 @@ impl Elements {
             && at <= now
         {
             self.now = self.now.max(at);
-            let elements = self.of_run[index].as_mut().expect("it has a packet");
+            let elements = self.of_run[index].as_mut().expect("the element has a packet");
             let released = elements.element.release(at, &mut self.dropped);
             self.drop_dropped(index);
             if let Some(packet) = released {
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_pass_all_elements_that_follow_each_other_and_leave_by_the_last() {
+    fn packets_pass_consecutive_elements_and_leave_at_the_last() {
         let mut elements = tunnels(&serde_json::json!([delay("one", 3), delay("two", 4)]), Datapath::Tunnels);
         let bytes = data(1);
         elements.enter(0, &bytes, Time::from_ms(1));
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_linux_lie_between() {
+    fn packets_leave_the_tunnel_for_elements_of_linux() {
         let periodic = |name| serde_json::json!({"name": name, "kind": "loss_periodic", "every_packets": 2});
         let run = serde_json::json!([periodic("one"), delay("two", 4), periodic("three")]);
         let mut elements = tunnels(&run, Datapath::Auto);
@@ -377,23 +377,23 @@ mod tests {
             {"name": "link", "kind": "link", "rate_bit_per_s": 12_000_000, "delay_ns": 0, "queue": queue},
         ]);
         let mut elements = tunnels(&run, Datapath::Tunnels);
-        let mut gone = 0;
+        let mut released = 0;
         for burst in 0..50 {
             let now = Time::from_ms(10 * burst);
             elements.release(now);
             (0..8).for_each(|flow| elements.enter(0, &data(flow % 2), now));
             elements.release(now);
-            gone += leaving(&mut elements).len() as u64;
+            released += leaving(&mut elements).len() as u64;
             let Tally { dropped, copied, held } = elements.tally();
-            assert_eq!(8 * (burst + 1) + copied, dropped + held + gone);
+            assert_eq!(8 * (burst + 1) + copied, dropped + held + released);
         }
         elements.release(Time::from_secs(1));
-        gone += leaving(&mut elements).len() as u64;
+        released += leaving(&mut elements).len() as u64;
         let Tally { dropped, copied, held } = elements.tally();
-        assert_eq!((held, 400 + copied), (0, dropped + gone));
+        assert_eq!((held, 400 + copied), (0, dropped + released));
         assert_eq!(copied, elements.copies(0) + elements.copies(1));
-        // 400 packets, duplicated twice with 1/2: 900 on average, standard deviation below sqrt(400 × 5) =
-        // 45.
+        // 400 packets, duplicated twice with 1/2: 900 on average, standard standard deviation below sqrt(400
+        // × 5) = 45.
         assert!((300..=700).contains(&copied), "{copied}");
         assert!(dropped > 0);
         assert_eq!(elements.store.free.len(), elements.store.slots.len());
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_no_flow_are_ignored() {
+    fn packets_that_belong_to_no_flow_are_ignored() {
         let mut elements = tunnels(&serde_json::json!([delay("one", 3)]), Datapath::Tunnels);
         elements.enter(0, &segment(receiver_address(2), 0), Time::ZERO);
         elements.enter(0, &[0x60; 48], Time::ZERO);

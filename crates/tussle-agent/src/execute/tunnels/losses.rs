@@ -53,7 +53,7 @@ impl Losses {
         self.note(now, "drop", Some(element), packet, bytes);
     }
 
-    /// Records a packet that continues damaged.
+    /// Records a packet that was damaged and continues.
     pub(super) fn damaged(&mut self, now: Time, packet: &Packet, bytes: &[u8]) {
         self.note(now, "corrupt", None, packet, bytes);
     }
