@@ -158,9 +158,9 @@ fn backlog(outcome: &Outcome) -> (u64, f64, u64) {
     )
 }
 
-/// N synchronised flows over a link with a BDP of C RTT packets: the queue oscillates between K + N - A and K
-/// + N, where A = sqrt(2 N (C RTT + K)) / 2 (Alizadeh et al., SIGCOMM, 2010, 3.3). At 1 Gbit/s, C RTT = 42,
-/// and K = 65: A is 7.3, 10.3 and 20.7 for 1, 2 and 8 flows. Delayed ACKs release two packets at once, so
+/// N synchronised flows over a link with a BDP of C RTT packets: the queue oscillates between `K + N - A` and
+/// `K + N`, where `A = sqrt(2 N (C RTT + K)) / 2` (Alizadeh et al., SIGCOMM, 2010, 3.3). At 1 Gbit/s, C RTT =
+/// 42, and K = 65: A is 7.3, 10.3 and 20.7 for 1, 2 and 8 flows. Delayed ACKs release two packets at once, so
 /// that each flow may add one more packet, at the top and at the bottom; imperfect synchronisation increases
 /// the amplitude.
 #[test]

@@ -45,7 +45,7 @@ fn the_window_of_reno_against_scalable_does_not_depend_on_the_bdp() {
 }
 
 /// If both flows lose at the same time, each has a window of a / b times the round trips between losses: 1 /
-/// 0.5 for Reno, a(w) / b(w) for HighSpeed, where delayed ACKs halve a. At 31 packets that is 0.5 / 0.5, at
+/// 0.5 for Reno, a(w) / b(w) for `highspeed`, where delayed ACKs halve a. At 31 packets that is 0.5 / 0.5, at
 /// 230 it is 4 / 2 / 0.385 = 5.2, and at 1150 it is 9 / 2 / 0.317 = 14: 0.5, 2.6 and 7 times the window of
 /// Reno.
 #[test]
