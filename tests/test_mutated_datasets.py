@@ -84,5 +84,5 @@ def faults_after(made: Mutation, words: list[str], call: Callable[..., Answer], 
         faults.append(f"left {left}")
     for name in left:
         Path(name).unlink()
-    found += [f"{made.what}, {' '.join(words[:3])}: {fault}" for fault in faults]
+    found += [f"{made.description}, {' '.join(words[:3])}: {fault}" for fault in faults]
     return answer

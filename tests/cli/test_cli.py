@@ -61,11 +61,11 @@ def test_the_version_is_printed(tussle_):
 
 
 @pytest.mark.parametrize(
-    "what", ["algorithms", "groups", "queues", "profiles", "scenarios", "metrics", "figures"]
+    "kind", ["algorithms", "groups", "queues", "profiles", "scenarios", "metrics", "figures"]
 )
-def test_every_list_has_a_line_about_each_and_all_as_json(tussle_, what: str):
-    entries = json.loads(tussle_("list", what, "--json").out)
-    table, _, _ = tussle_("list", what).out.partition("\n\n")
+def test_every_list_has_a_line_about_each_and_all_as_json(tussle_, kind: str):
+    entries = json.loads(tussle_("list", kind, "--json").out)
+    table, _, _ = tussle_("list", kind).out.partition("\n\n")
     names = [line.split()[0] for line in table.splitlines()]
     assert names == ["name", *(entry["name"] for entry in entries)]
     assert len(names) > 1
@@ -234,8 +234,8 @@ def test_several_scenarios_are_run_one_after_the_other(tussle_, quick: Path, tmp
     other.write_text(QUICK.replace("Does it", "Does the other one"), encoding="utf-8")
     answer = tussle_("run", quick, other, "-o", "both", "--workers", 1)
     assert answer.status == 0, answer.problems
-    told = [line for line in answer.out.splitlines() if "work?" in line or line.startswith("report: ")]
-    assert told == [
+    lines = [line for line in answer.out.splitlines() if "work?" in line or line.startswith("report: ")]
+    assert lines == [
         "quick: Does it work?",
         "report: both/quick/report.html",
         "other: Does the other one work?",

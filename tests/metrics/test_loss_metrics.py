@@ -51,10 +51,10 @@ def test_a_flow_alone_is_synchronised_with_nobody():
 
 
 @pytest.mark.parametrize("metric", ["loss_event_size", "loss_synchronisation"])
-@pytest.mark.parametrize("told", [3, None])
-def test_losses_without_events_are_refused(metric: str, told: int | None):
+@pytest.mark.parametrize("counted", [3, None])
+def test_losses_without_events_are_refused(metric: str, counted: int | None):
     with pytest.raises(TussleError, match=f"^{metric} needs events.*--set record.events=on$"):
-        REGISTRY[metric].compute(dropped(dropped_packets=told))
+        REGISTRY[metric].compute(dropped(dropped_packets=counted))
 
 
 def test_events_of_other_kinds_do_not_tell_of_drops():

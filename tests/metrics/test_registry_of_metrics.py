@@ -146,10 +146,10 @@ def test_what_is_not_told_changes_values_to_empty_ones_and_no_others(
         return
     whole = metric.compute(measured())
     assert found.columns == whole.columns
-    told = whole.join(found, on=metric.per, nulls_equal=True, suffix=" then")
+    joined = whole.join(found, on=metric.per, nulls_equal=True, suffix=" then")
     for column in whole.drop(metric.per).columns:
-        then = told[f"{column} then"]
-        assert (then.is_null() | (then == told[column])).fill_null(value=False).all(), column
+        then = joined[f"{column} then"]
+        assert (then.is_null() | (then == joined[column])).fill_null(value=False).all(), column
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))

@@ -176,11 +176,11 @@ def test_a_round_trip_that_was_not_sampled_tells_no_growth():
 def test_rates_that_an_engine_does_not_tell_are_left_out():
     data = rates([40, 40, 40, 40])
     samples = [row | {"delivered_bytes": None} for row in data.samples.collect().to_dicts()]
-    told = data.samples.collect().to_dicts()
+    recorded = data.samples.collect().to_dicts()
     silent = by_hand(
         runs=[*data.runs.collect().to_dicts(), run_row(1)],
         flows=[flow_row(0, 0), flow_row(1, 0)],
-        samples=[*told, *[row | {"run": 1} for row in samples]],
+        samples=[*recorded, *[row | {"run": 1} for row in samples]],
     )
     assert REGISTRY["smoothness"].compute(silent)["run"].to_list() == [0]
     assert math.isclose(REGISTRY["smoothness"].compute(silent)["goodput_cov"][0], 0, abs_tol=1e-9)

@@ -72,8 +72,8 @@ def test_the_interval_is_students():
 def test_ranks_agree_whatever_the_numbers():
     """Vegas first, printed 10 beside H-TCP, 13 beside BIC, 23 beside YeAH. The same order: 1. Turned: -1."""
     names = ("htcp", "bic", "yeah")
-    for ours, correlation in (((1, 2, 3), 1.0), ((3, 2, 1), -1.0)):
-        data = lan(*(pair(run, ("vegas", names[run]), (ours[run], 90)) for run in range(3)))
+    for in_tussle, correlation in (((1, 2, 3), 1.0), ((3, 2, 1), -1.0)):
+        data = lan(*(pair(run, ("vegas", names[run]), (in_tussle[run], 90)) for run in range(3)))
         found = score(TABLE, rows(STUDY, TABLE, data), "sim")
         assert found.spearman["first_mbit_per_s"] == pytest.approx(correlation)
         assert found.spearman["second_mbit_per_s"] is None  # 90 everywhere: no order
@@ -83,8 +83,8 @@ def test_ranks_agree_whatever_the_numbers():
 def test_both_orders_make_a_verdict_that_may_depend():
     """Illinois and BIC: printed 93 and 10 in one order, 53 and 51 in the other."""
     data = lan(pair(0, ("illinois", "bic"), (50, 45)), pair(1, ("bic", "illinois"), (50, 45)))
-    [(words, theirs, ours)] = both_orders(rows(STUDY, TABLE, data), "sim")
-    assert (words, theirs, ours) == ("bic and illinois", "depends on the order", "share fairly")
+    [(words, in_paper, in_tussle)] = both_orders(rows(STUDY, TABLE, data), "sim")
+    assert (words, in_paper, in_tussle) == ("bic and illinois", "depends on the order", "share fairly")
 
 
 def statement(**changed) -> Statement:
@@ -165,5 +165,5 @@ def test_what_an_engine_does_not_tell_has_no_number_and_proves_nothing():
     assert found["goodput"].mean == pytest.approx(45)
     assert "burst" not in found
     burst = Quantity(metric="loss_event_size", column="burst_mean_packets")
-    told = Check(part="matrix", words="", quantity=burst, of=("reno",), relation="<", than=("bic",))
-    assert check(Statement(says="", source="", checks=(told,)), {"matrix": data}).answer == "not run"
+    not_run = Check(part="matrix", words="", quantity=burst, of=("reno",), relation="<", than=("bic",))
+    assert check(Statement(says="", source="", checks=(not_run,)), {"matrix": data}).answer == "not run"

@@ -133,17 +133,17 @@ def test_a_buffer_is_resolved_to_packets_or_bytes(written: str, limit: dict[str,
 
 def test_the_way_back_is_like_the_way_there_but_loses_nothing():
     resolved = run(path__loss="1 %", path__queue__limit="50 packets")
-    there, back = element(resolved, "bottleneck"), element(resolved, "bottleneck-reverse")
-    assert {**there, "name": ""} == {**back, "name": ""}
+    forward_link, reverse_link = element(resolved, "bottleneck"), element(resolved, "bottleneck-reverse")
+    assert {**forward_link, "name": ""} == {**reverse_link, "name": ""}
     assert resolved["flows"][0]["forward"] == ["loss", "bottleneck"]
     assert resolved["flows"][0]["reverse"] == ["bottleneck-reverse"]
 
 
 def test_the_way_back_may_be_slower_and_lossy():
     resolved = run(path__reverse={"rate": "1 Mbit/s", "loss": "0.01 %", "queue": {"limit": "2 bdp"}})
-    back = element(resolved, "bottleneck-reverse")
+    reverse_link = element(resolved, "bottleneck-reverse")
     # 1e6 bit/s x 0.04 s / 12000 bit x 2 = 6.67
-    assert (back["rate_bit_per_s"], back["queue"]["limit_packets"]) == (1_000_000, 7)
+    assert (reverse_link["rate_bit_per_s"], reverse_link["queue"]["limit_packets"]) == (1_000_000, 7)
     assert element(resolved, "loss-reverse")["probability"] == 0.0001
 
 
@@ -213,13 +213,20 @@ def test_a_profile_fills_in_and_explicit_keys_win():
         .runs()[0]
         .run
     )
-    there, back = element(resolved, "bottleneck"), element(resolved, "bottleneck-reverse")
-    assert (there["rate_bit_per_s"], there["delay_ns"], there["queue"]["limit_packets"]) == (
+    forward_link, reverse_link = element(resolved, "bottleneck"), element(resolved, "bottleneck-reverse")
+    assert (
+        forward_link["rate_bit_per_s"],
+        forward_link["delay_ns"],
+        forward_link["queue"]["limit_packets"],
+    ) == (
         12_000_000,
         10_000_000,
         9,
     )
-    assert (back["rate_bit_per_s"], back["queue"]["limit_bytes"]) == (1_000_000, 75_000)  # 600 ms at 1 Mbit/s
+    assert (reverse_link["rate_bit_per_s"], reverse_link["queue"]["limit_bytes"]) == (
+        1_000_000,
+        75_000,
+    )  # 600 ms at 1 Mbit/s
 
 
 @pytest.mark.parametrize("name", profiles())

@@ -58,7 +58,7 @@ class PlausibleDataset:
 
 
 def by_hand(**tables: Iterable[Row]) -> PlausibleDataset:
-    """A dataset of exactly these rows; tables not given are empty."""
+    """Return a dataset of exactly these rows; tables not given are empty."""
     return _dataset({name: pl.LazyFrame(list(rows)) for name, rows in tables.items()})
 
 

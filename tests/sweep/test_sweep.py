@@ -456,7 +456,7 @@ def test_files_are_on_the_disk_before_they_are_renamed(
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", rename)
     interrupted_sweep(tmp_path / "out")
-    renames = [index for index, (what, *_) in enumerate(log) if what == "rename"]
+    renames = [index for index, (operation, *_) in enumerate(log) if operation == "rename"]
     assert len(renames) == 1 + stored(tmp_path / "out")
     for index in renames:
         _, staging, final = log[index]
