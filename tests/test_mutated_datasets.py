@@ -1,4 +1,4 @@
-"""Two hundred datasets with something done to each: what is wrong is refused, and nothing breaks."""
+"""Two hundred mutated datasets: every command refuses invalid ones with a message and never crashes."""
 
 import os
 import shutil

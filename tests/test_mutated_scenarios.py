@@ -1,4 +1,4 @@
-"""A thousand ready scenarios with something done to each: what is wrong is refused, and nothing breaks."""
+"""A thousand mutated scenarios: invalid ones are refused with a message, and nothing crashes."""
 
 import os
 import re

@@ -40,7 +40,7 @@ def complaint(tools: Path) -> str:
     return result.stderr
 
 
-def test_nothing_is_said_when_all_is_there(tools):
+def test_nothing_is_printed_when_all_is_installed(tools):
     assert complaint(tools) == ""
 
 

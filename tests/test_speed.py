@@ -54,7 +54,7 @@ def bounds(tmp_path, monkeypatch) -> Path:
     ],
 )
 @pytest.mark.usefixtures("bounds")
-def test_a_count_beyond_its_bound_is_told_up_and_down(per_packet, message):
+def test_a_count_beyond_its_bound_is_reported_in_both_directions(per_packet, message):
     complained = complaint(counted(per_packet))
     assert message in complained
     assert bool(message) == ("--write-bounds" in complained)
@@ -67,7 +67,7 @@ def test_another_compiler_has_more_room_and_is_named(bounds):
 
 
 @pytest.mark.usefixtures("bounds")
-def test_a_case_without_a_bound_is_told():
+def test_a_case_without_a_bound_is_reported():
     complained = complaint(replace(counted(1000), case=replace(CASE, name="another")))
     assert complained.startswith("another: has no bound in bounds.toml; write it: ")
 

@@ -99,7 +99,7 @@ def test_any_axis_can_be_compared_along(tussle_, tmp_path: Path):
     assert "path.rtt: A is 20 ms, B is 40 ms" in answer.out
 
 
-def test_the_command_compares_kernels_without_being_told_and_is_a_gate(tussle_, tmp_path: Path):
+def test_the_command_compares_kernels_by_default_and_sets_the_exit_status(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
     answer = tussle_("compare", "a", "--json", "x.json")
     assert answer.status == 1

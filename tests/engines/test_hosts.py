@@ -141,7 +141,7 @@ def test_a_scenario_runs_over_ssh_and_fills_every_table(network: Network, tmp_pa
     dataset.verify()
 
 
-def test_nothing_of_it_stays_on_the_machines(network: Network, tmp_path: Path):
+def test_nothing_is_left_on_the_hosts(network: Network, tmp_path: Path):
     measured(network, tmp_path / "out", scenario("1 s"))
     for netns in (network.left, network.middle, network.right):
         wait_until(lambda netns=netns: not netns.processes())
@@ -177,8 +177,8 @@ def test_a_lost_machine_affects_its_own_flow_only(network: Network, tmp_path: Pa
     assert "is lost" not in (second["shortfall"] or "")
 
 
-def test_a_receiver_lets_no_stranger_in(network: Network):
-    """Who connects to the port of a flow and does not know its token is no part of it."""
+def test_a_connection_without_the_token_of_the_flow_is_ignored(network: Network):
+    """A connection to the port of a flow that does not send its token is not part of the flow."""
     network.hosts.write_text(HOSTS.replace("[hosts.right]", "[hosts.right]\nport = 5301"), "utf-8")
     asked = scenario("2 s", flows=[{"algorithm": "reno", "start": "1 s", "bytes": "100 kB"}])
     with subprocess.Popen(network.middle.command(sys.executable, "-c", STRANGER)) as other:

@@ -85,7 +85,7 @@ def test_every_table_is_filled_and_says_what_it_was_measured_on(tussle_, tmp_pat
     assert (first["interface"], first["path_mtu_bytes"]) == ("net", 1500)
     assert first["kept_up"] == (first["shortfall"] is None)
     assert first["busy_s"] == pytest.approx(2, abs=0.3)
-    # Whoever looks sees the mark of a run that is not to be trusted, and only of those.
+    # The output marks a run whose hosts did not keep up, and only such runs.
     assert ("a host did not keep up" in answer.out) == (not first["kept_up"] or not second["kept_up"])
     recorded = dataset.provenance["engine"]
     assert (recorded["name"], recorded["host_kernel"]) == ("netns", os.uname().release)

@@ -397,7 +397,7 @@ def test_a_file_with_anything_anywhere_is_read_or_refused_in_a_sentence(tmp_path
     "content", [b"", b"{", b"[]", b"{}", b'{"intervals": 1}', b"\x1f\x8b\x08", b"\xff\xfe"]
 )
 @pytest.mark.parametrize("name", ["x.json", "x.flent.gz"])
-def test_what_is_no_such_file_is_refused(tmp_path: Path, read, content: bytes, name: str):
+def test_a_file_of_another_format_is_refused(tmp_path: Path, read, content: bytes, name: str):
     file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(TussleError) as refusal:

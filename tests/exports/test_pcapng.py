@@ -76,7 +76,7 @@ def test_tshark_finds_every_packet_and_nothing_malformed(tussle_, tshark: str, l
     assert times[0] == "0.000000000"
 
 
-def test_what_tshark_calls_sent_again_is_what_was_sent_again(tussle_, tshark: str, lossy: Path) -> None:
+def test_tshark_finds_the_retransmissions_that_were_recorded(tussle_, tshark: str, lossy: Path) -> None:
     again = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
     names = [f"tcp.analysis.{name}" for name in again]
     rows = fields(tshark, export(tussle_, lossy), "ip.src", *names)

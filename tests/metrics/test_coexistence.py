@@ -77,7 +77,7 @@ def test_an_order_that_is_unclear_leaves_both_unclear():
     assert table["verdict_both_orders"].to_list() == ["unclear", "unclear"]
 
 
-def test_without_the_other_order_nothing_is_said_of_both():
+def test_without_the_other_order_no_verdict_on_both_orders_is_given():
     assert compute(pair_runs(("vegas", "reno", 10, 90)))["verdict_both_orders"].to_list() == [None]
 
 

@@ -30,7 +30,7 @@ def row_of(compared, first: str, second: str):
     return next(row for row in compared if row.keys == keys)
 
 
-def test_ours_stands_beside_the_printed_cell_with_its_difference():
+def test_our_value_is_shown_with_its_difference_from_the_published_one():
     """Printed: 66 and 37. Ours: 33 is half of 66 less, 37 as printed."""
     row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (33, 37)))), "htcp", "reno")
     assert row.published == {"first_mbit_per_s": 66, "second_mbit_per_s": 37}
@@ -41,7 +41,7 @@ def test_ours_stands_beside_the_printed_cell_with_its_difference():
     assert row.largest_difference("sim") == pytest.approx(0.5)
 
 
-def test_what_was_not_run_has_no_number():
+def test_studies_not_run_have_no_number():
     row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (33, 37)))), "reno", "htcp")
     assert row.found == {}
     assert row.verdicts == {}
@@ -126,7 +126,7 @@ def test_a_margin_moves_the_rival():
     assert check(statement(margin=1 / 3), VEGAS).answer == "fails"
 
 
-def test_an_algorithm_may_be_held_against_itself_elsewhere():
+def test_an_algorithm_may_be_compared_with_itself_elsewhere():
     rival = {"where": {"flows.0.algorithm": "reno"}}
     settings = {"where": {"flows.0.algorithm": "vegas"}, "than": rival}
     [case] = check(statement(**settings), VEGAS).cases
@@ -147,7 +147,7 @@ def test_a_statement_about_axes_that_another_path_has_not_is_not_run():
     assert check(statement(by=("path.rtt",)), VEGAS).answer == "not run"
 
 
-def test_what_an_engine_does_not_tell_has_no_number_and_proves_nothing():
+def test_quantities_an_engine_does_not_report_have_no_number_and_no_verdict():
     """Without events of drops nobody knows how many packets were lost at a time."""
     run, flows = pair(0, ("reno", "bic"), (50, 40))
     flows = [{**flow, "dropped_packets": 7} for flow in flows]

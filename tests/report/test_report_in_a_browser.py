@@ -456,7 +456,7 @@ def test_nothing_is_wider_than_a_phone(page: Page, file: Path):
     page.wait_for_selector("#pair-reno-reno .chart svg.marks")
 
 
-def test_whoever_hears_the_page_is_told_what_everything_is(page: Page, file: Path):
+def test_screen_readers_get_a_name_for_every_control(page: Page, file: Path):
     opened(page, file)
     assert page.get_attribute("html", "lang") == "en"
     assert page.locator("h1").count() == 1

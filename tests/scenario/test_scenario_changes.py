@@ -47,7 +47,7 @@ def test_rates_change_both_ways_and_the_round_trip_is_halved():
     assert reverse == [rate, {**delay, "delay_ns": 40_000_001}]
 
 
-def test_a_way_back_with_its_own_rate_keeps_it():
+def test_a_reverse_path_with_its_own_rate_keeps_it():
     ((_, reverse),) = changes(scenario(path__reverse__rate="1 Mbit/s", path__changes=[SLOWER]))
     assert reverse is None
     own = {**SLOWER, "reverse_rate": "2 Mbit/s"}

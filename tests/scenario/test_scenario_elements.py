@@ -311,7 +311,7 @@ def test_a_recording_excludes_what_it_contains(tmp_path: Path):
     ]
 
 
-def test_corrupt_packets_are_events_of_their_own_and_are_sent_again():
+def test_corrupt_packets_are_distinct_events_and_are_retransmitted():
     made = scenario(
         path__elements=[{"kind": "corrupt", "probability": "1 %"}],
         flows__0__bytes="3 MB",

@@ -173,7 +173,7 @@ def test_dualpi2_takes_a_step():
 
 
 @pytest.mark.parametrize("kind", ["fq_codel", "pie", "fq_pie", "cake", "dualpi2", "sfq"])
-def test_what_is_not_written_is_the_default_of_the_kind(kind: str):
+def test_settings_not_written_have_the_default_of_the_kind(kind: str):
     assert forward_queue(kind=kind) == {"kind": kind}
 
 
@@ -192,7 +192,7 @@ def test_of_a_list_of_kinds_each_takes_its_own_settings():
     ]
 
 
-def test_the_queue_back_is_as_there_or_another():
+def test_the_reverse_queue_is_the_forward_queue_unless_set():
     ((same, reverse),) = queues(scenario(path__queue=THRESHOLD))
     assert reverse == same
     ((_, reverse),) = queues(scenario(path__queue=THRESHOLD, path__reverse__queue__kind="fifo"))

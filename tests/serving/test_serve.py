@@ -231,8 +231,8 @@ def test_a_server_listens_on_loopback_by_default(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_algorithm_that_others_may_not_use_is_not_a_riddle():
-    """As another user than root, who may not read this folder: the program is open already."""
+def test_an_algorithm_restricted_to_root_is_explained():
+    """Runs as another user than root, who cannot read this folder: the program file is opened before."""
     sysctls = Path("/proc/sys/net/ipv4")
     names = {
         which: set((sysctls / f"tcp_{which}_congestion_control").read_text().split())

@@ -31,7 +31,7 @@ sweep(SCENARIO, {folder!r}, settings(FakeEngine(takes_a_moment)))
 
 
 class Diary:
-    """What was synced and renamed, in its order; a rename notes what was below it and was not synced."""
+    """Log of syncs and renames in order; a rename records the files below it that were not synced."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.entries: list[tuple[str, Path]] = []

@@ -498,7 +498,7 @@ except TussleError as error:
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(300, 0), (2000, 0), (9000, RUNS)])
-def test_without_room_for_a_file_nothing_is_lost(
+def test_a_full_disk_loses_no_finished_runs(
     reference: Dataset, tmp_path: Path, limit: int, kept: int
 ) -> None:
     folder = tmp_path / "out"
