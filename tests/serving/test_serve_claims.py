@@ -28,9 +28,9 @@ UPLOADED: dict[str, Callable[[Client, int], None]] = {
     "twice": lambda liar, at: liar.report([(at, sender()), (at, sender())]),
     "clock": lambda liar, _: liar.report_validity(clock=FAR_OFF),
     "name": lambda liar, _: liar.report_validity(host="\x1b[2J"),
-    "text": lambda liar, _: liar.say(b"\3\0\1x"),
-    "noise": lambda liar, _: liar.say(bytes(range(255, 55, -1))),
-    "more noise": lambda liar, _: liar.say(b"\2\1" + bytes(range(100, 200))),
+    "text": lambda liar, _: liar.send(b"\3\0\1x"),
+    "noise": lambda liar, _: liar.send(bytes(range(255, 55, -1))),
+    "more noise": lambda liar, _: liar.send(b"\2\1" + bytes(range(100, 200))),
 }
 
 
