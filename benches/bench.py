@@ -1,4 +1,4 @@
-"""Speed of the simulator, beside ns-2 and ns-3 where they are installed, and what it is made of."""
+"""Speed of the simulator beside ns-2 and ns-3, where these are installed, and the cost of its parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from summary import Row, lines, record
 
 
 def main() -> None:
-    """Measure, print, and keep it for the page; or count instructions."""
+    """Measure and print, and store the results for the page; or count instructions."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=_count, default=3, help="rounds of everything in turn (3)")
     parser.add_argument("--only", choices=PARTS, action="append", help="a part of it; repeatable (all)")
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _count_instructions(purpose: str) -> int:
-    """Count all cases; store what was found, or hold it against what is stored. Returns the exit status."""
+    """Count all cases; store the counts, or compare them with the stored bounds. Returns the exit status."""
     counts = []
     for case in COUNTED:
         try:
@@ -66,13 +66,13 @@ def _count_instructions(purpose: str) -> int:
     if purpose == "write":
         write_bounds(counts)
         return 0
-    complaints = [said for said in map(complaint, counts) if said]
+    complaints = [each for each in map(complaint, counts) if each]
     _say("\n".join(complaints))
     return 1 if complaints else 0
 
 
 def _cases(rounds: int) -> list[dict[str, Any]]:
-    """Compare the engines; give the rows of each case."""
+    """Compare the engines; return the rows of each case."""
     commands = {engine.name: _find(engine) for engine in ENGINES}
     found = []
     for case in CASES:
@@ -95,7 +95,7 @@ PARTS: dict[str, Callable[[int], Any]] = {
 
 
 def compare(case: Case, commands: dict[str, list[str] | str], rounds: int) -> list[Row]:
-    """Run every engine once a round, in turn, so that a change of load meets all of them."""
+    """Run every engine once a round, in turn, so that a change of load affects all of them."""
     rows = [Row(engine.name, case.lasting(engine.duration_s(case))) for engine in ENGINES]
     for number in range(rounds):
         for engine, row in zip(ENGINES, rows, strict=True):
@@ -147,7 +147,7 @@ def _say(text: str) -> None:
 
 
 def _hint(text: str) -> None:
-    """Show where a long comparison stands, apart from the tables."""
+    """Show progress on stderr, apart from the tables."""
     sys.stderr.write(text)
     sys.stderr.flush()
 

@@ -1,4 +1,4 @@
-"""The cases: what every engine simulates, told to each in its own way."""
+"""The cases that are measured, and their form for each engine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NS = 1_000_000_000
 class Case:
     """Flows from one host to another over one bottleneck with a buffer of 1 BDP.
 
-    Times are in seconds, `base_rtt_s` without queueing. Flows start `stagger_s` after each other. What
-    stands below `stagger_s` is Tussle's alone: peers are given CUBIC over one link.
+    Times are in seconds, `base_rtt_s` without queueing. Flows start `stagger_s` after each other. Fields
+    below `stagger_s` apply to Tussle only: peers simulate CUBIC over one link.
     """
 
     name: str
@@ -29,15 +29,15 @@ class Case:
     """Data packets delivered before instructions are counted."""
     algorithm: str = "cubic"
     receive_window_packets: int | None = None
-    """The window that receivers offer; `None`: so large that it does not limit."""
+    """Window that receivers advertise; `None`: so large that it does not limit."""
     hops: int = 1
-    """Links in a row there, of the same rate: the first one is the bottleneck."""
+    """Links in series in the forward direction, of the same rate; the first is the bottleneck."""
     losses: dict[str, Any] = field(default_factory=dict[str, Any])
     """An element behind the bottleneck that drops packets; none if empty."""
     sampling: str | dict[str, int] = "off"
     events: bool = False
     steady_to_s: float | None = None
-    """When the interval ends that is measured; `None`: with the run."""
+    """End of the steady interval; `None`: the end of the run."""
 
     @property
     def buffer_packets(self) -> int:
@@ -49,11 +49,11 @@ class Case:
         return replace(self, duration_s=duration_s)
 
     def utilisation(self, delivered_packets: int) -> float:
-        """Return the share of the bottleneck's capacity that so many full packets are."""
+        """Return the share of the bottleneck's capacity that this many full packets use."""
         return delivered_packets * PACKET_BYTES * 8 / (self.rate_bit_per_s * self.duration_s)
 
     def peer_arguments(self) -> list[str]:
-        """Return what the programs in `peers/` take on their command line, in their order."""
+        """Return the arguments of the programs in `peers/`, in their order."""
         return [
             str(self.flows),
             str(self.rate_bit_per_s),
@@ -64,16 +64,16 @@ class Case:
         ]
 
     def run_json(self) -> str:
-        """Return the case as Tussle's engines take it."""
+        """Return the case as a run for Tussle's engines, in JSON."""
         duration_ns = round(self.duration_s * NS)
         steady_to_ns = duration_ns if self.steady_to_s is None else round(self.steady_to_s * NS)
         limited = {"kind": "fifo", "limit_packets": self.buffer_packets}
-        there = [("bottleneck", limited), *((f"hop-{hop}", limited) for hop in range(1, self.hops))]
+        forward = [("bottleneck", limited), *((f"hop-{hop}", limited) for hop in range(1, self.hops))]
         links = [
-            self._link(name, queue) for name, queue in [*there, ("bottleneck-reverse", {"kind": "fifo"})]
+            self._link(name, queue) for name, queue in [*forward, ("bottleneck-reverse", {"kind": "fifo"})]
         ]
         losses = [{"name": "losses", **self.losses}] if self.losses else []
-        forward = [name for name, _ in there] + ["losses" for _ in losses]
+        route = [name for name, _ in forward] + ["losses" for _ in losses]
         return json.dumps(
             {
                 "format": 1,
@@ -83,7 +83,7 @@ class Case:
                 "steady": {"from_ns": 0, "to_ns": steady_to_ns},
                 "record": {"sampling": self.sampling, "events": self.events},
                 "elements": [*links, *losses],
-                "flows": [self._flow(index, forward) for index in range(self.flows)],
+                "flows": [self._flow(index, route) for index in range(self.flows)],
             }
         )
 
@@ -116,7 +116,7 @@ CASES = (
     Case("fifty flows, 1 Gbit/s, 100 ms, 1 BDP", 50, 1_000_000_000, 0.1, 100.0),
     Case("a thousand flows, 10 Gbit/s, 100 ms, 1 BDP", 1000, 10_000_000_000, 0.1, 20.0, 0.001),
 )
-"""Told to every engine."""
+"""Cases that every engine simulates."""
 
 ONE_IN_A_HUNDRED: dict[str, Any] = {"kind": "loss", "probability": 0.01}
 
@@ -136,4 +136,7 @@ COUNTED = (
         losses=ONE_IN_A_HUNDRED,
     ),
 )
-"""The same, and recovery with a large window, with a start and some 150 thousand data packets after it."""
+"""Cases for counting instructions: as `CASES` and recovery with a large window, but shorter.
+
+About 150 thousand data packets are counted after `start_packets`.
+"""

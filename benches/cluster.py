@@ -1,4 +1,4 @@
-"""What a short run costs on a Dask cluster beside its execution (see README.md)."""
+"""Overhead of a short run on a Dask cluster (see README.md)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tussle.sweep import SweepSettings, sweep
 from tussle.sweep.costs import Cost
 
 SCENARIO = {
-    "question": "What does a run cost that hardly costs anything?",
+    "question": "How large is the overhead of a very short run?",
     "duration": "0.1 s",
     "start_jitter": "1 ms",
     "path": {"rate": "1 Mbit/s", "rtt": "20 ms"},
     "flows": [{"algorithm": "reno"}],
 }
 POINTS = 100
-"""Rates, from 1 Mbit/s in steps of 10 kbit/s."""
+"""Number of rates, from 1 Mbit/s in steps of 10 kbit/s."""
 WORKERS = 2
 _HOUR_S = 3600
 
 
 def main() -> None:
-    """Print what each part of a sweep of short runs costs."""
+    """Print the cost of each stage of a sweep of short runs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=100_000, help="how many (100 000)")
     arguments = parser.parse_args()
@@ -42,8 +42,8 @@ def main() -> None:
     tables["path"] = {**SCENARIO["path"], "rate": rates}
     with tempfile.TemporaryDirectory(prefix="tussle-") as name:
         folder = Path(name)
-        with local_cluster(folder) as parties:
-            stages = Stages(parties)
+        with local_cluster(folder) as processes:
+            stages = Stages(processes)
             scenario = Scenario.from_dict(tables)
             settings = SweepSettings(cluster=str(folder / "scheduler.json"), progress=stages)
             dataset = sweep(scenario, folder / "out", settings)
@@ -55,7 +55,7 @@ def main() -> None:
 
 @dataclass
 class Usage:
-    """Seconds so far: of the wall clock, and of processors by who used them."""
+    """Seconds so far: of the wall clock, and of processor time by process."""
 
     wall_s: float
     cpu_s: dict[str, float]
@@ -63,56 +63,56 @@ class Usage:
 
 @dataclass
 class Stages:
-    """What each stage of a sweep used, noted as the sweep tells of its progress."""
+    """Time that each stage of a sweep used, recorded when the sweep reports progress."""
 
-    parties: dict[str, psutil.Process]
+    processes: dict[str, psutil.Process]
     used: dict[str, Usage] = field(default_factory=dict)
     runs: int = 0
     before: Usage = field(init=False)
 
     def __post_init__(self) -> None:
-        self.before = usage(self.parties)
+        self.before = usage(self.processes)
 
     def end(self, stage: str) -> None:
-        """Note what was used since the last stage ended."""
-        now = usage(self.parties)
+        """Record the time used since the last stage ended."""
+        now = usage(self.processes)
         cpu_s = {who: now.cpu_s[who] - self.before.cpu_s[who] for who in now.cpu_s}
         self.used[stage] = Usage(now.wall_s - self.before.wall_s, cpu_s)
         self.before = now
 
     def begin(self, total: int, finished: int) -> None:  # noqa: ARG002 (nothing is finished before)
-        """All runs are planned and checked."""
+        """Called when all runs are planned and checked."""
         self.runs = total
         self.end("plan")
 
     def repeat(self, runs: int) -> None:
-        """No file of a run is damaged."""
+        """Not called: no file of a run is damaged."""
 
     def advance(self) -> None:
-        """One run more is finished."""
+        """Ignored: single runs are not timed."""
 
     def spend(self, costs: Sequence[Cost]) -> None:
-        """No algorithm is written in Python."""
+        """Not called: no algorithm is written in Python."""
 
     def merge(self) -> None:
-        """All runs are executed."""
+        """Called when all runs are executed."""
         self.end("runs")
 
 
-def usage(parties: dict[str, psutil.Process]) -> Usage:
-    """Return what was used so far."""
-    return Usage(time.perf_counter(), {who: cpu_s(process) for who, process in parties.items()})
+def usage(processes: dict[str, psutil.Process]) -> Usage:
+    """Return the time used so far."""
+    return Usage(time.perf_counter(), {who: cpu_s(process) for who, process in processes.items()})
 
 
 def cpu_s(process: psutil.Process) -> float:
-    """Return the processor time of a process and of those that it started."""
+    """Return the processor time of a process and of its descendants."""
     times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
     return sum(each.user + each.system for each in times)
 
 
 @contextmanager
 def local_cluster(folder: Path) -> Iterator[dict[str, psutil.Process]]:
-    """Start a scheduler and its workers, each a process of its own, and this one beside them."""
+    """Start a scheduler and its workers as processes of their own; yield them and this process, by name."""
     found = folder / "scheduler.json"
     commands = {
         "scheduler": ["scheduler", "--no-dashboard", "--host", "127.0.0.1", "--port", "0"],
@@ -126,8 +126,8 @@ def local_cluster(folder: Path) -> Iterator[dict[str, psutil.Process]]:
                 started[who] = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)  # noqa: S603 (ours)
                 while not found.exists():
                     time.sleep(0.05)
-            parties = {who: psutil.Process(process.pid) for who, process in started.items()}
-            yield parties | {"this process": _Alone()}
+            processes = {who: psutil.Process(process.pid) for who, process in started.items()}
+            yield processes | {"this process": _Alone()}
         finally:
             for process in reversed(started.values()):
                 process.terminate()
@@ -135,16 +135,16 @@ def local_cluster(folder: Path) -> Iterator[dict[str, psutil.Process]]:
 
 
 class _Alone(psutil.Process):
-    """This process without those that it started."""
+    """This process without its descendants."""
 
     def children(self, recursive: bool = False) -> list[psutil.Process]:  # noqa: ARG002, FBT001, FBT002 (as psutil has it)
         return []
 
 
-def report(stages: Stages, what: str) -> None:
-    """Print the costs of a run, stage by stage, and what the scheduler costs an hour of work."""
-    _say(f"{what}; {WORKERS} workers on one machine\n")
-    _say(f"{'a run, in µs':14}{'wall':>9}" + "".join(f"{who:>15}" for who in stages.parties))
+def report(stages: Stages, title: str) -> None:
+    """Print the cost of a run, stage by stage, and the scheduler's share for an hour of work."""
+    _say(f"{title}; {WORKERS} workers on one machine\n")
+    _say(f"{'a run, in µs':14}{'wall':>9}" + "".join(f"{who:>15}" for who in stages.processes))
     for stage, used in stages.used.items():
         each = [used.wall_s, *used.cpu_s.values()]
         numbers = [f"{seconds / stages.runs * 1e6:.0f}" for seconds in each]

@@ -23,15 +23,15 @@ NS3_LIBRARIES = ("applications", "point-to-point", "traffic-control", "internet"
 
 
 class MissingError(Exception):
-    """The engine is not here; says in a few words what to do."""
+    """The engine is not installed or built; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Engine:
     """One row of the table.
 
-    `find` gives the command's beginning, or raises `MissingError`; `duration_s` is the simulated time for
-    a case, shorter than the case's own where the engine is slow.
+    `find` returns the first words of the command, or raises `MissingError`; `duration_s` is the simulated
+    time of a case, shorter than the case's own where the engine is slow.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Engine:
     job: Callable[[list[str], Case], Job]
     duration_s: Callable[[Case], float] = lambda case: case.duration_s
     most_flows: int = 1000
-    """With more, a run takes so long that nobody would wait for it."""
+    """Cases with more flows are skipped: a run would take about an hour."""
 
 
 def find_core() -> list[str]:
@@ -49,7 +49,7 @@ def find_core() -> list[str]:
 
 @functools.cache
 def build_example(name: str) -> str:
-    """Build one of the simulator's examples with `--release`, unless that is done, and return its path."""
+    """Build one of the simulator's examples with `--release`, once per process, and return its path."""
     if shutil.which("cargo") is None:
         raise MissingError("not built: needs Rust, https://rustup.rs")
     command = ["cargo", "build", "--quiet", "--release", "--package", "tussle-core", "--example", name]
@@ -78,7 +78,7 @@ def find_ns2() -> list[str]:
 
 
 def find_ns3() -> list[str]:
-    """Compile our ns-3 program with the system's compiler, unless it is newer than its source."""
+    """Compile our ns-3 program with the system's compiler, unless it is up to date, and return its path."""
     compiler = shutil.which("g++")
     if compiler is None or not NS3_HEADER.exists():
         raise MissingError("not installed: apt-get install g++ libns3-dev")
@@ -106,7 +106,7 @@ def _job_from_arguments(command: list[str], case: Case) -> Job:
 
 
 def _ns3_duration_s(case: Case) -> float:
-    """About half a minute of processor time at the 10 to 30 thousand packets a second of ns-3."""
+    """Return what ns-3, at 10 to 30 thousand packets/s, simulates in about 30 s of processor time."""
     return 20.0 if case.flows == 1 else 4.0
 
 

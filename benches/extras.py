@@ -1,4 +1,4 @@
-"""What costs more than the bare simulation: ratios within a round, and instructions."""
+"""Cost of sampling, events and other extras: in time, relative to the bare simulation, and instructions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from instructions import counts_of
 from measure import Job, measure
 
 Variant = Callable[[Case], Case]
-EDGES_OF_A_RUN = 3
-"""The invariants are checked at the ends of the steady interval and of the run."""
+CHECKS_PER_RUN = 3
+"""Times that a run checks its invariants: both ends of the steady interval, and the end of the run."""
 
 
 def sampled(case: Case) -> Case:
-    """Let the case write down all flows and links each 10 ms."""
+    """Return the case with a sample of all flows and links every 10 ms."""
     return replace(case, sampling={"every_ns": 10_000_000})
 
 
 def eventful(case: Case) -> Case:
-    """Let the case write down its events."""
+    """Return the case with its events recorded."""
     return replace(case, events=True)
 
 
@@ -31,26 +31,29 @@ VARIANTS: dict[str, Variant] = {"samples each 10 ms": sampled, "events": eventfu
 
 
 def rows(rounds: int) -> list[dict[str, Any]]:
-    """Measure, for one flow and for ten, what each extra adds, in percent of the case without it."""
+    """Measure the cost of each extra, for one flow and for ten, in percent of the case without it.
+
+    Times are compared within a round, where both meet the same load.
+    """
     found: list[dict[str, Any]] = []
     for timed, counted in zip(CASES[:2], COUNTED[:2], strict=True):
-        jobs = {what: Job(TUSSLE.find(), vary(timed).run_json()) for what, vary in VARIANTS.items()}
+        jobs = {extra: Job(TUSSLE.find(), vary(timed).run_json()) for extra, vary in VARIANTS.items()}
         jobs |= _from_python(timed)
         plain = Job(TUSSLE.find(), timed.run_json())
-        percents: dict[str, list[float]] = {what: [] for what in jobs}
+        percents: dict[str, list[float]] = {extra: [] for extra in jobs}
         for _ in range(rounds):
             reference_s = measure(plain).cpu_s
-            for what, job in jobs.items():
-                percents[what].append(_more_percent(measure(job).cpu_s, reference_s))
+            for extra, job in jobs.items():
+                percents[extra].append(_more_percent(measure(job).cpu_s, reference_s))
         instructions = _instructions(counted)
         found.extend(
             {
                 "case": counted.name,
-                "extra": what,
-                "time_percent": median(percents[what]) if what in percents else None,
-                "instructions_percent": instructions.get(what),
+                "extra": extra,
+                "time_percent": median(percents[extra]) if extra in percents else None,
+                "instructions_percent": instructions.get(extra),
             }
-            for what in dict.fromkeys([*jobs, *instructions])
+            for extra in dict.fromkeys([*jobs, *instructions])
         )
     return found
 
@@ -63,15 +66,17 @@ def _from_python(case: Case) -> dict[str, Job]:
 
 
 def _instructions(case: Case) -> dict[str, float]:
-    varied = {what: replace(vary(case), name=f"{case.name}, {what}") for what, vary in VARIANTS.items()}
-    # An interval that ends just before the run does is one edge more, at which the same is checked again.
-    edge = replace(case, name=f"{case.name}, one edge more", steady_to_s=case.duration_s - 1 / NS)
-    counts = {name: each.instructions for name, each in counts_of([case, *varied.values(), edge]).items()}
+    varied = {extra: replace(vary(case), name=f"{case.name}, {extra}") for extra, vary in VARIANTS.items()}
+    # If the steady interval ends just before the run, the invariants are checked once more.
+    extra_check = replace(case, name=f"{case.name}, one check more", steady_to_s=case.duration_s - 1 / NS)
+    counted = counts_of([case, *varied.values(), extra_check])
+    counts = {name: each.instructions for name, each in counted.items()}
     if not counts:
         return {}
     plain = counts[case.name]
-    more = {what: _more_percent(counts[each.name], plain) for what, each in varied.items()}
-    return more | {"checks of all invariants": 100 * EDGES_OF_A_RUN * (counts[edge.name] - plain) / plain}
+    more = {extra: _more_percent(counts[each.name], plain) for extra, each in varied.items()}
+    check = counts[extra_check.name] - plain
+    return more | {"checks of all invariants": 100 * CHECKS_PER_RUN * check / plain}
 
 
 def _more_percent(value: float, reference: float) -> float:

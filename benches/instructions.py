@@ -1,4 +1,4 @@
-"""Instructions for each data packet, counted by callgrind: the same on every repetition, unlike time."""
+"""Instructions per data packet, counted by callgrind: reproducible, unlike time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from measure import FailedError, Job, measure
 BOUNDS = Path(__file__).parent / "bounds.toml"
 WRITE = "benches/bench.py --instructions --write-bounds"
 SLACK = 0.03
-"""How far a count may be from its bound. Two runs differ by less than a millionth."""
+"""Relative difference allowed between a count and its bound. Two runs differ by less than a millionth."""
 OTHER_COMPILER_SLACK = 0.15
-"""The same where another compiler built the simulator than when the bounds were written."""
+"""Relative difference allowed if the simulator was built by another compiler than for the bounds."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What `packets` data packets took, after the start of a case."""
+    """Instructions executed for `packets` data packets, counted after `start_packets` of the case."""
 
     case: Case
     instructions: int
@@ -40,7 +40,7 @@ class Counted:
         return self.instructions / self.packets
 
     def line(self) -> str:
-        """Say it, and where to look further."""
+        """Return the count as text, with the command that shows the profile."""
         return (
             f"{self.case.name}: {self.per_packet:,.1f} instructions for each of {self.packets:,} data packets"
             f"; where: callgrind_annotate {self.profile.relative_to(ROOT)}"
@@ -48,7 +48,7 @@ class Counted:
 
 
 def counts_of(cases: Iterable[Case]) -> dict[str, Counted]:
-    """Count cases on all cores; give what was found by their names, or nothing without valgrind."""
+    """Count cases on all cores; return the counts by the cases' names, or none without valgrind."""
     if shutil.which("valgrind") is None:
         return {}
     TUSSLE.find()  # once, rather than in each thread
@@ -62,7 +62,7 @@ def count(case: Case) -> Counted:
 
 
 def counted_job(case: Case, job: Job) -> Counted:
-    """Count the instructions of the function `measured` of a program."""
+    """Run a program under callgrind; count the instructions in its function `measured`."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise MissingError("valgrind is not installed: apt-get install valgrind")
@@ -79,13 +79,13 @@ def counted_job(case: Case, job: Job) -> Counted:
 
 
 def compiler() -> str:
-    """Return who builds the simulator, and for which processor."""
-    said = subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
-    return f"{said.stdout.split()[1]} {platform.machine()}"
+    """Return the version of rustc and the processor architecture."""
+    done = subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
+    return f"{done.stdout.split()[1]} {platform.machine()}"
 
 
 def write_bounds(counts: list[Counted]) -> None:
-    """Let these counts be what later ones are held against."""
+    """Store counts as the bounds that later counts are compared with."""
     lines = [
         "# Instructions for each data packet, as callgrind counts them. `make test` fails where a count is",
         f"# more than {SLACK:.0%} away, up or down. Written by `.venv/bin/python {WRITE}`.",
@@ -99,7 +99,7 @@ def write_bounds(counts: list[Counted]) -> None:
 
 
 def complaint(counted: Counted) -> str:
-    """Say how a count is away from its bound, and what to do about it; empty if it is not."""
+    """Return how far a count is from its bound and what to do about it; empty if it is within the slack."""
     stored = tomllib.loads(BOUNDS.read_text())
     bound = stored["instructions"].get(counted.case.name)
     if bound is None:

@@ -1,4 +1,4 @@
-"""Runs one program once and reads what it cost from the operating system."""
+"""Runs a program once and measures its processor and wall time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Job:
-    """A program, and what it reads from its standard input."""
+    """A command and its standard input."""
 
     command: list[str]
     stdin: str = ""
@@ -20,31 +20,31 @@ class Job:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One run: what was simulated, and the processor and wall time it took, in seconds."""
+    """Packets of one run, and the processor and wall time it took, in seconds."""
 
     delivered_packets: int
     retransmitted_packets: int
     cpu_s: float
     wall_s: float
     measured_packets: int = 0
-    """Data packets delivered after the start, where a program has one."""
+    """Data packets delivered after `start_packets` of the case, if the program reports them."""
 
     @property
     def packets_per_cpu_s(self) -> float:
-        """Data packets over the bottleneck for each second of processor time."""
+        """Data packets that crossed the bottleneck per second of processor time."""
         return self.delivered_packets / self.cpu_s
 
 
 class FailedError(Exception):
-    """The program did not end well, or said nothing that can be read."""
+    """The program failed, or printed no readable result."""
 
 
 def measure(job: Job) -> Measurement:
     """Run `job` and wait for it; raises `FailedError` with the reason in a few words.
 
     Processor time is user and system time of the whole process as the kernel accounts it, which other
-    load on the machine moves far less than wall time. A program that times only a part of itself
-    prints `cpu_s` and `wall_s`, and those are taken.
+    load on the machine changes far less than wall time. A program that times only a part of itself
+    prints `cpu_s` and `wall_s`, which are used instead.
     """
     with tempfile.TemporaryFile("w+") as stdin, tempfile.TemporaryFile("w+") as output:
         stdin.write(job.stdin)
@@ -57,10 +57,10 @@ def measure(job: Job) -> Measurement:
         wall_s = time.perf_counter() - before
         child.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        said = output.read()
+        text = output.read()
     if child.returncode != 0:
-        raise FailedError(f"exit code {child.returncode}: {_last_line(said)}")
-    result = _result(said)
+        raise FailedError(f"exit code {child.returncode}: {_last_line(text)}")
+    result = _result(text)
     return Measurement(
         delivered_packets=int(result.get("delivered_packets", 0)),
         retransmitted_packets=int(result.get("retransmitted_packets", 0)),
@@ -70,18 +70,18 @@ def measure(job: Job) -> Measurement:
     )
 
 
-def _result(said: str) -> dict[str, float]:
+def _result(text: str) -> dict[str, float]:
     """Return the JSON that a program printed; ns-2 prints its commands before, even on the same line."""
-    for line in said.splitlines():
+    for line in text.splitlines():
         _, brace, result = line.partition("{")
         if brace:
             try:
                 return json.loads(brace + result)
             except json.JSONDecodeError as error:
                 raise FailedError(f"unreadable result: {error}") from error
-    raise FailedError(f"no result: {_last_line(said)}")
+    raise FailedError(f"no result: {_last_line(text)}")
 
 
-def _last_line(said: str) -> str:
-    lines = said.strip().splitlines()
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
     return lines[-1][:200] if lines else "no output"

@@ -1,4 +1,4 @@
-"""What packets in flight and idle flows take of the memory, as the test that bounds it counts."""
+"""Memory of packets in flight and of idle flows, as `tests/memory.rs` of tussle-core counts it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ TEST = ["cargo", "test", "--quiet", "--package", "tussle-core", "--test", "memor
 
 
 def rows(_rounds: int) -> list[dict[str, Any]]:
-    """Run the test; give what it says."""
-    said = subprocess.run([*TEST, "--test-threads=1"], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
-    found = re.findall(r"memory: (.+): (\d+) bytes$", said.stdout + said.stderr, re.MULTILINE)
+    """Run the test; return the numbers of bytes that it prints."""
+    done = subprocess.run([*TEST, "--test-threads=1"], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
+    found = re.findall(r"memory: (.+): (\d+) bytes$", done.stdout + done.stderr, re.MULTILINE)
     if not found:
         raise FailedError(f"{' '.join(TEST)} says nothing of memory")
-    return [{"what": what, "bytes": int(number)} for what, number in found]
+    return [{"what": name, "bytes": int(number)} for name, number in found]

@@ -1,4 +1,4 @@
-"""Writes what was measured last, `results/bench.json`, as tables into docs/explanation/speed.md."""
+"""Writes the last measurements, `results/bench.json`, as tables into docs/explanation/speed.md."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MILLION = 1_000_000
 
 
 def table(name: str, part: dict[str, Any]) -> str:
-    """Return a part of what was measured as Markdown."""
+    """Return one part of the measurements as a Markdown table."""
     rounds = "round" if part["rounds"] == 1 else "rounds"
     return f"{_TABLES[name](part['found'])}\n\n*{part['machine']}; {part['rounds']} {rounds}.*"
 
 
 def filled(text: str, found: dict[str, Any]) -> str:
-    """Return a page with the tables between its marks replaced by what was found; others stay."""
+    """Return a page whose tables between marks are replaced by new measurements, where there are any."""
 
     def replaced(block: re.Match[str]) -> str:
         name = block["name"]
@@ -34,12 +34,12 @@ def filled(text: str, found: dict[str, Any]) -> str:
 
 
 def names(text: str) -> list[str]:
-    """Return the tables that a page has marks for."""
+    """Return the names of the tables that a page has marks for."""
     return [block["name"] for block in _MARKED.finditer(text)]
 
 
 def main() -> None:
-    """Fill the page."""
+    """Write the tables into the page."""
     if not RESULTS.exists():
         sys.exit(f"there is no {RESULTS.relative_to(ROOT)}: `make bench` measures, and writes it")
     PAGE.write_text(filled(PAGE.read_text(), json.loads(RESULTS.read_text())))
@@ -68,7 +68,7 @@ def _speed(row: dict[str, Any]) -> tuple[str, ...]:
 def _where(found: dict[str, Any]) -> str:
     cases = list(found.values())
     parts = sorted(
-        {part for case in cases for part, mine in case["instructions"].items() if mine >= 1},
+        {part for case in cases for part, count in case["instructions"].items() if count >= 1},
         key=lambda part: -cases[0]["instructions"].get(part, 0),
     )
     rows = [(part, *(_share(case["instructions"], part) for case in cases)) for part in parts]
@@ -81,8 +81,8 @@ def _where(found: dict[str, Any]) -> str:
 
 
 def _share(instructions: dict[str, float], part: str) -> str:
-    mine = instructions.get(part, 0.0)
-    return f"{mine:,.0f} ({mine / sum(instructions.values()):.0%})"
+    count = instructions.get(part, 0.0)
+    return f"{count:,.0f} ({count / sum(instructions.values()):.0%})"
 
 
 def _scaling(found: list[dict[str, Any]]) -> str:

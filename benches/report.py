@@ -1,4 +1,4 @@
-"""How long the report of thirteen algorithms takes to write and to open (see README.md)."""
+"""Time to write and to open the report of thirteen algorithms (see README.md)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         opened = [_open(browser, page) for _ in range(arguments.repetitions)]
         browser.close()
-    for what, times in zip(("loaded", "first charts drawn"), zip(*opened, strict=True), strict=True):
-        _say(f"{what} after {statistics.median(times):.2f} s ({min(times):.2f} to {max(times):.2f})")
+    for stage, times in zip(("loaded", "first charts drawn"), zip(*opened, strict=True), strict=True):
+        _say(f"{stage} after {statistics.median(times):.2f} s ({min(times):.2f} to {max(times):.2f})")
 
 
 def _simulated(folder: Path) -> Path:
@@ -48,7 +48,7 @@ def _simulated(folder: Path) -> Path:
 
 
 def _open(browser: Browser, page: Path) -> tuple[float, float]:
-    """Give the seconds until the page is loaded, and until a chart of its pair is drawn."""
+    """Return the seconds until the page is loaded, and until the first chart is drawn."""
     tab = browser.new_page()
     start = time.perf_counter()
     tab.goto(page.as_uri())

@@ -26,10 +26,10 @@ class Series:
     unit: str
     cases: dict[int, Case]
     cost: str = "a packet"
-    """What the cost is of: a packet, or each size beyond the first for a packet."""
+    """What is reported: the cost of a packet, or the increase of that cost for each further unit of size."""
 
     def of(self, costs: dict[int, float]) -> dict[int, float]:
-        """Return costs of packets as costs of what the series asks for."""
+        """Convert costs of packets, by size, to the cost that the series reports."""
         if self.cost == "a packet" or not costs:
             return costs
         [(first, first_cost), *others] = costs.items()
@@ -37,7 +37,7 @@ class Series:
 
 
 def series() -> list[Series]:
-    """What is measured."""
+    """Return all series that are measured."""
     windows = (100, 1_000, 10_000, 100_000)
     return [
         Series(
@@ -53,7 +53,7 @@ def series() -> list[Series]:
 
 
 def rows(rounds: int) -> list[dict[str, object]]:
-    """Measure every case: instructions once, time in each round; medians."""
+    """Measure every case: instructions once, time in each round; return medians of time."""
     every = series()
     cases = [case for each in every for case in each.cases.values()]
     counts = counts_of(cases)
@@ -81,7 +81,7 @@ def rows(rounds: int) -> list[dict[str, object]]:
 
 
 def _time_ns(case: Case) -> float:
-    """Processor time for each packet of the case, made longer."""
+    """Measure the processor time per packet of the case, lengthened to `TIMED_PACKETS`."""
     longer_s = TIMED_PACKETS * PACKET_BYTES * 8 / case.rate_bit_per_s
     timed = case.lasting(max(case.duration_s, longer_s))
     return 1e9 / measure(Job(TUSSLE.find(), timed.run_json())).packets_per_cpu_s
@@ -93,27 +93,27 @@ def _hops(hops: int) -> Case:
 
 
 def _flows(flows: int) -> Case:
-    """All flows start within half a second, and the count begins about a second later."""
+    """Flows of 10 Mbit/s; all start within half a second, and counting begins about a second later."""
     start_packets = max(50_000, 1_000 * flows)
     case = Case(f"{flows} flows", flows, flows * 10 * MBIT, RTT_S, 0, 0.5 / flows, start_packets)
     return _counted(case)
 
 
 def _window(packets: int) -> Case:
-    """A window that the receiver limits to what the path holds: nothing waits, nothing is lost."""
+    """Return a flow whose receive window is one BDP: no queueing, no loss."""
     rate_bit_per_s = round(packets * PACKET_BYTES * 8 / RTT_S)
     case = Case(f"window of {packets}", 1, rate_bit_per_s, RTT_S, 0, start_packets=START_RTTS * packets)
     return _counted(replace(case, algorithm="reno", receive_window_packets=packets))
 
 
 def _lossy(packets: int) -> Case:
-    """BBR, which holds its window through losses."""
+    """Return a flow of BBR, which keeps its window despite 1 % loss."""
     case = replace(_window(packets), name=f"window of {packets}, 1 % lost", losses=ONE_IN_A_HUNDRED)
     return replace(case, algorithm="bbr", receive_window_packets=None)
 
 
 def _burst(packets: int) -> Case:
-    """CUBIC from the loss on, for five round trips."""
+    """Return a flow of CUBIC that loses a tenth of its window at once; the run ends five RTTs later."""
     start = START_RTTS * packets
     lost = list(range(start + 100, start + 100 + packets // 10))
     slow_start_s = RTT_S * math.log2(packets / 10)
@@ -128,7 +128,7 @@ def _burst(packets: int) -> Case:
 
 
 def _counted(case: Case) -> Case:
-    """Make it last until enough is counted after its start."""
+    """Lengthen a case until `COUNTED_PACKETS` and at least three BDP are counted after its start."""
     packets = case.start_packets + max(COUNTED_PACKETS, 3 * case.buffer_packets)
     begun_s = 0.5 + RTT_S * math.log2(max(2, case.buffer_packets / case.flows / 10))
     return case.lasting(begun_s + packets * PACKET_BYTES * 8 / case.rate_bit_per_s)

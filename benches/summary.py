@@ -1,4 +1,4 @@
-"""Repetitions in, lines of a table out."""
+"""Summarises the repetitions of each case as lines of a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADER = (
 
 @dataclass
 class Row:
-    """What one engine did in one case: a measurement for each round, or why there is none."""
+    """Measurements of one engine in one case, one per round, or why there are none."""
 
     engine: str
     case: Case
@@ -52,7 +52,7 @@ def lines(rows: list[Row], reference: Row) -> list[str]:
 
 
 def _align(line: tuple[str, ...], widths: list[int]) -> str:
-    """Names to the left, numbers to the right."""
+    """Join the cells of a line: the name aligned left, numbers right."""
     numbers = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=False))
     return "  ".join([line[0].ljust(widths[0]), *numbers, ""])
 
@@ -76,7 +76,7 @@ def _cells(row: Row, reference: Row) -> tuple[str, ...]:
 
 
 def record(row: Row, reference: Row) -> dict[str, Any]:
-    """Return a row as numbers, or why there are none."""
+    """Return the medians of a row, or why there are no measurements."""
     if not row.measurements:
         return {"engine": row.engine, "missing": row.missing}
     return {
@@ -96,7 +96,7 @@ def _ratio(row: Row, reference: Row) -> str:
 def _times_slower(row: Row, reference: Row) -> float:
     """Return the median of the ratios within a round, where both ran under the same load."""
     pairs = zip(reference.measurements, row.measurements, strict=False)
-    return median(ours.packets_per_cpu_s / theirs.packets_per_cpu_s for ours, theirs in pairs)
+    return median(base.packets_per_cpu_s / other.packets_per_cpu_s for base, other in pairs)
 
 
 def _rate(packets_per_s: float) -> str:

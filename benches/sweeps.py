@@ -1,4 +1,4 @@
-"""How well a sweep uses two cores, and what an algorithm in Python costs."""
+"""Efficiency of a sweep on two cores, and cost of an algorithm in Python."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TUTORIAL = ROOT / "docs" / "tutorial" / "your-own-algorithm.md"
 
 
 LONGER = 5
-"""Repetitions of the matrix in a sweep that the start of the workers matters less to; swept in one round."""
+"""Repetitions of the matrix in the longer sweep, where starting workers weighs less; swept in one round."""
 
 
 def rows(rounds: int) -> dict[str, Any]:
-    """Sweep the matrix with one worker and with two in turn; give the medians, and the cost of an ACK."""
+    """Sweep the matrix with one worker and with two in turn; return the medians, and the cost of an ACK."""
     return {
         "swept": [_compared(_matrix(1), rounds), _compared(_matrix(LONGER), 1)],
         "python_ack_us": median(_python_ack_us() for _ in range(rounds)),
@@ -74,13 +74,13 @@ def _swept(scenario: Scenario, workers: int) -> _Swept:
 
 
 def _cpu_s() -> float:
-    """Processor time of this process and of its workers that ended."""
+    """Return the processor time of this process and of its workers that have ended."""
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _python_ack_us() -> float:
-    """Run the tutorial's algorithm alone; give the time of its hooks for each ACK."""
+    """Run the tutorial's algorithm alone; return the microseconds in its hooks per ACK."""
     with tempfile.TemporaryDirectory() as folder:
         [block] = re.findall(
             r"^```python\n(# mine\.py\n.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL
@@ -88,7 +88,7 @@ def _python_ack_us() -> float:
         mine = Path(folder) / "mine.py"
         mine.write_text(block)
         flows = [{"algorithm": f"{mine}:Calm"}]
-        told = {"duration": "60 s", "path": {"rate": "100 Mbit/s", "rtt": "40 ms"}, "flows": flows}
-        planned = Scenario.from_dict(told).runs()[0]
+        tables = {"duration": "60 s", "path": {"rate": "100 Mbit/s", "rtt": "40 ms"}, "flows": flows}
+        planned = Scenario.from_dict(tables).runs()[0]
         [cost] = costs_of(engine("sim").execute(planned.run))
         return 1e6 * cost.in_hooks_s / cost.acks

@@ -32,7 +32,7 @@ CASES = [
 
 
 def main() -> None:
-    """Print a line a case."""
+    """Print one line for each case."""
     sys.stdout.write("kernel engine, boot included; medians\n")
     for case in CASES:
         try:
@@ -43,10 +43,10 @@ def main() -> None:
 
 
 def measured(case: Case) -> str:
-    """Execute a case some times; say how fast it was."""
+    """Execute a case `ROUNDS` times; return its speed and the guest's memory as text."""
     flows = [{"algorithm": "cubic"}, {"algorithm": "reno", "start": "1 s"}]
-    told = {"duration": case.duration, "path": {"rate": case.rate, "rtt": case.rtt}, "flows": flows}
-    [planned] = Scenario.from_dict(told).runs()
+    tables = {"duration": case.duration, "path": {"rate": case.rate, "rtt": case.rtt}, "flows": flows}
+    [planned] = Scenario.from_dict(tables).runs()
     wall_s, cpu_s = [], []
     for _ in range(ROUNDS):
         began, before = time.perf_counter(), children_s()
@@ -54,15 +54,15 @@ def measured(case: Case) -> str:
         wall_s.append(time.perf_counter() - began)
         cpu_s.append(children_s() - before)
     virtual_s = planned.run["duration_ns"] / 1e9
-    most_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return (
         f"{virtual_s / statistics.median(wall_s):5.1f} times real time, "
-        f"{virtual_s / statistics.median(cpu_s):5.1f} a processor; guest at most {most_mb:.0f} MB"
+        f"{virtual_s / statistics.median(cpu_s):5.1f} a processor; guest at most {peak_mb:.0f} MB"
     )
 
 
 def children_s() -> float:
-    """Processor time of the processes that ended."""
+    """Return the processor time of child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

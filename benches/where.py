@@ -1,4 +1,4 @@
-"""Where the instructions of a run are: shares of the simulator's parts, as callgrind profiles them."""
+"""Instructions of each part of the simulator, as callgrind profiles them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS = {
     "algorithm": r"/src/cc/",
     "what is recorded": r"/src/record/",
 }
-"""What each part's files are called: the first that fits."""
+"""Pattern of each part's file names; the first match counts."""
 COPIES = "copies of packets (memcpy)"
 OTHER = "all else"
 
@@ -34,7 +34,7 @@ _NAMED = re.compile(r"(?P<key>c?(?:fl|fi|fe|fn)|c?ob)=(?:\((?P<id>\d+)\))?(?: ?(
 
 
 def rows(rounds: int) -> dict[str, Any]:
-    """Instructions of each part for a packet, of one flow and of ten, and the floor beside them."""
+    """Return the instructions per packet of each part, for one flow and for ten, and the floor."""
     found: dict[str, Any] = {}
     for case in COUNTED[:2]:
         counted = count(case)
@@ -44,7 +44,7 @@ def rows(rounds: int) -> dict[str, Any]:
 
 
 def _floor(case: Case, rounds: int) -> dict[str, float]:
-    """What moving as many packets costs if nothing else is done, beside the simulator in the same rounds."""
+    """Measure the floor, which only moves as many packets, and the simulator in the same rounds."""
     floor = [build_example("floor"), str(2 * case.buffer_packets)]
     counted = counted_job(replace(case, name=f"floor {case.name}"), Job([*floor, str(FLOOR_PACKETS)]))
     timed = case.lasting(TIMED_S * COUNTED[0].rate_bit_per_s / case.rate_bit_per_s)
@@ -62,9 +62,9 @@ def _floor(case: Case, rounds: int) -> dict[str, float]:
 
 
 def parts(profile: Path) -> dict[str, int]:
-    """Instructions of each part, without those of what it calls; the most first.
+    """Return the instructions of each part without those of its callees, largest first.
 
-    What the compiler took out of the standard library and put into a function counts to that function.
+    Code of the standard library that is inlined into a function counts towards that function.
     """
     names: dict[tuple[str, str], str] = {}
     sums: Counter[str] = Counter()
@@ -91,7 +91,7 @@ def parts(profile: Path) -> dict[str, int]:
 
 
 def _resolved(names: dict[tuple[str, str], str], key: tuple[str, str], name: str | None) -> str:
-    """Names are written once and meant by their number from then on."""
+    """Resolve callgrind's name compression: a name is written once with a number, then only the number."""
     if name:
         names[key] = name
     return names.get(key, name or "")

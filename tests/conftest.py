@@ -1,4 +1,4 @@
-"""Fixtures of all tests, and the mark of slow ones. Modules that several tests use are in `support`."""
+"""Fixtures for all tests, and the marker of slow tests. Shared modules are in `support`."""
 
 import os
 import sys
@@ -32,11 +32,11 @@ SLOW = {
     "test_speed",
     "test_strangers",
 }
-"""Files of tests that start other programs or simulate for long: `make check` leaves them out."""
+"""Test files that start other programs or simulate for long: `make check` omits them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that take long: those in the files above, and those that boot a kernel."""
+    """Mark slow tests: those in `SLOW`, and those that boot a kernel."""
     for item in items:
         if item.path.stem in SLOW or "kernel" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")

@@ -119,13 +119,13 @@ def failure(body: str) -> TussleError:
 @pytest.mark.parametrize("class_name", ["Reno", "Silent"])
 def test_reno_in_python_is_reno_to_the_byte(here: Path, class_name: str) -> None:
     (here / "reno.py").write_text(RENO)
-    ours, theirs = execute("reno"), execute(f"reno.py:{class_name}")
-    assert ours["flows"].select(pl.sum("recoveries")).item() > 10
+    built_in, own = execute("reno"), execute(f"reno.py:{class_name}")
+    assert built_in["flows"].select(pl.sum("recoveries")).item() > 10
     for table in ("samples", "links", "events"):
-        assert theirs[table].equals(ours[table])
-    assert theirs["flows"].drop("algorithm").equals(ours["flows"].drop("algorithm"))
+        assert own[table].equals(built_in[table])
+    assert own["flows"].drop("algorithm").equals(built_in["flows"].drop("algorithm"))
     name = {"Reno": "my-reno", "Silent": "reno.py:Silent"}[class_name]
-    assert theirs["flows"]["algorithm"].to_list() == [name, "cubic"]
+    assert own["flows"]["algorithm"].to_list() == [name, "cubic"]
 
 
 def test_the_base_class_has_every_hook() -> None:
@@ -165,10 +165,15 @@ class Mine(Algorithm):
     samples = execute("mine.py:Mine", path__loss="2 %")["samples"].filter(pl.col("flow") == 0)
     calls = Path("calls").read_text().splitlines()
     assert calls[0] == "on_start open 10 False"
-    said = set(calls)
-    assert {"on_ack", "on_pkts_acked 0 True", "on_congestion loss", "on_state disorder to recovery"} <= said
-    assert "on_cwr_complete 7 7 False" in said
-    assert "on_lost True True True False" in said
+    unique = set(calls)
+    assert {
+        "on_ack",
+        "on_pkts_acked 0 True",
+        "on_congestion loss",
+        "on_state disorder to recovery",
+    } <= unique
+    assert "on_cwr_complete 7 7 False" in unique
+    assert "on_lost True True True False" in unique
     first_loss = calls.index("on_lost True True True False")
     assert first_loss < calls.index("on_congestion loss")
     assert samples["mine.py:Mine.answer_packets"].drop_nulls().unique().to_list() == [42.0]

@@ -95,7 +95,7 @@ def test_what_a_page_concludes_is_asserted_without_being_shown(tmp_path):
         check(page_of(tmp_path, "<!-- assert", "assert 1 > 2", "-->"), tmp_path)
 
 
-def test_a_line_that_nothing_resembles_is_for_a_person_to_mend(tmp_path):
+def test_a_line_without_a_similar_output_line_must_be_edited_by_hand(tmp_path):
     page = page_of(tmp_path, "```console", "$ echo Vegas", "CUBIC gets 8.23", "```")
     with pytest.raises(WrongPageError, match="shows nothing like: CUBIC"):
         written(page, tmp_path)

@@ -1,4 +1,4 @@
-"""Two hundred datasets with something done to each: what is wrong is refused, and nothing breaks."""
+"""Two hundred mutated datasets: every command refuses invalid ones with a message and never crashes."""
 
 import os
 import shutil
@@ -84,5 +84,5 @@ def faults_after(made: Mutation, words: list[str], call: Callable[..., Answer], 
         faults.append(f"left {left}")
     for name in left:
         Path(name).unlink()
-    found += [f"{made.what}, {' '.join(words[:3])}: {fault}" for fault in faults]
+    found += [f"{made.description}, {' '.join(words[:3])}: {fault}" for fault in faults]
     return answer

@@ -1,4 +1,4 @@
-"""A thousand ready scenarios with something done to each: what is wrong is refused, and nothing breaks."""
+"""A thousand mutated scenarios: invalid ones are refused with a message, and nothing crashes."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def faults(made: Mutation, call: Callable[..., Answer], *words: str) -> list[str
         found.append("accepted")
     if answer.status == 2 and not re.search(r"scenario|algorithm|mutated\.toml", answer.problems):
         found.append(f"the sentence does not say where: {answer.problems}")
-    return [f"{made.what}: {fault}" for fault in found]
+    return [f"{made.description}: {fault}" for fault in found]
 
 
 def test_a_mutated_scenario_is_checked_or_refused_in_sentences(tussle_: Callable[..., Answer]):
@@ -46,7 +46,7 @@ def test_a_mutated_scenario_runs_whole_or_leaves_nothing(tussle_: Callable[..., 
         found += faults(made, tussle_, "run", "--workers", "1", "-o", "out")
         left = {path.name for path in tmp_path.iterdir()} - {"mutated.toml"}
         if left not in (set(), {"out"}) or (left and not (tmp_path / "out" / "report.html").is_file()):
-            found.append(f"{made.what}: left {left}")
+            found.append(f"{made.description}: left {left}")
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
     assert found == []
 

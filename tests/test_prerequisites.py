@@ -40,12 +40,12 @@ def complaint(tools: Path) -> str:
     return result.stderr
 
 
-def test_nothing_is_said_when_all_is_there(tools):
+def test_nothing_is_printed_when_all_is_installed(tools):
     assert complaint(tools) == ""
 
 
 @pytest.mark.parametrize(
-    ("tool", "script", "said", "advised"),
+    ("tool", "script", "message", "advised"),
     [
         ("python3", None, "there is no python3", "python3-venv"),
         ("python3", OLD_PYTHON, "Python 3.10.12 is too old", "PYTHON="),
@@ -54,12 +54,12 @@ def test_nothing_is_said_when_all_is_there(tools):
         ("cc", None, "no C compiler", "gcc"),
     ],
 )
-def test_what_is_missing_or_too_old_is_named_with_the_way_to_get_it(tools, tool, script, said, advised):
+def test_what_is_missing_or_too_old_is_named_with_the_way_to_get_it(tools, tool, script, message, advised):
     (tools / tool).unlink()
     if script:
         replace(tools / tool, script)
     complained = complaint(tools)
-    assert said in complained
+    assert message in complained
     assert advised in complained
 
 

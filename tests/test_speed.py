@@ -39,7 +39,7 @@ def bounds(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("per_packet", "said"),
+    ("per_packet", "message"),
     [
         (971, ""),
         (1029, ""),
@@ -54,10 +54,10 @@ def bounds(tmp_path, monkeypatch) -> Path:
     ],
 )
 @pytest.mark.usefixtures("bounds")
-def test_a_count_beyond_its_bound_is_told_up_and_down(per_packet, said):
+def test_a_count_beyond_its_bound_is_reported_in_both_directions(per_packet, message):
     complained = complaint(counted(per_packet))
-    assert said in complained
-    assert bool(said) == ("--write-bounds" in complained)
+    assert message in complained
+    assert bool(message) == ("--write-bounds" in complained)
 
 
 def test_another_compiler_has_more_room_and_is_named(bounds):
@@ -67,7 +67,7 @@ def test_another_compiler_has_more_room_and_is_named(bounds):
 
 
 @pytest.mark.usefixtures("bounds")
-def test_a_case_without_a_bound_is_told():
+def test_a_case_without_a_bound_is_reported():
     complained = complaint(replace(counted(1000), case=replace(CASE, name="another")))
     assert complained.startswith("another: has no bound in bounds.toml; write it: ")
 

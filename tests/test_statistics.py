@@ -128,7 +128,7 @@ def test_estimates_agree_with_the_summary_of_a_metric():
     assert found.rows() == summarise(REGISTRY["goodput"], tables).select(columns).rows()
 
 
-def test_cells_that_are_not_told_are_no_values():
+def test_unknown_cells_are_no_values():
     row = estimates(REGISTRY["goodput"], data((None,), (3.0,), (5.0,))).row(0, named=True)
     assert (row["repetitions"], row["goodput_bit_per_s"]) == (2, 4.0)
 
@@ -163,7 +163,7 @@ def test_a_metric_of_runs_is_pooled_to_one_row_a_pair():
 
 
 @pytest.mark.parametrize("metric", ["coexistence", "goodput_over_time"])
-def test_what_has_no_order_is_not_pooled(metric: str):
+def test_axes_without_order_are_not_pooled(metric: str):
     with pytest.raises(TussleError, match="no orders to pool"):
         pooled_estimates(REGISTRY[metric], pairs(("reno", "bic", 70, 30)))
 

@@ -1,4 +1,4 @@
-"""Write docs/agreement and the results in docs/explanation/agreement.md, from those of `tussle agree`.
+"""Write docs/agreement and the tables in docs/explanation/agreement.md from results of `tussle agree`.
 
 `python tools/agreement.py DIR "COMMAND"`: DIR is the folder that COMMAND wrote.
 """

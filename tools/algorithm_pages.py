@@ -30,7 +30,7 @@ def pages(measured: Mapping[str, Measured]) -> dict[str, str]:
 
 
 def stale() -> list[str]:
-    """Return the names of pages and pictures that are missing, too many, or not what the code says."""
+    """Return the names of pages and pictures that are missing, superfluous or out of date."""
     present = {file.name: _comparable(file.read_text("utf-8")) for file in FOLDER.glob("*.md")}
     without_numbers = pages(dict.fromkeys(catalog().algorithms, Measured()))
     wanted = {name: _comparable(page) for name, page in without_numbers.items()}
@@ -80,7 +80,7 @@ _NOTES = {
         "are by default in Linux, most flows of lp behave like Reno: see the departures above.",
     )
 }
-"""What is to be known of the runs of some algorithms."""
+"""Notes on the runs of some algorithms."""
 
 
 def _page(name: str, measured: Measured) -> str:
@@ -197,7 +197,7 @@ def _write() -> None:
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Let a folder hold these files and no others."""
+    """Write these files into a folder and remove all others."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         file.unlink()
@@ -206,7 +206,7 @@ def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def main() -> None:
-    """Write the pages, or say which are stale."""
+    """Write the pages, or list those that are out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is not current")
     if not parser.parse_args().check:

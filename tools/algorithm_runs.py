@@ -1,4 +1,4 @@
-"""The runs behind the algorithms' pages: what is simulated, the numbers and the pictures."""
+"""Simulates the runs behind the algorithms' pages; computes their numbers and draws their pictures."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,33 +17,33 @@ from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
 
 MARKED = ("dctcp", "prague")
-"""Algorithms that are made for a queue that marks."""
+"""Algorithms designed for a queue that marks CE."""
 MARK_ABOVE = "0.2 bdp"
-"""More than a seventh of the BDP, which keeps the link busy (Alizadeh et al., ACM SIGCOMM, 2010, 3.4)."""
+"""Marking threshold: above BDP / 7, which keeps the link busy (Alizadeh et al., ACM SIGCOMM, 2010, 3.4)."""
 _SMALL, _LARGE = "0.1 bdp", "1 bdp"
 BUFFERS = ["0.1 bdp", "0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp", "4 bdp"]
-"""Buffers of the runs beside Reno."""
+"""Buffers of the runs against Reno."""
 _LOST = "1700, 90000, 120000, 150000, 180000, 210000"
-"""The packets lost on the way: one in 7 s of a flow that fills the link, 4167 packets a second.
+"""Packets that the path drops: one in 7 s of a flow that fills the link with 4167 packets/s.
 
-The first is in the slow start of all but lp, which alone sends few packets more.
+The first falls into slow start, except for lp, whose slow start ends earlier.
 """
 _BEFORE_S, _AFTER_S = 1.0, 5.0
-"""Time that is shown before and after the loss."""
+"""Time shown before and after the loss, in seconds."""
 _SOON_S = 1.0
-"""Time after the loss in which the smallest window is looked for."""
+"""Time after the loss within which the smallest cwnd is searched, in seconds."""
 _WIDTH_PX = 480
 _MOST_ROWS = 300
 _PIXELS_PER_POINT = 1.2
-"""Less than for print: there are many of these pictures."""
+"""Lower than for print, since these pictures are many."""
 
 
 @dataclass(frozen=True)
 class Queueing:
-    """Use of the reference path by one flow."""
+    """Results of one flow alone on the reference path."""
 
     used_percent: float = 0
-    """Use of the link."""
+    """Utilisation of the link."""
     queue_packets: float = 0
     """The mean."""
     queue_ms: float = 0
@@ -51,30 +51,30 @@ class Queueing:
 
 @dataclass(frozen=True)
 class Loss:
-    """Reaction of the window to one lost packet, in packets."""
+    """Reaction of cwnd to one lost packet, in packets."""
 
     at_s: float = 0
     before: int = 0
     smallest: int = 0
     after: int = 0
-    """Window at the end of the time that is shown."""
+    """cwnd at the end of the time shown."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The numbers of a page; the defaults hold their places where nothing is simulated."""
+    """Numbers of one algorithm's page; the defaults are placeholders where nothing is simulated."""
 
     small: Queueing = Queueing()
     large: Queueing = Queueing()
     loss: Loss = Loss()
     shares_percent: tuple[float, ...] = (0,) * len(BUFFERS)
-    """Beside Reno, one for each buffer."""
+    """Share of the flow against Reno, one value for each buffer."""
     marked: Queueing = Queueing()
 
 
 @dataclass(frozen=True)
 class _Studies:
-    """The datasets, each with a run for each algorithm and buffer."""
+    """The datasets of all studies; each has a run for each algorithm, or for each algorithm and buffer."""
 
     alone: Tables
     lossy: Tables
@@ -83,7 +83,7 @@ class _Studies:
 
 
 def measure(algorithms: list[str], images: Path, scratch: Path) -> Iterator[tuple[str, Measured]]:
-    """Simulate, write the pictures into `images` and give the numbers of each algorithm."""
+    """Simulate, write the pictures into `images` and return the numbers of each algorithm."""
     studies = _Studies(**{name: _run(scenario, scratch / name) for name, scenario in plan(algorithms)})
     for name in algorithms:
         measured = Measured(
@@ -101,7 +101,7 @@ def measure(algorithms: list[str], images: Path, scratch: Path) -> Iterator[tupl
 
 
 def plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
-    """Return each study by the name of its field in `_Studies`, with one run of each of its points."""
+    """Yield each study by the name of its field in `_Studies`, with one run of each of its points."""
     reference = {"rate": "200 Mbit/s", "rtt": "100 ms"}
     shorter = {"rate": "50 Mbit/s", "rtt": "40 ms"}
     one = [{"algorithm": algorithms}]
@@ -115,7 +115,7 @@ def plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
     yield (
         "beside_reno",
         _scenario(
-            # With four BDP Reno needs a minute from one loss to the next.
+            # With a buffer of 4 BDP, Reno needs about a minute from one loss to the next.
             {
                 "duration": "180 s",
                 "record": {"samples": "off"},
@@ -137,7 +137,7 @@ def plan(algorithms: list[str]) -> Iterator[tuple[str, Scenario]]:
 
 
 def _scenario(tables: Mapping[str, Any], flows: list[dict[str, Any]]) -> Scenario:
-    # A page shows one run: further repetitions would not be seen. With random offsets of
+    # A page shows only one run, so further repetitions are omitted. With random offsets of
     # timestamps LP would be Reno.
     hosts = {"timestamps": "synchronised"}
     return Scenario.from_dict({"repetitions": 1, "hosts": hosts, **tables, "flows": flows})
@@ -172,7 +172,7 @@ def _queueing(run: Tables) -> Queueing:
 
 
 def _shares_percent(runs: Tables) -> tuple[float, ...]:
-    """Give the share of the first flow in each run; runs are in the order of the buffers."""
+    """Return the share of the first flow in each run, in the order of the buffers."""
     shares = REGISTRY["share"].compute(runs).filter(pl.col("flow") == 0).sort("run")["share"]
     return tuple(100 * share for share in shares)
 
@@ -190,7 +190,7 @@ def _draw_loss(run: Tables, path: Path) -> Loss:
 
 
 def _loneliest_loss_s(run: Tables) -> float:
-    """Find the packet lost on the way, in the steady interval, that is farthest from other drops."""
+    """Find the packet that the path drops in the steady interval, farthest from other drops."""
     steady = run.runs.select("steady_from_s", "duration_s").collect().row(0)
     drops = run.events.filter(pl.col("kind") == "drop").select("time_s", "link").sort("time_s").collect()
     before = pl.col("time_s").diff().fill_null(steady[1]).clip(upper_bound=_AFTER_S)

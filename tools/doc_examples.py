@@ -1,4 +1,4 @@
-"""The examples of the docs: their commands, what pages show of the output, and how both are kept equal.
+"""Executes the examples of the docs and compares their output with the pages.
 
 Run as a program, it executes the examples of pages and writes the numbers that come out into them:
 `tools/doc_examples.py docs/tutorial/first-comparison.md …`; without pages, those that need no kernel.
@@ -29,13 +29,13 @@ _NAMED = re.compile(r"# [\w-]+\.py\n")
 _NUMBER = re.compile(r"[0-9][0-9.]*")
 _ANYTHING = "…"
 _PATIENCE_S = 1200
-"""For a whole kernel to be compiled beside other tests."""
+"""Seconds for compiling a whole kernel while other tests run."""
 _SET_UP = ". .venv/bin/activate"
-"""A command for readers, whose shell is not set up yet."""
+"""A command that only readers need: tests run in a shell that is set up already."""
 
 
 class WrongPageError(Exception):
-    """A page shows something else than what comes out."""
+    """A page shows other output than its commands produce."""
 
 
 @dataclass
@@ -47,13 +47,13 @@ class Example:
 
 
 def needs_kernel(page: Path) -> bool:
-    """Say whether the examples of a page build or run a kernel."""
+    """Return whether the examples of a page build or run a kernel."""
     text = page.read_text("utf-8")
     return "tussle kernel build" in text or "--engine kernel" in text
 
 
 def check(page: Path, folder: Path) -> None:
-    """Execute the examples of a page in an empty folder; raises WrongPageError where it shows something else.
+    """Execute the examples of a page in an empty folder; raises WrongPageError where the output differs.
 
     Lines that a page shows come out in this order, digit by digit, and others may stand between them; `…`
     stands for anything. A block `<!-- assert` holds Python that checks what the page concludes.
@@ -69,13 +69,13 @@ def check(page: Path, folder: Path) -> None:
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Give each block that is executed: its kind (console, python, toml, assert) and its text."""
+    """Yield each block that is executed: its kind (console, python, toml, assert) and its text."""
     for shown, hidden, block in _BLOCK.findall(text):
         yield shown or hidden, block
 
 
 def examples(block: str) -> Iterator[Example]:
-    """Give each command of a console block."""
+    """Yield each command of a console block."""
     for part in block.removeprefix("$ ").split("\n$ "):
         command, *shown = part.splitlines()
         if command != _SET_UP:
@@ -83,7 +83,7 @@ def examples(block: str) -> Iterator[Example]:
 
 
 def _carried_out(kind: str, text: str, folder: Path) -> Iterator[Example]:
-    """Write the files and run the Python of a block; give the commands of it."""
+    """Write the files and run the Python of a block; return its commands."""
     if kind == "toml" or _NAMED.match(text):
         _write_or_compare(text, folder)
     elif kind in ("python", "assert"):
@@ -95,7 +95,7 @@ def _carried_out(kind: str, text: str, folder: Path) -> Iterator[Example]:
 
 
 def _write_or_compare(text: str, folder: Path) -> None:
-    """Write a block that opens with a file's name; if the name has a folder, it is a part of one of ours."""
+    """Write a block that opens with a file's name, or compare it with that file of the repository."""
     first, _, rest = text.partition("\n")
     name = first.removeprefix("# ")
     if "/" not in name:
@@ -126,13 +126,13 @@ def _refuse_status(example: Example, status: int, output: str) -> None:
 
 
 def _is_shown_by(line: str, actual: str) -> bool:
-    """Compare a line of a page with one of the output; how much white space stands where does not matter."""
+    """Compare a line of a page with one of the output, apart from the amount of white space."""
     parts = [re.escape(" ".join(part.split())) for part in line.split(_ANYTHING)]
     return re.fullmatch(r"\s*.*?\s*".join(parts), " ".join(actual.split())) is not None
 
 
 def written(page: Path, folder: Path) -> str:
-    """Return the text of a page with the numbers that come out.
+    """Return the text of a page with the numbers of the actual output.
 
     A line of the output replaces the line that differs from it in numbers only. Raises WrongPageError where
     nothing like a line comes out: such a page is for a person to mend.
@@ -175,7 +175,7 @@ def _masked(line: str) -> str:
 
 
 def main() -> None:
-    """Write the pages that are given."""
+    """Update the given pages."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("pages", nargs="*", type=Path)
     pages = arguments.parse_args().pages or [page for page in EXECUTED if not needs_kernel(page)]

@@ -1,4 +1,4 @@
-"""The pictures of the reference: each figure, and each metric as a matrix, drawn from small simulations."""
+"""Draws the pictures of the reference from small simulations: each figure, and each metric as a matrix."""
 
 import tempfile
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ _SHOWN_BY = {
     "groups": "groups",
     "jain_over_time": "fairness",
 }
-"""The figure that shows a metric, where that is not the matrix of it."""
+"""The figure that shows a metric, for metrics not shown as a matrix."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def names() -> set[str]:
 
 
 def draw_into(folder: Path) -> None:
-    """Simulate, draw, and let the folder hold these pictures and no others."""
+    """Simulate, draw the pictures into the folder, and remove all others."""
     with tempfile.TemporaryDirectory() as scratch:
         pictures = dict(_drawn(Path(scratch)))
     folder.mkdir(parents=True, exist_ok=True)

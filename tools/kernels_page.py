@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "kernels"
 PAGE = ROOT / "docs" / "explanation" / "kernels.md"
 MATTERS = "goodput=5%"
-"""Smaller changes of a median are not counted, be they real or not."""
+"""Relative change of a median below which a change is not counted, even if significant."""
 
 _MEASURED = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 _AXIS = re.compile(r"flows\.(?P<flow>\d)\.algorithm = (?P<algorithm>\w+)")
@@ -37,7 +37,7 @@ _COLUMNS: Sequence[str] = (
 )
 
 _EXPERIMENTS = ("one-change", "longer")
-"""Files of results with kernels that were built for the page only: `make kernel-changes` leaves them."""
+"""Results with kernels built for this page only; `make kernel-changes` does not remeasure them."""
 _MBIT = "_mbit_per_s"
 _ORDERS = ("reno_first", "reno_joins")
 
@@ -75,13 +75,13 @@ def rows_of(folder: Path) -> list[dict[str, str]]:
 
 
 def read(profile: str) -> list[Row]:
-    """Return the rows that are kept of a profile."""
+    """Return the stored rows of a profile."""
     with (RESULTS / f"{profile}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def profiles() -> list[str]:
-    """Names of the profiles that there are results of, sorted."""
+    """Return the names of the profiles that have results, sorted."""
     return sorted(file.stem for file in RESULTS.glob("*.csv") if file.stem not in _EXPERIMENTS)
 
 
@@ -153,7 +153,7 @@ def changes(profile: str) -> str:
 
 
 def filled(text: str) -> str:
-    """Return the page with the tables between its marks written anew."""
+    """Return the page with the tables between its marks replaced."""
     tables = {"overview": overview} | {name: lambda name=name: changes(name) for name in profiles()}
     tables |= {"one-change": one_change, "longer": longer}
 
@@ -164,7 +164,7 @@ def filled(text: str) -> str:
 
 
 def _part(row: Row) -> float:
-    """The change as a part of the larger goodput, so that a flow that starved counts as 1."""
+    """Return the change relative to the larger goodput, so that a starved flow counts as 1."""
     before, after = float(row["goodput_before_mbit_per_s"]), float(row["goodput_mbit_per_s"])
     return abs(after - before) / max(before, after)
 

@@ -1,4 +1,4 @@
-"""What Python source says of its classes: the members, with their docstrings."""
+"""Reads the members of classes, with their docstrings, from Python source."""
 
 import ast
 import inspect
@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 
 class Member(NamedTuple):
-    """A name in a class or module."""
+    """A member of a class or module."""
 
     name: str
     written: str
-    """Its arguments, or the value that it has."""
+    """The arguments of a callable, else the default value."""
     about: str
 
     @property
     def is_hook(self) -> bool:
-        """Whether it is called."""
+        """Whether the member is callable."""
         return self.written.startswith("(")
 
 
 def members(of: ast.ClassDef | ast.Module) -> Iterator[Member]:
-    """Give the methods, and the names that a docstring follows."""
+    """Return the methods, and the attributes that have a docstring."""
     for statement, following in pairwise([*of.body, ast.Pass()]):
         match statement, following:
             case ast.FunctionDef(name=name), _:
@@ -37,7 +37,7 @@ def members(of: ast.ClassDef | ast.Module) -> Iterator[Member]:
 
 
 def visible(view: type, stub: ast.Module) -> Iterator[Member]:
-    """Give the members of a class that is written in Rust, in the order in which `stub` has them."""
+    """Return the members of a class written in Rust, in the order of its Python `stub`."""
     declared = next(
         each for each in stub.body if isinstance(each, ast.ClassDef) and each.name == view.__name__
     )

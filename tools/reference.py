@@ -1,4 +1,4 @@
-"""Write docs/reference from the code: `python tools/reference.py`, or with `--check` only compare."""
+"""Write docs/reference from the code: `python tools/reference.py`; `--check` only compares."""
 
 import argparse
 import ast
@@ -142,7 +142,7 @@ def _units() -> Iterator[tuple[str, str, str]]:
 
 
 def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
-    """Give the blocks of a table of the schema, then those of the tables in it; `key` is its TOML header."""
+    """Yield the blocks of a table of the schema, then those of its subtables; `key` is its TOML header."""
     rows, inner, kinds = [], [], []
     for name, field in table["properties"].items():
         single, is_list = _single(field)
@@ -160,7 +160,7 @@ def _tables(root: Schema, table: Schema, key: str = "") -> Iterator[list[str]]:
     for header, classes, purpose in kinds:
         yield from _kind_tables(header, classes, purpose)
     for header, below, purpose in inner:
-        # A kind of table that stands in several places says little of this one.
+        # The description of a table used in several places is too general for this one.
         about = (
             f"{' '.join(purpose.split())} {below['description']}"
             if _is_shared(below)
@@ -178,7 +178,7 @@ def _row(name: str, field: Schema, *, is_list: bool) -> tuple[str, ...]:
 
 
 def _kinds_of(field: Schema) -> list[Schema]:
-    """Return the tables that may stand there, one for each kind and one for several; none if there is one."""
+    """Return the alternative tables of a key, one per kind and one for several; empty if only one fits."""
     first = _alternatives(field)[0]
     tables = [each for each in _alternatives(first.get("items", field)) if "$ref" in each]
     return tables if len(tables) > 1 else []
@@ -189,7 +189,7 @@ def _defined(root: Schema, reference: Schema) -> Schema:
 
 
 def _kind_tables(header: str, classes: list[Schema], purpose: str) -> Iterator[list[str]]:
-    """Give the blocks of a table whose settings depend on its kind; the last of the classes is of several."""
+    """Yield the blocks of a table whose settings depend on its kind; the last class is for several kinds."""
     *kinds, of_several = classes
     known = _KINDS[header.strip("[]").rpartition(".")[2]]
     about = f"{' '.join(purpose.split())} {inspect.cleandoc(known.base.__doc__ or '')}"
@@ -220,7 +220,7 @@ def _is_list_of_tables(field: Schema) -> bool:
 
 
 def _single(field: Schema) -> tuple[Schema, bool]:
-    """Return the schema of one value, and whether a list of such may stand in its place."""
+    """Return the schema of one value, and whether a list of such values is also allowed."""
     alternatives = _alternatives(field)
     if alternatives[0].get("type") == "array":
         return alternatives[0]["items"], False

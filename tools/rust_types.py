@@ -1,4 +1,4 @@
-"""What Rust types that cross into JSON are made of, read from their source."""
+"""Reads the fields of Rust types that are serialized to JSON, from their source."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class RustType:
     name: str
     about: str
     parts: list[tuple[str, str, str]]
-    """Name in JSON, type as Rust has it ("" for a plain variant), and what it means."""
+    """Name in JSON, Rust type ("" for a unit variant), and description."""
 
 
 def serialized(source: str) -> Iterator[RustType]:

@@ -1,4 +1,4 @@
-"""PNG files made several times smaller: with a palette instead of four bytes a pixel."""
+"""Makes PNG files several times smaller: a palette instead of four bytes a pixel."""
 
 import struct
 import zlib
@@ -17,7 +17,7 @@ Colour = tuple[int, int, int]
 
 
 def with_palette(png: bytes) -> bytes:
-    """Reduce an opaque picture to 256 colours; its pixels stay as many as they are.
+    """Reduce an opaque picture to 256 colours at the same resolution.
 
     Raises ValueError for a file that vl-convert does not write: other than RGBA with rows filtered by "sub".
     """
@@ -28,7 +28,7 @@ def with_palette(png: bytes) -> bytes:
     filtered = zlib.decompress(b"".join(content for kind, content in parts if kind == b"IDAT"))
     stride = 4 * width + 1
     rows = [_colours(filtered[at : at + stride]) for at in range(0, height * stride, stride)]
-    # Shades that no eye tells apart come together, so that lines of all colours find room.
+    # Merging shades that look the same leaves palette entries for lines of all colours.
     counted = Counter(_coarse(colour) for row in rows for colour in row)
     palette = [colour for colour, _ in counted.most_common(_MOST_COLOURS)]
     place = {colour: _nearest(palette, colour) for colour in counted}
@@ -57,7 +57,7 @@ def _part(kind: bytes, content: bytes) -> bytes:
 
 
 def _colours(filtered_row: bytes) -> list[Colour]:
-    """Undo the filter "sub" of a row: each byte is the difference from that of the pixel to the left."""
+    """Undo the filter "sub" of a row, which stores each byte's difference from the pixel to the left."""
     if filtered_row[0] != _SUB:
         raise ValueError(f"a PNG with the filter {filtered_row[0]} instead of {_SUB}")
     channels = [_sums(filtered_row[1 + channel :: 4]) for channel in range(3)]
@@ -69,7 +69,7 @@ def _sums(differences: Iterable[int]) -> Iterator[int]:
 
 
 def _coarse(colour: Colour) -> Colour:
-    """Round to steps of 8, such that white stays white."""
+    """Round to steps of 8 that keep white exactly white."""
     red, green, blue = (channel | 0x07 for channel in colour)
     return red, green, blue
 

@@ -1,4 +1,4 @@
-"""Refuse the words that the glossary replaces: `python tools/words.py`, or with `--count` only count them.
+"""Find words that the glossary replaces: `python tools/words.py`; `--count` only counts them.
 
 The words stand in tools/words.toml.
 """
@@ -19,16 +19,16 @@ TABLE = Path(__file__).with_name("words.toml")
 
 
 class Word(NamedTuple):
-    """A word that the project does not use."""
+    """A word that the project avoids."""
 
     pattern: re.Pattern[str]
     use: str
     allow: tuple[str, ...]
-    """Patterns of the paths where the word may stand."""
+    """Patterns of the paths where the word is allowed."""
 
 
 class Hit(NamedTuple):
-    """A place where such a word stands."""
+    """An occurrence of an avoided word."""
 
     path: str
     line: int
@@ -36,12 +36,12 @@ class Hit(NamedTuple):
     use: str
 
     def sentence(self) -> str:
-        """Return what to change."""
+        """Return the correction as text."""
         return f'{self.path}:{self.line}: "{self.found}"; write {self.use}'
 
 
 def words() -> tuple[list[Word], list[str]]:
-    """Return the words, and the patterns of the paths that are not read."""
+    """Return the words, and the patterns of excluded paths."""
     table = tomllib.loads(TABLE.read_text("utf-8"))
     found = [
         Word(
@@ -55,7 +55,7 @@ def words() -> tuple[list[Word], list[str]]:
 
 
 def hits_in(path: str, text: str, known: list[Word]) -> Iterator[Hit]:
-    """Yield the words in a text that may not stand there."""
+    """Yield the words in a text that are not allowed at its path."""
     here = [word for word in known if not _matches(path, word.allow)]
     for number, line in enumerate(text.splitlines(), start=1):
         for word in here:
@@ -64,7 +64,7 @@ def hits_in(path: str, text: str, known: list[Word]) -> Iterator[Hit]:
 
 
 def hits() -> Iterator[Hit]:
-    """Yield the words in all text files that git tracks."""
+    """Yield the disallowed words in all text files that git tracks."""
     known, skipped = words()
     # A file that was removed is listed until the removal is committed.
     for path in _tracked():

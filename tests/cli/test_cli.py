@@ -61,11 +61,11 @@ def test_the_version_is_printed(tussle_):
 
 
 @pytest.mark.parametrize(
-    "what", ["algorithms", "groups", "queues", "profiles", "scenarios", "metrics", "figures"]
+    "kind", ["algorithms", "groups", "queues", "profiles", "scenarios", "metrics", "figures"]
 )
-def test_every_list_has_a_line_about_each_and_all_as_json(tussle_, what: str):
-    entries = json.loads(tussle_("list", what, "--json").out)
-    table, _, _ = tussle_("list", what).out.partition("\n\n")
+def test_every_list_has_a_line_about_each_and_all_as_json(tussle_, kind: str):
+    entries = json.loads(tussle_("list", kind, "--json").out)
+    table, _, _ = tussle_("list", kind).out.partition("\n\n")
     names = [line.split()[0] for line in table.splitlines()]
     assert names == ["name", *(entry["name"] for entry in entries)]
     assert len(names) > 1
@@ -101,7 +101,7 @@ def test_the_schema_is_json(tussle_):
 # --- checking scenarios ---
 
 
-def test_a_right_scenario_is_said_to_be_right_with_its_axes(tussle_, quick: Path):
+def test_a_valid_scenario_is_confirmed_with_its_axes(tussle_, quick: Path):
     assert tussle_("scenario", "check", quick).out.splitlines() == [
         f"{quick} is valid: 2 runs",
         "  flows.0.algorithm: reno, cubic",
@@ -224,7 +224,7 @@ def test_two_flows_of_one_algorithm_never_share_a_row(tussle_, quick: Path):
         (("--set", "path.queue.kind=fq_codel"), "randomness does not matter here"),
     ],
 )
-def test_repetitions_that_tell_nothing_are_called_so(tussle_, quick: Path, options, note: str):
+def test_repetitions_without_information_are_reported(tussle_, quick: Path, options, note: str):
     """fq_codel draws which flows share a queue; one flow has its own whatever is drawn."""
     assert note in tussle_("run", quick, "--workers", 1, *options).out
 
@@ -234,8 +234,8 @@ def test_several_scenarios_are_run_one_after_the_other(tussle_, quick: Path, tmp
     other.write_text(QUICK.replace("Does it", "Does the other one"), encoding="utf-8")
     answer = tussle_("run", quick, other, "-o", "both", "--workers", 1)
     assert answer.status == 0, answer.problems
-    told = [line for line in answer.out.splitlines() if "work?" in line or line.startswith("report: ")]
-    assert told == [
+    lines = [line for line in answer.out.splitlines() if "work?" in line or line.startswith("report: ")]
+    assert lines == [
         "quick: Does it work?",
         "report: both/quick/report.html",
         "other: Does the other one work?",
@@ -327,7 +327,7 @@ def test_a_matrix_of_an_unknown_algorithm_is_refused(tussle_):
         ("--repetitions", "0", "--repetitions: 0; give 1 to 100000"),
     ],
 )
-def test_what_is_wrong_with_a_matrix_is_said_of_its_options(tussle_, option: str, value: str, reason: str):
+def test_errors_of_a_matrix_name_its_options(tussle_, option: str, value: str, reason: str):
     assert refused(tussle_("matrix", "--algorithms", "reno,cubic", option, value)) == reason
 
 
@@ -383,7 +383,7 @@ def test_results_that_do_not_exist_are_refused(tussle_, command: Sequence[str]):
     assert refused(tussle_(*command, "nowhere", *more)).startswith("nowhere does not exist")
 
 
-def test_runs_whose_hosts_did_not_keep_up_are_told_of(tmp_path: Path) -> None:
+def test_runs_whose_hosts_did_not_keep_up_are_reported(tmp_path: Path) -> None:
     path = {"rate": ["10 Mbit/s", "20 Mbit/s"], "rtt": "20 ms"}
     asked = Scenario.from_dict({"duration": "10 s", "path": path, "flows": [{"algorithm": "reno"}]})
     dataset = sweep(asked, tmp_path / "out", SweepSettings(workers=1, engine=MeasuringEngine()))

@@ -106,7 +106,7 @@ def test_datasets_without_a_common_point_are_refused(tussle_, tmp_path: Path):
     )
 
 
-def test_engines_versions_and_settings_that_differ_are_said(tussle_, tmp_path: Path):
+def test_differing_engines_versions_and_settings_are_reported(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", base)
     dataset(tmp_path / "b", base, version="2", **{"path.queue.limit": "2 bdp"})
     assert tussle_("compare", "a", "b").problems.splitlines() == [
@@ -155,7 +155,7 @@ def test_metrics_of_runs_and_the_given_ones_with_thresholds_are_compared(tussle_
     ]
 
 
-def test_what_only_one_of_them_tells_is_said(tussle_, tmp_path: Path):
+def test_values_present_in_only_one_dataset_are_reported(tussle_, tmp_path: Path):
     """Flows that converge in one dataset and never in the other have no difference, but are not the same."""
     dataset(tmp_path / "a", lambda seed: base(seed) if noise(seed) < 0.5 else 0.0)
     dataset(tmp_path / "b", lambda _seed: 0.0)

@@ -57,8 +57,8 @@ MIDDLE = sorted(map(noise, SEEDS))[4]
 
 def test_each_further_kernel_is_compared_with_the_first_in_pairs_of_one_seed(tmp_path: Path):
     """Runs vary by 40 %; of the same seed, the second kernel gives 5 % more and the third just as much."""
-    told = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
-    found = along(told, "kernel", Question())
+    data = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
+    found = along(data, "kernel", Question())
     assert (found.first, list(found.others)) == ("old", ["new", "newest"])
     rows = found.rows.select("axis", "first_value", "second_value", "point", "paired", "runs", "verdict")
     assert rows.rows() == [
@@ -73,17 +73,17 @@ def test_each_further_kernel_is_compared_with_the_first_in_pairs_of_one_seed(tmp
 
 def test_a_change_that_goes_either_way_is_not_shown(tmp_path: Path):
     """Four of eight differences are +1 Mbit/s and four -1: their median is 0, inside every interval."""
-    told = dataset(tmp_path / "a", kernels(old=base, new=one_megabit_up_or_down))
-    [row] = along(told, "kernel", Question()).rows.rows(named=True)
+    data = dataset(tmp_path / "a", kernels(old=base, new=one_megabit_up_or_down))
+    [row] = along(data, "kernel", Question()).rows.rows(named=True)
     assert (row["difference"], row["verdict"]) == (0.0, "within threshold")
     assert (row["low"], row["high"]) == (-1e6, 1e6)
-    [change] = changes(told)
+    [change] = changes(data)
     assert change.answer == "Of 1 result, none changed beyond noise; 1 differ by no more than noise."
 
 
 def test_points_are_matched_over_the_other_axes(tmp_path: Path):
-    told = dataset(tmp_path / "a", kernels(old=base, new=base), **{"path.rtt": ["20 ms", "40 ms"]})
-    rows = along(told, "kernel", Question(("goodput", "jain"))).rows
+    data = dataset(tmp_path / "a", kernels(old=base, new=base), **{"path.rtt": ["20 ms", "40 ms"]})
+    rows = along(data, "kernel", Question(("goodput", "jain"))).rows
     assert rows.select("point", "metric").rows() == [
         ("path.rtt = 20 ms", "goodput"),
         ("path.rtt = 40 ms", "goodput"),
@@ -99,7 +99,7 @@ def test_any_axis_can_be_compared_along(tussle_, tmp_path: Path):
     assert "path.rtt: A is 20 ms, B is 40 ms" in answer.out
 
 
-def test_the_command_compares_kernels_without_being_told_and_is_a_gate(tussle_, tmp_path: Path):
+def test_the_command_compares_kernels_by_default_and_sets_the_exit_status(tussle_, tmp_path: Path):
     dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
     answer = tussle_("compare", "a", "--json", "x.json")
     assert answer.status == 1
@@ -150,8 +150,8 @@ def test_what_cannot_be_compared_is_refused(tussle_, tmp_path: Path, arguments, 
 
 
 def test_a_report_says_what_changed_between_kernels_and_what_did_not(tmp_path: Path):
-    told = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
-    first, second = changes(told)
+    data = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more, newest=base))
+    first, second = changes(data)
     assert (first.title, first.answer) == ("From old to new", "Of 1 result, 1 changed beyond noise.")
     assert (second.title, second.answer) == ("From old to newest", "The only result is the same.")
     assert [cell.text for cell in first.table.rows[0][:4]] == [
@@ -161,15 +161,15 @@ def test_a_report_says_what_changed_between_kernels_and_what_did_not(tmp_path: P
         "goodput, Mbit/s",
     ]
     assert first.table.rows[0][7].text == "+5.0"
-    page = write(told, tmp_path / "report.html").read_text("utf-8")
+    page = write(data, tmp_path / "report.html").read_text("utf-8")
     assert "Differences between the kernels" in page
     assert "<strong>From old to new:</strong> Of 1 result, 1 changed beyond noise." in page
-    assert "`tussle compare" in note_on_kernels(told)
+    assert "`tussle compare" in note_on_kernels(data)
 
 
 def test_a_report_gives_no_verdict_of_too_few_runs(tmp_path: Path):
-    told = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more), repetitions=1)
-    [change] = changes(told)
+    data = dataset(tmp_path / "a", kernels(old=base, new=five_percent_more), repetitions=1)
+    [change] = changes(data)
     assert change.answer == (
         "Of 1 result, 1 differ and none are the same. Whether the differences are more than noise is "
         "undecided: that needs 6 runs of a point or more (--repetitions), and there is 1."
@@ -179,16 +179,16 @@ def test_a_report_gives_no_verdict_of_too_few_runs(tmp_path: Path):
 
 def test_a_report_of_pairs_compares_jain_indices_too(tmp_path: Path):
     flows = [{"algorithm": ["reno", "cubic"]}, {"algorithm": "vegas"}]
-    told = dataset(tmp_path / "a", kernels(old=base, new=base), flows=flows)
-    [change] = changes(told)
+    data = dataset(tmp_path / "a", kernels(old=base, new=base), flows=flows)
+    [change] = changes(data)
     # Two pairs, of two goodputs and one index each.
     assert change.answer == "All 6 results are the same."
     assert [row[1].text for row in change.table.rows[::2]] == ["reno", "cubic", "reno"]
-    assert "In each of 2 kernels, " in write(told, tmp_path / "report.html").read_text("utf-8")
+    assert "In each of 2 kernels, " in write(data, tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_report_of_one_kernel_says_nothing_of_others(tmp_path: Path):
-    told = dataset(tmp_path / "a", Gives(goodput=base))
-    assert changes(told) == []
-    assert "between the kernels" not in write(told, tmp_path / "report.html").read_text("utf-8")
-    assert note_on_kernels(told) == ""
+    data = dataset(tmp_path / "a", Gives(goodput=base))
+    assert changes(data) == []
+    assert "between the kernels" not in write(data, tmp_path / "report.html").read_text("utf-8")
+    assert note_on_kernels(data) == ""

@@ -45,7 +45,7 @@ def test_each_flow_is_alone_once_for_each_network_and_repetition():
     ]
 
 
-def test_alone_a_flow_does_what_it_does_in_company():
+def test_a_baseline_run_has_the_same_flow_start_interval_and_seed():
     """Same start to the nanosecond, same interval, same seed; only the other one is missing."""
     runs = scenario().runs()
     together, alone = runs[1].run, runs[19].run
@@ -54,7 +54,7 @@ def test_alone_a_flow_does_what_it_does_in_company():
     assert (alone["steady"], alone["seed"]) == (together["steady"], together["seed"])
 
 
-def test_every_flow_has_one_solo_run_that_is_its_own():
+def test_every_flow_has_one_baseline_run():
     """Whatever varies: the network, who else there is and when, and how many."""
     varied = scenario(
         start_jitter=["0 s", "30 ms"],
@@ -99,7 +99,7 @@ def test_one_flow_is_alone_anyway():
     assert len(scenario(flows=[{"algorithm": "reno"}]).runs()) == 4
 
 
-def test_without_solo_there_are_no_such_runs(tmp_path: Path):
+def test_without_baseline_there_are_no_baseline_runs(tmp_path: Path):
     dataset = sweep(scenario(baseline=False), tmp_path / "out", SweepSettings(workers=1, engine=FakeEngine()))
     assert dataset.baseline is None
     assert axis_columns(dataset) == ["path.rtt", "flows.0.algorithm", "flows.1.algorithm"]
@@ -112,7 +112,7 @@ def test_a_dataset_is_of_the_flows_together(dataset: Dataset):
     assert pairs(dataset).height == 8
 
 
-def test_solo_runs_stand_beside_it(dataset: Dataset):
+def test_baseline_runs_are_stored_beside_it(dataset: Dataset):
     assert dataset.baseline is not None
     assert dataset.baseline.runs.collect()["baseline"].null_count() == 0
     for table in (
@@ -143,7 +143,7 @@ def test_on_and_off_are_read_as_booleans():
     assert scenario(baseline="off").baseline is False
 
 
-def test_solo_runs_of_many_flows_resolve_the_point_once(monkeypatch: pytest.MonkeyPatch):
+def test_baseline_runs_of_many_flows_resolve_the_point_once(monkeypatch: pytest.MonkeyPatch):
     """A thousand flows resolved a thousand times took eight seconds, two thousand took thirty-five."""
     resolved = []
     resolve = Point.resolve

@@ -97,9 +97,7 @@ def test_delivered_bytes_agree_with_goodput() -> None:
         (lambda run: run["steady"].update(to_ns=0), "steady"),
     ],
 )
-def test_a_run_that_makes_no_sense_is_refused_with_its_field(
-    change: Callable[[Run], object], words: str
-) -> None:
+def test_an_invalid_run_is_refused_with_its_field(change: Callable[[Run], object], words: str) -> None:
     run = a_run()
     change(run)
     with pytest.raises(TussleError, match=words) as checked:

@@ -141,10 +141,10 @@ def test_a_scenario_runs_over_ssh_and_fills_every_table(network: Network, tmp_pa
     dataset.verify()
 
 
-def test_nothing_of_it_stays_on_the_machines(network: Network, tmp_path: Path):
+def test_nothing_is_left_on_the_hosts(network: Network, tmp_path: Path):
     measured(network, tmp_path / "out", scenario("1 s"))
-    for there in (network.left, network.middle, network.right):
-        wait_until(lambda there=there: not there.processes())
+    for netns in (network.left, network.middle, network.right):
+        wait_until(lambda netns=netns: not netns.processes())
     assert list(tmp_path.glob("tussle-*")) == []
 
 
@@ -152,11 +152,11 @@ def test_ctrl_c_ends_everything_everywhere(network: Network):
     with subprocess.Popen(command_line(network, scenario("60 s")), stderr=subprocess.PIPE, text=True) as run:
         wait_until(lambda: sent_bytes(network.left) > 100_000)
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate()
+        _, message = run.communicate()
     assert run.returncode == 130
-    assert said == "tussle: interrupted; no run was finished\n"
-    for there in (network.left, network.middle, network.right):
-        wait_until(lambda there=there: not there.processes())
+    assert message == "tussle: interrupted; no run was finished\n"
+    for netns in (network.left, network.middle, network.right):
+        wait_until(lambda netns=netns: not netns.processes())
 
 
 def test_a_lost_machine_affects_its_own_flow_only(network: Network, tmp_path: Path):
@@ -177,8 +177,8 @@ def test_a_lost_machine_affects_its_own_flow_only(network: Network, tmp_path: Pa
     assert "is lost" not in (second["shortfall"] or "")
 
 
-def test_a_receiver_lets_no_stranger_in(network: Network):
-    """Who connects to the port of a flow and does not know its token is no part of it."""
+def test_a_connection_without_the_token_of_the_flow_is_ignored(network: Network):
+    """A connection to the port of a flow that does not send its token is not part of the flow."""
     network.hosts.write_text(HOSTS.replace("[hosts.right]", "[hosts.right]\nport = 5301"), "utf-8")
     asked = scenario("2 s", flows=[{"algorithm": "reno", "start": "1 s", "bytes": "100 kB"}])
     with subprocess.Popen(network.middle.command(sys.executable, "-c", STRANGER)) as other:
@@ -209,19 +209,19 @@ def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
             path=PATH | {"loss": "1 %"}
         )
         assert "the path differs between runs" in refusal(path=PATH | {"rate": ["10 Mbit/s", "20 Mbit/s"]})
-        said = refusal(hosts={"timestamps": "synchronised"})
-        assert said.startswith(
+        message = refusal(hosts={"timestamps": "synchronised"})
+        assert message.startswith(
             "hosts.timestamps: the engine hosts leaves the settings of its machines as they"
         )
-        said = refusal(flows=[{"algorithm": "ledbat"}])
-        assert said.startswith("flows.0.algorithm: host left: this kernel has")
-        assert "modprobe tcp_ledbat" in said
+        message = refusal(flows=[{"algorithm": "ledbat"}])
+        assert message.startswith("flows.0.algorithm: host left: this kernel has")
+        assert "modprobe tcp_ledbat" in message
     finally:
         engine.close()
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "[hosts.a]\nssh = 'a'\nrole = 'sendr'",
@@ -247,11 +247,11 @@ def test_settings_that_a_real_path_cannot_have_are_refused(network: Network):
         ),
     ],
 )
-def test_a_wrong_hosts_toml_is_refused_by_its_key(tussle_, tmp_path: Path, text: str, said: str):
+def test_a_wrong_hosts_toml_is_refused_by_its_key(tussle_, tmp_path: Path, text: str, message: str):
     (tmp_path / "hosts.toml").write_text(text, "utf-8")
     (tmp_path / "scenario.toml").write_text(scenario().to_toml(), "utf-8")
     answer = tussle_("run", "scenario.toml", "--engine", "hosts", "--hosts", "hosts.toml")
-    assert said in refused(answer)
+    assert message in refused(answer)
 
 
 def test_flows_are_given_to_senders_by_name_and_else_in_turn(tmp_path: Path):
@@ -271,8 +271,8 @@ def test_a_machine_that_is_not_there_is_named(tussle_, tmp_path: Path):
     (tmp_path / "ssh_config").write_text("Host *\n  ProxyCommand false\n", "utf-8")
     (tmp_path / "hosts.toml").write_text(HOSTS, "utf-8")
     (tmp_path / "scenario.toml").write_text(scenario().to_toml(), "utf-8")
-    said = refused(tussle_("run", "scenario.toml", "--engine", "hosts", "--hosts", "hosts.toml"))
-    assert "host right (right) is lost: " in said
+    message = refused(tussle_("run", "scenario.toml", "--engine", "hosts", "--hosts", "hosts.toml"))
+    assert "host right (right) is lost: " in message
 
 
 def test_the_engine_asks_for_its_machines(tussle_, tmp_path: Path):

@@ -35,8 +35,8 @@ def _root():
 
 
 def runs(*flows: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
-    told = {"duration": "2 s", "repetitions": 1, "path": PATH, "flows": list(flows), **more}
-    return [planned.run for planned in Scenario.from_dict(told).runs()]
+    settings = {"duration": "2 s", "repetitions": 1, "path": PATH, "flows": list(flows), **more}
+    return [planned.run for planned in Scenario.from_dict(settings).runs()]
 
 
 def scenario(folder: Path, *, duration: str = "2 s") -> Path:
@@ -85,10 +85,10 @@ def test_every_table_is_filled_and_says_what_it_was_measured_on(tussle_, tmp_pat
     assert (first["interface"], first["path_mtu_bytes"]) == ("net", 1500)
     assert first["kept_up"] == (first["shortfall"] is None)
     assert first["busy_s"] == pytest.approx(2, abs=0.3)
-    # Whoever looks sees the mark of a run that is not to be trusted, and only of those.
+    # The output marks a run whose hosts did not keep up, and only such runs.
     assert ("a host did not keep up" in answer.out) == (not first["kept_up"] or not second["kept_up"])
-    told = dataset.provenance["engine"]
-    assert (told["name"], told["host_kernel"]) == ("netns", os.uname().release)
+    recorded = dataset.provenance["engine"]
+    assert (recorded["name"], recorded["host_kernel"]) == ("netns", os.uname().release)
     links = dataset.links.filter(pl.col("link") == "bottleneck").collect()
     # 10 Mbit/s for 2 s are 1667 packets of 1500 bytes, and two flows fill it most of the time.
     assert 1300 < links["delivered_packets"][-1] <= 1670
@@ -109,14 +109,14 @@ def test_auto_takes_disciplines_where_the_kernel_has_them_and_elements_where_it_
 
 def test_what_the_host_cannot_do_is_refused_with_what_to_type(tussle_, tmp_path: Path):
     file = scenario(tmp_path)
-    for options, said in [
+    for options, message in [
         (["--algorithm", "nosuch"], "unknown algorithm"),
         (["--algorithm", "ledbat"], "but not ledbat; if it has the module, `modprobe tcp_ledbat` loads it"),
         (["--workers", "2"], "the engine netns executes 1 run at a time"),
         (["--network", "veth"], 'unknown network "veth"'),
         (["--hosts", "hosts.toml"], "--hosts: it is for the engine hosts"),
     ]:
-        assert said in refused(tussle_("run", file, "--engine", "netns", *options))
+        assert message in refused(tussle_("run", file, "--engine", "netns", *options))
     [run] = runs({"algorithm": "cubic", "parameters": {"beta": 512}})
     with pytest.raises(TussleError, match=r"flows\.0\.parameters: .* hold for all flows; give none"):
         engine("netns").check(run)

@@ -289,8 +289,8 @@ def test_flent_finds_in_its_file_what_it_reads(tussle_, folder: Path, tmp_path: 
 
 def test_a_title_fits_above_a_plot_of_flent_and_its_end_says_which_flow_it_is(tussle_, tmp_path: Path):
     """The question has 84 characters; flent's plots have room for about 60."""
-    asking = measured().scenario.set("question", "Which of these share a link " + "for very long " * 4)
-    sweep(asking, tmp_path / "asked", SweepSettings(workers=1))
+    questioning = measured().scenario.set("question", "Which of these share a link " + "for very long " * 4)
+    sweep(questioning, tmp_path / "asked", SweepSettings(workers=1))
     assert tussle_("export", "asked", "flow", "--run", 1).status == 0
     metadata = json.loads(gzip.decompress((tmp_path / "flow.flent.gz").read_bytes()))["metadata"]
     assert len(metadata["TITLE"]) <= 60
@@ -395,7 +395,7 @@ def test_a_file_with_anything_anywhere_is_read_or_refused_in_a_sentence(tmp_path
     "content", [b"", b"{", b"[]", b"{}", b'{"intervals": 1}', b"\x1f\x8b\x08", b"\xff\xfe"]
 )
 @pytest.mark.parametrize("name", ["x.json", "x.flent.gz"])
-def test_what_is_no_such_file_is_refused(tmp_path: Path, read, content: bytes, name: str):
+def test_a_file_of_another_format_is_refused(tmp_path: Path, read, content: bytes, name: str):
     file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(TussleError) as refusal:

@@ -76,7 +76,7 @@ def test_tshark_finds_every_packet_and_nothing_malformed(tussle_, tshark: str, l
     assert times[0] == "0.000000000"
 
 
-def test_what_tshark_calls_sent_again_is_what_was_sent_again(tussle_, tshark: str, lossy: Path) -> None:
+def test_tshark_finds_the_retransmissions_that_were_recorded(tussle_, tshark: str, lossy: Path) -> None:
     again = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
     names = [f"tcp.analysis.{name}" for name in again]
     rows = fields(tshark, export(tussle_, lossy), "ip.src", *names)
@@ -107,8 +107,8 @@ def test_the_last_segment_of_a_transfer_is_pushed_and_a_flow_that_goes_on_has_no
 
 def test_addresses_are_those_of_hosts() -> None:
     """The first of 256 addresses names the network, the last is its broadcast: flow 254 is in the next."""
-    seen = [".".join(map(str, _addresses(flow)[0])) for flow in (0, 253, 254, 599)]
-    assert seen == ["10.1.0.1", "10.1.0.254", "10.1.1.1", "10.1.2.92"]
+    addresses = [".".join(map(str, _addresses(flow)[0])) for flow in (0, 253, 254, 599)]
+    assert addresses == ["10.1.0.1", "10.1.0.254", "10.1.1.1", "10.1.2.92"]
     every = {address for flow in range(600) for address in _addresses(flow)}
     assert len(every) == 1200
     assert not {address[-1] for address in every} & {0, 255}

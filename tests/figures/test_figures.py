@@ -355,7 +355,7 @@ def test_losses_are_percents_and_none_is_on_the_axis():
 
 
 @pytest.mark.parametrize("name", VARIED)
-def test_what_does_not_vary_is_answered_with_its_key(name: str):
+def test_an_axis_that_does_not_vary_is_refused_with_its_key(name: str):
     with pytest.raises(TussleError, match=rf"no two values .*{VARIED[name]}"):
         draw(name, PAIRS)
 
@@ -392,7 +392,7 @@ def test_a_metric_that_does_not_exist_is_answered_with_the_nearest():
         draw("box", PAIRS, View(metric="godput"))
 
 
-def test_a_metric_that_the_dataset_does_not_tell_is_refused_by_its_column():
+def test_a_metric_whose_column_is_absent_is_refused():
     silent = PAIRS.flows.with_columns(rtt_p50_ms=pl.lit(None, pl.Float64))
     with pytest.raises(TussleError, match=r"no values of the RTT p50: rtt_p50_ms is empty"):
         draw("matrix", replace(PAIRS, flows=silent), View(metric="rtt"))

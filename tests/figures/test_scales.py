@@ -43,8 +43,8 @@ def marks_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def in_the_subtitle(name: str, data: PlausibleDataset, view: View | None = None) -> str:
-    said = draw(name, data, view or View()).to_dict()["title"].get("subtitle", "")
-    return said if isinstance(said, str) else "; ".join(said)
+    subtitle = draw(name, data, view or View()).to_dict()["title"].get("subtitle", "")
+    return subtitle if isinstance(subtitle, str) else "; ".join(subtitle)
 
 
 @pytest.mark.parametrize(("name", "field"), [("over_buffer", "x"), ("share_over_buffer", "buffer_bdp")])

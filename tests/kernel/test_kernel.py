@@ -283,10 +283,10 @@ def test_a_kernel_is_removed_and_the_others_stay(linux):
         remove_kernel("one")
 
 
-@pytest.mark.parametrize("harm", ["image", "facts"])
-def test_a_damaged_kernel_does_not_run(linux, harm):
+@pytest.mark.parametrize("damaged", ["image", "facts"])
+def test_a_damaged_kernel_does_not_run(linux, damaged):
     image = build(linux).kernel.image
-    (image if harm == "image" else image.with_name("kernel.json")).write_text("{", "utf-8")
+    (image if damaged == "image" else image.with_name("kernel.json")).write_text("{", "utf-8")
     with pytest.raises(TussleError, match=r"linux is damaged; remove that folder and build it again"):
         built_kernel("linux")
     assert not build(linux).was_built
@@ -438,9 +438,9 @@ def test_the_package_is_fetched_once_where_it_is_not_installed(linux, tmp_path, 
 def test_a_missing_package_is_reported_with_the_alternative(tmp_path, monkeypatch):
     monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path / "none")
     stub(tmp_path / "tools/apt-get", "echo E: Unable to locate package >&2; exit 100")
-    said = refusal(Path("linux-source-6.12"))
-    assert "E: Unable to locate package; `apt-get update && apt-get install linux-source-6.12`" in said
-    assert "--source linux-6.12.tar.xz" in said
+    output_of = refusal(Path("linux-source-6.12"))
+    assert "E: Unable to locate package; `apt-get update && apt-get install linux-source-6.12`" in output_of
+    assert "--source linux-6.12.tar.xz" in output_of
 
 
 def test_packages_are_offered_by_the_folder_of_sources_and_by_apt_oldest_first(tmp_path, monkeypatch):
@@ -468,16 +468,16 @@ def stub(file: Path, script: str) -> None:
 
 def test_the_command_prints_the_built_kernel_and_its_missing_options(linux, monkeypatch, capsys):
     written(linux, Makefile=MAKEFILE.replace("GONE", "CAKE"))
-    assert said(monkeypatch, capsys, "kernel", "build", "--source", linux) == [
+    assert output_of(monkeypatch, capsys, "kernel", "build", "--source", linux) == [
         f"linux is built: Linux 6.1.5, 250 Hz, from {linux}",
         f"  {cache_folder()}/built/linux/linux",
         "  the source lacks NET_SCH_CAKE: runs that need one of these are refused",
     ]
-    again = said(monkeypatch, capsys, "kernel", "build", "--source", linux)
+    again = output_of(monkeypatch, capsys, "kernel", "build", "--source", linux)
     assert again[0].startswith("linux was built already: ")
-    [entry] = json.loads("\n".join(said(monkeypatch, capsys, "list", "kernels", "--json")))
+    [entry] = json.loads("\n".join(output_of(monkeypatch, capsys, "list", "kernels", "--json")))
     assert (entry["name"], entry["release"], entry["lacks"]) == ("linux", "6.1.5", "NET_SCH_CAKE")
-    assert said(monkeypatch, capsys, "kernel", "remove", "linux") == []
+    assert output_of(monkeypatch, capsys, "kernel", "remove", "linux") == []
     assert kernel_names() == []
 
 
@@ -487,7 +487,7 @@ def test_all_kernels_of_which_there_are_packages_are_built(linux, tmp_path, monk
     stub(tmp_path / "tools/dpkg-query", "echo 1-1")
     for release in ("6.1", "6.12"):
         packed(linux, tmp_path / f"linux-source-{release}.tar.xz")
-    built = said(monkeypatch, capsys, "kernel", "build", "--all")
+    built = output_of(monkeypatch, capsys, "kernel", "build", "--all")
     assert [line for line in built if line.startswith("linux")] == [
         f"linux-{release} is built: Linux 6.1.5, 250 Hz, from linux-source-{release} 1-1"
         for release in ("6.1", "6.12")
@@ -497,7 +497,7 @@ def test_all_kernels_of_which_there_are_packages_are_built(linux, tmp_path, monk
 def test_where_there_are_no_packages_the_list_of_them_is_asked_for(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("tussle.kernel.debian._INSTALLED", tmp_path)
     stub(tmp_path / "tools/apt-cache", "exit 0")
-    assert said(monkeypatch, capsys, "kernel", "build", "--all", stream="err") == [
+    assert output_of(monkeypatch, capsys, "kernel", "build", "--all", stream="err") == [
         "tussle: --all: no package linux-source-… is installed, and apt offers none; run `apt-get update` on "
         "Debian and its derivatives, elsewhere give --source"
     ]
@@ -511,13 +511,13 @@ def test_check_shows_the_findings_of_the_engine(linux, monkeypatch, capsys):
 
     monkeypatch.setitem(sys.modules, "tussle.engines.kernel", Engine)
     build(linux, "mine")
-    assert said(monkeypatch, capsys, "kernel", "check", "--kernel", "mine") == [
+    assert output_of(monkeypatch, capsys, "kernel", "check", "--kernel", "mine") == [
         "version: 6.1.5",
         "algorithms: reno cubic",
     ]
 
 
-def said(monkeypatch, capsys, *arguments: object, stream: str = "out") -> list[str]:
+def output_of(monkeypatch, capsys, *arguments: object, stream: str = "out") -> list[str]:
     monkeypatch.setattr(sys, "argv", ["tussle", *map(str, arguments)])
     with contextlib.suppress(SystemExit):
         main()

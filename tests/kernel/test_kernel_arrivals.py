@@ -68,14 +68,14 @@ def passed(queue: dict[str, Any], arrivals: list[Arrival], folder: Path) -> tupl
     }
     task = guest._Task("arrivals.json", json.dumps([run, arrivals]), boot_words(run, "qdisc"), 300.0)
     UserMode()._carry_out(task, folder)
-    told = json.loads((folder / "departures.json").read_text("utf-8"))
+    recorded = json.loads((folder / "departures.json").read_text("utf-8"))
 
     def of(departures: list[tuple[int, bool] | None]) -> Passed:
         left = [None if departure is None else departure[0] for departure in departures]
         waits = [at - arrival[0] for at, arrival in zip(left, arrivals, strict=True) if at is not None]
         return Passed(left, mean(waits) / _MS)
 
-    return of(told["linux"]), of(told["simulator"])
+    return of(recorded["linux"]), of(recorded["simulator"])
 
 
 OVERLOAD = poisson([(1.3, 6), (0.7, 6)], seed=1)

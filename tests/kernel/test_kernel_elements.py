@@ -64,7 +64,7 @@ def a_run(element: dict[str, Any], **flow: Any) -> dict[str, Any]:
     """A run of one flow of Reno for 5 s over an element, and then 8 Mbit/s and 20 ms there and back."""
     first = {"name": "first", **element}
     path = [first, {"name": "there", **LINK}, {"name": "back", **LINK}]
-    told = {"name": "flow", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, **flow}
+    settings = {"name": "flow", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, **flow}
     return {
         "format": 1,
         "profile": "linux-6.1",
@@ -73,7 +73,7 @@ def a_run(element: dict[str, Any], **flow: Any) -> dict[str, Any]:
         "steady": {"from_ns": 0, "to_ns": 5000 * _MS},
         "record": {"sampling": {"every_ns": 100 * _MS}, "events": False},
         "elements": path,
-        "flows": [{**told, "forward": ["first", "there"], "reverse": ["back"]}],
+        "flows": [{**settings, "forward": ["first", "there"], "reverse": ["back"]}],
     }
 
 
@@ -93,13 +93,13 @@ def test_linux_over_an_element_counts_as_the_simulator(network: str, kind: str):
     beside another: hosts answer a microsecond later in a guest, and one packet more changes what follows.
     """
     run = a_run({**ELEMENTS[kind], "kind": kind})
-    ours, theirs = (
+    in_simulator, in_linux = (
         counts(tables, "delivered_bytes", "dropped_packets", "recoveries")
         for tables in (engine("sim").execute(run), over(network, run))
     )
-    assert theirs[0] == pytest.approx(ours[0], rel=0.05)
-    assert abs(theirs[1] - ours[1]) <= max(5, ours[1] // 10)
-    assert abs(theirs[2] - ours[2]) <= 2
+    assert in_linux[0] == pytest.approx(in_simulator[0], rel=0.05)
+    assert abs(in_linux[1] - in_simulator[1]) <= max(5, in_simulator[1] // 10)
+    assert abs(in_linux[2] - in_simulator[2]) <= 2
 
 
 IGNORE_MICROSECONDS = (
@@ -125,11 +125,11 @@ def test_elements_that_ignore_microseconds_agree_to_the_packet(network: str, kin
     same = ("sent_packets", "retransmitted_packets", "recoveries", "timeouts", "delivered_bytes")
     assert counts(linux, *same) == counts(simulated, *same)
     # Linux is asked once the network has run empty: what was under way at the end may have been lost since.
-    [[ours], [theirs]] = (counts(tables, "dropped_packets") for tables in (simulated, linux))
-    assert 0 <= theirs - ours <= 2
+    [[in_simulator], [in_linux]] = (counts(tables, "dropped_packets") for tables in (simulated, linux))
+    assert 0 <= in_linux - in_simulator <= 2
     # The simulator has every RTT; of Linux's, those are seen that change its mean.
-    [[ours], [theirs]] = (counts(tables, "rtt_mean_ms") for tables in (simulated, linux))
-    assert theirs == pytest.approx(ours, rel=0.03)
+    [[in_simulator], [in_linux]] = (counts(tables, "rtt_mean_ms") for tables in (simulated, linux))
+    assert in_linux == pytest.approx(in_simulator, rel=0.03)
 
 
 @pytest.mark.parametrize("network", ["driver", "tun"])
@@ -158,8 +158,8 @@ def test_a_fifo_of_linux_and_one_of_ours_agree(flows: list[dict[str, Any]]):
     So the two differ by a packet's time, 0.6 of 20 ms, at most, and only after idle times.
     """
     path = {"rate": "20 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 bdp"}}
-    told = {"duration": "15 s", "repetitions": 1, "path": path, "flows": flows}
-    [planned] = Scenario.from_dict(told).runs()
+    settings = {"duration": "15 s", "repetitions": 1, "path": path, "flows": flows}
+    [planned] = Scenario.from_dict(settings).runs()
     disciplines, elements = (over(network, planned.run)["flows"] for network in ("qdisc", "driver"))
     assert elements["goodput_bit_per_s"].sum() == pytest.approx(
         disciplines["goodput_bit_per_s"].sum(), rel=0.001
@@ -174,14 +174,14 @@ def test_a_fifo_of_linux_and_one_of_ours_agree(flows: list[dict[str, Any]]):
 def test_every_profile_runs(profile: str):
     # A second of the fastest is a million packets.
     duration = "30 ms" if profile == "datacenter" else "2 s"
-    told = {
+    settings = {
         "duration": duration,
         "repetitions": 1,
         "steady": {"from": "0 s"},
         "path": {"profile": profile},
         "flows": [{"algorithm": "cubic", "ecn": True}],
     }
-    [planned] = Scenario.from_dict(told).runs()
+    [planned] = Scenario.from_dict(settings).runs()
     simulated, linux = (engine(name).execute(planned.run)["flows"] for name in ("sim", "kernel"))
     assert linux["delivered_bytes"][0] == pytest.approx(simulated["delivered_bytes"][0], rel=0.2)
     assert linux["delivered_bytes"][0] > 0
@@ -200,13 +200,13 @@ def test_queues_that_linux_lacks_are_the_simulators(network: str, queue: dict[st
     run = a_run({"kind": "delay", "delay_ns": 0}, algorithm="dctcp", ecn=True)
     run["elements"][1]["queue"] = queue
     simulated, linux = engine("sim").execute(run), over(network, run)
-    ours, theirs = (
+    in_simulator, in_linux = (
         tables["links"].filter(pl.col("link") == "there").row(-1, named=True) for tables in (simulated, linux)
     )
     # Each of them has said something.
-    assert ours["marked_packets"] + ours["dropped_packets"] > 0
-    assert theirs["marked_packets"] == pytest.approx(ours["marked_packets"], rel=0.1, abs=5)
-    assert theirs["dropped_packets"] == pytest.approx(ours["dropped_packets"], rel=0.1, abs=4)
+    assert in_simulator["marked_packets"] + in_simulator["dropped_packets"] > 0
+    assert in_linux["marked_packets"] == pytest.approx(in_simulator["marked_packets"], rel=0.1, abs=5)
+    assert in_linux["dropped_packets"] == pytest.approx(in_simulator["dropped_packets"], rel=0.1, abs=4)
 
 
 @pytest.mark.parametrize("network", ["driver", "tun"])

@@ -37,14 +37,14 @@ TUSSLE = Path(sys.executable).with_name("tussle")
 
 def runs(*flows: dict[str, Any], path: dict[str, Any] | None = None, **more: Any) -> list[dict[str, Any]]:
     """Every run of a scenario over 20 Mbit/s and 20 ms, 20 s long unless said otherwise."""
-    told = {
+    tables = {
         "duration": "20 s",
         "repetitions": 1,
         "path": {**PATH, **(path or {})},
         "flows": list(flows),
         **more,
     }
-    return [planned.run for planned in Scenario.from_dict(told).runs()]
+    return [planned.run for planned in Scenario.from_dict(tables).runs()]
 
 
 def executed(
@@ -128,11 +128,11 @@ def test_one_flow_counts_as_the_simulator_counts():
     linux, simulated = engine("kernel").execute(run), engine("sim").execute(run)
     assert goodputs(linux)[0] == pytest.approx(goodputs(simulated)[0], rel=0.01)
     for column, tolerance in {"rtt_p50_ms": 0.05, "rtt_mean_ms": 0.05, "rtt_min_ms": 0.05}.items():
-        [[theirs], [ours]] = linux["flows"][column].to_list(), simulated["flows"][column].to_list()
-        assert theirs == pytest.approx(ours, rel=tolerance), column
+        [[in_linux], [in_simulator]] = linux["flows"][column].to_list(), simulated["flows"][column].to_list()
+        assert in_linux == pytest.approx(in_simulator, rel=tolerance), column
     # A sawtooth lasts some seconds, so both lose as often, give or take one.
-    [[theirs], [ours]] = (tables["flows"]["recoveries"].to_list() for tables in (linux, simulated))
-    assert abs(theirs - ours) <= 2
+    [[in_linux], [in_simulator]] = (tables["flows"]["recoveries"].to_list() for tables in (linux, simulated))
+    assert abs(in_linux - in_simulator) <= 2
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_flows_start_when_they_are_to_and_share_as_in_the_simulator(
     """Which packets a full queue drops, and so who gets what, hangs on microseconds at the start."""
     [run] = runs(*flows, path=path, duration="10 s", steady={"from": "2 s"})
     linux, simulated = (engine(name).execute(run)["flows"] for name in ("kernel", "sim"))
-    theirs, ours = (each["goodput_bit_per_s"].to_list() for each in (linux, simulated))
-    assert theirs == pytest.approx(ours, rel=0.005)
-    assert max(ours) > 1.2 * min(ours)
+    in_linux, in_simulator = (each["goodput_bit_per_s"].to_list() for each in (linux, simulated))
+    assert in_linux == pytest.approx(in_simulator, rel=0.005)
+    assert max(in_simulator) > 1.2 * min(in_simulator)
 
 
 def test_a_network_of_hundreds_of_devices_carries_the_very_first_packets():
@@ -345,10 +345,10 @@ def test_a_chain_of_links_is_linux_too():
 
 def test_a_reverse_flow_has_the_rate_of_the_reverse_path():
     """5 Mbit/s of packets are 4.83 of payload; on the forward path it would have 19.3."""
-    [back] = goodputs(
+    [recovered] = goodputs(
         executed({"algorithm": "cubic", "direction": "reverse"}, path={"reverse": {"rate": "5 Mbit/s"}})
     )
-    assert 4.3 < back < 4.84
+    assert 4.3 < recovered < 4.84
 
 
 def test_a_receive_window_bounds_the_data_in_flight():
@@ -565,9 +565,9 @@ def test_the_command_names_the_kernel_and_is_reproducible_to_the_byte(tmp_path: 
     for name in ("one", "two"):
         command = [TUSSLE, "run", scenario, "--engine", "kernel", "-o", tmp_path / name]
         subprocess.run(command, check=True, capture_output=True)
-        told = json.loads((tmp_path / name / "provenance.json").read_text())
-        assert told["engine"]["release"] == kernel.facts["release"]
-        digests.append(told["digest"])
+        provenance = json.loads((tmp_path / name / "provenance.json").read_text())
+        assert provenance["engine"]["release"] == kernel.facts["release"]
+        digests.append(provenance["digest"])
     assert digests[0] == digests[1]
     assert kernel.facts["release"] in (tmp_path / "one" / "report.html").read_text()
 
@@ -590,9 +590,9 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path):
     )
     wait_until(lambda: guests(temporary))
     os.kill(started.pid, signal.SIGINT)
-    _, said = started.communicate(timeout=60)
+    _, problems = started.communicate(timeout=60)
     assert started.returncode == 130
-    assert "interrupted" in said
+    assert "interrupted" in problems
     wait_until(lambda: not guests(temporary))
 
 
@@ -605,13 +605,13 @@ def wait_until(holds) -> None:
 
 
 def test_kernel_check_lists_algorithms_and_queues(kernel: Kernel):
-    told = check_kernel(kernel)
-    assert told["release"] == kernel.facts["release"]
-    assert {"reno", "cubic", "bbr"} <= set(told["algorithms"].split())
-    assert {"pfifo", "tbf", "netem", "fq_codel", "cake"} <= set(told["queues"].split())
-    assert told["goodput"].startswith("9")
+    report = check_kernel(kernel)
+    assert report["release"] == kernel.facts["release"]
+    assert {"reno", "cubic", "bbr"} <= set(report["algorithms"].split())
+    assert {"pfifo", "tbf", "netem", "fq_codel", "cake"} <= set(report["queues"].split())
+    assert report["goodput"].startswith("9")
     here = host_state_bytes()
-    assert told["floating-point state"] == f"{here} bytes on this host; the guest saves {here} bytes"
+    assert report["floating-point state"] == f"{here} bytes on this host; the guest saves {here} bytes"
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,8 @@ class Lines:
     def digest(self) -> str:
         return hashlib.sha256(repr(self.texts).encode()).hexdigest()
 
-    def files(self, tell: Callable[[float], None]) -> Iterator[SourceFile]:
-        tell(1.0)
+    def files(self, report: Callable[[float], None]) -> Iterator[SourceFile]:
+        report(1.0)
         yield from (SourceFile(path, 0o100644, text.encode()) for path, text in self.texts.items())
 
 

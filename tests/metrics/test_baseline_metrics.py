@@ -27,7 +27,7 @@ def with_baseline(data: PlausibleDataset, *baseline: tuple[dict, dict]) -> Plaus
     return replace(data, baseline=by_hand(runs=runs, flows=flows))
 
 
-def test_harm_is_the_part_that_company_takes():
+def test_harm_is_the_relative_degradation_against_the_baseline():
     """Goodput 90 → 30: 60 / 90. RTT 50 → 80 ms: 30 / 80. Retransmitted 1 of 100 → 4 of 100: 3 / 4."""
     harmed = {
         "goodput_bit_per_s": 30 * MBIT,
@@ -70,7 +70,7 @@ def test_harm_to_a_transfer_is_of_its_own_rate():
     assert REGISTRY["harm"].compute(data)["throughput_harm"].to_list() == [0.75]
 
 
-def test_losses_that_an_engine_does_not_tell_are_not_no_losses():
+def test_losses_an_engine_does_not_report_are_not_zero():
     silent = {"steady_sent_packets": None, "steady_retransmitted_packets": None}
     data = with_baseline(pair(silent), alone(9, "flow-0", {}, **silent))
     assert REGISTRY["harm"].compute(data)["loss_harm"].to_list() == [None]
@@ -89,12 +89,12 @@ def test_a_flow_is_compared_with_itself_in_the_same_network():
     assert REGISTRY["harm"].compute(data)["throughput_harm"].to_list() == [0.5, None]
 
 
-def test_a_part_of_a_dataset_keeps_its_solo_runs():
+def test_a_selection_of_runs_keeps_their_baseline_runs():
     data = with_baseline(pair({}), alone(9, "flow-0", {}, goodput_bit_per_s=10 * MBIT))
     assert REGISTRY["harm"].compute(select_runs(data, [0]))["throughput_harm"].to_list() == [1.0]
 
 
-def test_without_solo_runs_harm_says_how_to_get_them():
+def test_without_baseline_runs_harm_names_the_setting_that_adds_them():
     with pytest.raises(TussleError, match="--set baseline=true"):
         REGISTRY["harm"].compute(pair({}, {}))
 
@@ -107,7 +107,7 @@ def test_without_limits_the_max_min_share_is_n_times_the_share():
     assert table["max_min_share"].to_list() == [0.75, 1.25]
 
 
-def test_who_wants_little_is_given_it_and_the_others_divide_the_rest():
+def test_max_min_shares_satisfy_small_demands_and_divide_the_rest():
     """90 in all: one can use no more than 10, the others get (90 - 10) / 2 = 40 each."""
     data = with_baseline(
         pair(*({"goodput_bit_per_s": rate * MBIT} for rate in (20, 10, 60))),
@@ -120,6 +120,6 @@ def test_who_wants_little_is_given_it_and_the_others_divide_the_rest():
     assert table["max_min_share"].to_list() == [0.5, 1.0, 1.5]
 
 
-def test_of_a_run_that_does_not_tell_all_goodputs_no_fair_share_is_known():
+def test_a_run_with_an_unknown_goodput_has_no_fair_share():
     data = pair({"goodput_bit_per_s": None}, {"goodput_bit_per_s": 50 * MBIT})
     assert REGISTRY["max_min_share"].compute(data)["max_min_share"].to_list() == [None, None]

@@ -26,12 +26,12 @@ def repeated(points: list[list[Pair]]) -> PlausibleDataset:
     """A point for each list, a run for each row of it."""
     runs, flows = [], []
     for point, rows in enumerate(points):
-        for repetition, (first, second, mine, theirs) in enumerate(rows):
+        for repetition, (first, second, first_mbit_per_s, second_mbit_per_s) in enumerate(rows):
             axes = {"flows.0.algorithm": first, "flows.1.algorithm": second}
             run = len(runs)
             runs.append(run_row(run, **axes) | {"point": point, "repetition": repetition})
-            flows.append(flow_row(run, 0, algorithm=first, goodput_bit_per_s=mine * 1e6))
-            flows.append(flow_row(run, 1, algorithm=second, goodput_bit_per_s=theirs * 1e6))
+            flows.append(flow_row(run, 0, algorithm=first, goodput_bit_per_s=first_mbit_per_s * 1e6))
+            flows.append(flow_row(run, 1, algorithm=second, goodput_bit_per_s=second_mbit_per_s * 1e6))
     return by_hand(runs=runs, flows=flows)
 
 
@@ -46,7 +46,7 @@ def verdict_of(data: PlausibleDataset) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "verdict"),
+    ("first_mbit_per_s", "second_mbit_per_s", "verdict"),
     [
         (46, 57, "yes"),  # 46 / 103 = 0.447
         (58, 45, "yes"),  # 45 / 103 = 0.437
@@ -54,8 +54,10 @@ def verdict_of(data: PlausibleDataset) -> tuple[str, str | None]:
         (43, 57, "yes"),  # exactly at the threshold
     ],
 )
-def test_verdicts_of_the_study_are_reproduced(mine: float, theirs: float, verdict: str):
-    assert verdict_of(six_times(("reno", "cubic", mine, theirs))) == (verdict, None)
+def test_verdicts_of_the_study_are_reproduced(
+    first_mbit_per_s: float, second_mbit_per_s: float, verdict: str
+):
+    assert verdict_of(six_times(("reno", "cubic", first_mbit_per_s, second_mbit_per_s))) == (verdict, None)
 
 
 def test_a_pair_whose_verdict_changes_with_the_order_depends_on_it():
@@ -75,7 +77,7 @@ def test_an_order_that_is_unclear_leaves_both_unclear():
     assert table["verdict_both_orders"].to_list() == ["unclear", "unclear"]
 
 
-def test_without_the_other_order_nothing_is_said_of_both():
+def test_without_the_other_order_no_verdict_on_both_orders_is_given():
     assert compute(pair_runs(("vegas", "reno", 10, 90)))["verdict_both_orders"].to_list() == [None]
 
 

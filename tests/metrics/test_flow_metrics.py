@@ -22,7 +22,7 @@ def test_shares_are_parts_of_the_sum():
     assert REGISTRY["share"].compute(data)["share"].to_list() == [0.375, 0.625]
 
 
-def test_nobody_has_a_share_of_nothing():
+def test_without_any_delivery_nobody_has_a_share():
     data = two_flows({}, {})
     assert REGISTRY["share"].compute(data)["share"].to_list() == [None, None]
     assert REGISTRY["jain"].compute(data)["jain_index"].to_list() == [None]
@@ -64,7 +64,7 @@ def test_rtt_quantiles_are_those_of_the_flow_and_absent_without_samples():
     ]
 
 
-def test_what_an_engine_does_not_tell_of_losses_stays_empty():
+def test_loss_columns_an_engine_does_not_report_stay_empty():
     data = two_flows({"spurious_timeouts": None, "steady_retransmitted_packets": None}, {})
     assert REGISTRY["timeouts"].compute(data)["spurious_timeouts"].to_list() == [None, 0]
     assert REGISTRY["retransmitted"].compute(data)["retransmitted_fraction"].to_list() == [None, None]
@@ -76,7 +76,7 @@ def test_power_is_goodput_over_delay():
     assert REGISTRY["power"].compute(data)["power_bit_per_s2"].to_list() == [pytest.approx(5e8), None]
 
 
-def test_completion_is_told_of_transfers_that_ended():
+def test_completion_time_exists_only_for_transfers_that_ended():
     """A megabyte in 2.5 s: 8e6 / 2.5 = 3.2 Mbit/s."""
     data = two_flows({"delivered_bytes": 1_000_000, "completion_s": 2.5}, {"delivered_bytes": 500_000})
     rows = [(0, 0, 1_000_000, 2.5, 3.2e6), (0, 1, None, None, None)]

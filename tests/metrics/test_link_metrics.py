@@ -53,7 +53,7 @@ def test_utilisation_is_weighted_by_time(uneven_intervals: PlausibleDataset):
     )
 
 
-def test_rows_that_an_engine_does_not_tell_weigh_nothing():
+def test_rows_an_engine_does_not_report_have_no_weight():
     """20 s at 0.8 with 30 packets, 10 s not told, 10 s at 0.5 with 60: 21 / 30 and 1200 / 30."""
     data = by_hand(
         runs=[run_row(0)],

@@ -46,18 +46,18 @@ def test_synchronisation_is_who_of_all_loses_in_an_event():
     assert REGISTRY["loss_synchronisation"].compute(data).row(0) == (0, 3, pytest.approx(2 / 3))
 
 
-def test_a_flow_alone_is_synchronised_with_nobody():
+def test_a_single_flow_has_no_loss_synchronisation():
     assert REGISTRY["loss_synchronisation"].compute(dropped((10, 0), flows=1)).row(0) == (0, 1, None)
 
 
 @pytest.mark.parametrize("metric", ["loss_event_size", "loss_synchronisation"])
-@pytest.mark.parametrize("told", [3, None])
-def test_losses_without_events_are_refused(metric: str, told: int | None):
+@pytest.mark.parametrize("counted", [3, None])
+def test_losses_without_events_are_refused(metric: str, counted: int | None):
     with pytest.raises(TussleError, match=f"^{metric} needs events.*--set record.events=on$"):
-        REGISTRY[metric].compute(dropped(dropped_packets=told))
+        REGISTRY[metric].compute(dropped(dropped_packets=counted))
 
 
-def test_events_of_other_kinds_do_not_tell_of_drops():
+def test_events_of_other_kinds_do_not_replace_drop_events():
     data = dropped((10, 0), dropped_packets=1)
     events = [row | {"kind": "timeout"} for row in data.events.collect().to_dicts()]
     flows = data.flows.collect().to_dicts()

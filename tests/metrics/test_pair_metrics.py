@@ -39,12 +39,12 @@ def test_runs_of_one_flow_are_refused_with_what_is_missing(metric: str):
         REGISTRY[metric].compute(ONE_FLOW)
 
 
-def test_orders_are_said_to_be_missing():
+def test_missing_orders_are_reported():
     with pytest.raises(TussleError, match="both orders of start"):
         REGISTRY["order_effect"].compute(pairs(("reno", "bic", 70, 30)))
 
 
-def test_friendliness_is_what_reno_keeps_of_what_it_has_among_its_kind():
+def test_friendliness_is_renos_goodput_relative_to_reno_against_reno():
     """Reno as the second flow has 20 beside BIC and 40 beside Reno; as the first, 45 and 50."""
     data = pairs(("reno", "reno", 50, 40), ("bic", "reno", 70, 20), ("reno", "bic", 45, 45))
     table = REGISTRY["friendliness"].compute(data)
@@ -63,7 +63,7 @@ def test_friendliness_is_asked_for_cubic_as_well():
     assert table.rows()[2:] == [(1, 1, "cubic", 0.5), (2, 1, "reno", None)]
 
 
-def test_groups_are_the_largest_sets_in_which_all_co_exist():
+def test_groups_are_the_largest_sets_whose_pairs_share_fairly():
     """A shares with B and C, B with C, C with D: {A, B, C} and {C, D}; E with nobody."""
     fair, unfair = (50, 50), (90, 10)
     shared = {("a", "b"), ("a", "c"), ("b", "c"), ("c", "d")}
@@ -85,7 +85,7 @@ def test_a_pair_without_a_verdict_is_no_group():
     assert REGISTRY["groups"].compute(pairs(("a", "b", 0, 0)))["algorithms"].to_list() == ["a", "b"]
 
 
-def test_goodput_that_is_not_told_gives_no_verdict_and_no_share():
+def test_unknown_goodput_gives_no_verdict_and_no_share():
     data = pairs(("reno", "bic", None, 30))
     assert REGISTRY["coexistence"].compute(data)["verdict"].to_list() == [None]
     assert REGISTRY["share"].compute(data)["share"].to_list() == [None, None]

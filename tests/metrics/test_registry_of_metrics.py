@@ -136,9 +136,7 @@ def without(table: str, columns: list[str]) -> PlausibleDataset:
         ("links", ["delivered_bytes"]),
     ],
 )
-def test_what_is_not_told_changes_values_to_empty_ones_and_no_others(
-    metric: Metric, table: str, columns: list[str]
-):
+def test_unknown_values_become_nulls_and_others_stay(metric: Metric, table: str, columns: list[str]):
     """A metric says what is missing, or leaves cells or rows empty; the unknown counts as nothing."""
     try:
         found = metric.compute(without(table, columns))
@@ -146,14 +144,14 @@ def test_what_is_not_told_changes_values_to_empty_ones_and_no_others(
         return
     whole = metric.compute(measured())
     assert found.columns == whole.columns
-    told = whole.join(found, on=metric.per, nulls_equal=True, suffix=" then")
+    joined = whole.join(found, on=metric.per, nulls_equal=True, suffix=" then")
     for column in whole.drop(metric.per).columns:
-        then = told[f"{column} then"]
-        assert (then.is_null() | (then == told[column])).fill_null(value=False).all(), column
+        then = joined[f"{column} then"]
+        assert (then.is_null() | (then == joined[column])).fill_null(value=False).all(), column
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
-def test_of_a_network_that_is_not_told_no_packet_has_a_delay(metric: Metric):
+def test_metrics_in_ms_or_rtts_are_empty_without_network_parameters(metric: Metric):
     """Intervals over time are chosen by the sampling alone then; what is in ms or in round trips is empty."""
     needs_the_network = {
         "queue": ["queue_mean_ms", "queue_max_ms"],
@@ -172,7 +170,7 @@ def test_of_a_network_that_is_not_told_no_packet_has_a_delay(metric: Metric):
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
-def test_of_no_runs_nothing_is_told(metric: Metric):
+def test_without_runs_nothing_is_reported(metric: Metric):
     """Either there are no rows, or a sentence says what is missing."""
     nothing = select_runs(measured(), [])
     try:

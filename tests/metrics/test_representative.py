@@ -28,6 +28,6 @@ def test_runs_without_any_timeout_differ_by_the_rest():
     assert METRIC.compute(runs((1e6, 400, 0), (3e6, 400, 0)))["distance"].to_list() == [0.5, 0.5]
 
 
-def test_a_flow_that_tells_no_rtt_has_no_distance():
+def test_a_flow_without_rtt_has_no_distance():
     found = METRIC.compute(runs((1e6, 400, 0), (1e6, None, 0)))  # pyright: ignore[reportArgumentType]
     assert found["distance"].to_list() == [0, None]

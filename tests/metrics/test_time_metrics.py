@@ -58,7 +58,7 @@ def test_without_time_series_a_metric_of_them_says_how_to_get_them(metric: str):
         REGISTRY[metric].compute(data)
 
 
-def test_jain_over_time_is_of_those_who_send():
+def test_jain_over_time_counts_only_flows_that_send():
     """Alone: 1. Then 30 and 10: 40² / (2 · 1000) = 0.8, and 20 and 20: 1."""
     data = rates([40, 40, 30, 20], [0, 0, 10, 20], starts=(0.0, 2.0))
     table = REGISTRY["jain_over_time"].compute(data)
@@ -108,7 +108,7 @@ def test_four_fair_seconds_are_no_convergence():
     assert table.row(0) == (0, None, None)
 
 
-def test_a_flow_has_nobody_to_converge_with():
+def test_a_single_flow_has_no_convergence_time():
     assert REGISTRY["convergence"].compute(rates([40.0] * 8)).row(0) == (0, None, None)
 
 
@@ -168,19 +168,19 @@ def test_growth_is_of_a_whole_round_trip_however_often_it_is_sampled():
     assert REGISTRY["aggressiveness"].compute(data)["growth_packets_per_rtt"].to_list() == pytest.approx([5])
 
 
-def test_a_round_trip_that_was_not_sampled_tells_no_growth():
+def test_an_rtt_without_samples_gives_no_growth():
     data = windows(*[(1.0 + step / 50, 10 + step, 1000.0, "open") for step in range(20)])
     assert REGISTRY["aggressiveness"].compute(data)["growth_packets_per_rtt"].to_list() == [None]
 
 
-def test_rates_that_an_engine_does_not_tell_are_left_out():
+def test_rates_an_engine_does_not_report_are_left_out():
     data = rates([40, 40, 40, 40])
     samples = [row | {"delivered_bytes": None} for row in data.samples.collect().to_dicts()]
-    told = data.samples.collect().to_dicts()
+    recorded = data.samples.collect().to_dicts()
     silent = by_hand(
         runs=[*data.runs.collect().to_dicts(), run_row(1)],
         flows=[flow_row(0, 0), flow_row(1, 0)],
-        samples=[*told, *[row | {"run": 1} for row in samples]],
+        samples=[*recorded, *[row | {"run": 1} for row in samples]],
     )
     assert REGISTRY["smoothness"].compute(silent)["run"].to_list() == [0]
     assert math.isclose(REGISTRY["smoothness"].compute(silent)["goodput_cov"][0], 0, abs_tol=1e-9)

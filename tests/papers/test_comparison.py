@@ -30,7 +30,7 @@ def row_of(compared, first: str, second: str):
     return next(row for row in compared if row.keys == keys)
 
 
-def test_ours_stands_beside_the_printed_cell_with_its_difference():
+def test_our_value_is_shown_with_its_difference_from_the_published_one():
     """Printed: 66 and 37. Ours: 33 is half of 66 less, 37 as printed."""
     row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (33, 37)))), "htcp", "reno")
     assert row.published == {"first_mbit_per_s": 66, "second_mbit_per_s": 37}
@@ -41,7 +41,7 @@ def test_ours_stands_beside_the_printed_cell_with_its_difference():
     assert row.largest_difference("sim") == pytest.approx(0.5)
 
 
-def test_what_was_not_run_has_no_number():
+def test_studies_not_run_have_no_number():
     row = row_of(rows(STUDY, TABLE, lan(pair(0, ("htcp", "reno"), (33, 37)))), "reno", "htcp")
     assert row.found == {}
     assert row.verdicts == {}
@@ -72,8 +72,8 @@ def test_the_interval_is_students():
 def test_ranks_agree_whatever_the_numbers():
     """Vegas first, printed 10 beside H-TCP, 13 beside BIC, 23 beside YeAH. The same order: 1. Turned: -1."""
     names = ("htcp", "bic", "yeah")
-    for ours, correlation in (((1, 2, 3), 1.0), ((3, 2, 1), -1.0)):
-        data = lan(*(pair(run, ("vegas", names[run]), (ours[run], 90)) for run in range(3)))
+    for in_tussle, correlation in (((1, 2, 3), 1.0), ((3, 2, 1), -1.0)):
+        data = lan(*(pair(run, ("vegas", names[run]), (in_tussle[run], 90)) for run in range(3)))
         found = score(TABLE, rows(STUDY, TABLE, data), "sim")
         assert found.spearman["first_mbit_per_s"] == pytest.approx(correlation)
         assert found.spearman["second_mbit_per_s"] is None  # 90 everywhere: no order
@@ -83,8 +83,8 @@ def test_ranks_agree_whatever_the_numbers():
 def test_both_orders_make_a_verdict_that_may_depend():
     """Illinois and BIC: printed 93 and 10 in one order, 53 and 51 in the other."""
     data = lan(pair(0, ("illinois", "bic"), (50, 45)), pair(1, ("bic", "illinois"), (50, 45)))
-    [(words, theirs, ours)] = both_orders(rows(STUDY, TABLE, data), "sim")
-    assert (words, theirs, ours) == ("bic and illinois", "depends on the order", "share fairly")
+    [(words, in_paper, in_tussle)] = both_orders(rows(STUDY, TABLE, data), "sim")
+    assert (words, in_paper, in_tussle) == ("bic and illinois", "depends on the order", "share fairly")
 
 
 def statement(**changed) -> Statement:
@@ -126,7 +126,7 @@ def test_a_margin_moves_the_rival():
     assert check(statement(margin=1 / 3), VEGAS).answer == "fails"
 
 
-def test_an_algorithm_may_be_held_against_itself_elsewhere():
+def test_an_algorithm_may_be_compared_with_itself_elsewhere():
     rival = {"where": {"flows.0.algorithm": "reno"}}
     settings = {"where": {"flows.0.algorithm": "vegas"}, "than": rival}
     [case] = check(statement(**settings), VEGAS).cases
@@ -147,7 +147,7 @@ def test_a_statement_about_axes_that_another_path_has_not_is_not_run():
     assert check(statement(by=("path.rtt",)), VEGAS).answer == "not run"
 
 
-def test_what_an_engine_does_not_tell_has_no_number_and_proves_nothing():
+def test_quantities_an_engine_does_not_report_have_no_number_and_no_verdict():
     """Without events of drops nobody knows how many packets were lost at a time."""
     run, flows = pair(0, ("reno", "bic"), (50, 40))
     flows = [{**flow, "dropped_packets": 7} for flow in flows]
@@ -165,5 +165,5 @@ def test_what_an_engine_does_not_tell_has_no_number_and_proves_nothing():
     assert found["goodput"].mean == pytest.approx(45)
     assert "burst" not in found
     burst = Quantity(metric="loss_event_size", column="burst_mean_packets")
-    told = Check(part="matrix", words="", quantity=burst, of=("reno",), relation="<", than=("bic",))
-    assert check(Statement(says="", source="", checks=(told,)), {"matrix": data}).answer == "not run"
+    not_run = Check(part="matrix", words="", quantity=burst, of=("reno",), relation="<", than=("bic",))
+    assert check(Statement(says="", source="", checks=(not_run,)), {"matrix": data}).answer == "not run"

@@ -35,8 +35,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def answer(data: PlausibleDataset, folder: Path) -> str:
     text = write(data, folder / "report.html").read_text()
-    said = " ".join(re.findall(r'<p class="answer">(.*?)</p>', text, re.DOTALL))
-    return re.sub(r"<[^>]+>", "", said).replace("\u00a0", " ").replace("&#39;", "'")
+    sentence = " ".join(re.findall(r'<p class="answer">(.*?)</p>', text, re.DOTALL))
+    return re.sub(r"<[^>]+>", "", sentence).replace("\u00a0", " ").replace("&#39;", "'")
 
 
 def shared(goodputs: dict[tuple[str, str], tuple[float, float]]) -> PlausibleDataset:
@@ -94,8 +94,10 @@ def test_the_answer_for_one_algorithm(tmp_path: Path):
 
 
 def test_the_answer_for_one_pair_says_who_gets_how_much(tmp_path: Path):
-    said = answer(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path)
-    assert said == "reno and cubic do not share the bottleneck fairly: cubic gets 79 % of what both deliver."
+    sentence = answer(shared({("reno", "cubic"): (20.0, 75.0)}), tmp_path)
+    assert (
+        sentence == "reno and cubic do not share the bottleneck fairly: cubic gets 79 % of what both deliver."
+    )
 
 
 def test_the_answer_when_nothing_was_delivered(tmp_path: Path):
@@ -103,17 +105,17 @@ def test_the_answer_when_nothing_was_delivered(tmp_path: Path):
 
 
 def test_the_answer_for_one_flow_tells_of_the_link_and_its_queue(tmp_path: Path):
-    said = answer(sweep([{"flows.0.algorithm": "cubic"}]), tmp_path)
+    sentence = answer(sweep([{"flows.0.algorithm": "cubic"}]), tmp_path)
     assert re.fullmatch(
         r"The flow delivers [\d.]+ Mbit/s\. The link is busy \d+ % of the time; on average [\d.]+ packets "
         r"\([\d.]+ ms\) wait\.",
-        said,
+        sentence,
     )
 
 
 def test_the_answer_for_several_flows_tells_of_fairness(tmp_path: Path):
-    said = answer(sweep([{f"flows.{i}.algorithm": "cubic" for i in range(4)}]), tmp_path)
-    assert "where 25 % is fair" in said
+    sentence = answer(sweep([{f"flows.{i}.algorithm": "cubic" for i in range(4)}]), tmp_path)
+    assert "where 25 % is fair" in sentence
 
 
 def test_the_answer_for_an_axis_tells_its_ends(tmp_path: Path):
@@ -134,8 +136,8 @@ def test_each_network_has_a_matrix_and_an_answer_of_its_own(tmp_path: Path):
 
 def test_one_pair_of_algorithms_in_many_networks_is_answered_by_its_shares(tmp_path: Path):
     """reno has 48 of 96 = 50 % with 1 bdp and 12 of 96 = 12.5 % with 4."""
-    said = answer(networks({"1 bdp": (48.0, 48.0), "4 bdp": (12.0, 84.0)}), tmp_path)
-    assert said == (
+    sentence = answer(networks({"1 bdp": (48.0, 48.0), "4 bdp": (12.0, 84.0)}), tmp_path)
+    assert sentence == (
         "Against cubic, reno gets between 12 % (path.queue.limit = 4 bdp) "
         "and 50 % (path.queue.limit = 1 bdp) of what both deliver."
     )
@@ -146,8 +148,8 @@ def test_one_pair_of_algorithms_in_many_networks_is_answered_by_its_shares(tmp_p
 
 
 def test_a_network_that_delivers_nothing_is_named_beside_the_shares_in_the_others(tmp_path: Path):
-    said = answer(networks({"1 bdp": (48.0, 48.0), "4 bdp": (0.0, 0.0)}), tmp_path)
-    assert said == (
+    sentence = answer(networks({"1 bdp": (48.0, 48.0), "4 bdp": (0.0, 0.0)}), tmp_path)
+    assert sentence == (
         "Against cubic, reno gets between 50 % (path.queue.limit = 1 bdp) "
         "and 50 % (path.queue.limit = 1 bdp) of what both deliver. "
         "Nothing is delivered with path.queue.limit = 4 bdp."
@@ -156,8 +158,8 @@ def test_a_network_that_delivers_nothing_is_named_beside_the_shares_in_the_other
 
 def test_the_pairs_that_share_fairly_are_named_for_each_network(tmp_path: Path):
     fair, unfair = (48.0, 48.0), (12.0, 84.0)
-    said = answer(networks({"1 bdp": fair, "4 bdp": unfair}, ("reno", "cubic", "bic")), tmp_path)
-    assert said == (
+    sentence = answer(networks({"1 bdp": fair, "4 bdp": unfair}, ("reno", "cubic", "bic")), tmp_path)
+    assert sentence == (
         "Over 2 networks, of 3 pairs of different algorithms these share the bottleneck fairly: "
         "3 with path.queue.limit = 1 bdp (cubic with reno, bic with reno, bic with cubic); "
         "none with path.queue.limit = 4 bdp."
@@ -203,8 +205,8 @@ def test_the_report_says_how_many_runs_are_not_steady(page: Path):
     unsteady = unsteady_runs(matrix(["reno", "vegas"], 3))
     assert unsteady is not None
     steady = 12 - len(unsteady)
-    said = f"{steady} of 12 runs (metric steadiness)"
-    assert (said in page.read_text()) is bool(unsteady)
+    sentence = f"{steady} of 12 runs (metric steadiness)"
+    assert (sentence in page.read_text()) is bool(unsteady)
 
 
 def test_one_pair_under_several_networks_is_a_table_of_points(tmp_path: Path):
@@ -212,8 +214,8 @@ def test_one_pair_under_several_networks_is_a_table_of_points(tmp_path: Path):
         {"flows.0.algorithm": "reno", "flows.1.algorithm": "cubic", "path.rtt": f"{rtt} ms"}
         for rtt in (5, 10)
     ]
-    said = answer(sweep(axes), tmp_path)
-    assert said.startswith("Over 2 points the flows deliver between")
+    sentence = answer(sweep(axes), tmp_path)
+    assert sentence.startswith("Over 2 points the flows deliver between")
     assert '<table class="matrix"' not in (tmp_path / "report.html").read_text()
 
 
@@ -227,8 +229,10 @@ def test_every_cell_leads_to_its_details(page: Path):
 def test_a_cell_says_in_words_what_it_shows_in_colour(page: Path):
     label = re.search(r'href="#pair-reno-vegas" aria-label="([^"]+)"', page.read_text())
     assert label
-    said = r"reno first [\d.]+, vegas second [\d.]+ Mbit/s: they do not share fairly; the smaller has 2\.7\s%"
-    assert re.match(said, label[1])
+    sentence = (
+        r"reno first [\d.]+, vegas second [\d.]+ Mbit/s: they do not share fairly; the smaller has 2\.7\s%"
+    )
+    assert re.match(sentence, label[1])
 
 
 def test_the_page_holds_the_command_that_repeats_it(page: Path):
@@ -257,11 +261,11 @@ def test_the_same_dataset_gives_the_same_page(page: Path, tmp_path: Path):
 
 
 def test_a_page_is_the_same_whoever_draws_it_and_whoever_is_killed_meanwhile(tmp_path: Path):
-    data, told = matrix([*FOUR, "yeah"]), []
+    data, progress = matrix([*FOUR, "yeah"]), []
     write(data, tmp_path / "alone.html")
     with processes(2) as executor:
-        write(data, tmp_path / "together.html", Drawing(executor, 4, lambda *done: told.append(done)))
-    assert told == [(done, 25) for done in range(26)]
+        write(data, tmp_path / "together.html", Drawing(executor, 4, lambda *done: progress.append(done)))
+    assert progress == [(done, 25) for done in range(26)]
     with processes(1) as executor:
         executor.submit(kill_this_process)
         write(data, tmp_path / "lost.html", Drawing(executor, 4))
@@ -331,8 +335,8 @@ def unpacked_files(page: Path) -> dict[str, str]:
 
 def test_what_a_scenario_says_is_shown_as_text(tmp_path: Path):
     data = matrix(["reno"])
-    asking = data.scenario.set("question", "Is <script>alert(1)</script> fair?")
-    page = write(replace(data, scenario=asking), tmp_path / "report.html")
+    hostile = data.scenario.set("question", "Is <script>alert(1)</script> fair?")
+    page = write(replace(data, scenario=hostile), tmp_path / "report.html")
     assert "<script>alert" not in page.read_text()
     assert "Is &lt;script&gt;alert(1)&lt;/script&gt; fair?" in page.read_text()
 

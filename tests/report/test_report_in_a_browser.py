@@ -178,8 +178,8 @@ def test_another_metric_changes_numbers_words_and_legend(page: Page, file: Path,
     page.select_option("#quantity", label="RTT p95 (ms)")
     cell = page.locator('.matrix a[href="#pair-reno-vegas"]')
     assert cell.inner_text() == "79 / 79"
-    said = cell.get_attribute("aria-label") or ""
-    assert said.startswith("reno first, vegas second: RTT p95 79 / 79 ms; they do not share fairly")
+    sentence = cell.get_attribute("aria-label") or ""
+    assert sentence.startswith("reno first, vegas second: RTT p95 79 / 79 ms; they do not share fairly")
     assert page.inner_text("#meaning") == "RTT p95 in ms, of the first and of the second flow"
     page.select_option("#quantity", "0")
     goodput = dataset.flows.filter(pl.col("run").is_in([2, 3])).collect()
@@ -372,8 +372,8 @@ def test_every_number_of_a_pair_is_in_view(page: Page, tmp_path: Path, count: in
 def test_on_a_phone_every_number_says_what_it_is(page: Page, file: Path):
     page.set_viewport_size(PHONE)  # pyright: ignore[reportArgumentType]
     opened(page, file)
-    said = "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
-    labels = page.eval_on_selector_all(".detail.shown tbody tr:first-child td", said)
+    script = "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
+    labels = page.eval_on_selector_all(".detail.shown tbody tr:first-child td", script)
     assert labels[:4] == ['"Flow"', '"Algorithm"', '"Goodput, Mbit/s"', '"Share, %"']
 
 
@@ -456,7 +456,7 @@ def test_nothing_is_wider_than_a_phone(page: Page, file: Path):
     page.wait_for_selector("#pair-reno-reno .chart svg.marks")
 
 
-def test_whoever_hears_the_page_is_told_what_everything_is(page: Page, file: Path):
+def test_screen_readers_get_a_name_for_every_control(page: Page, file: Path):
     opened(page, file)
     assert page.get_attribute("html", "lang") == "en"
     assert page.locator("h1").count() == 1

@@ -74,9 +74,9 @@ def test_long_runs_are_sampled_less_often():
 
 def test_matrix_says_what_it_chose_and_takes_what_is_given(tussle_, tmp_path):
     command = ["matrix", "--algorithms", "reno", "--repetitions", "1", "-o"]
-    given = tussle_(*command, tmp_path / "given", "--duration", "20 s")
-    assert given.status == 0
-    assert "flows may need" not in given.out
+    with_duration = tussle_(*command, tmp_path / "with-duration", "--duration", "20 s")
+    assert with_duration.status == 0
+    assert "flows may need" not in with_duration.out
     set_ = tussle_(*command, tmp_path / "set", "--set", "duration=20 s")
     assert "flows may need" not in set_.out
     chosen = tussle_(*command, tmp_path / "chosen")

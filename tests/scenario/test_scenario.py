@@ -62,7 +62,7 @@ def test_keywords_are_a_third_form():
         Scenario(duration="60 s", path={"rate": "0 bit/s", "rtt": 0}, flows=flows)  # pyright: ignore[reportArgumentType]
 
 
-def test_what_is_written_back_says_the_same():
+def test_a_scenario_written_back_is_equal():
     original = scenario(
         path__queue__limit=["0.1 bdp", "300 kB"], steady={"from": "10 s"}, flows__0__count=[1, 2]
     )
@@ -131,19 +131,19 @@ def test_a_buffer_is_resolved_to_packets_or_bytes(written: str, limit: dict[str,
     assert element(run(path__queue__limit=written), "bottleneck")["queue"] == {"kind": "fifo", **limit}
 
 
-def test_the_way_back_is_like_the_way_there_but_loses_nothing():
+def test_the_reverse_path_equals_the_forward_path_without_losses():
     resolved = run(path__loss="1 %", path__queue__limit="50 packets")
-    there, back = element(resolved, "bottleneck"), element(resolved, "bottleneck-reverse")
-    assert {**there, "name": ""} == {**back, "name": ""}
+    forward_link, reverse_link = element(resolved, "bottleneck"), element(resolved, "bottleneck-reverse")
+    assert {**forward_link, "name": ""} == {**reverse_link, "name": ""}
     assert resolved["flows"][0]["forward"] == ["loss", "bottleneck"]
     assert resolved["flows"][0]["reverse"] == ["bottleneck-reverse"]
 
 
-def test_the_way_back_may_be_slower_and_lossy():
+def test_the_reverse_path_may_be_slower_and_lossy():
     resolved = run(path__reverse={"rate": "1 Mbit/s", "loss": "0.01 %", "queue": {"limit": "2 bdp"}})
-    back = element(resolved, "bottleneck-reverse")
+    reverse_link = element(resolved, "bottleneck-reverse")
     # 1e6 bit/s x 0.04 s / 12000 bit x 2 = 6.67
-    assert (back["rate_bit_per_s"], back["queue"]["limit_packets"]) == (1_000_000, 7)
+    assert (reverse_link["rate_bit_per_s"], reverse_link["queue"]["limit_packets"]) == (1_000_000, 7)
     assert element(resolved, "loss-reverse")["probability"] == 0.0001
 
 
@@ -213,13 +213,20 @@ def test_a_profile_fills_in_and_explicit_keys_win():
         .runs()[0]
         .run
     )
-    there, back = element(resolved, "bottleneck"), element(resolved, "bottleneck-reverse")
-    assert (there["rate_bit_per_s"], there["delay_ns"], there["queue"]["limit_packets"]) == (
+    forward_link, reverse_link = element(resolved, "bottleneck"), element(resolved, "bottleneck-reverse")
+    assert (
+        forward_link["rate_bit_per_s"],
+        forward_link["delay_ns"],
+        forward_link["queue"]["limit_packets"],
+    ) == (
         12_000_000,
         10_000_000,
         9,
     )
-    assert (back["rate_bit_per_s"], back["queue"]["limit_bytes"]) == (1_000_000, 75_000)  # 600 ms at 1 Mbit/s
+    assert (reverse_link["rate_bit_per_s"], reverse_link["queue"]["limit_bytes"]) == (
+        1_000_000,
+        75_000,
+    )  # 600 ms at 1 Mbit/s
 
 
 @pytest.mark.parametrize("name", profiles())
@@ -334,7 +341,7 @@ def test_repetitions_that_nobody_asked_for_do_not_make_too_many_runs(monkeypatch
         scenario(path__loss=["1 %", "2 %"]).runs()
 
 
-def test_another_seed_gives_other_draws():
+def test_another_seed_gives_other_samples():
     assert scenario(seed=1).runs()[0].seed != scenario(seed=2).runs()[0].seed
 
 

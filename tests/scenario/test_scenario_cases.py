@@ -17,8 +17,8 @@ TWO = [
 
 
 def with_cases(cases: object, **more: Any) -> Scenario:
-    told = {"duration": "2 s", "path": {"rtt": "20 ms"}, "flows": [{"algorithm": "reno"}], **more}
-    return Scenario.from_dict({**told, "cases": cases})
+    settings = {"duration": "2 s", "path": {"rtt": "20 ms"}, "flows": [{"algorithm": "reno"}], **more}
+    return Scenario.from_dict({**settings, "cases": cases})
 
 
 def test_each_case_is_a_point_with_the_values_of_all_its_keys() -> None:

@@ -73,7 +73,7 @@ def test_a_further_link_is_like_the_first_but_for_what_it_says():
     assert by_name["bottleneck-3-reverse"]["rate_bit_per_s"] == 10_000_000
 
 
-def test_effects_stay_at_the_first_link():
+def test_elements_stay_at_the_first_link():
     made = scenario(path__links=[{}], path__elements=[{"kind": "duplicate", "probability": "1 %"}])
     (flow,) = resolved(made)["flows"]
     assert flow["forward"] == ["bottleneck", "duplicate", "bottleneck-2"]
@@ -99,7 +99,7 @@ def test_a_list_in_a_link_is_an_axis():
         ),
     ],
 )
-def test_a_way_that_there_is_not_is_refused(flow: dict[str, Any], sentence: str):
+def test_an_invalid_route_is_refused(flow: dict[str, Any], sentence: str):
     with pytest.raises(TussleError) as refused:
         chain(flow)
     assert str(refused.value) == sentence

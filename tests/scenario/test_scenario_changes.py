@@ -42,23 +42,23 @@ def test_a_path_without_changes_has_none_in_its_run():
 def test_rates_change_both_ways_and_the_round_trip_is_halved():
     rate = {"at_ns": 20_000_000_000, "rate_bit_per_s": 50_000_000}
     delay = {"at_ns": 30_000_000_000, "delay_ns": 40_000_000}
-    ((there, back),) = changes(scenario(path__changes=[SLOWER, FURTHER]))
-    assert there == [rate, delay]
-    assert back == [rate, {**delay, "delay_ns": 40_000_001}]
+    ((forward, reverse),) = changes(scenario(path__changes=[SLOWER, FURTHER]))
+    assert forward == [rate, delay]
+    assert reverse == [rate, {**delay, "delay_ns": 40_000_001}]
 
 
-def test_a_way_back_with_its_own_rate_keeps_it():
-    ((_, back),) = changes(scenario(path__reverse__rate="1 Mbit/s", path__changes=[SLOWER]))
-    assert back is None
+def test_a_reverse_path_with_its_own_rate_keeps_it():
+    ((_, reverse),) = changes(scenario(path__reverse__rate="1 Mbit/s", path__changes=[SLOWER]))
+    assert reverse is None
     own = {**SLOWER, "reverse_rate": "2 Mbit/s"}
-    ((_, back),) = changes(scenario(path__reverse__rate="1 Mbit/s", path__changes=[own]))
-    assert back == [{"at_ns": 20_000_000_000, "rate_bit_per_s": 2_000_000}]
+    ((_, reverse),) = changes(scenario(path__reverse__rate="1 Mbit/s", path__changes=[own]))
+    assert reverse == [{"at_ns": 20_000_000_000, "rate_bit_per_s": 2_000_000}]
 
 
 def test_a_list_in_a_change_is_an_axis():
     made = scenario(path__changes=[SLOWER, {**FURTHER, "rtt": ["60 ms", "80 ms"]}])
     assert made.axes() == {"path.changes.1.rtt": ("60 ms", "80 ms")}
-    assert [there[1]["delay_ns"] for there, _ in changes(made)] == [30_000_000, 40_000_000]
+    assert [forward[1]["delay_ns"] for forward, _ in changes(made)] == [30_000_000, 40_000_000]
 
 
 def test_changes_are_written_back_as_tables():
@@ -106,9 +106,9 @@ def test_utilisation_is_of_the_rate_in_force_and_each_change_is_an_event():
         path__changes=[SLOWER, again], flows__0__algorithm="cubic", record={"samples": "1 s", "events": True}
     )
     tables = engine("sim").execute(made.runs()[0].run)
-    there = tables["links"].filter(pl.col("link") == "bottleneck")
-    assert all(used > 0.95 for used in there.filter(pl.col("time_s") > 2)["utilisation"])
-    by_time = dict(zip(there["time_s"], there["delivered_bytes"], strict=True))
+    forward = tables["links"].filter(pl.col("link") == "bottleneck")
+    assert all(used > 0.95 for used in forward.filter(pl.col("time_s") > 2)["utilisation"])
+    by_time = dict(zip(forward["time_s"], forward["delivered_bytes"], strict=True))
     slow = by_time[40.0] - by_time[20.0]
     assert slow == pytest.approx(125e6, abs=1500)
     made_changes = tables["events"].filter(pl.col("kind") == "path_change")

@@ -65,7 +65,7 @@ EVERY_ELEMENT: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-def ways(made: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def directions(made: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The elements there and back of the only point; the simulator takes them."""
     (point,) = made.points()
     run = point.resolve(seed=1)
@@ -109,8 +109,8 @@ def test_the_simulator_takes_every_setting_of_an_element_and_has_its_default(kin
     found = []
     for defaults in (True, False):
         written = with_everything(kind, defaults=defaults)
-        there, _ = ways(scenario(path__elements=[written]))
-        assert len(there[-1]) == 1 + len(written)
+        forward, _ = directions(scenario(path__elements=[written]))
+        assert len(forward[-1]) == 1 + len(written)
         made = scenario(path__elements=[written], duration="3 s", repetitions=1)
         found.append(simulated(made))
     assert found[0] == found[1]
@@ -118,21 +118,21 @@ def test_the_simulator_takes_every_setting_of_an_element_and_has_its_default(kin
 
 @pytest.mark.parametrize(("written", "element"), EVERY_ELEMENT)
 def test_an_element_of_a_scenario_becomes_one_of_its_run(written: dict[str, Any], element: dict[str, Any]):
-    there, _ = ways(scenario(path__elements=[written]))
-    assert there[-1] == {"name": written["kind"], "kind": written["kind"]} | element
+    forward, _ = directions(scenario(path__elements=[written]))
+    assert forward[-1] == {"name": written["kind"], "kind": written["kind"]} | element
 
 
 def test_elements_stand_before_or_after_the_bottleneck_in_the_order_written():
     police = {"kind": "policer", "rate": "9 Mbit/s", "burst": "30 kB", "place": "before"}
     jitter = {"kind": "jitter", "delay": "1 ms"}
     lose = {"kind": "loss_periodic", "every_packets": 9}
-    there, back = ways(
+    forward, reverse = directions(
         scenario(
             path__loss="1 %", path__elements=[jitter, police, lose, jitter], path__reverse__elements=[lose]
         )
     )
-    assert names(there) == ["loss", "policer", "bottleneck", "jitter", "loss_periodic", "jitter-2"]
-    assert names(back) == ["bottleneck-reverse", "loss_periodic-reverse"]
+    assert names(forward) == ["loss", "policer", "bottleneck", "jitter", "loss_periodic", "jitter-2"]
+    assert names(reverse) == ["bottleneck-reverse", "loss_periodic-reverse"]
 
 
 def test_a_list_in_an_element_is_an_axis():
@@ -144,28 +144,28 @@ def test_a_list_in_an_element_is_an_axis():
 
 def test_a_radio_link_takes_its_errors_and_those_of_the_profile_it_does_not_name():
     arq = {"block_error": "10 %", "block": "320 B", "attempts": 4, "retry_delay": "8 ms"}
-    there, back = ways(scenario(path__arq=arq, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
-    assert {key: there[0][key] for key in ("kind", "block_error", "block_bytes", "attempts")} == {
+    forward, reverse = directions(scenario(path__arq=arq, path__changes=[{"at": "1 s", "rate": "1 Mbit/s"}]))
+    assert {key: forward[0][key] for key in ("kind", "block_error", "block_bytes", "attempts")} == {
         "kind": "arq",
         "block_error": 0.1,
         "block_bytes": 320,
         "attempts": 4,
     }
-    assert (there[0]["retry_delay_ns"], there[0]["overhead_ns"]) == (8 * MS, 0)
-    assert there[0]["changes"]
-    assert back[0]["kind"] == "link"
+    assert (forward[0]["retry_delay_ns"], forward[0]["overhead_ns"]) == (8 * MS, 0)
+    assert forward[0]["changes"]
+    assert reverse[0]["kind"] == "link"
 
 
 def test_wifi_takes_its_stations_and_its_signal_and_the_rate_is_the_highest():
     wifi = {"stations": [3, 9], "signal_dbm": -76}
     made = scenario(path__rate="54 Mbit/s", path__wifi=wifi)
     assert made.axes() == {"path.wifi.stations": (3, 9)}
-    there = [point.resolve(seed=1)["elements"][0] for point in made.points()]
-    assert [(each["kind"], each["stations"], each["signal_dbm"]) for each in there] == [
+    forward = [point.resolve(seed=1)["elements"][0] for point in made.points()]
+    assert [(each["kind"], each["stations"], each["signal_dbm"]) for each in forward] == [
         ("wifi", 3, -76),
         ("wifi", 9, -76),
     ]
-    assert {each["rate_bit_per_s"] for each in there} == {54_000_000}
+    assert {each["rate_bit_per_s"] for each in forward} == {54_000_000}
 
 
 def test_a_recording_beside_the_scenario_goes_into_the_run(tmp_path: Path):
@@ -174,10 +174,10 @@ def test_a_recording_beside_the_scenario_goes_into_the_run(tmp_path: Path):
     file = tmp_path / "lte.toml"
     file.write_text(WRITTEN.replace('rate = "100 Mbit/s"', 'trace = "lte.trace"'))
     made = Scenario.load(file)
-    there, back = ways(made)
-    assert (there[0]["kind"], list(there[0]["opportunities_ms"])) == ("trace", [1, 5, 10])
-    assert there[0]["queue"] == {"kind": "fifo", "limit_packets": 12}
-    assert back[0] == there[0] | {"name": "bottleneck-reverse"}
+    forward, reverse = directions(made)
+    assert (forward[0]["kind"], list(forward[0]["opportunities_ms"])) == ("trace", [1, 5, 10])
+    assert forward[0]["queue"] == {"kind": "fifo", "limit_packets": 12}
+    assert reverse[0] == forward[0] | {"name": "bottleneck-reverse"}
     assert runs_table(made.runs())["link_rate_bit_per_s"].item() == 3.6e6
     assert Scenario.from_dict(made.to_dict()) == made
 
@@ -185,9 +185,9 @@ def test_a_recording_beside_the_scenario_goes_into_the_run(tmp_path: Path):
 def test_a_recording_wins_over_the_rate_of_a_profile(tmp_path: Path):
     trace = tmp_path / "up.trace"
     trace.write_text("10\n")
-    there, back = ways(scenario(path__rate=None, path__profile="dsl", path__trace=str(trace)))
-    assert (there[0]["kind"], back[0]["kind"]) == ("trace", "link")
-    assert back[0]["rate_bit_per_s"] == 1_000_000
+    forward, reverse = directions(scenario(path__rate=None, path__profile="dsl", path__trace=str(trace)))
+    assert (forward[0]["kind"], reverse[0]["kind"]) == ("trace", "link")
+    assert reverse[0]["rate_bit_per_s"] == 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_recording_excludes_what_it_contains(tmp_path: Path):
     ]
 
 
-def test_corrupt_packets_are_events_of_their_own_and_are_sent_again():
+def test_corrupt_packets_are_distinct_events_and_are_retransmitted():
     made = scenario(
         path__elements=[{"kind": "corrupt", "probability": "1 %"}],
         flows__0__bytes="3 MB",

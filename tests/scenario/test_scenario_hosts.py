@@ -42,7 +42,7 @@ def test_only_lp_is_repeated_for_random_timestamps(algorithm: str, timestamps: s
 
 
 @pytest.mark.parametrize(
-    ("hosts", "said"),
+    ("hosts", "message"),
     [
         ({"timestamps": "of"}, 'scenario, hosts.timestamps: "of"; give "random" or "synchronised"'),
         (
@@ -58,10 +58,10 @@ def test_only_lp_is_repeated_for_random_timestamps(algorithm: str, timestamps: s
         ("linux", 'scenario, hosts: "linux" is not a table; write its keys under [hosts]'),
     ],
 )
-def test_unknown_settings_of_hosts_are_refused(hosts: Any, said: str):
+def test_unknown_settings_of_hosts_are_refused(hosts: Any, message: str):
     with pytest.raises(TussleError) as raised:
         scenario(hosts=hosts)
-    assert str(raised.value) == said
+    assert str(raised.value) == message
 
 
 def test_the_command_sets_timestamps_and_refuses_others(tussle_: Any, tmp_path: Path):
@@ -69,5 +69,5 @@ def test_the_command_sets_timestamps_and_refuses_others(tussle_: Any, tmp_path: 
     answer = tussle_("run", "it.toml", "--set", "hosts.timestamps=synchronised", "-o", "out")
     assert answer.status == 0
     assert Scenario.load(tmp_path / "out" / "scenario.toml").hosts.timestamps == "synchronised"
-    said = refused(tussle_("run", "it.toml", "--set", "hosts.timestamps=of", "-o", "other"))
-    assert said.endswith('hosts.timestamps: "of"; give "random" or "synchronised"')
+    message = refused(tussle_("run", "it.toml", "--set", "hosts.timestamps=of", "-o", "other"))
+    assert message.endswith('hosts.timestamps: "of"; give "random" or "synchronised"')

@@ -31,7 +31,7 @@ def queues(made: Scenario) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     return found
 
 
-def there(**queue: Any) -> dict[str, Any]:
+def forward_queue(**queue: Any) -> dict[str, Any]:
     ((found, _),) = queues(scenario(path__queue=queue))
     return found
 
@@ -59,7 +59,7 @@ def with_everything(kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", QUEUES.by_name)
 def test_the_simulator_takes_every_setting_of_a_queue(kind: str):
     written = with_everything(kind)
-    assert len(there(**written)) == len(written)
+    assert len(forward_queue(**written)) == len(written)
 
 
 @pytest.mark.parametrize("kind", QUEUES.by_name)
@@ -104,7 +104,7 @@ def test_a_queue_has_the_settings_of_its_kind_only():
     ],
 )
 def test_a_threshold_is_written_like_a_limit_but_may_be_nothing(written: str, mark_above: dict[str, int]):
-    found = there(kind="threshold", mark_above=written)
+    found = forward_queue(kind="threshold", mark_above=written)
     assert found == {"kind": "threshold", **LIMIT, **mark_above}
 
 
@@ -113,12 +113,14 @@ def test_a_threshold_is_written_like_a_limit_but_may_be_nothing(written: str, ma
     [("5 packets", 5), ("0.03 bdp", 10), ("7.5 kB", 5), ("0.3 ms", 2.5), ("0 packets", 0)],
 )
 def test_the_thresholds_of_red_are_packets_and_may_be_parts_of_one(written: str, packets: float):
-    found = there(kind="red", min=written, max="60 packets")
+    found = forward_queue(kind="red", min=written, max="60 packets")
     assert found == {"kind": "red", **LIMIT, "min_packets": packets, "max_packets": 60}
 
 
 def test_red_takes_fractions_and_a_switch():
-    found = there(**RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn=False, adaptive=True)
+    found = forward_queue(
+        **RED, limit="90 kB", weight="0.4 %", max_probability="100 %", ecn=False, adaptive=True
+    )
     assert found == {
         "kind": "red",
         "limit_bytes": 90_000,
@@ -132,8 +134,8 @@ def test_red_takes_fractions_and_a_switch():
 
 
 def test_codel_takes_times_and_a_switch():
-    assert there(**CODEL) == {"kind": "codel", **LIMIT}
-    assert there(**CODEL, target="1 ms", interval="20 ms", ecn=True) == {
+    assert forward_queue(**CODEL) == {"kind": "codel", **LIMIT}
+    assert forward_queue(**CODEL, target="1 ms", interval="20 ms", ecn=True) == {
         "kind": "codel",
         **LIMIT,
         "target_ns": 1_000_000,
@@ -143,7 +145,7 @@ def test_codel_takes_times_and_a_switch():
 
 
 def test_flows_take_turns_of_a_size_in_so_many_queues():
-    assert there(kind="fq_codel", limit="2 bdp", quantum="300 B", flows=64, target="15 ms") == {
+    assert forward_queue(kind="fq_codel", limit="2 bdp", quantum="300 B", flows=64, target="15 ms") == {
         "kind": "fq_codel",
         "limit_packets": 667,
         "quantum_bytes": 300,
@@ -153,7 +155,7 @@ def test_flows_take_turns_of_a_size_in_so_many_queues():
 
 
 def test_pie_takes_a_target_and_an_interval_of_updates():
-    assert there(kind="pie", target="20 ms", update="16 ms", limit="90 kB", ecn=False) == {
+    assert forward_queue(kind="pie", target="20 ms", update="16 ms", limit="90 kB", ecn=False) == {
         "kind": "pie",
         "limit_bytes": 90_000,
         "target_ns": 20_000_000,
@@ -163,7 +165,7 @@ def test_pie_takes_a_target_and_an_interval_of_updates():
 
 
 def test_dualpi2_takes_a_step():
-    assert there(kind="dualpi2", target="20 ms", step="0.5 ms") == {
+    assert forward_queue(kind="dualpi2", target="20 ms", step="0.5 ms") == {
         "kind": "dualpi2",
         "target_ns": 20_000_000,
         "step_ns": 500_000,
@@ -171,8 +173,8 @@ def test_dualpi2_takes_a_step():
 
 
 @pytest.mark.parametrize("kind", ["fq_codel", "pie", "fq_pie", "cake", "dualpi2", "sfq"])
-def test_what_is_not_written_is_the_default_of_the_kind(kind: str):
-    assert there(kind=kind) == {"kind": kind}
+def test_settings_not_written_have_the_default_of_the_kind(kind: str):
+    assert forward_queue(kind=kind) == {"kind": kind}
 
 
 def test_a_kind_without_a_limit_of_its_own_has_a_bandwidth_delay_product():
@@ -190,11 +192,11 @@ def test_of_a_list_of_kinds_each_takes_its_own_settings():
     ]
 
 
-def test_the_queue_back_is_as_there_or_another():
-    ((same, back),) = queues(scenario(path__queue=THRESHOLD))
-    assert back == same
-    ((_, back),) = queues(scenario(path__queue=THRESHOLD, path__reverse__queue__kind="fifo"))
-    assert back == {"kind": "fifo", **LIMIT}
+def test_the_reverse_queue_is_the_forward_queue_unless_set():
+    ((same, reverse),) = queues(scenario(path__queue=THRESHOLD))
+    assert reverse == same
+    ((_, reverse),) = queues(scenario(path__queue=THRESHOLD, path__reverse__queue__kind="fifo"))
+    assert reverse == {"kind": "fifo", **LIMIT}
 
 
 @pytest.mark.parametrize(

@@ -218,18 +218,18 @@ def test_flows_of_a_count_draw_their_bytes_each():
         ("7 ms", 7.0, 7.0),
     ],
 )
-def test_draws_have_their_mean_and_median(written: str, mean: float, half: float):
+def test_random_samples_have_the_expected_mean_and_median(written: str, mean: float, half: float):
     times_ms = [sample(time_distribution(written), f"{number}") / MS for number in range(5000)]
     assert statistics.mean(times_ms) == pytest.approx(mean, rel=0.08)
     assert statistics.median(times_ms) == pytest.approx(half, rel=0.08)
 
 
-def test_draws_are_the_same_on_every_platform():
+def test_random_samples_are_the_same_on_every_platform():
     assert sample(size_distribution("pareto(10 kB, 1.2)"), "a") == 31_352
     assert sample(time_distribution("exponential(10 ms)"), "a") == 13_712_339
 
 
-def test_a_reverse_flow_takes_the_way_back_with_its_own_links_at_its_own_ends():
+def test_a_reverse_flow_takes_the_reverse_path_between_its_own_access_links():
     made = scenario(
         flows__0__direction="reverse",
         flows__0__access={"delay": "1 ms"},

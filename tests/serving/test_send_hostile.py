@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from impostor import ALIVE, CODE, Host, Talk, polite, pushing, refusal
+from impostor import ALIVE, CODE, Channel, Host, acknowledge, refusal, send_forever
 from joined import TUSSLE, Server, failed, finished, sending, started
 
 _PATIENCE_S = 20.0
@@ -22,7 +22,7 @@ def joining(host: Host, **others: Any) -> subprocess.Popen[str]:
     return sending(None, at, **others)
 
 
-def commanded(host: Host, *options: str) -> subprocess.Popen[str]:
+def send_command(host: Host, *options: str) -> subprocess.Popen[str]:
     """Start the command as people use it."""
     return started(TUSSLE, "send", host.at, "--code", CODE, "--algorithm", "reno", *options)
 
@@ -34,8 +34,8 @@ def ended(client: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 def test_a_refusal_cannot_command_the_terminal():
     words = "\x1b]0;owned\x07\x1b[2Jfull\r\ntussle: all is well\u202e"
-    with Host(greets=lambda _host, talk: talk.say(refusal(words))) as host:
-        status, out, problems = ended(commanded(host))
+    with Host(on_join=lambda _host, channel: channel.send(refusal(words))) as host:
+        status, out, problems = ended(send_command(host))
     assert (status, out) == (2, "")
     [line] = problems.splitlines()
     assert line.isprintable()
@@ -44,13 +44,13 @@ def test_a_refusal_cannot_command_the_terminal():
 
 
 def test_a_server_that_never_grants_is_left_by_one_interrupt():
-    def wait(host: Host, talk: Talk) -> None:
-        host.told.set()
-        talk.hear()
+    def wait(host: Host, channel: Channel) -> None:
+        host.reported.set()
+        channel.receive()
 
-    with Host(greets=wait) as host:
-        client = commanded(host)
-        assert host.told.wait(_PATIENCE_S)
+    with Host(on_join=wait) as host:
+        client = send_command(host)
+        assert host.reported.wait(_PATIENCE_S)
         client.send_signal(signal.SIGINT)
         status, _, problems = ended(client)
     assert status == INTERRUPTED
@@ -59,9 +59,9 @@ def test_a_server_that_never_grants_is_left_by_one_interrupt():
 
 @pytest.mark.parametrize("direction", [[], ["--reverse"]])
 def test_one_interrupt_ends_a_client_that_its_server_would_hold(direction):
-    with Host(flow=pushing if direction else _holding) as host:
-        client = commanded(host, "--for", "1 h", *direction)
-        assert host.told.wait(_PATIENCE_S)
+    with Host(flow=send_forever if direction else _holding) as host:
+        client = send_command(host, "--for", "1 h", *direction)
+        assert host.reported.wait(_PATIENCE_S)
         client.send_signal(signal.SIGINT)
         status, out, problems = ended(client)
     assert (status, problems) == (0, "")
@@ -70,8 +70,8 @@ def test_one_interrupt_ends_a_client_that_its_server_would_hold(direction):
 
 def test_a_second_interrupt_does_not_wait():
     with Host(flow=_holding) as host:
-        client = commanded(host, "--for", "1 h")
-        assert host.told.wait(_PATIENCE_S)
+        client = send_command(host, "--for", "1 h")
+        assert host.reported.wait(_PATIENCE_S)
         client.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             client.wait(0.7)
@@ -81,21 +81,21 @@ def test_a_second_interrupt_does_not_wait():
 
 
 def test_a_download_ends_by_the_clients_clock():
-    with Host(flow=pushing, hears=polite) as host:
+    with Host(flow=send_forever, on_message=acknowledge) as host:
         end = finished(joining(host, direction="down", for_s=0.5))
     assert end["how"] == "done"
 
 
 def test_an_upload_that_the_server_does_not_let_end_is_cut_off():
-    with Host(flow=_holding, hears=polite, patience_ns=3 * 10**9) as host:
+    with Host(flow=_holding, on_message=acknowledge, patience_ns=3 * 10**9) as host:
         end = finished(joining(host, for_s=0.5))
     assert (end["how"], end["cut_off"]) == ("cut", 1)
 
 
 @pytest.mark.parametrize("direction", [[], ["--reverse"]])
 def test_a_flow_that_is_cut_off_is_a_failure_with_a_sentence(direction):
-    with Host(flow=_closing, hears=polite) as host:
-        status, out, problems = ended(commanded(host, "--for", "1 h", *direction))
+    with Host(flow=_closing, on_message=acknowledge) as host:
+        status, out, problems = ended(send_command(host, "--for", "1 h", *direction))
     assert status == 1
     assert out.endswith("; cut off\n")
     assert problems == (
@@ -105,16 +105,16 @@ def test_a_flow_that_is_cut_off_is_a_failure_with_a_sentence(direction):
 
 
 def test_a_server_that_talks_without_end_is_left():
-    def chatter(talk: Talk, _message: bytes) -> None:
+    def send_alive_forever(channel: Channel, _message: bytes) -> None:
         while True:
-            talk.say(ALIVE)
+            channel.send(ALIVE)
 
-    with Host(hears=chatter) as host:
+    with Host(on_message=send_alive_forever) as host:
         assert "sends more than the protocol allows" in failed(joining(host))
 
 
 def test_a_server_that_sends_more_than_was_asked_for_is_left():
-    with Host(flow=pushing) as host:
+    with Host(flow=send_forever) as host:
         assert "sends more than it was asked for" in failed(joining(host, direction="down", bytes=1000))
 
 
@@ -126,13 +126,13 @@ def test_a_server_that_sends_more_than_was_asked_for_is_left():
     ],
 )
 def test_a_client_leaves_a_server_with_a_wrong_probe(answer):
-    with Host(answers=answer) as host:
+    with Host(on_probe=answer) as host:
         assert "answers the probe wrongly" in failed(joining(host))
 
 
 @pytest.mark.parametrize("words", [b"\2", b"\4", b"\3", b"\0\1\0" + bytes(17), b"\xff", b""])
 def test_a_client_leaves_a_server_that_sends_no_grant(words):
-    with Host(greets=lambda _host, talk: talk.say(words)) as host:
+    with Host(on_join=lambda _host, channel: channel.send(words)) as host:
         assert host.at in failed(joining(host))
 
 

@@ -18,11 +18,11 @@ from joined import (
     RATE_BIT_PER_S,
     TUSSLE,
     Network,
-    commanded,
     failed,
     finished,
     in_namespace,
     sending,
+    serve_command,
     serving,
     until_written,
 )
@@ -44,15 +44,15 @@ def network():
 
 def test_three_algorithms_on_one_link_are_distinguished(network, tmp_path):
     chosen = ["reno", "cubic", "bbr"]
-    with commanded(network.server, tmp_path / "out", "--clients", "3") as server:
+    with serve_command(network.server, tmp_path / "out", "--clients", "3") as server:
         words = [TUSSLE, "send", server.at, "--code", server.code, "--for", "4 s", "--algorithm"]
         clients = [
             in_namespace(namespace, *words, name)
             for namespace, name in zip(network.clients, chosen, strict=True)
         ]
-        said = [client.communicate(timeout=60) for client in clients]
+        outputs = [client.communicate(timeout=60) for client in clients]
         out = server.wait()
-    for name, (sentence, problems) in zip(chosen, said, strict=True):
+    for name, (sentence, problems) in zip(chosen, outputs, strict=True):
         assert f", {name}: " in sentence, problems
     assert "clients: 3" in out
     assert (tmp_path / "out" / "report.html").exists()
@@ -148,17 +148,17 @@ def test_unauthenticated_connections_do_not_disturb_clients(network, tmp_path):
         server.until_sends(1)
         flood = str(Path(__file__).parent.parent / "support" / "strangers.py")
         command = [sys.executable, flood, *server.at.split(":")]
-        strangers = in_namespace(network.clients[1], *command)
-        _, problems = strangers.communicate(timeout=60)
-        assert strangers.returncode == 0, problems
+        flooding = in_namespace(network.clients[1], *command)
+        _, problems = flooding.communicate(timeout=60)
+        assert flooding.returncode == 0, problems
         ended(client)
         dataset = server.dataset()
-    told = dataset.provenance["served"]
-    assert told["clients"] == 1
+    served = dataset.provenance["served"]
+    assert served["clients"] == 1
     assert {"not of Tussle's protocol", "with a wrong ticket", "too many at once", "too often"} <= set(
-        told["refused"]
+        served["refused"]
     )
-    assert sum(told["refused"].values()) > 300
+    assert sum(served["refused"].values()) > 300
     [flow] = dataset.flows.collect().to_dicts()
     assert flow["goodput_bit_per_s"] > 0.6 * GOODPUT_BIT_PER_S
 
@@ -194,7 +194,7 @@ def test_another_code_does_not_let_in(network, tmp_path):
 
 
 def test_an_interrupted_server_leaves_a_complete_dataset(network, tmp_path):
-    with commanded(network.server, tmp_path / "out") as server:
+    with serve_command(network.server, tmp_path / "out") as server:
         client = sending(network.clients[0], server)
         until_written(tmp_path / "out.partial" / "samples-000000.arrow")
         server.process.send_signal(signal.SIGINT)
@@ -230,8 +230,8 @@ def test_a_server_listens_on_loopback_by_default(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_algorithm_that_others_may_not_use_is_not_a_riddle():
-    """As another user than root, who may not read this folder: the program is open already."""
+def test_an_algorithm_restricted_to_root_is_explained():
+    """Runs as another user than root, who cannot read this folder: the program file is opened before."""
     sysctls = Path("/proc/sys/net/ipv4")
     names = {
         which: set((sysctls / f"tcp_{which}_congestion_control").read_text().split())

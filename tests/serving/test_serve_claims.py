@@ -17,20 +17,20 @@ U32, U64 = 2**32 - 1, 2**64 - 1
 
 FAR_OFF = {"offset_s": 1e300, "error_s": 0.0}
 UPLOADED: dict[str, Callable[[Client, int], None]] = {
-    "delivery rate": lambda liar, at: liar.tell([(at, sender(delivery_bytes_per_s=U64))]),
-    "pacing rate": lambda liar, at: liar.tell([(at, sender(pacing_bytes_per_s=U64 - 1))]),
-    "acknowledged": lambda liar, at: liar.tell([(at, sender(bytes_acked=U64))]),
-    "RTT": lambda liar, at: liar.tell([(at, sender(rtt_us=U32))]),
-    "kind": lambda liar, at: liar.tell([(at, receiver(10**12))]),
-    "probe": lambda liar, at: liar.tell([(at, probe(U32))]),
-    "idle": lambda liar, _: liar.tell_idle(U32),
-    "flow": lambda liar, at: liar.tell([(at, sender())], flow=7),
-    "twice": lambda liar, at: liar.tell([(at, sender()), (at, sender())]),
-    "clock": lambda liar, _: liar.tell_validity(clock=FAR_OFF),
-    "name": lambda liar, _: liar.tell_validity(host="\x1b[2J"),
-    "text": lambda liar, _: liar.say(b"\3\0\1x"),
-    "noise": lambda liar, _: liar.say(bytes(range(255, 55, -1))),
-    "more noise": lambda liar, _: liar.say(b"\2\1" + bytes(range(100, 200))),
+    "delivery rate": lambda liar, at: liar.report([(at, sender(delivery_bytes_per_s=U64))]),
+    "pacing rate": lambda liar, at: liar.report([(at, sender(pacing_bytes_per_s=U64 - 1))]),
+    "acknowledged": lambda liar, at: liar.report([(at, sender(bytes_acked=U64))]),
+    "RTT": lambda liar, at: liar.report([(at, sender(rtt_us=U32))]),
+    "kind": lambda liar, at: liar.report([(at, receiver(10**12))]),
+    "probe": lambda liar, at: liar.report([(at, probe(U32))]),
+    "idle": lambda liar, _: liar.report_idle(U32),
+    "flow": lambda liar, at: liar.report([(at, sender())], flow=7),
+    "twice": lambda liar, at: liar.report([(at, sender()), (at, sender())]),
+    "clock": lambda liar, _: liar.report_validity(clock=FAR_OFF),
+    "name": lambda liar, _: liar.report_validity(host="\x1b[2J"),
+    "text": lambda liar, _: liar.send(b"\3\0\1x"),
+    "noise": lambda liar, _: liar.send(bytes(range(255, 55, -1))),
+    "more noise": lambda liar, _: liar.send(b"\2\1" + bytes(range(100, 200))),
 }
 
 
@@ -41,10 +41,10 @@ def after_lies(tmp_path_factory):
     with serving(None, folder, clients=len(UPLOADED) + 3) as server:
         honest = sending(None, server, for_s=60)
         server.until_sends(1)
-        for tell in UPLOADED.values():
-            lie(server, UP, tell)
-        lie(server, DOWN, lambda liar, at: liar.tell([(at, receiver(U64, U32))]))
-        lie(server, DOWN, lambda liar, at: liar.tell([(at, sender())]))
+        for report in UPLOADED.values():
+            lie(server, UP, report)
+        lie(server, DOWN, lambda liar, at: liar.report([(at, receiver(U64, U32))]))
+        lie(server, DOWN, lambda liar, at: liar.report([(at, sender())]))
         assert honest.stdin
         honest.stdin.close()
         ended = finished(honest)
@@ -52,13 +52,13 @@ def after_lies(tmp_path_factory):
     return ended, dataset
 
 
-def lie(server: Server, direction: int, tell: Callable[[Client, int], None]) -> None:
+def lie(server: Server, direction: int, report: Callable[[Client, int], None]) -> None:
     with Client(server.at, server.code, direction=direction) as liar:
         flow = liar.open_flow()
         if direction == UP:
             flow.sendall(bytes(10_000))
-        tell(liar, liar.instant() + 1)
-        liar.until_gone()
+        report(liar, liar.server_instant() + 1)
+        liar.wait_for_close()
 
 
 def test_a_client_with_impossible_claims_is_disconnected_alone(after_lies):
@@ -72,13 +72,13 @@ def test_a_client_with_impossible_claims_is_disconnected_alone(after_lies):
 
 def test_clients_with_impossible_claims_are_reported_to_the_operator(after_lies):
     _, dataset = after_lies
-    told = dataset.provenance["served"]["rejected"]
-    assert len(told) == len(UPLOADED) + 2
-    assert told[0] == (
+    rejected = dataset.provenance["served"]["rejected"]
+    assert len(rejected) == len(UPLOADED) + 2
+    assert rejected[0] == (
         "client 2 (127.0.0.1) violated the protocol: a delivery rate in bytes/s of 18446744073709551615"
     )
-    assert told[4].endswith("the counters of a receiver, from a sender")
-    assert all(sentence.isprintable() for sentence in told)
+    assert rejected[4].endswith("the counters of a receiver, from a sender")
+    assert all(sentence.isprintable() for sentence in rejected)
 
 
 def test_the_honest_client_is_measured_as_it_was(after_lies):
@@ -94,11 +94,11 @@ def test_the_result_is_the_servers_observation_beside_the_claim(tmp_path):
         with Client(server.at, server.code) as liar:
             flow = liar.open_flow()
             flow.sendall(bytes(10_000))
-            at = liar.instant() + 2
-            liar.tell(
+            at = liar.server_instant() + 2
+            liar.report(
                 [(at + ahead, sender(bytes_acked=claimed, data_segs_out=claimed)) for ahead in range(5)]
             )
-            liar.tell_validity()
+            liar.report_validity()
             until_reached(liar, at + 5)
             flow.shutdown(socket.SHUT_WR)
             flow.recv(1)
@@ -123,8 +123,8 @@ def test_a_clients_claims_do_not_enlarge_its_download(tmp_path):
         with Client(server.at, server.code, direction=DOWN, bytes=20_000) as liar:
             flow = liar.open_flow()
             exactly(flow, 20_000)
-            at = liar.instant() + 1
-            liar.tell([(at, receiver(claimed, claimed))])
+            at = liar.server_instant() + 1
+            liar.report([(at, receiver(claimed, claimed))])
             until_reached(liar, at + 1)
             flow.shutdown(socket.SHUT_WR)
             liar.finish()
@@ -151,7 +151,7 @@ def test_honest_clients_are_not_contradicted(tmp_path):
 
 def until_reached(client: Client, instant: int) -> None:
     """Wait until the server's clock shows that."""
-    while client.instant() < instant:
+    while client.server_instant() < instant:
         time.sleep(0.05)
 
 
@@ -159,9 +159,9 @@ def of_earlier_version(partial: Path, flow: int, change: dict[str, pl.Expr]) -> 
     """Change a flow's samples as a server that checked nothing would have written them."""
     for chunk in partial.glob("samples-*.arrow"):
         table = pl.read_ipc_stream(chunk)
-        mine = pl.col("flow") == flow
+        of_flow = pl.col("flow") == flow
         table.with_columns(
-            pl.when(mine).then(value).otherwise(pl.col(name)).cast(table.schema[name]).alias(name)
+            pl.when(of_flow).then(value).otherwise(pl.col(name)).cast(table.schema[name]).alias(name)
             for name, value in change.items()
         ).write_ipc_stream(chunk)
 
@@ -193,9 +193,9 @@ def received(tmp_path_factory):
     return folder / "out.partial"
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(what, received, tmp_path, tussle_):
-    change, reason = BAD[what]
+@pytest.mark.parametrize("defect", BAD)
+def test_a_flow_with_bad_rows_is_left_out_and_the_rest_is_finished(defect, received, tmp_path, tussle_):
+    change, reason = BAD[defect]
     copied = tmp_path / "out.partial"
     copied.mkdir()
     for file in received.glob("*.arrow"):

@@ -81,9 +81,9 @@ def leave_behind(server: Server) -> None:
     with Client(server.at, server.code, direction=UP, flows=FLOWS) as liar:
         for index in range(FLOWS):
             liar.open_flow(index).sendall(bytes(100))
-        first = liar.instant() + 5
+        first = liar.server_instant() + 5
         for index in range(FLOWS):
-            liar.tell([(instant, probe(1000)) for instant in range(first, first + 40)], flow=index)
+            liar.report([(instant, probe(1000)) for instant in range(first, first + 40)], flow=index)
         liar.finish()
 
 

@@ -1,4 +1,4 @@
-"""The answer of the command, for tests that call it."""
+"""Exit status and output of the command, for tests that call it."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ class Answer(NamedTuple):
 
 
 def refused(answer: Answer) -> str:
-    """The sentence of a refusal; nothing was printed beside it, and no traceback."""
+    """Check that the command was refused with nothing but an error message; return the message."""
     assert answer.status == 2
     assert answer.out == ""
     assert answer.problems.startswith("tussle: ")

@@ -1,6 +1,6 @@
-"""A program that opens connections from many addresses of this machine: address, port, number, kind.
+"""Opens connections from many local addresses. Arguments: address, port, number of addresses, kind.
 
-Of the kind `joins`, each asks to join and says nothing more; of the kind `waits`, nothing at all.
+With kind `joins`, each connection sends the first bytes of a request to join; with `waits`, nothing.
 """
 
 import collections
@@ -15,15 +15,15 @@ JOIN = b"tussle1J"
 
 
 def main(address: str, port: int, addresses: int, kind: str) -> None:
-    """Come until killed."""
+    """Open connections until killed; keep the last `AT_ONCE` open."""
     held: collections.deque[socket.socket] = collections.deque()
-    print("here", flush=True)  # noqa: T201 (whoever started it waits for that)
+    print("here", flush=True)  # noqa: T201 (the parent waits for this line)
     for number in itertools.cycle(range(addresses)):
         one = socket.socket()
         one.setblocking(False)  # noqa: FBT003 (its only argument)
         one.bind((f"127.77.{number // 250}.{number % 250 + 1}", 0))
         if one.connect_ex((address, port)) in (0, errno.EINPROGRESS) and kind == "joins":
-            # Over loopback a connection is there at once, or not at all.
+            # Over loopback a connection is established at once or fails.
             with contextlib.suppress(OSError):
                 one.send(JOIN)
         held.append(one)

@@ -1,4 +1,4 @@
-"""An engine that answers at once, for tests of what surrounds engines."""
+"""An engine that executes runs instantly, for tests of the code around engines."""
 
 import os
 import signal
@@ -16,12 +16,12 @@ from tussle.errors import TussleError
 
 Run = Mapping[str, Any]
 OTHERWISE: dict[str, str] = {}
-"""The facts that an engine of another build would report."""
+"""Additional facts of the engine, which tests set to imitate another build."""
 VALIDITY = OPTIONAL_TABLES["validity"]
 
 
 def nothing(_run: Run) -> None:
-    """What an engine does beside its work, usually."""
+    """The default side effect of executing a run."""
 
 
 def takes_a_moment(_run: Run) -> None:
@@ -49,7 +49,7 @@ def is_interrupted_on_20_mbit_per_s(run: Run) -> None:
 
 @dataclass(frozen=True)
 class KillsItsWorker:
-    """Fails on one run, chosen by the line that `executed` gives for it."""
+    """Kills its worker on one run, identified by its line from `executed`."""
 
     line: str
 
@@ -60,14 +60,14 @@ class KillsItsWorker:
 
 @dataclass(frozen=True)
 class KillsItsWorkerOnce:
-    """Fails on the first run over 20 Mbit/s; the file `marker` records that it did."""
+    """Kills its worker on the first run at 20 Mbit/s; the file `marker` records it."""
 
     marker: Path
 
     def __call__(self, run: Run) -> None:
         if _rate(run) != 20_000_000:
             return
-        # Two workers may have such a run at the same moment, and one of them must stay.
+        # Two workers may execute such runs at the same time; only one may be killed.
         with suppress(FileExistsError):
             self.marker.touch(exist_ok=False)
             os.kill(os.getpid(), signal.SIGKILL)
@@ -75,7 +75,7 @@ class KillsItsWorkerOnce:
 
 @dataclass(frozen=True)
 class FakeEngine:
-    """Writes a line in `diary` for each run that it executed, if it has one."""
+    """An engine with invented results; appends a line to `diary`, if given, for each executed run."""
 
     aside: Callable[[Run], None] = nothing
     diary: Path | None = None
@@ -100,16 +100,16 @@ class FakeEngine:
         return tables_of(run)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 def executed(run: Run) -> str:
-    """A line that identifies a run."""
+    """Return a line that identifies a run."""
     return f"{_rate(run)} {' '.join(flow['algorithm'] for flow in run['flows'])} {run['seed']}"
 
 
 def tables_of(run: Run) -> dict[str, pl.DataFrame]:
-    """Tables that follow from the run alone."""
+    """Return tables that depend on the run only."""
     flows = [_flow_row(run, flow) for flow in range(len(run["flows"]))]
     samples = [_sample_row(run, flow, time_s) for time_s in (0.1, 0.2) for flow in range(len(flows))]
     links = [_link_row(run, 1.0)]
@@ -183,7 +183,7 @@ VALIDITY_ROW = {
 
 @dataclass(frozen=True)
 class MeasuringEngine(FakeEngine):
-    """Fills the table `validity`, too; hosts do not keep up with 20 Mbit/s."""
+    """An engine that also fills the table `validity`; hosts do not keep up with 20 Mbit/s."""
 
     def execute(self, run: Run) -> dict[str, pl.DataFrame]:
         fared = {"kept_up": False, "shortfall": "too late"} if _rate(run) == 20_000_000 else {}
@@ -194,7 +194,7 @@ class MeasuringEngine(FakeEngine):
 
 @dataclass(frozen=True)
 class MisfitEngine(FakeEngine):
-    """Forgets a column of the table `samples` over 20 Mbit/s."""
+    """An engine that omits a column of the table `samples` at 20 Mbit/s."""
 
     def execute(self, run: Run) -> dict[str, pl.DataFrame]:
         tables = super().execute(run)
@@ -204,7 +204,7 @@ class MisfitEngine(FakeEngine):
 
 @dataclass(frozen=True)
 class AloneEngine(FakeEngine):
-    """Is in real time, if one believes it."""
+    """An engine that claims to run in real time, so that one run is executed at a time."""
 
     at_once = 1
 
@@ -222,7 +222,7 @@ class Gives(FakeEngine):
 
 
 def noise(seed: int) -> float:
-    """A number between 0 and 1 that follows from a seed."""
+    """Return a number between 0 and 1 derived from a seed."""
     return seed % 1009 / 1009
 
 

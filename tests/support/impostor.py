@@ -1,4 +1,4 @@
-"""A client and a server as anybody with the code may write them: they keep to no rule."""
+"""A hostile client and server that know the code: they can break every rule of the protocol."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ UP, DOWN = 0, 1
 WEEK_NS = 7 * 24 * 3600 * 10**9
 GRID_NS = 10**8
 VALIDITY = {
-    "host": "there",
+    "host": "remote",
     "kernel": "6.1",
     "algorithm": "reno",
     "interface": None,
@@ -42,7 +42,7 @@ _SENDER = (
 
 
 def number(value: int) -> bytes:
-    """Write a number as postcard does: seven bits a byte."""
+    """Encode a number as postcard does: varint, seven bits a byte."""
     written = bytearray()
     while value > 0x7F:
         written.append(value & 0x7F | 0x80)
@@ -55,7 +55,7 @@ def text(words: str) -> bytes:
 
 
 def sender(**figures: int) -> bytes:
-    """What a sender sees; what is not given is plausible."""
+    """Encode a row of a sender; figures not given are plausible."""
     usual = dict.fromkeys(_SENDER, 0) | {"rtt_us": 1000, "min_rtt_us": 900, "cwnd": 10, "data_segs_out": 1}
     figures = usual | figures
     return (
@@ -74,41 +74,41 @@ def probe(rtt_us: int) -> bytes:
     return b"\2" + number(rtt_us)
 
 
-class Talk:
-    """A connection with the channel over it."""
+class Channel:
+    """A TCP connection with the encrypted channel on top."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
 
     @classmethod
-    def asking(cls, code: str, reach: Callable[[], socket.socket]) -> Self:
-        """Reach a server and greet it, as the client; what takes time here is done before."""
+    def to_server(cls, code: str, connect: Callable[[], socket.socket]) -> Self:
+        """Connect as the client and complete the handshake; slow cryptography is done before connecting."""
         handshake = Handshake(code)
-        asked = handshake.ask()
-        self = cls(reach())
+        request = handshake.write_request()
+        self = cls(connect())
         try:
-            self.socket.sendall(_OPENING + b"J" + struct.pack(">H", len(asked)) + asked)
-            self._begin(handshake)
+            self.socket.sendall(_OPENING + b"J" + struct.pack(">H", len(request)) + request)
+            self._set_up(handshake)
         except ConnectionError:
             self.socket.close()
             raise
         return self
 
-    def _begin(self, handshake: Handshake) -> None:
-        self._says, self._hears = handshake.heard(self._frame())
+    def _set_up(self, handshake: Handshake) -> None:
+        self._outgoing, self._incoming = handshake.read_reply(self._frame())
 
-    def answer(self, code: str) -> None:
-        """As the server."""
-        said, (self._says, self._hears) = Handshake(code).answer(self._frame())
-        self._send(said)
+    def reply_to(self, code: str) -> None:
+        """Complete the handshake as the server."""
+        reply, (self._outgoing, self._incoming) = Handshake(code).reply_to(self._frame())
+        self._send_frame(reply)
 
-    def say(self, plain: bytes) -> None:
-        self._send(self._says.seal(plain))
+    def send(self, plain: bytes) -> None:
+        self._send_frame(self._outgoing.seal(plain))
 
-    def hear(self) -> bytes:
-        return self._hears.open(self._frame())
+    def receive(self) -> bytes:
+        return self._incoming.open(self._frame())
 
-    def _send(self, frame: bytes) -> None:
+    def _send_frame(self, frame: bytes) -> None:
         self.socket.sendall(struct.pack(">H", len(frame)) + frame)
 
     def _frame(self) -> bytes:
@@ -126,7 +126,7 @@ def exactly(connection: socket.socket, count: int) -> bytes:
     return found
 
 
-def reached(server: tuple[str, int], source: str = "") -> socket.socket:
+def connected(server: tuple[str, int], source: str = "") -> socket.socket:
     """Connect, from an address of this machine's loopback if one is given."""
     return socket.create_connection(
         server, timeout=_PATIENCE_S, source_address=(source, 0) if source else None
@@ -136,21 +136,21 @@ def reached(server: tuple[str, int], source: str = "") -> socket.socket:
 class Client:
     """A client that has joined. A context manager: the client leaves at its end."""
 
-    def _let_in(self, code: str) -> Talk:
-        """Try again where the door refuses: an address has ten attempts a second."""
+    def _join(self, code: str) -> Channel:
+        """Retry refused connections: the server accepts ten attempts per second from an address."""
         for _ in range(_TRIES - 1):
             with contextlib.suppress(ConnectionError):
-                return Talk.asking(code, lambda: reached(self.server, self._source))
+                return Channel.to_server(code, lambda: connected(self.server, self._source))
             time.sleep(_PAUSE_S)
-        return Talk.asking(code, lambda: reached(self.server, self._source))
+        return Channel.to_server(code, lambda: connected(self.server, self._source))
 
     def __init__(self, at: str, code: str, **wish: Any) -> None:
         host, _, port = at.partition(":")
         self.server, self._source = (host, int(port)), wish.get("source", "")
-        self._talk = self._let_in(code)
-        self._open = [self._talk.socket]
+        self._channel = self._join(code)
+        self._sockets = [self._channel.socket]
         flows = wish.get("flows", 1)
-        asked = [
+        request = [
             b"\0",
             number(1),
             text(wish.get("algorithm", "reno")),
@@ -159,8 +159,8 @@ class Client:
             number(wish.get("for_ns", WEEK_NS)),
             b"\0" if wish.get("bytes") is None else b"\1" + number(wish["bytes"]),
         ]
-        self.say(b"".join(asked))
-        granted = self._talk.hear()
+        self.send(b"".join(request))
+        granted = self._channel.receive()
         assert granted[0] == 0, granted
         [tickets, self._probe] = _tickets(granted, flows)
         self.tickets = tickets
@@ -171,57 +171,57 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for each in self._open:
+        for each in self._sockets:
             each.close()
 
-    def say(self, plain: bytes) -> None:
-        self._talk.say(plain)
+    def send(self, plain: bytes) -> None:
+        self._channel.send(plain)
 
     def open_flow(self, index: int = 0) -> socket.socket:
         return self._ticket(self.tickets[index])
 
-    def instant(self) -> int:
-        """Ask what the server's clock shows."""
-        if not hasattr(self, "_asks"):
-            self._asks = self._ticket(self._probe)
-        self._asks.sendall(bytes(8))
-        return struct.unpack(">Q", exactly(self._asks, 24)[8:16])[0] // GRID_NS
+    def server_instant(self) -> int:
+        """Read the server's clock through the probe, in units of `GRID_NS`."""
+        if not hasattr(self, "_clock_socket"):
+            self._clock_socket = self._ticket(self._probe)
+        self._clock_socket.sendall(bytes(8))
+        return struct.unpack(">Q", exactly(self._clock_socket, 24)[8:16])[0] // GRID_NS
 
-    def tell(self, rows: Iterable[tuple[int, bytes]], flow: int = 0) -> None:
-        """Claim what was seen at instants, in one message."""
+    def report(self, rows: Iterable[tuple[int, bytes]], flow: int = 0) -> None:
+        """Report rows, each with its instant, in one message."""
         rows = list(rows)
-        told = [number(instant) + number(flow) + seen for instant, seen in rows]
-        self.say(b"\2" + number(len(rows)) + b"".join(told))
+        encoded = [number(instant) + number(flow) + row for instant, row in rows]
+        self.send(b"\2" + number(len(rows)) + b"".join(encoded))
 
-    def tell_idle(self, rtt_us: int) -> None:
-        self.say(b"\1" + number(rtt_us))
+    def report_idle(self, rtt_us: int) -> None:
+        self.send(b"\1" + number(rtt_us))
 
-    def tell_validity(self, flow: int = 0, **changes: Any) -> None:
-        self.say(b"\3" + number(flow) + text(json.dumps(VALIDITY | changes)))
+    def report_validity(self, flow: int = 0, **changes: Any) -> None:
+        self.send(b"\3" + number(flow) + text(json.dumps(VALIDITY | changes)))
 
     def finish(self) -> None:
         """Send the end of the reports, and wait until the server has confirmed it."""
-        self.say(b"\4")
-        while self._talk.hear() != b"\4":
+        self.send(b"\4")
+        while self._channel.receive() != b"\4":
             pass
 
-    def until_gone(self) -> None:
-        """Wait until the server has closed."""
+    def wait_for_close(self) -> None:
+        """Wait until the server has closed the connection."""
         try:
             while True:
-                self._talk.hear()
+                self._channel.receive()
         except ConnectionError:
             return
 
     def _ticket(self, ticket: bytes) -> socket.socket:
-        made = reached(self.server, self._source)
-        self._open.append(made)
+        made = connected(self.server, self._source)
+        self._sockets.append(made)
         made.sendall(_OPENING + b"T" + ticket)
         return made
 
 
 def _tickets(granted: bytes, flows: int) -> tuple[Sequence[bytes], bytes]:
-    """Read the tickets of the flows, and that of the probe, out of a grant."""
+    """Parse the tickets of the flows and of the probe in a grant."""
     rest = granted[1:]
     while rest[0] & 0x80:
         rest = rest[1:]
@@ -238,92 +238,95 @@ def refusal(words: str) -> bytes:
     return b"\1" + text(words)
 
 
-def _answer(question: bytes) -> bytes:
+def _probe_reply(question: bytes) -> bytes:
     return question + struct.pack(">QQ", 10**9, 10**18)
 
 
 class Host:
     """A server for one client. A context manager: all connections are closed at its end.
 
-    What it does can be replaced: `greets` takes the talk once a client has asked to join, `flow` each
-    connection of a flow, `hears` each message of the client, `answers` a question of the probe.
+    Callbacks replace its behaviour: `on_join` is called once a client has asked to join, `flow` with each
+    connection of a flow, `on_message` with each message of the client, `on_probe` with each request of the
+    probe.
     """
 
-    def __init__(self, **does: Any) -> None:
-        self.patience_ns = does.get("patience_ns", 3600 * 10**9)
-        self._greets: Callable[[Host, Talk], None] = does.get("greets", Host.grant)
-        self._flow: Callable[[socket.socket], None] = does.get("flow", _swallow)
-        self._hears: Callable[[Talk, bytes], None] = does.get("hears", lambda _talk, _message: None)
-        self._answers: Callable[[bytes], bytes] = does.get("answers", _answer)
+    def __init__(self, **callbacks: Any) -> None:
+        self.patience_ns = callbacks.get("patience_ns", 3600 * 10**9)
+        self._on_join: Callable[[Host, Channel], None] = callbacks.get("on_join", Host.grant)
+        self._on_flow: Callable[[socket.socket], None] = callbacks.get("flow", _discard)
+        self._on_message: Callable[[Channel, bytes], None] = callbacks.get(
+            "on_message", lambda _channel, _message: None
+        )
+        self._on_probe: Callable[[bytes], bytes] = callbacks.get("on_probe", _probe_reply)
         self._probe = os.urandom(16)
-        self._open: list[socket.socket] = []
-        self.told = threading.Event()
-        """The client has told rows: its flows are open."""
+        self._sockets: list[socket.socket] = []
+        self.reported = threading.Event()
+        """Set when the client has reported rows, which means that its flows are open."""
 
     def __enter__(self) -> Self:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.at = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        self._begin(self._accept)
+        self._start(self._accept)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for each in (self._listener, *self._open):
-            # Those who wait for it in another thread wake up.
+        for each in (self._listener, *self._sockets):
+            # Wakes other threads that block on this socket.
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
 
-    def _begin(self, what: Callable[..., None], *arguments: Any) -> None:
+    def _start(self, function: Callable[..., None], *arguments: Any) -> None:
         def quietly() -> None:
             with contextlib.suppress(OSError):
-                what(*arguments)
+                function(*arguments)
 
         threading.Thread(target=quietly, daemon=True).start()
 
     def _accept(self) -> None:
         while True:
             connection, _ = self._listener.accept()
-            self._open.append(connection)
-            self._begin(self._serve, connection)
+            self._sockets.append(connection)
+            self._start(self._serve, connection)
 
     def _serve(self, connection: socket.socket) -> None:
         if exactly(connection, 8)[-1:] == b"J":
-            talk = Talk(connection)
-            talk.answer(CODE)
-            talk.hear()
-            self._greets(self, talk)
+            channel = Channel(connection)
+            channel.reply_to(CODE)
+            channel.receive()
+            self._on_join(self, channel)
         elif exactly(connection, 16) == self._probe:
             while True:
-                connection.sendall(self._answers(exactly(connection, 8)))
+                connection.sendall(self._on_probe(exactly(connection, 8)))
         else:
-            self._flow(connection)
+            self._on_flow(connection)
 
-    def grant(self, talk: Talk, flows: int = 1) -> None:
+    def grant(self, channel: Channel, flows: int = 1) -> None:
         """Admit the client, and receive its messages."""
         tickets = os.urandom(16 * flows)
-        talk.say(b"\0" + number(1) + number(flows) + tickets + self._probe + number(self.patience_ns))
+        channel.send(b"\0" + number(1) + number(flows) + tickets + self._probe + number(self.patience_ns))
         while True:
-            message = talk.hear()
+            message = channel.receive()
             if message[0] == 2:
-                self.told.set()
-            self._hears(talk, message)
+                self.reported.set()
+            self._on_message(channel, message)
 
 
-def _swallow(flow: socket.socket) -> None:
-    """Take whatever comes, and never close."""
+def _discard(flow: socket.socket) -> None:
+    """Read and discard all data; never close."""
     while flow.recv(1 << 16):
         pass
     threading.Event().wait()
 
 
-def polite(talk: Talk, message: bytes) -> None:
-    """Answer each message as a server may: with a sign of life, or with the confirmation of the end."""
-    talk.say(THANKS if message == b"\4" else ALIVE)
+def acknowledge(channel: Channel, message: bytes) -> None:
+    """Answer each message as the protocol allows: keep-alive, or confirmation of the end."""
+    channel.send(THANKS if message == b"\4" else ALIVE)
 
 
-def pushing(flow: socket.socket) -> None:
-    """Send without end."""
+def send_forever(flow: socket.socket) -> None:
+    """Send data forever."""
     while True:
         flow.sendall(bytes(1 << 16))

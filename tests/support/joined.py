@@ -1,4 +1,4 @@
-"""Machines of a test: namespaces with a shaped link between clients and a server, and the command in them."""
+"""Clients and a server in network namespaces with a shaped link, and Tussle's commands run there."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ IP = shutil.which("ip") or "/usr/sbin/ip"
 TUSSLE = str(Path(sys.executable).parent / "tussle")
 RATE_BIT_PER_S = 20_000_000
 _PATIENCE_S = 60.0
-"""A generous limit for a line that must come."""
+"""Generous limit in seconds for expected output."""
 
 
 class Network:
@@ -95,7 +95,7 @@ def inside(namespace: str, *words: str) -> None:
 
 @dataclass
 class Server:
-    """`tussle serve` under way, or its agent alone, which spares the report."""
+    """A running `tussle serve`, or only its agent, which is faster as it writes no report."""
 
     process: subprocess.Popen[str]
     folder: Path
@@ -103,22 +103,22 @@ class Server:
     code: str
 
     def wait(self) -> str:
-        """The output of the command, once it has ended by itself."""
+        """Wait for the command to exit; return its output."""
         out, problems = self.process.communicate(timeout=_PATIENCE_S)
         assert self.process.returncode == 0, problems
         return out
 
     def dataset(self) -> Dataset:
-        """The result of the agent, once it has ended by itself."""
+        """Wait for the agent to exit; return its results as a dataset."""
         *_, last = self.wait().splitlines()
         return write_dataset(self.folder, {"served": json.loads(last)["end"]}).dataset
 
     def until_sends(self, client: int) -> None:
-        """Wait until data of a client have arrived, and read the agent's messages until then."""
+        """Read the agent's messages until data of a client have arrived."""
         assert self.process.stdout
         for line in self.process.stdout:
-            there = json.loads(line).get("live", {"clients": []})["clients"]
-            if any(each["client"] == client and each["total_bytes"] > 0 for each in there):
+            clients = json.loads(line).get("live", {"clients": []})["clients"]
+            if any(each["client"] == client and each["total_bytes"] > 0 for each in clients):
                 return
         raise AssertionError("the server ended")
 
@@ -137,8 +137,8 @@ def started(*command: str) -> subprocess.Popen[str]:
     )
 
 
-def told(process: subprocess.Popen[str], settings: dict[str, Any]) -> subprocess.Popen[str]:
-    """Tell an agent its settings; its input stays open."""
+def configured(process: subprocess.Popen[str], settings: dict[str, Any]) -> subprocess.Popen[str]:
+    """Write an agent's settings to its stdin, which stays open."""
     assert process.stdin
     process.stdin.write(json.dumps(settings) + "\n")
     process.stdin.flush()
@@ -146,21 +146,21 @@ def told(process: subprocess.Popen[str], settings: dict[str, Any]) -> subprocess
 
 
 @contextlib.contextmanager
-def commanded(namespace: str, folder: Path, *options: str) -> Iterator[Server]:
-    """The command as people use it."""
+def serve_command(namespace: str, folder: Path, *options: str) -> Iterator[Server]:
+    """Run `tussle serve` in a namespace."""
     words = ["serve", "--listen", "10.77.0.1", "--port", "0", "-o", str(folder)]
     process = in_namespace(namespace, TUSSLE, *words, *options)
-    with gone_in_the_end(process):
+    with killed_at_exit(process):
         assert process.stdout
-        said = process.stdout.readline() + process.stdout.readline()
-        found = re.search(r"tussle send (\S+) --code (\S+)", said)
-        assert found, said
+        output = process.stdout.readline() + process.stdout.readline()
+        found = re.search(r"tussle send (\S+) --code (\S+)", output)
+        assert found, output
         yield Server(process, folder, found[1], found[2])
 
 
 @contextlib.contextmanager
 def serving(namespace: str | None, folder: Path, **others: Any) -> Iterator[Server]:
-    """The agent alone; without a namespace, for this machine."""
+    """Run only the agent of `tussle serve`; without a namespace, on the loopback of this machine."""
     partial_folder(folder).mkdir()
     listen = "10.77.0.1" if namespace else "127.0.0.1"
     command = (str(agent_program()), "serve")
@@ -175,15 +175,15 @@ def serving(namespace: str | None, folder: Path, **others: Any) -> Iterator[Serv
         algorithms=known_algorithms(),
     )
     process = in_namespace(namespace, *command) if namespace else started(*command)
-    told(process, settings.as_dict())
-    with gone_in_the_end(process):
+    configured(process, settings.as_dict())
+    with killed_at_exit(process):
         assert process.stdout
         port = json.loads(process.stdout.readline())["listening"]["port"]
         yield Server(process, folder, f"{listen}:{port}", settings.code)
 
 
 @contextlib.contextmanager
-def gone_in_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
+def killed_at_exit(process: subprocess.Popen[str]) -> Iterator[None]:
     try:
         yield
     finally:
@@ -192,7 +192,7 @@ def gone_in_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
 
 
 def sending(namespace: str | None, server: Server, **others: Any) -> subprocess.Popen[str]:
-    """A client's agent; without a namespace, on this machine."""
+    """Start the agent of `tussle send`; without a namespace, on this machine."""
     settings = SendSettings(
         to=(server.at,),
         code=others.get("code", server.code),
@@ -203,35 +203,37 @@ def sending(namespace: str | None, server: Server, **others: Any) -> subprocess.
         bytes=others.get("bytes"),
     )
     command = (str(agent_program()), "send")
-    return told(in_namespace(namespace, *command) if namespace else started(*command), settings.as_dict())
+    return configured(
+        in_namespace(namespace, *command) if namespace else started(*command), settings.as_dict()
+    )
 
 
 def finished(client: subprocess.Popen[str]) -> dict[str, Any]:
-    """The message by which a client's agent reports its end."""
-    said, problems = _ended(client)
+    """Wait for a client's agent to succeed; return its final message."""
+    output, problems = _ended(client)
     assert client.returncode == 0, problems
-    return json.loads(said.splitlines()[-1])["end"]
+    return json.loads(output.splitlines()[-1])["end"]
 
 
 def failed(client: subprocess.Popen[str]) -> str:
-    """The reason that a client's agent reports for its failure."""
+    """Wait for a client's agent to fail; return the reason that it prints."""
     _, problems = _ended(client)
     assert client.returncode == 2
     return problems
 
 
 def _ended(client: subprocess.Popen[str]) -> tuple[str, str]:
-    # Not `communicate`: the end of its input would end it.
+    # Not `communicate`, which closes stdin: the agent would stop.
     assert client.stdin
     assert client.stdout
     assert client.stderr
     with client.stdout, client.stderr:
-        said, problems = client.stdout.read(), client.stderr.read()
+        output, problems = client.stdout.read(), client.stderr.read()
         client.wait(_PATIENCE_S)
-    # It may have been closed before, or have lost its reader.
+    # The pipe may be closed already, or have no reader.
     with contextlib.suppress(BrokenPipeError):
         client.stdin.close()
-    return said, problems
+    return output, problems
 
 
 def until_written(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A small dataset of the simulator that every metric can be computed from."""
+"""A small simulated dataset from which every metric can be computed."""
 
 import functools
 import tempfile
@@ -30,6 +30,6 @@ SCENARIO = {
 
 @functools.cache
 def measured() -> Dataset:
-    """Return the dataset; its folder lies outside of any test's and lasts as long as the tests run."""
+    """Return the dataset; its folder is outside `tmp_path` and is kept until all tests have run."""
     folder = Path(tempfile.mkdtemp(prefix="tussle-tests-")) / "measured"
     return sweep(Scenario.from_dict(SCENARIO), folder, SweepSettings(workers=1))

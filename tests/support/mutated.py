@@ -1,4 +1,4 @@
-"""Common parts of tests with mutated input: random numbers, a time limit, and checks of the answer."""
+"""Helpers of tests with mutated input: random numbers, a time limit, and checks of the output."""
 
 import os
 import random
@@ -11,7 +11,7 @@ from typing import Any
 from commandline import Answer
 
 PATIENCE_S = 300
-"""Far longer than any command of these tests takes on a busy machine."""
+"""Time limit in seconds, far longer than any command of these tests takes on a busy machine."""
 
 HOSTILE_TEXTS = [
     "",
@@ -37,17 +37,17 @@ def mutations(full: int, every: int) -> list[int]:
 
 
 def rng(suite: str, number: int) -> random.Random:
-    """Return the random number generator of one mutation, which no other mutation changes."""
+    """Return the random number generator of one mutation, independent of the other mutations."""
     return random.Random(f"{suite} {number}")  # noqa: S311 (nothing here is secret)
 
 
 class Hung(BaseException):
-    """A command that did not end; no handler of errors catches it."""
+    """A command that did not end; derives from BaseException so that no `except Exception` catches it."""
 
 
 @contextmanager
 def patience() -> Iterator[None]:
-    """Raise `Hung` in what takes too long."""
+    """Raise `Hung` in the body if it takes longer than `PATIENCE_S`."""
 
     def ring(_signal: int, _frame: FrameType | None) -> None:
         raise Hung(f"no answer in {PATIENCE_S} s")
@@ -62,7 +62,7 @@ def patience() -> Iterator[None]:
 
 
 def faults_of(answer: Answer) -> list[str]:
-    """Return what no answer may be, whatever the question was."""
+    """Return the faults that no output of a command may have."""
     found = []
     if answer.status not in (0, 1, 2):
         found.append(f"status {answer.status}")
@@ -81,7 +81,7 @@ def faults_of(answer: Answer) -> list[str]:
 
 
 def leaves_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Return the place of each value in some tables that is neither a table nor a list."""
+    """Return the path of each scalar in nested tables and lists."""
     match value:
         case dict():
             items = value.items()
@@ -93,7 +93,7 @@ def leaves_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
 
 
 def at(value: Any, path: tuple[str | int, ...]) -> Any:
-    """Return what stands there."""
+    """Return the value at a path."""
     for key in path:
         value = value[key]
     return value

@@ -1,4 +1,4 @@
-"""Mutations of a dataset's folder: as disks, other programs and strangers change it."""
+"""Mutations of a dataset's folder, as by faulty disks, other programs or an attacker."""
 
 import hashlib
 import json
@@ -20,31 +20,31 @@ FILES = [SCENARIO, *(table.file_name for table in TABLES.values())]
 
 
 class Mutation(NamedTuple):
-    """What was done to a dataset."""
+    """A change made to a dataset."""
 
-    what: str
+    description: str
     wrong: bool
     """Whether every command has to refuse it."""
     names: str = ""
-    """What the error message names besides the file, if that is known."""
+    """Text that the error message must contain besides the file, if known."""
 
 
 class Place(NamedTuple):
-    """A folder to mutate, and another whole dataset."""
+    """The folder to mutate, and another intact dataset."""
 
     folder: Path
     other: Path
 
 
 def mutate(number: int, place: Place) -> Mutation:
-    """Do one of the two hundred things to the folder."""
+    """Apply the mutation with this number to the folder."""
     kind = KINDS[number % len(KINDS)]
     made = kind(rng("dataset", number), place)
-    return made._replace(what=f"{number}: {kind.__name__}: {made.what}")
+    return made._replace(description=f"{number}: {kind.__name__}: {made.description}")
 
 
 def digests_match(folder: Path) -> None:
-    """Write the digests of the files as they are now."""
+    """Update the stored digests to the current files."""
     facts = json.loads((folder / PROVENANCE).read_text("utf-8"))
     facts["files_sha256"] = {name: sha256(folder / name) for name in facts["files_sha256"]}
     facts["scenario_sha256"] = sha256(folder / SCENARIO)
@@ -175,7 +175,7 @@ def column_added(roll: random.Random, place: Place) -> Mutation:
 
 
 def more_columns(roll: random.Random, place: Place) -> Mutation:
-    """Axes and inner quantities may have any name; their type is fixed."""
+    """Add a column: valid as an axis or an internal of any name if its type fits."""
     name = roll.choice(["runs", "samples"])
     new, value = roll.choice(["x", *HOSTILE_TEXTS]), roll.choice([1.5, "[/red]\x1b[2J"])
     rewritten(place, name, lambda frame: frame.with_columns(pl.lit(value).alias(new)))
@@ -184,7 +184,7 @@ def more_columns(roll: random.Random, place: Place) -> Mutation:
 
 
 def cells(roll: random.Random, place: Place) -> Mutation:
-    """Values of the declared type that make no sense."""
+    """Write values of the declared type that are not plausible."""
     name, column = column_of(roll)
     value = roll.choice([None, 0, float("nan"), float("inf"), -1.0, 1e308, 2**31])
     frame = pl.read_parquet(place.folder / f"{name}.parquet")
@@ -224,8 +224,8 @@ def provenance(roll: random.Random, place: Place) -> Mutation:
     value = roll.choice(values)
     at(facts, path[:-1])[path[-1]] = value
     (place.folder / PROVENANCE).write_text(json.dumps(facts), "utf-8")
-    told = path[0] in ("format", "scenario_sha256", "files_sha256")
-    return Mutation(f"{path} = {str(value)[:20]!r}", wrong=told and value != 1)
+    must_refuse = path[0] in ("format", "scenario_sha256", "files_sha256")
+    return Mutation(f"{path} = {str(value)[:20]!r}", wrong=must_refuse and value != 1)
 
 
 def provenance_key(roll: random.Random, place: Place) -> Mutation:
@@ -236,13 +236,13 @@ def provenance_key(roll: random.Random, place: Place) -> Mutation:
     if new is not None:
         at(facts, path[:-1])[new] = value
     (place.folder / PROVENANCE).write_text(json.dumps(facts), "utf-8")
-    told = path[0] not in ("seed", "host", "own_algorithms_sha256")
+    must_refuse = path[0] not in ("seed", "host", "own_algorithms_sha256")
     more = path[1:2] in (("version",), ("build",))
-    return Mutation(f"{path} to {new and new[:20]!r}", wrong=told and not more)
+    return Mutation(f"{path} to {new and new[:20]!r}", wrong=must_refuse and not more)
 
 
 def scenario(roll: random.Random, place: Place) -> Mutation:
-    """Another scenario than the one that was run, or none at all."""
+    """Replace the scenario by another than the one that was run, or remove it."""
     file = place.folder / SCENARIO
     text = file.read_text("utf-8")
     old, new = roll.choice(

@@ -1,4 +1,4 @@
-"""Mutations of the ready scenarios: what people, editors, disks and other programs make of a file."""
+"""Mutations of the ready scenarios, as by typing errors, editors, faulty disks or other programs."""
 
 import copy
 import datetime
@@ -24,12 +24,12 @@ INSTANTS = {"duration", "from", "to", "at", "start", "stop"}
 
 
 class Mutation(NamedTuple):
-    """A scenario's file after something was done to it."""
+    """A scenario file after a change."""
 
-    what: str
+    description: str
     content: bytes
     wrong: bool
-    """Whether it is known to be a mistake; else it may be a scenario."""
+    """Whether the change certainly is a mistake; else the file may still be a valid scenario."""
 
 
 @functools.cache
@@ -62,21 +62,21 @@ def shortened(value: Any, key: str = "") -> Any:
 
 
 def mutation(number: int, of: Mapping[str, dict[str, Any]]) -> Mutation:
-    """Return one of the thousand."""
+    """Return the mutation with this number."""
     roll = rng("scenario", number)
     name = roll.choice(sorted(of))
     kind = KINDS[number % len(KINDS)]
     made = kind(roll, copy.deepcopy(of[name]))
-    return made._replace(what=f"{number}: {kind.__name__} of {name}: {made.what}")
+    return made._replace(description=f"{number}: {kind.__name__} of {name}: {made.description}")
 
 
-def mistake(what: str, tables: dict[str, Any]) -> Mutation:
-    return Mutation(what, tomlkit.dumps(tables).encode(), wrong=True)
+def mistake(description: str, tables: dict[str, Any]) -> Mutation:
+    return Mutation(description, tomlkit.dumps(tables).encode(), wrong=True)
 
 
-def perhaps(what: str, tables: dict[str, Any]) -> Mutation:
-    """Return what may be a scenario, too."""
-    return mistake(what, tables)._replace(wrong=False)
+def perhaps(description: str, tables: dict[str, Any]) -> Mutation:
+    """Return a mutation that may still be a valid scenario."""
+    return mistake(description, tables)._replace(wrong=False)
 
 
 def a_quantity(roll: random.Random, tables: dict[str, Any]) -> tuple[tuple[str | int, ...], re.Match[str]]:
@@ -110,7 +110,7 @@ def foreign_unit(roll: random.Random, tables: dict[str, Any]) -> Mutation:
 
 
 def unit_of_another(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    """A limit may be many things; every other quantity is one."""
+    """Replace the unit of a quantity, perhaps by one of another dimension; a limit allows several."""
     path, match = a_quantity(roll, tables)
     unit = roll.choice(["ms", "Mbit/s", "packets", "%", "bdp", "kB"])
     return perhaps(put(tables, path, f"{match['number']} {unit}"), tables)
@@ -158,7 +158,7 @@ def hostile_name(roll: random.Random, tables: dict[str, Any]) -> Mutation:
 
 
 def counted(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    """More than anything can execute, or less than one."""
+    """Set a count to a value out of range or of a wrong type."""
     key = roll.choice([("repetitions",), ("seed",), ("flows", 0, "count")])
     value = roll.choice([-1, 2**64, 10**30, 1.5, math.inf, math.nan, "many", True])
     return mistake(put(tables, key, value), tables)
@@ -241,7 +241,7 @@ def another_encoding(roll: random.Random, tables: dict[str, Any]) -> Mutation:
 
 
 def with_mark(roll: random.Random, tables: dict[str, Any]) -> Mutation:
-    """The mark that some editors set at the beginning; twice is once too often."""
+    """Insert the byte order mark that some editors write; a second one is a mistake."""
     twice = roll.random() < 0.5
     return Mutation("marks", b"\xef\xbb\xbf" * (1 + twice) + tomlkit.dumps(tables).encode(), wrong=twice)
 

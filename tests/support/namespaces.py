@@ -1,4 +1,4 @@
-"""Network namespaces for tests, which go with the process that made them, and hosts there, for `ssh`."""
+"""Network namespaces for tests, removed when their process ends, and hosts in them for `ssh`."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ PROGRAMS = ("ip", "tc", "nsenter", "unshare", "ssh", "sshd", "ssh-keygen")
 
 
 def require_root_and(*programs: str) -> None:
-    """Skip the test, or fail where none may be, unless namespaces can be made and programs are there."""
+    """Skip the test, or fail if skipping is forbidden, unless run by root with these programs installed."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         skip_or_fail("making network namespaces needs root")
     for program in programs:
@@ -33,14 +33,14 @@ class Namespace:
     pid: int
 
     def command(self, *words: str) -> list[str]:
-        """The command that does this there."""
+        """Return the command that runs these words in the namespace."""
         return [_which("nsenter"), "-t", str(self.pid), "-n", _which(words[0]), *words[1:]]
 
     def run(self, *words: str) -> str:
         return subprocess.run(self.command(*words), check=True, capture_output=True, text=True).stdout
 
     def processes(self) -> list[int]:
-        """Those that are in it, but for the one that holds it."""
+        """Return the processes in the namespace except the one that holds it open."""
         here = Path(f"/proc/{self.pid}/ns/net").readlink()
         found = []
         for entry in Path("/proc").iterdir():
@@ -48,14 +48,14 @@ class Namespace:
                 if entry.name.isdigit() and (entry / "ns" / "net").readlink() == here:
                     found.append(int(entry.name))
             except OSError:
-                continue  # it has ended meanwhile
+                continue  # the process has ended meanwhile
         return [pid for pid in found if pid != self.pid]
 
 
 @contextmanager
 def namespace() -> Iterator[Namespace]:
-    """Make a namespace, whose loopback is up."""
-    # `cat` ends when its stdin does: with this process, whatever becomes of it.
+    """Create a namespace with its loopback interface up."""
+    # `cat` ends at the end of its stdin, so that it never outlives this process.
     command = [_which("unshare"), "--net", "sh", "-c", "echo; exec cat > /dev/null"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdin is not None
@@ -68,25 +68,25 @@ def namespace() -> Iterator[Namespace]:
 
 
 End = tuple[Namespace, str, str]
-"""Of a wire: where, what the device is called there, and its address."""
+"""End of a veth pair: its namespace, its name there and its address."""
 
 
 def wire(left: End, right: End) -> None:
-    """Lay a wire between two namespaces."""
-    first, second = (f"e{there.pid}-{device}"[:15] for there, device, _ in (left, right))
+    """Connect two namespaces by a veth pair."""
+    first, second = (f"e{netns.pid}-{device}"[:15] for netns, device, _ in (left, right))
     left[0].run(
         "ip", "link", "add", first, "type", "veth", "peer", "name", second, "netns", str(right[0].pid)
     )
-    for (there, device, address), made in zip((left, right), (first, second), strict=True):
-        there.run("ip", "link", "set", made, "name", device)
-        there.run("ip", "address", "add", f"{address}/24", "dev", device)
-        there.run("ip", "link", "set", device, "up")
+    for (netns, device, address), made in zip((left, right), (first, second), strict=True):
+        netns.run("ip", "link", "set", made, "name", device)
+        netns.run("ip", "address", "add", f"{address}/24", "dev", device)
+        netns.run("ip", "link", "set", device, "up")
 
 
 def ssh_config(folder: Path, hosts: dict[str, Namespace]) -> Path:
     """Write a configuration for `ssh` in which each name is an sshd in its namespace, with its own keys.
 
-    Temporary files of who logs in are in the same folder.
+    Sessions put their temporary files into the same folder.
     """
     for key in ("host", "user"):
         subprocess.run(
@@ -102,11 +102,11 @@ def ssh_config(folder: Path, hosts: dict[str, Namespace]) -> Path:
         f"SetEnv TMPDIR={folder}\n",
         "utf-8",
     )
-    # Where sshd keeps the privileges of strangers; packages of distributions make it at boot.
+    # sshd's directory for privilege separation, which distributions create at boot.
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     text = f"User root\nIdentityFile {folder}/user\nIdentitiesOnly yes\nUserKnownHostsFile {folder}/known\n"
-    for name, there in hosts.items():
-        sshd = " ".join(there.command("sshd", "-i", "-f", str(server)))
+    for name, netns in hosts.items():
+        sshd = " ".join(netns.command("sshd", "-i", "-f", str(server)))
         text += f"Host {name}\n  ProxyCommand {sshd}\n"
     config = folder / "ssh_config"
     config.write_text(text, "utf-8")

@@ -1,7 +1,7 @@
-"""The encrypted channel of `tussle serve`, written a second time: Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s.
+"""An independent implementation of the channel of `tussle serve`: Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s.
 
-The Noise Protocol Framework, revision 34;
-RFC 7748 for X25519, RFC 8439 for ChaCha20 and Poly1305. Slow, for tests.
+Follows the Noise Protocol Framework, revision 34, RFC 7748 (X25519) and RFC 8439 (ChaCha20-Poly1305). Slow:
+for tests only.
 """
 
 import hmac
@@ -29,7 +29,7 @@ TAG_BYTES = 16
 
 
 class WrongCodeError(Exception):
-    """A tag is: the other end has another code."""
+    """A tag does not verify: the other end uses another code."""
 
 
 def x25519(scalar: bytes, point: bytes = bytes([9]) + bytes(31)) -> bytes:
@@ -53,7 +53,7 @@ def x25519(scalar: bytes, point: bytes = bytes([9]) + bytes(31)) -> bytes:
 
 
 def _chacha20(key: bytes, counter: int, nonce: bytes, length: int) -> bytes:
-    """Return the key stream: all blocks at once."""
+    """Return the key stream, all blocks computed at once."""
     blocks = (length + 63) // 64
     state = np.empty((16, blocks), np.uint32)
     words = struct.unpack("<12I", b"expand 32-byte k" + key)
@@ -109,7 +109,7 @@ class _Cipher:
 
 
 class Handshake:
-    """One end of it, until both can speak."""
+    """One end of the handshake."""
 
     def __init__(self, code: str) -> None:
         letters = "".join(letter for letter in code if letter.isalnum()).encode()
@@ -147,29 +147,29 @@ class Handshake:
         self._cipher.open(tag, self._hash)
         self._mix_hash(tag)
 
-    def ask(self) -> bytes:
-        """Return the client's part."""
+    def write_request(self) -> bytes:
+        """Return the client's handshake message."""
         public = x25519(self._own)
         self._mix_public(public)
         return public + self._seal_nothing()
 
-    def heard(self, answer: bytes) -> tuple[_Cipher, _Cipher]:
-        """Take the server's part; return the ciphers of what the client says, and of what it hears."""
-        self._mix_public(answer[:32])
-        self._mix_key(x25519(self._own, answer[:32]))
-        self._open_nothing(answer[32:])
+    def read_reply(self, reply_to: bytes) -> tuple[_Cipher, _Cipher]:
+        """Process the server's handshake message; return the client's ciphers for sending and receiving."""
+        self._mix_public(reply_to[:32])
+        self._mix_key(x25519(self._own, reply_to[:32]))
+        self._open_nothing(reply_to[32:])
         return self._split()
 
-    def answer(self, asked: bytes) -> tuple[bytes, tuple[_Cipher, _Cipher]]:
-        """Take the client's part; return the server's, and the ciphers of what it says and hears."""
-        self._mix_public(asked[:32])
-        self._open_nothing(asked[32:])
+    def reply_to(self, request: bytes) -> tuple[bytes, tuple[_Cipher, _Cipher]]:
+        """Process the client's handshake message; return the reply, and the server's ciphers."""
+        self._mix_public(request[:32])
+        self._open_nothing(request[32:])
         public = x25519(self._own)
         self._mix_public(public)
-        self._mix_key(x25519(self._own, asked[:32]))
-        said = public + self._seal_nothing()
-        hears, says = self._split()
-        return said, (says, hears)
+        self._mix_key(x25519(self._own, request[:32]))
+        message = public + self._seal_nothing()
+        incoming, outgoing = self._split()
+        return message, (outgoing, incoming)
 
     def _split(self) -> tuple[_Cipher, _Cipher]:
         one, other = self._derive(b"", 2)

@@ -1,4 +1,4 @@
-"""Datasets made by hand or by a fluid model, for tests of what reads datasets.
+"""Datasets made by hand or by a fluid model, for tests of code that reads datasets.
 
 The fluid model is no simulator: it gives numbers that look like TCP's, at once, so that metrics, figures
 and the report can be tested without an engine.
@@ -58,7 +58,7 @@ class PlausibleDataset:
 
 
 def by_hand(**tables: Iterable[Row]) -> PlausibleDataset:
-    """A dataset of exactly these rows; tables not given are empty."""
+    """Return a dataset of exactly these rows; tables not given are empty."""
     return _dataset({name: pl.LazyFrame(list(rows)) for name, rows in tables.items()})
 
 

@@ -1,4 +1,4 @@
-"""A flood: connections of many kinds, none of which has the code. A program: an address and a port."""
+"""Opens many kinds of connections, none of which knows the code. Arguments: address and port."""
 
 import contextlib
 import itertools
@@ -22,7 +22,7 @@ KINDS = (
 
 
 def main(address: str, port: int) -> None:
-    """Keep many half-open, and be refused with all the others."""
+    """Keep `HALF_OPEN` connections half-open, and open others that the server refuses."""
     with contextlib.ExitStack() as held, ThreadPoolExecutor(AT_ONCE) as several:
         for _ in range(HALF_OPEN):
             held.enter_context(socket.create_connection((address, port))).send(OPENING[:3])

@@ -1,4 +1,4 @@
-"""A scenario as a person writes it, for tests to vary."""
+"""A hand-written scenario that tests vary."""
 
 import tomllib
 from typing import Any
@@ -19,6 +19,6 @@ algorithm = "reno"
 
 
 def scenario(**changes: Any) -> Scenario:
-    """One Reno flow on 100 Mbit/s and 40 ms for 60 s, with other values at some keys (`__` for the dot)."""
+    """One Reno flow on 100 Mbit/s and 40 ms for 60 s, with some keys changed (`__` stands for the dot)."""
     base = Scenario.from_dict(tomllib.loads(WRITTEN))
     return base.with_settings({key.replace("__", "."): value for key, value in changes.items()})

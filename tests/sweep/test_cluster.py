@@ -174,9 +174,9 @@ def test_without_its_scheduler_a_sweep_ends_and_can_go_on(reference: Dataset, tm
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
             wait_until_stored(folder, 3)
             scheduler.kill()
-            told = process.communicate(timeout=60)[1]
-    assert told.startswith(f"--cluster {file}: the connection to the scheduler was lost; finished runs: ")
-    assert len(told.splitlines()) == 1
+            problems = process.communicate(timeout=60)[1]
+    assert problems.startswith(f"--cluster {file}: the connection to the scheduler was lost; finished runs: ")
+    assert len(problems.splitlines()) == 1
     assert 3 <= stored(folder) < RUNS
     assert same_files(reference.folder, sweep(SCENARIO, folder, INLINE).folder)
 
@@ -221,10 +221,10 @@ def test_ctrl_c_cancels_the_pending_tasks_of_a_cluster(
         wait_until_stored(tmp_path / "out", 1)
         assert client.run_on_scheduler(tasks)
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=60)[1]
+        problems = process.communicate(timeout=60)[1]
         assert process.returncode == 130
-        assert told.startswith("tussle: interrupted; finished runs: ")
-        assert len(told.splitlines()) == 1
+        assert problems.startswith("tussle: interrupted; finished runs: ")
+        assert len(problems.splitlines()) == 1
         give_up = time.monotonic() + 60
         while client.run_on_scheduler(tasks):
             assert time.monotonic() < give_up, "tasks stay behind"

@@ -99,14 +99,14 @@ def test_a_sweep_writes_into_an_object_store_what_it_writes_here(
 ) -> None:
     monkeypatch.setattr(schema, "RUNS_A_PART", runs_a_part)
     monkeypatch.chdir(tmp_path)
-    there = sweep(SCENARIO, "memory://bucket/sweeps/out", INLINE)
-    assert str(there.folder) == "memory://bucket/sweeps/out"
-    assert there.provenance["digest"] == whole.provenance["digest"]
-    assert there.provenance["command"] == "tussle run out/scenario.toml --engine fake -o out-again"
-    assert there.scenario == SCENARIO
+    remote = sweep(SCENARIO, "memory://bucket/sweeps/out", INLINE)
+    assert str(remote.folder) == "memory://bucket/sweeps/out"
+    assert remote.provenance["digest"] == whole.provenance["digest"]
+    assert remote.provenance["command"] == "tussle run out/scenario.toml --engine fake -o out-again"
+    assert remote.scenario == SCENARIO
     for name in TABLES:
-        assert there.table(name).collect().equals(whole.table(name).collect())
-    assert tussle.open("memory://bucket/sweeps/out").provenance == there.provenance
+        assert remote.table(name).collect().equals(whole.table(name).collect())
+    assert tussle.open("memory://bucket/sweeps/out").provenance == remote.provenance
     assert list(tmp_path.rglob("*.parquet")) == list(tmp_path.rglob("*.partial")) == []
 
 
@@ -116,14 +116,14 @@ def test_rows_and_columns_elsewhere_can_be_chosen_before_they_are_read(
 ) -> None:
     monkeypatch.setattr(schema, "RUNS_A_PART", 5)
     monkeypatch.chdir(tmp_path)
-    there = sweep(SCENARIO, "memory://bucket/out", INLINE)
+    remote = sweep(SCENARIO, "memory://bucket/out", INLINE)
     asked = pl.col("run") == 7
-    chosen = there.samples.filter(asked).select("time_s", "cwnd_packets").head(3)
+    chosen = remote.samples.filter(asked).select("time_s", "cwnd_packets").head(3)
     assert chosen.collect().equals(
         whole.samples.filter(asked).select("time_s", "cwnd_packets").head(3).collect()
     )
-    assert there.flows.head(2).collect().equals(whole.flows.head(2).collect())
-    assert there.runs.tail(1).collect()["run"].to_list() == [RUNS - 1]
+    assert remote.flows.head(2).collect().equals(whole.flows.head(2).collect())
+    assert remote.runs.tail(1).collect()["run"].to_list() == [RUNS - 1]
 
 
 def test_what_cannot_be_copied_is_kept_and_the_same_command_goes_on(
@@ -156,9 +156,9 @@ def test_provenance_comes_last_for_without_it_nothing_is_a_dataset(
     monkeypatch.chdir(tmp_path)
     put, order = MemoryFileSystem.put_file, []
 
-    def noting(self: MemoryFileSystem, here: str, there: str, **options: Any) -> None:
-        order.append(Path(there).name)
-        put(self, here, there, **options)
+    def noting(self: MemoryFileSystem, local: str, remote: str, **options: Any) -> None:
+        order.append(Path(remote).name)
+        put(self, local, remote, **options)
 
     monkeypatch.setattr(MemoryFileSystem, "put_file", noting)
     sweep(SCENARIO, "memory://bucket/out", INLINE)
@@ -172,18 +172,18 @@ def test_provenance_comes_last_for_without_it_nothing_is_a_dataset(
 @pytest.mark.usefixtures("store")
 def test_the_commands_read_and_write_datasets_elsewhere(tussle_: Any, tmp_path: Path) -> None:
     (tmp_path / "quick.toml").write_text(QUICK)
-    there, second = "memory://bucket/quick", "memory://bucket/second"
-    ran = tussle_("run", "quick.toml", "--workers", 1, "-o", there)
+    remote, second = "memory://bucket/quick", "memory://bucket/second"
+    ran = tussle_("run", "quick.toml", "--workers", 1, "-o", remote)
     assert (ran.status, ran.problems) == (0, "")
-    assert f"report: {there}/report.html" in ran.out
+    assert f"report: {remote}/report.html" in ran.out
     assert tussle_("run", "quick.toml", "--workers", 1, "-o", second).status == 0
-    assert tussle_("report", there, "-o", "page.html").status == 0
+    assert tussle_("report", remote, "-o", "page.html").status == 0
     assert (tmp_path / "page.html").stat().st_size > 0
-    assert tussle_("plot", there, "window").status == 0
-    assert tussle_("export", there, "flows").status == 0
+    assert tussle_("plot", remote, "window").status == 0
+    assert tussle_("export", remote, "flows").status == 0
     assert pl.read_csv(tmp_path / "flows.csv").height == 2
-    assert tussle_("compare", there, second).status == 0
-    assert "exists already" in refused(tussle_("run", "quick.toml", "-o", there))
+    assert tussle_("compare", remote, second).status == 0
+    assert "exists already" in refused(tussle_("run", "quick.toml", "-o", remote))
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ def test_a_place_without_its_library_says_what_to_install(
 
 def test_a_file_address_is_a_local_folder(whole: Dataset, tmp_path: Path) -> None:
     address = (tmp_path / "a b").as_uri()
-    here = sweep(SCENARIO, address, INLINE)
-    assert here.folder == tmp_path / "a b"
-    assert same_files(whole.folder, here.folder)
-    assert not partial_of(here.folder).exists()
+    local = sweep(SCENARIO, address, INLINE)
+    assert local.folder == tmp_path / "a b"
+    assert same_files(whole.folder, local.folder)
+    assert not partial_of(local.folder).exists()
     assert Dataset.open(address).provenance["digest"] == whole.provenance["digest"]

@@ -31,7 +31,7 @@ sweep(SCENARIO, {folder!r}, settings(FakeEngine(takes_a_moment)))
 
 
 class Diary:
-    """What was synced and renamed, in its order; a rename notes what was below it and was not synced."""
+    """Log of syncs and renames in order; a rename records the files below it that were not synced."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.entries: list[tuple[str, Path]] = []
@@ -62,7 +62,7 @@ def test_all_of_a_dataset_is_on_the_disk_before_its_name(
     diary = Diary(monkeypatch)
     folder = tmp_path / "results" / "here" / "out"
     sweep(SCENARIO, folder, INLINE)
-    renames = [index for index, (what, _) in enumerate(diary.entries) if what == "rename"]
+    renames = [index for index, (operation, _) in enumerate(diary.entries) if operation == "rename"]
     # The identity of the sweep, each run, and the dataset.
     assert len(renames) == 1 + RUNS + 1
     assert diary.entries[renames[-1]] == ("rename", folder)
@@ -118,15 +118,15 @@ def test_after_a_power_cut_a_sweep_goes_on_from_the_runs_it_had_stored(tmp_path:
             while stored(folder) < runs and time.monotonic() < deadline:
                 time.sleep(0.01)
             process.send_signal(signal.SIGSTOP)
-            seen = stored(folder)
+            stored_before = stored(folder)
             # Without a sync: what only the memory has is lost.
             shutil.copyfile(image, cut)
             process.kill()
-    assert seen >= runs
+    assert stored_before >= runs
     with mounted(cut, tmp_path / "after") as after:
         folder = after / "results" / "out"
         kept = stored(folder)
-        assert kept >= seen - 1  # the last one may have had its name and not yet been synced
+        assert kept >= stored_before - 1  # the last one may have had its name and not yet been synced
         repeats = Repeats()
         again = sweep(SCENARIO, folder, replace(INLINE, progress=repeats))
         assert repeats.runs == 0  # none of those kept was damaged

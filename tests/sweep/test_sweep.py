@@ -456,7 +456,7 @@ def test_files_are_on_the_disk_before_they_are_renamed(
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", rename)
     interrupted_sweep(tmp_path / "out")
-    renames = [index for index, (what, *_) in enumerate(log) if what == "rename"]
+    renames = [index for index, (operation, *_) in enumerate(log) if operation == "rename"]
     assert len(renames) == 1 + stored(tmp_path / "out")
     for index in renames:
         _, staging, final = log[index]
@@ -498,7 +498,7 @@ except TussleError as error:
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(300, 0), (2000, 0), (9000, RUNS)])
-def test_without_room_for_a_file_nothing_is_lost(
+def test_a_full_disk_loses_no_finished_runs(
     reference: Dataset, tmp_path: Path, limit: int, kept: int
 ) -> None:
     folder = tmp_path / "out"

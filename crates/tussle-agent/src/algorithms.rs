@@ -32,7 +32,7 @@ pub(crate) fn usable(name: &str) -> Result<(), String> {
     Listed { available: listed("available"), allowed: listed("allowed"), is_root }.usable(name)
 }
 
-/// The algorithms of a kernel, and who asks for one.
+/// The algorithms of a kernel, and whether this process is root.
 struct Listed {
     available: Vec<String>,
     /// Algorithms that every user may use.

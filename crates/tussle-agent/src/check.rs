@@ -18,7 +18,7 @@ pub(crate) fn check(network: &str) -> anyhow::Result<ExitCode> {
     for parameter in honoured(&run, datapath)? {
         println!("{parameter}");
     }
-    // The kernel passes it on to the agent.
+    // The guest's kernel passes this parameter on to the agent as an environment variable.
     println!("network={network}");
     Ok(ExitCode::SUCCESS)
 }
@@ -61,7 +61,7 @@ fn honoured_traffic(flow: &FlowSpec) -> Result<(), (&'static str, &'static str)>
     Ok(())
 }
 
-/// Module parameters of the algorithms. In a kernel they hold for all flows.
+/// Module parameters of the algorithms. A kernel has one value for all flows.
 fn module_parameters(flows: &[FlowSpec]) -> Result<Vec<String>, Refusal> {
     let mut chosen: BTreeMap<&str, &FlowSpec> = BTreeMap::new();
     for (index, flow) in flows.iter().enumerate() {

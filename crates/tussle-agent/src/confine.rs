@@ -12,7 +12,8 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
-/// The rights that are restricted; an older host restricts those that it knows.
+/// Landlock ABI whose access rights are restricted. An older host kernel restricts the rights that it
+/// supports.
 const RIGHTS: ABI = ABI::V6;
 
 /// Paths from which the dynamic linker loads a kernel.
@@ -27,9 +28,9 @@ const EARLY_DEVICE: &str = "dev/null";
 
 /// Confines this process, and everything that it executes.
 ///
-/// It may read and write its current folder and `memory`. It may read its kernel, its programs, the libraries
-/// of the host and a few files about the host. It may neither use TCP nor send signals to other processes. A
-/// host without Landlock confines nothing.
+/// The process may read and write its current folder and `memory`. It may read its kernel, its programs, the
+/// libraries of the host and a few files about the host. It may neither use TCP nor send signals to other
+/// processes. On a host without Landlock the process is not confined.
 pub(crate) fn confine(kernel: &Path, programs: &Path, memory: &Path) -> anyhow::Result<RulesetStatus> {
     let here = std::env::current_dir().context("the folder of the guest")?;
     let facts = LIBRARIES.iter().chain(&HOST_FACTS).map(PathBuf::from);

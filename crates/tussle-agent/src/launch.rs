@@ -1,5 +1,5 @@
-//! Start of a guest, such that results are reproducible to the byte and nothing of the guest outlives its
-//! owner.
+//! Start of a guest, such that its results are reproducible to the byte and no process of the guest outlives
+//! its owner.
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -43,10 +43,10 @@ pub(crate) fn execute(network: &str) -> anyhow::Result<ExitCode> {
     });
     let datapath = Datapath::named(network).map_err(anyhow::Error::msg)?;
     let network = Network::plan(&run, datapath)?;
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).context("making namespaces of our own")?;
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).context("creating private namespaces")?;
     // Mounts from here on, and the names of namespaces, are visible to this process only.
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
-        .context("keeping mounts to ourselves")?;
+        .context("making mounts private")?;
     mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>)
         .context("a folder for the names of namespaces")?;
     let environment = Environment::Host(Arc::new(Mutex::new(LoadMonitor::start()?)));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn algorithms_that_are_not_loaded_and_parameters_are_refused() {
+    fn parameters_and_algorithms_that_are_not_loaded_are_refused() {
         let none = serde_json::json!({});
         assert!(has_algorithms(&[flow("reno", &none)]).is_ok());
         let problem = refusal(flow("nosuch", &none));

@@ -40,7 +40,7 @@ fn state_bytes() -> anyhow::Result<usize> {
         )
     };
     let child = stopped_child().with_context(refused)?;
-    let mut state = vec![0; sys::STATE_ROOM];
+    let mut state = vec![0; sys::STATE_MAX_BYTES];
     let outcome = sys::extended_state(child, &mut state).and_then(|size| {
         sys::set_extended_state(child, &mut state[..size])?;
         Ok(size)
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_host_refuses_to_restore_less_than_it_saves() {
         let child = stopped_child().expect("processes can be traced here");
-        let mut state = vec![0; sys::STATE_ROOM];
+        let mut state = vec![0; sys::STATE_MAX_BYTES];
         let bytes = sys::extended_state(child, &mut state).expect("the host has XSAVE");
         let short = sys::set_extended_state(child, &mut state[..bytes - 8]);
         assert_eq!(short, Err(nix::errno::Errno::EFAULT));

@@ -23,7 +23,7 @@ use crate::execute::{Environment, namespace, stream};
 use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity::{HostLoad, LoadMonitor, Validity};
 
-/// Interval of the checks whether all data have arrived, and the time limit.
+/// Interval between checks whether all data have arrived, and time limit of these checks.
 const DRAIN_NS: u64 = 50_000_000;
 const MAX_DRAIN_NS: u64 = 5_000_000_000;
 
@@ -152,7 +152,7 @@ pub(crate) fn serve(file: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// Checks that TCP timestamps have a random offset on this host. A host's settings are never changed, so that
-/// a run cannot ask for anything else.
+/// a run cannot require another setting.
 fn has_default_timestamps() -> anyhow::Result<()> {
     let set = namespace::read(namespace::TIMESTAMPS)?;
     ensure!(
@@ -185,7 +185,7 @@ fn answer(answer: &Answer, rest: &[u8]) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// A run with open sockets.
+/// A prepared run, whose sockets are open.
 struct PreparedRun {
     run: Run,
     senders: Vec<ObservedSender>,
@@ -264,7 +264,7 @@ impl PreparedRun {
         for at_ns in Instants::of(&self.run, std::iter::empty()) {
             clock.sleep_until(at_ns)?;
             environment.note_slip(at_ns, clock)?;
-            self.look(at_ns, &mut samples, &mut events)?;
+            self.observe(at_ns, &mut samples, &mut events)?;
         }
         let load = watch.lock().expect("no thread panics while it holds the lock").load()?;
         self.load = Some(load);
@@ -280,7 +280,7 @@ impl PreparedRun {
         answer(&report, &[samples, events].concat())
     }
 
-    fn look(&mut self, at_ns: u64, samples: &mut Samples, events: &mut Events) -> anyhow::Result<()> {
+    fn observe(&mut self, at_ns: u64, samples: &mut Samples, events: &mut Events) -> anyhow::Result<()> {
         let run = &self.run;
         let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&at_ns);
         let is_sampled = is_edge
@@ -291,7 +291,7 @@ impl PreparedRun {
                 observed.sender.stop()?;
             }
             let info = observed.sender.info()?;
-            observed.look(&info, at_ns, run, events);
+            observed.observe(&info, at_ns, run, events);
             if is_sampled {
                 samples.add(u32::try_from(observed.flow)?, at_ns, &observed.sample(&info));
             }
@@ -379,7 +379,7 @@ impl ObservedSender {
         }
     }
 
-    fn look(&mut self, info: &TcpInfo, at_ns: u64, run: &Run, events: &mut Events) {
+    fn observe(&mut self, info: &TcpInfo, at_ns: u64, run: &Run, events: &mut Events) {
         if self.state != info.ca_state {
             self.state = info.ca_state;
             let kind = match state_name(info.ca_state) {

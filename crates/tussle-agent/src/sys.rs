@@ -7,16 +7,16 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use nix::unistd::Pid;
 
 /// Size of the buffer for `struct tcp_info`, with space for later kernels.
-pub(crate) const TCP_INFO_ROOM: usize = 512;
+pub(crate) const TCP_INFO_MAX_BYTES: usize = 512;
 
 /// The `struct tcp_info` of a TCP socket as bytes, and the number of bytes written by the kernel.
 ///
 /// # Errors
 /// Fails where `getsockopt` fails.
 #[expect(unsafe_code, reason = "nix knows the option only with libc's structure, which lacks most fields")]
-pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_ROOM], usize)> {
-    let mut bytes = [0; TCP_INFO_ROOM];
-    let mut length = libc::socklen_t::try_from(TCP_INFO_ROOM).expect("fits");
+pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_MAX_BYTES], usize)> {
+    let mut bytes = [0; TCP_INFO_MAX_BYTES];
+    let mut length = libc::socklen_t::try_from(TCP_INFO_MAX_BYTES).expect("fits");
     // SAFETY: the kernel writes at most `length` bytes to `bytes`, and their number to `length`.
     nix::errno::Errno::result(unsafe {
         libc::getsockopt(
@@ -30,8 +30,8 @@ pub(crate) fn tcp_info(socket: impl AsFd) -> nix::Result<([u8; TCP_INFO_ROOM], u
     Ok((bytes, length as usize))
 }
 
-/// Gives this thread, but not its children, real-time priority. A thread without this right is late at times,
-/// which is measured.
+/// Gives this thread, but not its children, real-time priority. Without the permission the thread may be late
+/// at times; its delays are measured.
 #[expect(unsafe_code, reason = "nix offers no call for this request")]
 pub(crate) fn run_first() {
     let least = libc::sched_param { sched_priority: 1 };
@@ -40,7 +40,7 @@ pub(crate) fn run_first() {
 }
 
 /// Size of the buffer for the floating-point state of a process. With AMX, the state has 11 008 bytes.
-pub(crate) const STATE_ROOM: usize = 1 << 16;
+pub(crate) const STATE_MAX_BYTES: usize = 1 << 16;
 
 /// The register set with the whole floating-point state of a process on x86 (`NT_X86_XSTATE` of
 /// `linux/elf.h`).
@@ -65,11 +65,13 @@ pub(crate) fn set_extended_state(child: Pid, state: &mut [u8]) -> nix::Result<()
 /// Moves a register set between a child and `state`, and returns the number of bytes moved.
 #[expect(unsafe_code, reason = "nix knows register sets of a fixed size only")]
 fn register_set(request: libc::c_uint, child: Pid, state: &mut [u8]) -> nix::Result<usize> {
-    let mut room = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
+    let mut register_set = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
     // SAFETY: the kernel reads or writes at most `iov_len` bytes of `state`, and sets `iov_len` to their
     // number.
-    nix::errno::Errno::result(unsafe { libc::ptrace(request, child.as_raw(), XSTATE, &raw mut room) })?;
-    Ok(room.iov_len)
+    nix::errno::Errno::result(unsafe {
+        libc::ptrace(request, child.as_raw(), XSTATE, &raw mut register_set)
+    })?;
+    Ok(register_set.iov_len)
 }
 
 /// Words of entropy that fill the kernel's entropy pool.
@@ -165,9 +167,9 @@ pub(crate) mod driver {
     }
 
     /// Makes a device.
-    pub(crate) fn device(driver: impl AsFd, device: &Device) -> nix::Result<()> {
+    pub(crate) fn device(driver: impl AsFd, device: Device) -> nix::Result<()> {
         // SAFETY: the request reads one Device.
-        unsafe { raw::device(driver.as_fd().as_raw_fd(), device) }.map(drop)
+        unsafe { raw::device(driver.as_fd().as_raw_fd(), &raw const device) }.map(drop)
     }
 
     /// Starts the time of the run at a reading of `CLOCK_MONOTONIC` in ns.

@@ -80,8 +80,8 @@ impl TcpInfo {
     /// Packets in flight, as the kernel computes them (`tcp_packets_in_flight`).
     pub(crate) fn in_flight(&self) -> u32 {
         let sent = u64::from(self.unacked) + u64::from(self.retrans);
-        let gone = u64::from(self.sacked) + u64::from(self.lost);
-        u32::try_from(sent.saturating_sub(gone)).unwrap_or(u32::MAX)
+        let left_network = u64::from(self.sacked) + u64::from(self.lost);
+        u32::try_from(sent.saturating_sub(left_network)).unwrap_or(u32::MAX)
     }
 
     /// Name of the sender's state in the `samples` table.

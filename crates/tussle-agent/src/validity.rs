@@ -26,8 +26,7 @@ const IPV6_MTU: i32 = 24;
 
 /// Largest part of the CPU time in use on a host that keeps up. Beyond it, a burst of work is late.
 const MAX_CPU_SHARE: f64 = 0.95;
-/// Largest 99th percentile of timer delays on a host that keeps up. It is as large as the delay of a short
-/// path.
+/// Largest 99th percentile of timer delays on a host that keeps up. 1 ms is the delay of a short path.
 const MAX_SLIP_MS: f64 = 1.0;
 /// Largest part of a sender's busy time that its application may limit, on a host that keeps up.
 const MAX_SENDER_LIMITED: f64 = 0.05;
@@ -322,7 +321,7 @@ fn shortfall(Row { sender, receiver, .. }: &Row) -> Option<String> {
     sender.shortfall().or_else(at_receiver)
 }
 
-/// Labels of rows; a row may have none.
+/// Column of labels; a row may have none.
 fn maybe_labels(rows: impl Iterator<Item = Option<String>>) -> Values {
     let mut labels = Labels::default();
     let mut has_one = Vec::new();
@@ -366,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_did_not_keep_up_says_why() {
+    fn a_host_that_did_not_keep_up_has_a_reason() {
         let busy = HostLoad { cpu_share: 0.97, ..AT_EASE };
         let late = HostLoad { timer_slip_p99_ms: 2.34, ..AT_EASE };
         assert_eq!(busy.shortfall().unwrap(), "the CPUs were in use 97 % of the time");

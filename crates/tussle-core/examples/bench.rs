@@ -1,7 +1,9 @@
-//! Executes the run on standard input and prints what the first link of the first flow delivered, as JSON.
+//! Executes the run on standard input, and prints the packets that the first link of the first flow
+//! delivered, as JSON.
 //!
-//! For `benches/`: the simulator's own cost, without an interpreter around it. An argument says how many packets are to
-//! be delivered before `measured` begins, which a profiler can tell apart by that name.
+//! `benches/` measures the simulator with this program, without the Python interpreter. The argument is the
+//! number of packets to deliver before the function `measured` begins, so that a profiler can count that
+//! function alone.
 
 use std::error::Error;
 use std::io::{self, Read};
@@ -9,7 +11,7 @@ use std::io::{self, Read};
 use tussle_core::table::{Table, Values};
 use tussle_core::{Outcome, Progress, Run, Simulation, Violation};
 
-/// Events between two checks of the packets delivered.
+/// Events between two checks of the number of delivered packets.
 const STEP_EVENTS: u64 = 16;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -54,7 +56,7 @@ fn report(outcome: &Outcome, link: &str) -> Result<serde_json::Value, Box<dyn Er
     Ok(serde_json::json!({ "delivered_packets": delivered, "retransmitted_packets": retransmitted }))
 }
 
-/// The last row of the table `links` about the link `name`.
+/// Index of the last row of the link `name` in the table `links`.
 fn last_row_of(links: &Table, name: &str) -> Result<usize, String> {
     let Values::Label { codes, names } = values(links, "link")? else {
         return Err("links.link is not a label".to_owned());
@@ -62,7 +64,7 @@ fn last_row_of(links: &Table, name: &str) -> Result<usize, String> {
     codes
         .iter()
         .rposition(|&code| names[code as usize] == name)
-        .ok_or_else(|| format!("no row about {name} in links"))
+        .ok_or_else(|| format!("links has no row of {name}"))
 }
 
 fn whole_numbers(table: &Table, column: &str) -> Result<Vec<u64>, String> {
@@ -70,7 +72,7 @@ fn whole_numbers(table: &Table, column: &str) -> Result<Vec<u64>, String> {
         Values::U32(numbers) => Ok(numbers.iter().map(|&number| u64::from(number)).collect()),
         Values::U64(numbers) => Ok(numbers.clone()),
         Values::MaybeU64(numbers) => Ok(numbers.iter().flatten().copied().collect()),
-        _ => Err(format!("{}.{column} does not count", table.name)),
+        _ => Err(format!("{}.{column} is not a column of whole numbers", table.name)),
     }
 }
 

@@ -1,9 +1,9 @@
-//! What moving packets costs, and nothing else: the least that a simulator of packets can do for the same path.
+//! Lower bound of the cost of a packet simulator: moves packets along a path, and does nothing else.
 //!
-//! Reads the number of packets under way and of data packets to move, as arguments, and prints as JSON how many it moved.
-//! Each packet is written to and read from the ring of a link, with the time at which it leaves; each second one is
-//! answered by a packet in the ring of a link on the reverse path; the earlier of both heads is the next event. Only the number of a
-//! packet is read.
+//! The arguments are the number of packets in flight and the number of data packets to move; the output is
+//! the number of moved packets, as JSON. Each packet is written to and read from the ring buffer of a link,
+//! with its departure time. Every second packet is acknowledged by a packet in the ring buffer of the reverse
+//! path. The earlier of the two head packets is the next event. Only the number of a packet is read.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -11,17 +11,18 @@ use std::error::Error;
 use tussle_core::Time;
 use tussle_core::net::packet::{Kind, Packet};
 
-/// The link carries a packet a microsecond.
+/// Transmission time of a packet.
 const TRANSMISSION: Time = Time::from_us(1);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u32>());
     let mut argument = |name| arguments.next().ok_or_else(|| format!("give the number of packets {name}"));
-    let (under_way, to_move) = (argument("under way")??, argument("to move")??);
-    // A quarter is on the forward path, a quarter is being acknowledged on the reverse path, and half of them wait.
-    let delay = Time::from_ns(TRANSMISSION.ns() * u64::from(under_way / 4));
+    let (in_flight, to_move) = (argument("in flight")??, argument("to move")??);
+    // A quarter of the packets propagates on the forward path, a quarter is acknowledged on the reverse path,
+    // and half are queued.
+    let delay = Time::from_ns(TRANSMISSION.ns() * u64::from(in_flight / 4));
     let mut path = Path { delay, ..Path::default() };
-    (0..under_way).for_each(|_| path.send());
+    (0..in_flight).for_each(|_| path.send());
     println!("{}", serde_json::json!({ "measured_packets": measured(&mut path, to_move) }));
     Ok(())
 }
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct Path {
     now: Time,
     delay: Time,
-    /// When the last transmission ends.
+    /// End of the last transmission.
     idle_at: Time,
     forward: VecDeque<(Time, Packet)>,
     reverse: VecDeque<(Time, Packet)>,
@@ -46,12 +47,12 @@ impl Path {
     }
 }
 
-/// When the first packet leaves.
+/// Departure time of the first packet.
 fn first(ring: &VecDeque<(Time, Packet)>) -> Time {
     ring.front().map_or(Time::NEVER, |(at, _)| *at)
 }
 
-/// Moves so many data packets; gives how many.
+/// Moves `packets` data packets, and returns their number.
 #[inline(never)]
 fn measured(path: &mut Path, packets: u32) -> u32 {
     let mut moved = 0;

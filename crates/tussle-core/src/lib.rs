@@ -1,7 +1,7 @@
 //! Tussle's packet-level simulator of TCP congestion control.
 //!
-//! Equal [`Run`]s give equal bytes: time is whole nanoseconds, random number generators are seeded, and nothing here
-//! reads a clock, a file or the environment.
+//! Equal [`Run`]s give equal bytes: time is in whole nanoseconds, random number generators are seeded, and
+//! the crate reads no clock, no file and no environment variable.
 
 pub mod cc;
 pub mod net;

@@ -1,4 +1,4 @@
-//! What the papers promise of flows that listen to delay, to marks or to their own rate, and whether they do it.
+//! Behaviour of algorithms that react to delay, to marks or to the delivery rate, compared with their papers.
 
 mod common;
 
@@ -12,7 +12,7 @@ use common::network::{
 };
 use common::tables::{counts, maybe_quantities, quantities};
 
-/// When the steady interval of a run that is sampled begins.
+/// Start of the steady interval of a run with samples, in s.
 const STEADY_FROM_S: u64 = 1;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a test are far below 2^53")]
@@ -20,29 +20,29 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Utilisation in the steady interval, from rows at equal distances.
+/// Utilisation in the steady interval, from equidistant samples.
 fn utilisation(outcome: &Outcome) -> f64 {
     let steady = steady_rows(outcome);
     let used = quantities(&outcome.links, "utilisation");
     steady.iter().map(|&row| used[row]).sum::<f64>() / ratio(steady.len() as u64, 1)
 }
 
-/// The rows of the link that tell of time in the steady interval.
+/// Indices of the link's rows in the steady interval.
 fn steady_rows(outcome: &Outcome) -> Vec<usize> {
     let times = quantities(&outcome.links, "time_s");
     let begins = ratio(STEADY_FROM_S, 1).max(times[0]);
     (0..times.len()).filter(|&row| times[row] > begins).collect()
 }
 
-/// Mean RTT of a flow alone, in ms, and the utilisation of the link.
+/// Mean RTT, in ms, and utilisation of a single flow.
 fn alone(algorithm: &str, path: Dumbbell) -> (f64, f64) {
     let outcome = simulate(&synchronised(path.run(vec![flow(algorithm)], (20, 80))));
     let rtt_ms = maybe_quantities(&outcome.flows, "rtt_mean_ms")[0].expect("the flow has RTTs");
     (rtt_ms, utilisation(&outcome))
 }
 
-/// Between synchronised clocks LP takes what is left: a Reno beside it has what it would have alone. The queue is 50 ms when Reno fills
-/// it, and LP gives way at 15 % of that.
+/// With synchronised clocks LP uses only the remaining capacity, and a competing Reno flow gets the goodput
+/// of its baseline run. Reno fills the queue to 50 ms, and LP yields at 15 % of that.
 #[test]
 fn lp_yields_to_reno_where_clocks_are_synchronised() {
     for rate_bit_per_s in [10_000_000, 100_000_000] {
@@ -57,17 +57,17 @@ fn lp_yields_to_reno_where_clocks_are_synchronised() {
     }
 }
 
-/// With one packet in flight the receiver waits 40 ms before it acknowledges, and with two it does not: the
-/// forward delay seems to swing between 25 and 65 ms, and indicates congestion although the queue is empty.
+/// The receiver delays the ACK of a single packet by 40 ms, but not that of two packets: the estimated
+/// forward delay alternates between 25 and 65 ms, which indicates congestion although the queue is empty.
 #[test]
 fn lp_mistakes_delayed_acks_for_a_queue_on_an_idle_link() {
     let (rtt_ms, used) = alone("lp", Dumbbell::with_buffer_percent(10_000_000, 50, 100));
     assert!(rtt_ms > 50.0 + 20.0 && used < 0.1, "{rtt_ms} ms, {used} used");
 }
 
-/// 37 Mbit/s and 63 ms with a buffer of 204 kB, 136 packets of 1500 bytes. Offsets from 2^29 on, seven of eight, overflow
-/// LP's smoothed delay, and the flow does what Reno does, to the byte. Among 20 random offsets about 20 × 7/8 = 17.5 are
-/// so, with a deviation of sqrt(20 × 7/8 × 1/8) = 1.5; three of those are allowed.
+/// 37 Mbit/s and 63 ms with a buffer of 204 kB, 136 packets of 1500 bytes. Offsets from 2^29 on, seven of
+/// eight, overflow LP's smoothed delay, and the flow delivers exactly as many bytes as Reno. About 20 × 7/8 =
+/// 17.5 of 20 random offsets do. Tolerance: three standard deviations of sqrt(20 × 7/8 × 1/8) = 1.5.
 #[test]
 fn lp_is_reno_for_most_random_offsets_of_timestamps() {
     let path = Dumbbell { rate_bit_per_s: 37_000_000, rtt_ms: 63, buffer_packets: 136 };
@@ -76,11 +76,11 @@ fn lp_is_reno_for_most_random_offsets_of_timestamps() {
         counts(&simulate(&run).flows, "steady_delivered_bytes")[0]
     };
     let reno = delivered("reno", 1);
-    let alike = (1..=20).filter(|&seed| delivered("lp", seed) == reno).count();
-    assert!((13..=20).contains(&alike), "{alike} of 20");
+    let equal_to_reno = (1..=20).filter(|&seed| delivered("lp", seed) == reno).count();
+    assert!((13..=20).contains(&equal_to_reno), "{equal_to_reno} of 20");
 }
 
-/// Packets a round trip that a flow carries over an idle link of 100 Mbit/s and 50 ms that loses at random.
+/// Packets per RTT that a single flow delivers over a link of 100 Mbit/s and 50 ms with random loss.
 fn packets_per_rtt(algorithm: &str, probability: f64) -> f64 {
     let half_ns = 25 * NS_PER_MS;
     let path = Dumbbell::with_buffer_percent(100_000_000, 50, 100);
@@ -105,8 +105,8 @@ fn packets_per_rtt(algorithm: &str, probability: f64) -> f64 {
     ratio(packets.sum(), 3 * 100 * 20)
 }
 
-/// Reno uses sqrt(3 / (2 × 0.01)) = 12.2 of the 417 packets that fit (Mathis et al., CCR 27(3), 1997). Westwood+
-/// keeps after a loss what it carried lately, not half of it.
+/// Reno uses sqrt(3 / (2 × 0.01)) = 12.2 of the 417 packets that fit (Mathis et al., CCR 27(3), 1997). After
+/// a loss, Westwood+ keeps the measured bandwidth × RTT instead of half of the window.
 #[test]
 fn westwood_beats_reno_under_random_loss_on_an_idle_link() {
     let (westwood, reno) = (packets_per_rtt("westwood", 0.01), packets_per_rtt("reno", 0.01));
@@ -114,18 +114,18 @@ fn westwood_beats_reno_under_random_loss_on_an_idle_link() {
     assert!(westwood > 2.0 * reno, "{westwood} and {reno}");
 }
 
-/// With an empty queue YeAH loses an eighth, where Reno loses half: growing by one a round trip, the mean
-/// window is sqrt((2 - b) / (2 b p)), sqrt(7.5 / 1.5) = 2.24 times Reno's.
+/// With an empty queue YeAH reduces its window by an eighth, Reno by half: with a growth of one packet per
+/// round trip, the mean window is sqrt((2 - b) / (2 b p)), sqrt(7.5 / 1.5) = 2.24 times Reno's.
 #[test]
-fn yeah_loses_an_eighth_to_a_loss_that_is_no_congestion() {
+fn yeah_reduces_by_an_eighth_after_a_loss_without_congestion() {
     let found = packets_per_rtt("yeah", 0.01) / packets_per_rtt("reno", 0.01);
     assert!((2.24 / 1.2..2.24 * 1.2).contains(&found), "{found}");
 }
 
-/// With a buffer of three times the BDP, 150 ms, Reno's window is between two and four BDPs, so its queue 50 to
-/// 150 ms. NV lets 10 packets wait, which is 1.2 ms; CDG backs off while the queue grows.
+/// With a buffer of three times the BDP, 150 ms, Reno's window is between two and four BDP, and its queue 50
+/// to 150 ms. NV permits 10 queued packets, 1.2 ms; CDG backs off while the queue grows.
 #[test]
-fn nv_and_cdg_leave_most_of_a_long_queue_empty_and_use_the_link() {
+fn nv_and_cdg_use_the_link_with_a_short_queue() {
     let path = Dumbbell::with_buffer_percent(100_000_000, 50, 300);
     assert!(alone("reno", path).0 > 100.0);
     for algorithm in ["nv", "cdg"] {
@@ -134,7 +134,7 @@ fn nv_and_cdg_leave_most_of_a_long_queue_empty_and_use_the_link() {
     }
 }
 
-/// Flows over a link of 0.5 ms with such a queue, looked at each millisecond from the second second on.
+/// Flows over a link with a delay of 0.5 ms and a given queue, sampled every millisecond from 1 s on.
 fn in_a_data_centre(flows: Vec<FlowSpec>, rate_bit_per_s: u64, queue: QueueSpec) -> Run {
     let half_ns = NS_PER_MS / 4;
     let link = LinkSpec { rate_bit_per_s, delay_ns: half_ns, queue, changes: Vec::new() };
@@ -158,10 +158,11 @@ fn backlog(outcome: &Outcome) -> (u64, f64, u64) {
     )
 }
 
-/// N flows in step over a link that holds C RTT packets: the queue swings from K + N - A to K + N, where
-/// A = sqrt(2 N (C RTT + K)) / 2 (Alizadeh et al., SIGCOMM, 2010, 3.3). At 1 Gbit/s, C RTT = 42, and K = 65: A is
-/// 7.3, 10.3 and 20.7 for 1, 2 and 8 flows. Delayed ACKs let two packets go at once, so each flow may
-/// add one more, at the top and at the bottom; flows that are not quite in step add to the swing.
+/// N synchronised flows over a link with a BDP of C RTT packets: the queue oscillates between `K + N - A` and
+/// `K + N`, where `A = sqrt(2 N (C RTT + K)) / 2` (Alizadeh et al., SIGCOMM, 2010, 3.3). At 1 Gbit/s, C RTT =
+/// 42, and K = 65: A is 7.3, 10.3 and 20.7 for 1, 2 and 8 flows. Delayed ACKs release two packets at once, so
+/// that each flow may add one more packet, at the top and at the bottom; imperfect synchronisation increases
+/// the amplitude.
 #[test]
 fn dctcp_holds_a_marking_queue_at_its_threshold() {
     for (flows, swing) in [(1, 7.3), (2, 10.3), (8, 20.7)] {
@@ -178,10 +179,10 @@ fn dctcp_holds_a_marking_queue_at_its_threshold() {
     }
 }
 
-/// Reno falls to half at a mark: of 42 + 10 packets 26 are left, which leaves the link of 42 idle. DCTCP does not
-/// fall so far.
+/// Reno halves its window at a mark: of 42 + 10 packets 26 remain, less than the BDP of 42. DCTCP reduces its
+/// window less.
 #[test]
-fn dctcp_uses_a_link_whose_marks_come_too_early_for_reno() {
+fn dctcp_uses_a_link_with_a_marking_threshold_too_low_for_reno() {
     let used = ["dctcp", "reno"].map(|algorithm| {
         let threshold = ThresholdSpec { mark_above_packets: Some(10), ..ThresholdSpec::default() };
         let flow = FlowSpec { ecn: true, ..flow(algorithm) };
@@ -190,9 +191,9 @@ fn dctcp_uses_a_link_whose_marks_come_too_early_for_reno() {
     assert!(used[0] > 0.98 && used[1] < 0.95, "{used:?}");
 }
 
-/// A marking queue drops nothing of flows that can be marked, and what it took it delivers or holds.
+/// A marking queue drops no ECN-capable packets, and delivers or holds every accepted packet.
 #[test]
-fn queues_that_mark_lose_nothing_of_flows_that_react() {
+fn marking_queues_do_not_drop_packets_of_ecn_flows() {
     let red = RedSpec {
         min_packets: 20.0,
         max_packets: 60.0,
@@ -224,13 +225,13 @@ fn queues_that_mark_lose_nothing_of_flows_that_react() {
     }
 }
 
-/// Reno with a queue without end fills it. Four of them with S packets of 0.6 ms in flight add 4 / (0.6 S) a millisecond,
-/// and a mark takes S / 8. The n-th mark is due 200 √n ms after the first, so that after t ms there are t / 200 / 100 a
-/// millisecond, and S² = 4 × 8 × 20 000 / (0.6 t), which is 1033² / t. That is 32 to 19 from the second second to the third,
-/// 24 on average, less the 2 on the wire. Marks of a flow that is in recovery already have no effect: with half of them S
-/// is √2 as long. Packets that are found lost are not replaced during recovery, which the sum leaves out: over eight
-/// random starts within 20 ms, Linux's own codel holds 19.7 packets (standard error 0.5), and this one 19.0 (0.4).
-/// RED keeps its average between its thresholds.
+/// CoDel: four Reno flows with S packets of 0.6 ms in flight add 4 / (0.6 S) packets per ms, and a mark
+/// removes S / 8. The n-th mark is due 200 √n ms after the first, so that after t ms there are t / 200 / 100
+/// marks per ms, and S² = 4 × 8 × 20 000 / (0.6 t) = 1033² / t. S falls from 32 at 1 s to 19 at 3 s, 24 on
+/// average, 2 of which are in propagation. Marks of a flow in recovery have no effect: with half of the marks
+/// S is √2 times as large. Lost packets are not replaced during recovery, which this estimate neglects: over
+/// eight random starts within 20 ms, Linux's codel holds 19.7 packets (standard error 0.5), and the
+/// simulator's 19.0 (0.4). RED keeps its average between its thresholds.
 #[test]
 fn codel_and_red_keep_the_queue_of_reno_short() {
     let codel = CodelSpec {

@@ -1,24 +1,24 @@
-//! What algorithms that model the path do on one bottleneck: directions and bounds argued from their papers.
+//! Behaviour of model-based algorithms on one bottleneck, with bounds derived from their papers.
 
 use serde_json::{Value, json};
 use tussle_core::table::{Table, Values};
 use tussle_core::{Outcome, Run, Simulation};
 
-/// Packets of 1500 bytes that 50 Mbit/s carry in 40 ms.
+/// BDP of 50 Mbit/s and 40 ms, in packets of 1500 bytes.
 const BDP_PACKETS: f64 = 166.7;
 
-/// 50 Mbit/s and 40 ms, with one buffer.
+/// A bottleneck of 50 Mbit/s and 40 ms.
 #[derive(Clone, Copy)]
 struct Bottleneck {
     buffer_packets: u64,
     loss: f64,
 }
 
-/// What was seen from second 10 to second 40.
-struct Seen(Outcome);
+/// Outcome of a run, with a steady interval from 10 to 40 s.
+struct Steady(Outcome);
 
 impl Bottleneck {
-    fn run(self, algorithms: &[&str]) -> Seen {
+    fn run(self, algorithms: &[&str]) -> Steady {
         let link = |name: &str, queue: Value| {
             json!({ "name": name, "kind": "link", "rate_bit_per_s": 50_000_000, "delay_ns": 20_000_000,
                     "queue": queue })
@@ -40,11 +40,11 @@ impl Bottleneck {
         });
         let run: Run = serde_json::from_value(run).expect("the run follows the format");
         let simulation = Simulation::new(&run).expect("the run makes sense");
-        Seen(simulation.run_to_end().expect("no invariant breaks"))
+        Steady(simulation.run_to_end().expect("no invariant breaks"))
     }
 }
 
-impl Seen {
+impl Steady {
     /// The last row of the bottleneck, which covers the steady interval.
     fn bottleneck(&self, column: &str) -> f64 {
         let links = &self.0.links;
@@ -65,7 +65,7 @@ impl Seen {
         numbers(&self.0.flows, "goodput_bit_per_s")
     }
 
-    /// Jain's index of the goodputs: 1 if all are equal, 1/n if one has all.
+    /// Jain's index of the goodputs: 1 if all are equal, 1/n if one flow has everything.
     #[expect(clippy::cast_precision_loss, reason = "a handful of flows")]
     fn fairness(&self) -> f64 {
         let goodputs = self.goodputs();
@@ -104,10 +104,10 @@ const LOSSY: Bottleneck = Bottleneck { buffer_packets: 167, loss: 0.01 };
 
 const BBRS: [&str; 2] = ["bbr", "bbr3"];
 
-/// BBR paces 1 % below the bandwidth and stops for 200 ms in 10 s: 97 % at least; 2 % are allowed for headers
-/// that the goodput, but not the link, leaves out.
+/// BBR paces 1 % below the bandwidth and nearly stops for 200 ms every 10 s: at least 97 % utilisation.
+/// Tolerance: 2 %.
 #[test]
-fn bbr_alone_fills_the_link() {
+fn a_single_bbr_flow_fills_the_link() {
     for name in BBRS {
         for bottleneck in [DEEP, ONE_BDP] {
             let used = bottleneck.run(&[name]).utilisation();
@@ -116,8 +116,9 @@ fn bbr_alone_fills_the_link() {
     }
 }
 
-/// The window is twice what fits, so the queue never exceeds one BDP, but for bursts; alone, pacing keeps it
-/// close to empty. CUBIC fills four BDP and backs off to 0.7 × 5 - 1 = 2.5.
+/// The window is twice the BDP, so that the queue of several flows is at most one BDP, apart from bursts;
+/// pacing keeps the queue of a single flow almost empty. CUBIC fills a buffer of four BDP, and backs off to
+/// 0.7 × 5 - 1 = 2.5 BDP.
 #[test]
 fn bbr_holds_the_queue_below_one_bdp_where_cubic_fills_it() {
     let cubic = DEEP.run(&["cubic"]).mean_backlog_bdp();
@@ -130,15 +131,15 @@ fn bbr_holds_the_queue_below_one_bdp_where_cubic_fills_it() {
     }
 }
 
-/// For CUBIC 1 % is a loss every 100 packets, where Reno's window would be 1.22 / √0.01 = 12 packets of 167.
+/// At a loss of 1 % Reno's window would be 1.22 / √0.01 = 12 packets of 167, and CUBIC's is not much larger.
 #[test]
 fn bbr_withstands_one_percent_of_random_loss_where_cubic_collapses() {
     let cubic = LOSSY.run(&["cubic"]).utilisation();
     assert!(cubic < 0.3, "CUBIC uses {cubic}");
     let bbr = LOSSY.run(&["bbr"]).utilisation();
     assert!(bbr > 0.9, "bbr uses {bbr}");
-    // Each round trip between two probes leaves what it delivered, 99 %; there are 63 of them at most, so that
-    // (1 - 0.99^63) / 0.63 = 0.74 remain on average.
+    // Each round trip between two probes reduces the bound to the delivered 99 %; with at most 63 round
+    // trips, (1 - 0.99^63) / 0.63 = 0.74 remain on average.
     let bbr3 = LOSSY.run(&["bbr3"]).utilisation();
     assert!(bbr3 > 0.74, "bbr3 uses {bbr3}");
 }
@@ -146,14 +147,14 @@ fn bbr_withstands_one_percent_of_random_loss_where_cubic_collapses() {
 #[test]
 fn two_bbr_flows_share_the_link() {
     for name in BBRS {
-        let seen = ONE_BDP.run(&[name, name]);
-        assert!(seen.fairness() > 0.8, "{name}: {:?}", seen.goodputs());
-        assert!(seen.utilisation() > 0.95, "{name} uses {}", seen.utilisation());
+        let steady = ONE_BDP.run(&[name, name]);
+        assert!(steady.fairness() > 0.8, "{name}: {:?}", steady.goodputs());
+        assert!(steady.utilisation() > 0.95, "{name} uses {}", steady.utilisation());
     }
 }
 
-/// Two windows of twice what fits overflow a buffer of a twentieth of it. Version 1 does not mind; version 3 bounds
-/// what is in flight by where it lost 2 %.
+/// Two flows with windows of 2 BDP overflow a buffer of 0.05 BDP. Version 1 ignores the losses; version 3
+/// bounds the data in flight by the amount at which it lost 2 %.
 #[test]
 fn bbr_fills_a_shallow_buffer_with_losses_and_bbr3_does_not() {
     let of = |name| SHALLOW.run(&[name, name]).retransmitted_part();

@@ -1,4 +1,4 @@
-//! What the RFCs and papers promise of queues, and whether they do it.
+//! Behaviour of queue disciplines, compared with their RFCs and papers.
 
 mod common;
 
@@ -20,9 +20,9 @@ struct Path {
     steady_s: (u64, u64),
 }
 
-/// On it a packet takes 0.6 ms, and 167 of them are a bandwidth-delay product.
+/// A packet takes 0.6 ms; the BDP is 167 packets.
 const LONG: Path = Path { rate_bit_per_s: 20_000_000, rtt_ms: 100, steady_s: (20, 60) };
-/// On it a packet takes 0.6 ms, and 33 of them are a bandwidth-delay product.
+/// A packet takes 0.6 ms; the BDP is 33 packets.
 const SHORT: Path = Path { rtt_ms: 20, steady_s: (10, 40), ..LONG };
 
 fn simulated(path: Path, queue: QueueSpec, flows: Vec<FlowSpec>) -> Outcome {
@@ -36,7 +36,7 @@ fn simulated(path: Path, queue: QueueSpec, flows: Vec<FlowSpec>) -> Outcome {
     simulate(&run)
 }
 
-/// `count` flows of an algorithm.
+/// Specifications of `count` flows with one algorithm.
 fn flows(algorithm: &str, count: usize) -> Vec<FlowSpec> {
     (0..count).map(|_| flow(algorithm)).collect()
 }
@@ -46,7 +46,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The rows of the link that tell of the steady interval.
+/// The values of a column of the link in the steady interval.
 fn steady<T: Copy>(path: Path, outcome: &Outcome, column: &[T]) -> Vec<T> {
     let times_s = quantities(&outcome.links, "time_s");
     let begins_s = f64::from(u32::try_from(path.steady_s.0).expect("a run takes seconds"));
@@ -58,12 +58,13 @@ fn mean_packets(path: Path, outcome: &Outcome) -> f64 {
     mean(&steady(path, outcome, &quantities(&outcome.links, "mean_backlog_packets")))
 }
 
-/// Packets of 0.6 ms wait longer than 5 ms when 8.3 wait. A flow that adds one a round trip, as long as CoDel's interval,
-/// adds one until a packet is marked and one until it knows, and delayed ACKs make them two at a time: up to 11. Then
-/// the window is half of 177, and takes 78 round trips to the BDP and 10 more to the next mark: the link is used to
-/// (78 × (89 + 167) / 2 / 167 + 10) / 88 = 79 %.
+/// With packets of 0.6 ms the sojourn time exceeds 5 ms at 8.3 queued packets. Reno adds one packet per round
+/// trip, which is as long as CoDel's interval: one until a packet is marked, and one until the sender
+/// receives the mark; delayed ACKs release two at a time, so that up to 11 packets are queued. Then the
+/// window is half of 177, and takes 78 round trips to the BDP and 10 more to the next mark: the utilisation
+/// is (78 × (89 + 167) / 2 / 167 + 10) / 88 = 79 %.
 #[test]
-fn a_flow_alone_exceeds_codels_target_by_what_it_adds_in_an_interval() {
+fn a_single_flow_exceeds_codels_target_by_its_growth_in_an_interval() {
     for name in ["codel", "fq_codel", "cake"] {
         let outcome = simulated(LONG, queue_named(name, None, None), flows("reno", 1));
         let most = steady(LONG, &outcome, &counts(&outcome.links, "max_backlog_packets"));
@@ -74,10 +75,10 @@ fn a_flow_alone_exceeds_codels_target_by_what_it_adds_in_an_interval() {
     }
 }
 
-/// An integrating controller is at rest only at its target: 15 ms are 25 packets, whatever the number of flows; to 15 %. Few
-/// flows swing more widely and empty the queue, so these are not few.
+/// An integral controller is in equilibrium only at its target: 15 ms are 25 packets, whatever the number of
+/// flows. Tolerance: 15 %. A few flows alone would oscillate so strongly that they empty the queue.
 #[test]
-fn pie_and_dualpi2_hold_the_wait_at_their_target() {
+fn pie_and_dualpi2_hold_the_queueing_delay_at_their_target() {
     for name in ["pie", "dualpi2"] {
         for count in [16, 64] {
             let outcome = simulated(LONG, queue_named(name, None, None), flows("reno", count));
@@ -87,10 +88,10 @@ fn pie_and_dualpi2_hold_the_wait_at_their_target() {
     }
 }
 
-/// The thresholds are 20 and 80 packets: adaptive RED aims at 44 to 56. 2 % at the upper threshold are too much for 16
-/// flows and too little for 64.
+/// The thresholds are 20 and 80 packets, and the target range of Adaptive RED is 44 to 56. A probability of 2
+/// % at the upper threshold is too much for 16 flows and too little for 64.
 #[test]
-fn adaptive_red_holds_its_queue_where_red_follows_the_number_of_flows() {
+fn the_queue_of_adaptive_red_does_not_depend_on_the_number_of_flows() {
     let packets = |adaptive: bool, count| {
         let fields = json!({"kind": "red", "min_packets": 20.0, "max_packets": 80.0, "adaptive": adaptive});
         let queue = serde_json::from_value(fields).expect("these are settings of red");
@@ -102,12 +103,13 @@ fn adaptive_red_holds_its_queue_where_red_follows_the_number_of_flows() {
     assert!((42.0..58.0).contains(&few) && (42.0..58.0).contains(&many), "{few}, {many}");
 }
 
-/// Four algorithms that divide a FIFO 1 : 2 : 6 : 2, and after 15 s ten packets of another flow. By turns each has a
-/// quarter, less what its own queue leaves unused for a while after a loss. The ten packets are there in two round
-/// trips of 20 ms, the turns of four others for each of them, 10 × 5 × 0.6 ms = 30 ms, and a packet at each end; through
-/// a FIFO of 500 packets, 300 ms, they wait twice.
+/// Four algorithms that share a FIFO as 1 : 2 : 6 : 2, and after 15 s a flow of ten packets. With fair
+/// queueing each of the four gets a quarter, less the capacity that its own queue leaves unused after a loss.
+/// The short flow takes two round trips of 20 ms, the service of four other flows for each packet, 10 × 5 ×
+/// 0.6 ms = 30 ms, and a packet at each end; through a FIFO of 500 packets it has a queueing delay of 300 ms
+/// twice.
 #[test]
-fn queues_of_flows_divide_fairly_and_let_a_short_flow_pass() {
+fn fair_queues_divide_equally_and_serve_a_short_flow_quickly() {
     let all = || {
         let short = FlowSpec { start_ns: 15 * NS_PER_S, bytes: Some(10 * 1448), ..flow("reno") };
         ["reno", "cubic", "scalable", "bbr"].map(flow).into_iter().chain([short]).collect()
@@ -127,21 +129,21 @@ fn queues_of_flows_divide_fairly_and_let_a_short_flow_pass() {
     assert!(bytes[2] > 3 * bytes[0] && completion_s > 0.3, "{bytes:?}, {completion_s}");
 }
 
-/// Reno has a window of 1.22 / √p packets, and p is the square of p'; a flow that loses half a packet for each mark and
-/// gains one a round trip has 2 / (2 p'): about as much. Each has its window in its own round trip, the base of 20 ms
-/// and a wait of 15 ms, or of less than 1 ms.
+/// Reno's window is 1.22 / √p packets, and p is the square of p'. A flow that reduces its window by half a
+/// packet per mark and grows by one per round trip has 2 / (2 p') packets, about as many. Their RTTs are the
+/// base RTT of 20 ms plus a queueing delay of 15 ms for Reno, and of less than 1 ms for the scalable flow.
 #[test]
-fn dualpi2_gives_both_kinds_of_flow_the_same_window_but_not_the_same_wait() {
+fn dualpi2_gives_classic_and_scalable_flows_equal_windows_but_not_equal_delays() {
     let path = Path { rate_bit_per_s: 100_000_000, ..SHORT };
     for ecn in [false, true] {
         let classic = FlowSpec { ecn, ..flow("reno") };
         let all = (0..5).flat_map(|_| [classic.clone(), flow("prague")]).collect();
-        shares_the_window_but_not_the_wait(&simulated(path, queue_named("dualpi2", None, None), all));
+        check_equal_windows_and_different_delays(&simulated(path, queue_named("dualpi2", None, None), all));
     }
 }
 
-/// Checks the goodputs and waits of flows that are classic and scalable in turn.
-fn shares_the_window_but_not_the_wait(outcome: &Outcome) {
+/// Checks goodputs and delays of flows that are alternately classic and scalable.
+fn check_equal_windows_and_different_delays(outcome: &Outcome) {
     let bytes = counts(&outcome.flows, "steady_delivered_bytes");
     let rtts_ms: Vec<f64> = maybe_quantities(&outcome.flows, "rtt_mean_ms")
         .into_iter()

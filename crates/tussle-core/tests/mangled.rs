@@ -1,4 +1,4 @@
-//! Input that makes no sense is refused with a sentence, or does something harmless: it never panics.
+//! Invalid input is refused with a message, or has a harmless effect: the simulator never panics.
 
 mod common;
 
@@ -12,12 +12,12 @@ use tussle_core::{Run, Simulation};
 
 use common::random::run;
 
-/// Enough for flows to be open and to lose something.
+/// Number of events, enough for flows to open and to have losses.
 const EVENTS: u64 = 3_000;
-/// More packets than that at once are left to memory, not to this test.
-const MOST_PACKETS: u64 = 100_000;
+/// Largest number of packets in flight in this test; more would only test the memory of the machine.
+const MAX_PACKETS: u64 = 100_000;
 
-/// What a leaf may become.
+/// Replacement of a leaf value.
 fn leaf() -> impl Strategy<Value = Value> {
     prop_oneof![
         1 => Just(Value::Null),
@@ -47,33 +47,37 @@ fn leaf() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// One value that is replaced: where, and by what.
+/// Replacement of one value.
 #[derive(Clone, Debug)]
 struct Change {
-    aim: Aim,
+    target: Target,
     place: prop::sample::Index,
     new: Value,
 }
 
-/// The values that may be replaced.
+/// Values that may be replaced.
 #[derive(Clone, Copy, Debug)]
-enum Aim {
-    /// Values of the type of the new one, so that the run is parsed.
-    Alike,
+enum Target {
+    /// Values of the new value's type, so that the run is parsed.
+    SameType,
     /// Any value.
-    Anything,
+    AnyType,
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let aim = prop_oneof![9 => Just(Aim::Alike), 1 => Just(Aim::Anything)];
-    (aim, any::<prop::sample::Index>(), leaf()).prop_map(|(aim, place, new)| Change { aim, place, new })
+    let target = prop_oneof![9 => Just(Target::SameType), 1 => Just(Target::AnyType)];
+    (target, any::<prop::sample::Index>(), leaf()).prop_map(|(target, place, new)| Change {
+        target,
+        place,
+        new,
+    })
 }
 
 impl Change {
     fn fits(&self, value: &Value) -> bool {
-        match self.aim {
-            Aim::Alike => std::mem::discriminant(value) == std::mem::discriminant(&self.new),
-            Aim::Anything => true,
+        match self.target {
+            Target::SameType => std::mem::discriminant(value) == std::mem::discriminant(&self.new),
+            Target::AnyType => true,
         }
     }
 
@@ -84,7 +88,7 @@ impl Change {
         }
     }
 
-    /// Replaces the value that fits after `skipped` others, counted depth first.
+    /// Replaces a matching value after `skipped` others, counted depth first.
     fn replace(&self, value: &mut Value, skipped: &mut usize) {
         if self.fits(value) {
             if *skipped == 0 {
@@ -100,7 +104,7 @@ impl Change {
     }
 }
 
-/// A value and all that are inside.
+/// A value and all values inside it.
 fn values_in(value: &Value) -> Vec<&Value> {
     let inside: Vec<&Value> = match value {
         Value::Array(values) => values.iter().flat_map(values_in).collect(),
@@ -140,11 +144,11 @@ fn scripts() -> Vec<Value> {
     paths.iter().map(|path| load(path)).collect()
 }
 
-/// Whether a script keeps the sender to a window that fits into memory.
-fn is_modest(script: &Script) -> bool {
+/// Whether a script limits the sender to a window that fits into memory.
+fn has_limited_writes(script: &Script) -> bool {
     let packets = u64::from(script.start_cwnd.unwrap_or(10));
-    packets <= MOST_PACKETS
-        && script.steps.iter().all(|step| u64::from(step.write.unwrap_or(0)) <= MOST_PACKETS)
+    packets <= MAX_PACKETS
+        && script.steps.iter().all(|step| u64::from(step.write.unwrap_or(0)) <= MAX_PACKETS)
 }
 
 proptest! {
@@ -160,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_cut_or_scratched_is_refused_or_runs(
+    fn a_run_with_truncated_or_changed_text_is_refused_or_runs(
         run in run(),
         scratch in (any::<prop::sample::Index>(), any::<u8>()),
         end in any::<prop::sample::Index>(),
@@ -181,7 +185,7 @@ proptest! {
         let mut value = scripts[which.index(scripts.len())].clone();
         mangle(&mut value, &changes);
         if let Ok(script) = serde_json::from_value::<Script>(value)
-            && is_modest(&script)
+            && has_limited_writes(&script)
         {
             let _: Result<(), _> = play(&script);
         }

@@ -1,4 +1,4 @@
-//! What holds for every run over every network, sensible or not.
+//! Invariants of every run over every network, valid or not.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::network::{NS_PER_MS, NS_PER_S, PACKET_BYTES, element, synchronised};
 use common::random::{clean_run, outcome, run};
 use common::tables::{counts, labels, maybe_quantities, quantities};
 
-/// Rows of a table by the link or flow that they are about, in the order of the table.
+/// Indices of rows by link or flow, in the order of the table.
 fn rows_by<K: Ord>(keys: Vec<K>) -> BTreeMap<K, Vec<usize>> {
     let mut rows = BTreeMap::<K, Vec<usize>>::new();
     keys.into_iter().enumerate().for_each(|(row, key)| rows.entry(key).or_default().push(row));
@@ -25,7 +25,7 @@ fn kind_of<'a>(run: &'a Run, name: &str) -> &'a ElementKind {
     &element.expect("tables name elements of the run").kind
 }
 
-/// Most bits that a link carries in its first `at_ns`.
+/// Upper bound of the bits that a link carries until `at_ns`.
 fn most_bits(element: &ElementKind, at_ns: u64) -> u128 {
     let at_rate = |rate: u64| u128::from(rate) * u128::from(at_ns) / u128::from(NS_PER_S);
     match element {
@@ -39,11 +39,11 @@ fn most_bits(element: &ElementKind, at_ns: u64) -> u128 {
             let cycle_ns = u64::from(*times.last().expect("checked")) * NS_PER_MS;
             u128::from(at_ns / cycle_ns + 1) * times.len() as u128 * 8 * u128::from(PACKET_BYTES)
         }
-        other => panic!("no link but {other:?}"),
+        other => panic!("{other:?} is not a link"),
     }
 }
 
-/// What came in went out, was dropped, or is still there: waiting, or the one packet being transmitted.
+/// Every packet that arrived was delivered, dropped, is queued, or is the packet in transmission.
 fn check_links_conserve_packets(outcome: &Outcome) -> Result<(), TestCaseError> {
     let of = |name| counts(&outcome.links, name);
     let (arrived, delivered) = (of("arrived_packets"), of("delivered_packets"));
@@ -51,14 +51,14 @@ fn check_links_conserve_packets(outcome: &Outcome) -> Result<(), TestCaseError> 
     for row in 0..arrived.len() {
         let left = arrived[row].checked_sub(delivered[row] + dropped[row] + backlog[row]);
         prop_assert!(left.is_some_and(|transmitting| transmitting <= 1), "row {row}: {left:?} are missing");
-        prop_assert!(left == Some(1) || backlog[row] == 0, "row {row}: packets wait for an idle link");
+        prop_assert!(left == Some(1) || backlog[row] == 0, "row {row}: packets are queued at an idle link");
     }
     Ok(())
 }
 
-/// A link is never busier than always, and delivers no faster than its fastest rate. A transmission lasts a whole
-/// number of nanoseconds, and what is cut off is made up for by the next one, except at the end of a busy
-/// time: less than a nanosecond for each packet.
+/// The utilisation of a link is at most 1, and a link delivers no faster than its highest rate. A
+/// transmission lasts a whole number of nanoseconds, and the next transmission makes up for the rounding,
+/// except at the end of a busy period: less than a nanosecond per packet.
 fn check_links_keep_their_rate(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     let (names, times) = (labels(&outcome.links, "link"), quantities(&outcome.links, "time_s"));
     let (bytes, packets) =
@@ -80,7 +80,7 @@ fn nearest_ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// Time and sums never fall, link by link and flow by flow.
+/// Times and sums of each link and flow never fall.
 fn check_series_never_fall(outcome: &Outcome) -> Result<(), TestCaseError> {
     let sums = |table, names: &[&'static str]| -> Vec<_> {
         names.iter().map(|&name| (name, counts(table, name))).collect()
@@ -106,24 +106,28 @@ fn check_series_never_fall(outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whether a flow's path may double its datagrams, which are delivered twice then.
-fn is_doubled(run: &Run, flow: &FlowSpec) -> bool {
+/// Whether a flow's path may duplicate its datagrams, which are then delivered twice.
+fn is_duplicated(run: &Run, flow: &FlowSpec) -> bool {
     flow.is_udp() && flow.forward.iter().any(|name| matches!(kind_of(run, name), ElementKind::Duplicate(_)))
 }
 
-/// What a flow delivered was offered, and passed each link of its path, once at least.
+/// The bytes that a flow delivered were offered, and passed each link of its path at least once.
 fn check_flows_deliver_what_passed(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     let delivered = counts(&outcome.flows, "delivered_bytes");
     let sent = counts(&outcome.flows, "sent_packets");
     for (index, flow) in run.flows.iter().enumerate() {
-        prop_assert!(flow.bytes.is_none_or(|bytes| delivered[index] <= bytes), "{} made bytes", flow.name);
-        prop_assert!(is_doubled(run, flow) || delivered[index] <= sent[index] * u64::from(flow.mss_bytes));
+        prop_assert!(
+            flow.bytes.is_none_or(|bytes| delivered[index] <= bytes),
+            "{} delivered more bytes than it was given",
+            flow.name
+        );
+        prop_assert!(is_duplicated(run, flow) || delivered[index] <= sent[index] * u64::from(flow.mss_bytes));
     }
     let names = labels(&outcome.links, "link");
     for (name, rows) in rows_by(names) {
         let passed = counts(&outcome.links, "delivered_bytes")[*rows.last().expect("a link has rows")];
         let over: u64 = (0..run.flows.len())
-            .filter(|&flow| !is_doubled(run, &run.flows[flow]))
+            .filter(|&flow| !is_duplicated(run, &run.flows[flow]))
             .filter(|&flow| run.flows[flow].forward.contains(&name))
             .map(|flow| delivered[flow])
             .sum();
@@ -132,7 +136,7 @@ fn check_flows_deliver_what_passed(run: &Run, outcome: &Outcome) -> Result<(), T
     Ok(())
 }
 
-/// A completed flow delivered all, and one that has a last byte completed: in its own time.
+/// A flow completed if and only if it delivered all its bytes, after its start.
 fn check_completion(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     let delivered = counts(&outcome.flows, "delivered_bytes");
     let completions = maybe_quantities(&outcome.flows, "completion_s");
@@ -143,15 +147,15 @@ fn check_completion(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A round trip takes at least the delays of the path. An RTT that is known only from timestamps is cut
-/// down to whole ms.
+/// An RTT is at least the sum of the path's delays. An RTT that is known only from timestamps is rounded down
+/// to whole ms.
 fn check_rtt_is_at_least_the_base(run: &Run, outcome: &Outcome) -> Result<(), TestCaseError> {
     let delays: BTreeMap<_, _> =
         run.elements.iter().map(|element| (&element.name, element.kind.delays().shortest_ns)).collect();
     for (flow, rtt_min_ms) in run.flows.iter().zip(maybe_quantities(&outcome.flows, "rtt_min_ms")) {
         let base_ns: u64 = flow.forward.iter().chain(&flow.reverse).map(|name| delays[name]).sum();
         let least_ms = std::time::Duration::from_nanos(base_ns).as_secs_f64() * 1e3 - 1.0;
-        prop_assert!(rtt_min_ms.is_none_or(|rtt| rtt >= least_ms), "{} beats light", flow.name);
+        prop_assert!(rtt_min_ms.is_none_or(|rtt| rtt >= least_ms), "{} is below the base RTT", flow.name);
     }
     Ok(())
 }
@@ -178,7 +182,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn packets_bytes_and_time_add_up_in_every_network(run in run()) {
+    fn packets_bytes_and_times_are_consistent_in_every_network(run in run()) {
         if let Some(outcome) = outcome(&run) {
             check(&run, &outcome)?;
         }
@@ -189,19 +193,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_same_run_gives_the_same_outcome(run in run()) {
+    fn equal_runs_give_equal_outcomes(run in run()) {
         prop_assert_eq!(outcome(&run), outcome(&run));
     }
 
     #[test]
-    fn only_lp_does_something_else_for_the_random_offset_of_timestamps(run in run()) {
+    fn only_lp_depends_on_the_random_offset_of_timestamps(run in run()) {
         let has_lp = run.flows.iter().any(|flow| flow.algorithm == "lp");
         prop_assume!(!has_lp);
         prop_assert_eq!(outcome(&run), outcome(&synchronised(run)));
     }
 
     #[test]
-    fn an_element_that_no_flow_uses_changes_no_flow(run in run(), place in any::<prop::sample::Index>()) {
+    fn an_unused_element_changes_no_flow(run in run(), place in any::<prop::sample::Index>()) {
         let mut larger = run.clone();
         let unused = element("unused", ElementKind::Delay(DelaySpec { delay_ns: 1 }));
         larger.elements.insert(place.index(run.elements.len() + 1), unused);
@@ -211,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_down_changes_no_flow(run in run()) {
+    fn recording_changes_no_flow(run in run()) {
         let variants = [
             (Sampling::Off, false),
             (Sampling::Off, true),
@@ -227,7 +231,7 @@ proptest! {
     }
 
     #[test]
-    fn a_finite_flow_over_a_path_that_drops_nothing_delivers_exactly_its_bytes(run in clean_run()) {
+    fn a_finite_flow_over_a_path_without_drops_delivers_exactly_its_bytes(run in clean_run()) {
         let outcome = outcome(&run);
         prop_assume!(outcome.is_some());
         let outcome = outcome.expect("assumed");

@@ -1,4 +1,4 @@
-//! Properties of every path, and what theory says of waiting at a link.
+//! Properties of every path, and queueing delays compared with theory.
 
 mod common;
 
@@ -12,23 +12,23 @@ use tussle_core::util::rng::Rng;
 use common::network::{NS_PER_S, PACKET_BYTES};
 use common::random::element_kind;
 
-/// More events than any path of these tests needs, with some hundred packets.
-const MOST_EVENTS: u32 = 100_000;
+/// Number of events that no path of these tests reaches with its hundreds of packets.
+const MAX_EVENTS: u32 = 100_000;
 
-/// Elements one after another, and what became of the packets.
+/// Elements in series, with the packets that departed or were dropped.
 struct Path {
     elements: Vec<Box<dyn Element>>,
     dropped: Vec<Packet>,
-    left: Vec<(Time, Packet)>,
+    departed: Vec<(Time, Packet)>,
 }
 
 impl Path {
     fn new(kinds: &[ElementKind]) -> Path {
-        let elements = kinds.iter().map(|kind| kind.build(7).expect("a sensible element"));
-        Path { elements: elements.collect(), dropped: Vec::new(), left: Vec::new() }
+        let elements = kinds.iter().map(|kind| kind.build(7).expect("a valid element"));
+        Path { elements: elements.collect(), dropped: Vec::new(), departed: Vec::new() }
     }
 
-    /// A packet comes to the element of that index.
+    /// Offers a packet to the element with index `index`.
     fn offer(&mut self, mut packet: Packet, index: usize, now: Time) {
         for element in &mut self.elements[index..] {
             match element.accept(packet, now, &mut self.dropped) {
@@ -36,12 +36,12 @@ impl Path {
                 None => return,
             }
         }
-        self.left.push((now, packet));
+        self.departed.push((now, packet));
     }
 
-    /// Lets everything happen that does up to an instant.
+    /// Processes all events until an instant.
     fn advance(&mut self, until: Time) {
-        for _ in 0..MOST_EVENTS {
+        for _ in 0..MAX_EVENTS {
             let events = self.elements.iter().enumerate().map(|(index, element)| (element.next(), index));
             let (now, index) = events.min().expect("a path has elements");
             if now > until || now == Time::NEVER {
@@ -76,11 +76,11 @@ fn may_reorder(kind: &ElementKind) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Packets come at random times; at each, every packet is where it should be. At the end all have left or
-    /// are dropped, in order unless an element may reorder, and time never ran backwards.
+    /// Packets arrive at random times, and at each arrival packets are conserved. At the end all packets have
+    /// departed or were dropped, in order unless an element may reorder, at ascending times.
     #[test]
-    fn every_composition_keeps_packets_and_order_and_lets_them_go(
-        kinds in prop::collection::vec(element_kind().prop_filter("it makes sense", |it| it.build(7).is_ok()), 1..7),
+    fn every_path_conserves_packets_and_their_order(
+        kinds in prop::collection::vec(element_kind().prop_filter("valid settings", |it| it.build(7).is_ok()), 1..7),
         arrivals in prop::collection::vec((0..20_000_000u64, 40..1500u32), 1..200),
     ) {
         let mut path = Path::new(&kinds);
@@ -89,26 +89,26 @@ proptest! {
             now += Time::from_ns(*gap_ns);
             path.advance(now);
             path.offer(packet(number, *size_bytes), 0, now);
-            let somewhere = path.left.len() + path.dropped.len() + path.held();
-            prop_assert_eq!(number as usize + 1 + path.copies(), somewhere, "packets are conserved");
+            let accounted_for = path.departed.len() + path.dropped.len() + path.held();
+            prop_assert_eq!(number as usize + 1 + path.copies(), accounted_for, "packets are conserved");
         }
         path.advance(Time::NEVER);
-        prop_assert_eq!(path.held(), 0, "all have left");
-        prop_assert_eq!(arrivals.len() + path.copies(), path.left.len() + path.dropped.len());
-        prop_assert!(path.left.is_sorted_by_key(|(at, _)| *at), "time runs backwards");
+        prop_assert_eq!(path.held(), 0, "all have departed");
+        prop_assert_eq!(arrivals.len() + path.copies(), path.departed.len() + path.dropped.len());
+        prop_assert!(path.departed.is_sorted_by_key(|(at, _)| *at), "time runs backwards");
         if !kinds.iter().any(may_reorder) {
-            prop_assert!(path.left.is_sorted_by_key(|(_, packet)| packet.number), "packets overtook");
+            prop_assert!(path.departed.is_sorted_by_key(|(_, packet)| packet.number), "packets overtook");
         }
     }
 }
 
-/// Exponential times of a mean of one, from a seeded random number generator.
+/// Exponentially distributed number with a mean of one.
 fn exponential(rng: &mut Rng) -> f64 {
     -((f64::from(rng.next_u32()) + 1.0) / 2f64.powi(32)).ln()
 }
 
-/// The mean wait for the transmitter, in mean transmission times, of a link that is busy for `load` of the time,
-/// with Poisson arrivals of packets of random sizes. A link of 12 Mbit/s sends 1500 bytes in 1 ms.
+/// Mean queueing delay, in mean transmission times, at a link with a utilisation of `load` and Poisson
+/// arrivals of packets of random sizes. A link of 12 Mbit/s transmits 1500 bytes in 1 ms.
 fn mean_wait(load: f64, mut size_bytes: impl FnMut(&mut Rng) -> f64) -> f64 {
     let queue = QueueSpec::Fifo(FifoSpec::default());
     let rate_bit_per_s = 8000 * PACKET_BYTES;
@@ -126,27 +126,27 @@ fn mean_wait(load: f64, mut size_bytes: impl FnMut(&mut Rng) -> f64) -> f64 {
         arrivals.push((now, size));
     }
     path.advance(Time::NEVER);
-    assert_eq!(path.left.len(), arrivals.len());
-    let waits_ns = path.left.iter().zip(&arrivals).map(|((left, _), (came, size))| {
-        (*left - *came).ns() - u64::from(*size) * 8 * NS_PER_S / rate_bit_per_s
+    assert_eq!(path.departed.len(), arrivals.len());
+    let waits_ns = path.departed.iter().zip(&arrivals).map(|((departed, _), (came, size))| {
+        (*departed - *came).ns() - u64::from(*size) * 8 * NS_PER_S / rate_bit_per_s
     });
     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
     let mean_ms = waits_ns.map(|ns| ns as f64).sum::<f64>() / arrivals.len() as f64 / 1e6;
     mean_ms
 }
 
-/// M/D/1: load / (2 (1 - load)) transmission times (Pollaczek, Khinchine): 0.5 at a load of 0.5, 2 at 0.8.
+/// M/D/1: load / (2 (1 - load)) transmission times (Pollaczek and Khinchine): 0.5 at a load of 0.5, 2 at 0.8.
 #[test]
-fn equal_packets_wait_as_long_as_the_theory_of_md1_says() {
+fn the_queueing_delay_of_equal_packets_is_that_of_md1() {
     for (load, theory) in [(0.5, 0.5), (0.8, 2.0)] {
         let found = mean_wait(load, |_| 1500.0);
         assert!((found / theory - 1.0).abs() <= 0.04, "{load}: {found}, theory {theory}");
     }
 }
 
-/// M/M/1: load / (1 - load) mean transmission times, twice as long: 1 at a load of 0.5, 4 at 0.8.
+/// M/M/1: load / (1 - load) mean transmission times, twice the delay of M/D/1: 1 at a load of 0.5, 4 at 0.8.
 #[test]
-fn packets_of_exponential_sizes_wait_as_long_as_the_theory_of_mm1_says() {
+fn the_queueing_delay_of_exponential_sizes_is_that_of_mm1() {
     for (load, theory) in [(0.5, 1.0), (0.8, 4.0)] {
         let found = mean_wait(load, |rng| 1500.0 * exponential(rng));
         assert!((found / theory - 1.0).abs() <= 0.06, "{load}: {found}, theory {theory}");

@@ -1,4 +1,4 @@
-//! What theory says of whole flows, and whether they do it.
+//! Behaviour of flows, compared with theory.
 
 mod common;
 
@@ -10,10 +10,10 @@ use common::network::{
 };
 use common::tables::{counts, jain, maybe_quantities, quantities};
 
-/// The path of the speed bench.
+/// Rate in bit/s and RTT in ms of the path in the speed benchmark.
 const BENCH: (u64, u64) = (200_000_000, 100);
 
-/// Utilisation of the bottleneck in the steady interval: the link's row for its end.
+/// Utilisation of the bottleneck in the steady interval, from the row at its end.
 fn utilisation(outcome: &Outcome) -> f64 {
     *quantities(&outcome.links, "utilisation").last().expect("the run ends with its steady interval")
 }
@@ -27,8 +27,8 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-/// CUBIC falls to 0.7 of the window at a loss. With a buffer of 1 BDP that is 1.4 BDP: the queue never
-/// empties, and only the start costs anything.
+/// CUBIC reduces its window to 0.7 at a loss. With a buffer of 1 BDP that leaves 1.4 BDP: the queue never
+/// empties, and only the start of the flow leaves the link idle.
 #[test]
 fn one_cubic_flow_over_the_bench_path_uses_nine_tenths_of_the_link() {
     let path = Dumbbell::with_buffer_percent(BENCH.0, BENCH.1, 100);
@@ -37,14 +37,14 @@ fn one_cubic_flow_over_the_bench_path_uses_nine_tenths_of_the_link() {
     assert!(utilisation(&outcome) >= 0.90, "{}", utilisation(&outcome));
 }
 
-/// Reno adds one packet a round trip and halves at a loss (Linux counts packets, so delayed ACKs do not
-/// slow it). Over a link of B packets of BDP with a buffer of b B, the window rises from W/2 to
-/// W = (1 + b) B. Below B a round trip takes R and carries w packets; above, it carries w packets in
-/// R w / B, at the full rate.
+/// Sawtooth of Reno, which adds one packet per round trip and halves its window at a loss (Linux counts
+/// packets, so that delayed ACKs do not slow the growth). With a BDP of B packets and a buffer of b B, the
+/// window rises from W/2 to W = (1 + b) B. Below B, w packets are delivered per round trip of length R; above
+/// B, the round trip lasts R w / B, and the rate is the link's.
 #[derive(Clone, Copy, Debug)]
 struct Sawtooth {
     bdp_packets: f64,
-    /// Window at the loss, in BDPs.
+    /// Window at the loss, in BDP.
     top: f64,
 }
 
@@ -53,47 +53,48 @@ impl Sawtooth {
         Sawtooth { bdp_packets, top: 1.0 + buffer_bdp }
     }
 
-    /// Length of a tooth in round trips of the idle path: B (1 - t/2) rounds of length 1 below the BDP,
-    /// and ∫ w/B dw = B (t² - 1) / 2 above it.
+    /// Period of the sawtooth in base RTTs: B (1 - t/2) round trips of length 1 below the BDP, and ∫ w/B dw =
+    /// B (t² - 1) / 2 above it.
     fn period_rtt(self) -> f64 {
         let bottom = (self.top / 2.0).min(1.0);
         self.bdp_packets * ((1.0 - bottom) + (self.top.powi(2) - (self.top / 2.0).max(1.0).powi(2)) / 2.0)
     }
 
-    /// Packets of a tooth over those that the link could have carried: ∫ w dw = 3/8 W² over B × period.
+    /// Packets of a period over those that the link could have carried: ∫ w dw = 3/8 W² over B × period.
     fn utilisation(self) -> f64 {
         let packets = 3.0 / 8.0 * (self.top * self.bdp_packets).powi(2);
         packets / (self.bdp_packets * self.period_rtt())
     }
 }
 
-/// t = 1.1: ∫ w dw = 3/8 × 1.21 = 0.454 B²; a tooth lasts 0.45 + (1.21 - 1)/2 = 0.555 B round trips:
-/// 0.454 / 0.555 = 0.818. A tooth is 0.555 × 1667 × 0.1 s = 92 s, so four whole ones are measured,
-/// from wherever in a tooth 100 s are.
+/// t = 1.1: ∫ w dw = 3/8 × 1.21 = 0.454 B²; a period lasts 0.45 + (1.21 - 1)/2 = 0.555 B round trips: the
+/// utilisation is 0.454 / 0.555 = 0.818. A period is 0.555 × 1667 × 0.1 s = 92 s, and four whole periods are
+/// measured, from 100 s on.
 #[test]
-fn reno_with_a_tenth_of_a_bdp_of_buffer_uses_what_its_sawtooth_leaves() {
+fn the_utilisation_of_reno_with_a_tenth_of_a_bdp_is_that_of_its_sawtooth() {
     let path = Dumbbell::with_buffer_percent(BENCH.0, BENCH.1, 10);
-    let tooth = Sawtooth::new(0.1, 1666.7);
-    assert!((tooth.utilisation() - 0.818).abs() < 0.001, "{}", tooth.utilisation());
-    assert!((tooth.period_rtt() / 10.0 - 92.5).abs() < 0.1, "{}", tooth.period_rtt());
+    let sawtooth = Sawtooth::new(0.1, 1666.7);
+    assert!((sawtooth.utilisation() - 0.818).abs() < 0.001, "{}", sawtooth.utilisation());
+    assert!((sawtooth.period_rtt() / 10.0 - 92.5).abs() < 0.1, "{}", sawtooth.period_rtt());
     let outcome = simulate(&path.run(vec![flow("reno")], (100, 100 + 4 * 92)));
     let found = utilisation(&outcome);
-    assert!((found - tooth.utilisation()).abs() <= 0.02, "{found}, not {}", tooth.utilisation());
+    assert!((found - sawtooth.utilisation()).abs() <= 0.02, "{found}, not {}", sawtooth.utilisation());
 }
 
-/// t = 2: half the window is the BDP, so the queue just empties at each loss: 3/8 × 4 / (3/2) = 1.
+/// t = 2: half of the window is the BDP, so that the queue is just empty after each loss: 3/8 × 4 / (3/2) =
+/// 1.
 #[test]
 fn reno_with_a_bdp_of_buffer_fills_the_link() {
     let path = Dumbbell::with_buffer_percent(BENCH.0, BENCH.1, 100);
-    let tooth = Sawtooth::new(1.0, 1666.7);
-    assert!((tooth.utilisation() - 1.0).abs() < 1e-9);
+    let sawtooth = Sawtooth::new(1.0, 1666.7);
+    assert!((sawtooth.utilisation() - 1.0).abs() < 1e-9);
     let outcome = simulate(&path.run(vec![flow("reno")], (50, 250)));
     assert!(utilisation(&outcome) >= 0.97, "{}", utilisation(&outcome));
 }
 
-/// Both lose when the queue overflows, both halve, both add one packet a round trip: each loss halves
-/// their difference (Chiu and Jain, 1989). The second starts half a second later, so that they do not
-/// send in lockstep.
+/// Both flows have a loss when the queue overflows, both halve their windows, and both add one packet per
+/// round trip: each loss halves the difference of their windows (Chiu and Jain, 1989). The second flow starts
+/// half a second later, to avoid lockstep.
 #[test]
 fn two_equal_reno_flows_share_equally() {
     let path = Dumbbell::with_buffer_percent(100_000_000, 40, 100);
@@ -103,8 +104,8 @@ fn two_equal_reno_flows_share_equally() {
     assert!(jain(&shares) >= 0.95, "{shares:?}");
 }
 
-/// Vegas holds two to four packets in the queue and yields to the delay that Reno makes.
-/// Source: Mo, La, Anantharam and Walrand, INFOCOM 1999.
+/// Vegas keeps two to four packets in the queue, and yields to the queueing delay that Reno causes. Source:
+/// Mo, La, Anantharam and Walrand, INFOCOM 1999.
 #[test]
 fn vegas_gets_less_than_a_third_against_reno() {
     let path = Dumbbell::with_buffer_percent(100_000_000, 40, 100);
@@ -117,7 +118,7 @@ fn vegas_gets_less_than_a_third_against_reno() {
     }
 }
 
-/// A flow that loses one packet in 1/p at random, over a path of 100 ms without a queue.
+/// Packets per RTT of a flow with random loss, over a path of 100 ms without a queue.
 fn packets_per_rtt_at_loss(probability: f64, seed: u64) -> f64 {
     let elements =
         vec![delay("forward", 50 * NS_PER_MS), delay("back", 50 * NS_PER_MS), loss("loss", probability)];
@@ -132,8 +133,8 @@ fn packets_per_rtt_at_loss(probability: f64, seed: u64) -> f64 {
     ratio(steady_bytes(&simulate(&run))[0], u64::from(MSS_BYTES) * seconds * 10)
 }
 
-/// sqrt(3/2) / sqrt(p) packets a round trip: Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997, with an ACK
-/// for every packet, which is what Linux's counting of packets amounts to.
+/// sqrt(3/2) / sqrt(p) packets per round trip: Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997, for one ACK
+/// per packet. Linux counts acknowledged packets, which has the same effect.
 #[test]
 fn reno_under_random_loss_follows_the_inverse_square_root() {
     for probability in [0.001, 0.01_f64] {
@@ -143,10 +144,10 @@ fn reno_under_random_loss_follows_the_inverse_square_root() {
     }
 }
 
-/// Over a path that only delays, 10, 20, 40… packets leave a round trip apart after the handshake: packet n
-/// is delivered after 1 + k + 1/2 round trips, with k the least for which 10 × (2^(k+1) - 1) ≥ n.
+/// Over a path with a delay only, 10, 20, 40… packets leave one round trip apart after the handshake: packet
+/// n is delivered after 1 + k + 1/2 round trips, where k is the smallest integer with 10 × (2^(k+1) - 1) ≥ n.
 #[test]
-fn a_short_flow_takes_the_handshake_and_its_rounds_of_slow_start() {
+fn a_short_flow_takes_the_handshake_and_its_slow_start_rounds() {
     for packets in [1, 10, 11, 30, 31, 70, 71, 150] {
         let rounds = (0..20).find(|k| 10 * ((2 << k) - 1) >= packets).expect("one is enough");
         let elements = vec![delay("bottleneck", 30 * NS_PER_MS), delay("bottleneck-reverse", 30 * NS_PER_MS)];
@@ -158,10 +159,9 @@ fn a_short_flow_takes_the_handshake_and_its_rounds_of_slow_start() {
     }
 }
 
-/// Where nothing is reordered and no timeout is hasty, a packet is retransmitted because it was dropped,
-/// and once for each time.
+/// Without reordering and spurious timeouts, each drop causes exactly one retransmission.
 #[test]
-fn as_many_packets_are_sent_again_as_were_dropped() {
+fn retransmissions_equal_drops() {
     let path = Dumbbell::with_buffer_percent(20_000_000, 50, 50);
     let finite = |name| FlowSpec { bytes: Some(30_000_000), ..flow(name) };
     for name in ["reno", "cubic", "bic"] {
@@ -176,21 +176,21 @@ fn as_many_packets_are_sent_again_as_were_dropped() {
 /// Base RTT 50 ms plus the transmission of 1500 bytes at 20 Mbit/s, 0.6 ms; a full queue of 83 packets
 /// adds 49.8 ms.
 #[test]
-fn round_trips_last_between_the_idle_path_and_a_full_queue() {
+fn rtts_lie_between_the_base_rtt_and_that_of_a_full_queue() {
     let path = Dumbbell { rate_bit_per_s: 20_000_000, rtt_ms: 50, buffer_packets: 83 };
     let outcome = simulate(&path.run(vec![flow("reno"), flow("cubic")], (5, 30)));
     let of = |column| maybe_quantities(&outcome.flows, column).into_iter().map(|rtt| rtt.expect("measured"));
     assert!(of("rtt_min_ms").all(|rtt| rtt >= 50.6), "{:?}", outcome.flows);
-    // Half a bucket of the quantiles is 1/256; a packet before a sacked one may wait for its ACK, too. In a recovery
-    // RTTs are longer: the largest hundredth is of recoveries, in Linux as well (117 ms).
+    // The quantiles have a relative error of 1/256, and the ACK of a packet before a sacked one may be
+    // delayed. RTTs in recovery are longer: they are the largest 1 %, as in Linux (117 ms).
     assert!(of("rtt_p95_ms").all(|rtt| rtt <= 100.4 * (1.0 + 1.0 / 256.0) + 1.0), "{:?}", outcome.flows);
 }
 
-/// A packet a round trip is added more often on the shorter path; with losses in common, shares go as
-/// RTT^-1 to RTT^-2 (Lakshman and Madhow, 1997). 20 and 80 ms with a common queue of up to 20 ms: RTTs of
-/// 20…40 and 80…100 ms, a ratio of 2.5 to 4.
+/// The flow with the shorter RTT grows more often; with synchronised losses, goodput is proportional to
+/// RTT^-1 to RTT^-2 (Lakshman and Madhow, 1997). Base RTTs of 20 and 80 ms and a common queue of up to 20 ms
+/// give RTTs of 20…40 and 80…100 ms, a ratio of 2.5 to 4.
 #[test]
-fn the_longer_round_trip_gets_less() {
+fn the_flow_with_the_longer_rtt_gets_less() {
     let path = Dumbbell::with_buffer_percent(50_000_000, 20, 100);
     let long = FlowSpec { forward: vec!["distant".to_owned(), "bottleneck".to_owned()], ..flow("reno") };
     let mut run = path.run(vec![flow("reno"), long], (20, 120));
@@ -200,8 +200,8 @@ fn the_longer_round_trip_gets_less() {
     assert!((2.5..=16.0).contains(&advantage), "{advantage}");
 }
 
-/// 1500 bytes at 9 Gbit/s take 1333.33… ns. Were that cut to whole nanoseconds, 750 000 packets would save
-/// 0.25 ms, the time of 188 packets; the link carries rate × time, to one packet.
+/// 1500 bytes at 9 Gbit/s take 1333.33… ns. If each transmission time was rounded down to nanoseconds, 750
+/// 000 packets would save 0.25 ms, the time of 188 packets. The link carries rate × time, within one packet.
 #[test]
 fn a_full_link_carries_exactly_its_rate() {
     let path = Dumbbell { rate_bit_per_s: 9_000_000_000, rtt_ms: 1, buffer_packets: 1000 };

@@ -1,4 +1,4 @@
-//! Properties of every algorithm of the registry, for any sequence of calls by a sender.
+//! Properties of every algorithm in the registry, for random sequences of events at a sender.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,28 +13,28 @@ const CWND_MAX: u32 = 1 << 20;
 /// Longest RTT that reaches the smoothed estimate: 300 s.
 const RTT_MAX_US: u32 = 300_000_000;
 
-/// One thing that happens to a sender.
+/// An event at a sender.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// An ACK comes after `span_ns`.
+    /// An ACK arrives after `span_ns`.
     Ack { acked: u32, rtt_us: Option<u32>, span_ns: u64 },
-    /// An ACK echoes a mark.
+    /// An ACK with ECN-Echo arrives.
     Mark,
     /// A packet is detected as lost.
     Lost,
-    /// Congestion is found.
+    /// Congestion is detected.
     Congestion(Cause),
-    /// Packets come out of order.
+    /// Packets arrive out of order.
     Disorder,
-    /// All is repaired.
+    /// Recovery ends.
     Repaired,
-    /// The last reduction was a false alarm.
+    /// The last reduction is undone as spurious.
     Undo,
-    /// Everything was acknowledged, and after `idle_ns` there is something to send.
+    /// The application writes after `idle_ns` without data in flight.
     Restart { idle_ns: u64 },
     /// The sender sets the window.
     Window(u32),
-    /// The application begins, or ceases, to use the whole window.
+    /// The application starts or stops to use the whole window.
     Use(Usage),
 }
 
@@ -88,7 +88,8 @@ fn hz() -> impl Strategy<Value = u32> {
     prop_oneof![Just(100), Just(250), Just(1000)]
 }
 
-/// The part of a sender that an algorithm can see: its order of calls and its bounds, but no network.
+/// A model of the sender as an algorithm sees it: the order of calls and the bounds of values, without a
+/// network.
 struct Sender {
     cc: Box<dyn CongestionControl>,
     flow: Flow,
@@ -213,7 +214,7 @@ impl Sender {
     }
 }
 
-/// The windows and thresholds after each event, and all that the algorithm keeps at the end.
+/// Windows and thresholds after each event, and the final state of the algorithm as `Debug` text.
 fn run(cc: Box<dyn CongestionControl>, events: &[Event], hz: u32) -> (Vec<(u32, u32)>, String) {
     let mut sender = Sender::new(cc, hz);
     let windows = events.iter().map(|&event| {
@@ -232,14 +233,14 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn windows_stay_in_bounds_whatever_happens(events in events(), hz in hz()) {
+    fn windows_stay_in_bounds_for_all_events(events in events(), hz in hz()) {
         for entry in REGISTRY {
             run(entry.build_default(), &events, hz);
         }
     }
 
     #[test]
-    fn the_same_events_and_seed_give_the_same_windows(events in events(), hz in hz()) {
+    fn equal_events_and_seeds_give_equal_windows(events in events(), hz in hz()) {
         for entry in REGISTRY {
             prop_assert_eq!(run(build(entry, &[]), &events, hz), run(build(entry, &[]), &events, hz));
         }
@@ -281,7 +282,7 @@ fn between(min: i64, max: i64, fraction: f64) -> i64 {
 }
 
 #[test]
-fn every_name_is_unique_and_that_of_a_file() {
+fn every_name_is_unique_and_names_a_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cc");
     let mut names = BTreeSet::new();
     for entry in REGISTRY {
@@ -295,12 +296,9 @@ fn every_name_is_unique_and_that_of_a_file() {
 }
 
 #[test]
-fn every_entry_says_what_it_is() {
+fn every_entry_has_all_texts() {
     for Entry { name, idea, source, agrees_with, parameters, .. } in REGISTRY {
-        assert!(
-            ![idea, source, agrees_with].iter().any(|text| text.is_empty()),
-            "{name} leaves a text empty"
-        );
+        assert!(![idea, source, agrees_with].iter().any(|text| text.is_empty()), "{name} has an empty text");
         for parameter in *parameters {
             assert!(!parameter.meaning.is_empty(), "{name} does not say what {} means", parameter.name);
         }
@@ -326,17 +324,27 @@ fn every_default_lies_in_its_range() {
 }
 
 #[test]
-fn inner_quantities_have_unique_names_that_never_change() {
+fn internal_quantities_have_unique_constant_names() {
     for entry in REGISTRY {
         let mut sender = Sender::new(entry.build_default(), 250);
         let at_first = quantities(&sender);
         let unique: BTreeSet<_> = at_first.iter().collect();
-        assert_eq!(unique.len(), at_first.len(), "{} names two quantities alike: {at_first:?}", entry.name);
+        assert_eq!(
+            unique.len(),
+            at_first.len(),
+            "{} has two quantities of one name: {at_first:?}",
+            entry.name
+        );
         let acks = [Event::Ack { acked: 2, rtt_us: Some(10_000), span_ns: 10_000_000 }; 20];
         let loss = [Event::Congestion(Cause::Loss), Event::Repaired];
         for event in acks.into_iter().chain(loss).chain(acks) {
             sender.handle(event);
-            assert_eq!(quantities(&sender), at_first, "{} names other quantities", entry.name);
+            assert_eq!(
+                quantities(&sender),
+                at_first,
+                "{} has changed the names of its quantities",
+                entry.name
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Properties of every queue of the registry, for any sequence of packets.
+//! Properties of every queue discipline in the registry, for random sequences of packets.
 
 mod common;
 
@@ -11,13 +11,13 @@ use tussle_core::net::queue::{Backlog, Queue, QueueContext, REGISTRY};
 
 use common::queues::queue_named;
 
-/// Flows of a test; those with odd numbers can be marked.
+/// Number of flows; packets of flows with odd numbers are ECN-capable.
 const FLOWS: u32 = 6;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Come { flow: u32, size_bytes: u32 },
-    Leave,
+    Arrive { flow: u32, size_bytes: u32 },
+    Depart,
     Pass { ns: u64 },
 }
 
@@ -25,8 +25,8 @@ fn event() -> impl Strategy<Value = Event> {
     let size_bytes = prop_oneof![3 => Just(1500u32), 1 => Just(52), 1 => 40..9000u32];
     let ns = prop_oneof![2 => 0..1_000_000u64, 4 => 1_000_000..10_000_000u64, 1 => 0..2_000_000_000u64];
     prop_oneof![
-        6 => (0..FLOWS, size_bytes).prop_map(|(flow, size_bytes)| Event::Come { flow, size_bytes }),
-        4 => Just(Event::Leave),
+        6 => (0..FLOWS, size_bytes).prop_map(|(flow, size_bytes)| Event::Arrive { flow, size_bytes }),
+        4 => Just(Event::Depart),
         3 => ns.prop_map(|ns| Event::Pass { ns }),
     ]
 }
@@ -43,35 +43,35 @@ fn limits() -> impl Strategy<Value = (Option<u64>, Option<u64>)> {
     ]
 }
 
-/// A queue, and what must be in it.
-struct Watched {
+/// A queue, and its expected content.
+struct CheckedQueue {
     name: &'static str,
     queue: Box<dyn Queue>,
     now: Time,
-    came: u32,
-    /// Packets that wait, by their numbers.
+    arrived: u32,
+    /// Queued packets, by number.
     waiting: BTreeMap<u32, Packet>,
-    /// The number of the last packet of each flow that left.
+    /// Number of the last departed packet of each flow.
     last: BTreeMap<u32, u32>,
-    /// Packets that could be marked and left marked.
+    /// Number of packets that departed with a new mark.
     marked: u64,
-    left: Vec<Packet>,
+    departed: Vec<Packet>,
     dropped: Vec<Packet>,
 }
 
-impl Watched {
-    fn new(name: &'static str, limits: (Option<u64>, Option<u64>)) -> Watched {
-        let place = QueueContext { rate_bit_per_s: 10_000_000, seed: 7 };
-        let queue = queue_named(name, limits.0, limits.1).build(place).expect("the settings make sense");
-        Watched {
+impl CheckedQueue {
+    fn new(name: &'static str, limits: (Option<u64>, Option<u64>)) -> CheckedQueue {
+        let context = QueueContext { rate_bit_per_s: 10_000_000, seed: 7 };
+        let queue = queue_named(name, limits.0, limits.1).build(context).expect("the settings are valid");
+        CheckedQueue {
             name,
             queue,
             now: Time::ZERO,
-            came: 0,
+            arrived: 0,
             waiting: BTreeMap::new(),
             last: BTreeMap::new(),
             marked: 0,
-            left: Vec::new(),
+            departed: Vec::new(),
             dropped: Vec::new(),
         }
     }
@@ -80,26 +80,31 @@ impl Watched {
         let mut dropped = Vec::new();
         match event {
             Event::Pass { ns } => self.now += Time::from_ns(ns),
-            Event::Come { flow, size_bytes } => {
+            Event::Arrive { flow, size_bytes } => {
                 let ecn = if flow % 2 == 1 { Ecn::Ect0 } else { Ecn::NotEct };
-                let packet = Packet { number: self.came, size_bytes, ecn, ..Packet::new(Kind::Data, flow) };
-                self.came += 1;
+                let packet =
+                    Packet { number: self.arrived, size_bytes, ecn, ..Packet::new(Kind::Data, flow) };
+                self.arrived += 1;
                 self.waiting.insert(packet.number, packet);
                 self.queue.enqueue(packet, self.now, &mut dropped);
             }
-            Event::Leave => {
-                let left = self.queue.dequeue(self.now, &mut dropped);
+            Event::Depart => {
+                let departed = self.queue.dequeue(self.now, &mut dropped);
                 let is_empty = self.queue.backlog().packets == 0;
-                prop_assert!(left.is_some() || is_empty, "{} keeps what waits", self.name);
-                if let Some(packet) = left {
-                    self.on_left(packet)?;
+                prop_assert!(
+                    departed.is_some() || is_empty,
+                    "{} returns no packet although packets are queued",
+                    self.name
+                );
+                if let Some(packet) = departed {
+                    self.on_departure(packet)?;
                 }
             }
         }
         for packet in &dropped {
             prop_assert!(
                 self.waiting.remove(&packet.number).is_some(),
-                "{} drops what is not there",
+                "{} drops a packet that is not queued",
                 self.name
             );
         }
@@ -107,19 +112,20 @@ impl Watched {
         self.check()
     }
 
-    /// Packets of a flow leave in the order in which they came, and only what can be marked is.
-    fn on_left(&mut self, packet: Packet) -> Result<(), TestCaseError> {
+    /// Checks that packets of a flow depart in order of arrival, and that only ECN-capable packets are
+    /// marked.
+    fn on_departure(&mut self, packet: Packet) -> Result<(), TestCaseError> {
         let name = self.name;
-        let came = self.waiting.remove(&packet.number);
-        prop_assert!(came.is_some(), "{name} gives what is not there");
-        let came = came.expect("it is some");
+        let arrived = self.waiting.remove(&packet.number);
+        prop_assert!(arrived.is_some(), "{name} returns a packet that is not queued");
+        let arrived = arrived.expect("checked above");
         let is_marked = packet.ecn == Ecn::Ce;
-        prop_assert!(!is_marked || came.ecn == Ecn::Ect0, "{name} marks what cannot be marked");
+        prop_assert!(!is_marked || arrived.ecn == Ecn::Ect0, "{name} marks a packet without ECN");
         self.marked += u64::from(is_marked);
-        prop_assert_eq!(Packet { ecn: came.ecn, ..packet }, came, "{} changes packets", name);
+        prop_assert_eq!(Packet { ecn: arrived.ecn, ..packet }, arrived, "{} changes packets", name);
         let before = self.last.insert(packet.flow, packet.number);
-        prop_assert!(before < Some(packet.number), "{name} takes packets of a flow out of order");
-        self.left.push(packet);
+        prop_assert!(before < Some(packet.number), "{name} reorders packets of a flow");
+        self.departed.push(packet);
         Ok(())
     }
 
@@ -128,56 +134,56 @@ impl Watched {
         let bytes = self.waiting.values().map(|packet| u64::from(packet.size_bytes)).sum();
         let expected = Backlog { packets: self.waiting.len() as u64, bytes };
         prop_assert_eq!(self.queue.backlog(), expected, "backlog of {}", name);
-        let mut shown = Vec::new();
-        self.queue.for_each(&mut |packet| shown.push(packet.number));
-        shown.sort_unstable();
-        prop_assert!(shown.iter().eq(self.waiting.keys()), "{name} does not show what waits");
+        let mut visited = Vec::new();
+        self.queue.for_each(&mut |packet| visited.push(packet.number));
+        visited.sort_unstable();
+        prop_assert!(visited.iter().eq(self.waiting.keys()), "{name} does not visit all queued packets");
         prop_assert!(self.queue.marked_packets() >= self.marked, "{name} does not count its marks");
         Ok(())
     }
 }
 
-fn watch(
+fn replay(
     name: &'static str,
     limits: (Option<u64>, Option<u64>),
     events: &[Event],
-) -> Result<Watched, TestCaseError> {
-    let mut watched = Watched::new(name, limits);
-    events.iter().try_for_each(|&event| watched.handle(event))?;
-    Ok(watched)
+) -> Result<CheckedQueue, TestCaseError> {
+    let mut checked = CheckedQueue::new(name, limits);
+    events.iter().try_for_each(|&event| checked.handle(event))?;
+    Ok(checked)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_comes_leaves_in_order_is_dropped_or_waits(events in events(), limits in limits()) {
+    fn packets_depart_in_order_or_are_dropped_or_queued(events in events(), limits in limits()) {
         for entry in REGISTRY {
-            let mut watched = watch(entry.name, limits, &events)?;
-            while !watched.waiting.is_empty() {
-                watched.handle(Event::Leave)?;
+            let mut checked = replay(entry.name, limits, &events)?;
+            while !checked.waiting.is_empty() {
+                checked.handle(Event::Depart)?;
             }
-            prop_assert_eq!(watched.left.len() + watched.dropped.len(), watched.came as usize);
+            prop_assert_eq!(checked.departed.len() + checked.dropped.len(), checked.arrived as usize);
         }
     }
 
     #[test]
-    fn no_more_waits_than_may(events in events(), packets in 1..60u64, bytes in 1..60_000u64) {
+    fn the_backlog_stays_within_the_limit(events in events(), packets in 1..60u64, bytes in 1..60_000u64) {
         for entry in REGISTRY {
-            let mut watched = Watched::new(entry.name, (Some(packets), Some(bytes)));
+            let mut checked = CheckedQueue::new(entry.name, (Some(packets), Some(bytes)));
             for &event in &events {
-                watched.handle(event)?;
-                let Backlog { packets: waiting, bytes: waiting_bytes } = watched.queue.backlog();
+                checked.handle(event)?;
+                let Backlog { packets: waiting, bytes: waiting_bytes } = checked.queue.backlog();
                 prop_assert!(waiting <= packets && waiting_bytes <= bytes, "{} holds too much", entry.name);
             }
         }
     }
 
     #[test]
-    fn the_same_packets_and_seed_give_the_same(events in events(), limits in limits()) {
+    fn equal_packets_and_seeds_give_equal_departures(events in events(), limits in limits()) {
         for entry in REGISTRY {
-            let (one, other) = (watch(entry.name, limits, &events)?, watch(entry.name, limits, &events)?);
-            prop_assert_eq!(one.left, other.left, "{}", entry.name);
+            let (one, other) = (replay(entry.name, limits, &events)?, replay(entry.name, limits, &events)?);
+            prop_assert_eq!(one.departed, other.departed, "{}", entry.name);
             prop_assert_eq!(one.dropped, other.dropped, "{}", entry.name);
         }
     }

@@ -1,4 +1,4 @@
-//! Every packet script in `tests/scripts` holds on the simulator's sender.
+//! Every packet script in `tests/scripts` passes on the simulator.
 
 #![expect(clippy::unwrap_used, reason = "a file of ours that cannot be read is a failed test")]
 
@@ -30,7 +30,7 @@ fn the_simulator_follows_every_script() {
 }
 
 #[test]
-fn a_script_whose_numbers_are_wrong_fails() {
+fn a_script_with_a_wrong_number_fails() {
     let mut checked = 0;
     for (name, script) in scripts() {
         for index in 0..script.steps.len() {

@@ -1,7 +1,9 @@
-//! What the algorithms do, as tables for a reviewer: a change of behaviour is a diff of packets.
+//! Snapshots of the algorithms' behaviour as tables of packets: a change of behaviour is a diff for the
+//! reviewer.
 //!
-//! The tables are in `tests/snapshots`; `cargo insta review` shows and takes changes. What must be right
-//! whatever they say is asserted beside them. Clocks are synchronised, so that LP is not Reno.
+//! The tables are in `tests/snapshots`; `cargo insta review` shows and accepts changes. Invariants are
+//! asserted in addition. Clocks are synchronised, because with random timestamp offsets LP mostly behaves
+//! like Reno.
 
 mod common;
 
@@ -17,10 +19,10 @@ use common::tables::{counts, quantities};
 
 const RATE_BIT_PER_S: u64 = 20_000_000;
 const RTT_MS: u64 = 40;
-/// The steady interval: whole seconds after the start.
+/// The steady interval, in s after the start.
 const STEADY_S: (u64, u64) = (10, 70);
 
-/// What a flow did in the steady interval, in packets.
+/// Counts of a flow in the steady interval, in packets.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     delivered: u64,
@@ -39,9 +41,9 @@ fn rows(outcome: &Outcome) -> Vec<Row> {
     bytes.into_iter().zip(retransmitted).zip(of("steady_timeouts")).map(row).collect()
 }
 
-/// All that the flows of `outcome` delivered crossed `path` in the steady interval, or waited for a gap to
-/// be filled when it began: a window of each flow at most.
-fn assert_the_link_could(path: Dumbbell, outcome: &Outcome) {
+/// Checks that the link could carry the delivered packets: all of them crossed the link in the steady
+/// interval, or were queued out of order at the receiver when it began, at most one window per flow.
+fn assert_within_the_link_capacity(path: Dumbbell, outcome: &Outcome) {
     let rows = rows(outcome);
     let window = path.bdp_packets() + path.buffer_packets;
     let packet_bits = 8 * u64::from(MSS_BYTES + HEADER_BYTES);
@@ -54,36 +56,37 @@ fn assert_the_link_could(path: Dumbbell, outcome: &Outcome) {
     );
 }
 
-/// Delivered plus dropped is arrived, but for what waits at the end.
+/// Checks that delivered, dropped and still queued packets add up to the arrived packets.
 fn assert_packets_are_conserved(path: Dumbbell, outcome: &Outcome) {
     let last = |column| *counts(&outcome.links, column).last().expect("the link has rows");
-    let there = last("arrived_packets") - last("delivered_packets") - last("dropped_packets");
-    assert!(there <= path.buffer_packets + 1, "{there} packets wait in a queue of {}", path.buffer_packets);
+    let queued = last("arrived_packets") - last("delivered_packets") - last("dropped_packets");
+    assert!(queued <= path.buffer_packets + 1, "{queued} packets in a queue of {}", path.buffer_packets);
 }
 
-/// Algorithms that leave part of an idle link unused, and what part they use with a buffer of a BDP.
-const MODEST: [(&str, u64); 3] = [
-    // LP's own queue, beyond 15 % of the greatest delay seen, is a sign of others to it: it halves, and
-    // falls to one packet when that happens again within a second. A window of one packet waits for delayed ACKs,
-    // which are such a sign again: Linux's own LP delivers as little here, to the packet.
+/// Algorithms that do not fill a link alone, with their smallest utilisation, in percent, for a buffer of 1
+/// BDP.
+const PARTIAL_USE: [(&str, u64); 3] = [
+    // LP takes its own queue, above 15 % of the largest delay, for a competing flow: it halves its window,
+    // and falls to one packet if that happens again within a second. The ACK of a single packet is delayed,
+    // which is another indication: Linux's LP delivers exactly as little here.
     ("lp", 1),
-    // CDG backs off to 0.7 of the window whenever the delay rises, with a probability that grows with it.
+    // CDG backs off to 0.7 of the window when the delay rises, with a probability that grows with the rise.
     ("cdg", 85),
-    // Vivace tries rates below its own as often as above, and its utility falls as soon as the delay rises.
+    // Vivace probes lower rates as often as higher ones, and its utility falls as soon as the delay rises.
     ("vivace", 85),
 ];
 
-/// The least part of an idle link, in percent, that an algorithm uses with a buffer of a BDP or more.
+/// Smallest utilisation of a single flow, in percent, for a buffer of at least 1 BDP.
 fn least_use_percent(algorithm: &str) -> u64 {
-    MODEST.iter().find(|(name, _)| *name == algorithm).map_or(95, |(_, percent)| *percent)
+    PARTIAL_USE.iter().find(|(name, _)| *name == algorithm).map_or(95, |(_, percent)| *percent)
 }
 
-/// Algorithms that a deeper buffer costs more than a hundredth, as its delay means something to them: to LP
-/// that others are there, to YeAH that it is to be Reno instead of Scalable.
-const SHY_OF_DELAY: [&str; 2] = ["lp", "yeah"];
+/// Algorithms that may lose more than 1 % of goodput with a deeper buffer, because they react to its delay:
+/// LP assumes competing flows, and YeAH grows like Reno instead of Scalable.
+const DELAY_SENSITIVE: [&str; 2] = ["lp", "yeah"];
 
-/// One flow, buffers of 0.1 to 2 BDP. A deeper buffer never costs throughput. With a whole BDP the window that is left after a loss keeps the link
-/// busy.
+/// One flow with buffers of 0.1 to 2 BDP. A deeper buffer does not reduce the goodput. With 1 BDP the window
+/// after a loss keeps the link busy.
 #[test]
 fn a_flow_alone_by_algorithm_and_buffer() {
     let mut table = "20 Mbit/s, 40 ms, BDP 67 packets; 60 s, so 100000 packets at most\n\
@@ -94,7 +97,7 @@ fn a_flow_alone_by_algorithm_and_buffer() {
         for percent in [10, 50, 100, 200] {
             let path = Dumbbell::with_buffer_percent(RATE_BIT_PER_S, RTT_MS, percent);
             let outcome = simulate(&synchronised(path.run(vec![flow(entry.name)], STEADY_S)));
-            assert_the_link_could(path, &outcome);
+            assert_within_the_link_capacity(path, &outcome);
             assert_packets_are_conserved(path, &outcome);
             let Row { delivered, retransmitted, timeouts } = rows(&outcome)[0];
             let _ = writeln!(
@@ -102,10 +105,10 @@ fn a_flow_alone_by_algorithm_and_buffer() {
                 "{:9}  {:6}  {delivered:9}  {retransmitted:13}  {timeouts:8}",
                 entry.name, path.buffer_packets
             );
-            let shy = SHY_OF_DELAY.contains(&entry.name);
+            let is_delay_sensitive = DELAY_SENSITIVE.contains(&entry.name);
             assert!(
-                shy || delivered >= shallower - shallower / 100,
-                "{} loses by a deeper buffer",
+                is_delay_sensitive || delivered >= shallower - shallower / 100,
+                "{} has less goodput with a deeper buffer",
                 entry.name
             );
             shallower = delivered;
@@ -116,8 +119,8 @@ fn a_flow_alone_by_algorithm_and_buffer() {
     insta::assert_snapshot!(table);
 }
 
-/// Each algorithm with its own kind, with Reno and with CUBIC, which start a second later; the buffer is 1
-/// BDP. Together they fill the link, whoever wins; two alike share it better than 3 to 1.
+/// Each algorithm against itself, Reno and CUBIC, which start a second later; the buffer is 1 BDP. Both flows
+/// together fill the link, and two flows of one algorithm share it better than 3 to 1.
 #[test]
 fn each_pair_of_algorithms_on_one_bottleneck() {
     let path = Dumbbell::with_buffer_percent(RATE_BIT_PER_S, RTT_MS, 100);
@@ -128,7 +131,7 @@ fn each_pair_of_algorithms_on_one_bottleneck() {
         for second in [first.name, "reno", "cubic"] {
             let late = FlowSpec { start_ns: NS_PER_S, name: "late".to_owned(), ..flow(second) };
             let outcome = simulate(&synchronised(path.run(vec![flow(first.name), late], STEADY_S)));
-            assert_the_link_could(path, &outcome);
+            assert_within_the_link_capacity(path, &outcome);
             assert_packets_are_conserved(path, &outcome);
             let rows = rows(&outcome);
             let (a, b) = (rows[0].delivered, rows[1].delivered);
@@ -140,8 +143,8 @@ fn each_pair_of_algorithms_on_one_bottleneck() {
                 first.name
             );
             let least = 1_000 * least_use_percent(first.name).max(least_use_percent(second));
-            let alike = first.name == second;
-            assert!(!alike || a.max(b) <= 3 * a.min(b), "two {second} share {a} to {b}");
+            let is_same = first.name == second;
+            assert!(!is_same || a.max(b) <= 3 * a.min(b), "two {second} share {a} to {b}");
             assert!(a + b >= least, "{} and {second} leave the link idle: {a} + {b}", first.name);
         }
     }

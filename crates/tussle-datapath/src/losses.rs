@@ -65,7 +65,7 @@ impl Losses {
         self.note(now, LossKind::Dropped, Some(element), packet, bytes);
     }
 
-    /// Records a packet that continues damaged.
+    /// Records a packet that was damaged and continues.
     pub(super) fn damaged(&mut self, now: Time, packet: &Packet, bytes: &[u8]) {
         self.note(now, LossKind::Damaged, None, packet, bytes);
     }

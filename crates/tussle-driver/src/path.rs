@@ -191,7 +191,7 @@ mod tests {
     use tussle_datapath::{receiver_address, sender_address};
 
     /// A run of one flow over these elements, and back over a delay of 3 ms.
-    fn path(elements: serde_json::Value) -> Path {
+    fn path(elements: &serde_json::Value) -> Path {
         let mut elements = elements.as_array().unwrap().clone();
         let forward: Vec<_> = elements.iter().map(|element| element["name"].clone()).collect();
         elements.push(serde_json::json!({"name": "reverse", "kind": "delay", "delay_ns": 3_000_000}));
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_packet_reaches_its_host_and_its_answer_the_sender() {
-        let mut path = path(serde_json::json!([{"name": "one", "kind": "delay", "delay_ns": 2_000_000}]));
+        let mut path = path(&serde_json::json!([{"name": "one", "kind": "delay", "delay_ns": 2_000_000}]));
         path.enter(7, &header(receiver_address(0)), 1500, 1_000_000);
         assert_eq!((path.next_ns(), path.take(), path.tally().held), (3_000_000, None, 1));
         path.release(3_000_000);
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn only_the_last_of_several_copies_ends_the_packet() {
-        let mut path = path(serde_json::json!([{"name": "one", "kind": "duplicate", "probability": 1.0}]));
+        let mut path = path(&serde_json::json!([{"name": "one", "kind": "duplicate", "probability": 1.0}]));
         path.enter(7, &header(receiver_address(0)), 1500, 0);
         path.release(0);
         let changes: Vec<_> =
@@ -241,8 +241,8 @@ mod tests {
 
     #[test]
     fn dropped_packets_and_strays_are_returned_to_be_freed_and_counted() {
-        let lost = serde_json::json!([{"name": "one", "kind": "loss", "probability": 1.0}]);
-        let mut path = path(lost);
+        let dropping = serde_json::json!([{"name": "one", "kind": "loss", "probability": 1.0}]);
+        let mut path = path(&dropping);
         path.enter(7, &header(receiver_address(0)), 1500, 0);
         path.enter(8, &header(receiver_address(5)), 1500, 0);
         path.enter(9, &[0x60; 40], 40, 0);
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn marks_and_damage_are_left_to_the_kernel() {
         let queue = serde_json::json!({"kind": "threshold", "mark_above_packets": 1});
-        let mut path = path(serde_json::json!([
+        let mut path = path(&serde_json::json!([
             {"name": "one", "kind": "corrupt", "probability": 1.0},
             {"name": "link", "kind": "link", "rate_bit_per_s": 12_000_000, "delay_ns": 0, "queue": queue},
         ]));

@@ -202,7 +202,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Forgets addresses without recent attempts, or else the address with the fewest.
+    /// Forgets addresses without recent attempts; if there are none, the address with the fewest attempts.
     fn forget(&mut self, now_ns: u64) {
         self.attempts.retain(|_, own| {
             own.pass(now_ns);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_connections_of_one_address_the_oldest_are_refused() {
+    fn the_oldest_of_many_connections_from_one_address_are_refused() {
         let mut admission = Admission::new(0);
         let gone: Vec<_> = (0..40).filter_map(|number| admission.add(number, address(1), number)).collect();
         assert_eq!(gone, (0..8).collect::<Vec<_>>());
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn many_connections_of_many_addresses_make_room_for_one_more() {
+    fn the_oldest_connection_is_refused_for_one_more() {
         let mut admission = Admission::new(0);
         for number in 0..128 {
             let from = u8::try_from(number / 16).unwrap();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn of_single_connections_the_oldest_is_refused() {
+    fn the_oldest_of_single_connections_is_refused() {
         let mut admission = Admission::new(0);
         for number in 0..128 {
             assert_eq!(admission.add(number, address(u8::try_from(number).unwrap()), number), None);
@@ -332,7 +332,7 @@ mod tests {
 
     /// Ten attempts at once, then one in each tenth of a second.
     #[test]
-    fn an_address_tries_as_often_as_it_may() {
+    fn attempts_of_an_address_are_limited_by_rate() {
         let mut admission = Admission::new(0);
         let mut tries = |now_ns| admission.try_handshake(address(1), now_ns);
         assert!((0..10).all(|_| tries(0).is_ok()));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_network_try_together() {
+    fn addresses_of_one_network_share_their_attempts() {
         let mut admission = Admission::new(0);
         let of = |host: u16| IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, host]);
         assert!((0..10).all(|host| admission.try_handshake(of(host), 0).is_ok()));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_without_end_are_not_remembered_without_end() {
+    fn the_number_of_remembered_addresses_is_limited() {
         let mut admission = Admission::new(0);
         for number in 0..100_000_u32 {
             _ = admission.try_handshake(IpAddr::from(number.to_be_bytes()), u64::from(number) * 5_000_000);

@@ -1,4 +1,4 @@
-//! Checks of the numbers that a client reports: each instant once, and only values that can be true.
+//! Checks of a client's reports: each instant is reported once, and only plausible values are accepted.
 
 use crate::message::{ClientMessage, Direction, Hello, Observation, Row, Sender};
 
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn validity_and_idle_rtt_are_limited_and_of_known_flows() {
+    fn validity_and_idle_rtt_are_limited_and_belong_to_known_flows() {
         let mut upload = claims(Direction::ToServer);
         let validity = |flow| ClientMessage::Validity { flow, json: String::new() };
         assert!((0..2).all(|_| upload.check(&validity(1), 0).is_ok()));

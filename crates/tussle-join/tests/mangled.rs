@@ -1,4 +1,4 @@
-//! Arbitrary bytes are refused, or are read as a message of the protocol.
+//! Arbitrary bytes are refused, or are a valid message of the protocol.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use tussle_join::{
     Preamble, Row, ServerMessage, VERSION,
 };
 
-/// Bytes that stand in a message as they are.
+/// Raw bytes of a message.
 struct Plain<'a>(&'a [u8]);
 
 impl Serialize for Plain<'_> {
@@ -84,7 +84,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] ^= 1u8 << bit;
         server.receive_bytes(&bytes);
-        // After a larger length, more bytes are awaited.
+        // With a larger length, the channel waits for more bytes.
         prop_assert!(!matches!(server.receive::<ClientMessage>(), Ok(Some(_))));
     }
 
@@ -96,7 +96,7 @@ proptest! {
         prop_assert_eq!(server.receive(), Ok(Some(message)));
     }
 
-    /// A request is within the limits, or is refused. With these limits, nearly none is within.
+    /// A request is within the limits, or is refused. Almost no random request is within these limits.
     #[test]
     fn bytes_of_a_client_are_a_message_or_end_the_channel(plain in vec(any::<u8>(), 0..600)) {
         let (mut client, mut server) = connected();

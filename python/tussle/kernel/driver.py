@@ -1,7 +1,7 @@
 """The driver in the kernel of a guest: its files in a kernel's source.
 
-Its part in C is in kernel/driver. The path that packets cross is in Rust (crates/tussle-driver), an object file that is
-part of the package.
+Its part in C is in kernel/driver. The path that packets cross is in Rust (crates/tussle-driver); the package
+contains it as an object file.
 """
 
 import hashlib

@@ -21,8 +21,8 @@ from tussle.kernel.driver import FACT, driver
 from tussle.kernel.host import refuse_host, refuse_lost_state
 
 NETWORKS = ("auto", "driver", "mixed", "qdisc", "tun")
-"""Datapaths of `--network`: the best of the machine; the simulator's elements inside the guest's kernel; Linux's
-queue disciplines where it has them, and the simulator's elements between TUN devices otherwise; queue
+"""Datapaths of `--network`: the best of the machine; the simulator's elements inside the guest's kernel;
+Linux's queue disciplines where it has them, and the simulator's elements between TUN devices otherwise; queue
 disciplines only; elements between TUN devices only.
 """
 
@@ -146,8 +146,8 @@ def refuse_other_driver(kernel: Kernel) -> None:
     """Raise TussleError when a kernel was built with the driver of another version, or with none."""
     if kernel.facts.get(FACT) != driver().digest():
         raise TussleError(
-            f"kernel {kernel.name} was built by another version of Tussle, whose driver differs from this one; "
-            "build it again, which takes seconds: `tussle kernel build`, with its --source and --name"
+            f"kernel {kernel.name} was built by another version of Tussle, with another driver; build it again: "
+            "`tussle kernel build`, with its --source and --name"
         )
 
 

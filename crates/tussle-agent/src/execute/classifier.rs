@@ -40,7 +40,7 @@ fn code(losses: &LossProgram, memory: &OwnedFd) -> Vec<Word> {
     [first, [0; 8]].into_iter().chain(rest).map(u64::from_ne_bytes).collect()
 }
 
-/// Request for the queue discipline that holds filters and queues nothing.
+/// Request for the queue discipline `clsact`, which holds filters and queues no packets.
 fn clsact(index: i32) -> RouteNetlinkMessage {
     let mut message = TcMessage::with_index(index);
     message.header.handle = TcHandle { minor: 0, ..TcHandle::CLSACT };

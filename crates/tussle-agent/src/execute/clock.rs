@@ -35,8 +35,10 @@ impl Clock {
     /// coarse timers have the same phase in every script. At least one such interval passes before it.
     pub(crate) fn from_coarse_tick() -> anyhow::Result<Clock> {
         let timers = std::fs::read_to_string("/proc/timer_list").context("the kernel's timers")?;
-        let tick =
-            timers.lines().find_map(|line| line.strip_prefix("jiffies: ")).context("no ticks are timers")?;
+        let tick = timers
+            .lines()
+            .find_map(|line| line.strip_prefix("jiffies: "))
+            .context("/proc/timer_list has no jiffies")?;
         let tick: u64 = tick.trim().parse().context("the number of a tick")?;
         let last_ns = nanoseconds(ClockId::CLOCK_MONOTONIC_COARSE)?;
         let tick_ns = SECOND_NS / u64::from(HZ);

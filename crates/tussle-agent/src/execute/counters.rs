@@ -62,7 +62,7 @@ fn counter(text: &str, name: &str) -> anyhow::Result<u32> {
 #[derive(Debug)]
 pub(crate) struct HostDevice(File);
 
-/// Packets of a host.
+/// Packets that a host's device has received and sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Carried {
     pub(crate) received_packets: u64,

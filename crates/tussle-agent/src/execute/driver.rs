@@ -35,7 +35,7 @@ impl Driver {
     /// [`Elements::between_hosts`](tussle_datapath::Elements::between_hosts).
     pub(crate) fn add_device(&self, exit: usize, mtu_bytes: u32) -> anyhow::Result<()> {
         let exit = u32::try_from(exit).context("the number of a host")?;
-        request::device(&*self.0, &Device { exit, mtu_bytes }).context("making the device of a host")
+        request::device(&*self.0, Device { exit, mtu_bytes }).context("making the device of a host")
     }
 
     /// Starts the elements' time with a clock.

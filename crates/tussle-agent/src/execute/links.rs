@@ -59,16 +59,16 @@ pub(crate) fn is_queue(network: &Network, wire: usize) -> bool {
 }
 
 impl Link {
-    /// Takes the counters of the queue at a wire, if it is this link's.
-    pub(crate) fn look(&mut self, now_ns: u64, wire: usize, counts: QdiscCounts) {
+    /// Processes the counters of the queue at a wire, if the queue belongs to this link.
+    pub(crate) fn observe(&mut self, now_ns: u64, wire: usize, counts: QdiscCounts) {
         if let Source::Queue(queue) = &mut self.source
             && queue.wire == wire
         {
-            queue.look(now_ns, counts);
+            queue.observe(now_ns, counts);
         }
     }
 
-    /// Adds the link's row, unless it has one for this instant.
+    /// Adds the link's row, unless the link has a row for this instant.
     pub(crate) fn row(
         &mut self,
         now_ns: u64,
@@ -113,8 +113,8 @@ impl Queue {
         }
     }
 
-    /// Takes the counters. Between two observations the backlog is taken as linear.
-    fn look(&mut self, now_ns: u64, counts: QdiscCounts) {
+    /// Processes counters. The backlog is interpolated linearly between two observations.
+    fn observe(&mut self, now_ns: u64, counts: QdiscCounts) {
         let (then_ns, before) = std::mem::replace(&mut self.last_look, (now_ns, counts));
         let backlogs = (before.backlog_packets + counts.backlog_packets) as f64;
         self.capacity_bits += self.rate_bit_per_s(then_ns) as f64 * seconds(now_ns - then_ns);
@@ -124,10 +124,15 @@ impl Queue {
 
     /// Rate at a time. It is constant between two observations.
     fn rate_bit_per_s(&self, at_ns: u64) -> u64 {
-        self.rates.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).expect("the first is from 0 on").1
+        self.rates
+            .iter()
+            .rev()
+            .find(|(from_ns, _)| *from_ns <= at_ns)
+            .expect("the first rate holds from 0 on")
+            .1
     }
 
-    /// Row of the time since the last row.
+    /// Row for the time since the last row.
     fn row(&mut self, span_ns: u64) -> LinkRow {
         let counts = self.last_look.1;
         let before = std::mem::replace(&mut self.last_row, counts);

@@ -33,10 +33,11 @@ use clock::Clock;
 /// The kernel that executes a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Environment {
-    /// A guest's kernel, all of which belongs to the run. Its time stands still while anything runs.
+    /// A guest's kernel, which executes nothing but the run. Its virtual time does not advance while code
+    /// runs.
     Guest,
-    /// A host's kernel, in real time. Settings that others see are not changed, and the load of the host is
-    /// monitored.
+    /// A host's kernel, in real time. Settings that affect other processes are not changed, and the load of
+    /// the host is monitored.
     Host(Arc<Mutex<LoadMonitor>>),
 }
 
@@ -50,7 +51,7 @@ impl Environment {
         prctl::set_timerslack(1)
     }
 
-    /// Records how late an action starts that was due at `due_ns` of the run.
+    /// Records the delay of an action that was due at `due_ns` of the run and starts now.
     pub(crate) fn note_slip(&self, due_ns: u64, clock: Clock) -> nix::Result<()> {
         if let Environment::Host(watch) = self {
             let late_ns = clock.now_ns()?.saturating_sub(due_ns);

@@ -8,8 +8,7 @@ use nix::sched::{CloneFlags, setns};
 /// The folder with the files that name the namespaces of a run.
 pub(crate) const FOLDER: &str = "/run/netns";
 
-/// The sysctl of TCP's timestamps: 1, Linux's default, adds a random offset to those of each connection, 2
-/// adds none.
+/// The sysctl of TCP's timestamps: 1, Linux's default, adds a random offset per connection; 2 adds none.
 pub(crate) const TIMESTAMPS: &str = "net/ipv4/tcp_timestamps";
 
 /// Opens a namespace by its name.

@@ -24,13 +24,13 @@ use crate::network::Network;
 use crate::tcp_info::{TcpInfo, state_name};
 use crate::validity;
 
-/// Interval of the checks, after the end, whether the network is empty.
+/// Interval between checks, after the end of the run, whether the network is empty.
 const DRAIN_NS: u64 = 10_000_000;
 /// Longest interval between two readings of the trace, so that its buffer does not overflow.
 const TRACE_NS: u64 = 100_000_000;
 const MAX_DRAIN_NS: u64 = 3_600_000_000_000;
 /// Largest number of checks in which the packets of an empty network do not add up.
-const MAX_LOOKS: u32 = 20;
+const MAX_CHECKS: u32 = 20;
 /// Sequence numbers used by the SYN and the FIN of a connection.
 const HANDSHAKE_BYTES: u64 = 2;
 
@@ -41,13 +41,15 @@ pub(crate) struct Observer<'a> {
     clock: Clock,
     flows: Vec<ObservedFlow>,
     links: Vec<Link>,
-    /// Queue disciplines of namespaces with links, then those of others; devices are numbered by their wires.
+    /// Queue disciplines of namespaces with links, then those of other namespaces; devices have the indices
+    /// of their wires.
     queues: Vec<Qdiscs>,
     others: Vec<Qdiscs>,
     elements: SimulatedElements,
     hosts: Hosts,
     devices: Vec<HostDevice>,
-    /// `None` on a host's kernel, where sockets are observed instead: tracing is a setting that others see.
+    /// `None` on a host's kernel, where sockets are observed instead, because tracing affects other
+    /// processes.
     trace: Option<Trace>,
     environment: &'a Environment,
     samples: Samples,
@@ -66,7 +68,7 @@ struct ObservedFlow {
     state: u8,
     /// RTTs in the steady interval, in µs.
     rtts: Histogram,
-    /// Indices of events whose following window is not known yet.
+    /// Indices of events for which cwnd and ssthresh after the event are not known yet.
     unsettled: Vec<usize>,
     from: FlowSnapshot,
     to: FlowSnapshot,
@@ -98,7 +100,7 @@ struct Tally {
 }
 
 impl<'a> Observer<'a> {
-    /// Opens everything that is observed. This thread returns to its namespace.
+    /// Opens all counters, sockets and the trace. This thread returns to its namespace.
     pub(crate) fn new(
         execution: Execution<'a>,
         hosts: Hosts,
@@ -145,8 +147,8 @@ impl<'a> Observer<'a> {
         })
     }
 
-    /// Observes everything, and adds the rows of this instant.
-    pub(crate) fn look(&mut self, now_ns: u64) -> anyhow::Result<()> {
+    /// Reads all counters, sockets and the trace, and adds the rows of this instant.
+    pub(crate) fn observe(&mut self, now_ns: u64) -> anyhow::Result<()> {
         let run = self.run;
         let is_edge = [run.steady.from_ns, run.steady.to_ns, run.duration_ns].contains(&now_ns);
         let is_sampled =
@@ -161,7 +163,7 @@ impl<'a> Observer<'a> {
                 link.row(now_ns, &mut self.link_rows, &self.elements)?;
             }
             for (index, observed) in (0..).zip(&mut self.flows) {
-                let seen = observed.look()?;
+                let seen = observed.observe()?;
                 self.samples.add(index, now_ns, &observed.sample(&seen));
                 if is_edge {
                     let counts = observed.flow.netstat.read()?;
@@ -201,7 +203,7 @@ impl<'a> Observer<'a> {
         for qdiscs in &mut self.queues {
             qdiscs.read(&mut |wire, counts| {
                 for link in links.iter_mut() {
-                    link.look(now_ns, wire, counts);
+                    link.observe(now_ns, wire, counts);
                 }
             })?;
         }
@@ -268,7 +270,7 @@ impl<'a> Observer<'a> {
     fn drain(&mut self) -> anyhow::Result<()> {
         silence(self.network, self.environment)?;
         let mut now_ns = self.run.duration_ns;
-        let mut looks = 0;
+        let mut checks = 0;
         loop {
             now_ns += DRAIN_NS;
             self.clock.sleep_until(now_ns)?;
@@ -277,15 +279,15 @@ impl<'a> Observer<'a> {
                 return Ok(());
             }
             // In real time, an ACK may pass between the readings of two counters.
-            looks += u32::from(waiting == 0);
+            checks += u32::from(waiting == 0);
             ensure!(
-                matches!(self.environment, Environment::Guest) || looks < MAX_LOOKS,
+                matches!(self.environment, Environment::Guest) || checks < MAX_CHECKS,
                 "{} packets were lost on this host, but not in the network of the run: the host is too slow; \
                  give lower rates",
                 sent.abs_diff(received + dropped)
             );
             ensure!(
-                looks < MAX_LOOKS && now_ns < self.run.duration_ns + MAX_DRAIN_NS,
+                checks < MAX_CHECKS && now_ns < self.run.duration_ns + MAX_DRAIN_NS,
                 "invariant violated: packets conserved: hosts sent {sent} packets, but received {received}, and \
                  {dropped} were dropped and {waiting} wait"
             );
@@ -365,7 +367,7 @@ impl ObservedFlow {
         }
     }
 
-    fn look(&self) -> anyhow::Result<FlowSnapshot> {
+    fn observe(&self) -> anyhow::Result<FlowSnapshot> {
         let (sender, receiver) = (self.flow.sender_info()?, self.flow.receiver_info()?);
         Ok(FlowSnapshot { sender, receiver, counts: TcpCounts::default() })
     }
@@ -472,8 +474,11 @@ impl ObservedFlow {
     }
 
     fn note_ends(&self, run: &Run, events: &mut Events) {
-        let flow =
-            run.flows.iter().position(|spec| spec.name == self.flow.spec.name).expect("it is of the run");
+        let flow = run
+            .flows
+            .iter()
+            .position(|spec| spec.name == self.flow.spec.name)
+            .expect("the flow belongs to the run");
         events.add(Event { time_ns: self.flow.spec.start_ns, kind: "start", flow, after: None });
         for (time_ns, kind) in self.flow.messages() {
             if time_ns <= run.duration_ns {

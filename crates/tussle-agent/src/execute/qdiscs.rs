@@ -22,7 +22,7 @@ const ANSWER_BYTES: usize = 32 * 1024;
 pub(crate) struct Qdiscs {
     socket: OwnedFd,
     request: Vec<u8>,
-    room: Vec<u8>,
+    buffer: Vec<u8>,
     /// The caller's indices of devices, by the kernel's indices.
     index_of: HashMap<i32, usize>,
 }
@@ -56,7 +56,7 @@ impl Qdiscs {
                 Ok((i32::try_from(number)?, *index))
             })
             .collect::<anyhow::Result<_>>()?;
-        Ok(Qdiscs { socket, request: request(), room: vec![0; 2 * ANSWER_BYTES], index_of })
+        Ok(Qdiscs { socket, request: request(), buffer: vec![0; 2 * ANSWER_BYTES], index_of })
     }
 
     /// Passes the counters of each device to `visit`, by the caller's index.
@@ -67,7 +67,7 @@ impl Qdiscs {
         let mut is_done = false;
         while !is_done {
             // The end of an answer is a message of its own. One call receives both.
-            let (first, second) = self.room.split_at_mut(ANSWER_BYTES);
+            let (first, second) = self.buffer.split_at_mut(ANSWER_BYTES);
             let mut parts = [[IoSliceMut::new(first)], [IoSliceMut::new(second)]];
             let mut headers = MultiHeaders::<()>::preallocate(parts.len(), None);
             let received =
@@ -87,7 +87,7 @@ impl Qdiscs {
     }
 }
 
-/// Processes a datagram, and returns whether it is the last one.
+/// Processes a netlink datagram, and returns whether it is the last one.
 fn take_all(
     mut rest: &[u8],
     index_of: &HashMap<i32, usize>,
@@ -112,8 +112,8 @@ fn take_all(
 }
 
 impl QdiscCounts {
-    /// Takes the counters of a message. The outer queue discipline counts everything but marks, which the
-    /// inner one counts.
+    /// Processes the counters of a message. Marks are counted by the inner queue discipline, everything else
+    /// by the outer one.
     fn take(&mut self, message: &TcMessage) {
         let mut kind = "";
         for attribute in &message.attributes {
@@ -173,9 +173,12 @@ fn marked_by_cake(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Sum of `of` over all attributes.
-fn sum_over(attributes: &[u8], of: &dyn Fn(u16, &[u8]) -> u64) -> u64 {
-    NlasIterator::new(attributes).flatten().map(|attribute| of(attribute.kind(), attribute.value())).sum()
+/// Sum of `value_of` over all attributes.
+fn sum_over(attributes: &[u8], value_of: &dyn Fn(u16, &[u8]) -> u64) -> u64 {
+    NlasIterator::new(attributes)
+        .flatten()
+        .map(|attribute| value_of(attribute.kind(), attribute.value()))
+        .sum()
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u64 {

@@ -28,11 +28,11 @@ use crate::network::{
 /// Largest number of packets between two devices at one instant. The default, 1000, would drop bursts.
 const MAX_BURST_PACKETS: u32 = 10_000_000;
 
-/// Interval of the checks whether a device is up.
-const LOOK: Duration = Duration::from_millis(20);
-/// Number of checks before a device counts as failed. Each device adds to it, since Linux takes a second for
-/// a hundred devices.
-const PATIENCE_LOOKS: usize = 500;
+/// Interval between checks whether a device is up.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// Number of checks after which a device counts as failed. Two are added per wire, because Linux needs a
+/// second for a hundred devices.
+const MAX_CHECKS: usize = 500;
 
 /// Open namespaces of a run's hosts and queues.
 #[derive(Debug)]
@@ -194,15 +194,15 @@ fn connect(network: &Network, namespace: &Namespace, mtu_bytes: u32) -> anyhow::
 /// Waits until the devices of every wire are up. Linux handles two hundred of them at once, and the others in
 /// later seconds (`net/core/link_watch.c`).
 fn wait_for_devices(network: &Network) -> anyhow::Result<()> {
-    let mut looks = PATIENCE_LOOKS + 2 * network.wires.len();
+    let mut checks = MAX_CHECKS + 2 * network.wires.len();
     for namespace in network.namespaces() {
         enter(&open(&namespace.name)?)?;
         let kernel = Netlink::open()?;
         for device in wire_ends(network, namespace) {
             while !kernel.is_up(device)? {
-                ensure!(looks > 0, "device {device} of {} does not come up", namespace.name);
-                looks -= 1;
-                thread::sleep(LOOK);
+                ensure!(checks > 0, "device {device} of {} does not come up", namespace.name);
+                checks -= 1;
+                thread::sleep(CHECK_INTERVAL);
             }
         }
     }
@@ -228,7 +228,7 @@ fn disciplines(network: &Network, namespace: &Namespace) -> String {
 
 /// Sets the sysctls of this thread's namespace.
 fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Result<()> {
-    // Kernels of distributions would send packets of neighbour discovery, which belong to no flow.
+    // Distribution kernels would send IPv6 neighbour discovery, whose packets belong to no flow.
     if Path::new("/proc/sys/net/ipv6").exists() {
         set("net/ipv6/conf/all/disable_ipv6", "1")?;
     }
@@ -243,7 +243,7 @@ fn configure(run: &Run, network: &Network, namespace: &Namespace) -> anyhow::Res
         Timestamps::Random => "1",
         Timestamps::Synchronised => "2",
     };
-    // Random offsets are Linux's default, so that a default host is not changed.
+    // Random offsets are Linux's default, so that a host with default settings is not changed.
     if read(TIMESTAMPS)? != timestamps {
         set(TIMESTAMPS, timestamps)?;
     }

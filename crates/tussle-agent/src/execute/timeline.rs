@@ -15,7 +15,7 @@ use super::{Environment, Execution};
 use crate::network::Network;
 
 /// Longest interval between two observations of the queues, from which the mean backlog is computed.
-const LOOK_NS: u64 = 10_000_000;
+const OBSERVATION_NS: u64 = 10_000_000;
 
 /// Executes the run over its network.
 pub(crate) fn run(
@@ -38,8 +38,8 @@ pub(crate) fn run(
         for flow in flows.iter().filter(|flow| flow.spec.stop_ns == Some(at_ns)) {
             flow.stop()?;
         }
-        // Until now, packets were sent at the old rate.
-        observer.look(at_ns)?;
+        // Packets were sent at the old rate until now.
+        observer.observe(at_ns)?;
         for (namespace, line) in changes.get(&at_ns).into_iter().flatten() {
             setup::change(namespace, line)?;
         }
@@ -82,7 +82,7 @@ impl Instants {
         };
         Instants {
             fixed,
-            periods: sampling.into_iter().chain([LOOK_NS]).collect(),
+            periods: sampling.into_iter().chain([OBSERVATION_NS]).collect(),
             end: run.duration_ns,
             last: None,
         }
@@ -110,7 +110,7 @@ mod tests {
     /// Observations every 10 ms, samples every 25 ms, a steady interval from 12 ms on, a change at 31 ms, 40
     /// ms in total.
     #[test]
-    fn every_instant_comes_once_in_order() {
+    fn every_instant_occurs_once_in_order() {
         let run: Run = serde_json::from_value(serde_json::json!({
             "format": 1, "profile": "linux-6.1", "seed": 1, "duration_ns": 40_000_000,
             "steady": {"from_ns": 12_000_000, "to_ns": 40_000_000},

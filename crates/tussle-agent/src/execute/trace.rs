@@ -144,7 +144,7 @@ impl Trace {
     }
 }
 
-/// Passes each event of a page of the kernel's ring buffer to `visit`: its time in ns, and its record.
+/// Calls `visit` with the time in ns and the record of each event in a page of the kernel's ring buffer.
 fn for_each_event(page: &[u8], visit: &mut dyn FnMut(u64, &[u8])) -> anyhow::Result<()> {
     let mut time_ns = u64_at(page, 0);
     let commit = u64_at(page, 8);

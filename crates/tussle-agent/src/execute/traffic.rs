@@ -38,9 +38,9 @@ const SENDER_PORT: u16 = 40_000;
 const USUAL_MSS_BYTES: u32 = 1448;
 /// Bytes of the timestamp option. The socket option for the segment size counts them, and a run does not.
 const TIMESTAMPS_BYTES: u32 = HEADER_BYTES - 40;
-/// Interval between the starts of flows with equal start times. Threads that wake up together continue in an
-/// order of the kernel's choice, and a guest's timers are late by up to half of this interval.
-const APART_NS: u64 = 1_000;
+/// Gap between the starts of flows with equal start times. Threads that wake up at the same time continue in
+/// an unspecified order, and a guest's timers are late by up to half of this gap.
+const START_GAP_NS: u64 = 1_000;
 /// Send buffer, larger than any amount of data in flight. The kernel doubles it, and keeps it in 31 bits.
 const SEND_BUFFER_BYTES: usize = 1 << 29;
 /// Data to write.
@@ -234,7 +234,7 @@ impl Receiver {
         token: Token,
     ) -> anyhow::Result<Receiver> {
         let socket = socket_for(at)?;
-        // DCTCP needs a part in its receiver.
+        // DCTCP changes the receiver's ECN feedback, too.
         if algorithms::usable(&spec.algorithm).is_ok() {
             set_algorithm(&socket, &spec.algorithm)?;
         }
@@ -345,7 +345,7 @@ pub(crate) fn prepare(run: &Run, network: &Network, hosts: &Hosts) -> anyhow::Re
 fn opens_ns(flows: &[FlowSpec], index: usize) -> u64 {
     let start_ns = flows[index].start_ns;
     let before = flows[..index].iter().filter(|flow| flow.start_ns == start_ns).count();
-    start_ns + APART_NS * before as u64
+    start_ns + START_GAP_NS * before as u64
 }
 
 /// Starts the threads of every flow; they end with the process.
@@ -376,7 +376,7 @@ fn listener(
     // The kernel doubles the value.
     let half = usize::try_from(buffer_bytes / 2)?;
     socket::setsockopt(&socket, sockopt::RcvBufForce, &half).context("the receive buffer")?;
-    // DCTCP needs a part in its receiver.
+    // DCTCP changes the receiver's ECN feedback, too.
     set_algorithm(&socket, &spec.algorithm)?;
     let window_bytes = i32::try_from(window_bytes).unwrap_or(i32::MAX);
     sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window_bytes)
@@ -527,7 +527,7 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
     let expected = flow.spec.bytes.unwrap_or(u64::MAX);
     // Unread bytes reduce the window, which only matters where it is limited.
     let patience = if flow.spec.receive_window_bytes.is_some() { 1 } else { READ_BYTES };
-    let mut room = vec![0; usize::try_from(READ_BYTES)? * 4];
+    let mut buffer = vec![0; usize::try_from(READ_BYTES)? * 4];
     let mut received = 0;
     let mut message_end = flow.message_bytes.map_or(expected, |bytes| bytes.min(expected));
     let mut current = None;
@@ -537,7 +537,7 @@ fn receive(flow: &Receiver, clock: Clock) -> anyhow::Result<()> {
             sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, lowat)?;
             current = Some(lowat);
         }
-        match socket::recv(socket.as_raw_fd(), &mut room, MsgFlags::MSG_TRUNC) {
+        match socket::recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
             Ok(0) | Err(Errno::ECONNRESET | Errno::ETIMEDOUT) => return Ok(()),
             Ok(bytes) => received += bytes as u64,
             Err(problem) => return Err(problem).context("receiving"),
@@ -566,7 +566,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_of_one_instant_open_one_after_the_other() {
+    fn flows_with_equal_start_times_open_one_after_another() {
         let flow = |start_ns: u64| {
             let flow = serde_json::json!({
                 "name": "a", "algorithm": "reno", "start_ns": start_ns, "mss_bytes": 1448,
@@ -579,9 +579,9 @@ mod tests {
         assert_eq!(opens_ns, [0, 5_000, 1_000, 2_000, 6_000]);
     }
 
-    /// An unrelated connection comes first, with as many bytes as the flow has; then the sender.
+    /// An unrelated connection with as many bytes as the flow comes first, then the sender.
     #[test]
-    fn a_connection_without_the_token_is_no_part_of_a_flow() {
+    fn a_connection_without_the_token_is_not_part_of_a_flow() {
         let spec: FlowSpec = serde_json::from_value(serde_json::json!({
             "name": "a", "algorithm": "reno", "start_ns": 0, "mss_bytes": 1448, "bytes": 100_000,
             "forward": [], "reverse": [],
@@ -591,8 +591,8 @@ mod tests {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let receiver = Arc::new(Receiver::listen(&spec, 1, anywhere, [7; TOKEN_BYTES]).unwrap());
         let to = SocketAddr::from((Ipv4Addr::LOCALHOST, receiver.port().unwrap()));
-        let mut stranger = TcpStream::connect(to).unwrap();
-        stranger.write_all(&vec![0; 100_000]).unwrap();
+        let mut unrelated = TcpStream::connect(to).unwrap();
+        unrelated.write_all(&vec![0; 100_000]).unwrap();
         start_receiver(Arc::clone(&receiver), clock);
         let sender = Arc::new(Sender::open(&spec, 1, anywhere, [7; TOKEN_BYTES]).unwrap());
         start_sender(Arc::clone(&sender), to, clock);

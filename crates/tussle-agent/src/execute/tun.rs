@@ -11,12 +11,12 @@ use crate::sys;
 
 /// Queue length of a device, for bursts.
 pub(crate) const BURST_PACKETS: u32 = 30_000;
-const MOST_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 #[derive(Debug)]
 pub(crate) struct Tun {
     file: File,
-    room: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Tun {
@@ -29,7 +29,7 @@ impl Tun {
             .open("/dev/net/tun")
             .context("/dev/net/tun; this kernel may lack CONFIG_TUN")?;
         sys::name_tun(&file, name).context("making a TUN device")?;
-        Ok(Tun { file, room: vec![0; MOST_BYTES] })
+        Ok(Tun { file, buffer: vec![0; MAX_BYTES] })
     }
 
     /// Passes a packet to the kernel, which has processed it when this returns.
@@ -39,8 +39,8 @@ impl Tun {
 
     /// Reads a packet that the kernel has sent, if there is one.
     pub(crate) fn read(&mut self) -> std::io::Result<Option<&[u8]>> {
-        match self.file.read(&mut self.room) {
-            Ok(bytes) => Ok(Some(&self.room[..bytes])),
+        match self.file.read(&mut self.buffer) {
+            Ok(bytes) => Ok(Some(&self.buffer[..bytes])),
             Err(problem) if problem.kind() == ErrorKind::WouldBlock => Ok(None),
             Err(problem) => Err(problem),
         }

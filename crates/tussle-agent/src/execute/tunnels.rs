@@ -116,7 +116,7 @@ impl Carrier {
         if is_due {
             self.environment.note_slip(self.due.ns(), self.clock)?;
         }
-        // The timer's time is known without a system call.
+        // If only the timer expired, its time is known without a system call.
         let now = if is_due && entered.is_empty() { self.due } else { Time::from_ns(self.clock.now_ns()?) };
         let mut elements = self.tunnels.elements.lock().expect("no thread panics while it holds the lock");
         // Departures precede arrivals of the same instant, as in the simulator.

@@ -25,8 +25,8 @@ use crate::execute::setup::{self, command};
 use crate::execute::tun::{BURST_PACKETS, Tun};
 use crate::network::{Datapath, Network, PORT, receiver_address, sender_address};
 
-/// Arrival of a packet: its time in ns, its size as an IP packet in bytes, and the index of its flow.
-/// Datagrams have room for a number of four bytes.
+/// Arrival of a packet: its time in ns, its size as an IP packet in bytes, and the index of its flow. The
+/// payload is at least four bytes, for the packet number.
 type Arrival = (u64, u32, usize);
 
 /// Departure of a packet: its time in ns, and whether it is marked; `None` if it was dropped.
@@ -133,7 +133,7 @@ impl Link {
             poll(&mut both, PollTimeout::NONE).context("waiting")?;
             let is_due = both[1].any().unwrap_or_default();
             let now_ns = self.clock.now_ns()?;
-            while let Some(bytes) = self.sink.read().context("taking what leaves")? {
+            while let Some(bytes) = self.sink.read().context("reading a departing packet")? {
                 let (number, marked) = numbered(bytes)?;
                 left[number] = Some((now_ns, marked));
             }
@@ -167,7 +167,7 @@ fn datagram(number: usize, (_, size_bytes, flow): &Arrival, ecn: bool) -> anyhow
 fn numbered(bytes: &[u8]) -> anyhow::Result<(usize, bool)> {
     let ip = Ipv4HeaderSlice::from_slice(bytes)?;
     let at = DATAGRAM_HEADER_BYTES as usize;
-    let number = bytes.get(at..at + 4).context("a packet came that was not sent")?;
+    let number = bytes.get(at..at + 4).context("an unknown packet arrived")?;
     let number = u32::from_be_bytes(number.try_into().expect("four bytes"));
     Ok((number as usize, ip.ecn() == IpEcn::CongestionExperienced))
 }

@@ -95,7 +95,7 @@ fn write_host_settings(hosts: &setup::Hosts) -> anyhow::Result<()> {
     let settings = std::thread::scope(|scope| {
         let ends = hosts.senders.iter().take(1).chain(hosts.receivers.iter().take(1));
         let read = ends.map(|end| {
-            // A thread moves to the namespace, so that this one does not.
+            // Another thread enters the namespace, so that this one stays in its own.
             scope
                 .spawn(|| namespace::enter(end).and_then(|()| namespace::read(namespace::TIMESTAMPS)))
                 .join()

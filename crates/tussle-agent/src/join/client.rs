@@ -26,8 +26,8 @@ const INPUT: u64 = 0;
 const CONTROL: u64 = 1;
 const PROBE: u64 = 2;
 const FIRST_FLOW: u64 = 3;
-/// Instants between two messages with rows, and between two status lines.
-const TELL: u32 = 5;
+/// Number of instants between two messages with rows, and between two status lines.
+const REPORT_INSTANTS: u32 = 5;
 const SECOND_NS: f64 = 1e9;
 /// Longest patience that a client accepts from a server: one hour.
 const LONGEST_PATIENCE_NS: u64 = 3600 * 1_000_000_000;
@@ -36,7 +36,7 @@ const LONGEST_PATIENCE_NS: u64 = 3600 * 1_000_000_000;
 const MAX_RECEIVED_BYTES: u64 = 16 * 1024;
 const MAX_RECEIVED_BYTES_PER_S: u64 = 1024;
 /// Time for which an interrupted client waits for data in flight, and then for the server's last message.
-const FAREWELL_NS: u64 = 2_000_000_000;
+const CLOSING_NS: u64 = 2_000_000_000;
 
 /// Settings of the client.
 #[derive(Debug, Deserialize)]
@@ -100,14 +100,14 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<()> {
     Client::begin(settings, joined, reactor)?.run()
 }
 
-fn gone() -> anyhow::Error {
+fn connection_lost() -> anyhow::Error {
     anyhow::anyhow!("the server or the network is lost; the server keeps what it has recorded; {REPEAT}")
 }
 
 struct Client {
     reactor: Reactor,
     writer: JsonWriter,
-    room: Buffers,
+    buffers: Buffers,
     watch: LoadMonitor,
     connection: ControlConnection,
     probe: Probe,
@@ -175,7 +175,7 @@ impl Client {
             idle_rtt_ms: Duration::from_nanos(idle.rtt_ns).as_secs_f64() * 1e3,
         })?;
         let mut client = Client {
-            room: Buffers::new(),
+            buffers: Buffers::new(),
             over: vec![false; flows.len()],
             cut_off: 0,
             clocks,
@@ -206,7 +206,7 @@ impl Client {
     }
 
     fn send(&mut self, message: &ClientMessage) -> anyhow::Result<()> {
-        self.connection.send(message, &self.reactor).map_err(|_| gone())
+        self.connection.send(message, &self.reactor).map_err(|_| connection_lost())
     }
 
     /// Current instant of the server's clock.
@@ -231,13 +231,13 @@ impl Client {
         let live = self.live(now_ns());
         self.send(&ClientMessage::Finished)?;
         let patience_ns = self.grant.patience_ns.min(LONGEST_REST_NS);
-        let farewell_ns = if self.how == "interrupted" { FAREWELL_NS } else { patience_ns };
-        self.leave_by_ns = now_ns() + farewell_ns;
+        let closing_ns = if self.how == "interrupted" { CLOSING_NS } else { patience_ns };
+        self.leave_by_ns = now_ns() + closing_ns;
         while !self.thanked && now_ns() < self.leave_by_ns {
             self.turn(&mut next)?;
         }
         if !self.thanked && self.how != "interrupted" {
-            return Err(gone());
+            return Err(connection_lost());
         }
         if self.how == "done" && self.cut_off > 0 {
             self.how = "cut";
@@ -253,7 +253,7 @@ impl Client {
                 INPUT if input_has_ended() => {
                     self.reactor.forget(std::io::stdin());
                     self.stop("interrupted");
-                    self.leave_by_ns = self.leave_by_ns.min(now_ns() + FAREWELL_NS);
+                    self.leave_by_ns = self.leave_by_ns.min(now_ns() + CLOSING_NS);
                 }
                 INPUT => {}
                 CONTROL => self.receive()?,
@@ -273,7 +273,7 @@ impl Client {
             *next = self.instant(now_ns) + 1;
         }
         let silent_ns = now_ns.saturating_sub(self.received_ns);
-        if silent_ns > self.grant.patience_ns { Err(gone()) } else { Ok(()) }
+        if silent_ns > self.grant.patience_ns { Err(connection_lost()) } else { Ok(()) }
     }
 
     /// Stops all flows.
@@ -302,8 +302,8 @@ impl Client {
             self.connection.arrived_bytes <= MAX_RECEIVED_BYTES + there_s * MAX_RECEIVED_BYTES_PER_S,
             "the server sends more than the protocol allows; {REPEAT}"
         );
-        self.connection.flush(&self.reactor).map_err(|_| gone())?;
-        while let Some(message) = self.connection.receive::<ServerMessage>().map_err(|_| gone())? {
+        self.connection.flush(&self.reactor).map_err(|_| connection_lost())?;
+        while let Some(message) = self.connection.receive::<ServerMessage>().map_err(|_| connection_lost())? {
             self.received_ns = now_ns();
             match message {
                 ServerMessage::Over => {
@@ -312,13 +312,13 @@ impl Client {
                 }
                 ServerMessage::Thanks => self.thanked = true,
                 ServerMessage::Alive => {}
-                ServerMessage::Granted(_) | ServerMessage::Refused(_) => return Err(gone()),
+                ServerMessage::Granted(_) | ServerMessage::Refused(_) => return Err(connection_lost()),
             }
         }
         if self.thanked || matches!(arrived, Ok(ReadOutcome::Data | ReadOutcome::WouldBlock)) {
             Ok(())
         } else {
-            Err(gone())
+            Err(connection_lost())
         }
     }
 
@@ -328,7 +328,7 @@ impl Client {
         }
         let flow = &mut self.flows[index];
         let number = FIRST_FLOW + index as u64;
-        let left = flow.proceed(&mut self.room);
+        let left = flow.proceed(&mut self.buffers);
         let is_too_much =
             self.transfer == Transfer::Download && self.bytes.is_some_and(|bytes| flow.moved_bytes > bytes);
         ensure!(!is_too_much, "the server sends more than it was asked for");
@@ -355,7 +355,8 @@ impl Client {
             }
             (Transfer::Upload, _) => false,
             (Transfer::Download, _) => {
-                self.bytes.is_some_and(|bytes| flow.moved_bytes >= bytes) || self.clocks[index].is_up(now_ns)
+                self.bytes.is_some_and(|bytes| flow.moved_bytes >= bytes)
+                    || self.clocks[index].may_have_stopped(now_ns)
             }
         };
         if left == TurnOutcome::Broken || !is_whole {
@@ -420,7 +421,7 @@ impl Client {
                 self.reactor.change(&flow.socket, FIRST_FLOW + index as u64, Interest::Read)?;
             }
         }
-        if instant.is_multiple_of(TELL) {
+        if instant.is_multiple_of(REPORT_INSTANTS) {
             self.send_rows()?;
             let live = self.live(now_ns);
             self.writer.send(&StatusLine::Live(live))?;

@@ -43,12 +43,12 @@ impl ControlConnection {
 
     /// Reads once; `receive` returns the messages.
     pub(super) fn read(&mut self) -> anyhow::Result<ReadOutcome> {
-        let mut room = [0; READ_BYTES];
-        match self.socket.read(&mut room) {
+        let mut buffer = [0; READ_BYTES];
+        match self.socket.read(&mut buffer) {
             Ok(0) => Ok(ReadOutcome::Closed),
             Ok(count) => {
                 self.arrived_bytes += count as u64;
-                self.channel.receive_bytes(&room[..count]);
+                self.channel.receive_bytes(&buffer[..count]);
                 Ok(ReadOutcome::Data)
             }
             Err(problem) if is_for_later(&problem) => Ok(ReadOutcome::WouldBlock),

@@ -81,16 +81,16 @@ impl Flow {
     }
 
     /// Reads or writes what the socket allows in one turn.
-    pub(super) fn proceed(&mut self, room: &mut Buffers) -> TurnOutcome {
+    pub(super) fn proceed(&mut self, buffers: &mut Buffers) -> TurnOutcome {
         match self.role {
             Role::Sends(bytes) if !self.has_stopped => {
-                match self.write(bytes, &room.chunk) {
+                match self.write(bytes, &buffers.chunk) {
                     // A receiver that closes the connection has received enough.
-                    TurnOutcome::More => self.read(&mut room.discarded),
+                    TurnOutcome::More => self.read(&mut buffers.discarded),
                     other => other,
                 }
             }
-            Role::Sends(_) | Role::Receives => self.read(&mut room.discarded),
+            Role::Sends(_) | Role::Receives => self.read(&mut buffers.discarded),
         }
     }
 
@@ -114,10 +114,10 @@ impl Flow {
         TurnOutcome::More
     }
 
-    fn read(&mut self, room: &mut [u8]) -> TurnOutcome {
+    fn read(&mut self, buffer: &mut [u8]) -> TurnOutcome {
         let mut turn = 0;
         while turn < TURN_BYTES {
-            match socket::recv(self.socket.as_raw_fd(), room, MsgFlags::MSG_TRUNC) {
+            match socket::recv(self.socket.as_raw_fd(), buffer, MsgFlags::MSG_TRUNC) {
                 Ok(0) => return TurnOutcome::Closed,
                 Ok(count) => {
                     turn += count;

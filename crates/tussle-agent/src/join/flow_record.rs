@@ -9,16 +9,15 @@ use crate::algorithms::needs_pacing;
 use crate::execute::rows::Sample;
 use crate::validity::Validity;
 
-/// Largest number of instants that wait for the client's claims; older ones are given up.
+/// Largest number of instants that wait for the client's claims; older instants are discarded.
 const MAX_PENDING: usize = 2_000;
-/// Largest number of instants that a claim may be ahead of the server's last observation. Clocks differ by
-/// less.
-const AHEAD: u32 = 50;
-/// Instants of a download that wait for the client's claims: 10 s.
-const LATE: u32 = 100;
-/// Bytes of an upload that are acknowledged beside its data: the preamble, and the sequence numbers of SYN
-/// and FIN.
-const BESIDE: u64 = PREAMBLE_BYTES as u64 + 2;
+/// Largest number of instants by which a claim may be ahead of the server's last observation; larger than the
+/// difference of the clocks.
+const MAX_AHEAD: u32 = 50;
+/// Number of instants for which an observation of a download waits for the client's claim: 10 s.
+const MAX_LATE: u32 = 100;
+/// Acknowledged bytes of an upload that are not data: the preamble, and the sequence numbers of SYN and FIN.
+const OVERHEAD_BYTES: u64 = PREAMBLE_BYTES as u64 + 2;
 /// Largest factor by which a network may duplicate packets.
 const MAX_COPIES: u64 = 2;
 
@@ -33,7 +32,7 @@ pub(super) struct FlowRecord {
     /// Time at which the application was to stop writing; `None` for a number of bytes.
     pub(super) stop_ns: Option<u64>,
     pub(super) end: Option<End>,
-    /// Data that arrived, as this end knows: received here, or acknowledged to this end.
+    /// Data known to have arrived, in bytes: received here, or acknowledged to this end.
     pub(super) received_bytes: u64,
     pub(super) received_packets: u32,
     /// Bytes that this end's kernel received, or was given to send.
@@ -49,7 +48,7 @@ pub(super) struct FlowRecord {
     pending: BTreeMap<u32, Pending>,
     /// Whether nothing more will be reported of the flow.
     is_closed: bool,
-    /// Latest instants: written as a row or given up, observed by this end, and claimed by the client.
+    /// Latest instants: written as a row or discarded, observed by this end, and claimed by the client.
     written_at: Option<u32>,
     observed_at: Option<u32>,
     claimed_at: Option<u32>,
@@ -194,8 +193,8 @@ impl FlowRecord {
     /// Entry of a claim's instant, if this end has observed that instant, or soon will.
     fn expected(&mut self, instant: u32) -> Option<&mut Pending> {
         let began = || u32::try_from(self.start_ns / GRID_NS).unwrap_or(u32::MAX);
-        let looked = self.observed_at.unwrap_or_else(began);
-        let is_to_come = instant > looked && instant <= looked.saturating_add(AHEAD);
+        let last_observed = self.observed_at.unwrap_or_else(began);
+        let is_to_come = instant > last_observed && instant <= last_observed.saturating_add(MAX_AHEAD);
         if is_to_come { self.pending(instant) } else { self.pending.get_mut(&instant) }
     }
 
@@ -249,20 +248,20 @@ impl FlowRecord {
         }
     }
 
-    /// Decides about the earliest pending instant. Both ends report in order, so that an instant which one
-    /// end has passed over does not come.
+    /// Decides about the earliest pending instant. Both ends report in order, so that an end which has
+    /// reported a later instant will not report this one.
     fn fate(&self, now: u32) -> Option<Fate> {
         let (instant, pending) = self.pending.first_key_value()?;
         let is_closed = self.is_closed;
         let has_passed = |latest: Option<u32>| is_closed || latest.is_some_and(|latest| latest > *instant);
-        let has_looked = pending.received_bytes.is_some();
+        let is_observed = pending.received_bytes.is_some();
         Some(match (self.direction, &pending.sender) {
-            (Direction::ToServer, Some(_)) if has_looked => Fate::Row,
+            (Direction::ToServer, Some(_)) if is_observed => Fate::Row,
             (Direction::ToServer, Some(_)) if is_closed && self.pending.len() == 1 => Fate::Row,
             (Direction::ToServer, None) if has_passed(self.claimed_at) => Fate::Dropped,
-            (Direction::ToClient, _) if has_looked => {
-                let is_told = pending.claimed_bytes.is_some() || has_passed(self.claimed_at);
-                if is_told || instant.saturating_add(LATE) <= now { Fate::Row } else { Fate::Waits }
+            (Direction::ToClient, _) if is_observed => {
+                let is_claimed = pending.claimed_bytes.is_some() || has_passed(self.claimed_at);
+                if is_claimed || instant.saturating_add(MAX_LATE) <= now { Fate::Row } else { Fate::Waits }
             }
             (Direction::ToServer, Some(_)) | (Direction::ToClient, _) if has_passed(self.observed_at) => {
                 Fate::Dropped
@@ -279,7 +278,7 @@ impl FlowRecord {
         let sent = u64::from(self.sender.data_segs_out);
         let is_complete = self.end.is_some_and(|end| end.reason == EndReason::Complete);
         match self.direction {
-            Direction::ToServer if bytes > carried + BESIDE => {
+            Direction::ToServer if bytes > carried + OVERHEAD_BYTES => {
                 Some(format!("its client claims that {bytes} bytes were acknowledged, and {carried} arrived"))
             }
             Direction::ToServer if self.end.is_some() && arrived > MAX_COPIES * packets => {
@@ -349,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_claim_counts_but_is_no_row() {
+    fn a_late_claim_counts_but_makes_no_row() {
         let mut flow = upload();
         look_received(&mut flow, 5, 50);
         flow.add_claim(sent(5, 5));
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_the_senders_last_row_has_all_that_arrived() {
+    fn at_the_end_the_senders_last_row_has_all_received_bytes() {
         let mut flow = upload();
         flow.add_claim(sent(1, 1));
         look_received(&mut flow, 2, 20);
@@ -372,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn the_result_of_a_download_is_what_was_acknowledged_here() {
+    fn the_result_of_a_download_is_the_data_acknowledged_to_the_server() {
         let mut flow = flow(Direction::ToClient);
         flow.add_observation(1, sender(100), 150);
         flow.add_claim(row(1, Observation::Receiver { bytes: 1 << 40, packets: 9 }));
@@ -388,14 +387,14 @@ mod tests {
         let mut flow = flow(Direction::ToClient);
         flow.add_observation(1, sender(10), 10);
         flow.add_observation(2, sender(20), 20);
-        assert_eq!(rows(&mut flow, LATE), []);
-        assert_eq!(rows(&mut flow, LATE + 1), [(1, 10)]);
+        assert_eq!(rows(&mut flow, MAX_LATE), []);
+        assert_eq!(rows(&mut flow, MAX_LATE + 1), [(1, 10)]);
         flow.close(EndReason::Lost, None);
-        assert_eq!(rows(&mut flow, LATE + 1), [(2, 20)]);
+        assert_eq!(rows(&mut flow, MAX_LATE + 1), [(2, 20)]);
     }
 
     #[test]
-    fn a_claim_that_cannot_be_true_is_named() {
+    fn a_claim_that_cannot_be_true_is_reported() {
         let ended = |mut flow: FlowRecord, reason| {
             flow.end = Some(End { at_ns: 1, reason });
             flow.contradiction()
@@ -433,7 +432,7 @@ mod tests {
     fn claims_use_memory_for_observed_instants_only() {
         let mut flow = upload();
         (0..10_000).for_each(|instant| flow.add_claim(sent(instant, 1)));
-        assert_eq!(flow.pending.len(), AHEAD as usize);
+        assert_eq!(flow.pending.len(), MAX_AHEAD as usize);
         (0..10_000).for_each(|instant| look_received(&mut flow, instant, 1));
         assert_eq!(flow.pending.len(), MAX_PENDING);
         assert_eq!(flow.pending.values().filter(|each| each.sender.is_some()).count(), 0);

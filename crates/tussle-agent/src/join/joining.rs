@@ -1,4 +1,4 @@
-//! Joining a server: each step has a deadline, whatever the server does.
+//! Joining a server. Each step has a deadline.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};

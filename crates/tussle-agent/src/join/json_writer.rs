@@ -1,5 +1,5 @@
-//! Lines of JSON for the process that started this program. A process that does not read them cannot block
-//! it.
+//! Lines of JSON for the process that started this program. The writer does not block if that process does
+//! not read them.
 
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -54,6 +54,6 @@ impl JsonWriter {
 
 /// Whether the standard input has ended; its contents are discarded.
 pub(super) fn input_has_ended() -> bool {
-    let mut room = [0; 256];
-    matches!(nix::unistd::read(std::io::stdin().as_fd(), &mut room), Ok(0) | Err(_))
+    let mut buffer = [0; 256];
+    matches!(nix::unistd::read(std::io::stdin().as_fd(), &mut buffer), Ok(0) | Err(_))
 }

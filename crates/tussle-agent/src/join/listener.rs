@@ -156,14 +156,14 @@ impl Listener {
     fn receive_preamble(&mut self, preamble: PartialPreamble, now_ns: u64) -> Result<Progress, Refusal> {
         let PartialPreamble { mut socket, mut received, number, address } = preamble;
         // Read no byte beyond the preamble, since later bytes belong to the flow or the channel.
-        let mut room = [0; PREAMBLE_BYTES];
+        let mut buffer = [0; PREAMBLE_BYTES];
         let most = match received.len() {
             0..8 => 8 - received.len(),
             some => PREAMBLE_BYTES - some,
         };
-        match socket.read(&mut room[..most]) {
+        match socket.read(&mut buffer[..most]) {
             Ok(0) => return Err(Refusal::Malformed),
-            Ok(count) => received.extend(&room[..count]),
+            Ok(count) => received.extend(&buffer[..count]),
             Err(problem) if is_for_later(&problem) => {}
             Err(_) => return Err(Refusal::Malformed),
         }

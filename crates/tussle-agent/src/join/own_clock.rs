@@ -1,11 +1,11 @@
-//! Time limits of flows by the client's own clock: no server can keep a flow open for longer.
+//! Time limits of flows by the client's own clock, so that no server can keep a flow open for longer.
 
-/// Time for data in flight when a server stops, and for a later start at the server.
-const AFTERWARDS_NS: u64 = 2_000_000_000;
-/// Longest time after which all written data have arrived: ten minutes.
+/// Time allowed for data in flight when a server stops, and for a later start at the server.
+const TAIL_NS: u64 = 2_000_000_000;
+/// Longest time until all written data have arrived: ten minutes.
 pub(super) const LONGEST_REST_NS: u64 = 600 * 1_000_000_000;
 /// Reciprocal of the largest relative drift of two clocks.
-const APART: u64 = 100;
+const DRIFT_DIVISOR: u64 = 100;
 
 /// Clock of one flow.
 #[derive(Clone, Copy, Debug)]
@@ -30,19 +30,19 @@ pub(super) enum FlowStatus {
 }
 
 impl OwnClock {
-    /// Clock of a flow that opens now, and sends or receives for a time.
+    /// Creates the clock of a flow that opens now, and sends or receives for `for_ns`.
     pub(super) fn new(now_ns: u64, for_ns: u64, patience_ns: u64) -> OwnClock {
         let (stopped_ns, acked, acked_at_ns) = (None, 0, now_ns);
         OwnClock { opened_ns: now_ns, for_ns, patience_ns, stopped_ns, acked, acked_at_ns }
     }
 
-    /// Whether a server that began with this flow may have stopped by its own clock.
-    pub(super) fn is_up(&self, now_ns: u64) -> bool {
-        now_ns.saturating_sub(self.opened_ns) >= self.for_ns - self.for_ns / APART
+    /// Whether a server that started at the same time as this flow may have stopped by its own clock.
+    pub(super) fn may_have_stopped(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.opened_ns) >= self.for_ns - self.for_ns / DRIFT_DIVISOR
     }
 
     pub(super) fn check_download(&self, now_ns: u64) -> FlowStatus {
-        let longest_ns = self.for_ns.saturating_add(AFTERWARDS_NS);
+        let longest_ns = self.for_ns.saturating_add(TAIL_NS);
         if now_ns.saturating_sub(self.opened_ns) < longest_ns {
             FlowStatus::Running
         } else {
@@ -50,7 +50,8 @@ impl OwnClock {
         }
     }
 
-    /// Updates the acknowledged bytes, and whether everything is written.
+    /// Updates the number of acknowledged bytes and whether everything is written; returns the state of the
+    /// flow.
     pub(super) fn check_upload(&mut self, now_ns: u64, acked: u64, has_stopped: bool) -> FlowStatus {
         if acked > self.acked {
             (self.acked, self.acked_at_ns) = (acked, now_ns);
@@ -80,8 +81,8 @@ mod tests {
         let clock = OwnClock::new(5 * S, 10 * S, 60 * S);
         assert_eq!(clock.check_download(16 * S), FlowStatus::Running);
         assert_eq!(clock.check_download(17 * S), FlowStatus::TimeOver);
-        assert!(!clock.is_up(14 * S));
-        assert!(clock.is_up(15 * S));
+        assert!(!clock.may_have_stopped(14 * S));
+        assert!(clock.may_have_stopped(15 * S));
     }
 
     #[test]

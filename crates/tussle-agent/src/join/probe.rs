@@ -1,4 +1,4 @@
-//! The probe: small requests beside the flows, answered at once, whose RTTs show the queueing delay.
+//! The probe: small requests in parallel to the flows, answered at once, whose RTTs show the queueing delay.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -12,11 +12,11 @@ use super::joining::Deadline;
 use super::reactor::{now_ns, wall_ns};
 
 /// Size of a request: its time, in ns on the client's clock.
-const ASK_BYTES: usize = 8;
+const REQUEST_BYTES: usize = 8;
 /// Size of an answer: the request, the time since the server began, and its time of day, in ns.
 const ANSWER_BYTES: usize = 24;
-/// Number of requests before the flows begin, a tenth of a second apart.
-const IDLE_QUESTIONS: u32 = 10;
+/// Number of requests before the flows begin, 0.1 s apart.
+const IDLE_REQUESTS: u32 = 10;
 const IDLE_PAUSE: Duration = Duration::from_millis(100);
 /// Longest time since a server began, in ns: ten years.
 const LONGEST_NS: u64 = 10 * 365 * 24 * 3600 * 1_000_000_000;
@@ -27,13 +27,13 @@ const MAX_OPEN: usize = 600;
 #[derive(Debug)]
 pub(super) struct Echo {
     socket: TcpStream,
-    asked: Vec<u8>,
+    requests: Vec<u8>,
 }
 
 impl Echo {
     /// Creates the server's end over a non-blocking socket.
     pub(super) fn over(socket: TcpStream) -> Echo {
-        Echo { socket, asked: Vec::new() }
+        Echo { socket, requests: Vec::new() }
     }
 
     /// Answers the requests.
@@ -41,16 +41,16 @@ impl Echo {
     /// # Errors
     /// The connection is closed, or the client does not read the answers.
     pub(super) fn answer(&mut self, since_ns: u64, wall_ns: u64) -> anyhow::Result<()> {
-        let mut room = [0; 64 * ASK_BYTES];
-        match self.socket.read(&mut room) {
+        let mut buffer = [0; 64 * REQUEST_BYTES];
+        match self.socket.read(&mut buffer) {
             Ok(0) => bail!("the probe has ended"),
-            Ok(count) => self.asked.extend(&room[..count]),
+            Ok(count) => self.requests.extend(&buffer[..count]),
             Err(problem) if is_for_later(&problem) => return Ok(()),
             Err(problem) => return Err(problem).context("the probe"),
         }
-        let whole = self.asked.len() / ASK_BYTES * ASK_BYTES;
-        for question in self.asked.drain(..whole).collect::<Vec<_>>().chunks(ASK_BYTES) {
-            let answer = [question, &since_ns.to_be_bytes(), &wall_ns.to_be_bytes()].concat();
+        let whole = self.requests.len() / REQUEST_BYTES * REQUEST_BYTES;
+        for request in self.requests.drain(..whole).collect::<Vec<_>>().chunks(REQUEST_BYTES) {
+            let answer = [request, &since_ns.to_be_bytes(), &wall_ns.to_be_bytes()].concat();
             self.socket.write_all(&answer).context("the probe")?;
         }
         Ok(())
@@ -86,7 +86,7 @@ impl Probe {
     pub(super) fn begin(mut socket: TcpStream) -> anyhow::Result<(Probe, IdlePath)> {
         let deadline = Deadline::of_joining();
         let mut best: Option<IdlePath> = None;
-        for _ in 0..IDLE_QUESTIONS {
+        for _ in 0..IDLE_REQUESTS {
             let asked_ns = now_ns();
             socket.write_all(&asked_ns.to_be_bytes()).context("the probe")?;
             let answer = answer_by(&mut socket, deadline)?;
@@ -106,15 +106,15 @@ impl Probe {
         }
         socket.set_nonblocking(true).context("the probe")?;
         let probe = Probe { socket, answered: Vec::new(), open: Some(VecDeque::new()), latest_us: None };
-        Ok((probe, best.expect("some were asked")))
+        Ok((probe, best.expect("some requests were answered")))
     }
 
-    /// Sends a request, unless too many have no answer: the answers would be outdated.
+    /// Sends a request, unless too many are unanswered, because the answers would be outdated.
     pub(super) fn ask(&mut self) {
         let Some(open) = self.open.as_mut().filter(|open| open.len() < MAX_OPEN) else { return };
         let asked_ns = now_ns();
         match self.socket.write(&asked_ns.to_be_bytes()) {
-            Ok(ASK_BYTES) => open.push_back(asked_ns),
+            Ok(REQUEST_BYTES) => open.push_back(asked_ns),
             Err(problem) if is_for_later(&problem) => {}
             // A partial request would invalidate all later ones. The flows continue without the probe.
             Ok(_) | Err(_) => self.open = None,
@@ -123,10 +123,10 @@ impl Probe {
 
     /// Receives answers. Returns whether more may come.
     pub(super) fn receive(&mut self) -> bool {
-        let mut room = [0; 64 * ANSWER_BYTES];
-        match self.socket.read(&mut room) {
+        let mut buffer = [0; 64 * ANSWER_BYTES];
+        match self.socket.read(&mut buffer) {
             Ok(0) => return false,
-            Ok(count) => self.answered.extend(&room[..count]),
+            Ok(count) => self.answered.extend(&buffer[..count]),
             Err(problem) => return is_for_later(&problem),
         }
         let now_ns = now_ns();

@@ -57,7 +57,7 @@ impl Record {
         }
     }
 
-    /// Whether no more rows are written.
+    /// Whether the record is full, so that no more rows are written.
     pub(super) fn is_full(&self) -> bool {
         self.rows >= MAX_ROWS
     }

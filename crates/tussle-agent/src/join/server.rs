@@ -33,15 +33,16 @@ const MAX_REJECTED: usize = 20;
 const MAX_RECORDED: usize = 10_000;
 /// Longest duration that a client may request.
 const LONGEST_NS: u64 = 7 * 24 * 3600 * SECOND_NS;
-/// Time for the last reports of clients, once the measurement is over.
-const LAST_WORDS_NS: u64 = 3 * SECOND_NS;
-/// Time that a client may take beyond its duration and the patience: for its probe, and for data in flight.
-const BEYOND_NS: u64 = 30 * SECOND_NS;
-/// Instants between two status lines, and between two keep-alives.
-const LIVE: u32 = 5;
-const ALIVE: u32 = 20;
+/// Time allowed for the last reports of clients, once the measurement is over.
+const FINAL_REPORTS_NS: u64 = 3 * SECOND_NS;
+/// Time that a client may take in addition to its duration and the patience, for its probe and for data in
+/// flight.
+const EXTRA_NS: u64 = 30 * SECOND_NS;
+/// Number of instants between two status lines, and between two keep-alives.
+const STATUS_INSTANTS: u32 = 5;
+const KEEPALIVE_INSTANTS: u32 = 20;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Numbers of the reactor's other sources; those of connections follow.
+/// Numbers of the reactor's sources other than connections; the numbers of connections follow.
 const INPUT: u64 = 0;
 const PORT: u64 = 1;
 const FIRST_CONNECTION: u64 = 2;
@@ -145,7 +146,7 @@ pub(super) struct Server {
     reactor: Reactor,
     listener: Listener,
     writer: JsonWriter,
-    room: Buffers,
+    buffers: Buffers,
     record: Record,
     watch: LoadMonitor,
     began_ns: u64,
@@ -179,7 +180,7 @@ impl Server {
             reactor,
             listener,
             writer: JsonWriter::open(),
-            room: Buffers::new(),
+            buffers: Buffers::new(),
             watch: LoadMonitor::start()?,
             began_ns,
             now_ns: began_ns,
@@ -244,7 +245,7 @@ impl Server {
             _ if self.client_of.contains_key(&number) => self.receive_from(self.client_of[&number]),
             _ if self.probes.contains_key(&number) => {
                 let since_ns = self.since_ns();
-                let (_, echo) = self.probes.get_mut(&number).expect("it was looked for");
+                let (_, echo) = self.probes.get_mut(&number).expect("the caller looked it up");
                 if echo.answer(since_ns, wall_ns()).is_err() {
                     self.probes.remove(&number);
                 }
@@ -393,8 +394,8 @@ impl Server {
 
     /// Handles a flow that can be read or written.
     fn proceed(&mut self, number: u64) -> anyhow::Result<()> {
-        let running = self.running.get_mut(&number).expect("it was looked for");
-        match running.flow.proceed(&mut self.room) {
+        let running = self.running.get_mut(&number).expect("the caller looked it up");
+        match running.flow.proceed(&mut self.buffers) {
             TurnOutcome::More => Ok(()),
             TurnOutcome::AllWritten => self.reactor.change(&running.flow.socket, number, Interest::Read),
             TurnOutcome::Closed | TurnOutcome::Broken => self.end_flow(number, EndReason::Stopped),
@@ -570,11 +571,11 @@ impl Server {
             client.recent.push((instant, bytes));
             let first = client.recent.len().saturating_sub(RATE_INSTANTS + 1);
             client.recent.drain(..first);
-            if instant.is_multiple_of(ALIVE) {
+            if instant.is_multiple_of(KEEPALIVE_INSTANTS) {
                 _ = client.connection.send(&ServerMessage::Alive, &self.reactor);
             }
         }
-        if instant.is_multiple_of(LIVE) {
+        if instant.is_multiple_of(STATUS_INSTANTS) {
             self.writer.send(&self.live())?;
         }
         self.end_when_due();
@@ -586,8 +587,8 @@ impl Server {
         let patience_ns = self.settings.patience_ns;
         let is_lost = |client: &Client| {
             let silent_ns = self.now_ns.saturating_sub(client.received_ns);
-            let there_ns = self.now_ns.saturating_sub(client.granted_ns);
-            silent_ns > patience_ns || there_ns > client.hello.for_ns + patience_ns + BEYOND_NS
+            let connected_ns = self.now_ns.saturating_sub(client.granted_ns);
+            silent_ns > patience_ns || connected_ns > client.hello.for_ns + patience_ns + EXTRA_NS
         };
         let lost: Vec<u32> =
             self.clients.iter().filter(|(_, client)| is_lost(client)).map(|(number, _)| *number).collect();
@@ -612,7 +613,7 @@ impl Server {
     /// Ends the measurement: clients stop, and report the rest.
     fn end(&mut self) {
         if self.over_ns.is_none() {
-            self.over_ns = Some(self.now_ns + LAST_WORDS_NS);
+            self.over_ns = Some(self.now_ns + FINAL_REPORTS_NS);
             for client in self.clients.values_mut() {
                 _ = client.connection.send(&ServerMessage::Over, &self.reactor);
             }

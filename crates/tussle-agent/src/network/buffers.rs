@@ -1,4 +1,4 @@
-//! Bytes that a run can have in flight: buffers of sockets, and memory of the guest.
+//! Bytes that a run can have in flight: sizes of socket buffers, and memory of the guest.
 
 use tussle_core::Run;
 use tussle_core::net::path::ElementKind;
@@ -7,7 +7,7 @@ use tussle_core::run::receive_window::{path_bytes, queue_bytes, receive_window_b
 
 const PACKET_BYTES: u64 = 1500;
 
-/// Part of the receive buffer for unread data and their metadata, beside the window.
+/// Part of the receive buffer for unread data and their metadata, in addition to the window.
 const UNREAD_BYTES: u64 = 4 << 20;
 /// Largest buffer of a socket.
 const MAX_BUFFER_BYTES: u64 = i32::MAX as u64 - 1;
@@ -38,7 +38,8 @@ pub(crate) fn receive_buffer(run: &Run, flow: &FlowSpec) -> ReceiveBuffer {
 /// Memory of a guest.
 pub(crate) fn guest_bytes(run: &Run) -> u64 {
     let flows = run.flows.len() as u64;
-    // A link is never crossed by two paths at once in full; flows without a common link add up.
+    // All queues count. The data in propagation count for the longest path only, because flows over a common
+    // link share its BDP.
     let queued: u64 = run.elements.iter().map(|element| queue_bytes(&element.kind)).sum();
     let moving: u64 = run.flows.iter().map(|flow| path_bytes(path(run, flow))).max().unwrap_or_default();
     let packets = (queued + moving) / PACKET_BYTES;
@@ -84,7 +85,7 @@ mod tests {
 
     /// 200 packets wait in the queue, and count once more as a part of the path.
     #[test]
-    fn memory_is_for_the_queues_of_radio_links_too() {
+    fn memory_includes_the_queues_of_radio_links() {
         let mut run = run(1, &serde_json::json!({"kind": "fifo"}));
         let radio = serde_json::json!({"name": "forward", "kind": "arq", "rate_bit_per_s": 1_000_000, "delay_ns": 0,
                                        "queue": {"kind": "fifo", "limit_packets": 200}, "block_error": 0.1,
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_without_a_limit_does_not_ask_for_the_whole_machine() {
+    fn a_queue_without_a_limit_has_a_limited_memory() {
         let run = run(400_000_000_000, &serde_json::json!({"kind": "fifo"}));
         assert_eq!(guest_bytes(&run), 8 << 30);
     }

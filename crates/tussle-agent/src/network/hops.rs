@@ -59,7 +59,7 @@ pub(super) fn hops(context: ElementContext, kind: &ElementKind) -> Result<Vec<Ho
     let rest = |handling| vec![Hop { element: context.element, is_queue: false, handling }];
     Ok(match kind {
         ElementKind::Link(link) => {
-            // Later rates must be possible, too.
+            // Linux must be able to honour later rates, too.
             for rate in link.changes.iter().filter_map(|change| change.rate_bit_per_s) {
                 link_hops(context, link, rate, 0)?;
             }

@@ -167,16 +167,16 @@ mod tests {
         }
     }
 
-    /// 1 % of 20 000 are 200, standard deviation sqrt(200 × 0.99) = 14; five of those allowed.
+    /// 1 % of 20 000 are 200. Tolerance: five standard deviations of sqrt(200 × 0.99) = 14.
     #[test]
-    fn a_program_loses_as_many_as_it_should() {
+    fn a_program_loses_packets_with_its_probability() {
         let losses = independent(&LossSpec { probability: 0.01 }, 3).unwrap();
         let lost = lost_by_program(&losses, 20_000).iter().filter(|lost| **lost).count();
         assert!((130..=270).contains(&lost), "{lost}");
     }
 
     #[test]
-    fn nothing_passes_where_all_is_lost() {
+    fn no_packet_passes_a_loss_of_100_percent() {
         assert_eq!(lost_by_program(&LossProgram::all(), 3), [true; 3]);
     }
 

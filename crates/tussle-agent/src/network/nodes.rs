@@ -1,4 +1,4 @@
-//! Nodes: where elements and hosts meet.
+//! Nodes, which connect elements and hosts.
 
 use std::collections::HashMap;
 

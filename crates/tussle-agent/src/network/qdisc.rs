@@ -4,7 +4,7 @@ use tussle_core::net::queue::{
     CakeSpec, CodelSpec, FifoSpec, FqCodelSpec, FqPieSpec, PieSpec, QueueSpec, RedSpec, SfqSpec,
 };
 
-/// Bytes of the Ethernet header, which Linux counts at a queue and links of a run do not.
+/// Size of the Ethernet header, which Linux counts at a queue, whereas links of a run count IP packets.
 const ETHERNET_BYTES: i32 = 14;
 /// Size of a full packet.
 const PACKET_BYTES: u64 = 1500;
@@ -47,15 +47,15 @@ impl Qdisc {
     }
 }
 
-/// Largest delay of a shaper's timer: in user mode timers have a distance of half a microsecond
+/// Largest delay of a shaper's timer: in user-mode Linux timers are at least half a microsecond apart
 /// (`TIMER_MIN_DELTA`), and `tc` rounds a burst to its own ticks.
 const LATE_NS: u64 = 1000;
 
 /// A link's queue behind a shaper that releases a packet as soon as the transmission of the previous one
 /// ends.
 ///
-/// The bucket holds one full packet, so that an idle link has no more credit than that, and the tokens of a
-/// timer's delay, which would reduce the rate otherwise.
+/// The bucket holds one full packet, which limits the credit of an idle link, plus the tokens of a timer's
+/// delay, which would otherwise reduce the rate.
 pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec, packet_bytes: u32) -> Result<Qdisc, String> {
     if let QueueSpec::Cake(spec) = queue {
         return cake(rate_bit_per_s, spec);
@@ -64,8 +64,8 @@ pub(super) fn shaper(rate_bit_per_s: u64, queue: &QueueSpec, packet_bytes: u32) 
     let late_bytes = (u128::from(rate_bit_per_s) * u128::from(LATE_NS)).div_ceil(8 * NS_PER_S);
     let burst_bytes = u128::from(packet_bytes) + late_bytes;
     let inner = if matches!(queue, QueueSpec::Red(_)) {
-        // RED's average falls while the queue is idle. `tbf` does not tell RED so; `netem` without a delay
-        // does.
+        // RED's average falls while the queue is idle. `tbf` does not notify RED of idle times; `netem`
+        // without a delay does.
         vec![format!("netem limit {UNLIMITED}"), discipline]
     } else {
         vec![discipline]
@@ -221,13 +221,13 @@ fn burst_of(min_packets: f64, halvings: f64) -> Option<u32> {
     const MOST_HALVINGS: i32 = 31;
     let least_burst = min_packets.ceil();
     (0..100_000).map(|more| least_burst + f64::from(more)).find_map(|burst| {
-        let room = burst + 1.0 - min_packets;
+        let excess = burst + 1.0 - min_packets;
         let found = (1..=MOST_HALVINGS).find(|&halvings| {
             let weight = (-f64::from(halvings)).exp2();
-            room <= (1.0 - (1.0 - weight).powf(burst)) / weight
+            excess <= (1.0 - (1.0 - weight).powf(burst)) / weight
         });
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
-        (burst >= 1.0 && room >= 1.0 && found.map(f64::from) == Some(halvings)).then_some(burst as u32)
+        (burst >= 1.0 && excess >= 1.0 && found.map(f64::from) == Some(halvings)).then_some(burst as u32)
     })
 }
 
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn red_sees_idle_times_through_a_netem_without_delay() {
+    fn red_is_notified_of_idle_times_by_a_netem_without_delay() {
         let lines =
             shaped(serde_json::json!({"kind": "red", "min_packets": 10.0, "max_packets": 30.0})).unwrap();
         assert_eq!(lines[1], "qdisc add dev e0 parent 1:1 handle 2: netem limit 4294967295");

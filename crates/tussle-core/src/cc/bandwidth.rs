@@ -36,8 +36,8 @@ impl Bandwidth {
         saturate(u64::from(self.0).saturating_mul(us) >> SCALE_BITS)
     }
 
-    /// Packets transmitted in `us` at `gain` times this bandwidth, rounded up, so that a window never starves
-    /// itself.
+    /// Packets transmitted in `us` at `gain` times this bandwidth, rounded up, so that the window is never
+    /// below the product.
     pub(super) fn window(self, us: u64, gain: Gain) -> u32 {
         let scaled = u64::from(self.0).saturating_mul(us).saturating_mul(u64::from(gain.0)) >> 8;
         saturate(scaled.div_ceil(1 << SCALE_BITS))

@@ -251,38 +251,40 @@ mod tests {
         bic.search.per
     }
 
-    /// Half way from 160 to 200 in the paper; a quarter, 10 packets a window, in Linux: 160 / 10 = 16.
+    /// From 160 towards 200: Linux covers a quarter of the distance, 10 packets per window (the paper half):
+    /// 160 / 10 = 16.
     #[test]
     fn search_goes_a_quarter_of_the_distance_in_a_round_trip() {
         assert_eq!(per(200, 160), 16);
         assert_eq!(per(200, 180), 180 / 5);
     }
 
-    /// A quarter of 500 is 125, but at most 16 packets a window of 500: 500 / 16 = 31.
+    /// A quarter of a distance of 500 is 125, limited to 16 packets per window of 500: 500 / 16 = 31.
     #[test]
     fn search_never_jumps_more_than_max_increment() {
         assert_eq!(per(1000, 500), 31);
     }
 
-    /// A quarter of 7 is 1: 20 round trips for 4 packets, 100 × 20 / 4 = 500 packets for one.
+    /// A quarter of a distance of 7 is 1: 20 round trips for 4 packets, so that one packet of growth needs
+    /// 100 × 20 / 4 = 500 packets.
     #[test]
     fn search_ends_smoothly() {
         assert_eq!(per(107, 100), 500);
         assert_eq!(per(108, 100), 50);
     }
 
-    /// 2 packets beyond: 102 × 20 / 4 = 510. 20 beyond: 120 × 3 / 20 = 18, so 6.7 a window.
-    /// 48 beyond, which is 3 × 16: 148 / 16 = 9.
+    /// 2 packets above the maximum: 102 × 20 / 4 = 510. 20 above: 120 × 3 / 20 = 18, 6.7 packets per window.
+    /// 48 above, which is 3 × 16: 148 / 16 = 9.
     #[test]
     fn probing_beyond_the_last_loss_speeds_up_to_max_increment() {
         assert_eq!([102, 120, 147, 148].map(|cwnd| per(100, cwnd)), [510, 18, 9, 9]);
         assert_eq!([1003, 1004, 1047, 1048].map(|cwnd| per(1000, cwnd)), [5015, 753, 66, 65]);
     }
 
-    /// At 100 after a loss at 100 it probes smoothly, and with 16 × 3 = 48 beyond it is on the line: with
-    /// `max_increment` 8 from 24 on, where 124 / 8 = 15 and before it 123 × 3 / 23 = 16.
+    /// Above the window of the last loss, 100, growth is slow at first and linear from 16 × 3 = 48 packets
+    /// on. With `max_increment` 8 it is linear from 24 on: 124 / 8 = 15, and just before 123 × 3 / 23 = 16.
     #[test]
-    fn probing_is_in_a_line_from_three_increments_on() {
+    fn probing_is_linear_from_three_increments_on() {
         assert_eq!(per(100, 100), 500);
         let line = [123, 124].map(|cwnd| {
             let mut bic = bic(&[("max_increment", 8)]);
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(line, [16, 15]);
     }
 
-    /// 1000 / 32 = 31 ticks: with an unchanged window nothing is computed before the 32nd.
+    /// 1000 / 32 = 31 ticks: for an unchanged window, `per` is not computed before the 32nd tick.
     #[test]
     fn growth_for_an_unchanged_window_is_computed_32_times_a_second() {
         let (mut bic, mut flow) = (bic(&[]), flow());
@@ -325,22 +327,23 @@ mod tests {
         }
     }
 
-    /// 1000 / 16 = 62 is slower than one packet for 20.
+    /// 1000 / 16 = 62 would be slower than one packet per 20.
     #[test]
     fn growth_before_any_loss_is_at_least_a_twentieth() {
         assert_eq!(per(0, 1000), 20);
     }
 
-    /// 14 packets for one; half of 14 after a loss. From 15 on 819 / 1024: 11.998.
+    /// At 14 packets: one packet of growth per 14, and half the window after a loss. From 15 on the factor is
+    /// 819 / 1024: 11.998.
     #[test]
-    fn a_low_window_is_that_of_reno() {
+    fn a_small_window_behaves_like_reno() {
         assert_eq!(per(100, 14), 14);
         assert_eq!(bic(&[]).on_congestion(Cause::Loss, &flow(), &window(14)), 7);
         assert_eq!(bic(&[]).on_congestion(Cause::Loss, &flow(), &window(15)), 11);
         assert_eq!(bic(&[]).on_congestion(Cause::Loss, &flow(), &window(3)), 2);
     }
 
-    /// 1000 × 819 / 1024 = 799.8; the same again; then 800 × (1024 + 819) / 2048 = 719.9.
+    /// 1000 × 819 / 1024 = 799.8, twice; then fast convergence: 800 × (1024 + 819) / 2048 = 719.9.
     #[test]
     fn fast_convergence_remembers_less_than_the_window_of_a_lower_loss() {
         let mut fast = bic(&[]);
@@ -356,9 +359,9 @@ mod tests {
         assert_eq!(slow.search.w_max, 800);
     }
 
-    /// 32 / 16 at first: 32 - 2 + 4 = 34, 34 - 2 + 4 = 36. In recovery nothing is counted.
+    /// The average starts at 32 / 16: 32 - 2 + 4 = 34, 34 - 2 + 4 = 36. ACKs in recovery do not count.
     #[test]
-    fn packets_an_ack_acknowledges_are_averaged_while_open() {
+    fn the_packets_per_ack_are_averaged_in_the_open_state() {
         let (mut bic, mut flow) = (bic(&[]), flow());
         let ack = Ack { acked: 4, ..Ack::default() };
         bic.on_pkts_acked(&ack, &flow, &mut window(20));
@@ -369,7 +372,8 @@ mod tests {
         assert_eq!(bic.search.ack_ratio, 36);
     }
 
-    /// 16 packets for one at 160, with two packets an ACK 8: 24 delivered are 3 packets.
+    /// One packet of growth per 16 at a window of 160; with two packets per ACK per 8: 24 delivered packets
+    /// add 3.
     #[test]
     fn growth_is_divided_by_the_packets_of_an_ack() {
         let (mut bic, mut control) = (bic(&[]), window(160));

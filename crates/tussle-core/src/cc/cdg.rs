@@ -81,7 +81,7 @@ const MIN_SPAN_US: u32 = 125;
 /// RTT samples of a round trip before slow start evaluates the delay.
 const MIN_SAMPLES: u16 = 8;
 /// Largest number of consecutive single-packet ACKs that count as delayed ACKs.
-const MOST_DELAYED: u8 = 5;
+const MAX_DELAYED: u8 = 5;
 /// Table of `exp(-x)` in 1/65536 for x = 256, 512, … 2²³ millionths.
 const EXP: [u64; 16] = [
     65519, 65502, 65469, 65402, 65268, 65002, 64471, 63423, 61379, 57485, 50424, 38796, 22966, 8048, 988, 15,
@@ -398,7 +398,7 @@ impl CongestionControl for Cdg {
                 path.rtt = path.rtt.map(|rtt| Extremes { min: rtt.min.min(rtt_us), ..rtt });
                 path.delayed -= 1;
                 return;
-            } else if ack.acked > 1 && path.delayed < MOST_DELAYED {
+            } else if ack.acked > 1 && path.delayed < MAX_DELAYED {
                 path.delayed += 1;
             }
         }
@@ -496,7 +496,7 @@ mod tests {
         assert_eq!((exp_of_minus(0), exp_of_minus(1 << 24)), (u32::MAX, 0));
     }
 
-    /// The smallest rose by 30 in two of eight round trips: 30 × 8 / 2. Over a window of two: 30.
+    /// The smallest RTT rose by 30 µs in two of eight round trips: 30 × 8 / 2. Over a window of two: 30.
     #[test]
     fn gradients_that_are_not_known_yet_are_extrapolated() {
         let rounds = [us(100, 200), us(110, 200), us(130, 200)];
@@ -504,7 +504,8 @@ mod tests {
         assert_eq!(growth(2, &rounds), 30);
     }
 
-    /// 100 to 130 and back to 120: over two rounds 10, as the first went out of the window.
+    /// From 100 to 130 and back to 120 µs: after the first gradient has left the window of two, the sum is
+    /// 10.
     #[test]
     fn the_oldest_gradient_leaves_the_window() {
         assert_eq!(growth(2, &[us(100, 200), us(110, 200), us(130, 200), us(120, 200)]), 10);
@@ -515,8 +516,8 @@ mod tests {
         assert_eq!(growth(2, &[us(100, 200), us(100, 220), us(90, 250)]), 50);
     }
 
-    /// 20 ms × 42: 0.84, so 1 - exp(-0.84) = 0.568; of 1000 that is 568, deviation sqrt(1000 × 0.568 × 0.432)
-    /// = 15.7; five of those.
+    /// 20 ms × 42: 0.84, so 1 - exp(-0.84) = 0.568: 568 of 1000. Tolerance: five standard deviations of
+    /// sqrt(1000 × 0.568 × 0.432) = 15.7.
     #[test]
     fn a_rise_of_the_delay_reduces_the_window_with_a_probability() {
         let mut cdg = cdg(&[("use_ineff", 0)]);
@@ -525,7 +526,8 @@ mod tests {
         assert!(!(0..1000).any(|_| cdg.backs_off(0)));
     }
 
-    /// A steep rise at each round: five reductions, none after that until the delay falls by 32 µs.
+    /// A steep rise in each round trip causes five reductions, and no further one until the delay falls by 32
+    /// µs.
     #[test]
     fn reductions_without_effect_stop_after_five() {
         let mut cdg = cdg(&[]);
@@ -535,7 +537,8 @@ mod tests {
         assert!(cdg.backs_off(1_000_000));
     }
 
-    /// 100 × 724 / 1024 = 70.7; then a loss at 70: half of the shadow window of 100 is more than half of 70.
+    /// A delay reduction leaves 100 × 724 / 1024 = 70.7. A loss at 70 then leaves 50, half of the shadow
+    /// window of 100, not half of 70.
     #[test]
     fn a_loss_halves_the_shadow_window() {
         let (mut cdg, flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
@@ -548,8 +551,8 @@ mod tests {
         assert_eq!(cdg.on_congestion(Cause::Loss, &flow, &Control::new(70, 70)), 35);
     }
 
-    /// From 100 the window and with it the shadow window of 150 grow by a packet for 100 delivered; an unused
-    /// window takes the shadow with it.
+    /// The window of 100 and the shadow window of 150 both grow by one packet per 100 delivered. While
+    /// the window is not fully used, the shadow window is reset to the window.
     #[test]
     fn the_shadow_window_grows_with_the_window() {
         let (mut cdg, mut flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
@@ -561,7 +564,7 @@ mod tests {
         assert_eq!((control.cwnd, cdg.shadow_cwnd), (101, 101));
     }
 
-    /// ±31 µs are none, 32 µs are a step of 64.
+    /// A gradient of ±31 µs counts as zero, one of 32 µs as a step of 64.
     #[test]
     fn with_tolerance_a_loss_matters_only_when_the_queue_is_full() {
         for (sum, queue, left) in [
@@ -578,8 +581,8 @@ mod tests {
         }
     }
 
-    /// A round trip of 10 ms ends when packet 11 is acknowledged; the next one took 500 ms, with eight to be
-    /// known 4 s: 1 - exp(-164) is certain.
+    /// A round trip of 10 ms ends when packet 11 is acknowledged. The next one takes 500 ms, extrapolated to
+    /// 4 s over eight round trips: the probability 1 - exp(-164) is practically 1.
     #[test]
     fn a_steep_rise_asks_for_a_reduction_at_the_end_of_the_round_trip() {
         let (mut cdg, mut flow, mut control) = (cdg(&[]), flow(), Control::new(100, 90));
@@ -596,7 +599,8 @@ mod tests {
         }
     }
 
-    /// After an ACK of two packets, one of a single packet came late: it may lower the smallest RTT only.
+    /// After an ACK of two packets, a late ACK of one packet counts as delayed: it can lower the smallest RTT
+    /// only.
     #[test]
     fn a_delayed_ack_does_not_raise_the_rtt() {
         let (mut cdg, flow) = (cdg(&[]), flow());
@@ -607,7 +611,7 @@ mod tests {
         assert_eq!(cdg.path.rtt, Some(us(900, 4000)));
     }
 
-    /// Smallest 10 ms: 11.25 ms, from the ninth sample of a round trip on.
+    /// Smallest RTT 10 ms: slow start ends at 11.25 ms, from the ninth sample of a round trip on.
     #[test]
     fn slow_start_ends_when_the_delay_is_an_eighth_longer() {
         for (rtt_us, ends) in [(11_250, false), (11_251, true)] {
@@ -622,7 +626,8 @@ mod tests {
         }
     }
 
-    /// Smallest 10 ms: an ACK every 2 ms for more than 5 ms. Every 3 ms is no train.
+    /// Smallest RTT 10 ms: slow start ends after ACKs every 2 ms for more than 5 ms. ACKs every 3 ms are no
+    /// train.
     #[test]
     fn slow_start_ends_when_acks_come_for_half_the_smallest_rtt() {
         for (gap_ms, ends) in [(2, true), (3, false)] {

@@ -135,7 +135,7 @@ impl Control {
 mod tests {
     use super::*;
 
-    /// 10 + 5 would be 15, ssthresh is 12: 2 are used, 3 left.
+    /// Five delivered packets at a window of 10 and ssthresh 12: two are used, and three are returned.
     #[test]
     fn slow_start_stops_at_ssthresh_and_returns_the_rest() {
         let mut control = Control { ssthresh: 12, ..Control::default() };
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(control.cwnd, 12);
     }
 
-    /// 10 packets a window: 25 delivered are two windows and a half; 5 more complete the third.
+    /// One packet of growth per 10 delivered: 25 add two packets, and 5 more complete the third.
     #[test]
     fn additive_growth_counts_every_packet_delivered() {
         let mut control = Control::default();
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((control.cwnd, control.credit), (13, 0));
     }
 
-    /// 30 of 40 packets of credit; then `per` falls to 10: one packet for the credit, not three.
+    /// A credit of 30 towards `per` = 40; then `per` falls to 10: the credit adds one packet, not three.
     #[test]
     fn credit_from_a_larger_divisor_is_worth_one_packet() {
         let mut control = Control::default();

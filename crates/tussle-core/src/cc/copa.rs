@@ -341,7 +341,8 @@ mod tests {
         v
     }
 
-    /// 10 ms wait: the target rate is 1 / (0.5 × 10 ms) = 200 packets/s, in 110 ms 22 packets.
+    /// Queueing delay 10 ms: the target rate is 1 / (0.5 × 10 ms) = 200 packets/s, 22 packets per RTT of 110
+    /// ms.
     #[test]
     fn the_target_is_the_inverse_of_the_queueing_delay() {
         let (copa, _) = moving(1, UP, 0);
@@ -351,7 +352,7 @@ mod tests {
         assert_eq!((copa.target(&rtts, 22), copa.target(&rtts, 23)), (UP, DOWN));
     }
 
-    /// v/δ = 1 × 2: a window of 20 delivered packets brings 2 packets; v = 3 brings 6.
+    /// v/δ = 1 × 2: one window of 20 delivered packets moves the window by 2 packets; with v = 3 by 6.
     #[test]
     fn a_round_trip_moves_the_window_by_v_over_delta() {
         for (v, cwnd) in [(1, 22), (3, 26)] {
@@ -361,7 +362,7 @@ mod tests {
         }
     }
 
-    /// 100 ms wait: 20 packets a second is the target, 4 packets; 20 are too many, and 2 go.
+    /// Queueing delay 100 ms: the target is 20 packets/s, 4 packets per RTT; a window of 20 shrinks by 2.
     #[test]
     fn a_long_queue_shrinks_the_window() {
         let mut control = Control::new(20, 2);
@@ -369,7 +370,7 @@ mod tests {
         assert_eq!(control.cwnd, 18);
     }
 
-    /// v = 1 for the round trip that turned and three more like it; then it doubles.
+    /// v = 1 in the round trip that changes the direction and in the next three; then v doubles.
     #[test]
     fn velocity_doubles_after_three_round_trips_in_one_direction() {
         let mut pair = moving(1, DOWN, 0);
@@ -391,7 +392,8 @@ mod tests {
         assert_eq!((velocity(&pair.0), control.cwnd), (1, 18));
     }
 
-    /// v/δ would be 64 × 2 = 128 packets of a window of 20: 10 × 2 double it.
+    /// v/δ = 64 × 2 = 128 packets exceeds the window of 20; the step is limited to 10 × 2, which doubles the
+    /// window.
     #[test]
     fn a_round_trip_at_most_doubles_the_window() {
         let mut control = Control::new(20, 2);
@@ -412,7 +414,7 @@ mod tests {
 
     /// 20 packets of 1448 bytes in 100 ms are 2.3168 Mbit/s.
     #[test]
-    fn packets_leave_at_twice_the_rate_of_the_window() {
+    fn the_pacing_rate_is_twice_the_window_per_rtt() {
         let mut control = Control::new(20, 2);
         ack(&mut moving(1, UP, 0), 100_000, 0, &mut control);
         assert_eq!(control.pacing_bit_per_s, Some(2 * 2_316_800));
@@ -424,8 +426,8 @@ mod tests {
         assert_eq!(copa.on_congestion(Cause::Loss, &flow, &Control::new(20, 2)), 20);
     }
 
-    /// Five round trips of 100 ms with a queueing delay of 50 of at most 60 ms: other flows fill the buffer.
-    /// Then 1/δ grows by one packet a round trip and halves after a loss, not below the default.
+    /// Five round trips of 100 ms with queueing delays of 50 to 60 ms: other flows fill the buffer. Then 1/δ
+    /// grows by one packet per round trip, and halves after a loss, but not below the default.
     #[test]
     fn a_queue_that_never_empties_starts_the_competitive_mode() {
         let (mut copa, mut flow) = moving(1, UP, 0);
@@ -447,7 +449,7 @@ mod tests {
         }
     }
 
-    /// 6 ms of at most 60 ms waiting are a tenth.
+    /// A queueing delay of 6 ms is a tenth of the longest delay of 60 ms.
     #[test]
     fn a_queue_that_empties_brings_the_default_mode_back() {
         let (mut copa, mut flow) = moving(1, UP, 0);

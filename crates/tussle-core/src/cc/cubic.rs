@@ -366,7 +366,7 @@ mod tests {
         Control::new(cwnd, cwnd)
     }
 
-    /// CUBIC 100 s after the start, after a loss at 1000 packets: 700 are left, and one of them has been
+    /// CUBIC 100 s after the start, after a loss at 1000 packets: the window is 700, and one packet has been
     /// delivered.
     fn after_loss_at_1000(set: &[(&str, i64)]) -> (Cubic, Flow) {
         let (mut cubic, flow) = (cubic(set), flow());
@@ -379,9 +379,9 @@ mod tests {
         cubic.epoch.as_ref().expect("growth has begun")
     }
 
-    /// 1000 × 717 / 1024 = 700.2; 2 × 717 / 1024 = 1.4, but no ssthresh is below 2.
+    /// 1000 × 717 / 1024 = 700.2; 2 × 717 / 1024 = 1.4, raised to the smallest ssthresh of 2.
     #[test]
-    fn a_loss_leaves_seven_tenths_but_two_packets() {
+    fn a_loss_leaves_seven_tenths_and_at_least_two_packets() {
         let mut cubic = cubic(&[]);
         assert_eq!(cubic.on_congestion(Cause::Loss, &flow(), &window(1000)), 700);
         assert_eq!(cubic.on_congestion(Cause::Loss, &flow(), &window(2)), 2);
@@ -436,7 +436,7 @@ mod tests {
         assert_eq!(cubic.per, 63);
     }
 
-    /// At the plateau nothing is to be gained: one packet for 100 windows, here 100 × 1000.
+    /// At the plateau the window grows by one packet per 100 windows, here per 100 × 1000 packets.
     #[test]
     fn growth_almost_stops_at_the_plateau() {
         let (mut cubic, mut flow) = after_loss_at_1000(&[FRIENDLINESS_OFF]);
@@ -445,17 +445,18 @@ mod tests {
         assert_eq!(cubic.per, 100_000);
     }
 
-    /// 20 s after the loss the curve is at 1000 + 0.4 × 10.9³ = 1522: 522 above 1000, but at most one packet
-    /// for two.
+    /// 20 s after the loss the curve is at 1000 + 0.4 × 10.9³ = 1522: 522 above 1000; growth is limited to
+    /// one packet per two delivered.
     #[test]
-    fn growth_is_at_most_half_the_window_a_round_trip() {
+    fn growth_is_at_most_half_the_window_per_round_trip() {
         let (mut cubic, mut flow) = after_loss_at_1000(&[]);
         flow.now += Time::from_secs(20);
         cubic.update(1000, 1, &flow);
         assert_eq!(cubic.per, 2);
     }
 
-    /// No loss yet, cwnd 1000: the plateau is here and growth would take 100 000 packets; 20 it is.
+    /// Before any loss, at a window of 1000: the plateau would be here, with one packet of growth per 100 000
+    /// packets; the limit of 20 applies.
     #[test]
     fn growth_before_any_loss_is_at_least_a_twentieth() {
         let mut cubic = cubic(&[]);
@@ -463,12 +464,13 @@ mod tests {
         assert_eq!(cubic.per, 20);
     }
 
-    /// On the plateau the cubic function stands still: 100 × 100 packets for one. Reno: 8 × 1741 / 3 / 307 =
-    /// 15 eighths of a window for one packet, 100 × 15 / 8 = 187. The 188th delivered makes `W_est` 101, and
-    /// growth to it takes 100 / 1 packets. 1 + 373 are 2 × 187, of which the second waits for the next
-    /// packet: 102, and 100 / 2 = 50; then 103, and 100 / 3 = 33.
+    /// On the plateau the cubic function needs 100 × 100 packets for one packet of growth. Reno needs 8 ×
+    /// 1741 / 3 / 307 = 15 eighths of a window, 100 × 15 / 8 = 187 packets. The 188th delivered packet raises
+    /// `W_est` to 101, and growth to it takes 100 / 1 packets. After 1 + 373 = 2 × 187 packets the second
+    /// step is due with the next packet: `W_est` is 102, and growth takes 100 / 2 = 50 packets; then 103, and
+    /// 100 / 3 = 33.
     #[test]
-    fn growth_is_never_slower_than_that_of_reno() {
+    fn growth_is_never_slower_than_renos() {
         let (mut cubic, mut flow) = (cubic(&[]), flow());
         cubic.on_congestion(Cause::Loss, &flow, &window(100));
         cubic.update(100, 1, &flow);
@@ -479,7 +481,7 @@ mod tests {
         }
     }
 
-    /// 1000 / 32 = 31 ticks: with an unchanged window nothing is computed before the 32nd.
+    /// 1000 / 32 = 31 ticks: for an unchanged window, `per` is not computed before the 32nd tick.
     #[test]
     fn growth_for_an_unchanged_window_is_computed_32_times_a_second() {
         let (mut cubic, mut flow) = after_loss_at_1000(&[]);
@@ -492,7 +494,7 @@ mod tests {
         assert_ne!(cubic.per, 77);
     }
 
-    /// Last sent at 101 s, again at 104 s: the epoch that began at 100 s counts as begun at 103 s.
+    /// Transmissions at 101 s and at 104 s: the start of the epoch moves from 100 s to 103 s.
     #[test]
     fn idle_time_does_not_count() {
         let (mut cubic, mut flow) = after_loss_at_1000(&[]);

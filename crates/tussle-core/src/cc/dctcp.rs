@@ -156,7 +156,7 @@ mod tests {
         Flow { ecn: true, nxt: 100, ..Flow::new(1000, 1448) }
     }
 
-    /// Value of α after a window of 100 packets of which `marked` were marked.
+    /// Value of α after a window of 100 packets, `marked` of them with a mark.
     fn alpha_after(mut dctcp: Dctcp, marked: u32) -> u32 {
         let mut flow = flow();
         dctcp.on_start(&flow, &mut Control::default());
@@ -165,7 +165,8 @@ mod tests {
         dctcp.alpha
     }
 
-    /// g = 1/16: 512 - 32 = 480, and of 25 marked in 100 (25 × 64) / 100 = 16: 496. All marked: 480 + 64.
+    /// g = 1/16: 512 - 32 = 480; 25 marks in 100 packets add (25 × 64) / 100 = 16: 496. With all packets
+    /// marked: 480 + 64.
     #[test]
     fn alpha_moves_a_sixteenth_towards_the_fraction_of_marked_packets() {
         for (marked, alpha) in [(0, 480), (25, 496), (50, 512), (100, 544)] {
@@ -173,13 +174,13 @@ mod tests {
         }
     }
 
-    /// g = 1: all of it new: 25 × 1024 / 100 = 256.
+    /// g = 1: α is the fraction of the last window: 25 × 1024 / 100 = 256.
     #[test]
-    fn g_of_one_forgets_all_before() {
+    fn g_of_one_forgets_all_earlier_windows() {
         assert_eq!(alpha_after(dctcp(&[("dctcp_shift_g", 0)]), 25), 256);
     }
 
-    /// 15 / 16 is 0 in whole numbers.
+    /// 15 / 16 is 0 in integer arithmetic, so that α becomes zero.
     #[test]
     fn alpha_reaches_zero() {
         assert_eq!(alpha_after(dctcp(&[("dctcp_alpha_on_init", 15)]), 0), 0);
@@ -203,7 +204,8 @@ mod tests {
         assert_eq!(dctcp.alpha, 960);
     }
 
-    /// α = 1: 100 / 2. α = 1/2: 100 × 512 / 2048 = 25 go. α = 1/128: 100 × 8 / 2048 is none.
+    /// α = 1: the window of 100 is halved. α = 1/2: it shrinks by 100 × 512 / 2048 = 25. α = 1/128: 100 × 8 /
+    /// 2048 is 0.
     #[test]
     fn a_mark_takes_half_of_alpha_of_the_window() {
         for (alpha, left) in [(1024, 50), (512, 75), (8, 100)] {
@@ -223,9 +225,9 @@ mod tests {
         assert_eq!(control.ssthresh, 50);
     }
 
-    /// 100 packets before, 60 during the reduction: a loss then leaves 30, and after an undo 60 return.
+    /// The window is 100 before and 60 during the reduction: a loss then leaves 30, and an undo restores 60.
     #[test]
-    fn a_loss_while_the_window_falls_for_marks_takes_half_of_what_is_left() {
+    fn a_loss_during_a_reduction_for_marks_halves_the_current_window() {
         let (mut dctcp, mut flow, mut control) = (dctcp(&[]), flow(), Control::new(100, 100));
         dctcp.on_congestion(Cause::Ecn, &flow, &control);
         flow.state = State::Cwr;

@@ -133,7 +133,7 @@ mod tests {
         rows
     }
 
-    /// 0.4407 × 256 = 112.8 is 112 in the table: a loss takes a little less than by the RFC's formula.
+    /// 0.4407 × 256 = 112.8 is 112 in the table: the reduction is slightly smaller than in the RFC's formula.
     #[test]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 128")]
     fn the_table_is_that_of_the_rfc() {
@@ -158,15 +158,15 @@ mod tests {
         }
     }
 
-    /// 38 is the last window of the first row, 39 the first of the second; above 89053 there is no further
-    /// row.
+    /// 38 is the last window of the first row, 39 the first of the second; the last row holds above 89053.
     #[test]
     fn a_row_holds_up_to_its_window() {
         assert_eq!([1, 38, 39, 118, 119].map(row_of), [0, 0, 1, 1, 2]);
         assert_eq!([84_036, 89_053, 89_054, 1 << 20].map(row_of), [71, 71, 71, 71]);
     }
 
-    /// 100 packets are of the second row: 2 packets a round trip of 100 ACKs, however much each acknowledges.
+    /// A window of 100 is in the second row: it grows by 2 packets per 100 ACKs, however many packets each
+    /// acknowledges.
     #[test]
     fn growth_counts_acks() {
         for delivered in [1, 2] {
@@ -178,7 +178,8 @@ mod tests {
         }
     }
 
-    /// From 98, 5 packets delivered: 2 are used to reach 100, and the other 3 are not counted.
+    /// Five delivered packets at a window of 98 and ssthresh 100: two reach ssthresh, and the other three do
+    /// not count.
     #[test]
     fn the_ack_that_ends_slow_start_has_no_other_effect() {
         let (mut highspeed, mut control) = (HighSpeed::default(), Control::new(98, 100));
@@ -186,9 +187,9 @@ mod tests {
         assert_eq!((control.cwnd, control.credit), (100, 0));
     }
 
-    /// 38: half. 1000 is of the row of 1058: 1000 × 83 / 256 = 324. 3: 3 - 1 = 2.
+    /// 38: half. 1000 is in the row of 1058: 1000 × 83 / 256 = 324. 3: 3 - 1 = 2.
     #[test]
-    fn a_loss_takes_the_share_of_the_row() {
+    fn a_loss_reduces_the_window_by_the_decrease_of_the_row() {
         for (cwnd, left) in [(38, 19), (1000, 676), (3, 2), (1, 2)] {
             let mut highspeed = HighSpeed { row: row_of(cwnd) };
             assert_eq!(highspeed.on_congestion(Cause::Loss, &flow(), &Control::new(cwnd, 2)), left);
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(highspeed.on_congestion(Cause::Loss, &flow(), &Control::new(10_000, 20_000)), 5_000);
     }
 
-    /// 10000 packets are of the 30th row, 1000 of the eighth.
+    /// A window of 10000 is in the 30th row, one of 1000 in the eighth.
     #[test]
     fn the_row_follows_a_window_that_falls() {
         let mut highspeed = HighSpeed::default();

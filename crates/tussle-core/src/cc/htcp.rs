@@ -312,20 +312,20 @@ mod tests {
         htcp
     }
 
-    /// A flow at that time after the start, with 1000 ticks per second.
+    /// A flow `ms` after the start, with 1000 ticks per second.
     fn at_ms(ms: u64) -> Flow {
         let usage = WindowUse::limited();
         Flow { usage, now: START + Time::from_ms(ms), ..Flow::new(1000, 1448) }
     }
 
-    /// Value of α in 1/128 packets, without RTT scaling, at that time after the last loss.
+    /// Value of α in 1/128 packets, without RTT scaling, `ms` after the last loss.
     fn alpha_after(ms: u64) -> u32 {
         let mut htcp = htcp(&[("use_rtt_scaling", 0)]);
         htcp.update_alpha(&at_ms(ms));
         htcp.alpha
     }
 
-    /// Value of β in 1/128 at the second of two losses with this smallest and largest RTT.
+    /// Value of β in 1/128 at the second of two losses, for a smallest and a largest RTT.
     fn beta_of(rtt_min: u32, rtt_max: u32) -> u32 {
         let mut htcp = Htcp { rtt_min, rtt_max, ..htcp(&[("use_bandwidth_switch", 0)]) };
         htcp.update_beta(&at_ms(0));
@@ -334,30 +334,30 @@ mod tests {
         htcp.beta
     }
 
-    /// Paper: 1 + 10 (Δ - 1) + ((Δ - 1) / 2)², times 2 (1 - β) = 1. After 2 s: 1 + 10 + 0.25 = 11 in whole
-    /// numbers; after 5 s: 1 + 40 + 4 = 45; after 11 s: 1 + 100 + 25 = 126.
+    /// Paper: 1 + 10 (Δ - 1) + ((Δ - 1) / 2)², times 2 (1 - β) = 1. After 2 s: 1 + 10 + 0.25 = 11 in integer
+    /// arithmetic; after 5 s: 1 + 40 + 4 = 45; after 11 s: 1 + 100 + 25 = 126.
     #[test]
     fn alpha_is_quadratic_in_the_time_since_the_last_loss() {
         assert_eq!([2000, 5000, 11_000].map(alpha_after), [11 * ONE, 45 * ONE, 126 * ONE]);
     }
 
-    /// 1.099 s: 1 + 0.99 packets are one; 1.1 s: two.
+    /// At 1.099 s, 1 + 0.99 packets are rounded down to one; at 1.1 s they are two.
     #[test]
     fn in_the_first_second_after_a_loss_alpha_is_that_of_reno() {
         assert_eq!([0, 500, 1000, 1099].map(alpha_after), [ONE; 4]);
         assert_eq!(alpha_after(1100), 2 * ONE);
     }
 
-    /// 2 (1 - 102/128) = 0.406 times 11.
+    /// β = 102/128: α is 2 (1 - 102/128) = 0.406 times 11.
     #[test]
-    fn alpha_makes_up_for_a_beta_above_a_half() {
+    fn alpha_compensates_a_beta_above_a_half() {
         let mut htcp = Htcp { beta: BETA_MAX, ..htcp(&[]) };
         htcp.update_alpha(&at_ms(2000));
         assert_eq!(htcp.alpha, 11 * 2 * (128 - 102));
     }
 
-    /// 11 packets a round trip of 100 ms; of 200 ms twice as many, of 400 ms still only twice as many; of 50
-    /// ms half (16 / 8 = 2: 88 / 16 = 5); of 10 ms a tenth, of 1 ms still only a tenth: 88 / 80 = 1.
+    /// 11 packets per round trip of 100 ms; twice as many at 200 ms, and not more at 400 ms; half at 50 ms
+    /// (16 / 8 = 2: 88 / 16 = 5); a tenth at 10 ms, and not less at 1 ms: 88 / 80 = 1.
     #[test]
     fn growth_in_a_round_trip_is_scaled_by_its_length() {
         for (rtt_min, packets) in [(100, 11), (200, 22), (400, 22), (50, 5), (10, 1), (1, 1)] {
@@ -367,8 +367,8 @@ mod tests {
         }
     }
 
-    /// 1 + (132 000 - 1000) × 10 / 1000 + 65 500² / 10⁶ = 5601; one tick more than 131 072 late the square is
-    /// that of 65 536: nothing is left of it.
+    /// 1 + (132 000 - 1000) × 10 / 1000 + 65 500² / 10⁶ = 5601; one tick above 131 072, the square of 65 536
+    /// wraps to 0.
     #[test]
     fn the_square_wraps_in_32_bits_as_in_linux() {
         assert_eq!(alpha_after(132_000), 5601 * ONE);
@@ -389,7 +389,8 @@ mod tests {
         assert_eq!(beta_of(11, 14), 100);
     }
 
-    /// A fifth more is no change, 121 is. After a change the next loss halves as well.
+    /// A bandwidth of 120 % counts as unchanged, one of 121 % as changed. The loss after a change halves the
+    /// window as well.
     #[test]
     fn a_bandwidth_that_changed_by_more_than_a_fifth_halves() {
         let betas = [100, 100, 100, 120, 100, 80, 101, 101].map({
@@ -401,20 +402,22 @@ mod tests {
                 htcp.beta
             }
         });
-        // 120 to 100 is a sixth less; 80 a fifth less; 80 to 101 more than a fifth more.
+        // From 120 to 100: a sixth less. From 100 to 80: a fifth less. From 80 to 101: more than a fifth
+        // more.
         assert_eq!(betas, [BETA_MIN, 91, 91, 91, 91, 91, BETA_MIN, BETA_MIN]);
     }
 
-    /// 1000 × 91 / 128 = 710. Of 40 ms of queue 38 are remembered.
+    /// 1000 × 91 / 128 = 710. The largest queueing delay of 40 ms decays to 38 ms.
     #[test]
-    fn a_loss_leaves_beta_of_the_window_and_the_largest_rtt_fades() {
+    fn a_loss_leaves_beta_of_the_window_and_the_largest_rtt_decays() {
         let mut htcp = Htcp { backoff: Backoff::Adapt, rtt_min: 100, rtt_max: 140, ..htcp(&[]) };
         assert_eq!(htcp.on_congestion(Cause::Loss, &at_ms(0), &Control::new(1000, 2)), 710);
         assert_eq!(htcp.rtt_max, 138);
         assert_eq!(htcp.on_congestion(Cause::Loss, &at_ms(0), &Control::new(2, 2)), 2);
     }
 
-    /// 100 ms; 120 is within 20 ms, 141 is not; 90 is the smallest. Outside Open only the smallest counts.
+    /// After 100 ms, an RTT of 120 ms is within 20 ms, and one of 141 ms is not; 90 ms is a new smallest RTT.
+    /// Outside the open state only the smallest RTT is updated.
     #[test]
     fn the_largest_rtt_grows_in_steps_of_at_most_20_ms() {
         let mut htcp = htcp(&[]);
@@ -426,9 +429,10 @@ mod tests {
         assert_eq!(htcp.rtt_max, 120);
     }
 
-    /// 10 packets a 100 ms from 0 to 0.8 s with a window of 10: a count needs 9 packets and 100 ms. First
-    /// nothing, as if counted since the host booted; then 10 / 0.1 = 100 packets/s, taken as they are up to 3
-    /// RTTs and averaged from 4 on: 20 packets at 0.5 s: (3 × 100 + 200) / 4 = 125.
+    /// 10 packets per 100 ms from 0 to 0.8 s with a window of 10: a sample needs 9 packets and 100 ms. The
+    /// first sample is 0, because Linux counts from the boot of the host. Then 10 / 0.1 = 100 packets/s
+    /// replaces the average up to 3 RTTs, and is averaged from 4 on: 20 packets at 0.5 s give (3 × 100 + 200)
+    /// / 4 = 125.
     #[test]
     fn bandwidth_is_counted_over_windows_and_averaged() {
         let mut htcp = Htcp { rtt_min: 100, ..htcp(&[]) };
@@ -436,7 +440,8 @@ mod tests {
             htcp.measure_bandwidth(acked, &at_ms(ms), &Control::new(10, 2));
             (htcp.bandwidth.now, htcp.bandwidth.max)
         });
-        // 300 ms: 8 packets are less than a window. 500 ms: 20 in 300 ms are 66: (3 × 100 + 66) / 4 = 91.
+        // At 300 ms, 8 packets are less than a window. At 500 ms, 20 packets in 300 ms are 66 packets/s: (3 ×
+        // 100 + 66) / 4 = 91.
         assert_eq!(found, [(0, 0), (100, 100), (100, 100), (100, 100), (100, 100), (91, 100)]);
     }
 
@@ -447,9 +452,9 @@ mod tests {
         assert_eq!((htcp.bandwidth.acked, htcp.bandwidth.since), (0, Some(100_500)));
     }
 
-    /// 2 packets an ACK and α = 1: at 100 packets 50 ACKs make a window, seen when the 51st comes.
+    /// 2 packets per ACK and α = 1: at a window of 100, 50 ACKs are one window, which the 51st ACK detects.
     #[test]
-    fn growth_is_alpha_packets_a_round_trip() {
+    fn growth_is_alpha_packets_per_round_trip() {
         let mut htcp = htcp(&[]);
         let mut control = Control::new(100, 2);
         let mut acks = |number| {
@@ -464,7 +469,7 @@ mod tests {
         assert_eq!(acks(1), (101, 0));
     }
 
-    /// 2 s after the loss, at 100 packets and at 10 000: 11 packets for a window delivered, or nearly so.
+    /// 2 s after the loss, at windows of 100 and 10 000: about 11 packets per delivered window.
     #[test]
     fn growth_depends_on_the_time_since_the_loss_and_not_on_the_window() {
         for cwnd in [100, 10_000] {
@@ -482,7 +487,8 @@ mod tests {
         assert_eq!((control.cwnd, control.credit), (22, 0));
     }
 
-    /// A loss at 1 s, repaired at 1.5 s, from where time counts. A spurious loss at 2 s does not count.
+    /// Time counts from 1.5 s, the end of the recovery from a loss at 1 s. A spurious loss at 2 s does not
+    /// count.
     #[test]
     fn time_counts_from_the_end_of_the_last_recovery_that_was_not_undone() {
         let (mut htcp, mut control) = (htcp(&[]), Control::new(100, 2));

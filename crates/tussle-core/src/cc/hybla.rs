@@ -145,7 +145,7 @@ mod tests {
     use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
-    /// A flow with this smoothed RTT and its started Hybla.
+    /// Hybla after its start, and a flow with this smoothed RTT.
     fn started(rtt_ms: u32) -> (Hybla, Flow, Control) {
         let mut hybla = Hybla::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) };
@@ -159,7 +159,7 @@ mod tests {
         started(rtt_ms).0.rho
     }
 
-    /// Window after that many ACKs of two packets each.
+    /// Window after `acks` ACKs of two packets each.
     fn after_acks(acks: u32, (hybla, flow, control): &mut (Hybla, Flow, Control)) -> u32 {
         for _ in 0..acks {
             hybla.on_ack(&Ack { delivered: 2, ..Ack::default() }, flow, control);
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!([600, 60, 25, 10].map(|rtt_ms| started(rtt_ms).2.cwnd), [24, 2, 1, 1]);
     }
 
-    /// ρ = 1: 2 - 1 = 1, slow start as ever. ρ = 4: 16 - 1 = 15.
+    /// ρ = 1: 2 - 1 = 1, standard slow start. ρ = 4: 16 - 1 = 15.
     #[test]
     fn an_ack_in_slow_start_is_worth_two_to_the_rho_less_one() {
         assert_eq!(after_acks(3, &mut started(25)), 1 + 3);
@@ -210,13 +210,14 @@ mod tests {
     }
 
     /// ρ = 4, W = 100: ρ² / W = 0.16 packets an ACK, in 1/128: 16 × 128 / 100 = 20. 100 ACKs: 2000 / 128 =
-    /// 15.6 would be 16 = ρ² without rounding and growth; a little less is found.
+    /// 15.6; without rounding and growth of W it would be ρ² = 16.
     #[test]
-    fn avoidance_grows_by_the_square_of_rho_a_round_trip_of_acks() {
+    fn congestion_avoidance_grows_by_rho_squared_per_window_of_acks() {
         assert_eq!(after_acks(100, &mut avoiding(100, 100)), 114);
     }
 
-    /// ρ = 1, W = 200: 128 / 200 is less than 1/128. One packet for 200 ACKs, checked as the next one comes.
+    /// ρ = 1, W = 200: the growth per ACK is below 1/128 packet. The window grows by one packet per 200 ACKs,
+    /// with the next ACK.
     #[test]
     fn a_large_window_still_grows_by_one_packet_for_a_window_of_acks() {
         let mut flow = avoiding(25, 200);
@@ -232,14 +233,15 @@ mod tests {
         assert_eq!(after_acks(1, &mut (hybla, flow, control)), 10);
     }
 
-    /// 2^16 - 1 packets an ACK: one is enough to reach the largest window. ρ of 24 is taken as 16.
+    /// ρ = 24 is limited to 16: 2^16 - 1 packets per ACK reach the largest window at once.
     #[test]
     fn the_window_stops_at_65535_packets() {
         assert_eq!(started(600).0.growth_in_slow_start(), 65_535 * 128);
         assert_eq!(after_acks(1, &mut started(600)), 65_535);
     }
 
-    /// 100 ms, then 60 ms: (7 × 100 + 60) / 8 = 95 ms, 3.8, in eighths 30. A longer RTT changes nothing.
+    /// RTTs of 100 and 60 ms: the smoothed RTT is (7 × 100 + 60) / 8 = 95 ms, and ρ = 3.8, 30 eighths. A
+    /// longer RTT changes nothing.
     #[test]
     fn rho_follows_the_smallest_smoothed_rtt() {
         let mut flow = started(100);

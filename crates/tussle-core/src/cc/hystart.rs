@@ -170,16 +170,16 @@ mod tests {
         })
     }
 
-    /// The smallest RTT is 40 ms: a rise by 40 / 8 = 5 ms counts once more than 5, after 8 samples.
+    /// Smallest RTT 40 ms: slow start ends if the RTT rises by more than 40 / 8 = 5 ms, after 8 samples.
     #[test]
     fn a_risen_delay_ends_slow_start_at_the_ninth_sample() {
         assert_eq!(acks_until_exit(40, &[46; 20]), Some(8));
         assert_eq!(acks_until_exit(40, &[45; 20]), None);
     }
 
-    /// 8 ms / 8 = 1 ms is raised to 4; 400 ms / 8 = 50 ms is lowered to 16.
+    /// 8 ms / 8 = 1 ms is raised to 4 ms; 400 ms / 8 = 50 ms is lowered to 16 ms.
     #[test]
-    fn the_rise_that_counts_lies_between_4_and_16_ms() {
+    fn the_threshold_of_the_rise_lies_between_4_and_16_ms() {
         assert_eq!(acks_until_exit(8, &[12; 20]), None);
         assert_eq!(acks_until_exit(8, &[13; 20]), Some(8));
         assert_eq!(acks_until_exit(400, &[416; 20]), None);
@@ -218,13 +218,14 @@ mod tests {
         })
     }
 
-    /// At 64 packets in 40 ms, offloading counts 1 ms: more than (40 + 1) / 2 = 20.5 ms are 21 ACKs.
+    /// At 64 packets per 40 ms, the offloading delay is 1 ms: a train longer than (40 + 1) / 2 = 20.5 ms has
+    /// 21 ACKs.
     #[test]
     fn a_train_longer_than_half_the_rtt_ends_slow_start() {
         assert_eq!(train_until_exit(1, false), Some(21));
     }
 
-    /// 40 + 1 ms: the 42nd ACK is later.
+    /// The threshold is 40 + 1 ms, which the 42nd ACK exceeds.
     #[test]
     fn the_train_of_a_paced_sender_must_be_twice_as_long() {
         assert_eq!(train_until_exit(1, true), Some(42));

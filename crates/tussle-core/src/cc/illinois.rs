@@ -328,21 +328,21 @@ mod tests {
 
     /// 10 µs of longest delay: a hundredth of it is 0, and 8 µs are `d_3`.
     #[test]
-    fn delays_of_a_few_us_do_not_break_the_arithmetic() {
+    fn delays_of_a_few_us_are_valid() {
         assert_eq!(Queue { mean_us: 9, max_us: 9 }.beta(), BETA_MAX);
         assert_eq!(Queue { mean_us: 1, max_us: 1 }.beta(), BETA_MAX);
         assert_eq!(Queue { mean_us: 1, max_us: 1 }.alpha(), ALPHA_MIN);
     }
 
-    /// The mean of 50 + 25.5 and 50 + 76.5 ms.
+    /// RTTs of 50 + 25.5 and 50 + 76.5 ms have a mean delay of 51 ms.
     #[test]
     fn the_mean_of_a_round_trip_decides() {
         assert_eq!(after_round(&mut seen(), 51_000), (alpha_at(51_000), beta_at(51_000)));
     }
 
-    /// Four round trips with a low delay are not enough after a high one; the fifth is.
+    /// After a high delay, the fifth round trip with a low delay restores the largest α, the fourth does not.
     #[test]
-    fn after_a_high_delay_five_low_round_trips_bring_the_largest_alpha_back() {
+    fn after_a_high_delay_five_round_trips_with_a_low_delay_restore_the_largest_alpha() {
         let mut illinois = seen();
         assert_eq!(after_round(&mut illinois, 0).0, ALPHA_MAX);
         let high = after_round(&mut illinois, 51_000).0;
@@ -350,7 +350,8 @@ mod tests {
         assert_eq!(low, [high, high, high, high, ALPHA_MAX, ALPHA_MAX]);
     }
 
-    /// As in Linux: two low, one high, two low; the third low one after that is the fifth in all.
+    /// As in Linux: after two low delays, a high one and two low ones, the next low delay is the fifth in
+    /// total.
     #[test]
     fn a_high_delay_does_not_restart_the_count() {
         let mut illinois = seen();
@@ -360,9 +361,10 @@ mod tests {
         assert_eq!(after_round(&mut illinois, 0).0, ALPHA_MAX);
     }
 
-    /// 14 packets: one a round trip, and half. At 15 the delay decides.
+    /// At 14 packets the window grows by one packet per round trip and halves at a loss. From 15 on the delay
+    /// decides.
     #[test]
-    fn a_small_window_is_that_of_reno() {
+    fn a_small_window_behaves_like_reno() {
         let decided = |cwnd| {
             let mut illinois = seen();
             illinois.round = Round { end: 0, sum_us: u64::from(BASE_RTT_US), samples: 1 };
@@ -394,10 +396,10 @@ mod tests {
         assert_eq!((illinois.round.end, illinois.round.samples), (50, 0));
     }
 
-    /// 10 packets for 100 delivered, one at a time: one for each 10. 13 packets of credit at once: 13 × 10 /
-    /// 100.
+    /// α = 10 at a window of 100: one packet of growth per 10 delivered. 13 packets delivered at once add 13
+    /// × 10 / 100.
     #[test]
-    fn growth_is_alpha_packets_a_round_trip() {
+    fn growth_is_alpha_packets_per_round_trip() {
         let (mut illinois, mut control) = (Illinois { acked: 1, ..illinois() }, Control::new(100, 2));
         let flow = Flow { una: 0, ..flow() };
         (0..100).for_each(|_| illinois.on_ack(&Ack::default(), &flow, &mut control));
@@ -407,7 +409,7 @@ mod tests {
         assert_eq!((control.cwnd, control.credit), (103, 0));
     }
 
-    /// Packets of the last ACK, and one for an ACK that nothing was measured of.
+    /// An ACK counts with the packets of the last RTT sample; an ACK without a sample counts as one packet.
     #[test]
     fn growth_counts_the_packets_of_the_last_sample() {
         let (mut illinois, mut control) = (illinois(), Control::new(1000, 2));
@@ -439,7 +441,7 @@ mod tests {
         assert!(matches!(illinois.delays, Delays::Low));
     }
 
-    /// 2^32 / 1280 µs: a delay of that times 1280 still fits.
+    /// 2^32 / 1280 µs: a delay of this length times 1280 still fits 32 bits.
     #[test]
     fn an_rtt_above_3_4_s_counts_as_3_4_s() {
         let mut illinois = illinois();

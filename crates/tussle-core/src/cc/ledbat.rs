@@ -198,8 +198,8 @@ mod tests {
         ledbat.fraction.window(&control) * 100 / PACKET
     }
 
-    /// Target 100 ms. A window of packets: empty queue: off target 1, so one packet more. 50 ms: half a
-    /// packet. 100 ms: none. 150 ms: half a packet less. 300 ms: two less.
+    /// Change per window of packets at a target of 100 ms: queueing delay 0 ms: +1 packet; 50 ms: +1/2; 100
+    /// ms: 0; 150 ms: -1/2; 300 ms: -2.
     #[test]
     fn a_round_trip_changes_the_window_by_the_distance_to_the_target() {
         for (queue_ms, hundredths) in [(0, 2100), (50, 2050), (100, 2000), (150, 1950), (300, 1800)] {
@@ -207,19 +207,19 @@ mod tests {
         }
     }
 
-    /// 2 of 8 packets at half the target: 2/8 × 1/2 = 0.125.
+    /// 2 of 8 packets are delivered at half the target: 2/8 × 1/2 = 0.125.
     #[test]
     fn each_acknowledgement_counts_for_what_it_delivers() {
         assert_eq!(after(50, 8, 2), 812);
     }
 
-    /// 2 - 29 × 2 / 2 is far below 2.
+    /// The computed window 2 - 29 × 2 / 2 is below the minimum of 2.
     #[test]
-    fn two_packets_are_always_left() {
+    fn the_window_is_at_least_two_packets() {
         assert_eq!(after(3000, 2, 2), 200);
     }
 
-    /// 10 packets in flight allow 11, however large the window was.
+    /// With 10 packets in flight the window is at most 11.
     #[test]
     fn the_window_exceeds_the_data_in_flight_by_one_packet() {
         let (mut ledbat, mut control) = (ledbat(), Control::new(50, 2));
@@ -242,8 +242,8 @@ mod tests {
         assert_eq!(ledbat.queuing_delay_ms(), Some(70));
     }
 
-    /// 20 ms in the first minute, 30 ms after, which is 10 ms more than the first delay: the ten minutes that
-    /// count lose the first one in the eleventh.
+    /// Delays of 20 ms in the first minute and of 30 ms later: in the eleventh minute the first one is
+    /// outside the history of ten minutes.
     #[test]
     fn the_smallest_delay_is_forgotten_after_ten_minutes() {
         let mut ledbat = ledbat();
@@ -255,8 +255,9 @@ mod tests {
         assert_eq!(ledbat.base_delays.len(), 10);
     }
 
-    /// The receiver's clock is 1000 ms behind: the delays are -980 and -950 ms, the queue 30 ms. It is 2^31 -
-    /// 31 ms ahead: 2^31 - 11 ms is the larger as a signed number, but 30 ms more changes the sign.
+    /// Receiver's clock 1000 ms behind: the delays are -980 and -950 ms, and the queueing delay is 30 ms.
+    /// Receiver's clock 2^31 - 31 ms ahead: the delays are 2^31 - 11 ms and 30 ms more, which changes the
+    /// sign of the 32 bits.
     #[test]
     fn the_difference_of_the_clocks_does_not_matter() {
         for offset_ms in [-1000_i32, 0, i32::MAX - 30, i32::MIN] {

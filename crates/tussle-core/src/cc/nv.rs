@@ -60,7 +60,7 @@ const ROUNDS_TO_STOP: u8 = 10;
 /// Smallest number of delivered packets per packet of growth.
 const MIN_PER: u32 = 4;
 /// Largest number of halvings of the growth; each timeout is one.
-const MOST_HALVINGS: u32 = 8;
+const MAX_HALVINGS: u32 = 8;
 /// Consecutive decisions without congestion after which a halving is taken back.
 const DECISIONS_TO_SPEED_UP: u32 = 8;
 /// Bounds and step of the window below which a round trip may have only one RTT sample, so that the window
@@ -322,7 +322,7 @@ impl CongestionControl for Nv {
                 self.reset_due = true;
                 self.growth.allowed = false;
                 if next == State::Loss {
-                    self.growth.halvings = (self.growth.halvings + 1).min(MOST_HALVINGS);
+                    self.growth.halvings = (self.growth.halvings + 1).min(MAX_HALVINGS);
                 }
             }
         }
@@ -369,18 +369,18 @@ mod tests {
         control.cwnd
     }
 
-    /// 100 packets in 20 ms are 50 in 10 ms: 10 more may wait, 40 are too many, of which 40 × 38 / 128 = 11
-    /// go.
+    /// 100 packets per 20 ms are 50 per 10 ms: with 10 queued packets permitted, 40 are too many, and the
+    /// window shrinks by 40 × 38 / 128 = 11.
     #[test]
-    fn a_queue_shrinks_the_window_by_three_tenths_of_what_is_too_much() {
+    fn a_queue_shrinks_the_window_by_three_tenths_of_the_excess() {
         let (mut pair, mut control) = (started(), Control::new(100, 90));
         assert_eq!(rounds(&mut pair, 20_000, 2, 60, &mut control), 89);
         assert_eq!((control.ssthresh, pair.0.growth.allowed), (60, false));
     }
 
-    /// 100 packets in 11.3 ms are 88 in 10 ms: with 10 more 98, and 2 too many go at once.
+    /// 100 packets per 11.3 ms are 88 per 10 ms: the target is 98, and the excess of 2 is removed at once.
     #[test]
-    fn a_small_excess_goes_at_once() {
+    fn a_small_excess_is_removed_at_once() {
         assert_eq!(rounds(&mut started(), 11_300, 2, 60, &mut Control::new(100, 90)), 98);
     }
 
@@ -421,9 +421,10 @@ mod tests {
         }
     }
 
-    /// Reno, but 2 packets need 4 delivered; a timeout doubles what is needed, 8 at most.
+    /// Growth like Reno's, but at 2 packets one packet of growth needs 4 delivered ones; each of up to 8
+    /// timeouts doubles the number.
     #[test]
-    fn growth_is_that_of_reno_halved_by_timeouts() {
+    fn growth_is_renos_halved_by_each_timeout() {
         let (mut nv, flow) = started();
         let grown = |nv: &mut Nv, cwnd: u32, delivered: u32| {
             nv.growth.allowed = true;
@@ -488,7 +489,7 @@ mod tests {
         assert_eq!(nv.rtt.min, 11_500);
     }
 
-    /// One ACK for a window of 4: the next decision waits for 6 more than is outstanding.
+    /// One ACK acknowledges a window of 4: the next round trip ends 6 packets later than usual.
     #[test]
     fn a_round_trip_with_one_ack_lets_the_window_grow() {
         let (mut pair, mut control) = (started(), Control::new(4, 2));

@@ -259,10 +259,10 @@ mod tests {
         prague.fraction.window(control) * 100 / PACKET
     }
 
-    /// A sixteenth of the way from 1/8 to 1/4 is 1/8 + 1/128; half of the packets of the next virtual RTT
-    /// marked.
+    /// With a marked fraction of 1/4, alpha moves from 1/8 by a sixteenth of the difference: 1/8 + 1/128.
+    /// Then half of the packets of a virtual RTT are marked.
     #[test]
-    fn alpha_follows_the_marked_part_once_a_round_trip() {
+    fn alpha_follows_the_marked_fraction_once_per_round_trip() {
         let (mut prague, mut flow) = on_path(40_000);
         (flow.delivered, flow.delivered_marked) = (100, 25);
         flow.now += Time::from_ms(39);
@@ -283,9 +283,9 @@ mod tests {
         assert_eq!(prague.on_congestion(Cause::Ecn, &flow, &Control::new(20, 20)), 10);
     }
 
-    /// alpha = 1/8: 20 × (1 - 1/16) = 18.75, of which 0.75 are kept for later.
+    /// alpha = 1/8: 20 × (1 - 1/16) = 18.75 packets; the fraction of 0.75 is kept.
     #[test]
-    fn a_mark_takes_half_the_marked_part_at_once() {
+    fn a_mark_reduces_the_window_by_half_of_alpha_at_once() {
         let (mut prague, flow) = on_path(40_000);
         let mut control = Control::new(20, 20);
         control.ssthresh = prague.on_congestion(Cause::Ecn, &flow, &control);
@@ -317,16 +317,16 @@ mod tests {
         assert_eq!(hundredths(&prague, &control), 2075);
     }
 
-    /// 5 ms are a fifth of 25: a window of packets brings 1/25 of a packet once the flow is old. 50 ms are
-    /// more than 25.
+    /// An RTT of 5 ms is a fifth of 25 ms: after 500 round trips, one window of packets adds 1/25 of a
+    /// packet. An RTT of 50 ms exceeds 25 ms.
     #[test]
-    fn an_old_flow_grows_as_if_its_round_trip_took_25_ms() {
+    fn a_long_lived_flow_grows_as_if_its_rtt_were_25_ms() {
         for (rtt_us, rounds, grown) in [(5_000, 499, 100), (5_000, 500, 4), (50_000, 500, 100)] {
             let (mut prague, flow) = on_path(rtt_us);
             prague.rounds = rounds;
             let mut control = Control::new(10, 10);
             prague.on_ack(&ack(10, false), &flow, &mut control);
-            // Rounding loses a small part.
+            // Rounding removes a small fraction.
             assert!(
                 (1000 + grown - hundredths(&prague, &control)).abs() <= 1,
                 "{rtt_us} µs, {rounds} rounds"
@@ -347,8 +347,8 @@ mod tests {
         assert_eq!(control.ssthresh, 10);
     }
 
-    /// 20 out, 4 arrived after a hole: 15 in flight, and one for the hole; then nothing new until 10 are in
-    /// flight.
+    /// 20 packets are outstanding and 4 arrived after a hole: 15 are in flight, and one is retransmitted.
+    /// Then no new packet leaves until 10 are in flight.
     #[test]
     fn in_recovery_the_window_follows_the_data_in_flight_down_to_half() {
         let (mut prague, mut flow) = on_path(40_000);
@@ -366,7 +366,7 @@ mod tests {
 
     /// 20 packets of 1448 bytes in 40 ms are 5.792 Mbit/s.
     #[test]
-    fn packets_leave_at_the_rate_of_the_window() {
+    fn the_pacing_rate_is_the_window_per_rtt() {
         let (mut prague, flow) = on_path(40_000);
         for (ssthresh, rate) in [(20, 5_792_000), (100, 11_584_000)] {
             let mut control = Control::new(20, ssthresh);

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::tcp::WindowUse;
 
-    /// Window after that many round trips in which a whole window is delivered, one packet per ACK.
+    /// Window after `round_trips` round trips, each with a whole window delivered and one packet per ACK.
     fn after_round_trips(cwnd: u32, round_trips: u32) -> u32 {
         let flow = Flow { usage: WindowUse::limited(), ..Flow::new(250, 1448) };
         let mut control = Control::new(cwnd, 2);
@@ -63,15 +63,15 @@ mod tests {
 
     /// 1000 / 100 = 10, 100 / 100 = 1: a = 0.01 packets for each delivered.
     #[test]
-    fn growth_is_a_hundredth_of_the_window_a_round_trip() {
+    fn growth_is_a_hundredth_of_the_window_per_round_trip() {
         assert_eq!(after_round_trips(1000, 1), 1010);
         assert_eq!(after_round_trips(10_000, 1), 10_100);
         assert_eq!(after_round_trips(100, 1), 101);
     }
 
-    /// 50 / 100 would be half a packet.
+    /// 50 / 100 would be half a packet, less than Reno's growth.
     #[test]
-    fn below_a_hundred_packets_growth_is_that_of_reno() {
+    fn below_a_hundred_packets_growth_is_renos() {
         assert_eq!(after_round_trips(50, 1), 51);
         assert_eq!(after_round_trips(50, 10), 60);
     }

@@ -209,7 +209,7 @@ mod tests {
     use crate::cc::control::INFINITE_SSTHRESH;
     use crate::tcp::WindowUse;
 
-    /// A flow that has sent 20 packets, and a Vegas whose smallest RTT is 100 ms.
+    /// Vegas with a smallest RTT of 100 ms, and a flow that has sent 20 packets.
     fn started() -> (Vegas, Flow) {
         let mut vegas = Vegas::default();
         let mut flow = Flow { usage: WindowUse::limited(), ..Flow::new(1000, 1448) };
@@ -235,19 +235,20 @@ mod tests {
         Control::new(cwnd, 2)
     }
 
-    /// 20 packets, smallest RTT 100 ms. 105 ms: 20 × 5 / 100 = 1 waits, below alpha. 110 ms: 2, and 120 ms: 4
-    /// are between alpha and beta. 125 ms: 5, above beta.
+    /// Window 20, smallest RTT 100 ms. At 105 ms, 20 × 5 / 100 = 1 packet is queued, below alpha. At 110 ms 2
+    /// packets and at 120 ms 4 packets are between alpha and beta. At 125 ms 5 packets are above beta.
     #[test]
-    fn the_window_keeps_two_to_four_packets_waiting() {
+    fn the_window_keeps_two_to_four_packets_queued() {
         for (rtt_us, cwnd) in [(105_000, 21), (110_000, 20), (120_000, 20), (125_000, 19)] {
             assert_eq!(round(&mut started(), rtt_us, 3, &mut avoiding(20)), cwnd, "RTT {rtt_us} µs");
         }
     }
 
-    /// 1 packet waits, not more than gamma: one packet delivered, one more. 2 wait: what fills the path
-    /// without a queue is 20 × 100 / 110 = 18, and one more for the rounding; 3/4 of 19 is below it.
+    /// One queued packet is not above gamma: the window grows by the delivered packet. With two queued
+    /// packets, slow start ends at the window without a queue, 20 × 100 / 110 = 18, plus one for rounding;
+    /// ssthresh is not below 3/4 of it.
     #[test]
-    fn slow_start_ends_when_more_than_gamma_wait() {
+    fn slow_start_ends_when_more_than_gamma_packets_are_queued() {
         let mut control = Control::new(20, INFINITE_SSTHRESH);
         assert_eq!(round(&mut started(), 105_000, 3, &mut control), 21);
         assert!(control.in_slow_start());
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!((control.cwnd, control.ssthresh), (21, 15));
     }
 
-    /// 5 wait: from 20 = ssthresh the window falls to 19, and ssthresh with it.
+    /// Five packets are queued: the window falls from 20, its ssthresh, to 19, and ssthresh with it.
     #[test]
     fn ssthresh_follows_a_window_that_falls() {
         let mut control = Control::new(20, 20);
@@ -272,14 +273,15 @@ mod tests {
         assert_eq!((control.cwnd, control.ssthresh), (19, 19));
     }
 
-    /// 10 packets wait, but of two samples both may be of delayed ACKs: Reno's 1/20 packet.
+    /// 10 packets are queued, but both of two samples may come from delayed ACKs: Reno's growth of 1/20
+    /// packet applies.
     #[test]
     fn two_samples_are_too_few_to_decide() {
         assert_eq!(round(&mut started(), 150_000, 2, &mut avoiding(20)), 20);
         assert_eq!(round(&mut started(), 150_000, 3, &mut avoiding(20)), 19);
     }
 
-    /// Packet 10 is the last of the round.
+    /// The round trip ends with packet 10.
     #[test]
     fn within_a_round_trip_only_slow_start_grows() {
         let ack = Ack { acked: 2, delivered: 2, ..Ack::default() };
@@ -292,9 +294,10 @@ mod tests {
         }
     }
 
-    /// 10 packets wait; in Disorder Reno grows by 1 for 20 delivered. Back in Open the RTTs are reset.
+    /// 10 packets are queued; in Disorder Reno grows by one packet per 20 delivered. Back in Open the RTTs
+    /// are reset.
     #[test]
-    fn outside_the_open_state_growth_is_that_of_reno() {
+    fn outside_the_open_state_growth_is_renos() {
         let (mut vegas, mut flow) = started();
         let mut control = avoiding(20);
         vegas.on_state(State::Disorder, &flow, &mut control);
@@ -314,13 +317,14 @@ mod tests {
         assert_eq!(vegas.base_rtt_us, NO_RTT_US);
     }
 
-    /// 2 × 900 / 100 = 18 wait: 1 packet would be left.
+    /// 2 × 900 / 100 = 18 packets seem to be queued, more than the window.
     #[test]
     fn the_window_never_falls_below_two_packets() {
         assert_eq!(round(&mut started(), 1_000_000, 3, &mut avoiding(2)), 2);
     }
 
-    /// 50 000 × 100 000 = 5 × 10⁹ is 705 032 704 in 32 bits: 7050 packets seem to wait, not 50 000.
+    /// 50 000 × 100 000 = 5 × 10⁹ is 705 032 704 in 32 bits: the estimate is 7050 queued packets instead of
+    /// 50 000.
     #[test]
     fn the_estimate_wraps_in_32_bits_as_in_linux() {
         let mut pair = started();

@@ -187,22 +187,23 @@ mod tests {
         veno.on_congestion(Cause::Loss, &flow(), &Control::new(50, 2))
     }
 
-    /// N = 50 - 50 × 100 / RTT: at 100 ms nothing waits, at 105 ms 2.4 packets: 4/5 of 50 is 40.
+    /// N = 50 - 50 × 100 / RTT: 0 packets are queued at 100 ms, 2.4 at 105 ms: the window is reduced to 4/5
+    /// of 50, 40.
     #[test]
-    fn a_loss_while_fewer_than_three_packets_wait_is_random_and_takes_a_fifth() {
+    fn a_loss_with_fewer_than_three_queued_packets_is_random_and_takes_a_fifth() {
         assert_eq!([100_000, 105_000].map(after_loss), [40, 40]);
     }
 
-    /// 107 ms: 50 - 46.7 = 3.3 packets wait; 200 ms: 25.
+    /// 50 - 46.7 = 3.3 packets are queued at 107 ms, 25 at 200 ms.
     #[test]
-    fn a_loss_while_three_or_more_packets_wait_is_congestion_and_takes_half() {
+    fn a_loss_with_three_or_more_queued_packets_is_congestion_and_takes_half() {
         assert_eq!([107_000, 200_000].map(after_loss), [25, 25]);
     }
 
-    /// 30 × 100 / 111 = 27.03 and 30 × 100 / 112 = 26.8: 2.97 and 3.2 packets; in halves, rounded up: 6 and
-    /// 7. Of 30 × 100 / 109 = 27.5, 2.48 packets are 5 halves.
+    /// 30 × 100 / 111 = 27.03 and 30 × 100 / 112 = 26.8: 2.97 and 3.2 queued packets are 6 and 7 halves,
+    /// rounded up. With 30 × 100 / 109 = 27.5, 2.48 queued packets are 5 halves.
     #[test]
-    fn packets_waiting_are_counted_in_halves_rounded_up() {
+    fn queued_packets_are_counted_in_halves_rounded_up() {
         for (rtt_us, halves) in [(100_000, 0), (109_000, 5), (111_000, 6), (112_000, 7)] {
             let mut veno = started();
             ack(&mut veno, rtt_us, &mut Control::new(30, 2));
@@ -210,8 +211,9 @@ mod tests {
         }
     }
 
-    /// Paper: one packet a round trip while fewer than β wait, else one every other. 20 packets delivered are
-    /// a round trip; under congestion an ACK more passes between, in which the window is looked at.
+    /// Paper: the window grows by one packet per round trip while fewer than β packets are queued, else every
+    /// other round trip. 20 delivered packets are one round trip; under congestion the algorithm needs one
+    /// more ACK to check the window.
     #[test]
     fn growth_under_congestion_is_half_of_renos() {
         let windows = |rtt_us| {
@@ -233,15 +235,16 @@ mod tests {
         assert_eq!(control.cwnd, 21);
     }
 
-    /// 100 × 100 / 200 = 50 would wait; the ACK ends slow start with nothing left.
+    /// 100 × 100 / 200 = 50 packets are queued; the ACK ends slow start, and no delivered packets remain for
+    /// congestion avoidance.
     #[test]
-    fn the_ack_that_reaches_ssthresh_leaves_nothing_to_avoidance() {
+    fn the_ack_that_reaches_ssthresh_adds_nothing_in_congestion_avoidance() {
         let mut control = Control::new(100, 101);
         ack(&mut started(), 200_000, &mut control);
         assert_eq!((control.cwnd, control.credit), (101, 0));
     }
 
-    /// The second ACK's RTT counts, though the first was shorter.
+    /// The RTT of the second ACK determines its estimate, although that of the first was shorter.
     #[test]
     fn each_ack_is_evaluated_by_its_own_rtt() {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
@@ -250,9 +253,9 @@ mod tests {
         assert_eq!(veno.waiting, 50);
     }
 
-    /// As in Linux: 50 packets on the way need an RTT to be seen.
+    /// As in Linux: without a new RTT all 50 packets in flight count as queued.
     #[test]
-    fn without_a_new_rtt_everything_seems_to_wait() {
+    fn without_a_new_rtt_all_packets_count_as_queued() {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
         veno.on_ack(&Ack { acked: 1, delivered: 1, ..Ack::default() }, &flow(), &mut control);
         assert!(veno.is_congested());
@@ -268,9 +271,10 @@ mod tests {
         }
     }
 
-    /// Half of the RTT is queue; 50 packets delivered are one more. Back in Open the RTTs are reset.
+    /// Half of the RTT is queueing delay; the window grows by one packet per 50 delivered. Back in Open the
+    /// RTTs are reset.
     #[test]
-    fn outside_the_open_state_growth_is_that_of_reno() {
+    fn outside_the_open_state_growth_is_renos() {
         let (mut veno, mut control) = (started(), Control::new(50, 2));
         veno.on_state(State::Recovery, &flow(), &mut control);
         (0..50).for_each(|_| ack(&mut veno, 200_000, &mut control));

@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(filters(&pair), (802, 535));
     }
 
-    /// An RTT of 10 ms: nothing before 51 ticks.
+    /// RTT 10 ms: no sample before 51 ticks.
     #[test]
     fn a_sample_lasts_longer_than_50_ms() {
         let mut pair = started();
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(filters(&pair), (50_000 / 60, 50_000 / 60));
     }
 
-    /// 2000 bytes a tick × 50 ticks = 100 packets, whatever the window was.
+    /// 2000 bytes per tick × 50 ticks = 100 packets, whatever the window was.
     #[test]
     fn after_a_loss_the_window_is_bandwidth_times_smallest_rtt() {
         let (mut westwood, flow) = started();
@@ -262,13 +262,14 @@ mod tests {
         assert_eq!(pair.0.rtt.min, 10);
         pair.0.on_congestion(Cause::Timeout, &pair.1, &Control::default());
         acked(&mut pair, 50, 1);
-        assert_eq!(pair.0.rtt.min, 30, "as in Linux the RTT of the ACK before");
+        assert_eq!(pair.0.rtt.min, 30, "as in Linux, the RTT of the previous ACK");
     }
 
-    /// Three duplicates stand for 3 packets; the ACK of 5 that follows for the other 2. Ten duplicates and
-    /// then partial ACKs of 4: one each, until the 10 are used up: 10 - 4 - 4 = 2, and 4 - 2 = 2.
+    /// Three duplicate ACKs count 3 packets; the following ACK of 5 packets counts the other 2. After ten
+    /// duplicate ACKs, partial ACKs of 4 packets count one each until the 10 are used up: 10 - 4 - 4 = 2, and
+    /// 4 - 2 = 2.
     #[test]
-    fn packets_are_counted_once_though_duplicates_came_first() {
+    fn packets_are_counted_once_after_duplicate_acks() {
         let (_, mut flow) = started();
         let slow = Ack { slow_path: true, ..Ack::default() };
         let mut counted = Counted { una: Some(0), ahead: 0 };

@@ -209,8 +209,9 @@ mod tests {
         Control::new(cwnd, 2)
     }
 
-    /// 1000 × 5 / 105 = 47 wait, and 5 ms are less than 100 / 8 = 12.5 ms: fast, 200 / 100 = 2 packets.
-    /// 1000 × 13 / 113 = 115 wait: slow. 100 × 13 / 113 = 11 wait, but 13 ms are too much: slow.
+    /// 1000 × 5 / 105 = 47 packets are queued, and 5 ms are below 100 / 8 = 12.5 ms: fast mode. 1000 × 13 /
+    /// 113 = 115 packets are queued: slow mode. Only 100 × 13 / 113 = 11 packets are queued, but 13 ms are
+    /// too long: slow mode.
     #[test]
     fn fast_mode_needs_few_packets_in_the_queue_and_little_delay() {
         for (cwnd, rtt_us, mode) in [
@@ -225,8 +226,8 @@ mod tests {
         }
     }
 
-    /// 200 packets are delivered: fast mode grows by one packet per 100, slow mode by one per 1000 and so by none.
-    /// Below 100 packets both modes are Reno.
+    /// 200 packets are delivered: fast mode grows by one packet per 100; slow mode by one per 1000, which is
+    /// none here. Below 100 packets both modes are Reno.
     #[test]
     fn fast_mode_grows_like_scalable_and_slow_mode_like_reno() {
         let mut pair = started();
@@ -237,7 +238,8 @@ mod tests {
         assert_eq!(growth(&mut pair, 50), 4);
     }
 
-    /// 1000 × 25 / 125 = 200 wait: 800 are left. 1000 × 300 / 400 = 750 wait: at most half goes.
+    /// 1000 × 25 / 125 = 200 packets are queued: the window falls to 800. 1000 × 300 / 400 = 750 packets are
+    /// queued: the window falls by at most half.
     #[test]
     fn precautionary_decongestion_takes_the_queue_but_at_most_half() {
         for (rtt_us, cwnd) in [(125_000, 800), (400_000, 500)] {
@@ -247,15 +249,16 @@ mod tests {
         }
     }
 
-    /// 80 wait is not more than 80: 400 × 25 / 125.
+    /// 400 × 25 / 125 = 80 queued packets are not more than 80.
     #[test]
     fn decongestion_needs_more_than_80_packets_in_the_queue() {
         assert_eq!(round(&mut started(), 125_000, &mut avoiding(400)), 400);
         assert_eq!(round(&mut started(), 125_000, &mut avoiding(405)), 405 - 81);
     }
 
-    /// The first slow round leaves 800, so the estimated window of greedy flows is 400; the second 640, and
-    /// they 401; 512 and 402; 410 and 403; then 82 of 410 would leave 328, but a greedy flow has 403.
+    /// The first slow round trip leaves 800, and the estimated window of greedy flows is 400; then 640 and
+    /// 401; 512 and 402; 410 and 403. The next one would remove 82 of 410 and leave 328, less than the 403 of
+    /// a greedy flow.
     #[test]
     fn decongestion_stops_at_the_window_of_a_greedy_flow() {
         let (mut pair, mut control) = (started(), avoiding(1000));
@@ -274,7 +277,8 @@ mod tests {
         assert_eq!(pair.0.greedy.cwnd, 2);
     }
 
-    /// 60 in the queue: 400 - 60. 10: at least 400 / 8 = 50. 300: at most 400 / 2.
+    /// 60 queued packets: 400 - 60. 10 queued packets: at least 400 / 8 = 50. 300 queued packets: at most 400
+    /// / 2.
     #[test]
     fn a_loss_takes_the_queue_between_an_eighth_and_half_of_the_window() {
         for (queue, left) in [(60, 340), (10, 350), (300, 200)] {

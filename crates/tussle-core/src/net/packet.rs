@@ -1,4 +1,4 @@
-//! Packets, as they travel over a path.
+//! Packets on a path.
 
 use crate::Time;
 
@@ -39,13 +39,13 @@ impl Block {
 /// ([RFC 2883, 4](https://www.rfc-editor.org/rfc/rfc2883#section-4)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sacks {
-    blocks: [Block; Sacks::MOST],
+    blocks: [Block; Sacks::MAX_BLOCKS],
     count: u8,
 }
 
 impl Sacks {
     /// Number of blocks that fit.
-    pub const MOST: usize = 3;
+    pub const MAX_BLOCKS: usize = 3;
 
     /// Adds a block, unless the option is full.
     pub fn push(&mut self, block: Block) {
@@ -84,7 +84,7 @@ pub enum Kind {
     Data,
     /// An acknowledgement; `number` is the first packet still missing.
     Ack,
-    /// Data of UDP, which nobody acknowledges; `number` counts packets from zero.
+    /// Data of UDP, without acknowledgement; `number` counts packets from zero.
     Datagram,
 }
 
@@ -126,7 +126,7 @@ impl Flags {
 
     /// The packet is damaged; the receiver drops it.
     pub const CORRUPT: Flags = Flags(8);
-    /// The packet is lost on its link; it is dropped at the end of the wire.
+    /// The packet is lost on its link; it is dropped at the end of the link.
     pub(crate) const LOST: Flags = Flags(16);
 
     /// Whether all of `flags` are set.
@@ -150,7 +150,7 @@ pub struct Packet {
     pub flow: u32,
     /// Packet number; its meaning depends on the kind, see [`Kind`].
     pub number: u32,
-    /// Size as an IP packet.
+    /// Size of the IP packet, headers included.
     pub size_bytes: u32,
     /// Timestamp of the sender of this packet, in ms. [RFC 7323](https://www.rfc-editor.org/rfc/rfc7323)
     pub ts_val_ms: u32,
@@ -197,10 +197,10 @@ impl Packet {
     }
 }
 
-/// The timestamp clock: milliseconds, as Linux's.
+/// The timestamp clock, in milliseconds as in Linux.
 #[expect(clippy::cast_possible_truncation, reason = "2^32 ms are 49 days; a run is shorter")]
 pub fn timestamp_ms(now: Time) -> u32 {
-    // Zero is what a packet without a timestamp echoes, so the clock starts at one.
+    // The clock starts at one, because an echo of zero stands for a packet without a timestamp.
     (now.ms() + 1) as u32
 }
 
@@ -208,7 +208,7 @@ pub fn timestamp_ms(now: Time) -> u32 {
 mod tests {
     use super::*;
 
-    /// 52 + 4 + 2 × 8 = 72.
+    /// Two blocks: 52 + 4 + 2 × 8 = 72 bytes.
     #[test]
     fn an_ack_grows_by_its_sack_option() {
         let mut sacks = Sacks::default();

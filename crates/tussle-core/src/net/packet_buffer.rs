@@ -1,17 +1,17 @@
-//! A compact buffer of packets, first in, first out.
+//! A compact FIFO buffer of packets.
 
 use crate::net::packet::{Ecn, Flags, Kind, Packet, Sacks};
 use crate::util::ring_buffer::RingBuffer;
 
-/// Packets, first in, first out, each with a note. SACK options, which few packets have, are in a buffer of their own, so
-/// that a packet takes half of the memory.
+/// A FIFO of packets, each with a value of the caller (`note`). SACK options, which few packets have, are in
+/// a separate buffer, so that a packet takes half of the memory.
 #[derive(Debug)]
 pub(crate) struct PacketBuffer<T> {
     packets: RingBuffer<StoredPacket<T>>,
     sacks: RingBuffer<Sacks>,
 }
 
-/// A packet without its SACK option, and its note.
+/// A packet without its SACK option, with the caller's value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoredPacket<T> {
     pub(crate) note: T,
@@ -35,7 +35,7 @@ enum SackOption {
 }
 
 impl<T: Copy> PacketBuffer<T> {
-    /// An empty buffer; `note` fills the notes of free slots.
+    /// Creates an empty buffer; `note` fills free slots.
     pub(crate) fn new(note: T) -> PacketBuffer<T> {
         let filling = StoredPacket::new(&Packet::new(Kind::Data, 0), note);
         PacketBuffer { packets: RingBuffer::new(filling), sacks: RingBuffer::new(Sacks::default()) }
@@ -53,7 +53,8 @@ impl<T: Copy> PacketBuffer<T> {
         self.packets.removed()
     }
 
-    /// The packet of that number, counted from zero over all that were ever added; it must be in the buffer.
+    /// The packet with a number, counted from zero over all packets ever added; the packet must be in the
+    /// buffer.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> &StoredPacket<T> {
         self.packets.get(number)
@@ -65,7 +66,7 @@ impl<T: Copy> PacketBuffer<T> {
         self.packets.first()
     }
 
-    /// Adds a packet behind the others.
+    /// Appends a packet.
     #[inline]
     pub(crate) fn push(&mut self, packet: &Packet, note: T) {
         self.packets.push(StoredPacket::new(packet, note));
@@ -85,7 +86,7 @@ impl<T: Copy> PacketBuffer<T> {
         Some(stored.with(sacks))
     }
 
-    /// Shows `visit` every packet.
+    /// Calls `visit` with every packet.
     pub(crate) fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
         let mut sacks = self.sacks.iter();
         for stored in self.packets.iter() {
@@ -176,9 +177,9 @@ mod tests {
         }
     }
 
-    /// Two times of 8 bytes, and 32 bytes of the packet, of which the option would be 28 more.
+    /// Two times of 8 bytes, and 32 bytes of the packet; the SACK option would add 28 bytes.
     #[test]
-    fn a_packet_takes_little_room() {
+    fn a_stored_packet_takes_48_bytes() {
         assert_eq!(size_of::<StoredPacket<[u64; 2]>>(), 48);
     }
 }

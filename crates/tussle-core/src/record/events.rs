@@ -31,20 +31,20 @@ impl Events {
         self.ssthresh.push(window.ssthresh_packets);
     }
 
-    /// Adds that element `element` dropped a packet.
+    /// Adds the drop of a packet by the element with index `element`.
     pub(crate) fn add_drop(&mut self, now: Time, element: u32, packet: &Packet, window: Window) {
         self.add(now, "drop", packet.flow, window);
         *self.link.last_mut().expect("a row was added") = Some(element);
         *self.packet.last_mut().expect("a row was added") = Some(packet.number);
     }
 
-    /// Adds that a host dropped a damaged packet.
+    /// Adds the drop of a damaged packet by a host.
     pub(crate) fn add_corrupt(&mut self, now: Time, packet: &Packet, window: Window) {
         self.add(now, "corrupt", packet.flow, window);
         *self.packet.last_mut().expect("a row was added") = Some(packet.number);
     }
 
-    /// Adds that element `element` has another rate or delay from now on.
+    /// Adds a change of the rate or delay of the element with index `element`.
     pub(crate) fn add_path_change(&mut self, now: Time, element: u32) {
         self.time.push(now);
         self.kind.push("path_change");
@@ -72,8 +72,7 @@ impl Events {
     }
 }
 
-/// Changes of links, each with its time and the index of the element, the latest first; none if events are not
-/// recorded.
+/// Times of link changes, with element indices, latest first; empty if events are not recorded.
 pub(crate) fn recorded_changes(run: &Run) -> Vec<(Time, u32)> {
     if !run.record.events {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The `flows` table: one row a flow.
+//! The `flows` table: one row per flow.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,12 +18,13 @@ pub struct FlowRow {
     pub algorithm: String,
     /// Names of the elements from the sender to the receiver.
     pub path: Vec<String>,
-    /// When the connection was opened.
+    /// Time at which the connection was opened.
     pub start_ns: u64,
-    /// When the application was to stop writing; `None`: at the end of the run.
+    /// Time at which the application had to stop writing; `None`: at the end of the run.
     #[serde(default)]
     pub stop_ns: Option<u64>,
-    /// Time from the start until the last byte reached the receiving application; `None`: not within the run.
+    /// Time from the start until the last byte reached the receiving application; `None`: it did not within
+    /// the run.
     #[serde(default)]
     pub completion_ns: Option<u64>,
     /// Bytes that reached the receiving application, in order.
@@ -33,12 +34,12 @@ pub struct FlowRow {
     pub counts: FlowCounts,
     /// Measurements over the steady interval.
     pub steady: SteadyCounts,
-    /// Round-trip times in the steady interval; `None`: none was measured.
+    /// RTTs in the steady interval; `None`: no RTT was measured.
     #[serde(default)]
     pub rtt: Option<RttSummary>,
 }
 
-/// Counts of a flow over the whole run; `None` where the engine does not tell.
+/// Counts of a flow over the whole run; `None` where the engine does not report the count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlowCounts {
@@ -62,7 +63,7 @@ pub struct FlowCounts {
     pub ecn_echoes: Option<u64>,
 }
 
-/// Counts of a flow over the steady interval; `None` where the engine does not tell.
+/// Counts of a flow over the steady interval; `None` where the engine does not report the count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SteadyCounts {
@@ -79,23 +80,23 @@ pub struct SteadyCounts {
     pub timeouts: Option<u64>,
 }
 
-/// Round-trip times of a flow in the steady interval, in ms.
+/// RTTs of a flow in the steady interval, in ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RttSummary {
-    /// The smallest.
+    /// Smallest RTT.
     pub min_ms: f64,
-    /// The mean.
+    /// Mean RTT.
     pub mean_ms: f64,
-    /// The percentiles [`RttSummary::PERCENTS`], in that order.
+    /// Percentiles of the RTT, in the order of [`RttSummary::PERCENTS`].
     pub percentiles_ms: [f64; RttSummary::PERCENTS.len()],
 }
 
 impl RttSummary {
-    /// The percentiles in the table.
+    /// Percentiles in the table.
     pub const PERCENTS: [u64; 6] = [5, 25, 50, 75, 95, 99];
 
-    /// Summary of round-trip times in µs; `None` if there are none.
+    /// Summarises RTTs given in µs; `None` if there are none.
     pub fn of(rtts_us: &Histogram) -> Option<RttSummary> {
         let mut percentiles_ms = [0.0; RttSummary::PERCENTS.len()];
         for (percentile_ms, percent) in percentiles_ms.iter_mut().zip(RttSummary::PERCENTS) {
@@ -107,7 +108,7 @@ impl RttSummary {
 }
 
 impl FlowRow {
-    /// The row of a flow of which nothing is measured yet. `algorithm` is the name that the engine reports.
+    /// A row without measurements. `algorithm` is the name that the engine reports.
     pub fn new(spec: &FlowSpec, algorithm: &str) -> FlowRow {
         FlowRow {
             name: spec.name.clone(),

@@ -1,20 +1,20 @@
-//! A histogram of round-trip times, fine enough for quantiles: buckets are at most 1/128 wide.
+//! A histogram of RTTs: the width of a bucket is at most 1/128 of its value, so that quantiles are accurate.
 
-/// Values below this have a bucket each.
+/// Number of values, from 0 on, with a bucket each.
 const LINEAR: u32 = 256;
-/// Buckets in each octave above.
+/// Number of buckets per octave above `LINEAR`.
 const STEPS: u32 = 128;
-/// Logarithms to base 2 of `LINEAR` and of `STEPS`.
+/// Binary logarithms of `LINEAR` and `STEPS`.
 const LINEAR_BITS: u32 = 8;
 const STEP_BITS: u32 = 7;
 
-/// Buckets that are added at once, so that a flow with similar round-trip times takes little memory.
+/// Number of buckets that are added at once; small, so that a flow with similar RTTs takes little memory.
 const SPARE_BUCKETS: usize = 16;
 
 /// Counts of values in µs.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// Counts of the buckets from `first` on.
+    /// Counts of the buckets, starting with bucket `first`.
     counts: Vec<u32>,
     first: usize,
     count: u64,
@@ -36,7 +36,7 @@ impl Histogram {
         self.min = Some(self.min.map_or(value, |min| min.min(value)));
     }
 
-    /// Counts the first value of a bucket that is not there yet.
+    /// Adds buckets up to `bucket`, and counts its first value.
     #[cold]
     fn extend_to(&mut self, bucket: usize) {
         if self.counts.is_empty() {
@@ -50,18 +50,18 @@ impl Histogram {
         (self.counts, self.first) = (counts, first);
     }
 
-    /// The smallest value, exactly.
+    /// Smallest value, exact.
     pub fn min(&self) -> Option<u32> {
         self.min
     }
 
-    /// The mean, exactly.
+    /// Mean, exact.
     #[expect(clippy::cast_precision_loss, reason = "a sum of 2^53 µs are 285 years of round trips")]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The value that `percent` of all values do not exceed (nearest rank), to 1/256 of itself.
+    /// Percentile (nearest rank), with a relative error of at most 1/256.
     pub fn quantile(&self, percent: u64) -> Option<f64> {
         let rank = (self.count * percent).div_ceil(100).max(1);
         let mut seen = 0;
@@ -82,7 +82,7 @@ fn bucket(value: u32) -> usize {
     (LINEAR + octave * STEPS + step) as usize
 }
 
-/// The middle of a bucket.
+/// Midpoint of a bucket.
 fn middle(bucket: usize) -> f64 {
     let bucket = u32::try_from(bucket).expect("there are few buckets");
     if bucket < LINEAR {
@@ -100,7 +100,7 @@ fn middle(bucket: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The 50th percentile of 1 to 1000 is 500 and the 95th 950, to 1/256.
+    /// The 50th percentile of 1 to 1000 is 500 and the 95th 950, within 1/256.
     #[test]
     fn quantiles_are_within_half_a_bucket() {
         let mut histogram = Histogram::default();
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(histogram.min(), Some(1));
     }
 
-    /// 1000 µs come first, then less and more: the median of 500, 1000 and 2000 is 1000, to 1/256.
+    /// The values 1000, 500 and 2000 µs, in this order: the median is 1000, within 1/256.
     #[test]
     fn values_below_the_first_one_count() {
         let mut histogram = Histogram::default();
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// 128 buckets an octave of 4 bytes: from 100 to 200 ms, with spare buckets at both ends.
+    /// 128 buckets for the octave from 100 to 200 ms, and spare buckets at both ends.
     #[test]
     fn round_trips_of_an_octave_take_little_memory() {
         let mut histogram = Histogram::default();

@@ -1,4 +1,4 @@
-//! The `links` table: each link's queue over time.
+//! The `links` table: the queue of each link over time.
 
 use super::{Labels, column, seconds};
 use crate::Time;
@@ -18,7 +18,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Adds a row for the link that is element `index`, unless it has a row for this instant.
+    /// Adds a row for the link with element index `index`, unless the link has a row for this instant.
     #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and a backlog is far smaller")]
     pub(crate) fn add(&mut self, now: Time, index: usize, name: &str, view: LinkView) {
         if self.last.len() <= index {

@@ -1,4 +1,4 @@
-//! Measurements of a simulated flow while it runs.
+//! Measurements of a simulated flow during the run.
 
 use super::flows::{FlowCounts, FlowRow, RttSummary, SteadyCounts};
 use super::histogram::Histogram;
@@ -6,18 +6,19 @@ use crate::Time;
 use crate::run::FlowSpec;
 use crate::tcp::Counts;
 
-/// Measurements of a flow while it runs.
+/// Measurements of a flow during the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowMeasures {
-    /// Data packets of the flow that the path dropped, or damaged so that the receiver did.
+    /// Data packets of the flow that the path dropped, or that the receiver dropped because they were
+    /// damaged.
     pub(crate) dropped_packets: u64,
-    /// Round-trip times in the steady interval, in µs.
+    /// RTTs in the steady interval, in µs.
     pub(crate) rtts_us: Histogram,
     steady_begin: FlowCounters,
     steady_end: FlowCounters,
 }
 
-/// Counters of a flow at some instant.
+/// Counters of a flow at an instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowCounters {
     pub(crate) delivered_bytes: u64,
@@ -28,7 +29,7 @@ pub(crate) struct FlowCounters {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowTotals<'a> {
     pub(crate) algorithm: &'a str,
-    /// When the last byte of a finite flow was delivered.
+    /// Time at which the last byte of a finite flow was delivered; `None` before.
     pub(crate) finished: Option<Time>,
     /// Data packets that the sender detected as lost.
     pub(crate) lost_packets: u64,
@@ -36,12 +37,12 @@ pub(crate) struct FlowTotals<'a> {
 }
 
 impl FlowMeasures {
-    /// Takes the counters at the beginning of the steady interval.
+    /// Records the counters at the start of the steady interval.
     pub(crate) fn begin_steady(&mut self, counters: FlowCounters) {
         self.steady_begin = counters;
     }
 
-    /// Takes the counters at the end of the steady interval.
+    /// Records the counters at the end of the steady interval.
     pub(crate) fn end_steady(&mut self, counters: FlowCounters) {
         self.steady_end = counters;
     }

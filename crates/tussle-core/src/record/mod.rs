@@ -1,4 +1,4 @@
-//! The tables of a run, one file each.
+//! The tables of a run, one module per table.
 
 mod events;
 mod flows;
@@ -17,17 +17,17 @@ pub(crate) use samples::{Sample, Samples, Window};
 use crate::Time;
 use crate::table::{Column, Labels, Values};
 
-/// A column of that name.
+/// Creates a column.
 fn column(name: &str, values: Values) -> Column {
     Column { name: name.to_owned(), values }
 }
 
-/// Times in seconds.
+/// Converts times to a column in seconds.
 fn seconds(times: &[Time]) -> Values {
     Values::F64(times.iter().map(|time| time.as_secs_f64()).collect())
 }
 
-/// Microseconds in milliseconds.
+/// Converts microseconds to milliseconds.
 fn ms(us: u32) -> f64 {
     f64::from(us) / 1e3
 }

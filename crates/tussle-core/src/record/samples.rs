@@ -1,4 +1,4 @@
-//! The `samples` table: each flow over time.
+//! The `samples` table: the state of each flow over time.
 
 use super::{Labels, column, ms, seconds};
 use crate::Time;
@@ -20,7 +20,8 @@ pub(crate) struct Samples {
     retransmitted: Vec<u64>,
     pacing: Vec<Option<f64>>,
     state: Labels,
-    /// Internal quantities of the algorithms; a column that is shorter than the others has no value in the last rows.
+    /// Internal quantities of the algorithms. A column that is shorter than the others has no values in the
+    /// last rows.
     internals: Vec<(String, Vec<Option<f64>>)>,
     /// The last window, ssthresh and state of each flow.
     last: Vec<Option<(Window, State)>>,
@@ -34,7 +35,7 @@ pub(crate) struct Window {
     pub(crate) ssthresh_packets: Option<u32>,
 }
 
-/// A flow at an instant.
+/// State of a flow at an instant.
 #[derive(Debug)]
 pub(crate) struct Sample<'a> {
     pub(crate) window: Window,
@@ -45,7 +46,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) delivered_bytes: u64,
     pub(crate) retransmitted_packets: u64,
     pub(crate) pacing_bit_per_s: Option<f64>,
-    /// The algorithm whose inner quantities are recorded.
+    /// The algorithm whose internal quantities are recorded.
     pub(crate) algorithm: Option<&'a dyn CongestionControl>,
 }
 

@@ -1,7 +1,7 @@
-//! The writes of applications: the same schedule for every engine.
+//! Write schedules of applications, equal for every engine.
 //!
-//! Applications write whole segments, but for the last write of a flow with a byte count: a chunk or a response is
-//! rounded up to whole segments.
+//! Applications write whole segments: a chunk or a response is rounded up. Only the last write of a flow with
+//! a byte count may be shorter.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,48 +9,49 @@ use crate::Time;
 use crate::util::distribution::{Distribution, Sampler};
 use crate::util::rng::Rng;
 
-/// Longest random time: that of the longest run.
+/// Longest random time: the duration of the longest run.
 const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
-/// Shortest on time, and shortest time between chunks: a shorter sample lasts as long.
+/// Shortest on time, and shortest time between chunks; a shorter sample is raised to it.
 const MIN_SPAN: Time = Time::from_us(100);
-/// Highest rate: that of the fastest link.
+/// Highest rate, equal to that of the fastest link.
 const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
 
 /// Write pattern of an application that is not a bulk sender. It begins when its flow starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ApplicationSpec {
-    /// A segment at a time, at a constant rate.
+    /// One segment at a time, at a constant rate.
     Rate(RateSpec),
-    /// On times at a constant rate, and off times without a write, in turns.
+    /// Alternating on times, with writes at a constant rate, and off times.
     OnOff(OnOffSpec),
-    /// A chunk at each of a sequence of times, as players of recorded video fetch them.
+    /// Chunks at random intervals, as a player of recorded video requests them.
     Chunks(ChunksSpec),
-    /// A response to each request, which comes some time after the response before was acknowledged.
+    /// Responses to requests; each request follows a think time after the acknowledgement of the previous
+    /// response.
     Requests(RequestsSpec),
 }
 
-/// The settings of `rate`.
+/// Settings of `rate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateSpec {
-    /// Payload a second.
+    /// Rate of the payload.
     pub rate_bit_per_s: u64,
 }
 
-/// The settings of `on_off`, which begins with an on time.
+/// Settings of `on_off`. The application begins with an on time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OnOffSpec {
-    /// Payload a second while it is on.
+    /// Rate of the payload in an on time.
     pub rate_bit_per_s: u64,
-    /// Distribution of the length of an on time.
+    /// Distribution of on times.
     pub on: Distribution,
-    /// Distribution of the length of an off time.
+    /// Distribution of off times.
     pub off: Distribution,
 }
 
-/// The settings of `chunks`.
+/// Settings of `chunks`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChunksSpec {
@@ -60,20 +61,20 @@ pub struct ChunksSpec {
     pub every: Distribution,
 }
 
-/// The settings of `requests`.
+/// Settings of `requests`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestsSpec {
     /// Payload of a response.
     pub response_bytes: u64,
-    /// Distribution of the time from the last acknowledgement of a response to the next response.
+    /// Distribution of the think time: from the last acknowledgement of a response to the next response.
     pub think: Distribution,
 }
 
 /// The next action of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A write, at once if its time has passed.
+    /// Write; at once if the time has passed.
     Write {
         /// Time of the write.
         at: Time,
@@ -82,65 +83,65 @@ pub enum Next {
         /// Whether the application closes after this write.
         closes: bool,
     },
-    /// A wait until everything written is acknowledged; then [`Schedule::resume`] is to be called.
+    /// Wait until everything written is acknowledged, then call [`Schedule::resume`].
     Wait,
-    /// No further write.
+    /// Write nothing more.
     Nothing,
 }
 
-/// A flow, as the schedule of its application needs it.
+/// Properties of a flow that its application's schedule depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduleSetup {
-    /// When the application begins.
+    /// Start of the application.
     pub start: Time,
     /// Payload of a full segment.
     pub mss_bytes: u32,
-    /// Payload of the whole flow; `None`: without end.
+    /// Payload of the whole flow; `None`: unlimited.
     pub bytes: Option<u64>,
     /// Seed of the application's random number generators.
     pub seed: u64,
 }
 
-/// The writes of a flow's application, one after another.
+/// Write schedule of a flow's application.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pattern: Pattern,
     mss_bytes: u64,
-    /// Rest of the flow's byte count.
+    /// Bytes that are not written yet; `None`: unlimited.
     left_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
 enum Pattern {
-    Stream { stream: Stream, turns: Option<Turns> },
+    Stream { stream: Stream, on_off: Option<OnOffTimes> },
     Chunks { segments: u64, at: Time, every: Sampler },
     Requests { segments: u64, at: Option<Time>, think: Sampler },
 }
 
-/// The lengths of on times and off times.
+/// Random on times and off times.
 #[derive(Clone, Debug)]
-struct Turns {
+struct OnOffTimes {
     on: Sampler,
     off: Sampler,
 }
 
-/// Segments at a constant rate over the on times, as if there were nothing between these.
+/// Segments at a constant rate over the concatenated on times.
 #[derive(Clone, Debug)]
 struct Stream {
     rate_bit_per_s: u64,
     written: u64,
-    /// Begin of the current on time, and the sum of all on times before it.
+    /// Start of the current on time, and sum of all on times before it.
     from: Time,
     before: Time,
-    /// Sum of all on times, the current one included.
+    /// Sum of all on times, including the current one.
     until: Time,
 }
 
 impl Schedule {
-    /// The writes of an application.
+    /// Creates the schedule of an application.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub fn new(application: &ApplicationSpec, setup: ScheduleSetup) -> Result<Schedule, String> {
         let ScheduleSetup { start, bytes, seed, .. } = setup;
         let mss_bytes = u64::from(setup.mss_bytes);
@@ -162,13 +163,13 @@ impl Schedule {
         };
         let pattern = match application {
             ApplicationSpec::Rate(spec) => {
-                Pattern::Stream { stream: Stream::new(spec.rate_bit_per_s, start)?, turns: None }
+                Pattern::Stream { stream: Stream::new(spec.rate_bit_per_s, start)?, on_off: None }
             }
             ApplicationSpec::OnOff(spec) => {
                 let (mut on, off) = (long("on", &spec.on)?, sampler("off", &spec.off)?);
                 let mut stream = Stream::new(spec.rate_bit_per_s, start)?;
                 stream.until = on.sample().max(MIN_SPAN);
-                Pattern::Stream { stream, turns: Some(Turns { on, off }) }
+                Pattern::Stream { stream, on_off: Some(OnOffTimes { on, off }) }
             }
             ApplicationSpec::Chunks(spec) => Pattern::Chunks {
                 segments: segments("chunk_bytes", spec.chunk_bytes)?,
@@ -184,7 +185,8 @@ impl Schedule {
         Ok(Schedule { pattern, mss_bytes, left_bytes: bytes })
     }
 
-    /// Size of a message, chunk or response, of which the last may be smaller; `None` if the application writes a stream.
+    /// Size of a message (chunk or response), of which the last may be smaller; `None` if the application
+    /// writes a stream.
     pub fn message_bytes(&self) -> Option<u64> {
         match self.pattern {
             Pattern::Stream { .. } => None,
@@ -194,13 +196,13 @@ impl Schedule {
         }
     }
 
-    /// Takes the next action.
+    /// Returns the next action.
     pub fn proceed(&mut self) -> Next {
         if self.left_bytes == Some(0) {
             return Next::Nothing;
         }
         let (at, segments) = match &mut self.pattern {
-            Pattern::Stream { stream, turns } => (stream.next(self.mss_bytes, turns), 1),
+            Pattern::Stream { stream, on_off } => (stream.next(self.mss_bytes, on_off), 1),
             Pattern::Chunks { segments, at, every } => {
                 let due = *at;
                 *at += every.sample().max(MIN_SPAN);
@@ -217,7 +219,7 @@ impl Schedule {
         Next::Write { at, bytes, closes: self.left_bytes == Some(0) }
     }
 
-    /// Takes the next action once everything written is acknowledged.
+    /// Returns the next action after a wait: everything written is acknowledged at `now`.
     pub fn resume(&mut self, now: Time) -> Next {
         if let Pattern::Requests { at, think, .. } = &mut self.pattern {
             *at = Some(now + think.sample());
@@ -234,13 +236,13 @@ impl Stream {
         Ok(Stream { rate_bit_per_s, written: 0, from: start, before: Time::ZERO, until: Time::NEVER })
     }
 
-    /// Time of the next segment, which is due when the segments before it have taken their time.
-    fn next(&mut self, mss_bytes: u64, turns: &mut Option<Turns>) -> Time {
+    /// Time of the next segment, which is due after the time that the previous segments take at the rate.
+    fn next(&mut self, mss_bytes: u64, on_off: &mut Option<OnOffTimes>) -> Time {
         let bits_ns = u128::from(self.written) * u128::from(mss_bytes) * 8 * 1_000_000_000;
         let due_ns = u64::try_from(bits_ns / u128::from(self.rate_bit_per_s)).unwrap_or(u64::MAX);
         let due = Time::from_ns(due_ns);
         self.written += 1;
-        if let Some(Turns { on, off }) = turns {
+        if let Some(OnOffTimes { on, off }) = on_off {
             while self.until <= due && self.from < Time::NEVER {
                 self.from += (self.until - self.before) + off.sample();
                 self.before = self.until;
@@ -281,35 +283,36 @@ mod tests {
 
     /// 1000 bytes at 4 Mbit/s take 8000 / 4 000 000 s = 2 ms.
     #[test]
-    fn a_constant_rate_writes_a_segment_when_the_one_before_took_its_time() {
+    fn a_constant_rate_spaces_segments_by_their_transmission_time() {
         let application = serde_json::json!({"kind": "rate", "rate_bit_per_s": 4_000_000});
         let expected = [(5.0, 1000), (7.0, 1000), (9.0, 1000)];
         assert_eq!(writes(&mut schedule(&application, None), 3), expected);
     }
 
-    /// A third of a megabit: 24 ms a segment. After 1000 of them 24 s, and no rounding adds up.
+    /// A third of 1 Mbit/s: 24 ms per segment, and 24 s after 1000 segments, without accumulated rounding
+    /// errors.
     #[test]
-    fn a_rate_keeps_no_rounding() {
+    fn rounding_errors_of_a_rate_do_not_accumulate() {
         let application = serde_json::json!({"kind": "rate", "rate_bit_per_s": 333_333});
         let last = *writes(&mut schedule(&application, None), 1001).last().unwrap();
-        // 1000 × 8000 bits / 333 333 bit/s = 24.000 024 s, and it starts at 5 ms.
+        // 1000 × 8000 bits / 333 333 bit/s = 24.000 024 s; the flow starts at 5 ms.
         assert!((last.0 - 24_005.024).abs() < 0.001, "{last:?}");
     }
 
-    /// On for 5 ms, off for 10: segments are due after 0, 2, 4, 6 and 8 ms of on time; the fourth one 1 ms into
-    /// the second on time, which begins 15 ms after the first.
+    /// On for 5 ms, off for 10 ms: segments are due after 0, 2, 4, 6 and 8 ms of on time. The fourth is
+    /// written 1 ms into the second on time, which begins 15 ms after the first.
     #[test]
-    fn what_is_begun_in_an_on_time_goes_on_in_the_next() {
+    fn a_segment_that_does_not_fit_an_on_time_continues_in_the_next() {
         let application = serde_json::json!({"kind": "on_off", "rate_bit_per_s": 4_000_000,
             "on": {"constant_ns": 5 * MS}, "off": {"constant_ns": 10 * MS}});
         let times: Vec<_> = writes(&mut schedule(&application, None), 6).iter().map(|each| each.0).collect();
         assert_eq!(times, [5.0, 7.0, 9.0, 21.0, 23.0, 35.0]);
     }
 
-    /// On and off for 1 s each in the mean, at 4 Mbit/s: 500 segments a second; over 1000 s the on times add up
-    /// to 500 s with a deviation of sqrt(500 × 2 / 4) = 16 s; five of those allowed.
+    /// Mean on and off times of 1 s at 4 Mbit/s, 500 segments per second: over 1000 s the on times add up to
+    /// 500 s. Tolerance: five standard deviations of sqrt(500 × 2 / 4) = 16 s.
     #[test]
-    fn random_turns_have_their_mean() {
+    fn random_on_times_have_their_mean() {
         let application = serde_json::json!({"kind": "on_off", "rate_bit_per_s": 4_000_000,
             "on": {"exponential_ns": 1000 * MS}, "off": {"exponential_ns": 1000 * MS}});
         let writes = writes(&mut schedule(&application, None), 400_000);
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_whole_segments_and_the_last_is_what_is_left() {
+    fn chunks_are_whole_segments_and_the_last_is_the_remainder() {
         let application = serde_json::json!({"kind": "chunks", "chunk_bytes": 2500,
             "every": {"constant_ns": 4 * MS}});
         let mut schedule = schedule(&application, Some(7100));
@@ -336,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_waits_for_the_one_before_and_the_time_to_think() {
+    fn a_response_follows_the_previous_one_after_a_think_time() {
         let application = serde_json::json!({"kind": "requests", "response_bytes": 2000,
             "think": {"constant_ns": 30 * MS}});
         let mut schedule = schedule(&application, None);
@@ -359,14 +362,14 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
-        let said = |application| flow(&application, None).schedule(1).unwrap_err();
+    fn invalid_settings_are_refused() {
+        let refusal = |application| flow(&application, None).schedule(1).unwrap_err();
         let rate = serde_json::json!({"kind": "rate", "rate_bit_per_s": 0});
-        assert_eq!(said(rate), "rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
+        assert_eq!(refusal(rate), "rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
         let zero = serde_json::json!({"constant_ns": 0});
         let never_on = serde_json::json!({"kind": "on_off", "rate_bit_per_s": 1, "on": zero, "off": zero});
-        assert_eq!(said(never_on), "on: shorter than 0.000100000 s; give a longer one");
+        assert_eq!(refusal(never_on), "on: shorter than 0.000100000 s; give a longer one");
         let empty = serde_json::json!({"kind": "chunks", "chunk_bytes": 0, "every": zero});
-        assert_eq!(said(empty), "chunk_bytes: 0 bytes; give at least 1, and fewer than 2^32 segments");
+        assert_eq!(refusal(empty), "chunk_bytes: 0 bytes; give at least 1, and fewer than 2^32 segments");
     }
 }

@@ -1,4 +1,4 @@
-//! Checks of a run: whether it makes sense, and what is wrong if not.
+//! Validation of runs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,13 +8,13 @@ use crate::run::application::ApplicationSpec;
 use crate::run::{FORMAT, FlowSpec, Run, Sampling};
 use crate::util::calendar::Calendar;
 
-/// A run that makes no sense.
+/// Reason why a run is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {problem}")]
 pub struct RunError {
-    /// The field, as `flows.0.start_ns`.
+    /// Path of the field, such as `flows.0.start_ns`.
     pub at: String,
-    /// What is wrong with the field, and what would be right.
+    /// The problem, and the permitted values.
     pub problem: String,
 }
 
@@ -23,24 +23,24 @@ impl RunError {
         RunError { at: at.into(), problem: problem.into() }
     }
 
-    /// The error with a field of the flow of that index.
+    /// Prefixes the field with that of the flow `index`.
     pub(crate) fn of_flow(self, index: usize) -> RunError {
         RunError { at: format!("flows.{index}.{}", self.at), ..self }
     }
 }
 
-/// Largest IP packet.
+/// Size of the largest IP packet.
 const MAX_PACKET_BYTES: u32 = 65_535;
-/// Most rows of the time series of one run: some gigabytes.
+/// Largest number of time-series rows of one run: some gigabytes.
 const MAX_ROWS: u64 = 20_000_000;
 /// Longest run: 30 days, before the timestamps of TCP wrap around (RFC 7323, 5.4).
 const MAX_DURATION_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
 
 impl Run {
-    /// Checks what needs neither the network nor the algorithms to be built.
+    /// Checks the fields that can be checked without building the network and the algorithms.
     ///
     /// # Errors
-    /// The first field that makes no sense.
+    /// The first invalid field.
     pub fn check(&self) -> Result<(), RunError> {
         let fail = |at: &str, problem: String| Err(RunError::new(at, problem));
         if self.format != FORMAT {
@@ -83,8 +83,8 @@ impl Run {
         Ok(())
     }
 
-    /// Most components that the simulation of the run has: its elements, two taps that capture packets, both ends of
-    /// each flow, and the recorder.
+    /// Largest number of components in the simulation of the run: its elements, two capture taps, both ends
+    /// of each flow, and the recorder.
     fn components(&self) -> usize {
         self.elements.len() + 2 + 2 * self.flows.len() + 1
     }
@@ -144,10 +144,10 @@ impl Run {
     }
 }
 
-/// Most datagrams of a chunk, all of which leave at once: 6 MB, where a frame of video has a tenth of that.
-const MOST_DATAGRAMS_AT_ONCE: u64 = 4096;
+/// Largest number of datagrams of a chunk, which all leave at once: 6 MB. A video frame has a tenth of that.
+const MAX_DATAGRAMS_AT_ONCE: u64 = 4096;
 
-/// Checks a UDP flow, whose datagrams nobody acknowledges.
+/// Checks a UDP flow. Its datagrams are not acknowledged.
 fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
     let fail = |at: &str, problem: &str| Err(RunError::new(at, problem));
     match flow.application {
@@ -156,10 +156,10 @@ fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
             return fail("application", "nobody acknowledges a response by udp; give rate, on_off or chunks");
         }
         Some(ApplicationSpec::Chunks(ref spec))
-            if spec.chunk_bytes.div_ceil(flow.mss_bytes.into()) > MOST_DATAGRAMS_AT_ONCE =>
+            if spec.chunk_bytes.div_ceil(flow.mss_bytes.into()) > MAX_DATAGRAMS_AT_ONCE =>
         {
             let problem = format!(
-                "a chunk of {} bytes; udp sends it at once: give at most {MOST_DATAGRAMS_AT_ONCE} datagrams of {} bytes",
+                "a chunk of {} bytes; udp sends it at once: give at most {MAX_DATAGRAMS_AT_ONCE} datagrams of {} bytes",
                 spec.chunk_bytes, flow.mss_bytes
             );
             return Err(RunError::new("application", problem));
@@ -176,7 +176,7 @@ fn check_udp(flow: &FlowSpec) -> Result<(), RunError> {
     check_udp_parameters(flow)
 }
 
-/// Checks that a flow of datagrams has no parameters of an algorithm.
+/// Checks that a UDP flow has no algorithm parameters.
 pub(crate) fn check_udp_parameters(flow: &FlowSpec) -> Result<(), RunError> {
     flow.parameters
         .keys()
@@ -199,8 +199,8 @@ mod tests {
         })
     }
 
-    /// The error of a run in which one field has another value.
-    fn said(pointer: &str, value: serde_json::Value) -> String {
+    /// The error of a run with one changed field, or "fine".
+    fn verdict(pointer: &str, value: serde_json::Value) -> String {
         let mut run = valid();
         let (parent, field) = pointer.rsplit_once('/').unwrap();
         match run.pointer_mut(parent).unwrap() {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_named_by_its_field() {
+    fn errors_name_the_field() {
         let cases = [
             ("/format", serde_json::json!(2), "format: 2; this version reads 1"),
             ("/duration_ns", serde_json::json!(0), "duration_ns: 0 ns; give 1 ns to 30 days"),
@@ -261,19 +261,19 @@ mod tests {
             ),
         ];
         for (pointer, value, expected) in cases {
-            let found = said(pointer, value);
+            let found = verdict(pointer, value);
             assert!(found.starts_with(expected), "{pointer}: {found}");
         }
-        assert_eq!(said("/seed", serde_json::json!(9)), "fine");
+        assert_eq!(verdict("/seed", serde_json::json!(9)), "fine");
     }
 
-    /// A chunk of 256 GiB, which a flow of datagrams would have sent in one event.
+    /// A chunk of 256 GiB, which a UDP flow would send in one event, is refused.
     #[test]
-    fn a_chunk_of_datagrams_fits_into_memory() {
+    fn a_chunk_of_datagrams_is_limited() {
         let mut run = valid();
         let every = serde_json::json!({"constant_ns": 10_000_000});
         run["flows"][0]["algorithm"] = "udp".into();
-        let mut said_of = |chunk_bytes: u64| {
+        let mut verdict_for_chunk = |chunk_bytes: u64| {
             run["flows"][0]["application"] =
                 serde_json::json!({"kind": "chunks", "chunk_bytes": chunk_bytes, "every": every});
             match serde_json::from_value::<Run>(run.clone()).expect("a run").check() {
@@ -281,15 +281,16 @@ mod tests {
                 Err(error) => error.to_string(),
             }
         };
-        assert_eq!(said_of(4096 * 1448), "fine");
+        assert_eq!(verdict_for_chunk(4096 * 1448), "fine");
         assert_eq!(
-            said_of(1 << 38),
+            verdict_for_chunk(1 << 38),
             "flows.0.application: a chunk of 274877906944 bytes; udp sends it at once: give at most 4096 datagrams of \
              1448 bytes"
         );
     }
 
-    /// 2048 flows and an element are 4100 components of 13 bits, which leave 51 bits for ns: 26 days.
+    /// 2048 flows and one element are 4100 components, which need 13 bits; the remaining 51 bits hold 26 days
+    /// in ns.
     #[test]
     fn many_flows_shorten_the_longest_run() {
         let mut run = valid();
@@ -303,14 +304,14 @@ mod tests {
             .collect();
         run["flows"] = flows.into();
         run["record"]["sampling"] = "off".into();
-        let said_for = |days: u64| {
+        let verdict_for_days = |days: u64| {
             let duration_ns = days * 24 * 3_600 * 1_000_000_000;
             let run = Run { duration_ns, ..serde_json::from_value(run.clone()).unwrap() };
             run.check().map_or_else(|problem| problem.to_string(), |()| "fine".to_owned())
         };
-        assert_eq!(said_for(26), "fine");
+        assert_eq!(verdict_for_days(26), "fine");
         assert_eq!(
-            said_for(27),
+            verdict_for_days(27),
             "duration_ns: 2332800000000000 ns; with 2048 flows over 1 elements give at most 2251799.813685246 s"
         );
     }

@@ -2,22 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Settings of the hosts' TCP, equal on all hosts of a run. Defaults are those of Linux.
+/// Settings of the hosts' TCP, equal on all hosts of a run. The defaults are Linux's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
-    /// Origin of the timestamps of packets (RFC 7323).
+    /// Origin of TCP timestamps (RFC 7323).
     #[serde(default)]
     pub timestamps: Timestamps,
 }
 
-/// Origin of the timestamps of packets.
+/// Origin of TCP timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timestamps {
-    /// A random offset of each end of each connection (Linux: `net.ipv4.tcp_timestamps = 1`, its default).
+    /// A random offset per connection and end (Linux: `net.ipv4.tcp_timestamps = 1`, its default).
     #[default]
     Random,
-    /// One instant on all hosts (Linux: `net.ipv4.tcp_timestamps = 2`, on hosts that booted together).
+    /// A common origin on all hosts (Linux: `net.ipv4.tcp_timestamps = 2`, on hosts that booted at the same
+    /// time).
     Synchronised,
 }

@@ -1,6 +1,6 @@
-//! A run: one resolved point of a scenario, as an engine receives it, with nothing left to interpret.
+//! A run: one fully resolved point of a scenario, the input of an engine.
 //!
-//! Numbers are SI (bit/s, ns, bytes, packets). The same JSON goes to every engine; an unknown field is refused.
+//! Units are bit/s, ns, bytes and packets. Every engine receives the same JSON; unknown fields are refused.
 
 use std::collections::BTreeMap;
 
@@ -20,36 +20,36 @@ pub mod receive_window;
 pub use hosts::{Hosts, Timestamps};
 pub use profile::{ProfileConstants, ProfileName};
 
-/// The version of this format.
+/// Version of this format.
 pub const FORMAT: u32 = 1;
 
-/// Largest window of a receiver: 1.5 GB of full packets, the BDP of 120 Gbit/s over 100 ms, so that a flow
-/// over a path that never drops does not fill the memory of the machine.
+/// Largest receive window: 1.5 GB of full packets, the BDP of 120 Gbit/s over 100 ms. It bounds the memory of
+/// a flow over a path without drops.
 pub const MAX_WINDOW_PACKETS: u32 = 1 << 20;
 
-/// The `algorithm` of a UDP flow: datagrams without congestion control, which nobody acknowledges.
+/// The `algorithm` of a UDP flow: datagrams without congestion control and without acknowledgements.
 pub const UDP: &str = "udp";
 
 /// One run: the network, the flows over it, and what to record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// [`FORMAT`] of the writer.
+    /// Version of the format; see [`FORMAT`].
     pub format: u32,
-    /// The TCP whose behaviour the hosts follow.
+    /// TCP implementation that the hosts follow.
     pub profile: ProfileName,
-    /// Seed of every random number generator of the run.
+    /// Seed of all random number generators of the run.
     pub seed: u64,
-    /// Length of the run, in ns.
+    /// Duration of the run, in ns.
     pub duration_ns: u64,
-    /// The interval over which the `flows` table measures.
+    /// Interval over which the `flows` table measures.
     pub steady: Interval,
-    /// What is recorded beside the `flows` table.
+    /// Tables to record in addition to the `flows` table.
     pub record: Record,
-    /// Settings of the hosts' TCP; without them: a default Linux host.
+    /// Settings of the hosts' TCP; by default those of Linux.
     #[serde(default)]
     pub hosts: Hosts,
-    /// The parts of the network, in any order; flows name them.
+    /// Elements of the network, in any order; flows refer to them by name.
     pub elements: Vec<ElementSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
@@ -59,13 +59,13 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
-    /// First instant inside.
+    /// Start, included.
     pub from_ns: u64,
-    /// First instant after.
+    /// End, excluded.
     pub to_ns: u64,
 }
 
-/// The tables that a run records.
+/// Tables that a run records in addition to the `flows` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -83,27 +83,27 @@ pub enum Sampling {
     Off,
     /// At every multiple of this time, in ns.
     EveryNs(u64),
-    /// Whenever the window, ssthresh or state of a flow changes, and a link's backlog with it.
+    /// Whenever the window, ssthresh or state of a flow changes; links are sampled at the same times.
     Change,
 }
 
-/// A part of a path, with the name that flows and tables call it by.
+/// An element of the network, with its name in flows and tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ElementSpec {
-    /// Unique in the run.
+    /// Name, unique in the run.
     pub name: String,
     /// Kind of the element, and its settings.
     #[serde(flatten)]
     pub kind: ElementKind,
 }
 
-/// One flow: its algorithm, the time in which it sends, and its path through the network.
+/// One flow: its algorithm, its start and stop times, and its path through the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
-    /// Unique in the run.
+    /// Name, unique in the run.
     pub name: String,
-    /// A name from the registry of algorithms, or [`UDP`].
+    /// Name of an algorithm in the registry, or [`UDP`].
     pub algorithm: String,
     /// The algorithm's parameters that differ from their defaults, by name.
     #[serde(default)]
@@ -113,7 +113,7 @@ pub struct FlowSpec {
     /// Time at which the application stops writing; `None`: at the end of the run.
     #[serde(default)]
     pub stop_ns: Option<u64>,
-    /// Payload that the application writes; `None`: without end.
+    /// Payload that the application writes; `None`: unlimited.
     #[serde(default)]
     pub bytes: Option<u64>,
     /// Payload of a full segment.
@@ -128,24 +128,24 @@ pub struct FlowSpec {
     /// Whether the sender paces its packets.
     #[serde(default)]
     pub pacing: bool,
-    /// The window that the receiver offers; `None`: the largest, [`MAX_WINDOW_PACKETS`].
+    /// Largest window that the receiver advertises, in bytes; `None`: twice the bytes that fill the path, at least 3 MiB.
     #[serde(default)]
     pub receive_window_bytes: Option<u64>,
-    /// Write pattern of the application; `None`: a bulk sender, which writes all it has at the start.
+    /// Write pattern of the application; `None`: a bulk sender, which writes all its data at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationSpec>,
 }
 
 impl FlowSpec {
-    /// Whether the flow sends datagrams.
+    /// Whether the flow sends UDP datagrams.
     pub fn is_udp(&self) -> bool {
         self.algorithm == UDP
     }
 
-    /// The writes of the flow's application in a run with that seed; `None` if it is a bulk sender.
+    /// Write schedule of the flow's application in a run with a seed; `None` for a bulk sender.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub fn schedule(&self, seed: u64) -> Result<Option<Schedule>, String> {
         let setup = ScheduleSetup {
             start: Time::from_ns(self.start_ns),

@@ -1,26 +1,26 @@
-//! The bytes that fill the path of a flow, and the receive window that they need.
+//! Bytes that fill the path of a flow, and the receive window of the flow.
 
 use crate::net::path::ElementKind;
 use crate::run::FlowSpec;
 
-/// Bytes that a queue without a limit counts for.
+/// Assumed size of a queue without a limit, in bytes.
 const UNLIMITED_BYTES: u64 = 256 << 20;
 const PACKET_BYTES: u64 = 1500;
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// Largest window of a Linux receiver that tunes its buffer by itself: half of `tcp_rmem`'s 6 MiB.
+/// Largest window of a Linux receiver with buffer auto-tuning: half of the 6 MiB in `tcp_rmem`.
 const USUAL_WINDOW_BYTES: u64 = 3 << 20;
-/// Largest window that TCP can offer. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
+/// Largest window that TCP can advertise. [RFC 7323, 2.3](https://www.rfc-editor.org/rfc/rfc7323#section-2.3)
 const MAX_WINDOW_BYTES: u64 = 65_535 << 14;
 
-/// Largest window that a flow's receiver offers, in bytes: as the flow says, else twice the bytes that fill `path`, its
-/// forward and reverse path, so that the window never limits.
+/// Largest window that a flow's receiver advertises, in bytes: the value set for the flow, else twice the
+/// bytes that fill `path`, its forward and reverse path, so that the window never limits the flow.
 pub fn receive_window_bytes<'a>(flow: &FlowSpec, path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     flow.receive_window_bytes
         .unwrap_or_else(|| path_bytes(path).saturating_mul(2).clamp(USUAL_WINDOW_BYTES, MAX_WINDOW_BYTES))
 }
 
-/// Bytes that fill the elements of a path and all their queues.
+/// Bytes in flight that fill a path and all its queues.
 pub fn path_bytes<'a>(path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     let (mut delay, mut queued, mut rate) = (0_u64, 0_u64, None::<u64>);
     for element in path {
@@ -32,7 +32,7 @@ pub fn path_bytes<'a>(path: impl Iterator<Item = &'a ElementKind>) -> u64 {
     u64::try_from(moving).unwrap_or(u64::MAX).saturating_add(queued)
 }
 
-/// Bytes that can wait in the queue of an element.
+/// Capacity of an element's queue, in bytes.
 pub fn queue_bytes(element: &ElementKind) -> u64 {
     let Some(link) = element.link() else { return 0 };
     link.queue.limits().in_bytes(PACKET_BYTES).unwrap_or(UNLIMITED_BYTES).min(UNLIMITED_BYTES)
@@ -47,7 +47,7 @@ mod tests {
         serde_json::from_value(value.clone()).unwrap()
     }
 
-    /// A link on the forward path and one on the reverse path, of 100 ms together.
+    /// A link on the forward path and one on the reverse path, with a total delay of 100 ms.
     fn path(rate_bit_per_s: u64, queue: &Value) -> Vec<ElementKind> {
         let link = json!({"kind": "link", "rate_bit_per_s": rate_bit_per_s, "delay_ns": 50_000_000,
                                       "queue": queue});
@@ -64,13 +64,13 @@ mod tests {
 
     /// 1 Gbit/s over 100 ms are 12.5 MB, and each of two queues holds 1 MB: 14.5 MB.
     #[test]
-    fn a_receive_window_has_room_for_twice_the_path() {
+    fn the_receive_window_is_twice_the_bytes_of_the_path() {
         let path = path(1_000_000_000, &json!({"kind": "fifo", "limit_bytes": 1_000_000}));
         assert_eq!(path_bytes(path.iter()), 14_500_000);
         assert_eq!(receive_window_bytes(&flow(None), path.iter()), 29_000_000);
     }
 
-    /// Each holds 30 ms at 100 Mbit/s at the most, 375 kB; the hundred packets of a queue are 150 kB.
+    /// Each link holds at most 30 ms at 100 Mbit/s, 375 kB; a queue of a hundred packets holds 150 kB.
     #[test]
     fn every_element_counts_with_its_highest_rate_and_its_longest_delay() {
         let queue = json!({"kind": "fifo", "limit_packets": 100});
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A packet each 2 ms but for 0.1 s with one each ms: 12 Mbit/s, or 45 kB in 30 ms.
+    /// A packet every 2 ms, and in one interval of 0.1 s a packet every ms: 12 Mbit/s, or 45 kB in 30 ms.
     #[test]
     fn a_recorded_link_counts_with_its_busiest_tenth_of_a_second() {
         let opportunities_ms: Vec<u32> = (0..500).map(|at| 2 * at).chain(1000..1100).collect();
@@ -116,19 +116,19 @@ mod tests {
     }
 
     #[test]
-    fn a_small_path_has_the_window_that_linux_gives() {
+    fn a_small_path_has_linuxs_default_window() {
         let path = path(1_000_000, &json!({"kind": "codel", "limit_packets": 10}));
         assert_eq!(receive_window_bytes(&flow(None), path.iter()), 3 << 20);
     }
 
     #[test]
-    fn a_window_that_a_flow_asks_for_is_its_own() {
+    fn a_flow_may_set_its_window() {
         let path = path(1_000_000_000, &json!({"kind": "fifo"}));
         assert_eq!(receive_window_bytes(&flow(Some(100_000)), path.iter()), 100_000);
     }
 
     #[test]
-    fn a_queue_without_a_limit_does_not_ask_for_the_whole_machine() {
+    fn a_queue_without_a_limit_counts_as_256_mib() {
         let path = path(400_000_000_000, &json!({"kind": "fifo"}));
         // 40 Gbit are 5 GB.
         assert_eq!(receive_window_bytes(&flow(None), path.iter()), 65_535 << 14);

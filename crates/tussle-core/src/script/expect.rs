@@ -8,7 +8,7 @@ use crate::Time;
 use crate::net::packet::{Ecn, Flags, HEADER_BYTES, Kind, Packet, Sacks, timestamp_ms};
 
 /// Largest number of packets that an application writes at once.
-const MOST_WRITTEN: u32 = 1 << 24;
+const MAX_WRITTEN: u32 = 1 << 24;
 
 /// Plays a script to a connected host and checks what the host sends.
 ///
@@ -149,7 +149,7 @@ impl<'a, H: Host> Player<'a, H> {
 
     fn act(&mut self, index: usize, step: &Step) -> Result<(), ScriptError> {
         if let Some(packets) = step.write {
-            self.host.write(packets.min(MOST_WRITTEN))?;
+            self.host.write(packets.min(MAX_WRITTEN))?;
         }
         self.window_packets = step.window_packets.unwrap_or(self.window_packets);
         if let Some(number) = step.ack {

@@ -20,8 +20,8 @@ const GRAIN: Time = Time::from_us(100);
 const GAP: Time = Time::from_us(20);
 const MOST_STEPS: usize = 400;
 const END: Time = Time::from_secs(30);
-/// Largest number of packets of an application that writes intermittently.
-const MOST_WRITES: usize = 300;
+/// Largest number of packets that an application writes one by one.
+const MAX_WRITES: usize = 300;
 
 /// Round-trip times, in ms. A quarter of each is not a multiple of the grain, so that no reordering wait ends
 /// exactly when an event happens.
@@ -142,7 +142,7 @@ impl World {
             return world;
         }
         let mut at = on_grid(Time::ZERO);
-        while world.count < MOST_WRITES {
+        while world.count < MAX_WRITES {
             let packets = 1 + world.rng.below(40);
             at = world.write_singly(packets, at);
             let most = if world.rng.below(4) == 0 { 20_000 } else { 1_500 };

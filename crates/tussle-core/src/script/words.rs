@@ -4,7 +4,7 @@ use super::ScriptError;
 use crate::net::packet::{Block, Flags, Kind, Packet};
 
 /// Largest number of packets that one range of a script may name.
-const MOST_PACKETS: u32 = 1 << 16;
+const MAX_PACKETS: u32 = 1 << 16;
 
 /// Parses `"4-6"` or `"4"`.
 pub(super) fn range(step: usize, text: &str) -> Result<Block, ScriptError> {
@@ -23,7 +23,7 @@ pub(super) fn each(step: usize, texts: &[String]) -> Result<Vec<u32>, ScriptErro
     let mut numbers = Vec::new();
     for text in texts {
         let block = range(step, text)?;
-        if block.packets() > MOST_PACKETS {
+        if block.packets() > MAX_PACKETS {
             return Err(ScriptError::Nonsense(format!("step {step}: {text} is more than 65536 packets")));
         }
         numbers.extend(block.start..block.end);

@@ -4,14 +4,14 @@ use crate::cc::{self, CongestionControl};
 use crate::run::FlowSpec;
 use crate::run::check::RunError;
 
-/// Makes the algorithm of a TCP flow, whose random number generators are seeded by the second argument; `None`: the
-/// registry makes it.
+/// Creates the algorithm of a TCP flow. The second argument seeds its random number generators. `None`: the
+/// algorithm comes from the registry.
 pub type AlgorithmFactory<'a> = dyn FnMut(&FlowSpec, u64) -> Option<Box<dyn CongestionControl>> + 'a;
 
-/// Makes the algorithm that the registry has under the name in `spec`; `seed` seeds its random number generators.
+/// Creates the algorithm named in `spec` from the registry; `seed` seeds its random number generators.
 ///
 /// # Errors
-/// No algorithm has that name, or it does not take the parameters.
+/// No algorithm has this name, or a parameter is invalid.
 pub(super) fn registered(spec: &FlowSpec, seed: u64) -> Result<Box<dyn CongestionControl>, RunError> {
     let entry = cc::Entry::find(&spec.algorithm).ok_or_else(|| {
         let known: Vec<_> = cc::REGISTRY.iter().map(|entry| entry.name).collect();

@@ -1,4 +1,4 @@
-//! Building a simulation: the elements, the endpoints, and the hops between them.
+//! Construction of a simulation: the elements, the endpoints, and the table of hops.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::tcp::{Outbox, Setup, TimestampOffsets};
 use crate::util::calendar::Calendar;
 use crate::util::rng::named_seed;
 
-/// Prepares a [`Simulation`].
+/// Builder of a [`Simulation`].
 #[must_use]
 pub struct SimulationBuilder<'a> {
     run: &'a Run,
@@ -28,12 +28,12 @@ pub struct SimulationBuilder<'a> {
 }
 
 impl<'a> SimulationBuilder<'a> {
-    /// Prepares a simulation of `run` with algorithms of the registry alone and without a capture.
+    /// Creates a builder for `run` with algorithms of the registry only and without a capture.
     pub(super) fn new(run: &'a Run) -> SimulationBuilder<'a> {
         SimulationBuilder { run, algorithms: None, capture: None }
     }
 
-    /// Asks `factory` for the algorithm of each TCP flow, before the registry.
+    /// Sets a factory that is asked for the algorithm of each TCP flow before the registry.
     pub fn algorithms(self, factory: &'a mut AlgorithmFactory<'a>) -> SimulationBuilder<'a> {
         SimulationBuilder { algorithms: Some(factory), ..self }
     }
@@ -46,7 +46,7 @@ impl<'a> SimulationBuilder<'a> {
     /// Builds the network of the run.
     ///
     /// # Errors
-    /// The first field of the run that makes no sense.
+    /// The first invalid field of the run.
     pub fn build(mut self) -> Result<Simulation, RunError> {
         let run = self.run;
         run.check()?;
@@ -99,7 +99,7 @@ impl<'a> SimulationBuilder<'a> {
         Ok(simulation)
     }
 
-    /// The algorithm of the flow of index `i`; `None` for a UDP flow.
+    /// The algorithm of flow `i`; `None` for a UDP flow.
     fn algorithm(
         &mut self,
         i: usize,
@@ -127,7 +127,7 @@ fn elements(run: &Run) -> Result<Vec<ElementSlot>, RunError> {
     run.elements.iter().enumerate().map(slot).collect()
 }
 
-/// The elements that capture packets, beside the senders and beside the receivers.
+/// Indices of the elements that capture packets: next to the senders, and next to the receivers.
 #[derive(Clone, Copy)]
 struct Taps {
     at_sender: u32,
@@ -135,7 +135,7 @@ struct Taps {
 }
 
 impl Taps {
-    /// Taps that are the next two of so many elements.
+    /// Taps that follow `elements` other elements.
     fn at(elements: usize) -> Taps {
         Taps { at_sender: component(elements), at_receiver: component(elements + 1) }
     }
@@ -148,7 +148,7 @@ struct Topology<'a> {
     /// Elements of the simulation, taps included.
     elements: usize,
     taps: Option<Taps>,
-    /// The components that each flow's packets reach, one after another.
+    /// Components on the path of each flow, concatenated.
     hops: Vec<u32>,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Topology<'a> {
         Topology { run, index_of, elements, taps, hops: Vec::new() }
     }
 
-    /// Endpoints of the TCP flow of index `i`.
+    /// Endpoints of the TCP flow `i`.
     fn tcp_endpoints(&self, i: usize, algorithm: Box<dyn CongestionControl>) -> TcpEndpoints {
         let (run, spec) = (self.run, &self.run.flows[i]);
         let path = spec.forward.iter().chain(&spec.reverse);

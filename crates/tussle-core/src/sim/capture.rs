@@ -1,7 +1,7 @@
-//! A capture at the hosts of a run, packet by packet.
+//! Packet capture at the hosts of a run.
 //!
-//! Two taps are elements of the path like any other. They let every packet pass at once, so that they do not change the
-//! run, and a run without them pays nothing.
+//! Two taps are elements of the path. They forward every packet at once, so that they do not change the run,
+//! and a run without a capture has no overhead.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,27 +10,27 @@ use crate::net::packet::{Block, Ecn, Flags, Kind, Packet};
 use crate::net::path::Element;
 use crate::table::{Column, Labels, Table, Values};
 
-/// A packet at a host.
+/// A packet at a host, with its time.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct CapturedPacket {
     at: Time,
     side: Side,
     packet: Packet,
 }
 
-/// The hosts at one end of the flows.
+/// End of the flows at which a packet was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Sender,
     Receiver,
 }
 
-/// Packets that the hosts of a run send and receive.
+/// Packets that the hosts of a run sent and received.
 #[derive(Clone, Debug, Default)]
-pub struct Capture(Arc<Mutex<Vec<Seen>>>);
+pub struct Capture(Arc<Mutex<Vec<CapturedPacket>>>);
 
 impl Capture {
-    /// The elements between the path and the hosts: beside the senders, and beside the receivers.
+    /// The capturing elements: next to the senders, and next to the receivers.
     pub(crate) fn taps(&self) -> [Box<dyn Element>; 2] {
         [Side::Sender, Side::Receiver]
             .map(|side| Box::new(Tap { side, capture: self.clone() }) as Box<dyn Element>)
@@ -41,27 +41,29 @@ impl Capture {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// One row a packet and host, in order of time.
+    /// Table with one row per packet and host, in order of time.
     pub fn table(&self) -> Table {
-        let seen = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let u32s =
-            |value: fn(&Packet) -> u32| Values::U32(seen.iter().map(|each| value(&each.packet)).collect());
-        let flag =
-            |flag: Flags| Values::U32(seen.iter().map(|each| each.packet.flags.has(flag).into()).collect());
-        let named = |name: fn(&Seen) -> &'static str| {
+        let captured = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let u32s = |value: fn(&Packet) -> u32| {
+            Values::U32(captured.iter().map(|each| value(&each.packet)).collect())
+        };
+        let flag = |flag: Flags| {
+            Values::U32(captured.iter().map(|each| each.packet.flags.has(flag).into()).collect())
+        };
+        let named = |name: fn(&CapturedPacket) -> &'static str| {
             let mut labels = Labels::default();
-            for each in &seen {
+            for each in &captured {
                 labels.push(name(each));
             }
             labels.values()
         };
         let block = |index: usize, edge: fn(&Block) -> u32| {
             Values::MaybeU32(
-                seen.iter().map(|each| each.packet.sacks.as_slice().get(index).map(edge)).collect(),
+                captured.iter().map(|each| each.packet.sacks.as_slice().get(index).map(edge)).collect(),
             )
         };
         let mut columns = vec![
-            ("time_ns".to_owned(), Values::U64(seen.iter().map(|each| each.at.ns()).collect())),
+            ("time_ns".to_owned(), Values::U64(captured.iter().map(|each| each.at.ns()).collect())),
             ("side".to_owned(), named(|each| side_name(each.side))),
             ("flow".to_owned(), u32s(|packet| packet.flow)),
             ("kind".to_owned(), named(|each| kind_name(each.packet.kind))),
@@ -76,7 +78,7 @@ impl Capture {
             ("fin".to_owned(), flag(Flags::FIN)),
             ("corrupt".to_owned(), flag(Flags::CORRUPT)),
         ];
-        for index in 0..crate::net::packet::Sacks::MOST {
+        for index in 0..crate::net::packet::Sacks::MAX_BLOCKS {
             columns.push((format!("sack_{index}_start"), block(index, |block| block.start)));
             columns.push((format!("sack_{index}_end"), block(index, |block| block.end)));
         }
@@ -111,7 +113,7 @@ fn ecn_name(ecn: Ecn) -> &'static str {
     }
 }
 
-/// An element that packets pass unchanged.
+/// An element that records every packet and forwards it unchanged.
 #[derive(Debug)]
 struct Tap {
     side: Side,
@@ -120,8 +122,8 @@ struct Tap {
 
 impl Element for Tap {
     fn accept(&mut self, packet: Packet, now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
-        let mut seen = self.capture.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.push(Seen { at: now, side: self.side, packet });
+        let mut captured = self.capture.0.lock().unwrap_or_else(PoisonError::into_inner);
+        captured.push(CapturedPacket { at: now, side: self.side, packet });
         Some(packet)
     }
 }
@@ -154,16 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_the_same_while_it_is_watched() {
+    fn a_capture_does_not_change_the_run() {
         let capture = Capture::default();
-        let watched = Simulation::builder(&lossy()).capture(&capture).build().unwrap();
+        let captured_run = Simulation::builder(&lossy()).capture(&capture).build().unwrap();
         let plain = Simulation::new(&lossy()).unwrap().run_to_end().unwrap();
-        assert_eq!(watched.run_to_end().unwrap(), plain);
-        assert!(capture.packets() > 1000, "only {} packets were seen", capture.packets());
+        assert_eq!(captured_run.run_to_end().unwrap(), plain);
+        assert!(capture.packets() > 1000, "only {} packets were captured", capture.packets());
     }
 
     #[test]
-    fn a_capture_has_every_packet_that_was_sent_and_every_one_that_arrived() {
+    fn a_capture_has_every_sent_and_every_received_packet() {
         let capture = Capture::default();
         let simulation = Simulation::builder(&lossy()).capture(&capture).build().unwrap();
         let flows = simulation.run_to_end().unwrap().flows;
@@ -183,6 +185,6 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(of("sender"), sum("sent_packets"));
-        assert!(of("sender") - of("receiver") >= sum("dropped_packets"), "the rest is on the path");
+        assert!(of("sender") - of("receiver") >= sum("dropped_packets"), "the other packets are on the path");
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct UdpEndpoints {
 }
 
 impl TcpEndpoints {
-    /// Endpoints whose connection is not open. The receiver's window grows to `window_bytes`.
+    /// Creates endpoints with a closed connection. The receive window grows up to `window_bytes`.
     pub(super) fn new(
         setup: Setup,
         algorithm: Box<dyn CongestionControl>,
@@ -50,7 +50,7 @@ impl TcpEndpoints {
         TcpEndpoints { sender, receiver }
     }
 
-    /// A packet arrives at the sender; returns the RTT that it gave, in µs.
+    /// Processes a packet that arrived at the sender; returns its RTT sample, in µs.
     #[inline]
     pub(super) fn on_packet_at_sender(
         &mut self,
@@ -64,14 +64,14 @@ impl TcpEndpoints {
 }
 
 impl UdpEndpoints {
-    /// Endpoints of the flow of that index, whose datagrams have `payload_bytes` each.
+    /// Creates the endpoints of a flow, given by its index, with `payload_bytes` per datagram.
     pub(super) fn new(flow: u32, payload_bytes: u32) -> UdpEndpoints {
         UdpEndpoints { source: UdpSource::new(flow, payload_bytes), sink: UdpSink::default() }
     }
 }
 
 impl Endpoints {
-    /// The TCP connection, if it is one.
+    /// The TCP endpoints; `None` for a UDP flow.
     #[inline]
     pub(super) fn tcp(&mut self) -> Option<&mut TcpEndpoints> {
         match self {
@@ -115,7 +115,7 @@ impl Endpoints {
         }
     }
 
-    /// The congestion window and ssthresh. UDP has neither: tables show those of a TCP sender that has sent nothing.
+    /// Congestion window and ssthresh. UDP has neither; its rows show the values of an unused TCP sender.
     pub(super) fn window(&self) -> Window {
         match self {
             Endpoints::Tcp(tcp) => window(&tcp.sender.control),
@@ -123,7 +123,7 @@ impl Endpoints {
         }
     }
 
-    /// The sender's state; a UDP flow stays open.
+    /// Congestion state of the sender; a UDP flow is always in the state `Open`.
     pub(super) fn state(&self) -> State {
         match self {
             Endpoints::Tcp(tcp) => tcp.sender.flow.state,

@@ -1,4 +1,4 @@
-//! A flow of a simulation: its endpoints, its application, and where its packets enter the network.
+//! A flow of a simulation: its endpoints, its application, and the first hops of its packets.
 
 use std::collections::VecDeque;
 
@@ -18,13 +18,14 @@ pub(super) struct SimulatedFlow {
     pub(super) measures: FlowMeasures,
     /// The application's next action.
     pub(super) action: Action,
-    /// The writes of an application that is not a bulk sender.
+    /// Writer of an application that is not a bulk sender.
     pub(super) writer: Option<Box<Writer>>,
-    /// First packet after the oldest message under way: the message has arrived when the receiver misses this one.
+    /// First packet after the oldest message in flight. The message has arrived when this is the next packet
+    /// that the receiver expects.
     pub(super) message_end: u32,
-    /// Index in the table of hops at which the sender's packets begin.
+    /// Index in the table of hops of the first hop of the sender's packets.
     pub(super) forward_hop: u32,
-    /// Index in the table of hops at which the receiver's packets begin.
+    /// Index in the table of hops of the first hop of the receiver's packets.
     pub(super) reverse_hop: u32,
     /// Time of the sender's event in the calendar.
     pub(super) sender_scheduled: Time,
@@ -33,12 +34,12 @@ pub(super) struct SimulatedFlow {
     pub(super) completed: bool,
 }
 
-/// The writes of an application that is not a bulk sender.
+/// Writer of an application that is not a bulk sender.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) schedule: Schedule,
     pub(super) next: Next,
-    /// First packet after each message under way, the oldest first.
+    /// First packet after each message in flight, oldest message first.
     pub(super) message_ends: VecDeque<u32>,
 }
 
@@ -62,7 +63,7 @@ impl Action {
 }
 
 impl SimulatedFlow {
-    /// The application's next action, if it stops at `stop_ns`.
+    /// The application's next action, given its stop time.
     pub(super) fn next_action(&self, stop_ns: Option<u64>) -> Action {
         let stop = stop_ns.map_or(Time::NEVER, Time::from_ns);
         match self.writer.as_ref().map(|writer| writer.next) {
@@ -74,7 +75,7 @@ impl SimulatedFlow {
 }
 
 impl Writer {
-    /// The writer of a flow in a run with that seed; `None` for a bulk sender.
+    /// The writer of a flow in a run with a seed; `None` for a bulk sender.
     pub(super) fn of(spec: &FlowSpec, seed: u64) -> Result<Option<Box<Writer>>, RunError> {
         let schedule = spec.schedule(seed).map_err(|problem| RunError::new("application", problem))?;
         let writer = |schedule| Writer { schedule, next: Next::Nothing, message_ends: VecDeque::new() };
@@ -82,9 +83,9 @@ impl Writer {
     }
 }
 
-/// Whether the event of a host moves in the calendar from `scheduled` to `wake`. An event that would move to a later
-/// time stays: waking the host once for nothing costs less than moving its timer with every packet.
+/// Whether the event of a host must move in the calendar from `scheduled` to `wake`. An event that would move
+/// to a later time stays: one spurious event costs less than moving the timer with every packet.
 #[inline]
-pub(super) fn is_to_move(scheduled: Time, wake: Time, now: Time) -> bool {
+pub(super) fn must_move(scheduled: Time, wake: Time, now: Time) -> bool {
     wake < scheduled || scheduled <= now
 }

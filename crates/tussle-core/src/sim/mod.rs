@@ -1,8 +1,8 @@
-//! The simulation: an event loop with one pending event a component, the earliest first.
+//! The simulation: an event loop with one pending event per component.
 //!
-//! Components are the elements of the network, then the senders, then the receivers, then the recorder; at one instant
-//! they act in that order. A packet carries its index in the table of hops, which lists the components on each flow's
-//! path in sequence, so that the loop knows no topology.
+//! Components are the elements of the network, then the senders, then the receivers, then the recorder; at
+//! equal times they act in this order. A packet carries its index in the table of hops, which lists the
+//! components on each flow's path in sequence, so that the event loop does not depend on the topology.
 
 use crate::Time;
 use crate::net::packet::{Flags, Packet};
@@ -28,10 +28,10 @@ pub use algorithms::AlgorithmFactory;
 pub use build::SimulationBuilder;
 
 use endpoints::Endpoints;
-use flow::{Action, SimulatedFlow, is_to_move};
+use flow::{Action, SimulatedFlow, must_move};
 use recording::Recording;
 
-/// An invariant that the simulation broke: a defect of Tussle, never of a run.
+/// Violation of an invariant of the simulator: a defect of Tussle, not of the run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invariant {name} is violated at {at}: {found}")]
 pub struct Violation {
@@ -43,10 +43,10 @@ pub struct Violation {
     pub found: String,
 }
 
-/// Whether a simulation has more to do.
+/// Whether a simulation continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The run goes on: call [`Simulation::advance`] again.
+    /// The run continues: call [`Simulation::advance`] again.
     Going,
     /// The run is over: call [`Simulation::finish`].
     Done,
@@ -55,17 +55,17 @@ pub enum Progress {
 /// The tables of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// One row a flow.
+    /// One row per flow.
     pub flows: Table,
-    /// Each flow over time.
+    /// State of each flow over time.
     pub samples: Table,
-    /// Each link over time.
+    /// State of each link over time.
     pub links: Table,
     /// Events of flows and links.
     pub events: Table,
 }
 
-/// A run being simulated.
+/// Simulation of a run.
 #[derive(Debug)]
 pub struct Simulation {
     run: Run,
@@ -73,10 +73,10 @@ pub struct Simulation {
     calendar: Calendar,
     elements: Vec<ElementSlot>,
     flows: Vec<SimulatedFlow>,
-    /// The components on the path of each flow's packets, one after another.
+    /// Components on the path of each flow, concatenated.
     hops: Vec<u32>,
     outbox: Outbox,
-    /// An empty outbox for packets sent while those of another one leave; kept to avoid allocation.
+    /// Packets of the outbox that are being sent; kept to avoid allocation.
     leaving: Vec<Packet>,
     dropped: Vec<Packet>,
     recording: Recording,
@@ -84,15 +84,15 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Builds the network of a run, with algorithms of the registry.
+    /// Creates the simulation of a run, with algorithms of the registry.
     ///
     /// # Errors
-    /// The first field of the run that makes no sense.
+    /// The first invalid field of the run.
     pub fn new(run: &Run) -> Result<Simulation, RunError> {
         Simulation::builder(run).build()
     }
 
-    /// Prepares the simulation of a run.
+    /// Creates a builder for the simulation of a run.
     pub fn builder(run: &Run) -> SimulationBuilder<'_> {
         SimulationBuilder::new(run)
     }
@@ -112,7 +112,7 @@ impl Simulation {
     /// Simulates up to `events` events.
     ///
     /// # Errors
-    /// A broken invariant.
+    /// An invariant is violated.
     pub fn advance(&mut self, events: u64) -> Result<Progress, Violation> {
         for _ in 0..events {
             if self.is_done {
@@ -134,16 +134,16 @@ impl Simulation {
         Ok(if self.is_done { Progress::Done } else { Progress::Going })
     }
 
-    /// Runs to the end.
+    /// Simulates to the end, and returns the tables.
     ///
     /// # Errors
-    /// A broken invariant.
+    /// An invariant is violated.
     pub fn run_to_end(mut self) -> Result<Outcome, Violation> {
         while self.advance(u64::MAX)? == Progress::Going {}
         Ok(self.finish())
     }
 
-    /// The tables.
+    /// Returns the tables.
     pub fn finish(self) -> Outcome {
         let specs_and_flows = self.run.flows.iter().zip(&self.flows);
         let rows: Vec<_> =
@@ -188,7 +188,7 @@ impl Simulation {
         }
     }
 
-    /// Forwards a packet as far as it gets at this instant.
+    /// Forwards a packet through all elements that it passes at this instant.
     #[inline]
     fn forward(&mut self, packet: &Packet) {
         if let Some(through) = self.enter(packet) {
@@ -196,7 +196,7 @@ impl Simulation {
         }
     }
 
-    /// Forwards a packet that an element let pass.
+    /// Forwards a packet that has passed an element.
     fn forward_through(&mut self, packet: Packet) {
         let mut through = Some(packet);
         while let Some(packet) = &mut through {
@@ -223,7 +223,7 @@ impl Simulation {
         passed
     }
 
-    /// Delivers a packet to a host: hosts are numbered by flow, first the senders, then the receivers.
+    /// Delivers a packet to a host. Senders are numbered by flow from 0 on; receivers follow.
     #[inline]
     fn arrive(&mut self, host: usize, packet: &Packet) {
         if packet.flags.has(Flags::CORRUPT) {
@@ -235,7 +235,7 @@ impl Simulation {
         }
     }
 
-    // Not inlined, so that a packet which only passes elements pays nothing for the work of hosts.
+    // Not inlined, so that packets which only pass elements do not pay for the code of hosts.
     #[inline(never)]
     fn arrive_at_sender(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
@@ -265,7 +265,7 @@ impl Simulation {
         self.reschedule_receiver(index, wake);
     }
 
-    /// Sends the packets of the outbox, and the packets that these make other hosts send at this instant.
+    /// Sends the packets of the outbox, and the packets that other hosts send in response at this instant.
     #[inline]
     fn send_outbox(&mut self) {
         while !self.outbox.packets.is_empty() {
@@ -298,7 +298,7 @@ impl Simulation {
         self.send_outbox();
     }
 
-    /// The application opens the flow, and a bulk sender writes all it has.
+    /// Opens the connection of a flow; a bulk sender also writes all its data.
     fn open(&mut self, index: usize) {
         let spec = &self.run.flows[index];
         let flow = &mut self.flows[index];
@@ -317,7 +317,7 @@ impl Simulation {
         self.note(index, "start");
     }
 
-    /// The application makes the write that is due.
+    /// Performs the write that is due.
     fn write(&mut self, index: usize) {
         let spec = &self.run.flows[index];
         let flow = &mut self.flows[index];
@@ -350,7 +350,7 @@ impl Simulation {
         flow.action = flow.next_action(self.run.flows[index].stop_ns);
     }
 
-    /// The application stops writing.
+    /// Stops the application of a flow.
     fn stop(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         if let Endpoints::Tcp(tcp) = &mut flow.endpoints {
@@ -363,7 +363,7 @@ impl Simulation {
         self.note(index, "stop");
     }
 
-    /// Resumes an application that waits until all it wrote is acknowledged, if all is.
+    /// Resumes an application that waits for acknowledgements, once everything written is acknowledged.
     fn resume(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         if let (Some(writer), Endpoints::Tcp(tcp)) = (&mut flow.writer, &flow.endpoints)
@@ -422,7 +422,7 @@ impl Simulation {
             self.record_change(index);
         }
         let flow = &mut self.flows[index];
-        if is_to_move(flow.sender_scheduled, wake, self.now) {
+        if must_move(flow.sender_scheduled, wake, self.now) {
             flow.sender_scheduled = wake;
             self.calendar.set(self.sender_component(index), wake);
         }
@@ -431,7 +431,7 @@ impl Simulation {
     #[inline]
     fn reschedule_receiver(&mut self, index: usize, wake: Time) {
         let flow = &mut self.flows[index];
-        if is_to_move(flow.receiver_scheduled, wake, self.now) {
+        if must_move(flow.receiver_scheduled, wake, self.now) {
             flow.receiver_scheduled = wake;
             self.calendar.set(self.receiver_component(index), wake);
         }
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn on_change_each_row_of_a_flow_has_a_row_of_the_link_beside_it() {
+    fn with_change_sampling_each_row_of_a_flow_has_a_row_of_the_link() {
         let outcome = run(&serde_json::json!({}), "change");
         let (Values::F64(samples), Values::F64(links)) =
             (values(&outcome.samples, "time_s"), values(&outcome.links, "time_s"))
@@ -509,13 +509,13 @@ mod tests {
         assert!(samples.iter().all(|time| links.contains(time)));
     }
 
-    /// Reno by another name.
+    /// An algorithm with Reno's hooks and another name.
     #[derive(Debug)]
-    struct Stubborn;
+    struct RenamedReno;
 
-    impl CongestionControl for Stubborn {
+    impl CongestionControl for RenamedReno {
         fn name(&self) -> &'static str {
-            "stubborn"
+            "renamed"
         }
     }
 
@@ -527,11 +527,11 @@ mod tests {
         let mut seeds = Vec::new();
         let mut factory = |spec: &FlowSpec, seed| {
             seeds.push(seed);
-            (spec.algorithm == "mine").then(|| Box::new(Stubborn) as Box<dyn CongestionControl>)
+            (spec.algorithm == "mine").then(|| Box::new(RenamedReno) as Box<dyn CongestionControl>)
         };
         let simulation = Simulation::builder(&run).algorithms(&mut factory).build();
         let flows = simulation.unwrap().run_to_end().unwrap().flows;
-        assert_eq!(values(&flows, "algorithm"), &Values::Text(vec!["stubborn".to_owned()]));
+        assert_eq!(values(&flows, "algorithm"), &Values::Text(vec!["renamed".to_owned()]));
         assert_eq!(seeds, [named_seed(1, "a")]);
     }
 }

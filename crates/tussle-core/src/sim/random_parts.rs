@@ -1,4 +1,4 @@
-//! The random parts of a run, which differ between its repetitions.
+//! The parts of a run that use random numbers, and hence differ between repetitions.
 
 use std::fmt::Debug;
 
@@ -7,13 +7,13 @@ use crate::run::check::{RunError, check_udp_parameters};
 use crate::run::{Run, Timestamps};
 
 impl Run {
-    /// Names of the elements, then of the flows, whose random numbers can change what happens.
+    /// Names of the elements, then of the flows, whose behaviour depends on random numbers.
     ///
-    /// There is no list of them: random are the parts that another seed makes different, and the algorithms that declare
-    /// that they read the random offset of timestamps.
+    /// A part is random if another seed gives it another state, or if it is an algorithm that declares that
+    /// it depends on the random offset of timestamps.
     ///
     /// # Errors
-    /// The first element or flow that makes no sense.
+    /// The first invalid element or flow.
     pub fn random_parts(&self) -> Result<Vec<&str>, RunError> {
         let mut found = Vec::new();
         for (i, element) in self.elements.iter().enumerate() {
@@ -21,7 +21,7 @@ impl Run {
                 let built = element.kind.build(seed);
                 built.map_err(|problem| RunError::new(format!("elements.{i}"), problem))
             };
-            if differ(&build(1)?, &build(2)?) {
+            if are_different(&build(1)?, &build(2)?) {
                 found.push(element.name.as_str());
             }
         }
@@ -33,7 +33,7 @@ impl Run {
             let build = |seed| algorithms::registered(flow, seed).map_err(|error| error.of_flow(i));
             let reads_offset =
                 self.hosts.timestamps == Timestamps::Random && build(1)?.needs().timestamp_offset;
-            if reads_offset || differ(&build(1)?, &build(2)?) {
+            if reads_offset || are_different(&build(1)?, &build(2)?) {
                 found.push(flow.name.as_str());
             }
         }
@@ -41,8 +41,8 @@ impl Run {
     }
 }
 
-/// Whether two parts hold different values: the `Debug` form of a part shows the state of its random number generators.
-fn differ(one: &impl Debug, other: &impl Debug) -> bool {
+/// Whether two parts have different states. The `Debug` text of a part includes its random number generators.
+fn are_different(one: &impl Debug, other: &impl Debug) -> bool {
     format!("{one:?}") != format!("{other:?}")
 }
 
@@ -97,24 +97,24 @@ mod tests {
         assert_eq!(of(&jitter(json!({"constant_ns": 1000}))), "");
     }
 
-    /// BBR chooses its first phase at random, CDG whether it backs off, and LP reads timestamps with a random offset; the others
-    /// compute.
+    /// BBR selects its first phase at random, CDG its backoffs, and NV the lifetime of its smallest RTT; LP
+    /// depends on the random offset of timestamps. The others are deterministic.
     #[test]
-    fn the_random_algorithms_are_those_that_are_seeded() {
+    fn five_algorithms_are_random() {
         let random = |name: &&str| run(name, &fifo(), &delay()).random_parts().unwrap() == ["a"];
         let names: Vec<&str> = cc::REGISTRY.iter().map(|entry| entry.name).filter(random).collect();
         assert_eq!(names, ["lp", "bbr", "bbr3", "cdg", "nv"]);
     }
 
     #[test]
-    fn lp_is_random_where_timestamps_are() {
+    fn lp_is_random_if_timestamp_offsets_are() {
         let with = |timestamps| Run { hosts: Hosts { timestamps }, ..run("lp", &fifo(), &delay()) };
         assert_eq!(with(Timestamps::Random).random_parts().unwrap(), ["a"]);
         assert_eq!(with(Timestamps::Synchronised).random_parts().unwrap(), [""; 0]);
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_flows_are_refused() {
         let refused = run("renault", &fifo(), &delay()).random_parts().unwrap_err();
         assert_eq!(refused.at, "flows.0.algorithm");
     }

@@ -1,4 +1,4 @@
-//! Recording: the tables that a simulation fills, and the invariants that are checked while it does.
+//! Recording: the tables that a simulation fills, and the invariants that are checked at the same time.
 
 use super::flow::SimulatedFlow;
 use super::{Simulation, Violation};
@@ -16,7 +16,7 @@ pub(super) struct Recording {
     pub(super) sampling: Sampling,
     /// Whether the `events` table is filled.
     pub(super) has_events: bool,
-    /// Changes of links that are not recorded yet: when, and of which element; the next one last.
+    /// Future link changes, as time and element index, the next one last.
     changes: Vec<(Time, u32)>,
     steady_begin: Time,
     steady_end: Time,
@@ -24,7 +24,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Empty tables of a run.
+    /// Creates empty tables for a run.
     pub(super) fn new(run: &Run) -> Recording {
         Recording {
             samples: Samples::default(),
@@ -57,12 +57,12 @@ impl Recording {
         }
     }
 
-    /// Both ends of the steady interval and the end of the run.
+    /// Start and end of the steady interval, and end of the run.
     fn edges(&self) -> [Time; 3] {
         [self.steady_begin, self.steady_end, self.end]
     }
 
-    /// When the recorder acts next.
+    /// Time of the recorder's next event after `now`.
     fn next(&self, now: Time) -> Time {
         let edges = self.edges().into_iter().filter(|&edge| edge > now);
         let tick = match self.sampling {
@@ -75,7 +75,7 @@ impl Recording {
 }
 
 impl Simulation {
-    /// Records an event of the flow of that index.
+    /// Records an event of the flow with an index.
     pub(super) fn note(&mut self, index: usize, kind: &str) {
         self.recording.note(self.now, kind, &self.flows[index]);
     }
@@ -88,7 +88,7 @@ impl Simulation {
         }
     }
 
-    /// Counts and records the packets that an element has dropped.
+    /// Counts and records the packets that an element dropped.
     #[cold]
     pub(super) fn note_dropped(&mut self, element: usize) {
         for packet in self.dropped.drain(..) {
@@ -102,7 +102,7 @@ impl Simulation {
         }
     }
 
-    /// Counts and records a packet that a host drops because its checksum is wrong.
+    /// Counts and records a packet that a host dropped because of its wrong checksum.
     #[cold]
     pub(super) fn note_corrupt(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
@@ -112,7 +112,7 @@ impl Simulation {
         }
     }
 
-    /// Records what is due at this instant, and checks the invariants.
+    /// Records the rows that are due at this instant, and checks the invariants.
     pub(super) fn record(&mut self) -> Result<(), Violation> {
         let (now, recording) = (self.now, &mut self.recording);
         let at_edge = recording.edges().contains(&now);
@@ -145,7 +145,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Adds a row for a flow whose window, ssthresh or state changed, and rows for the links beside it.
+    /// Adds a row for a flow if its window, ssthresh or state has changed, and rows for the links at the same
+    /// time.
     pub(super) fn record_change(&mut self, index: usize) {
         let flow = &self.flows[index];
         if self.recording.samples.has_changed(flow.index, flow.endpoints.window(), flow.endpoints.state()) {
@@ -159,14 +160,14 @@ impl Simulation {
             if let Some(view) = self.elements[index].get_mut().observe(self.now, &mut self.dropped) {
                 self.recording.links.add(self.now, index, &self.run.elements[index].name, view);
             }
-            // A queue may drop packets while it catches up.
+            // A queue may drop packets while it is advanced to this instant.
             if !self.dropped.is_empty() {
                 self.note_dropped(index);
             }
         }
     }
 
-    /// Checks that no packet has appeared or vanished, and that each sender's sums agree with its scoreboard.
+    /// Checks the conservation of packets, and the sums of each sender's scoreboard.
     fn check_invariants(&mut self) -> Result<(), Violation> {
         let at = self.now;
         let mut held = vec![0u64; self.flows.len()];

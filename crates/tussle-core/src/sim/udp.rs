@@ -1,5 +1,5 @@
 //! UDP endpoints: a source that sends each write at once, and a sink that counts the datagrams that arrive.
-//! Sources: RFC 768; on the effect of such traffic on others: RFC 8085, 3.1.
+//! Sources: RFC 768; RFC 8085, 3.1, on the effect of such traffic on other flows.
 
 use crate::net::packet::{DATAGRAM_HEADER_BYTES, Kind, Packet};
 use crate::tcp::Outbox;
@@ -13,7 +13,7 @@ pub(super) struct UdpSource {
 }
 
 impl UdpSource {
-    /// The source of the flow of that index, whose datagrams have `payload_bytes` each.
+    /// Creates the source of a flow, given by its index, with `payload_bytes` per datagram.
     pub(super) fn new(flow: u32, payload_bytes: u32) -> UdpSource {
         UdpSource { flow, payload_bytes, sent_packets: 0 }
     }
@@ -45,7 +45,7 @@ pub(super) struct UdpSink {
 }
 
 impl UdpSink {
-    /// Takes a datagram that arrives.
+    /// Processes a datagram that arrived.
     pub(super) fn on_packet(&mut self, packet: &Packet) {
         self.received_packets += 1;
         self.delivered_bytes += u64::from(packet.size_bytes - DATAGRAM_HEADER_BYTES);
@@ -66,9 +66,9 @@ impl UdpSink {
 mod tests {
     use super::*;
 
-    /// 3 datagrams of 1000 bytes of payload, of which the sink gets the second one twice.
+    /// Three datagrams with 1000 bytes of payload, the second of them duplicated.
     #[test]
-    fn a_sink_counts_what_arrives_and_duplicates_too() {
+    fn a_sink_counts_datagrams_including_duplicates() {
         let (mut source, mut sink, mut out) =
             (UdpSource::new(0, 1000), UdpSink::default(), Outbox::default());
         source.send(3, &mut out);

@@ -11,7 +11,7 @@ use arrow_schema::ArrowError;
 use super::{Column, Table, Values};
 
 impl Table {
-    /// The table as a record batch, its columns taken over without copying where Arrow has the same type.
+    /// Converts the table to a record batch. Columns are moved without copying where Arrow has the same type.
     ///
     /// # Errors
     /// Columns of different lengths, or labels without a name.

@@ -3,12 +3,12 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 
-/// Columns of one length, units in their names.
+/// Columns of equal length, with units in their names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The name in the dataset: `flows`, `samples`, `links` or `events`.
+    /// Name in the dataset: `flows`, `samples`, `links` or `events`.
     pub name: &'static str,
-    /// The columns, in the order of the dataset.
+    /// Columns, in the order of the dataset.
     pub columns: Vec<Column>,
 }
 
@@ -17,44 +17,44 @@ pub struct Table {
 pub struct Column {
     /// Name of the column, with its unit where there is one.
     pub name: String,
-    /// Values of the column, one a row.
+    /// Values of the column, one per row.
     pub values: Values,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Counts and indices.
+    /// Small counts, and indices.
     U32(Vec<u32>),
-    /// Large counts, bytes.
+    /// Large counts, such as bytes.
     U64(Vec<u64>),
-    /// Indices that a row may lack.
+    /// Indices; a row may have none.
     MaybeU32(Vec<Option<u32>>),
-    /// Large counts that a row may lack.
+    /// Large counts; a row may have none.
     MaybeU64(Vec<Option<u64>>),
     /// Quantities.
     F64(Vec<f64>),
-    /// Quantities that a row may lack.
+    /// Quantities; a row may have none.
     MaybeF64(Vec<Option<f64>>),
     /// Names.
     Text(Vec<String>),
-    /// Names out of few: row i reads `names[codes[i]]`.
+    /// Names from a small set: the value of row `i` is `names[codes[i]]`.
     Label {
-        /// Index of the name, one a row.
+        /// Index of the name, one per row.
         codes: Vec<u32>,
         /// The names.
         names: Vec<String>,
     },
-    /// Names out of few, that a row may lack.
+    /// Names from a small set; a row may have none.
     MaybeLabel {
-        /// Index of the name, one a row.
+        /// Index of the name, one per row.
         codes: Vec<Option<u32>>,
         /// The names.
         names: Vec<String>,
     },
 }
 
-/// Labels that repeat: each is stored once.
+/// Builder of a label column: each distinct name is stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     codes: Vec<u32>,
@@ -71,7 +71,7 @@ impl Labels {
         self.codes.push(u32::try_from(code).expect("there are few labels"));
     }
 
-    /// The rows as a column.
+    /// Converts the rows to a column.
     pub fn values(self) -> Values {
         Values::Label { codes: self.codes, names: self.names }
     }

@@ -20,7 +20,7 @@ pub(super) struct AckInfo {
     pub(super) dsack_of_probe: bool,
     /// Whether the ACK carries the ECN-Echo flag (RFC 3168).
     pub(super) ece: bool,
-    /// Whether a packet from before the recovery point that was never retransmitted arrived.
+    /// Whether a packet below the recovery point arrived that was never retransmitted.
     pub(super) original_arrived: bool,
     /// Whether a retransmission was detected as lost.
     pub(super) retransmission_lost: bool,

@@ -68,8 +68,8 @@ mod tests {
             .expect("something was delivered")
     }
 
-    /// 20 packets, ssthresh 14, one lost: 14 of 20 are sent for each delivered. After 1: ceil(0.7) = 1 sent;
-    /// after 2: ceil(1.4) - 1 = 1; after 3: ceil(2.1) - 2 = 1; after 4: ceil(2.8) - 3 = 0.
+    /// 20 packets, ssthresh 14, one lost: 14/20 of a packet is sent per delivered packet. After 1: ceil(0.7)
+    /// = 1 sent; after 2: ceil(1.4) - 1 = 1; after 3: ceil(2.1) - 2 = 1; after 4: ceil(2.8) - 3 = 0.
     #[test]
     fn the_reduction_is_spread_over_a_round_trip() {
         let mut prr = Prr::default();
@@ -85,7 +85,8 @@ mod tests {
         assert_eq!(sent, [1, 1, 1, 0]);
     }
 
-    /// 10 in flight, ssthresh 14: one delivered allows one; with good progress one more, never beyond 14.
+    /// 10 packets in flight, ssthresh 14: one delivered packet permits one transmission, a safe ACK one more,
+    /// up to 14.
     #[test]
     fn below_ssthresh_the_window_conserves_or_slow_starts() {
         let mut prr = Prr { delivered: 5, sent: 5 };
@@ -98,6 +99,6 @@ mod tests {
     fn the_first_retransmission_is_always_allowed() {
         assert_eq!(window(&mut Prr::default(), 18, false), 19);
         let mut ahead = Prr { delivered: 0, sent: 3 };
-        assert_eq!(window(&mut ahead, 18, false), 18, "three were sent where one was due");
+        assert_eq!(window(&mut ahead, 18, false), 18, "three packets were sent although one was due");
     }
 }

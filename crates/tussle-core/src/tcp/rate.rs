@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_of_a_packet_is_small() {
+    fn the_record_of_a_packet_takes_at_most_32_bytes() {
         assert!(size_of::<Sent>() <= 32, "{} bytes", size_of::<Sent>());
     }
 }

@@ -15,9 +15,9 @@ use crate::run::MAX_WINDOW_PACKETS;
 /// SACKs sent at once before they are spaced out (Linux: `TCP_FASTRETRANS_THRESH`).
 const PROMPT_SACKS: u32 = 3;
 /// Largest number of ACKs that one spaced-out ACK replaces (Linux: `tcp_comp_sack_nr`).
-const MOST_COMPRESSED: u32 = 44;
+const MAX_COMPRESSED: u32 = 44;
 /// Longest delay of SACKs (Linux: `tcp_comp_sack_delay_ns`).
-const MOST_COMPRESSION: Time = Time::from_ms(1);
+const MAX_COMPRESSION_DELAY: Time = Time::from_ms(1);
 /// First window: the largest value of the field in a SYN-ACK, which is never scaled.
 const FIRST_WINDOW_BYTES: u64 = 65_535;
 /// Slack of the timer of delayed SACKs, which always fires at its end (Linux: `tcp_comp_sack_slack_ns`).
@@ -187,7 +187,7 @@ impl Receiver {
         match self.connection {
             Connection::Listen => self.connection = Connection::SynReceived { since: now },
             Connection::SynReceived { .. } => {}
-            // A SYN that was overtaken.
+            // A duplicate SYN that later packets have overtaken.
             Connection::Established => return,
         }
         self.ts_recent_ms = syn.ts_val_ms;
@@ -375,7 +375,7 @@ impl Receiver {
             }
             return;
         }
-        if self.compressed >= MOST_COMPRESSED {
+        if self.compressed >= MAX_COMPRESSED {
             return self.send_ack(now, out);
         }
         if self.prompt_sacks_at != self.next {
@@ -390,7 +390,7 @@ impl Receiver {
         if self.compressed_until == Time::NEVER {
             // A twentieth of a round trip spaces SACKs but does not slow down recovery.
             let twentieth = Time::from_ns(self.path().srtt.ns() / 20);
-            self.compressed_until = now + twentieth.min(MOST_COMPRESSION) + COMPRESSION_SLACK;
+            self.compressed_until = now + twentieth.min(MAX_COMPRESSION_DELAY) + COMPRESSION_SLACK;
         }
     }
 
@@ -500,7 +500,8 @@ mod tests {
         ack.sacks.as_slice().iter().map(|block| (block.start, block.end)).collect()
     }
 
-    /// Over a satellite the first SYN-ACK is still in the network when the SYN is retransmitted.
+    /// With the RTT of a satellite link, the first SYN-ACK is still in the network when the SYN is
+    /// retransmitted.
     #[test]
     fn the_handshake_is_timed_from_its_first_answer() {
         let setup = ReceiverSetup {
@@ -517,7 +518,7 @@ mod tests {
         assert_eq!(fixture.packet(syn, 1650.0).len(), 1, "the answer may be lost");
         fixture.packet(Packet::new(Kind::Ack, 0), 1950.0);
         assert_eq!(fixture.receiver.path().srtt, Time::from_ms(1300));
-        assert_eq!(fixture.packet(syn, 2650.0), [], "a copy that was overtaken");
+        assert_eq!(fixture.packet(syn, 2650.0), [], "a duplicate that later packets have overtaken");
     }
 
     /// From 65 535 bytes, 45 packets, by two for each packet, to 65 535 + 20 × 2896 = 123 455 bytes, 85
@@ -569,7 +570,8 @@ mod tests {
         assert_eq!((acknowledged(&ack), blocks(&ack[0])), (vec![18], vec![]));
     }
 
-    /// Three go at once; then one for all that come within min(1 ms, 100 ms / 20) and 100 µs of slack.
+    /// Three SACKs are sent at once; then one for all packets that arrive within min(1 ms, 100 ms / 20) and
+    /// 100 µs of slack.
     #[test]
     fn many_sacks_are_spaced_by_a_millisecond() {
         let mut fixture = Fixture::settled();

@@ -49,8 +49,8 @@ mod tests {
         assert_eq!(TimestampOffsets::of(hosts, 1, "a"), TimestampOffsets { sender_ms: 0, receiver_ms: 0 });
     }
 
-    /// 8000 offsets: an eighth of them, 1000, is below 2^29; deviation sqrt(8000 × 1/8 × 7/8) = 30, five of
-    /// those.
+    /// 8000 offsets: an eighth of them, 1000, is below 2^29; Tolerance: five standard deviations of sqrt(8000
+    /// × 1/8 × 7/8) = 30.
     #[test]
     fn one_offset_in_eight_is_below_two_to_the_29() {
         let small = (0..8000).filter(|&seed| random(seed, "a").receiver_ms < 1 << 29).count();

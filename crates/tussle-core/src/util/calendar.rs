@@ -1,27 +1,29 @@
-//! The event list: the time of each component's next event, and the earliest of all.
+//! The event list: the time of the next event of each component, and the earliest of them.
 //!
-//! A tournament tree: eight components play each other, the winners of eight games play each other, and so on. A change
-//! replays the games from the component to the root, one for each level. Ties always go to the lower index.
+//! The list is a tournament tree with eight players per game: the earliest event wins. A change replays the
+//! games from the component to the root, one per level. In a tie the lower index wins.
 
 use crate::Time;
 
-/// Players of a game: their entries fill a cache line of the processor.
+/// Number of players of a game. Their entries fill a cache line.
 const PLAYERS: usize = 8;
 
 /// The next event of each component.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// A tree in an array: player `p` of game `g` won game `PLAYERS * g + 1 + p`. Components play in the games
-    /// from `leaves` on. An entry is a time and its component in one number, so that one comparison decides.
+    /// The tree as an array: player `p` of game `g` is the winner of game `PLAYERS * g + 1 + p`. Components
+    /// are the players of the games from `leaves` on. An entry combines a time and its component in one
+    /// number, so that one comparison decides.
     games: Vec<[u64; PLAYERS]>,
     leaves: usize,
     first: u64,
-    /// Bits of an entry that are the component; the others are the time in ns, all ones for never.
+    /// Number of low bits of an entry that hold the component. The high bits hold the time in ns; all ones
+    /// stand for never.
     component_bits: u32,
 }
 
 impl Calendar {
-    /// An event list of `components` components without events.
+    /// Creates an event list for `components` components, without events.
     pub(crate) fn new(components: usize) -> Calendar {
         let (mut leaves, mut width) = (0, 1);
         while width * PLAYERS < components {
@@ -42,7 +44,7 @@ impl Calendar {
         Calendar { games, leaves, first, component_bits }
     }
 
-    /// The latest time that differs from never, with that number of components.
+    /// Latest time of an event, for a number of components.
     pub(crate) fn last_time(components: usize) -> Time {
         Time::from_ns((u64::MAX >> component_bits(components)) - 1)
     }
@@ -54,7 +56,7 @@ impl Calendar {
         (self.time(self.first), (self.first & !(u64::MAX << self.component_bits)) as usize)
     }
 
-    /// Sets the next event of a component; one later than [`Calendar::last_time`] never comes.
+    /// Sets the next event of a component. An event later than [`Calendar::last_time`] never happens.
     #[inline]
     pub(crate) fn set(&mut self, component: usize, at: Time) {
         let never = u64::MAX >> self.component_bits;
@@ -69,7 +71,7 @@ impl Calendar {
                 return;
             }
             (game, place) = above(game);
-            // A game that ends as before changes none above it.
+            // A game with an unchanged winner does not affect the games above it.
             if self.games[game][place] == won {
                 return;
             }
@@ -89,7 +91,7 @@ fn component_bits(components: usize) -> u32 {
     usize::BITS - components.leading_zeros()
 }
 
-/// The game that the winner of a game plays in, and the player that it is there.
+/// The next game of the winner of a game, and the winner's place in it.
 #[inline]
 fn above(game: usize) -> (usize, usize) {
     ((game - 1) / PLAYERS, (game - 1) % PLAYERS)
@@ -97,7 +99,7 @@ fn above(game: usize) -> (usize, usize) {
 
 #[inline]
 fn winner(players: &[u64; PLAYERS]) -> u64 {
-    // In pairs, which a processor compares at the same time.
+    // Compared in pairs, which a processor does in parallel.
     let min = |places: [usize; 2]| players[places[0]].min(players[places[1]]);
     min([0, 1]).min(min([2, 3])).min(min([4, 5]).min(min([6, 7])))
 }
@@ -125,9 +127,9 @@ mod tests {
         }
     }
 
-    /// 3 components take 2 bits: 62 are left, of which the highest number means never.
+    /// Three components take 2 bits; of the other 62 bits, all ones mean never.
     #[test]
-    fn what_comes_too_late_to_be_told_from_never_does_not_come() {
+    fn an_event_after_the_last_time_never_happens() {
         let last = Calendar::last_time(3);
         assert_eq!(last, Time::from_ns((1 << 62) - 2));
         let mut calendar = Calendar::new(3);

@@ -1,4 +1,4 @@
-//! Random times: the distributions of delays and durations.
+//! Distributions of random times.
 //!
 //! Logarithms and powers come from `libm`, whose results do not depend on the platform.
 
@@ -11,31 +11,32 @@ use crate::util::rng::Rng;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Distribution {
-    /// One time, in ns.
+    /// A constant time, in ns.
     ConstantNs(u64),
-    /// Uniform between two times.
+    /// Uniform distribution between two times.
     Uniform(Uniform),
-    /// Normal; a negative time becomes zero.
+    /// Normal distribution; a negative time becomes zero.
     Normal(Normal),
-    /// Exponential, with this mean in ns.
+    /// Exponential distribution, with this mean in ns.
     ExponentialNs(u64),
-    /// Pareto: heavy-tailed.
+    /// Pareto distribution, which is heavy-tailed.
     Pareto(Pareto),
-    /// Empirical: quantiles in ns, ascending and evenly spaced from 0 to 100 %, with linear interpolation.
+    /// Empirical distribution: quantiles in ns, ascending, evenly spaced from 0 to 100 %, with linear
+    /// interpolation.
     QuantilesNs(Vec<u64>),
 }
 
-/// The ends of a uniform distribution.
+/// Bounds of a uniform distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uniform {
-    /// The shortest.
+    /// Shortest time.
     pub least_ns: u64,
-    /// The longest.
+    /// Longest time.
     pub most_ns: u64,
 }
 
-/// The moments of a normal distribution.
+/// Moments of a normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Normal {
@@ -45,17 +46,17 @@ pub struct Normal {
     pub deviation_ns: u64,
 }
 
-/// The parameters of a Pareto distribution: longer than t with probability (least / t)^shape.
+/// Parameters of a Pareto distribution: a time is longer than t with probability (least / t)^shape.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pareto {
-    /// The shortest.
+    /// Shortest time.
     pub least_ns: u64,
-    /// Shape: the smaller, the heavier the tail. The mean is finite above 1, the variance above 2.
+    /// Shape: a smaller value gives a heavier tail. The mean is finite above 1, the variance above 2.
     pub shape: f64,
 }
 
-/// Samples times of a distribution.
+/// Sampler of a distribution.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     distribution: Distribution,
@@ -64,7 +65,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler of times that are at most `most`: longer ones are cut to it.
+    /// Creates a sampler; samples above `most` are cut to it.
     pub(crate) fn new(distribution: &Distribution, most: Time, rng: Rng) -> Result<Sampler, String> {
         match distribution {
             Distribution::Uniform(Uniform { least_ns, most_ns }) if least_ns > most_ns => {
@@ -84,7 +85,7 @@ impl Sampler {
                 Time::from_ns(distribution.shortest_ns())
             ));
         }
-        // A constant uses no random numbers: it must be equal with every seed.
+        // A constant uses no random numbers, and its state must be equal with every seed.
         let rng = if let Distribution::ConstantNs(_) = distribution { Rng::new(0, "none") } else { rng };
         Ok(Sampler { distribution: distribution.clone(), most, rng })
     }
@@ -113,7 +114,7 @@ impl Sampler {
 }
 
 impl Distribution {
-    /// Longest possible time; the largest number if there is none.
+    /// Longest possible time, in ns; `u64::MAX` if the distribution has no bound.
     pub(crate) fn longest_ns(&self) -> u64 {
         match self {
             Distribution::ConstantNs(ns) => *ns,
@@ -123,9 +124,9 @@ impl Distribution {
         }
     }
 
-    /// Time that at most one sample in ten thousand exceeds, in ns.
+    /// The 99.99th percentile, in ns, or the longest time if there is one.
     pub(crate) fn rarely_exceeded_ns(&self) -> u64 {
-        /// Deviations above the mean beyond which 1.0e-4 of a normal distribution lies.
+        /// The 99.99th percentile of a normal distribution, in standard deviations above the mean.
         const DEVIATIONS: f64 = 3.72;
         const RARE: f64 = 1e-4;
         match self {
@@ -140,7 +141,7 @@ impl Distribution {
         }
     }
 
-    /// Shortest possible time.
+    /// Shortest possible time, in ns.
     pub(crate) fn shortest_ns(&self) -> u64 {
         match self {
             Distribution::ConstantNs(ns) => *ns,
@@ -157,19 +158,19 @@ fn bits(rng: &mut Rng) -> u64 {
     u64::from(rng.next_u32()) << 32 | u64::from(rng.next_u32())
 }
 
-/// The part of `whole` that `bits` is of 2⁶⁴.
+/// The product `whole` × `bits` / 2⁶⁴, rounded down.
 fn part(whole: u64, bits: u64) -> u64 {
     let scaled = ((u128::from(whole) + 1) * u128::from(bits)) >> 64;
     u64::try_from(scaled).expect("a part of a u64")
 }
 
-/// Between 0 and 1, and never 0: (n + 1) / 2⁵³ for 53 bits.
+/// Uniform number above 0 and up to 1: (n + 1) / 2⁵³ for 53 random bits.
 fn above_zero(bits: u64) -> f64 {
     float((bits >> 11) + 1) / float(1 << 53)
 }
 
-/// Mean 0, deviation 1. Source: G. Marsaglia and T. A. Bray, "A Convenient Method for Generating Normal
-/// Variables", SIAM Review 6(3), 1964 (the polar method).
+/// Sample of the standard normal distribution. Source: G. Marsaglia and T. A. Bray, "A Convenient Method for
+/// Generating Normal Variables", SIAM Review 6(3), 1964 (the polar method).
 pub(crate) fn standard_normal(rng: &mut Rng) -> f64 {
     loop {
         let (x, y) = (2.0 * above_zero(bits(rng)) - 1.0, 2.0 * above_zero(bits(rng)) - 1.0);
@@ -224,18 +225,20 @@ mod tests {
         mean(&values.iter().map(|value| (value - mean_).powi(2)).collect::<Vec<_>>()).sqrt()
     }
 
-    /// Mean 3 ms, deviation 4 / sqrt(12) = 1.155 ms; of 100 000 samples the mean is known to 0.0037 ms.
+    /// Mean 3 ms, standard deviation 4 / sqrt(12) = 1.155 ms; the standard error of the mean of 100 000
+    /// samples is 0.0037 ms.
     #[test]
-    fn uniform_draws_fill_the_interval() {
+    fn uniform_samples_fill_the_interval() {
         let samples = samples_ms(&Distribution::Uniform(Uniform { least_ns: MS, most_ns: 5 * MS }));
         assert!((mean(&samples) - 3.0).abs() <= 5.0 * 0.0037, "{}", mean(&samples));
         assert!((deviation(&samples) - 1.155).abs() <= 0.01, "{}", deviation(&samples));
         assert!(samples[0] >= 1.0 && samples[COUNT - 1] <= 5.0);
     }
 
-    /// Mean 20 ms, deviation 2 ms; 97.72 % are below 24 ms. Known to 2 / sqrt(100 000) = 0.0063 ms.
+    /// Mean 20 ms, standard deviation 2 ms; 97.72 % are below 24 ms. The standard error of the mean is 2 /
+    /// sqrt(100 000) = 0.0063 ms.
     #[test]
-    fn normal_draws_have_their_moments_and_tails() {
+    fn normal_samples_have_their_moments_and_tails() {
         let samples = samples_ms(&Distribution::Normal(Normal { mean_ns: 20 * MS, deviation_ns: 2 * MS }));
         assert!((mean(&samples) - 20.0).abs() <= 5.0 * 0.0063, "{}", mean(&samples));
         assert!((deviation(&samples) - 2.0).abs() <= 5.0 * 0.0045, "{}", deviation(&samples));
@@ -244,7 +247,7 @@ mod tests {
 
     /// Half are below ln 2 × 10 = 6.93 ms, and e⁻³ = 4.98 % above 30 ms.
     #[test]
-    fn exponential_draws_have_no_memory() {
+    fn exponential_samples_have_their_mean_and_quantiles() {
         let samples = samples_ms(&Distribution::ExponentialNs(10 * MS));
         assert!((mean(&samples) - 10.0).abs() <= 5.0 * 0.032, "{}", mean(&samples));
         assert!((samples[COUNT / 2] - 6.93).abs() <= 0.2, "{}", samples[COUNT / 2]);
@@ -254,7 +257,7 @@ mod tests {
     /// Shape 2.5 from 4 ms on: mean 2.5 × 4 / 1.5 = 6.67 ms, half are below 4 × 2^(1/2.5) = 5.28 ms, and 1 %
     /// above 4 × 100^(1/2.5) = 25.2 ms.
     #[test]
-    fn pareto_draws_have_a_heavy_tail() {
+    fn pareto_samples_have_a_heavy_tail() {
         let samples = samples_ms(&Distribution::Pareto(Pareto { least_ns: 4 * MS, shape: 2.5 }));
         assert!((mean(&samples) - 6.67).abs() <= 0.15, "{}", mean(&samples));
         assert!((samples[COUNT / 2] - 5.28).abs() <= 0.05, "{}", samples[COUNT / 2]);
@@ -264,7 +267,7 @@ mod tests {
 
     /// Half of the samples between 1 and 2 ms, half between 2 and 10: mean (1.5 + 6) / 2 = 3.75 ms.
     #[test]
-    fn quantiles_are_met_and_joined_by_lines() {
+    fn quantiles_are_interpolated_linearly() {
         let samples = samples_ms(&Distribution::QuantilesNs(vec![MS, 2 * MS, 10 * MS]));
         assert!((mean(&samples) - 3.75).abs() <= 0.05, "{}", mean(&samples));
         assert!((samples[COUNT / 2] - 2.0).abs() <= 0.1, "{}", samples[COUNT / 2]);
@@ -272,9 +275,10 @@ mod tests {
         assert!(samples[0] >= 1.0 && samples[COUNT - 1] <= 10.0);
     }
 
-    /// 10 of 100 000 samples are expected beyond, known to sqrt(10); five of those allowed.
+    /// 10 of 100 000 samples are expected above the percentile. Tolerance: five standard deviations of
+    /// sqrt(10).
     #[test]
-    fn hardly_any_draw_is_longer_than_the_long_time() {
+    fn one_sample_in_ten_thousand_exceeds_the_percentile() {
         for distribution in [
             Distribution::ConstantNs(MS),
             Distribution::Uniform(Uniform { least_ns: MS, most_ns: 5 * MS }),
@@ -295,15 +299,15 @@ mod tests {
     }
 
     #[test]
-    fn distributions_that_make_no_sense_are_refused() {
-        let said =
+    fn invalid_distributions_are_refused() {
+        let refusal =
             |distribution| Sampler::new(&distribution, Time::from_secs(1), Rng::new(1, "test")).unwrap_err();
         let uniform = Distribution::Uniform(Uniform { least_ns: 2, most_ns: 1 });
-        assert_eq!(said(uniform), "uniform: from 2 to 1 ns; give the shorter first");
+        assert_eq!(refusal(uniform), "uniform: from 2 to 1 ns; give the shorter first");
         let pareto = Distribution::Pareto(Pareto { least_ns: 2, shape: 0.0 });
-        assert_eq!(said(pareto), "pareto.shape: 0; give more than 0");
-        assert_eq!(said(Distribution::QuantilesNs(vec![1])), "quantiles_ns: give at least 2, ascending");
+        assert_eq!(refusal(pareto), "pareto.shape: 0; give more than 0");
+        assert_eq!(refusal(Distribution::QuantilesNs(vec![1])), "quantiles_ns: give at least 2, ascending");
         let constant = Distribution::ConstantNs(2_000_000_000);
-        assert_eq!(said(constant), "2.000000000 s at the least; give at most 1.000000000 s");
+        assert_eq!(refusal(constant), "2.000000000 s at the least; give at most 1.000000000 s");
     }
 }

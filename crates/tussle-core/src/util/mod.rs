@@ -1,4 +1,4 @@
-//! Time, random numbers and containers that know nothing of networks.
+//! Time, random numbers and containers, independent of networks.
 
 pub mod calendar;
 pub mod distribution;

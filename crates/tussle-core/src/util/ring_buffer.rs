@@ -1,13 +1,13 @@
-//! A ring buffer, first in, first out.
+//! A FIFO ring buffer.
 
-/// Items, first in, first out, in a ring that grows by a quarter when it is full, so that little of it is empty. Each
-/// item has a number, counted from zero over all that were ever added.
+/// A FIFO of items in a ring that grows by a quarter when it is full, so that little memory is unused. Items
+/// are numbered from zero over all items ever added.
 #[derive(Clone, Debug)]
 pub(crate) struct RingBuffer<T> {
     ring: Vec<T>,
     /// Index of the first item in the ring.
     first: usize,
-    /// Items removed so far, which is the number of the first item.
+    /// Items removed so far, and hence the number of the first item.
     removed: usize,
     /// Items added so far.
     added: usize,
@@ -17,7 +17,7 @@ pub(crate) struct RingBuffer<T> {
 const INITIAL_CAPACITY: usize = 16;
 
 impl<T: Copy> RingBuffer<T> {
-    /// An empty buffer; free slots of the ring hold `filling`.
+    /// Creates an empty buffer; free slots of the ring hold `filling`.
     pub(crate) fn new(filling: T) -> RingBuffer<T> {
         RingBuffer { ring: vec![filling; INITIAL_CAPACITY], first: 0, removed: 0, added: 0 }
     }
@@ -34,13 +34,13 @@ impl<T: Copy> RingBuffer<T> {
         self.removed
     }
 
-    /// The item of that number, which must be in the buffer.
+    /// The item with a number, which must be in the buffer.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> &T {
         &self.ring[self.index(number)]
     }
 
-    /// The item of that number, which must be in the buffer.
+    /// The item with a number, which must be in the buffer.
     #[inline]
     pub(crate) fn get_mut(&mut self, number: usize) -> &mut T {
         let index = self.index(number);
@@ -60,7 +60,7 @@ impl<T: Copy> RingBuffer<T> {
         if self.removed == self.added { None } else { Some(&self.ring[self.first]) }
     }
 
-    /// Adds one behind the others.
+    /// Appends an item.
     #[inline]
     pub(crate) fn push(&mut self, item: T) {
         if self.added - self.removed == self.ring.len() {
@@ -71,7 +71,7 @@ impl<T: Copy> RingBuffer<T> {
         self.added += 1;
     }
 
-    /// Removes the first one.
+    /// Removes the first item.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {
         let popped = *self.first()?;
@@ -83,7 +83,7 @@ impl<T: Copy> RingBuffer<T> {
         Some(popped)
     }
 
-    // Does not take the new item, which is then written to its index alone.
+    // Does not add the new item, so that `push` writes it only once.
     #[cold]
     fn grow(&mut self) {
         let length = self.ring.len();
@@ -94,7 +94,7 @@ impl<T: Copy> RingBuffer<T> {
         (self.ring, self.first) = (larger, 0);
     }
 
-    /// All of them, the first one first.
+    /// All items, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         (self.removed..self.added).map(|number| self.get(number))
     }

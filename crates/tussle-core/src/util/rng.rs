@@ -1,5 +1,5 @@
-//! Random number generators: one for each use, seeded by the run's seed and the name of the use, so that a new element
-//! does not change the random numbers of the others.
+//! Random number generators. Each use has its own generator, seeded by the run's seed and the name of the
+//! use, so that a new element does not change the random numbers of the others.
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -9,7 +9,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The generator of `name` in a run with that seed.
+    /// Creates the generator of `name` in a run with `seed`.
     pub fn new(seed: u64, name: &str) -> Rng {
         let mut bytes = [0; 32];
         for (place, word) in bytes.chunks_exact_mut(8).zip(initial_state(seed, name)) {
@@ -20,7 +20,7 @@ impl Rng {
 
     /// A uniform random number of 32 bits.
     pub fn next_u32(&mut self) -> u32 {
-        // The upper bits are the better ones of this generator.
+        // The upper bits of this generator have the better quality.
         u32::try_from(self.0.next_u64() >> 32).expect("32 bits are left")
     }
 
@@ -37,16 +37,16 @@ impl Rng {
     }
 }
 
-/// Initial state of the generator of `name`, for another implementation of it: xoshiro256++, seeded by `SplitMix64` as
-/// its authors advise.
+/// Initial state of the generator of `name`, for other implementations of xoshiro256++: seeded by
+/// `SplitMix64`, as its authors advise.
 pub fn initial_state(seed: u64, name: &str) -> [u64; 4] {
     let mut words = SplitMix64::seed_from_u64(named_seed(seed, name));
     [0; 4].map(|_| words.next_u64())
 }
 
-/// The seed of `name` in a run with that seed.
+/// Seed of `name` in a run with `seed`.
 pub fn named_seed(seed: u64, name: &str) -> u64 {
-    // FNV-1a, which is fixed for ever, unlike the standard library's hashes.
+    // FNV-1a, because the hashes of the standard library may change.
     name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
@@ -57,12 +57,12 @@ pub fn named_seed(seed: u64, name: &str) -> u64 {
 pub struct Probability(u64);
 
 impl Probability {
-    /// Bound of 64 random bits: the event happens if they are less; `None`: always.
+    /// Upper bound of 64 random bits with which the event happens; `None`: always.
     pub fn bound(self) -> Option<u64> {
         (self.0 < u64::MAX).then_some(self.0)
     }
 
-    /// The nearest probability; `None` unless it is between 0 and 1.
+    /// Converts a number to the nearest probability; `None` unless it is between 0 and 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 2^64, saturating")]
     pub fn new(probability: f64) -> Option<Probability> {
         (0.0..=1.0).contains(&probability).then(|| Probability((probability * 2f64.powi(64)) as u64))
@@ -73,18 +73,20 @@ impl Probability {
 mod tests {
     use super::*;
 
-    /// 10 000 samples at 1 %: 100 expected, deviation sqrt(10 000 × 0.01 × 0.99) = 10; five of those allowed.
+    /// 10 000 samples at 1 %: 100 expected. Tolerance: five standard deviations of sqrt(10 000 × 0.01 × 0.99)
+    /// = 10.
     #[test]
-    fn a_chance_comes_about_as_often_as_it_says() {
+    fn an_event_happens_with_its_probability() {
         let mut rng = Rng::new(7, "loss");
         let probability = Probability::new(0.01).unwrap();
         let hits = (0..10_000).filter(|_| rng.sample_bool(probability)).count();
         assert!((50..=150).contains(&hits), "{hits} of 10 000");
     }
 
-    /// 10 000 numbers: half of them have the highest bit; deviation sqrt(10 000 / 4) = 50, five of those.
+    /// Half of 10 000 numbers have the highest bit. Tolerance: five standard deviations of sqrt(10 000 / 4) =
+    /// 50.
     #[test]
-    fn each_half_of_the_numbers_is_as_likely() {
+    fn both_halves_of_the_range_are_equally_likely() {
         let mut rng = Rng::new(7, "cdg");
         let high = (0..10_000).filter(|_| rng.next_u32() > u32::MAX / 2).count();
         assert!((4750..=5250).contains(&high), "{high} of 10 000");
@@ -102,9 +104,10 @@ mod tests {
         assert_eq!([-0.1, 1.1, f64::NAN].map(Probability::new), [None; 3]);
     }
 
-    /// 7000 numbers below seven: 1000 each, deviation sqrt(7000 × 1/7 × 6/7) = 29; five of those allowed.
+    /// 7000 numbers below seven: 1000 of each. Tolerance: five standard deviations of sqrt(7000 × 1/7 × 6/7)
+    /// = 29.
     #[test]
-    fn every_number_below_the_bound_is_as_likely() {
+    fn all_numbers_below_the_bound_are_equally_likely() {
         let mut rng = Rng::new(7, "phase");
         let mut counts = [0u32; 7];
         (0..7000).for_each(|_| counts[rng.below(7) as usize] += 1);
@@ -112,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_have_other_random_numbers() {
+    fn seeds_depend_on_the_name_and_the_seed() {
         assert_ne!(named_seed(7, "a"), named_seed(7, "b"));
         assert_ne!(named_seed(7, "a"), named_seed(8, "a"));
     }

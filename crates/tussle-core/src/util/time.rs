@@ -1,34 +1,34 @@
-//! Simulated time: whole nanoseconds, so that a run gives the same bytes on every platform.
+//! Simulated time in whole nanoseconds, so that a run gives equal bytes on every platform.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// An instant since the start of the run, or the span between two, in nanoseconds.
+/// An instant since the start of the run, or the time between two instants, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(u64);
 
 impl Time {
-    /// The start of the run; the empty span.
+    /// The start of the run; a duration of zero.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens.
+    /// An instant later than every event.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// A time in nanoseconds.
+    /// Creates a time from nanoseconds.
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns)
     }
 
-    /// A time in microseconds.
+    /// Creates a time from microseconds.
     pub const fn from_us(us: u64) -> Time {
         Time(us * 1_000)
     }
 
-    /// A time in milliseconds.
+    /// Creates a time from milliseconds.
     pub const fn from_ms(ms: u64) -> Time {
         Time(ms * 1_000_000)
     }
 
-    /// A time in seconds.
+    /// Creates a time from seconds.
     pub const fn from_secs(secs: u64) -> Time {
         Time(secs * 1_000_000_000)
     }
@@ -48,13 +48,13 @@ impl Time {
         self.0 / 1_000_000
     }
 
-    /// Seconds, the nearest `f64`.
+    /// Seconds, as the nearest `f64`.
     #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days; a run is shorter")]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The span since `earlier`; zero if that lies ahead.
+    /// The time since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))

@@ -1,18 +1,18 @@
-//! The best value of a sliding window, by the three best samples of its thirds.
+//! Maximum of a sliding window, from the three best samples.
 //!
 //! Source: K. Nichols' windowed filter, as described in draft-cardwell-iccrg-bbr-congestion-control-00, 4.1.
 
-/// The greatest of recent values; for the smallest, wrap them in [`std::cmp::Reverse`].
+/// Maximum of the values in a sliding window; for the minimum, wrap values in [`std::cmp::Reverse`].
 ///
 /// The estimate may be below the true maximum for up to a quarter of the window; it is never above.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowedMax<T> {
-    /// Best value, best since the first, best since the second; each `(at, value)`.
+    /// The best value, the best one after it, and the best one after that; each as `(at, value)`.
     best: [(u64, T); 3],
 }
 
 impl<T: Copy + PartialOrd> WindowedMax<T> {
-    /// A filter that has seen `value` alone, at `at`.
+    /// Creates a filter with the single value `value` at `at`.
     pub(crate) fn new(value: T, at: u64) -> WindowedMax<T> {
         WindowedMax { best: [(at, value); 3] }
     }
@@ -64,9 +64,9 @@ mod tests {
         }
     }
 
-    /// 100 at 0, 80 at 6, 50 else: 80 follows 100 at 11, and is itself forgotten at 17.
+    /// 100 at 0, 80 at 6, otherwise 50: the maximum is 80 from 11 on, and 50 from 17 on.
     #[test]
-    fn the_second_best_takes_over() {
+    fn the_second_best_value_follows_the_best() {
         let mut max = WindowedMax::new(100, 0);
         let seen: Vec<_> = (1..=17)
             .map(|at| {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_greater_value_counts_at_once() {
+    fn a_greater_value_is_the_maximum_at_once() {
         let mut max = WindowedMax::new(100, 0);
         max.update(101, 1, 10);
         assert_eq!(max.get(), 101);

@@ -1,4 +1,4 @@
-//! Runs and tables as the tests speak of them.
+//! Construction of runs, and access to tables, for tests.
 #![allow(dead_code, reason = "each test binary compiles this module and uses its own part of it")]
 
 pub(crate) mod network;

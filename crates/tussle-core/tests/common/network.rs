@@ -9,12 +9,12 @@ use tussle_core::{Outcome, Run, Simulation};
 
 /// Payload of a full packet.
 pub(crate) const MSS_BYTES: u32 = 1448;
-/// A full packet as the link counts it.
+/// Size of a full packet on the link, in bytes.
 pub(crate) const PACKET_BYTES: u64 = 1500;
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 pub(crate) const NS_PER_MS: u64 = 1_000_000;
 
-/// A bottleneck, its base RTT (half of it each way), and a buffer.
+/// A bottleneck with a base RTT, half of it in each direction, and a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dumbbell {
     pub(crate) rate_bit_per_s: u64,
@@ -23,25 +23,25 @@ pub(crate) struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// A buffer of `percent` of the bandwidth-delay product.
+    /// Creates a dumbbell with a buffer of `percent` of the BDP.
     pub(crate) fn with_buffer_percent(rate_bit_per_s: u64, rtt_ms: u64, percent: u64) -> Dumbbell {
         let mut path = Dumbbell { rate_bit_per_s, rtt_ms, buffer_packets: 0 };
         path.buffer_packets = (path.bdp_packets() * percent + 50) / 100;
         path
     }
 
-    /// rate × RTT in packets, to the nearest.
+    /// BDP, rounded to packets.
     pub(crate) fn bdp_packets(self) -> u64 {
         let bits = PACKET_BYTES * 8;
         (self.rate_bit_per_s * self.rtt_ms / 1000 + bits / 2) / bits
     }
 
-    /// Packets that the link carries in a second.
+    /// Rate of the link, in packets/s.
     pub(crate) fn packets_per_s(self) -> u64 {
         self.rate_bit_per_s / (8 * PACKET_BYTES)
     }
 
-    /// The elements: `bottleneck` forward, and a reverse path that never limits.
+    /// The elements: `bottleneck` on the forward path, and a reverse path without a rate limit.
     fn elements(self) -> Vec<ElementSpec> {
         let half_ns = self.rtt_ms * NS_PER_MS / 2;
         let queue = QueueSpec::Fifo(FifoSpec { limit_packets: Some(self.buffer_packets), limit_bytes: None });
@@ -50,13 +50,13 @@ impl Dumbbell {
         vec![element("bottleneck", ElementKind::Link(link)), delay("bottleneck-reverse", half_ns)]
     }
 
-    /// A run of these flows, named by their places, that is measured from `steady` on.
+    /// A run of flows, named by their index, with the given steady interval in s.
     pub(crate) fn run(self, flows: Vec<FlowSpec>, (from_s, to_s): (u64, u64)) -> Run {
         run(self.elements(), flows, (from_s * NS_PER_S, to_s * NS_PER_S))
     }
 }
 
-/// A run that ends with its steady interval and writes down no series.
+/// A run that ends with its steady interval and records no time series.
 pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_ns: (u64, u64)) -> Run {
     for (index, flow) in flows.iter_mut().enumerate() {
         flow.name = format!("flow-{index}");
@@ -74,7 +74,8 @@ pub(crate) fn run(elements: Vec<ElementSpec>, mut flows: Vec<FlowSpec>, steady_n
     }
 }
 
-/// The run between hosts whose timestamps have no random offset: with one, LP is Reno.
+/// The run with hosts whose timestamps have no random offset. With random offsets, LP mostly behaves like
+/// Reno.
 pub(crate) fn synchronised(run: Run) -> Run {
     Run { hosts: Hosts { timestamps: Timestamps::Synchronised }, ..run }
 }
@@ -110,7 +111,7 @@ pub(crate) fn loss(name: &str, probability: f64) -> ElementSpec {
     element(name, ElementKind::Loss(LossSpec { probability }))
 }
 
-/// Runs to the end.
+/// Simulates a run to its end.
 pub(crate) fn simulate(run: &Run) -> Outcome {
-    Simulation::new(run).expect("the run makes sense").run_to_end().expect("no invariant breaks")
+    Simulation::new(run).expect("the run is valid").run_to_end().expect("no invariant breaks")
 }

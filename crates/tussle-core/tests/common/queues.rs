@@ -3,7 +3,7 @@
 use serde_json::json;
 use tussle_core::net::queue::QueueSpec;
 
-/// A queue of that name with the settings that it cannot do without, and limits; `None`: its own.
+/// A queue by its name, with the mandatory settings and limits; `None`: the default limit.
 pub(crate) fn queue_named(name: &str, limit_packets: Option<u64>, limit_bytes: Option<u64>) -> QueueSpec {
     let mut fields = match name {
         "threshold" => json!({"mark_above_packets": 5}),

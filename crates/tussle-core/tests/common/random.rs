@@ -1,4 +1,4 @@
-//! Random networks with random flows over them, sensible or not.
+//! Random networks with random flows, valid or not.
 
 use proptest::prelude::*;
 use tussle_core::cc::REGISTRY;
@@ -16,17 +16,17 @@ use tussle_core::{Outcome, Progress, Run, Simulation};
 use super::network::{MSS_BYTES, NS_PER_MS, NS_PER_S, PACKET_BYTES, element};
 use super::queues::queue_named;
 
-/// A run that is not over after so many events is given up, so that a test takes seconds.
-const MOST_EVENTS: u64 = 20_000;
+/// Number of events after which a run is abandoned, so that a test takes seconds.
+const MAX_EVENTS: u64 = 20_000;
 
-/// Simulates a run; `None` if it is refused or long.
+/// Simulates a run; `None` if it is refused or too long.
 pub(crate) fn outcome(run: &Run) -> Option<Outcome> {
     let mut simulation = Simulation::new(run).ok()?;
-    let progress = simulation.advance(MOST_EVENTS).expect("no invariant breaks");
+    let progress = simulation.advance(MAX_EVENTS).expect("no invariant breaks");
     (progress == Progress::Done).then(|| simulation.finish())
 }
 
-/// Numbers of every magnitude from 1 to 2^`bits`.
+/// Numbers of all magnitudes from 1 to 2^`bits`.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a power below 2^63")]
 fn magnitude(bits: f64) -> impl Strategy<Value = u64> {
     (0.0..bits).prop_map(|exponent| exponent.exp2() as u64)
@@ -40,7 +40,7 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
     let packets = || prop_oneof![3 => magnitude(8.0).prop_map(Some), 1 => Just(None)];
     let bytes = prop_oneof![1 => magnitude(18.0).prop_map(Some), 3 => Just(None)];
     let any = (0..queue::REGISTRY.len()).prop_map(|index| queue::REGISTRY[index].name);
-    (any, packets(), bytes, magnitude(6.0), seldom()).prop_map(
+    (any, packets(), bytes, magnitude(6.0), rarely()).prop_map(
         |(name, limit_packets, limit_bytes, length, ecn)| match name {
             "threshold" => QueueSpec::Threshold(ThresholdSpec {
                 mark_above_packets: Some(length),
@@ -70,7 +70,7 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
     )
 }
 
-/// A link of one packet a second up to 16 thousand.
+/// A link of 1 to 16 000 packets/s.
 fn link() -> impl Strategy<Value = ElementKind> {
     (rate_bit_per_s(), delay_ns(), queue(), changes()).prop_map(
         |(rate_bit_per_s, delay_ns, queue, changes)| {
@@ -83,7 +83,7 @@ fn rate_bit_per_s() -> impl Strategy<Value = u64> {
     (magnitude(14.0), 0..8 * PACKET_BYTES).prop_map(|(packets, odd)| packets * 8 * PACKET_BYTES + odd)
 }
 
-/// None, or a few that follow each other within some seconds.
+/// No change, or a few changes within some seconds.
 fn changes() -> impl Strategy<Value = Vec<Change>> {
     let what = prop_oneof![
         rate_bit_per_s().prop_map(|rate| (Some(rate), None)),
@@ -113,7 +113,7 @@ pub(crate) fn element_kind() -> impl Strategy<Value = ElementKind> {
     ]
 }
 
-/// A recording of one opportunity each second up to one each millisecond.
+/// A recording with one opportunity per second to one per millisecond.
 fn trace() -> impl Strategy<Value = ElementKind> {
     let opportunities_ms = prop::collection::vec(0..1000u32, 1..40).prop_map(|mut opportunities| {
         opportunities.push(1 + opportunities[0]);
@@ -163,7 +163,7 @@ fn wifi() -> impl Strategy<Value = ElementKind> {
     )
 }
 
-/// Times of up to half a second, but for the tails.
+/// Times of up to half a second, apart from tails.
 fn distribution() -> impl Strategy<Value = Distribution> {
     prop_oneof![
         delay_ns().prop_map(Distribution::ConstantNs),
@@ -180,7 +180,7 @@ fn distribution() -> impl Strategy<Value = Distribution> {
     ]
 }
 
-/// An element that delays packets, or lets them wait.
+/// An element that delays or holds packets.
 fn delaying() -> impl Strategy<Value = ElementKind> {
     prop_oneof![
         (distribution(), prop_oneof![Just(Order::Kept), Just(Order::Free)])
@@ -203,7 +203,7 @@ fn delaying() -> impl Strategy<Value = ElementKind> {
     ]
 }
 
-/// An element that loses packets, or damages them.
+/// An element that drops or damages packets.
 fn losing() -> impl Strategy<Value = ElementKind> {
     let part = || 0.0..0.5;
     prop_oneof![
@@ -222,17 +222,17 @@ fn losing() -> impl Strategy<Value = ElementKind> {
     ]
 }
 
-fn seldom() -> impl Strategy<Value = bool> {
+fn rarely() -> impl Strategy<Value = bool> {
     prop_oneof![3 => Just(false), 1 => Just(true)]
 }
 
-/// The names of some of `elements` elements, in any order, perhaps one of them twice.
+/// Names of some of the elements, in any order, possibly with one of them twice.
 fn path(elements: usize) -> impl Strategy<Value = Vec<String>> {
     let any = prop::collection::vec((0..elements).prop_map(|index| format!("element-{index}")), 1..5);
     prop_oneof![1 => Just(Vec::new()), 9 => any]
 }
 
-/// A flow over any of the elements, in a run of `duration_ns`.
+/// A flow over any elements, in a run of `duration_ns`.
 fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
     let mss_bytes = prop_oneof![3 => Just(MSS_BYTES), 1 => 1..9000u32];
     let rest = prop_oneof![3 => Just(None), 1 => (1..duration_ns.max(2)).prop_map(Some)];
@@ -242,7 +242,7 @@ fn flow(elements: usize, duration_ns: u64) -> impl Strategy<Value = FlowSpec> {
         (0..REGISTRY.len(), mss_bytes, bytes, window),
         (0..duration_ns, rest),
         (path(elements), path(elements)),
-        (seldom(), seldom()),
+        (rarely(), rarely()),
     )
         .prop_map(|((algorithm, mss_bytes, bytes, window), (start_ns, rest), paths, (ecn, pacing))| {
             FlowSpec {
@@ -294,7 +294,7 @@ fn sampling() -> impl Strategy<Value = Sampling> {
     prop_oneof![Just(Sampling::Off), Just(Sampling::Change), every]
 }
 
-/// Any network of one to seven elements and one to six flows; a few make no sense.
+/// Any network of one to seven elements and one to six flows; a few are invalid.
 pub(crate) fn run() -> impl Strategy<Value = Run> {
     let sizes = (1..8usize, prop_oneof![1 => magnitude(30.0), 3 => NS_PER_S / 10..8 * NS_PER_S]);
     sizes.prop_flat_map(|(elements, duration_ns)| {
@@ -302,7 +302,7 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
             prop::collection::vec(element_kind(), elements),
             prop::collection::vec(any_flow(elements, duration_ns), 1..=6),
             (0..=duration_ns, 0..=duration_ns),
-            (sampling(), seldom(), any::<u64>()),
+            (sampling(), rarely(), any::<u64>()),
         )
             .prop_map(move |(kinds, flows, edges, (sampling, events, seed))| Run {
                 format: FORMAT,
@@ -326,7 +326,8 @@ fn named_elements(kinds: Vec<ElementKind>) -> Vec<ElementSpec> {
         .collect()
 }
 
-/// Names the flows. One that no link limits is given a window: without, it would double for ever.
+/// Names the flows. A flow that no link limits gets a receive window, because its window would grow without
+/// end.
 fn named_flows(flows: Vec<FlowSpec>, kinds: &[ElementKind]) -> Vec<FlowSpec> {
     let links: Vec<_> = (0..kinds.len())
         .filter(|&index| kinds[index].is_link())
@@ -344,7 +345,7 @@ fn named_flows(flows: Vec<FlowSpec>, kinds: &[ElementKind]) -> Vec<FlowSpec> {
     named.collect()
 }
 
-/// A path of links with endless queues and of delays: nothing is ever dropped.
+/// A path of delays and of links with unlimited queues: no packet is dropped.
 fn clean_path() -> impl Strategy<Value = Vec<ElementKind>> {
     let endless = QueueSpec::Fifo(FifoSpec { limit_packets: None, limit_bytes: None });
     let link = (6.0..14.0f64, delay_ns()).prop_map(move |(exponent, delay_ns)| {
@@ -361,7 +362,7 @@ fn magnitude_of(exponent: f64) -> u64 {
     exponent.exp2() as u64
 }
 
-/// One finite flow over a path of its own that drops nothing, and ten minutes for it.
+/// A finite flow over a path without drops, in a run of ten minutes.
 pub(crate) fn clean_run() -> impl Strategy<Value = Run> {
     (clean_path(), clean_path(), magnitude(20.0), flow(1, NS_PER_S)).prop_map(
         |(forward, reverse, bytes, flow)| {

@@ -8,17 +8,17 @@ pub(crate) fn values<'a>(table: &'a Table, name: &str) -> &'a Values {
     &column.unwrap_or_else(|| panic!("{} has no column {name}", table.name)).values
 }
 
-/// A column that counts.
+/// The values of a column of counts.
 pub(crate) fn counts(table: &Table, name: &str) -> Vec<u64> {
     match values(table, name) {
         Values::U32(values) => values.iter().map(|&value| u64::from(value)).collect(),
         Values::U64(values) => values.clone(),
         Values::MaybeU64(values) => values.iter().map(|value| value.expect("the simulator counts")).collect(),
-        other => panic!("{}.{name} does not count: {other:?}", table.name),
+        other => panic!("{}.{name} holds no counts: {other:?}", table.name),
     }
 }
 
-/// A column of quantities.
+/// The values of a column of quantities.
 pub(crate) fn quantities(table: &Table, name: &str) -> Vec<f64> {
     match values(table, name) {
         Values::F64(values) => values.clone(),
@@ -26,15 +26,15 @@ pub(crate) fn quantities(table: &Table, name: &str) -> Vec<f64> {
     }
 }
 
-/// A column of quantities that rows may lack.
+/// The values of a column of quantities; a row may have none.
 pub(crate) fn maybe_quantities(table: &Table, name: &str) -> Vec<Option<f64>> {
     match values(table, name) {
         Values::MaybeF64(values) => values.clone(),
-        other => panic!("{}.{name} holds no quantities that may lack: {other:?}", table.name),
+        other => panic!("{}.{name} holds no optional quantities: {other:?}", table.name),
     }
 }
 
-/// A column of labels, spelled out.
+/// The values of a column of labels, as text.
 pub(crate) fn labels(table: &Table, name: &str) -> Vec<String> {
     match values(table, name) {
         Values::Label { codes, names } => codes.iter().map(|&code| names[code as usize].clone()).collect(),

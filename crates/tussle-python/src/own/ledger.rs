@@ -128,7 +128,7 @@ impl Ledger {
         let raised = HookError::new_err(format!("{}, {place}: {what}", self.algorithm));
         if raised_by_user {
             let note = format!("in {place} of simulated time");
-            // An exception without notes is still an exception.
+            // If the note cannot be added, the exception is raised without it.
             drop(error.value(py).call_method1("add_note", (note,)));
             raised.set_cause(py, Some(error));
         }

@@ -33,7 +33,7 @@ pub(super) struct KernelHost {
 }
 
 impl KernelHost {
-    /// Connects a socket as a script says, over a device that is up.
+    /// Connects a socket as the script specifies, over a device that is up.
     pub(super) fn connect(script: &Script, tun: Tun) -> Result<KernelHost, ScriptError> {
         let socket = configured(script)?;
         let opened = || -> anyhow::Result<KernelHost> {

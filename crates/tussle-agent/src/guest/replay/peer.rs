@@ -1,5 +1,5 @@
-//! The peer of a script: it opens the connection with the kernel, then sends the script's packets and
-//! receives the kernel's.
+//! The peer of a script: opens the connection with the kernel, then sends the script's packets and receives
+//! the kernel's.
 
 use std::os::fd::AsFd;
 
@@ -63,7 +63,7 @@ impl Peer {
         self.send(&syn_ack)?;
         let ack = self.opening(Kind::Ack)?;
         if self.origins.shift > 0 {
-            // The window of a SYN-ACK is not scaled; this one is.
+            // The window of a SYN-ACK is not scaled; that of this ACK is.
             let mut update = Packet::new(Kind::Ack, 0);
             update.window_packets = script.window_packets;
             update.ts_val_ms = syn_ack.ts_val_ms;

@@ -99,7 +99,7 @@ fn the_first_rate_is_the_initial_window_over_the_rtt_at_high_gain() {
     assert_eq!(rate, 413_638);
 }
 
-/// A.1: 1000, then three rounds of less than 25 % more.
+/// A.1: 1000 packets per round trip, then three round trips with a growth below 25 %.
 #[test]
 fn startup_ends_after_three_rounds_without_a_quarter_more() {
     let mut fixture = Fixture::new();
@@ -113,7 +113,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
     assert!(fixture.control.has_ssthresh());
 }
 
-/// The counter starts again with 1250 after 1000.
+/// A growth from 1000 to 1250 packets per round trip resets the counter.
 #[test]
 fn a_quarter_more_keeps_startup_going() {
     let mut fixture = Fixture::new();
@@ -136,9 +136,10 @@ fn startup_does_not_end_while_the_application_limits() {
     assert_eq!(fixture.bbr.phase, Phase::Startup);
 }
 
-/// A.3: 1000 packets fit, and room for three bursts of 25: at gain 2.887 14.48 MB/s are 41 kB/ms.
+/// A.3: drain ends at the BDP of 1000 packets plus three bursts: at gain 2.887, 14.48 MB/s are 41 kB/ms, 25
+/// packets per burst.
 #[test]
-fn drain_ends_when_the_data_in_flight_fits_the_path() {
+fn drain_ends_when_the_data_in_flight_is_one_bdp() {
     let mut fixture = Fixture::new();
     fixture.in_flight(2000);
     for delivered in [10, 30, 80, 250, 1000, 1000, 1000, 1000] {
@@ -154,9 +155,9 @@ fn drain_ends_when_the_data_in_flight_fits_the_path() {
     assert_eq!(fixture.bbr.phase, Phase::ProbeBw);
 }
 
-/// Gains 1.25, 0.75, and six times 1: each once in a cycle, and never first the one that drains.
+/// A cycle has the gains 1.25, 0.75 and six times 1, and never starts with the draining phase.
 #[test]
-fn a_cycle_probes_once_makes_up_once_and_cruises_six_times() {
+fn a_cycle_probes_once_drains_once_and_cruises_six_times() {
     let mut starts = [0; 8];
     for seed in 0..200 {
         let mut fixture = Fixture { bbr: Bbr::new(seed), ..Fixture::new() };
@@ -176,8 +177,8 @@ fn a_cycle_probes_once_makes_up_once_and_cruises_six_times() {
     assert!(starts.iter().filter(|&&count| count > 10).count() == 7, "{starts:?}");
 }
 
-/// A.5, A.8: with a quarter more in flight a probe is over after one RTT; making up is over as soon as what
-/// is in flight fits.
+/// A.5, A.8: a probe ends after one RTT with 1.25 BDP in flight; the draining phase ends as soon as one BDP
+/// is in flight.
 #[test]
 fn a_probe_lasts_until_a_quarter_more_is_in_flight() {
     let mut fixture = Fixture::steady();
@@ -209,11 +210,11 @@ fn a_loss_ends_a_probe_after_one_rtt() {
     assert_eq!(fixture.bbr.cycle.index, 1);
 }
 
-/// A.10: for at least 200 ms and a round trip 4 packets; then the window of before.
+/// A.10: the window is 4 packets for at least 200 ms and a round trip, and is then restored.
 #[test]
 fn every_ten_seconds_the_window_falls_to_four_packets_for_200_ms() {
     let mut fixture = Fixture::steady();
-    // A tenth of a millisecond more than the smallest RTT, for ten seconds.
+    // RTTs 0.1 ms above the smallest RTT, for ten seconds.
     while fixture.bbr.phase == Phase::ProbeBw {
         fixture.ack(Ack { delivered: 1000, rtt_us: Some(RTT_US + 100), ..Ack::default() });
     }
@@ -230,9 +231,9 @@ fn every_ten_seconds_the_window_falls_to_four_packets_for_200_ms() {
     assert!(fixture.control.cwnd > 2000, "{}", fixture.control.cwnd);
 }
 
-/// A.11: an idle flow has emptied its queue already.
+/// A.11: the queue of an idle flow is empty, so that its next RTT is a valid sample.
 #[test]
-fn a_flow_that_was_idle_need_not_probe_the_rtt() {
+fn idle_time_replaces_an_rtt_probe() {
     let mut fixture = Fixture::steady();
     fixture.flow.now += Time::from_secs(11);
     fixture.flow.limit = Limit::Application;
@@ -241,9 +242,9 @@ fn a_flow_that_was_idle_need_not_probe_the_rtt() {
     assert_eq!(fixture.bbr.phase, Phase::ProbeBw);
 }
 
-/// 5.4.1 of the draft: at the bandwidth, less 1 %: 1000 × 1448 × 10 × 0.99 = 14.34 MB/s.
+/// 5.4.1 of the draft: the flow restarts at the bandwidth, less 1 %: 1000 × 1448 × 10 × 0.99 = 14.34 MB/s.
 #[test]
-fn a_flow_that_was_idle_starts_at_the_bandwidth() {
+fn after_idle_time_the_flow_sends_at_the_bandwidth() {
     let mut fixture = Fixture::steady();
     fixture.flow.limit = Limit::Application;
     fixture.bbr.cycle.index = 0;
@@ -252,8 +253,9 @@ fn a_flow_that_was_idle_starts_at_the_bandwidth() {
     assert!((14_330_000..14_336_000).contains(&rate), "{rate} bytes/s");
 }
 
-/// A.13: 1000 packets come at once each round trip, and 100 ms of silence are provided for: 999 packets more
-/// than the 2000 of the gain. With ACKs for 100 it is some 100 more.
+/// A.13: 1000 packets are acknowledged at once per round trip, and the allowance covers 100 ms of silence:
+/// 999 packets in addition to the 2000 of the gain. With ACKs for 100 packets each, the allowance is about
+/// 100.
 #[test]
 fn ack_aggregation_enlarges_the_window() {
     let mut fixture = Fixture::steady();
@@ -268,9 +270,9 @@ fn ack_aggregation_enlarges_the_window() {
     assert!((2100..=2160).contains(&fixture.control.cwnd), "{}", fixture.control.cwnd);
 }
 
-/// A.14: one packet in 10 s and an RTT of 100 ms: 0.01 packets fit.
+/// A.14: one packet per 10 s and an RTT of 100 ms: the BDP is 0.01 packets.
 #[test]
-fn the_window_is_four_packets_where_less_than_one_fits() {
+fn the_window_is_four_packets_if_the_bdp_is_below_one() {
     let mut fixture = Fixture::new();
     fixture.bbr.full_pipe.reached = true;
     fixture.bbr.policer.reset(&fixture.flow);
@@ -283,12 +285,13 @@ fn the_window_is_four_packets_where_less_than_one_fits() {
         fixture.bbr.on_ack(&ack, &fixture.flow, &mut fixture.control);
         assert!(fixture.control.cwnd >= CWND_MIN);
     }
-    // 2 × 0.01 rounded up, what came at once, room for three single packets, rounded to even.
+    // 2 × 0.01 rounded up, plus the aggregation allowance, plus three bursts of one packet, rounded up to
+    // even.
     assert!(fixture.control.cwnd <= 10, "{}", fixture.control.cwnd);
 }
 
-/// A.15: a probe finds a quarter more; ten times as much takes ln 10 / ln 1.25 = 10.3 probes, one after the
-/// other while each fills the path less than it hoped, and one in eight round trips at most.
+/// A.15: each probe finds up to 25 % more bandwidth, so that a tenfold bandwidth takes ln 10 / ln 1.25 = 10.3
+/// probes, at most one per eight round trips.
 #[test]
 fn ten_times_the_bandwidth_is_found_by_probing() {
     let mut fixture = Fixture::steady();
@@ -315,15 +318,16 @@ fn a_tenth_of_the_bandwidth_is_found_after_ten_rounds() {
     assert_eq!(fixture.packets_per_round(), 100);
 }
 
-/// A.17: two intervals of at least four round trips at 600 packets each, with more than a fifth lost.
+/// A.17: two intervals of at least four round trips, each with 600 delivered packets per round trip and a
+/// loss above 20 %.
 #[test]
-fn a_policer_is_found_and_forgotten_after_48_rounds() {
+fn a_policer_is_detected_and_forgotten_after_48_rounds() {
     let mut fixture = Fixture::steady();
     let mut rounds = 0;
     while fixture.bbr.policer.bandwidth().is_none() {
         fixture.ack(Ack { delivered: 600, lost: 200, rtt_us: Some(RTT_US), ..Ack::default() });
         rounds += 1;
-        assert!(rounds <= 10, "no policer found");
+        assert!(rounds <= 10, "no policer was detected");
     }
     let policed = fixture.bbr.bandwidth().packets_in(RTT_US.into());
     assert!((598..=600).contains(&policed), "{policed} packets a round trip");
@@ -346,7 +350,7 @@ fn losses_below_a_fifth_do_not_indicate_a_policer() {
     assert_eq!(fixture.bbr.policer.bandwidth(), None);
 }
 
-/// In flight after the loss: 900; one packet delivered allows one more, and so on for a round trip.
+/// 900 packets are in flight after the loss; for a round trip, each delivered packet permits one new packet.
 #[test]
 fn the_first_round_of_recovery_conserves_packets() {
     let mut fixture = Fixture::steady();
@@ -361,7 +365,7 @@ fn the_first_round_of_recovery_conserves_packets() {
     assert!(fixture.control.cwnd >= before.min(2000), "{before} → {}", fixture.control.cwnd);
 }
 
-/// A.18: the room for bursts, up to 12 packets each, follows the rate.
+/// A.18: the burst allowance, up to 12 packets per burst, follows the rate.
 #[test]
 fn an_undo_restores_the_window() {
     let mut fixture = Fixture::steady();
@@ -378,7 +382,7 @@ fn an_undo_restores_the_window() {
     assert!(fixture.control.cwnd.abs_diff(before) <= 3 * 12, "{before} → {}", fixture.control.cwnd);
 }
 
-/// A.19: the sender cuts the window to one packet; the first ACK after the spurious timeout restores it.
+/// A.19: the sender reduces the window to one packet; the first ACK after the spurious timeout restores it.
 #[test]
 fn a_spurious_timeout_restores_the_window() {
     let mut fixture = Fixture::steady();
@@ -394,9 +398,9 @@ fn a_spurious_timeout_restores_the_window() {
     assert!(fixture.control.cwnd.abs_diff(before) <= 3 * 12, "{before} → {}", fixture.control.cwnd);
 }
 
-/// A.20: the pipe was not full yet.
+/// A.20: an RTT probe before the pipe was full.
 #[test]
-fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
+fn an_rtt_probe_in_startup_returns_to_startup() {
     let mut fixture = Fixture::new();
     fixture.round(10);
     fixture.in_flight(4);
@@ -410,7 +414,7 @@ fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
     assert_eq!(phases[4], Phase::Startup);
 }
 
-/// Every pair of phases of which the second may follow the first.
+/// The permitted successors of each phase.
 #[test]
 fn phases_follow_each_other_as_in_the_draft() {
     let phases = [Phase::Startup, Phase::Drain, Phase::ProbeBw, Phase::ProbeRtt];

@@ -63,8 +63,8 @@ impl Fixture {
         self.round_with_loss(delivered, 0);
     }
 
-    /// Processes one ACK, a round trip later, for `delivered` packets sent after the previous ACK; `lost` of
-    /// those, and of as many in flight then, were lost.
+    /// Processes one ACK, a round trip later, for `delivered` packets sent after the previous ACK. The sample
+    /// has `lost` lost packets, and `delivered` plus `lost` in flight.
     fn round_with_loss(&mut self, delivered: u32, lost: u32) {
         let prior_delivered = self.flow.delivered;
         self.flow.now += Time::from_us(RTT_US.into());
@@ -117,9 +117,10 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
     assert_eq!(fixture.max_bw_packets(), 1020);
 }
 
-/// A.2: 30 of 1000 are lost, in 30 ranges, in a round trip of recovery. What was delivered may be in flight.
+/// A.2: 30 of 1000 packets are lost, in 30 ranges, in a round trip of recovery. The long-term bound is the
+/// delivered volume.
 #[test]
-fn startup_ends_on_loss_even_when_the_application_limits() {
+fn startup_ends_on_loss_even_if_the_application_limits() {
     let mut fixture = Fixture::new();
     fixture.limit = Limit::Application;
     fixture.in_flight(1000);
@@ -132,9 +133,9 @@ fn startup_ends_on_loss_even_when_the_application_limits() {
     assert_eq!(fixture.bbr.long_term.inflight, 970);
 }
 
-/// 2 % in one range, or 20 of 1000 in many ranges, are not too much.
+/// Neither 3 % in one range nor 2 % in 20 ranges ends startup.
 #[test]
-fn startup_goes_on_after_one_burst_of_losses_or_few_of_them() {
+fn startup_continues_after_one_burst_of_losses_or_few_losses() {
     for (count, step) in [(30, 1), (20, 2)] {
         let mut fixture = Fixture::new();
         fixture.in_flight(1000);
@@ -146,9 +147,9 @@ fn startup_goes_on_after_one_burst_of_losses_or_few_of_them() {
     }
 }
 
-/// A.3: at half the rate until 1000 packets fit.
+/// A.3: drain paces at half the rate until the data in flight is at most the BDP of 1000 packets.
 #[test]
-fn drain_ends_when_the_data_in_flight_fits_the_path() {
+fn drain_ends_when_the_data_in_flight_is_one_bdp() {
     let mut fixture = Fixture::draining();
     assert_eq!(fixture.bbr.phase.gains().0, Gain(128));
     fixture.in_flight(1001);
@@ -156,7 +157,7 @@ fn drain_ends_when_the_data_in_flight_fits_the_path() {
     assert_eq!(fixture.bbr.phase, Phase::Drain);
     fixture.in_flight(1000);
     fixture.round(1000);
-    assert_eq!(fixture.bbr.phase, Phase::Cruise, "nothing is left for the down phase to do");
+    assert_eq!(fixture.bbr.phase, Phase::Cruise, "the down phase ends at once");
 }
 
 /// A.4
@@ -184,8 +185,8 @@ fn a_probe_ends_after_three_rounds_without_a_quarter_more() {
     assert_eq!(fixture.bbr.phase, Phase::Down);
 }
 
-/// A.6: the 26th of 1250 is more than 2 %: 0.02 × 1250 = 25. It was lost where 1249 were in flight before it
-/// and 25 lost: the prefix is (0.02 × 1249 - 25) / 0.98 < 0.
+/// A.6: the 26th loss of 1250 packets exceeds 2 %: 0.02 × 1250 = 25. Before it, 1249 packets were in flight
+/// and 25 were lost: the prefix is (0.02 × 1249 - 25) / 0.98 < 0, so that the bound is 1249.
 #[test]
 fn a_probe_ends_on_loss_and_the_bound_is_the_data_in_flight() {
     let mut fixture = Fixture::at(Phase::Up);
@@ -197,7 +198,7 @@ fn a_probe_ends_on_loss_and_the_bound_is_the_data_in_flight() {
     assert!(fixture.bbr.long_term.was_too_high);
 }
 
-/// A.6: what the application left unused sets no bound.
+/// A.6: a sample that the application limits sets no bound.
 #[test]
 fn a_probe_that_the_application_limits_ends_on_loss_without_a_bound() {
     let mut fixture = Fixture::at(Phase::Up);
@@ -219,9 +220,10 @@ fn neither_startup_nor_a_probe_ends_while_the_application_limits() {
     }
 }
 
-/// A.8: at 0.9 of the rate until 1000 packets fit, and 15 % of the bound of 1100 are free: 935.
+/// A.8: down paces at 0.9 of the rate until the data in flight is at most the BDP of 1000 packets, and at
+/// most 85 % of the bound of 1100: 935.
 #[test]
-fn down_ends_when_the_queue_is_empty_and_headroom_is_left() {
+fn down_ends_when_the_queue_is_empty_and_headroom_is_free() {
     let mut fixture = Fixture::at(Phase::Down);
     assert_eq!(fixture.bbr.phase.gains().0, Gain(230));
     fixture.bbr.long_term.inflight = 1100;
@@ -233,7 +235,7 @@ fn down_ends_when_the_queue_is_empty_and_headroom_is_left() {
     assert_eq!(fixture.bbr.phase, Phase::Cruise);
 }
 
-/// A.9: after two to three seconds.
+/// A.9: the next probe follows after two to three seconds.
 #[test]
 fn down_ends_with_a_probe_when_the_queue_does_not_empty() {
     let mut fixture = Fixture::at(Phase::Down);
@@ -247,9 +249,9 @@ fn down_ends_with_a_probe_when_the_queue_does_not_empty() {
     assert!(lasted > Time::from_secs(2) && lasted <= Time::from_ms(3100), "{lasted}");
 }
 
-/// As many round trips as Reno needs for a BDP of 20 packets, one less by chance.
+/// Reno needs 20 round trips for a BDP of 20 packets; the random wait may shorten them by one.
 #[test]
-fn a_small_path_is_probed_as_often_as_reno_probes_it() {
+fn a_path_with_a_small_bdp_is_probed_as_often_as_by_reno() {
     let mut fixture = Fixture::at(Phase::Cruise);
     fixture.bbr.cycle.wait_us = u64::MAX / 2;
     fixture.bbr.max_bw = [Bandwidth::ZERO, Bandwidth::new(20, RTT_US.into())];
@@ -262,9 +264,9 @@ fn a_small_path_is_probed_as_often_as_reno_probes_it() {
     assert!((17..=20).contains(&rounds), "{rounds} round trips");
 }
 
-/// A.10: 5 s after the last smaller RTT, for 200 ms, half of 1000 packets.
+/// A.10: 5 s after the last smaller RTT, the window is half of the BDP of 1000 packets for 200 ms.
 #[test]
-fn every_five_seconds_the_window_is_half_of_what_fits_for_200_ms() {
+fn every_five_seconds_the_window_is_half_of_the_bdp_for_200_ms() {
     let mut fixture = Fixture::at(Phase::Cruise);
     // All further RTTs are above the smallest one.
     fixture.rtt_us = RTT_US + 100;
@@ -290,7 +292,7 @@ fn every_five_seconds_the_window_is_half_of_what_fits_for_200_ms() {
 
 /// A.11
 #[test]
-fn a_flow_that_was_idle_need_not_probe_the_rtt() {
+fn idle_time_replaces_an_rtt_probe() {
     let mut fixture = Fixture::at(Phase::Cruise);
     fixture.flow.now += Time::from_secs(6);
     fixture.flow.limit = Limit::Application;
@@ -301,7 +303,8 @@ fn a_flow_that_was_idle_need_not_probe_the_rtt() {
     assert!(!fixture.bbr.idle_restart);
 }
 
-/// A.12, A.13: 1000 packets come at once each round trip: twice what fits, and as many more.
+/// A.12, A.13: 1000 packets are acknowledged at once in each round trip: the window is 2 BDP and the excess
+/// of the bursts.
 #[test]
 fn ack_aggregation_enlarges_the_window() {
     let mut fixture = Fixture::at(Phase::Cruise);
@@ -311,9 +314,9 @@ fn ack_aggregation_enlarges_the_window() {
     assert!(fixture.control.cwnd > 2 * 1000, "{}", fixture.control.cwnd);
 }
 
-/// A.14: one packet in 10 s and an RTT of 100 ms: 0.01 packets fit.
+/// A.14: one packet per 10 s and an RTT of 100 ms: the BDP is 0.01 packets.
 #[test]
-fn the_window_is_four_packets_where_less_than_one_fits() {
+fn the_window_is_four_packets_if_the_bdp_is_below_one() {
     let mut fixture = Fixture::new();
     fixture.bbr.full_pipe.reached = true;
     fixture.bbr.phase = Phase::Cruise;
@@ -342,7 +345,7 @@ fn a_bound_that_is_reached_is_raised_twice_as_fast_each_round() {
     let mut raised = Vec::new();
     for _ in 0..5 {
         let before = fixture.bbr.long_term.inflight;
-        // Most ACKs of a round trip find the window at the bound; the only one here raises the bound first.
+        // With one ACK per round trip, that ACK must find the window at the bound.
         fixture.bbr.full_pipe.reset(Bandwidth::ZERO);
         fixture.in_flight(before);
         fixture.control.cwnd = before;
@@ -352,8 +355,8 @@ fn a_bound_that_is_reached_is_raised_twice_as_fast_each_round() {
     assert_eq!(raised, [1, 2, 4, 8, 16]);
 }
 
-/// A.16: a round trip with losses keeps 0.7 of the rate, or the delivered rate; two cycles later the old rate
-/// is forgotten.
+/// A.16: a round trip with losses reduces the rate to 0.7, or to the delivered rate if that is higher; two
+/// cycles later the old rate is forgotten.
 #[test]
 fn losses_adapt_to_a_tenth_of_the_bandwidth_before_the_filter_does() {
     let mut fixture = Fixture::at(Phase::Cruise);
@@ -374,7 +377,8 @@ fn losses_adapt_to_a_tenth_of_the_bandwidth_before_the_filter_does() {
     assert!(cycles <= 2, "{cycles} cycles");
 }
 
-/// A.17: rounds that lose and deliver 800 of 1000 end at 800.
+/// A.17: after round trips with losses that deliver 800 of 1000 packets, rate and window are 800 packets per
+/// round trip.
 #[test]
 fn losses_between_probes_bound_rate_and_window_by_delivery() {
     let mut fixture = Fixture::at(Phase::Cruise);
@@ -389,7 +393,7 @@ fn losses_between_probes_bound_rate_and_window_by_delivery() {
     assert_eq!(fixture.control.cwnd, 800);
 }
 
-/// A.18: a probe that a spurious loss detection ended restarts without the bound that it set.
+/// A.18: a probe that ended by a spurious loss detection restarts, without the bound set by the loss.
 #[test]
 fn a_spurious_loss_detection_resumes_the_probe() {
     let mut fixture = Fixture::at(Phase::Up);
@@ -405,7 +409,7 @@ fn a_spurious_loss_detection_resumes_the_probe() {
     assert!(fixture.control.cwnd >= before);
 }
 
-/// A.19: the sender cut the window to one packet.
+/// A.19: the sender had reduced the window to one packet.
 #[test]
 fn a_spurious_timeout_restores_window_and_startup() {
     let mut fixture = Fixture::new();
@@ -426,7 +430,7 @@ fn a_spurious_timeout_restores_window_and_startup() {
 
 /// A.20
 #[test]
-fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
+fn an_rtt_probe_in_startup_returns_to_startup() {
     let mut fixture = Fixture::new();
     fixture.round(10);
     fixture.limit = Limit::Application;
@@ -440,9 +444,9 @@ fn a_probe_for_the_rtt_in_startup_goes_back_to_startup() {
     assert_eq!((phases[0], phases[4]), (Phase::ProbeRtt, Phase::Startup));
 }
 
-/// A.21: 0.7 of the 1000 that fit are kept where losses came with 600 in flight.
+/// A.21: after losses with 600 packets in flight the bound is 0.7 of the BDP of 1000 packets.
 #[test]
-fn a_bound_falls_to_seven_tenths_of_what_fits_at_most() {
+fn a_bound_is_at_least_seven_tenths_of_the_bdp() {
     let mut fixture = Fixture::at(Phase::Up);
     fixture.bbr.long_term.inflight = 1500;
     fixture.control.cwnd = 1500;
@@ -450,8 +454,8 @@ fn a_bound_falls_to_seven_tenths_of_what_fits_at_most() {
     assert_eq!((fixture.bbr.phase, fixture.bbr.long_term.inflight), (Phase::Down, 700));
 }
 
-/// 5.3.3.6: after a probe that went too high the next one stops as soon as the bound is reached; if that does
-/// no harm, a real one follows at once.
+/// 5.3.3.6: after a probe that went too high, the next one stops as soon as the bound is reached; without
+/// excess loss, a full probe follows at once.
 #[test]
 fn the_probe_after_one_that_went_too_high_is_precautionary() {
     let mut fixture = Fixture::at(Phase::Up);
@@ -479,7 +483,7 @@ fn refill_that_the_application_limits_keeps_the_bandwidth_and_probes() {
     assert_eq!(fixture.bbr.cycle.acks, AckPhase::ProbeStarting);
 }
 
-/// Every pair of phases of which the second may follow the first.
+/// The permitted successors of each phase.
 #[test]
 fn phases_follow_each_other_as_in_the_draft() {
     let phases =

@@ -186,8 +186,8 @@ mod tests {
         }
     }
 
-    /// 100 Mbit/s: 63.1. A tenth lost costs 11.35 × 100 × 0.1 = 113.5; an RTT that grows by 50 ms a second
-    /// costs 900 × 100 × 0.05 = 4500.
+    /// 100 Mbit/s: 63.1. A loss of 10 % costs 11.35 × 100 × 0.1 = 113.5; an RTT that grows by 50 ms per
+    /// second costs 900 × 100 × 0.05 = 4500.
     #[test]
     fn utility_weighs_rate_against_loss_and_growing_delay() {
         let calm = Outcome { rate: 100.0, gradient: 0.0, loss: 0.0 };
@@ -208,7 +208,7 @@ mod tests {
         interval
     }
 
-    /// 50 µs in a ms are 0.05; 9 µs, 0.009, are below 0.01.
+    /// 50 µs per ms are a slope of 0.05; 9 µs per ms, 0.009, are below 0.01.
     #[test]
     fn the_gradient_is_the_slope_of_the_rtt_unless_it_is_noise() {
         assert!((growing(50).outcome().gradient - 0.05).abs() < 1e-12);

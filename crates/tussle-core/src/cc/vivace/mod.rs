@@ -287,7 +287,7 @@ mod tests {
 
     use super::*;
 
-    /// Vivace on a path of 100 ms, with all of 1000 packets delivered.
+    /// Vivace on a path of 100 ms, after 1000 delivered packets.
     fn started() -> (Vivace, Flow, Control) {
         let mut vivace = Vivace::new(&ENTRY.parameters(&BTreeMap::new()).expect("the defaults are valid"));
         let mut flow = Flow { now: Time::from_secs(1), delivered: 1000, ..Flow::new(1000, 1448) };
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(pair.2.cwnd, 160);
     }
 
-    /// 16 Mbit/s are worth 12.1, 32 with an RTT that grows by a tenth -2857.
+    /// The utility of 16 Mbit/s is 12.1, that of 32 Mbit/s with an RTT slope of 0.1 is -2857.
     #[test]
     fn vivace_returns_to_the_rate_before_the_utility_fell() {
         let (mut vivace, flow, _) = started();
@@ -354,8 +354,8 @@ mod tests {
         }
     }
 
-    /// 105^0.9 - 95^0.9 = 65.928 - 60.249 = 5.679 over 10 Mbit/s: up by 0.568 Mbit/s. The next pair begins
-    /// with less.
+    /// 105^0.9 - 95^0.9 = 65.928 - 60.249 = 5.679 over 10 Mbit/s: the rate rises by 0.568 Mbit/s. The next
+    /// pair begins with the lower rate.
     #[test]
     fn without_a_queue_the_rate_grows() {
         let mut pair = started();
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(pair.0.current.purpose, Purpose::Down);
     }
 
-    /// 900 × 105 × 0.05 = 4725 of cost: the slope is some -470, and 5 % is the boundary.
+    /// The delay costs 900 × 105 × 0.05 = 4725: the slope is about -470, and the change is bounded by 5 %.
     #[test]
     fn a_growing_delay_lowers_the_rate() {
         let mut pair = started();
@@ -376,7 +376,7 @@ mod tests {
         assert_rate(pair.0.rate, 95.0);
     }
 
-    /// The ACK at 1.25 s of a packet with an RTT of 100 ms answers the second interval, from 1.1 to 1.2 s.
+    /// The ACK at 1.25 s of a packet with an RTT of 100 ms belongs to the second interval, from 1.1 to 1.2 s.
     #[test]
     fn an_acknowledgement_belongs_to_the_interval_of_its_packet() {
         let mut pair = started();

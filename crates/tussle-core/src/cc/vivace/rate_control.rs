@@ -77,7 +77,7 @@ mod tests {
         assert_changes(&mut RateControl::default(), 0.5, &[0.5, 1.0, 1.5, 2.5, 3.5, 4.5]);
     }
 
-    /// From the fourth decision back to the first one of the other direction.
+    /// After three decisions in one direction, the first one in the other direction has an amplifier of 1.
     #[test]
     fn a_change_of_direction_resets_the_confidence() {
         let mut rate_control = RateControl::default();
@@ -85,17 +85,19 @@ mod tests {
         assert_changes(&mut rate_control, -0.5, &[-0.5, -1.0]);
     }
 
-    /// A slope of -1000 would take all: 5, 15, 25, 35 % of 100 Mbit/s; after a turn 5 % again.
+    /// A slope of -1000 exceeds every boundary: 5, 15, 25, 35 % of 100 Mbit/s; after a change of direction 5
+    /// % again.
     #[test]
-    fn the_boundary_widens_while_it_is_met() {
+    fn the_boundary_widens_while_changes_reach_it() {
         let mut rate_control = RateControl::default();
         assert_changes(&mut rate_control, -1000.0, &[-5.0, -15.0, -25.0, -35.0]);
         assert_changes(&mut rate_control, 1000.0, &[5.0]);
     }
 
-    /// Widened to 25 %; the third decision wants 3 × 4 = 12, which 15 % hold.
+    /// The boundary has widened to 25 %; the third decision is a change of 3 × 4 = 12 %, so that 15 %
+    /// suffice.
     #[test]
-    fn the_boundary_narrows_when_it_is_not_met() {
+    fn the_boundary_narrows_when_a_change_does_not_reach_it() {
         let mut rate_control = RateControl::default();
         assert_changes(&mut rate_control, 1000.0, &[5.0, 15.0]);
         assert_changes(&mut rate_control, 4.0, &[12.0]);

@@ -1,4 +1,5 @@
-//! Aggregate: holds packets and releases them together, as frames of Wi-Fi and grants of a cable modem do.
+//! Aggregate: holds packets and releases them together, as Wi-Fi frame aggregation and the grants of a cable
+//! modem do.
 
 use std::collections::VecDeque;
 
@@ -9,15 +10,15 @@ use crate::Time;
 use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry =
-    Entry { name: "aggregate", idea: "Holds packets and lets them go in bursts." };
+    Entry { name: "aggregate", idea: "Holds packets and releases them in bursts." };
 
 /// Settings of `aggregate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Longest time that the first packet of a burst waits.
+    /// Longest time for which the first packet of a burst is held.
     pub hold_ns: u64,
-    /// Number of packets that leave without waiting longer; `None`: any number waits.
+    /// Number of held packets at which a burst is released at once; `None`: no limit.
     #[serde(default)]
     pub most_packets: Option<u64>,
 }
@@ -51,7 +52,7 @@ struct Aggregate {
     hold: Time,
     most: usize,
     packets: VecDeque<Packet>,
-    /// Number of packets at the head that leave at this instant.
+    /// Number of packets at the head that are being released at this instant.
     leaving: usize,
     /// Time at which the first packet leaves.
     next: Time,
@@ -80,7 +81,7 @@ impl Element for Aggregate {
         }
         self.leaving -= 1;
         let packet = self.packets.pop_front();
-        // What came while the burst was leaving came in this instant.
+        // Packets that arrived during the release of the burst arrived at this instant.
         self.next = match (self.leaving, self.packets.len()) {
             (_, 0) => Time::NEVER,
             (0, _) => now + self.hold,
@@ -99,24 +100,25 @@ mod tests {
     use super::super::tests::{departures, paced};
     use super::*;
 
-    fn leave_ms(spec: &Spec, arrivals: Vec<Time>) -> Vec<u64> {
-        let left = departures(&mut *spec.build(0).unwrap(), arrivals);
-        assert!(left.is_sorted_by_key(|(_, number)| *number));
-        left.iter().map(|(at, _)| at.ms()).collect()
+    fn departures_ms(spec: &Spec, arrivals: Vec<Time>) -> Vec<u64> {
+        let departed = departures(&mut *spec.build(0).unwrap(), arrivals);
+        assert!(departed.is_sorted_by_key(|(_, number)| *number));
+        departed.iter().map(|(at, _)| at.ms()).collect()
     }
 
-    /// One packet a millisecond: the first of a burst waits for 3 ms, and those of that time leave with it;
-    /// the one that comes as they leave is the first of the next burst.
+    /// One packet per millisecond: the first of a burst is held for 3 ms, and the packets that arrive
+    /// meanwhile leave with it. A packet that arrives at the time of the release is the first of the next
+    /// burst.
     #[test]
-    fn what_comes_while_the_first_waits_leaves_with_it() {
+    fn packets_that_arrive_during_the_hold_leave_with_the_first() {
         let spec = Spec { hold_ns: 3_000_000, most_packets: None };
-        assert_eq!(leave_ms(&spec, paced(Time::from_ms(1), 8)), [3, 3, 3, 6, 6, 6, 9, 9]);
+        assert_eq!(departures_ms(&spec, paced(Time::from_ms(1), 8)), [3, 3, 3, 6, 6, 6, 9, 9]);
     }
 
-    /// A burst of two need not wait: each second packet leaves at once and takes the one before along.
+    /// Bursts of two: every second packet is released at once, together with the one before.
     #[test]
-    fn a_full_burst_does_not_wait() {
+    fn a_full_burst_is_released_at_once() {
         let spec = Spec { hold_ns: 3_000_000, most_packets: Some(2) };
-        assert_eq!(leave_ms(&spec, paced(Time::from_ms(1), 5)), [1, 1, 3, 3, 7]);
+        assert_eq!(departures_ms(&spec, paced(Time::from_ms(1), 5)), [1, 1, 3, 3, 7]);
     }
 }

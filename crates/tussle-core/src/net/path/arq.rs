@@ -1,11 +1,13 @@
-//! ARQ: a radio link that retransmits what was damaged, so that loss becomes delay and a varying rate.
+//! ARQ (automatic repeat request): a radio link that retransmits damaged blocks, so that loss becomes delay
+//! and a varying rate.
 //!
 //! A packet is cut into blocks. Each transmission of a block is damaged with some probability. The block is
-//! retransmitted, and the transmitter is busy with every attempt, until the block is right or the limit of attempts is
-//! reached: then the packet is lost. Before each further attempt the link waits for the answer that the attempt before
-//! was damaged. Meanwhile it transmits other packets, but the receiver delivers in order, so they wait for this one.
+//! retransmitted, and occupies the transmitter each time, until it arrives undamaged or the limit of attempts
+//! is reached; then the packet is lost. Before each retransmission the link waits for the negative
+//! acknowledgement of the previous attempt. Meanwhile it transmits other packets, but the receiver delivers
+//! in order, so that they are held until this packet is complete.
 //!
-//! Source: [RFC 3366, 1.4](https://www.rfc-editor.org/rfc/rfc3366#section-1.4), on the techniques that links use.
+//! Source: [RFC 3366, 1.4](https://www.rfc-editor.org/rfc/rfc3366#section-1.4), on ARQ techniques of links.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +32,9 @@ const MAX_ATTEMPTS: u32 = 1000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Rate of the transmitter, retransmissions included, over IP packet sizes.
+    /// Rate of the transmitter, in bits of IP packets per second, retransmissions included.
     pub rate_bit_per_s: u64,
-    /// One-way propagation delay of the wire.
+    /// One-way propagation delay.
     pub delay_ns: u64,
     /// Queue in front of the transmitter.
     pub queue: QueueSpec,
@@ -41,12 +43,13 @@ pub struct Spec {
     /// Size of a block; the last block of a packet may be smaller. `None`: each packet is one block.
     #[serde(default)]
     pub block_bytes: Option<u32>,
-    /// Most transmissions of a block; at least 1.
+    /// Largest number of transmissions of a block; at least 1.
     pub attempts: u32,
     /// Time from the end of a damaged transmission until the next attempt of that block.
     #[serde(default)]
     pub retry_delay_ns: u64,
-    /// Time of each transmission of a block beside its bits: access to the medium, preambles, answers.
+    /// Time that each transmission of a block takes in addition to its bits: medium access, preamble,
+    /// acknowledgement.
     #[serde(default)]
     pub overhead_ns: u64,
     /// Changes of rate and delay, in order of time.
@@ -102,7 +105,7 @@ struct Radio {
 }
 
 impl Radio {
-    /// Transmits a block: the number of attempts, and the block at last.
+    /// Transmits a block; returns the number of attempts, and the state of the block after the last one.
     fn attempts(&mut self) -> (u32, Block) {
         for attempt in 1..=self.attempts {
             if !self.rng.sample_bool(self.error) {
@@ -123,7 +126,7 @@ impl Transmitter for Radio {
     const LOSES: bool = true;
 
     fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
-        self.rated.keep_up(start);
+        self.rated.apply_changes(start);
         let mut fate = Fate::Delivered;
         let (mut left_bytes, mut sent_bytes, mut blocks, mut rounds) = (size_bytes, 0, 0, 1);
         while left_bytes > 0 {
@@ -151,7 +154,7 @@ mod tests {
     use super::*;
     use crate::net::queue::FifoSpec;
 
-    /// 12 Mbit/s, 1500 bytes a millisecond, no delay, packets as blocks.
+    /// A link of 12 Mbit/s, 1500 bytes per millisecond, without delay; each packet is one block.
     fn spec(block_error: f64, attempts: u32) -> Spec {
         Spec {
             rate_bit_per_s: 12_000_000,
@@ -171,41 +174,43 @@ mod tests {
     }
 
     #[test]
-    fn without_errors_it_is_a_link() {
-        let left = at_once(&spec(0.0, 4), 3);
-        assert_eq!(left, [(Time::from_ms(1), 0), (Time::from_ms(2), 1), (Time::from_ms(3), 2)]);
+    fn without_errors_arq_equals_a_link() {
+        let departed = at_once(&spec(0.0, 4), 3);
+        assert_eq!(departed, [(Time::from_ms(1), 0), (Time::from_ms(2), 1), (Time::from_ms(3), 2)]);
     }
 
-    /// At 30 % a packet takes 1 / 0.7 = 1.43 transmissions: 10 000 take 14.3 s, of deviation
-    /// sqrt(0.3) / 0.7 × sqrt(10 000) ms = 78 ms; five of those. None is lost: 10^6 × 0.3^100 = 0.
+    /// At a block error of 30 % a packet takes 1 / 0.7 = 1.43 transmissions: 10 000 take 14.3 s. Tolerance:
+    /// five standard deviations of sqrt(0.3) / 0.7 × sqrt(10 000) ms = 78 ms. No packet is lost: 10^4 ×
+    /// 0.3^100 = 0.
     #[test]
     fn persistence_turns_loss_into_a_lower_rate() {
-        let left = at_once(&spec(0.3, 100), 10_000);
-        assert_eq!(left.len(), 10_000);
-        let last_ms = left.last().unwrap().0.as_secs_f64() * 1e3;
+        let departed = at_once(&spec(0.3, 100), 10_000);
+        assert_eq!(departed.len(), 10_000);
+        let last_ms = departed.last().unwrap().0.as_secs_f64() * 1e3;
         assert!((last_ms - 10_000.0 / 0.7).abs() <= 390.0, "{last_ms}");
     }
 
-    /// Three attempts at 30 %: 0.3³ = 2.7 % are lost; of 100 000 known to 51 packets, five of those.
+    /// Three attempts at 30 %: 0.3³ = 2.7 % of 100 000 packets are lost. Tolerance: five standard deviations
+    /// of 51 packets.
     #[test]
-    fn what_the_last_attempt_does_not_save_is_lost() {
-        let left = at_once(&spec(0.3, 3), 100_000);
-        assert!(left.len().abs_diff(97_300) <= 255, "{}", left.len());
-        assert!(left.is_sorted_by_key(|(_, number)| *number));
+    fn packets_damaged_in_the_last_attempt_are_lost() {
+        let departed = at_once(&spec(0.3, 3), 100_000);
+        assert!(departed.len().abs_diff(97_300) <= 255, "{}", departed.len());
+        assert!(departed.is_sorted_by_key(|(_, number)| *number));
     }
 
-    /// A packet is right if all its three blocks of 500 bytes are, with one attempt: 0.9³ = 72.9 %; of 100 000
-    /// known to 141 packets, five of those.
+    /// A packet arrives if all of its three blocks of 500 bytes do, in one attempt each: 0.9³ = 72.9 % of 100
+    /// 000. Tolerance: five standard deviations of 141 packets.
     #[test]
     fn a_packet_needs_all_its_blocks() {
-        let left = at_once(&Spec { block_bytes: Some(500), ..spec(0.1, 1) }, 100_000);
-        assert!(left.len().abs_diff(72_900) <= 705, "{}", left.len());
+        let departed = at_once(&Spec { block_bytes: Some(500), ..spec(0.1, 1) }, 100_000);
+        assert!(departed.len().abs_diff(72_900) <= 705, "{}", departed.len());
     }
 
-    /// Certain errors, two attempts, and 50 ms until the second: the packet, lost or not, holds up those
-    /// behind it until 2 + 50 ms; the next is done at 4 + 50 ms. Nothing arrives, in order.
+    /// Every attempt fails, and the second follows after 50 ms: the first packet delays those behind it until
+    /// 2 + 50 ms, although it is lost; the next one is complete at 4 + 50 ms, and lost as well.
     #[test]
-    fn a_damaged_packet_holds_up_those_behind_it() {
+    fn a_damaged_packet_blocks_the_packets_behind_it() {
         let mut link = Spec { retry_delay_ns: 50_000_000, ..spec(1.0, 2) }.build(1).unwrap();
         let mut dropped = Vec::new();
         (0..2).for_each(|number| {
@@ -216,26 +221,26 @@ mod tests {
         assert_eq!((dropped.len(), link.next()), (1, Time::from_ms(54)));
     }
 
-    /// 1 ms for the bits and 0.5 ms beyond them, each time.
+    /// Each transmission takes 1 ms for the bits and 0.5 ms of overhead.
     #[test]
     fn each_transmission_has_its_overhead() {
-        let left = at_once(&Spec { overhead_ns: 500_000, ..spec(0.0, 1) }, 4);
-        assert_eq!(left.last().unwrap().0, Time::from_ms(6));
+        let departed = at_once(&Spec { overhead_ns: 500_000, ..spec(0.0, 1) }, 4);
+        assert_eq!(departed.last().unwrap().0, Time::from_ms(6));
     }
 
-    /// At half the rate from 2 ms on, the third packet and those after it take 2 ms.
+    /// The rate halves at 2 ms: from the third packet on, a transmission takes 2 ms.
     #[test]
-    fn its_rate_may_change() {
+    fn the_rate_may_change() {
         let slower = Change { at_ns: 2_000_000, rate_bit_per_s: Some(6_000_000), delay_ns: None };
-        let left = at_once(&Spec { changes: vec![slower], ..spec(0.0, 1) }, 4);
-        assert_eq!(left.last().unwrap().0, Time::from_ms(1 + 1 + 2 + 2));
+        let departed = at_once(&Spec { changes: vec![slower], ..spec(0.0, 1) }, 4);
+        assert_eq!(departed.last().unwrap().0, Time::from_ms(1 + 1 + 2 + 2));
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_named() {
-        let said = |spec: Spec| spec.build(1).unwrap_err();
-        assert_eq!(said(spec(0.1, 0)), "attempts: 0; give 1 to 1000");
-        assert_eq!(said(spec(1.1, 1)), "block_error: 1.1; give 0 to 1");
-        assert_eq!(said(Spec { block_bytes: Some(0), ..spec(0.1, 1) }), "block_bytes: 0; give at least 1");
+    fn invalid_settings_are_refused() {
+        let refusal = |spec: Spec| spec.build(1).unwrap_err();
+        assert_eq!(refusal(spec(0.1, 0)), "attempts: 0; give 1 to 1000");
+        assert_eq!(refusal(spec(1.1, 1)), "block_error: 1.1; give 0 to 1");
+        assert_eq!(refusal(Spec { block_bytes: Some(0), ..spec(0.1, 1) }), "block_bytes: 0; give at least 1");
     }
 }

@@ -11,10 +11,10 @@ use crate::Time;
 pub struct Change {
     /// Time of the change; it applies to packets whose transmission begins at that time or later.
     pub at_ns: u64,
-    /// The new rate of the transmitter; `None`: as before.
+    /// The new rate of the transmitter; `None`: unchanged.
     #[serde(default)]
     pub rate_bit_per_s: Option<u64>,
-    /// The new one-way delay of the wire; `None`: as before. A shorter delay does not let packets overtake.
+    /// The new one-way propagation delay; `None`: unchanged. A shorter delay does not let packets overtake.
     #[serde(default)]
     pub delay_ns: Option<u64>,
 }
@@ -34,7 +34,7 @@ impl Change {
     }
 }
 
-/// Checks the changes and returns them with the latest first, so that the next one can be popped.
+/// Checks the changes and returns them latest first, so that the next one can be popped.
 pub(super) fn checked_changes(changes: &[Change]) -> Result<Vec<Change>, String> {
     for (index, change) in changes.iter().enumerate() {
         change.check().map_err(|problem| format!("changes.{index}.{problem}"))?;

@@ -1,4 +1,4 @@
-//! Corrupt: damages packets at random. They travel on, and the receiver drops them.
+//! Corrupt: damages packets at random. Damaged packets continue along the path, and the receiver drops them.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "corrupt",
-    idea: "Damages packets at random: they take their time on the path, and the receiver drops them.",
+    idea: "Damages packets at random; they continue along the path, and the receiver drops them.",
 };
 
 /// Settings of `corrupt`.

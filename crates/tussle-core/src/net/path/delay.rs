@@ -1,4 +1,4 @@
-//! Delay: a wire of unlimited rate; every packet leaves a fixed time after it came.
+//! Delay: a constant propagation delay, without a rate limit.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +7,7 @@ use super::{Delays, Element, ElementSettings, Entry, LinkSettings, checked_delay
 use crate::Time;
 use crate::net::packet::Packet;
 
-pub(super) const ENTRY: Entry =
-    Entry { name: "delay", idea: "Every packet leaves a fixed time after it came, in order." };
+pub(super) const ENTRY: Entry = Entry { name: "delay", idea: "Delays every packet by a constant time." };
 
 /// Settings of `delay`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

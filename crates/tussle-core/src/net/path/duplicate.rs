@@ -1,4 +1,4 @@
-//! Duplicate: some packets leave twice, one right after the other.
+//! Duplicate: duplicates packets at random; the copy follows the original at once.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use crate::net::packet::Packet;
 use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry =
-    Entry { name: "duplicate", idea: "Doubles packets at random, each independently." };
+    Entry { name: "duplicate", idea: "Duplicates packets at random, each independently." };
 
 /// Settings of `duplicate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Probability that a packet is doubled, 0 to 1.
+    /// Probability that a packet is duplicated, 0 to 1.
     pub probability: f64,
 }
 
@@ -76,19 +76,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_certainty_every_packet_leaves_twice() {
+    fn with_probability_one_every_packet_leaves_twice() {
         let mut element = Spec { probability: 1.0 }.build(0).unwrap();
-        let left = departures(&mut *element, paced(Time::ZERO, 3));
-        assert_eq!(left.iter().map(|(_, number)| *number).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
+        let departed = departures(&mut *element, paced(Time::ZERO, 3));
+        assert_eq!(departed.iter().map(|(_, number)| *number).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
         assert_eq!((element.copies(0), element.copies(1)), (3, 0));
     }
 
-    /// 10 000 packets at 10 %: 1000 copies, deviation sqrt(10 000 × 0.1 × 0.9) = 30, five of those.
+    /// 10 000 packets at 10 %: 1000 copies. Tolerance: five standard deviations of sqrt(10 000 × 0.1 × 0.9) =
+    /// 30.
     #[test]
-    fn as_many_leave_twice_as_it_says() {
+    fn packets_are_duplicated_with_the_probability() {
         let mut element = Spec { probability: 0.1 }.build(0).unwrap();
-        let left = departures(&mut *element, paced(Time::from_ms(1), 10_000));
-        assert!(left.len().abs_diff(11_000) <= 150, "{}", left.len());
-        assert_eq!(left.len() as u64, 10_000 + element.copies(0));
+        let departed = departures(&mut *element, paced(Time::from_ms(1), 10_000));
+        assert!(departed.len().abs_diff(11_000) <= 150, "{}", departed.len());
+        assert_eq!(departed.len() as u64, 10_000 + element.copies(0));
     }
 }

@@ -1,4 +1,4 @@
-//! An element as the event loop holds it.
+//! An element in the event loop.
 
 use super::fifo_link::FifoLink;
 use super::link::Rated;
@@ -6,15 +6,16 @@ use super::{Element, ElementKind};
 use crate::Time;
 use crate::net::packet::Packet;
 
-/// An element, and the time of its event.
+/// An element, and its time in the event list.
 #[derive(Debug)]
 pub(crate) struct ElementSlot {
     element: Slot,
-    /// Time of its event in the calendar.
+    /// Time of the element's event in the calendar.
     pub(crate) scheduled: Time,
 }
 
-/// An element. The most frequent one is called directly: it does less than a call through a table costs.
+/// An element. The most frequent kind is called statically, because a dynamic call would cost more than its
+/// work.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "elements are few, and most are of the large variant")]
 enum Slot {
@@ -25,10 +26,10 @@ enum Slot {
 }
 
 impl ElementSlot {
-    /// Makes the element; its random number generator is seeded by `seed`.
+    /// Builds the element; `seed` seeds its random number generator.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub(crate) fn new(kind: &ElementKind, seed: u64) -> Result<ElementSlot, String> {
         if let ElementKind::Link(link) = kind
             && let Some(fifo) = link.with_fifo()
@@ -68,7 +69,7 @@ impl ElementSlot {
         }
     }
 
-    /// The element, for calls that are rare.
+    /// The element, for calls that are not frequent.
     pub(crate) fn get(&self) -> &dyn Element {
         match &self.element {
             Slot::Fifo(link) => link,
@@ -76,7 +77,7 @@ impl ElementSlot {
         }
     }
 
-    /// The element, for calls that are rare.
+    /// The element, for calls that are not frequent.
     pub(crate) fn get_mut(&mut self) -> &mut dyn Element {
         match &mut self.element {
             Slot::Fifo(link) => link,

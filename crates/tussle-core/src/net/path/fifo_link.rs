@@ -1,6 +1,6 @@
-//! A link with a FIFO, computed rather than simulated: the packets ahead of a packet are known when it comes, so all its
-//! times are known, too. One buffer holds the packets on the wire, the one being transmitted, and those that wait, in
-//! this order.
+//! A link with a FIFO, computed rather than simulated: all packets ahead of a packet are known at its
+//! arrival, and hence the times of its transmission. One buffer holds, in this order, the packets in
+//! propagation, the one being transmitted, and the queue.
 
 use super::transmitter::{Sent, Transmitter};
 use super::{Element, LinkView};
@@ -9,19 +9,19 @@ use crate::net::packet::{Flags, Packet};
 use crate::net::packet_buffer::PacketBuffer;
 use crate::net::queue::{Backlog, FifoSpec, Limit};
 
-/// A link with a FIFO. It has the same counters, and the same packets leave it at the same times, as a
-/// [`super::queued_link::QueuedLink`] with that queue.
+/// A link with a FIFO. Its counters and departures equal those of a [`super::queued_link::QueuedLink`] with a
+/// FIFO.
 #[derive(Debug)]
 pub(crate) struct FifoLink<T> {
     transmitter: T,
     limit: Limit,
-    /// Packets that wait, are transmitted or are on the wire.
+    /// Packets queued, in transmission, or in propagation.
     packets: PacketBuffer<Times>,
     /// Number of packets transmitted so far; the next one is being transmitted.
     transmitted: usize,
     /// End of the last transmission.
     busy_until: Time,
-    /// Time at which the last packet leaves the wire; no packet overtakes another.
+    /// Departure time of the last packet; no packet overtakes another.
     last_arrival: Time,
     totals: Totals,
 }
@@ -30,25 +30,25 @@ pub(crate) struct FifoLink<T> {
 struct Times {
     /// End of the packet's transmission.
     end: Time,
-    /// Time at which the packet leaves the wire.
+    /// Time at which the packet leaves the link.
     arrival: Time,
 }
 
-/// Sums over all packets so far, from which a [`LinkView`] is made.
+/// Sums over all packets so far, from which a [`LinkView`] is computed.
 #[derive(Debug, Default)]
 struct Totals {
     dropped_packets: u64,
-    taken_bytes: u64,
+    accepted_bytes: u64,
     transmitted_bytes: u64,
     max_backlog_packets: u64,
     /// Sum of the times at which the link became idle, less the times at which it became busy.
     busy_ns: i128,
-    /// Sum of the times at which packets ceased to wait, less the times at which they began to.
+    /// Sum of the times at which packets left the queue, less the times at which they entered it.
     waited_ns: i128,
 }
 
 impl<T> FifoLink<T> {
-    /// An idle link with that queue in front of the transmitter.
+    /// Creates an idle link.
     pub(super) fn new(transmitter: T, queue: &FifoSpec) -> Result<FifoLink<T>, String> {
         let limit = queue.limit().map_err(|problem| format!("queue.{problem}"))?;
         Ok(FifoLink {
@@ -62,7 +62,7 @@ impl<T> FifoLink<T> {
         })
     }
 
-    /// Notes every transmission that ended by `now`; returns the backlog at that time.
+    /// Records every transmission that ended by `now`; returns the backlog at that time.
     #[inline]
     fn advance(&mut self, now: Time) -> Backlog {
         while self.transmitted < self.packets.added() {
@@ -71,7 +71,7 @@ impl<T> FifoLink<T> {
             if end > now {
                 return Backlog {
                     packets: (self.packets.added() - self.transmitted - 1) as u64,
-                    bytes: self.totals.taken_bytes - self.totals.transmitted_bytes - bytes,
+                    bytes: self.totals.accepted_bytes - self.totals.transmitted_bytes - bytes,
                 };
             }
             self.transmitted += 1;
@@ -87,7 +87,7 @@ impl<T> FifoLink<T> {
 }
 
 impl<T: Transmitter> FifoLink<T> {
-    /// Takes a packet in: by reference, because a packet that a host has just written is slow to copy.
+    /// Accepts a packet, by reference: copying a packet that has just been written is slow.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet, now: Time, dropped: &mut Vec<Packet>) {
         let waiting = self.advance(now);
@@ -96,7 +96,7 @@ impl<T: Transmitter> FifoLink<T> {
             dropped.push(*packet);
             return;
         }
-        self.totals.taken_bytes += u64::from(packet.size_bytes);
+        self.totals.accepted_bytes += u64::from(packet.size_bytes);
         let start = if self.transmitted < self.packets.added() {
             self.totals.max_backlog_packets = self.totals.max_backlog_packets.max(waiting.packets + 1);
             self.totals.waited_ns -= i128::from(now.ns());
@@ -131,7 +131,7 @@ impl<T: Transmitter> Element for FifoLink<T> {
 
     #[inline]
     fn release(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
-        // The packet may leave before the end of its transmission was noted.
+        // The packet may leave before the end of its transmission was recorded.
         if self.transmitted == self.packets.removed() {
             self.advance(now);
         }
@@ -158,7 +158,8 @@ impl<T: Transmitter> Element for FifoLink<T> {
             backlog_packets: backlog.packets,
             backlog_bytes: backlog.bytes,
             max_backlog_packets: std::mem::replace(&mut totals.max_backlog_packets, backlog.packets),
-            backlog_packet_ns: u128::try_from(waited_ns).expect("packets wait before they leave"),
+            backlog_packet_ns: u128::try_from(waited_ns)
+                .expect("packets enter the queue before they leave it"),
             arrived_packets: self.packets.added() as u64 + totals.dropped_packets,
             delivered_packets: self.transmitted as u64,
             dropped_packets: totals.dropped_packets,
@@ -178,11 +179,11 @@ mod tests {
     use crate::net::queue::{QueueContext, QueueSpec};
     use proptest::prelude::*;
 
-    /// The views of a link, and the packets that leave it or are dropped, event by event.
+    /// The history of a link: its views, departures and drops, in order of time.
     fn history(mut link: Box<dyn Element>, arrivals: &[(u64, u32, bool)]) -> Vec<String> {
         let (mut history, mut dropped, mut now) = (Vec::new(), Vec::new(), Time::ZERO);
         let ends = [(1_000_000_000, 0, true)];
-        for (number, &(gap_us, size_bytes, looks)) in (0..).zip(arrivals.iter().chain(&ends)) {
+        for (number, &(gap_us, size_bytes, observes)) in (0..).zip(arrivals.iter().chain(&ends)) {
             now += Time::from_us(gap_us);
             while link.next() <= now {
                 let at = link.next();
@@ -191,7 +192,7 @@ mod tests {
             if size_bytes > 0 {
                 link.accept(Packet { size_bytes, ..packet(number) }, now, &mut dropped);
             }
-            if looks {
+            if observes {
                 history.push(format!("{now}: {:?}", link.observe(now, &mut dropped)));
             }
             history.extend(dropped.drain(..).map(|packet| format!("{now}: dropped {packet:?}")));
@@ -200,9 +201,10 @@ mod tests {
     }
 
     proptest! {
-        /// Packets of 40 to 1500 bytes, 0 to 2 ms apart, at 12 Mbit/s (1 ms for a full one) and then at other rates.
+        /// Packets of 40 to 1500 bytes, 0 to 2 ms apart, at 12 Mbit/s (1 ms per full packet) and then at
+        /// other rates.
         #[test]
-        fn what_is_computed_is_what_is_simulated(
+        fn the_computed_link_equals_the_simulated_link(
             limit_packets in prop::option::of(1u64..8),
             limit_bytes in prop::option::of(1000u64..8000),
             arrivals in prop::collection::vec((0u64..2000, 40u32..=1500, any::<bool>()), 1..120),

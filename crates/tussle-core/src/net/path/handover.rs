@@ -1,4 +1,4 @@
-//! Handover: at regular times, and after a pause, the delay of the path changes.
+//! Handover: at regular times the path pauses, and its delay changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,20 +9,19 @@ use crate::net::packet::Packet;
 use crate::util::distribution::{Distribution, Sampler};
 use crate::util::rng::Rng;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "handover",
-    idea: "At regular times, and after a pause, another delay, which stays until the next time.",
-};
+pub(super) const ENTRY: Entry =
+    Entry { name: "handover", idea: "Changes the delay at regular times, each time with a pause." };
 
-/// Settings of `handover`. Packets leave in the order in which they came.
+/// Settings of `handover`. Packets leave in order of arrival.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Time from one handover to the next; the first is as long after the start of the run. At least 1 ms.
+    /// Interval between handovers, at least 1 ms; the first handover is one interval after the start of the
+    /// run.
     pub every_ns: u64,
     /// Distribution of the one-way delay between two handovers.
     pub delay: Distribution,
-    /// Time after a handover in which packets wait; less than `every_ns`.
+    /// Time after a handover during which packets are held; less than `every_ns`.
     #[serde(default)]
     pub pause_ns: u64,
 }
@@ -95,18 +94,22 @@ mod tests {
     use super::*;
     use crate::util::distribution::Uniform;
 
-    /// Each 100 ms one of 0 to 15 ms, which stays: a packet each 20 ms meets five times the same delay. In the
-    /// first 10 ms after a handover packets wait: the packet of that instant is 10 ms later.
+    /// A handover every 100 ms to a delay of 0 to 15 ms, and a packet every 20 ms: five packets in a row have
+    /// the same delay. Packets are held for 10 ms after a handover, so that the first of the five is 10 ms
+    /// later.
     #[test]
-    fn the_delay_stays_between_two_handovers_and_the_first_packet_waits_for_the_pause() {
+    fn the_delay_is_constant_between_handovers_and_the_first_packet_is_held() {
         let delay = Distribution::Uniform(Uniform { least_ns: 0, most_ns: 15_000_000 });
         let spec = Spec { every_ns: 100_000_000, delay, pause_ns: 10_000_000 };
-        let left = departures(&mut *spec.build(1).unwrap(), paced(Time::from_ms(20), 50));
-        let late_us: Vec<u64> =
-            left.iter().map(|(at, number)| at.us() - 20_000 * u64::from(*number)).collect();
-        let turns: Vec<_> = late_us.chunks(5).collect();
-        assert!(turns.iter().all(|turn| turn[1..].iter().all(|late| *late == turn[4])), "{late_us:?}");
-        assert!(turns[1..].iter().all(|turn| turn[0] == turn[4] + 10_000), "{late_us:?}");
-        assert!(turns.windows(2).all(|pair| pair[0][4] != pair[1][4]), "{late_us:?}");
+        let departed = departures(&mut *spec.build(1).unwrap(), paced(Time::from_ms(20), 50));
+        let delays_us: Vec<u64> =
+            departed.iter().map(|(at, number)| at.us() - 20_000 * u64::from(*number)).collect();
+        let intervals: Vec<_> = delays_us.chunks(5).collect();
+        assert!(
+            intervals.iter().all(|interval| interval[1..].iter().all(|delay| *delay == interval[4])),
+            "{delays_us:?}"
+        );
+        assert!(intervals[1..].iter().all(|interval| interval[0] == interval[4] + 10_000), "{delays_us:?}");
+        assert!(intervals.windows(2).all(|pair| pair[0][4] != pair[1][4]), "{delays_us:?}");
     }
 }

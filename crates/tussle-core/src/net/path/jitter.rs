@@ -76,7 +76,7 @@ impl Scheduler for InOrder {
 #[derive(Debug)]
 struct Reordering {
     delay: Sampler,
-    /// The packet that leaves next on top; of packets that leave at once the first to come.
+    /// Held packets, the next departure on top; equal departure times in order of arrival.
     held: BinaryHeap<Reverse<Delayed>>,
     arrived: u64,
 }
@@ -144,25 +144,25 @@ mod tests {
         Spec { delay: Distribution::Uniform(Uniform { least_ns: 0, most_ns: 10_000_000 }), order }
     }
 
-    /// Packets 1 ms apart, delays of 0 to 10 ms: with free order each is late by its own delay, 5 ms in the
-    /// mean; kept in order, by the largest of those that are still open, which is more.
+    /// Packets 1 ms apart, with delays of 0 to 10 ms: with free order each packet has its own delay, 5 ms on
+    /// average; in order, a packet also waits for the packets before it, which takes longer.
     #[test]
-    fn keeping_the_order_costs_delay() {
+    fn in_order_delivery_adds_delay() {
         let mut means_ms = Vec::new();
         for order in [Order::Kept, Order::Free] {
-            let left = departures(&mut *spec(order).build(3).unwrap(), paced(Time::from_ms(1), 10_000));
-            assert_eq!(left.len(), 10_000);
-            let in_order = left.is_sorted_by_key(|(_, number)| *number);
+            let departed = departures(&mut *spec(order).build(3).unwrap(), paced(Time::from_ms(1), 10_000));
+            assert_eq!(departed.len(), 10_000);
+            let in_order = departed.is_sorted_by_key(|(_, number)| *number);
             assert_eq!(in_order, matches!(order, Order::Kept));
-            let late_ms = left.iter().map(|(at, number)| at.as_secs_f64() * 1e3 - f64::from(*number));
-            means_ms.push(late_ms.sum::<f64>() / 10_000.0);
+            let delays_ms = departed.iter().map(|(at, number)| at.as_secs_f64() * 1e3 - f64::from(*number));
+            means_ms.push(delays_ms.sum::<f64>() / 10_000.0);
         }
         assert!((means_ms[1] - 5.0).abs() <= 0.15, "{means_ms:?}");
         assert!(means_ms[0] > 6.0 && means_ms[0] < 10.0, "{means_ms:?}");
     }
 
     #[test]
-    fn the_same_seed_draws_the_same_delays() {
+    fn equal_seeds_give_equal_delays() {
         let run =
             |seed| departures(&mut *spec(Order::Free).build(seed).unwrap(), paced(Time::from_ms(1), 100));
         assert_eq!(run(1), run(1));

@@ -1,4 +1,4 @@
-//! Link: a queue, a transmitter of some rate, and a wire.
+//! Link: a queue, a transmitter with a rate, and a propagation delay.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,15 +13,15 @@ use crate::Time;
 use crate::net::queue::{QueueContext, QueueSpec};
 
 pub(super) const ENTRY: Entry =
-    Entry { name: "link", idea: "A queue, a transmitter of some rate, and a wire." };
+    Entry { name: "link", idea: "A queue, a transmitter with a rate, and a propagation delay." };
 
 /// Settings of `link`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Rate of the transmitter, over IP packet sizes.
+    /// Rate of the transmitter, in bits of IP packets per second.
     pub rate_bit_per_s: u64,
-    /// One-way propagation delay of the wire.
+    /// One-way propagation delay.
     pub delay_ns: u64,
     /// Queue in front of the transmitter.
     pub queue: QueueSpec,
@@ -49,7 +49,7 @@ impl ElementSettings for Spec {
 }
 
 impl Spec {
-    /// The computed link; `None` unless the queue is a FIFO.
+    /// The link as a [`FifoLink`]; `None` unless the queue is a FIFO.
     pub(super) fn with_fifo(&self) -> Option<Result<FifoLink<Rated>, String>> {
         let QueueSpec::Fifo(fifo) = &self.queue else { return None };
         Some(self.transmitter().and_then(|rated| FifoLink::new(rated, fifo)))
@@ -65,14 +65,14 @@ impl Spec {
 pub(crate) struct Rated {
     pub(super) rate_bit_per_s: u64,
     pub(super) delay: Time,
-    /// Time of the last transmissions beyond whole nanoseconds, in units of 1/`rate_bit_per_s` ns, so that the rate is
-    /// exact.
+    /// Rounding error of the transmission times so far, in units of 1/`rate_bit_per_s` ns, so that the
+    /// long-run rate is exact.
     remainder: u64,
-    /// Size of the last packet, whose transmission time is kept because most packets have the same size.
+    /// Size of the last packet, whose transmission time is cached because most packets have the same size.
     size_bytes: u32,
     whole_ns: u64,
     parts: u64,
-    /// Changes to come, the next one last.
+    /// Future changes, the next one last.
     changes: Vec<Change>,
     next_change: Time,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Rated {
 impl Transmitter for Rated {
     #[inline]
     fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent {
-        self.keep_up(start);
+        self.apply_changes(start);
         if size_bytes != self.size_bytes {
             self.measure(size_bytes);
         }
@@ -100,7 +100,7 @@ impl Transmitter for Rated {
 }
 
 impl Rated {
-    /// A transmitter that begins with that rate and that delay.
+    /// Creates a transmitter with an initial rate and delay.
     pub(super) fn new(rate_bit_per_s: u64, delay_ns: u64, changes: &[Change]) -> Result<Rated, String> {
         let changes = checked_changes(changes)?;
         Ok(Rated {
@@ -115,9 +115,9 @@ impl Rated {
         })
     }
 
-    /// Makes the changes that are due by `now`, if there are any.
+    /// Applies the changes that are due by `now`.
     #[inline]
-    pub(super) fn keep_up(&mut self, now: Time) {
+    pub(super) fn apply_changes(&mut self, now: Time) {
         if now >= self.next_change {
             self.change(now);
         }
@@ -156,7 +156,7 @@ mod tests {
         Spec { rate_bit_per_s, delay_ns: delay.ns(), queue, changes: Vec::new() }.build(0).unwrap()
     }
 
-    /// A link of 12 Mbit/s, 1500 bytes a millisecond, and 10 ms, that drops nothing.
+    /// A link of 12 Mbit/s, 1500 bytes per millisecond, with a delay of 10 ms and an unlimited queue.
     fn changing(changes: &[Change]) -> Spec {
         let queue = QueueSpec::Fifo(FifoSpec::default());
         Spec { rate_bit_per_s: 12_000_000, delay_ns: 10_000_000, queue, changes: changes.to_vec() }
@@ -166,20 +166,21 @@ mod tests {
         Change { at_ns: at.ns(), rate_bit_per_s: None, delay_ns: None }
     }
 
-    /// When each of `count` full packets that come at once leaves, in ms.
-    fn leave_ms(mut link: Box<dyn Element>, count: u32) -> Vec<u64> {
+    /// Departure times, in ms, of `count` full packets that arrive at once.
+    fn departures_ms(mut link: Box<dyn Element>, count: u32) -> Vec<u64> {
         let mut dropped = Vec::new();
         (0..count).for_each(|number| assert_eq!(link.accept(packet(number), Time::ZERO, &mut dropped), None));
-        let mut left = Vec::new();
+        let mut departed = Vec::new();
         while link.next() != Time::NEVER {
             let now = link.next();
-            assert_eq!(link.release(now, &mut dropped).unwrap().number as usize, left.len());
-            left.push(now.ms());
+            assert_eq!(link.release(now, &mut dropped).unwrap().number as usize, departed.len());
+            departed.push(now.ms());
         }
-        left
+        departed
     }
 
-    /// 1500 bytes at 12 Mbit/s take 1 ms. Four packets at once: one is transmitted, two wait, one is dropped.
+    /// 1500 bytes at 12 Mbit/s take 1 ms. Four packets arrive at once: one is transmitted, two are queued,
+    /// one is dropped.
     #[test]
     fn packets_leave_a_transmission_time_apart_after_the_delay() {
         let mut link = link(12_000_000, Time::from_ms(10));
@@ -188,15 +189,15 @@ mod tests {
             assert_eq!(link.accept(packet(number), Time::ZERO, &mut dropped), None);
         }
         assert_eq!(dropped, [packet(3)]);
-        let mut left = Vec::new();
+        let mut departed = Vec::new();
         while link.next() != Time::NEVER {
             let now = link.next();
-            left.extend(link.release(now, &mut dropped).map(|packet| (now.ms(), packet.number)));
+            departed.extend(link.release(now, &mut dropped).map(|packet| (now.ms(), packet.number)));
         }
-        assert_eq!(left, [(11, 0), (12, 1), (13, 2)]);
+        assert_eq!(departed, [(11, 0), (12, 1), (13, 2)]);
     }
 
-    /// 1500 bytes at 7 Mbit/s take 1714285.71… ns: seven take 12 ms exactly.
+    /// 1500 bytes at 7 Mbit/s take 1714285.71… ns: seven packets take exactly 12 ms.
     #[test]
     fn the_long_run_rate_is_exact() {
         let mut link = link(7_000_000, Time::ZERO);
@@ -212,28 +213,30 @@ mod tests {
         assert_eq!(link.next(), Time::from_ms(12));
     }
 
-    /// Packets of 1 ms. From 1.5 ms on they take 4 ms: the second, under way since 1 ms, still ends at 2 ms,
-    /// the third at 6, the fourth at 10. From 9 ms on they take 2: the fifth ends at 12, the sixth at 14.
+    /// A packet takes 1 ms; from 1.5 ms on 4 ms. The second packet, in transmission since 1 ms, still ends at
+    /// 2 ms, the third at 6, the fourth at 10 ms. From 9 ms on a packet takes 2 ms: the fifth ends at 12, the
+    /// sixth at 14 ms.
     #[test]
-    fn a_packet_under_transmission_finishes_at_the_old_rate() {
+    fn a_packet_in_transmission_finishes_at_the_old_rate() {
         let slower = Change { rate_bit_per_s: Some(3_000_000), ..change_at(Time::from_us(1500)) };
         let faster = Change { rate_bit_per_s: Some(6_000_000), ..change_at(Time::from_ms(9)) };
         let link = changing(&[slower, faster]).build(0).unwrap();
-        assert_eq!(leave_ms(link, 6), [11, 12, 16, 20, 22, 24]);
+        assert_eq!(departures_ms(link, 6), [11, 12, 16, 20, 22, 24]);
     }
 
-    /// The first two leave after 1 + 10 and 2 + 10 ms. With 2 ms of delay from 2 ms on, the next would leave
-    /// at 3 + 2 … 10 + 2 ms: all but the last before the second one, so they leave with it.
+    /// The first two packets leave at 1 + 10 and 2 + 10 ms. With a delay of 2 ms from 2 ms on, the next ones
+    /// would leave at 3 + 2 … 10 + 2 ms: all but the last before the second packet, so that they leave with
+    /// it.
     #[test]
     fn a_shorter_delay_lets_no_packet_overtake() {
         let shorter = Change { delay_ns: Some(2_000_000), ..change_at(Time::from_ms(2)) };
         let link = changing(&[shorter]).build(0).unwrap();
-        assert_eq!(leave_ms(link, 12), [11, 12, 12, 12, 12, 12, 12, 12, 12, 12, 13, 14]);
+        assert_eq!(departures_ms(link, 12), [11, 12, 12, 12, 12, 12, 12, 12, 12, 12, 13, 14]);
     }
 
-    /// A link that is idle at the change has the new rate and delay for the next packet: 2 + 30 ms.
+    /// The first packet after a change of the idle link has the new rate and delay: 2 + 30 ms.
     #[test]
-    fn a_change_counts_for_an_idle_link() {
+    fn a_change_applies_to_an_idle_link() {
         let at = Time::from_ms(5);
         let both = Change { rate_bit_per_s: Some(6_000_000), delay_ns: Some(30_000_000), ..change_at(at) };
         let mut link = changing(&[both]).build(0).unwrap();
@@ -242,7 +245,7 @@ mod tests {
     }
 
     /// 1 s at 1 packet/ms, 1 s at half of it, 1 s at 1 packet/ms: 1000 + 500 + 1000 packets, and one more for
-    /// the transmission under way at each change; busy all the time.
+    /// the transmission in progress at each change; the link is always busy.
     #[test]
     fn a_link_carries_the_sum_of_its_rates_over_time() {
         let slower = Change { rate_bit_per_s: Some(6_000_000), ..change_at(Time::from_secs(1)) };
@@ -256,21 +259,22 @@ mod tests {
     }
 
     #[test]
-    fn changes_that_make_no_sense_are_named() {
-        let said = |changes: &[Change]| changing(changes).build(0).unwrap_err();
+    fn invalid_changes_are_refused() {
+        let refusal = |changes: &[Change]| changing(changes).build(0).unwrap_err();
         let at = |ms, rate_bit_per_s| Change { rate_bit_per_s, ..change_at(Time::from_ms(ms)) };
-        assert_eq!(said(&[at(1, Some(0))]), "changes.0.rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
+        assert_eq!(refusal(&[at(1, Some(0))]), "changes.0.rate_bit_per_s: 0 bit/s; give 1 to 400000000000");
         assert_eq!(
-            said(&[at(1, Some(1)), at(2, None)]),
+            refusal(&[at(1, Some(1)), at(2, None)]),
             "changes.1.at_ns: nothing changes; give rate_bit_per_s, delay_ns or both"
         );
         assert_eq!(
-            said(&[at(2, Some(1)), at(2, Some(2))]),
+            refusal(&[at(2, Some(1)), at(2, Some(2))]),
             "changes.1.at_ns: 0.002000000 s; give more than 0.002000000 s"
         );
     }
 
-    /// Three packets at once at 12 Mbit/s: 2 wait for 1 ms, 1 for another: 3 packet-milliseconds.
+    /// Three packets arrive at once at 12 Mbit/s: two are queued for 1 ms, one for another: 3
+    /// packet-milliseconds.
     #[test]
     fn the_backlog_is_summed_over_time() {
         let mut link = link(12_000_000, Time::from_ms(10));

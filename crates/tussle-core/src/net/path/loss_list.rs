@@ -1,4 +1,4 @@
-//! Loss list: drops exactly the packets whose numbers it lists, in order of arrival.
+//! Loss list: drops packets by their position in the order of arrival.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{Delays, Element, ElementSettings, Entry, LinkSettings};
 use crate::Time;
 use crate::net::packet::Packet;
 
-pub(super) const ENTRY: Entry = Entry { name: "loss_list", idea: "Drops the packets that it names." };
+pub(super) const ENTRY: Entry = Entry { name: "loss_list", idea: "Drops listed packets, by their number." };
 
 /// Settings of `loss_list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ impl ElementSettings for Spec {
 
 #[derive(Debug)]
 struct List {
-    /// Numbers that are still ahead, the next one last.
+    /// Numbers of future drops, the next one last.
     ahead: Vec<u64>,
     number: u64,
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_packets_named_are_lost_and_no_others() {
+    fn only_listed_packets_are_lost() {
         let lost = fates(&mut *Spec { packets: vec![0, 3, 4] }.build(0).unwrap(), 6);
         assert_eq!(lost, [true, false, false, true, true, false]);
     }

@@ -36,7 +36,7 @@ impl ElementSettings for Spec {
 #[derive(Debug)]
 struct Periodic {
     every: u64,
-    /// Packets up to the next that is dropped.
+    /// Packets until the next drop, including the dropped one.
     left: u64,
 }
 

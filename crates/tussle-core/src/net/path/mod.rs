@@ -1,4 +1,4 @@
-//! The elements of a path. An element takes packets in and lets them out at once, later, or not at all.
+//! The elements of a path. An element forwards packets at once or later, or drops them.
 
 use std::fmt::Debug;
 
@@ -8,8 +8,8 @@ use crate::Time;
 use crate::net::packet::Packet;
 use crate::util::rng::Probability;
 
-/// Declares every element once: its variant of [`ElementKind`], whose name in JSON is the same in snake
-/// case, and its module, which offers `Spec` and `ENTRY`.
+/// Declares every element once: its variant of [`ElementKind`], whose JSON name is the variant's name in
+/// snake case, and its module, which defines `Spec` and `ENTRY`.
 macro_rules! elements {
     ($($variant:ident: $module:ident,)*) => {
         $(mod $module;)*
@@ -88,15 +88,15 @@ pub use trace::Spec as TraceSpec;
 pub use wifi::Spec as WifiSpec;
 
 impl ElementKind {
-    /// Makes the element; its random number generator is seeded by `seed`.
+    /// Builds the element; `seed` seeds its random number generator.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub fn build(&self, seed: u64) -> Result<Box<dyn Element>, String> {
         self.settings().build(seed)
     }
 
-    /// Time that the element adds to a packet that waits in no queue.
+    /// Delay that the element adds to a packet, without queueing delay.
     pub fn delays(&self) -> Delays {
         self.settings().delays()
     }
@@ -117,10 +117,11 @@ impl ElementKind {
     }
 }
 
-/// Longest one-way delay of an element: beyond it no retransmission timeout would be right.
+/// Longest one-way delay of an element. Linux's largest retransmission timeout, 120 s, is not much longer.
 const MAX_DELAY: Time = Time::from_secs(100);
 
-/// Highest rate of a transmitter: at 400 Gbit/s the smallest packet still takes a nanosecond, so that time moves on.
+/// Highest rate of a transmitter: at 400 Gbit/s the smallest packet still takes a nanosecond, so that
+/// simulated time advances.
 const MAX_RATE_BIT_PER_S: u64 = 400_000_000_000;
 
 /// Checks a rate.
@@ -148,11 +149,11 @@ pub fn checked_probability(name: &str, probability: f64) -> Result<Probability, 
     Probability::new(probability).ok_or_else(|| format!("{name}: {probability}; give 0 to 1"))
 }
 
-/// A part of a path. Packets leave it in the order of the times of [`Element::next`], so that it needs one pending
-/// event, however many packets are in it. An element that holds no packets defines `accept` alone.
+/// A part of a path. Packets leave in the order of [`Element::next`], so that an element needs one pending
+/// event, however many packets it holds. An element that holds no packets defines `accept` alone.
 pub trait Element: Debug + Send {
-    /// Takes a packet in. A packet that passes at once is returned, and nothing else changes; any other is held or goes to
-    /// `dropped`.
+    /// Accepts a packet. A packet that passes at once is returned, and nothing else changes; any other packet
+    /// is held or goes to `dropped`.
     fn accept(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
 
     /// Time at which the next packet leaves; [`Time::NEVER`] if none is held.
@@ -160,20 +161,20 @@ pub trait Element: Debug + Send {
         Time::NEVER
     }
 
-    /// Removes the packet that leaves at `now`, which is the time of [`Element::next`].
+    /// Removes the packet that leaves at `now`, the time given by [`Element::next`].
     fn release(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
         None
     }
 
-    /// Shows `visit` every packet that is held.
+    /// Calls `visit` with every held packet.
     fn for_each(&self, _visit: &mut dyn FnMut(&Packet)) {}
 
-    /// Copies of packets with payload that the element has made of the flow of that index.
+    /// Number of copies of the flow's packets with payload that the element has made; `_flow` is an index.
     fn copies(&self, _flow: u32) -> u64 {
         0
     }
 
-    /// Brings a link up to `now` and returns its counters; `None` for other elements.
+    /// Advances a link to `now` and returns its counters; `None` for other elements.
     fn observe(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<LinkView> {
         None
     }
@@ -182,15 +183,15 @@ pub trait Element: Debug + Send {
 /// Counters of a link at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkView {
-    /// Packets that wait.
+    /// Queued packets.
     pub backlog_packets: u64,
-    /// Bytes that wait.
+    /// Queued bytes.
     pub backlog_bytes: u64,
-    /// Most packets that waited at once since the last view.
+    /// Largest number of queued packets since the last view.
     pub max_backlog_packets: u64,
-    /// Integral of the packets that wait over time, in packet-nanoseconds.
+    /// Integral of the queue length over time, in packet-nanoseconds.
     pub backlog_packet_ns: u128,
-    /// Packets that came in.
+    /// Packets that arrived.
     pub arrived_packets: u64,
     /// Packets that were transmitted.
     pub delivered_packets: u64,
@@ -204,12 +205,12 @@ pub struct LinkView {
     pub busy_ns: u64,
 }
 
-/// An element in lists.
+/// Description of an element for lists and docs.
 #[derive(Debug)]
 pub struct Entry {
     /// The name in scenarios, tables and lists.
     pub name: &'static str,
-    /// The idea in a sentence.
+    /// Principle of the element, in one sentence.
     pub idea: &'static str,
 }
 
@@ -218,34 +219,34 @@ mod tests {
     use super::*;
     use crate::net::packet::Kind;
 
-    /// A full packet.
+    /// A packet of 1500 bytes.
     pub(super) fn packet(number: u32) -> Packet {
         Packet { number, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
     }
 
-    /// `count` arrivals `gap` apart, the first at once.
+    /// Times of `count` arrivals `gap` apart, the first at time zero.
     pub(super) fn paced(gap: Time, count: u64) -> Vec<Time> {
         (0..count).map(|number| Time::from_ns(gap.ns() * number)).collect()
     }
 
-    /// Offers full packets at these times, numbered in order: when each leaves, and its number. What leaves in
-    /// the instant of an arrival leaves first.
+    /// Departures, as time and number, of packets of 1500 bytes that arrive at these times, numbered in
+    /// order. At equal times, departures precede arrivals.
     pub(super) fn departures(element: &mut dyn Element, arrivals: Vec<Time>) -> Vec<(Time, u32)> {
-        let mut left = Vec::new();
+        let mut departed = Vec::new();
         let mut dropped = Vec::new();
         let arrivals = (0..).zip(arrivals).map(|(number, at)| (at, Some(packet(number))));
         for (at, arrival) in arrivals.chain([(Time::from_ns(u64::MAX - 1), None)]) {
             while element.next() <= at {
                 let now = element.next();
-                left.extend(element.release(now, &mut dropped).map(|packet| (now, packet.number)));
+                departed.extend(element.release(now, &mut dropped).map(|packet| (now, packet.number)));
             }
             let passed = arrival.and_then(|packet| element.accept(packet, at, &mut dropped));
-            left.extend(passed.map(|packet| (at, packet.number)));
+            departed.extend(passed.map(|packet| (at, packet.number)));
         }
-        left
+        departed
     }
 
-    /// Offers packets a millisecond apart: whether each is lost.
+    /// Whether each of `count` packets, which arrive 1 ms apart, is lost.
     pub(super) fn fates(element: &mut dyn Element, count: u64) -> Vec<bool> {
         let mut lost = vec![true; usize::try_from(count).unwrap()];
         for (_, number) in departures(element, paced(Time::from_ms(1), count)) {

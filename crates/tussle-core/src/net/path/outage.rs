@@ -1,4 +1,4 @@
-//! Outage: the path is up for a while and down for a while, in turns.
+//! Outage: the path alternates between up times and down times.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,15 @@ use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "outage",
-    idea: "Up for a while, down for a while, in turns; while down, packets wait or are dropped.",
+    idea: "Alternates between up and down times; in down times packets are held or dropped.",
 };
 
 /// Longest up or down time.
 const MAX_SPAN: Time = Time::from_secs(30 * 24 * 3600);
-/// Shortest up or down time: a shorter sample lasts as long.
+/// Shortest up or down time; a shorter sample is raised to it.
 const MIN_SPAN: Time = Time::from_us(100);
 
-/// Settings of `outage`, which begins with an up time.
+/// Settings of `outage`. The path begins with an up time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -27,16 +27,16 @@ pub struct Spec {
     pub up: Distribution,
     /// Distribution of the length of a down time.
     pub down: Distribution,
-    /// Fate of a packet that comes in a down time.
+    /// Fate of a packet that arrives in a down time.
     #[serde(default)]
     pub while_down: WhileDown,
 }
 
-/// Fate of a packet that comes in a down time.
+/// Fate of a packet that arrives in a down time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhileDown {
-    /// The packet waits for the up time, when all packets that waited leave at once, in order.
+    /// The packet is held until the next up time, when all held packets leave at once, in order.
     #[default]
     Hold,
     /// The packet is lost.
@@ -126,32 +126,33 @@ mod tests {
         }
     }
 
-    fn leave_ms(spec: &Spec) -> Vec<(u64, u32)> {
-        let left = departures(&mut *spec.build(0).unwrap(), paced(Time::from_ms(1), 8));
-        left.into_iter().map(|(at, number)| (at.ms(), number)).collect()
+    fn departures_ms(spec: &Spec) -> Vec<(u64, u32)> {
+        let departed = departures(&mut *spec.build(0).unwrap(), paced(Time::from_ms(1), 8));
+        departed.into_iter().map(|(at, number)| (at.ms(), number)).collect()
     }
 
-    /// Up from 0 to 3 ms, down to 5, up to 8.
+    /// Up from 0 to 3 ms, down until 5 ms, up until 8 ms.
     #[test]
-    fn what_comes_while_it_is_down_leaves_when_it_is_up_again() {
-        let left = leave_ms(&regular(WhileDown::Hold));
-        assert_eq!(left, [(0, 0), (1, 1), (2, 2), (5, 3), (5, 4), (5, 5), (6, 6), (7, 7)]);
+    fn packets_of_a_down_time_are_held_until_the_up_time() {
+        let departed = departures_ms(&regular(WhileDown::Hold));
+        assert_eq!(departed, [(0, 0), (1, 1), (2, 2), (5, 3), (5, 4), (5, 5), (6, 6), (7, 7)]);
     }
 
     #[test]
-    fn what_comes_while_it_is_down_is_lost() {
-        let left = leave_ms(&regular(WhileDown::Drop));
-        assert_eq!(left, [(0, 0), (1, 1), (2, 2), (5, 5), (6, 6), (7, 7)]);
+    fn packets_of_a_down_time_are_dropped() {
+        let departed = departures_ms(&regular(WhileDown::Drop));
+        assert_eq!(departed, [(0, 0), (1, 1), (2, 2), (5, 5), (6, 6), (7, 7)]);
     }
 
-    /// Up for 30 ms in the mean and down for 10: a quarter is lost. 100 000 ms have 2500 turns; each down time
-    /// has a deviation of its mean, so the share is known to 0.25 × 0.75 × sqrt(2 / 2500) = 0.5 %: five of those.
+    /// Mean up time 30 ms, mean down time 10 ms: a quarter is lost. 100 000 ms have 2500 cycles, and the
+    /// standard deviation of an exponential time is its mean: that of the loss is 0.25 × 0.75 × sqrt(2 /
+    /// 2500) = 0.5 %. Tolerance: five standard deviations.
     #[test]
-    fn as_much_is_lost_as_it_is_down() {
+    fn the_loss_is_the_fraction_of_down_time() {
         let (up, down) = (Distribution::ExponentialNs(30_000_000), Distribution::ExponentialNs(10_000_000));
         let spec = Spec { up, down, while_down: WhileDown::Drop };
-        let left = departures(&mut *spec.build(1).unwrap(), paced(Time::from_ms(1), 100_000));
-        assert!(left.len().abs_diff(75_000) <= 2500, "{}", left.len());
+        let departed = departures(&mut *spec.build(1).unwrap(), paced(Time::from_ms(1), 100_000));
+        assert!(departed.len().abs_diff(75_000) <= 2500, "{}", departed.len());
     }
 
     #[test]

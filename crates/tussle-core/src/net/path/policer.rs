@@ -1,5 +1,5 @@
-//! Policer: a token bucket that drops the packets that exceed it, and delays nothing.
-//! Source: [RFC 2698, 3](https://www.rfc-editor.org/rfc/rfc2698#section-3), its bucket for the committed rate.
+//! Policer: a token bucket that drops excess packets, and delays none. Source:
+//! [RFC 2698, 3](https://www.rfc-editor.org/rfc/rfc2698#section-3), the bucket of the committed rate.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,16 +8,16 @@ use crate::Time;
 use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry =
-    Entry { name: "policer", idea: "A token bucket: what exceeds its rate and burst is dropped." };
+    Entry { name: "policer", idea: "A token bucket: packets beyond its rate and burst are dropped." };
 
-/// Nanosecond-bits in a byte-second.
+/// Conversion from bytes to tokens, which are in bit/s × ns.
 const NS_BITS: u128 = 8 * 1_000_000_000;
 
-/// Settings of `policer`, whose bucket begins full.
+/// Settings of `policer`. The bucket is full at the start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Rate at which the bucket fills, over IP packet sizes.
+    /// Rate at which the bucket fills, in bits of IP packets per second.
     pub rate_bit_per_s: u64,
     /// Capacity of the bucket; a larger packet never passes.
     pub burst_bytes: u64,
@@ -45,7 +45,7 @@ impl ElementSettings for Spec {
 #[derive(Debug)]
 struct Policer {
     rate_bit_per_s: u128,
-    /// Tokens of a full bucket, in nanosecond-bits per second.
+    /// Tokens of a full bucket, in bit/s × ns.
     full: u128,
     tokens: u128,
     /// Time up to which the bucket was filled.
@@ -57,11 +57,11 @@ impl Element for Policer {
         self.tokens += self.rate_bit_per_s * u128::from((now - self.at).ns());
         self.tokens = self.tokens.min(self.full);
         self.at = now;
-        let Some(left) = self.tokens.checked_sub(u128::from(packet.size_bytes) * NS_BITS) else {
+        let Some(remaining) = self.tokens.checked_sub(u128::from(packet.size_bytes) * NS_BITS) else {
             dropped.push(packet);
             return None;
         };
-        self.tokens = left;
+        self.tokens = remaining;
         Some(packet)
     }
 }
@@ -71,16 +71,16 @@ mod tests {
     use super::super::tests::{departures, paced};
     use super::*;
 
-    /// 12 Mbit/s, 1000 packets of 1500 bytes a second, and a burst of 10. Offered 4000 a second for 10 s:
-    /// 10 + 10 000 pass, less than one more or less.
+    /// A rate of 12 Mbit/s, 1000 packets of 1500 bytes per second, and a burst of 10 packets. Of 4000 packets
+    /// per second over 10 s, 10 + 10 000 pass, within one packet.
     #[test]
-    fn in_the_long_run_it_lets_its_rate_and_one_burst_pass() {
+    fn in_the_long_run_the_rate_and_one_burst_pass() {
         let spec = Spec { rate_bit_per_s: 12_000_000, burst_bytes: 15_000 };
-        let left = departures(&mut *spec.build(0).unwrap(), paced(Time::from_us(250), 40_000));
-        assert!(left.len().abs_diff(10_010) <= 1, "{}", left.len());
+        let departed = departures(&mut *spec.build(0).unwrap(), paced(Time::from_us(250), 40_000));
+        assert!(departed.len().abs_diff(10_010) <= 1, "{}", departed.len());
     }
 
-    /// In the first instant the burst of 10 passes; each ms one more.
+    /// A burst of 10 packets passes at once, then one packet per millisecond.
     #[test]
     fn a_burst_passes_at_once_and_then_the_rate() {
         let spec = Spec { rate_bit_per_s: 12_000_000, burst_bytes: 15_000 };
@@ -92,9 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_the_rate_passes() {
+    fn packets_within_the_rate_pass() {
         let spec = Spec { rate_bit_per_s: 12_000_000, burst_bytes: 1500 };
-        let left = departures(&mut *spec.build(0).unwrap(), paced(Time::from_ms(1), 1000));
-        assert_eq!(left.len(), 1000);
+        let departed = departures(&mut *spec.build(0).unwrap(), paced(Time::from_ms(1), 1000));
+        assert_eq!(departed.len(), 1000);
     }
 }

@@ -1,8 +1,9 @@
 //! A link with any queue discipline in front of its transmitter.
 //!
-//! The end of a transmission is known when the transmission begins, so the link needs no event at that instant: it
-//! catches up with every transmission that has ended whenever a packet comes in or goes out. One event a packet serves
-//! the queue, the transmitter and the wire, for every queue discipline, and each dequeue still sees its own time.
+//! The end of a transmission is known when the transmission begins, so that the link needs no event at that
+//! instant: whenever a packet arrives or leaves, the link first processes every transmission that has ended.
+//! One event per packet suffices for queue, transmitter and propagation, with every queue discipline, and
+//! each dequeue happens at its own time.
 
 use std::collections::VecDeque;
 
@@ -13,7 +14,7 @@ use crate::Time;
 use crate::net::packet::{Flags, Packet};
 use crate::net::queue::{Queue, QueueContext, QueueSpec};
 
-/// Makes a link: a [`FifoLink`] if the queue is a FIFO, else a [`QueuedLink`].
+/// Builds a link: a [`FifoLink`] if the queue is a FIFO, else a [`QueuedLink`].
 pub(super) fn link(
     transmitter: impl Transmitter + 'static,
     queue: &QueueSpec,
@@ -33,15 +34,15 @@ struct Transmission {
     bytes: u64,
 }
 
-/// A link that asks its queue which packet is next.
+/// A link with a [`Queue`].
 #[derive(Debug)]
 pub(super) struct QueuedLink<T> {
     transmitter: T,
     queue: Box<dyn Queue>,
     transmitting: Option<Transmission>,
-    /// Packets on the wire, each with the time at which it leaves; the last one is being transmitted.
+    /// Packets in propagation, each with its departure time, then the packet in transmission.
     wire: VecDeque<(Time, Packet)>,
-    /// When the last packet leaves the wire; no packet overtakes another.
+    /// Departure time of the last packet; no packet overtakes another.
     last_arrival: Time,
     view: LinkView,
     /// The time up to which `view.backlog_packet_ns` is summed.
@@ -49,7 +50,7 @@ pub(super) struct QueuedLink<T> {
 }
 
 impl<T> QueuedLink<T> {
-    /// An idle link with that queue in front of the transmitter.
+    /// Creates an idle link.
     pub(super) fn new(transmitter: T, queue: Box<dyn Queue>) -> QueuedLink<T> {
         QueuedLink {
             transmitter,
@@ -64,7 +65,7 @@ impl<T> QueuedLink<T> {
 }
 
 impl<T: Transmitter> QueuedLink<T> {
-    /// Catches up with every transmission that ended by `now`.
+    /// Processes every transmission that ended by `now`.
     #[inline]
     fn advance(&mut self, now: Time, dropped: &mut Vec<Packet>) {
         while let Some(Transmission { start, end, bytes }) = self.transmitting
@@ -81,9 +82,9 @@ impl<T: Transmitter> QueuedLink<T> {
     #[inline]
     fn transmit_next(&mut self, start: Time, dropped: &mut Vec<Packet>) {
         self.sum_backlog(start);
-        let gone = dropped.len();
+        let dropped_before = dropped.len();
         let next = self.queue.dequeue(start, dropped);
-        self.note_dropped(dropped.len() - gone);
+        self.note_dropped(dropped.len() - dropped_before);
         self.begin(next, start);
     }
 
@@ -108,7 +109,7 @@ impl<T: Transmitter> QueuedLink<T> {
         self.view.backlog_packets -= packets as u64;
     }
 
-    /// Sums the backlog since its last change.
+    /// Integrates the backlog over the time since its last change.
     #[inline]
     fn sum_backlog(&mut self, now: Time) {
         self.view.backlog_packet_ns +=
@@ -123,16 +124,16 @@ impl<T: Transmitter> Element for QueuedLink<T> {
         self.sum_backlog(now);
         self.view.arrived_packets += 1;
         self.view.backlog_packets += 1;
-        let gone = dropped.len();
+        let dropped_before = dropped.len();
         if self.transmitting.is_some() {
             self.queue.enqueue(packet, now, dropped);
-            self.note_dropped(dropped.len() - gone);
+            self.note_dropped(dropped.len() - dropped_before);
         } else {
-            // An idle link has an empty queue: this is the packet that is transmitted next.
+            // An idle link has an empty queue, so that this packet is transmitted next.
             self.transmitter.after_idle();
             self.queue.enqueue(packet, now, dropped);
             let next = self.queue.dequeue(now, dropped);
-            self.note_dropped(dropped.len() - gone);
+            self.note_dropped(dropped.len() - dropped_before);
             self.begin(next, now);
         }
         self.view.max_backlog_packets = self.view.max_backlog_packets.max(self.view.backlog_packets);
@@ -164,7 +165,7 @@ impl<T: Transmitter> Element for QueuedLink<T> {
         debug_assert_eq!(
             self.view.backlog_packets,
             self.queue.backlog().packets,
-            "the queue keeps what it took"
+            "the queue holds what it accepted"
         );
         let busy_ns = self.transmitting.as_ref().map_or(0, |transmission| (now - transmission.start).ns());
         let view = LinkView {

@@ -1,4 +1,4 @@
-//! Ramp: a wire whose delay changes linearly from one value to another.
+//! Ramp: a delay that changes linearly from one value to another.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use crate::Time;
 use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry =
-    Entry { name: "ramp", idea: "A wire whose delay goes evenly from one value to another." };
+    Entry { name: "ramp", idea: "A delay that changes linearly from one value to another." };
 
-/// Settings of `ramp`. Packets leave in the order in which they came.
+/// Settings of `ramp`. Packets leave in order of arrival.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -82,26 +82,28 @@ mod tests {
     use super::super::tests::{departures, paced};
     use super::*;
 
-    /// From 10 to 30 ms between 2 and 6 s: 10, 10, 10, 15, 20, 25, 30, 30 ms at 0, 1 … 7 s.
+    /// A ramp from 10 to 30 ms between 2 and 6 s: 10, 10, 10, 15, 20, 25, 30, 30 ms at 0, 1 … 7 s.
     #[test]
-    fn the_delay_goes_evenly_from_one_value_to_the_other() {
+    fn the_delay_changes_linearly() {
         let spec = Spec {
             begin_ns: 2_000_000_000,
             end_ns: 6_000_000_000,
             from_delay_ns: 10_000_000,
             to_delay_ns: 30_000_000,
         };
-        let left = departures(&mut *spec.build(0).unwrap(), paced(Time::from_secs(1), 8));
-        let late_ms: Vec<_> = left.iter().map(|(at, number)| at.ms() - 1000 * u64::from(*number)).collect();
-        assert_eq!(late_ms, [10, 10, 10, 15, 20, 25, 30, 30]);
+        let departed = departures(&mut *spec.build(0).unwrap(), paced(Time::from_secs(1), 8));
+        let delays_ms: Vec<_> =
+            departed.iter().map(|(at, number)| at.ms() - 1000 * u64::from(*number)).collect();
+        assert_eq!(delays_ms, [10, 10, 10, 15, 20, 25, 30, 30]);
     }
 
-    /// 1 s to 0 within 1 ms, a packet each 0.1 ms: the first leaves at 1 s, and none before it.
+    /// A ramp from 1 s to 0 within 1 ms, and a packet every 0.1 ms: the first leaves at 1 s, and none before
+    /// it.
     #[test]
     fn a_delay_that_falls_fast_lets_no_packet_overtake() {
         let spec = Spec { begin_ns: 0, end_ns: 1_000_000, from_delay_ns: 1_000_000_000, to_delay_ns: 0 };
-        let left = departures(&mut *spec.build(0).unwrap(), paced(Time::from_us(100), 20));
-        assert!(left.iter().all(|(at, _)| *at == Time::from_secs(1)), "{left:?}");
-        assert!(left.is_sorted_by_key(|(_, number)| *number));
+        let departed = departures(&mut *spec.build(0).unwrap(), paced(Time::from_us(100), 20));
+        assert!(departed.iter().all(|(at, _)| *at == Time::from_secs(1)), "{departed:?}");
+        assert!(departed.is_sorted_by_key(|(_, number)| *number));
     }
 }

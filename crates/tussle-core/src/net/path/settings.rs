@@ -1,4 +1,4 @@
-//! Facts about an element that follow from its settings alone.
+//! Properties of an element that follow from its settings alone.
 
 use super::{Change, Element};
 use crate::net::queue::QueueSpec;
@@ -7,30 +7,30 @@ use crate::util::distribution::Distribution;
 /// Settings of one kind of element. No method has a default: an element that does not state its delays or its link
 /// does not compile.
 pub(super) trait ElementSettings {
-    /// Makes the element; its random number generator is seeded by `seed`.
+    /// Builds the element; `seed` seeds its random number generator.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     fn build(&self, seed: u64) -> Result<Box<dyn Element>, String>;
 
-    /// Time that the element adds to a packet that waits in no queue.
+    /// Delay that the element adds to a packet, without queueing delay.
     fn delays(&self) -> Delays;
 
     /// The queue and the transmitter; `None` if the element is not a link.
     fn link(&self) -> Option<LinkSettings<'_>>;
 }
 
-/// Bounds of the time that an element adds to a packet, beside the time in a queue and in a transmitter.
+/// Bounds of the delay that an element adds to a packet, without queueing and transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
     /// Shortest delay of a packet that is not lost.
     pub shortest_ns: u64,
-    /// Longest delay; where a delay is random and has no bound, the delay that one packet in ten thousand exceeds.
+    /// Longest delay; for a random delay without a bound, its 99.99th percentile.
     pub longest_ns: u64,
 }
 
 impl Delays {
-    /// Delays of an element that lets every packet pass at once, or drops it.
+    /// Delays of an element that forwards every packet at once, or drops it.
     pub(super) const NONE: Delays = Delays::constant(0);
 
     /// Delays of an element that delays every packet by the same time.
@@ -43,7 +43,7 @@ impl Delays {
         Delays { shortest_ns: distribution.shortest_ns(), longest_ns: distribution.rarely_exceeded_ns() }
     }
 
-    /// Delays of an element that delays packets by a time that `changes` replace.
+    /// Delays of an element with a delay that `changes` replace during the run.
     pub(super) fn changing(first_ns: u64, changes: &[Change]) -> Delays {
         let later_ns = || changes.iter().filter_map(|change| change.delay_ns);
         Delays {
@@ -64,7 +64,7 @@ pub struct LinkSettings<'a> {
     pub changes: &'a [Change],
 }
 
-/// The highest rate of a transmitter whose rate `changes` replace.
+/// The highest rate of a transmitter with a rate that `changes` replace during the run.
 pub(super) fn highest_rate(first_bit_per_s: u64, changes: &[Change]) -> u64 {
     changes.iter().filter_map(|change| change.rate_bit_per_s).fold(first_bit_per_s, u64::max)
 }

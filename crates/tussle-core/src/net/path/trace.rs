@@ -1,8 +1,9 @@
-//! Trace: a link that transmits at the opportunities of a recording, as mahimahi does.
+//! Trace: a link that transmits at the delivery opportunities of a recording, as Mahimahi does.
 //!
-//! Source: R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, and its program
-//! `mm-link`: an opportunity carries a packet of the MTU, here 1500 bytes, at a millisecond of the recording, or
-//! several small ones; it is lost if nothing waits; after its last millisecond the recording begins again.
+//! Source: R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015, and its
+//! program `mm-link`: at a millisecond of the recording, an opportunity carries an MTU of data, here 1500
+//! bytes, in one packet or several small ones. An opportunity is lost if the queue is empty. After its last
+//! millisecond the recording starts again.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,23 +13,26 @@ use super::{Delays, Element, ElementSettings, Entry, LinkSettings, MAX_RATE_BIT_
 use crate::Time;
 use crate::net::queue::{QueueContext, QueueSpec};
 
-pub(super) const ENTRY: Entry =
-    Entry { name: "trace", idea: "A link that transmits when a recording says, as mahimahi's." };
+pub(super) const ENTRY: Entry = Entry {
+    name: "trace",
+    idea: "A link that transmits at the delivery opportunities of a recording, as in Mahimahi.",
+};
 
 /// Bytes that an opportunity carries.
 const OPPORTUNITY_BYTES: u32 = 1500;
 const NS_PER_MS: u64 = 1_000_000;
-/// Time over which the highest rate is taken: near a base RTT, so that a spike of 1 ms counts little.
+/// Interval over which the highest rate is measured: about a base RTT, so that a spike of 1 ms has little
+/// weight.
 const BUSY_MS: u32 = 100;
 
 /// Settings of `trace`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Times at which 1500 bytes may be transmitted, in ms since the recording began, never descending. The recording
-    /// begins again at the last one.
+    /// Times at which 1500 bytes may be transmitted, in ms since the recording began, in ascending order;
+    /// equal times are allowed. The recording starts again at the last time.
     pub opportunities_ms: Vec<u32>,
-    /// One-way propagation delay of the wire.
+    /// One-way propagation delay.
     pub delay_ns: u64,
     /// Queue in front of the transmitter. A queue that depends on the rate uses the mean rate.
     pub queue: QueueSpec,
@@ -90,7 +94,7 @@ struct Recorded {
     delay: Time,
 }
 
-/// An opportunity, in a repetition of the recording.
+/// An opportunity: its index in the recording, and the repetition of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Opportunity {
     index: usize,
@@ -102,7 +106,7 @@ impl Recorded {
         Time::from_ns(opportunity.cycle * self.cycle_ns + self.opportunities_ns[opportunity.index])
     }
 
-    /// Moves on to the next opportunity.
+    /// Advances to the next opportunity.
     fn step(&mut self) {
         self.current.index += 1;
         if self.current.index == self.opportunities_ns.len() {
@@ -111,12 +115,13 @@ impl Recorded {
         self.left_bytes = OPPORTUNITY_BYTES;
     }
 
-    /// Skips the opportunities before `start`, at which nothing waited.
+    /// Skips the opportunities before `start`, when the queue was empty.
     fn skip(&mut self, start: Time) {
         if self.time(self.current) >= start {
             return;
         }
-        // The end of a repetition is the beginning of the next, so the one before may still have some.
+        // A repetition ends when the next begins, so that the previous one may have an opportunity at
+        // `start`.
         let cycle = (start.ns() / self.cycle_ns).saturating_sub(1).max(self.current.cycle);
         let within = start.ns() - cycle * self.cycle_ns;
         let index = self.opportunities_ns.partition_point(|at| *at < within);
@@ -155,26 +160,27 @@ mod tests {
         Spec { opportunities_ms: opportunities_ms.to_vec(), delay_ns: 0, queue }.build(0)
     }
 
-    fn leave_ms(opportunities_ms: &[u32], arrivals: Vec<Time>) -> Vec<u64> {
-        let left = departures(&mut *trace(opportunities_ms).unwrap(), arrivals);
-        left.iter().map(|(at, _)| at.ms()).collect()
+    fn departures_ms(opportunities_ms: &[u32], arrivals: Vec<Time>) -> Vec<u64> {
+        let departed = departures(&mut *trace(opportunities_ms).unwrap(), arrivals);
+        departed.iter().map(|(at, _)| at.ms()).collect()
     }
 
-    /// Opportunities at 1, 1, 4 and 6 ms, then again 6 ms later: at 7, 7, 10, 12, 13.
+    /// Opportunities at 1, 1, 4 and 6 ms; the next repetition has 7, 7, 10 and 12 ms, the one after it 13 ms.
     #[test]
-    fn packets_leave_when_the_recording_says_and_it_repeats() {
-        assert_eq!(leave_ms(&[1, 1, 4, 6], paced(Time::ZERO, 9)), [1, 1, 4, 6, 7, 7, 10, 12, 13]);
+    fn packets_leave_at_the_opportunities_of_a_repeated_recording() {
+        assert_eq!(departures_ms(&[1, 1, 4, 6], paced(Time::ZERO, 9)), [1, 1, 4, 6, 7, 7, 10, 12, 13]);
     }
 
-    /// Nothing waits before 5 ms: the opportunities at 1, 1 and 4 ms are lost. At 100 ms, 16 repetitions are
-    /// over at 96 ms: those at 97 and 97 are lost, too, and the next is at 96 + 4.
+    /// The queue is empty until 5 ms: the opportunities at 1, 1 and 4 ms are lost. The 17th repetition begins
+    /// at 96 ms: its opportunities at 97 and 97 ms are lost, too; the next one is at 96 + 4 ms.
     #[test]
-    fn opportunities_for_which_nothing_waits_are_lost() {
+    fn opportunities_of_an_empty_queue_are_lost() {
         let arrivals = [5, 5, 100, 100].map(Time::from_ms).to_vec();
-        assert_eq!(leave_ms(&[1, 1, 4, 6], arrivals), [6, 7, 100, 102]);
+        assert_eq!(departures_ms(&[1, 1, 4, 6], arrivals), [6, 7, 100, 102]);
     }
 
-    /// 1500 bytes carry two packets of 700 and 100 of the third, which the next opportunity completes.
+    /// 1500 bytes carry two packets of 700 bytes and 100 bytes of the third, which the next opportunity
+    /// completes.
     #[test]
     fn small_packets_share_an_opportunity() {
         let mut link = trace(&[2, 4]).unwrap();
@@ -182,26 +188,26 @@ mod tests {
         for number in 0..3 {
             link.accept(Packet { size_bytes: 700, ..packet(number) }, Time::ZERO, &mut dropped);
         }
-        let mut left_ms = Vec::new();
+        let mut departed_ms = Vec::new();
         while link.next() != Time::NEVER {
             let now = link.next();
-            left_ms.extend(link.release(now, &mut dropped).map(|_| now.ms()));
+            departed_ms.extend(link.release(now, &mut dropped).map(|_| now.ms()));
         }
-        assert_eq!(left_ms, [2, 2, 4]);
+        assert_eq!(departed_ms, [2, 2, 4]);
     }
 
-    /// 3 opportunities each 10 ms: 3 × 12 000 bit / 10 ms = 3.6 Mbit/s, 300 packets a second.
+    /// Three opportunities per 10 ms: 3 × 12 000 bit / 10 ms = 3.6 Mbit/s, 300 packets per second.
     #[test]
     fn a_busy_link_carries_the_mean_rate() {
-        let left = leave_ms(&[1, 5, 10], paced(Time::ZERO, 3000));
-        assert_eq!(left.last(), Some(&10_000));
+        let departed = departures_ms(&[1, 5, 10], paced(Time::ZERO, 3000));
+        assert_eq!(departed.last(), Some(&10_000));
     }
 
     #[test]
-    fn recordings_that_make_no_sense_are_refused() {
-        let said = |opportunities: &[u32]| trace(opportunities).unwrap_err();
-        assert_eq!(said(&[]), "opportunities_ms: the recording lasts no time; give a time after 0");
-        assert_eq!(said(&[0, 0]), "opportunities_ms: the recording lasts no time; give a time after 0");
-        assert_eq!(said(&[3, 2]), "opportunities_ms: a time is before the one above it; sort them");
+    fn invalid_recordings_are_refused() {
+        let refusal = |opportunities: &[u32]| trace(opportunities).unwrap_err();
+        assert_eq!(refusal(&[]), "opportunities_ms: the recording lasts no time; give a time after 0");
+        assert_eq!(refusal(&[0, 0]), "opportunities_ms: the recording lasts no time; give a time after 0");
+        assert_eq!(refusal(&[3, 2]), "opportunities_ms: a time is before the one above it; sort them");
     }
 }

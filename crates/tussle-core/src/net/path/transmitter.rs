@@ -1,11 +1,11 @@
-//! Transmitters: how long the transmission of a packet takes, and when the packet leaves the wire.
+//! Transmitters: the transmission times of packets, and the times at which they leave the link.
 
 use std::fmt::Debug;
 
 use crate::Time;
 use crate::net::packet::Flags;
 
-/// Nanosecond-bits in a byte-second.
+/// Transmission time of one byte at 1 bit/s, in ns.
 pub(super) const NS_BITS: u64 = 8 * 1_000_000_000;
 
 /// The transmitter of a link.
@@ -13,10 +13,10 @@ pub(super) trait Transmitter: Debug + Send {
     /// Whether packets may be lost on the wire.
     const LOSES: bool = false;
 
-    /// Transmits a packet of that size from `start` on, which is never before the end of the last transmission.
+    /// Transmits a packet from `start` on, which is not before the end of the last transmission.
     fn transmit(&mut self, start: Time, size_bytes: u32) -> Sent;
 
-    /// Notes that the next transmission follows an idle time.
+    /// Records that the next transmission follows an idle time.
     fn after_idle(&mut self) {}
 }
 
@@ -25,13 +25,13 @@ pub(super) trait Transmitter: Debug + Send {
 pub(super) struct Sent {
     /// Time at which the next transmission may begin.
     pub(super) end: Time,
-    /// Time at which the packet leaves the wire, unless an earlier packet leaves later.
+    /// Time at which the packet leaves the link, unless an earlier packet leaves later.
     pub(super) arrival: Time,
-    /// Fate of the packet at the end of the wire.
+    /// Fate of the packet at the end of the link.
     pub(super) fate: Fate,
 }
 
-/// Fate of a packet at the end of the wire.
+/// Fate of a packet at the end of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Delivered,

@@ -1,4 +1,4 @@
-//! A wire: packets that leave in the order in which they came, and the elements that hold their packets on one.
+//! A wire: held packets that leave in order of arrival, and the elements that hold their packets on a wire.
 
 use std::fmt::Debug;
 
@@ -7,11 +7,11 @@ use crate::Time;
 use crate::net::packet::Packet;
 use crate::net::packet_buffer::PacketBuffer;
 
-/// Packets on a wire, none of which overtakes another.
+/// Held packets with their departure times; none overtakes another.
 #[derive(Debug)]
 pub(super) struct Wire {
     packets: PacketBuffer<Time>,
-    /// Time at which the last packet leaves.
+    /// Departure time of the last packet.
     last: Time,
 }
 
@@ -22,7 +22,7 @@ impl Default for Wire {
 }
 
 impl Wire {
-    /// Adds a packet that leaves at `at`, or with the packet before it if that leaves later.
+    /// Adds a packet that leaves at `at`, or with the previous packet if that leaves later.
     pub(super) fn push(&mut self, packet: Packet, at: Time) {
         self.last = at.max(self.last);
         self.packets.push(&packet, self.last);
@@ -43,15 +43,15 @@ impl Wire {
         self.packets.first().is_none()
     }
 
-    /// Shows `visit` every packet.
+    /// Calls `visit` with every packet.
     pub(super) fn for_each(&self, visit: &mut dyn FnMut(&Packet)) {
         self.packets.for_each(visit);
     }
 }
 
-/// The part of an element in front of its wire: it decides when each packet leaves.
+/// The part of an element that determines when each packet leaves its wire.
 pub(super) trait Scheduler: Debug + Send {
-    /// Schedules a packet that comes in: puts it on `wire` or into `dropped`, or returns it to let it pass at once.
+    /// Schedules an arriving packet: adds it to `wire` or `dropped`, or returns it if it passes at once.
     fn schedule(
         &mut self,
         packet: Packet,
@@ -74,7 +74,7 @@ pub(super) struct Scheduled<S> {
 }
 
 impl<S: Scheduler + 'static> Scheduled<S> {
-    /// The element of that scheduler, with an empty wire.
+    /// Creates the element of a scheduler, with an empty wire.
     pub(super) fn boxed(scheduler: S) -> Box<dyn Element> {
         Box::new(Scheduled { scheduler, wire: Wire::default() })
     }

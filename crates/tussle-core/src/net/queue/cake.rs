@@ -1,10 +1,11 @@
-//! CAKE: flows take turns, each with its own COBALT and, as long as its set of eight queues has a free one, its own
-//! queue. A flow that had nothing waiting goes first.
-//! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
-//! Gateways", IEEE LANMAN, 2018. Agrees with: Linux 6.1 `cake` as `besteffort`, with what follows from the rate.
-//! The transmitter behind the queue is the shaper. Sizes are IP packets, where Linux adds 14 bytes of Ethernet, and
-//! the limit is in their bytes, where Linux counts memory. Left out: the tins of `DiffServ`, as packets have no code
-//! point; fairness among hosts, as every flow has its own; the filter of ACKs, overheads, `ingress`, `autorate`.
+//! CAKE: deficit round robin over flow queues, each under its own COBALT. An eight-way set-associative hash
+//! gives a flow a queue of its own as long as its set has a free one. A flow whose queue was empty is served
+//! first. Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management
+//! Solution for Home Gateways", IEEE LANMAN, 2018. Agrees with: Linux 6.1 `cake` as `besteffort`, with the
+//! defaults that it derives from the rate. The transmitter behind the queue is the shaper. Sizes are IP
+//! packets, where Linux adds 14 bytes of Ethernet, and the limit is in their bytes, where Linux counts
+//! memory. Not implemented: `DiffServ` tins, because packets have no code point; fairness among hosts,
+//! because every flow has its own hosts; the ACK filter, overheads, `ingress`, `autorate`.
 
 use std::collections::VecDeque;
 
@@ -21,35 +22,37 @@ use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cake",
-    idea: "Flows take turns, each with its own COBALT and hardly ever sharing a queue.",
+    idea: "Deficit round robin over flow queues, each under its own COBALT; flows rarely share a queue.",
     source: "Høiland-Jørgensen et al., IEEE LANMAN, 2018",
 };
 
-/// Number of queues, and of those among which a flow may choose.
+/// Number of queues, and size of the set among which a flow may choose.
 const QUEUES: usize = 1024;
 const WAYS: usize = 8;
 /// Size of a full packet, which is the quantum unless the link is slow.
 const PACKET_BYTES: u64 = 1500;
 /// Smallest quantum, on a slow link.
-const LEAST_QUANTUM_BYTES: u64 = 300;
+const MIN_QUANTUM_BYTES: u64 = 300;
 /// Smallest and largest default limit, in bytes.
 const LIMIT_BYTES: (u64, u64) = (4 << 20, 10_240 * PACKET_BYTES);
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The target, the interval, and the limits, by default what leaves in four intervals, but 4 to 15 MB.
+/// The target, the interval, and the limits. The default limit is the data transmitted in four intervals, at
+/// least 4 MiB and at most 15.36 MB.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Acceptable waiting time, in ns; at least the transmission time of one and a half packets.
+    /// Acceptable sojourn time, in ns; raised to the transmission time of one and a half packets if that is
+    /// longer.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Time for which the wait may exceed the target, in ns: about the longest RTT. (Linux: `rtt`.)
+    /// Time for which the sojourn time may exceed the target, in ns: about the longest RTT. (Linux: `rtt`.)
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
@@ -66,7 +69,7 @@ impl QueueSettings for Spec {
             return Err("interval_ns: 0 ns; give the longest RTT to be expected".to_owned());
         }
         let queues = u32::try_from(QUEUES).expect("1024 queues");
-        let quantum_bytes = (context.rate_bit_per_s / 8 / 4096).clamp(LEAST_QUANTUM_BYTES, PACKET_BYTES);
+        let quantum_bytes = (context.rate_bit_per_s / 8 / 4096).clamp(MIN_QUANTUM_BYTES, PACKET_BYTES);
         Ok(Box::new(Cake {
             limit: self.limit(context)?,
             law: self.law(context),
@@ -101,7 +104,8 @@ impl Spec {
             .checked()
     }
 
-    /// The control law; on a slow link its times are longer by the transmission time of packets.
+    /// The control law. On a slow link the target and the interval are raised, because a packet takes long to
+    /// transmit.
     fn law(&self, context: QueueContext) -> ControlLaw {
         let packet_ns = PACKET_BYTES * 8 * NS_PER_S / context.rate_bit_per_s;
         let target_ns = self.target_ns.max(packet_ns * 3 / 2);
@@ -109,7 +113,7 @@ impl Spec {
         ControlLaw {
             target: Time::from_ns(target_ns),
             interval: Time::from_ns(interval_ns.max(target_ns.saturating_mul(2))),
-            least_wait: Time::from_ns(4 * packet_ns),
+            min_sojourn: Time::from_ns(4 * packet_ns),
             rng: Rng::new(context.seed, ENTRY.name),
         }
     }
@@ -126,13 +130,15 @@ struct Cake {
     controls: Vec<Control>,
     /// Hash of the flow that last used each queue.
     tags: Vec<u32>,
-    /// Queues that are empty but count as used; they have no turns. (Linux: `decaying_flows`.)
+    /// Empty queues that still count as used while their control state decays; they are not served. (Linux:
+    /// `decaying_flows`.)
     idle: VecDeque<usize>,
     marked: u64,
 }
 
 impl Cake {
-    /// The queue of a flow: its own, else an unused one of its set, else one that another flow uses, too.
+    /// The queue of a flow: the one that it used last, else an unused one of its set, else one shared with
+    /// another flow.
     fn queue_of(&mut self, flow: u32) -> usize {
         let hash = self.flow_hash.hash(flow);
         let direct = hash as usize % QUEUES;
@@ -144,10 +150,10 @@ impl Cake {
     }
 
     fn is_used(&self, queue: usize) -> bool {
-        self.round_robin.has(queue) || self.idle.contains(&queue)
+        self.round_robin.is_active(queue) || self.idle.contains(&queue)
     }
 
-    /// Removes a packet of the queue whose turn it is; the last packet that waits is never dropped.
+    /// Removes the next packet of a queue. The last queued packet is never dropped by COBALT.
     fn take(&mut self, queue: usize, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet> {
         while let Some(mut stamped) = self.queues.pop(queue) {
             match self.law.decide(&mut self.controls[queue], &mut stamped, now) {
@@ -161,7 +167,8 @@ impl Cake {
         None
     }
 
-    /// Notes that a queue is empty: it forgets a little, and is idle as long as there is more to forget.
+    /// Handles an empty queue: its control state decays by one step, and the queue stays idle until the state
+    /// is reset.
     fn rest(&mut self, queue: usize, now: Time) {
         let control = &mut self.controls[queue];
         self.law.on_empty(control, now);
@@ -178,7 +185,7 @@ impl Queue for Cake {
         if let Some(at) = self.idle.iter().position(|&idle| idle == queue) {
             self.idle.remove(at);
         }
-        self.round_robin.wake(queue);
+        self.round_robin.activate(queue);
         while self.limit.is_exceeded_by(self.queues.total()) {
             let longest = self.queues.longest(|backlog| backlog.bytes);
             self.law.on_overflow(&mut self.controls[longest], now);
@@ -198,7 +205,7 @@ impl Queue for Cake {
                 self.round_robin.charge(queue, packet.size_bytes);
                 return Some(packet);
             }
-            self.round_robin.leave();
+            self.round_robin.deactivate();
             self.rest(queue, now);
         }
         None
@@ -234,7 +241,7 @@ mod tests {
         dropped
     }
 
-    fn flows_that_leave(queue: &mut dyn Queue, at_ms: u64, packets: u64) -> Vec<u32> {
+    fn dequeued_flows(queue: &mut dyn Queue, at_ms: u64, packets: u64) -> Vec<u32> {
         let left = (0..packets).map(|_| queue.dequeue(Time::from_ms(at_ms), &mut Vec::new()));
         left.map(|packet| packet.unwrap().flow).collect()
     }
@@ -244,34 +251,35 @@ mod tests {
         let mut queue = Spec::default().build(fast()).unwrap();
         offer(&mut *queue, 0, 4);
         offer(&mut *queue, 1, 4);
-        assert_eq!(flows_that_leave(&mut *queue, 1, 3), [0, 1, 0]);
+        assert_eq!(dequeued_flows(&mut *queue, 1, 3), [0, 1, 0]);
         offer(&mut *queue, 2, 1);
-        assert_eq!(flows_that_leave(&mut *queue, 2, 3), [2, 1, 0]);
+        assert_eq!(dequeued_flows(&mut *queue, 2, 3), [2, 1, 0]);
     }
 
-    /// 100 Mbit/s / 8 / 4096 = 3051 bytes are more than a packet, 10 Mbit/s / 8 / 4096 = 305 bytes, and 1 Mbit/s 30.
+    /// Quantum: 100 Mbit/s / 8 / 4096 = 3051 bytes, capped at 1500; 10 Mbit/s gives 305 bytes; 1 Mbit/s gives
+    /// 30, raised to 300.
     #[test]
-    fn on_a_slow_link_turns_are_small() {
+    fn a_slow_link_has_a_small_quantum() {
         for (rate_bit_per_s, small) in [(100_000_000, 4), (10_000_000, 4), (1_000_000, 3)] {
             let mut queue = Spec::default().build(QueueContext { rate_bit_per_s, ..context() }).unwrap();
-            // A flow of packets of 100 bytes sends as many as its quantum covers before the other has a turn.
+            // Flow 0 sends packets of 100 bytes until its quantum is used up; then flow 1 is served.
             for number in 0..16 {
                 let packet = Packet { size_bytes: 100, ..full_packet_of(0, number) };
                 queue.enqueue(packet, Time::ZERO, &mut Vec::new());
             }
             offer(&mut *queue, 1, 1);
-            let before = flows_that_leave(&mut *queue, 1, 17).iter().position(|&flow| flow == 1);
+            let before = dequeued_flows(&mut *queue, 1, 17).iter().position(|&flow| flow == 1);
             let expected = if rate_bit_per_s == 100_000_000 { 15 } else { small };
             assert_eq!(before, Some(expected), "{rate_bit_per_s} bit/s");
         }
     }
 
-    /// By their hashes alone about 100 × 99 / 2 / 1024 = 5 of 100 flows would meet another.
+    /// With a plain hash, about 100 × 99 / 2 / 1024 = 5 of 100 flows would collide.
     #[test]
     fn flows_do_not_share_a_queue() {
         let mut queue = Spec::default().build(fast()).unwrap();
         (0..100).for_each(|flow| assert!(offer(&mut *queue, flow, 2).is_empty()));
-        let mut flows = flows_that_leave(&mut *queue, 1, 100);
+        let mut flows = dequeued_flows(&mut *queue, 1, 100);
         flows.sort_unstable();
         assert_eq!(flows, (0..100).collect::<Vec<_>>());
     }
@@ -288,9 +296,10 @@ mod tests {
         assert_eq!(of_seven, [0, 0, 1, 2]);
     }
 
-    /// 4 × 0.1 s × 200 Mbit/s are 10 MB; of 10 Mbit/s 0.5 MB, less than 4 MiB; of 10 Gbit/s more than 15.36 MB.
+    /// 4 × 0.1 s at 200 Mbit/s are 10 MB; at 10 Mbit/s 0.5 MB, raised to 4 MiB; at 10 Gbit/s 500 MB, capped
+    /// at 15.36 MB.
     #[test]
-    fn by_default_four_intervals_may_wait() {
+    fn the_default_limit_is_four_intervals() {
         for (rate_bit_per_s, bytes) in
             [(200_000_000, 10_000_000), (10_000_000, 4_194_304), (10_000_000_000, 15_360_000)]
         {
@@ -300,11 +309,12 @@ mod tests {
         }
     }
 
-    /// A packet takes 12 ms at 1 Mbit/s: a target of 18 ms, an interval of 113 ms, and no harm up to 48 ms.
+    /// A packet takes 12 ms at 1 Mbit/s: the target is 18 ms, the interval 100 + 13 = 113 ms, and no signal
+    /// is given up to 4 × 12 = 48 ms.
     #[test]
-    fn times_are_longer_on_a_slow_link() {
+    fn target_and_interval_are_raised_on_a_slow_link() {
         let law = Spec::default().law(QueueContext { rate_bit_per_s: 1_000_000, ..context() });
-        assert_eq!([law.target, law.interval, law.least_wait], [18, 113, 48].map(Time::from_ms));
+        assert_eq!([law.target, law.interval, law.min_sojourn], [18, 113, 48].map(Time::from_ms));
     }
 
     #[test]
@@ -317,13 +327,14 @@ mod tests {
         assert_eq!(numbers(&dropped), [0, 1]);
     }
 
-    /// Two packets a millisecond come of flow 0, which reacts to nothing, and one leaves: at a limit of 100 packets it
-    /// loses half of them. One packet each 10 ms comes of flow 1, which loses none and does not wait.
+    /// Unresponsive flow 0 sends two packets per millisecond, and the link transmits one per millisecond: at
+    /// a limit of 100 packets about half of the packets of flow 0 are dropped. Flow 1 sends one packet every
+    /// 10 ms: no drop, and no queueing delay.
     #[test]
-    fn a_flow_that_reacts_to_nothing_harms_itself_alone() {
+    fn an_unresponsive_flow_harms_only_itself() {
         let spec = Spec { limit_packets: Some(100), ..Spec::default() };
         let mut queue = spec.build(fast()).unwrap();
-        let (mut dropped, mut waits_ms) = (Vec::new(), Vec::new());
+        let (mut dropped, mut sojourns_ms) = (Vec::new(), Vec::new());
         for ms in 0..10_000 {
             let now = Time::from_ms(ms);
             (0..2).for_each(|_| queue.enqueue(full_packet_of(0, 0), now, &mut dropped));
@@ -332,14 +343,15 @@ mod tests {
                 queue.enqueue(full_packet_of(1, number), now, &mut dropped);
             }
             let packet = queue.dequeue(now, &mut dropped).unwrap();
-            waits_ms.extend((packet.flow == 1).then(|| ms - u64::from(packet.number)));
+            sojourns_ms.extend((packet.flow == 1).then(|| ms - u64::from(packet.number)));
         }
         assert!(dropped.iter().all(|packet| packet.flow == 0));
         assert!(dropped.len() > 9_000, "{}", dropped.len());
-        assert_eq!((waits_ms.len(), waits_ms.iter().max()), (1000, Some(&0)));
+        assert_eq!((sojourns_ms.len(), sojourns_ms.iter().max()), (1000, Some(&0)));
     }
 
-    /// 30 packets that wait for ever, taken one each millisecond: some are dropped, but never the last.
+    /// 30 packets arrive at once, and the queue is asked for one per second: some are dropped, but never the
+    /// last.
     #[test]
     fn the_last_packet_of_a_flow_is_not_dropped() {
         for ecn in [Ecn::Ect0, Ecn::NotEct] {
@@ -360,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
+    fn invalid_settings_are_refused() {
         let error = Spec { interval_ns: 0, ..Spec::default() }.build(context()).unwrap_err();
         assert!(error.starts_with("interval_ns"), "{error}");
     }

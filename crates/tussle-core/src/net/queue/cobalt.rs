@@ -1,9 +1,9 @@
-//! COBALT: CoDel for flows that react to its signals, and BLUE for those that do not.
-//! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", IEEE LANMAN, 2018, which names it; Feng, Shin,
-//! Kandlur and Saha, "The BLUE Active Queue Management Algorithms", IEEE/ACM Transactions on Networking 10(4), 2002.
-//! Agrees with: Linux 6.1 `cake`, in its constants and in the order in which things happen. There the first signal
-//! that a queue ever gives comes with the second packet that waited too long, as nothing has set the time before
-//! it yet; while packets go on leaving, they may wait too long for an interval before later ones, as in CoDel.
+//! COBALT: CoDel for flows that react to its signals, and BLUE for those that do not. Source:
+//! Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", IEEE LANMAN, 2018, which introduces the name; Feng,
+//! Shin, Kandlur and Saha, "The BLUE Active Queue Management Algorithms", IEEE/ACM Transactions on Networking
+//! 10(4), 2002. Agrees with: Linux 6.1 `cake`, in its constants and in the order of the steps. As there, a
+//! new queue has no `drop_next` yet, so that its first signal comes with the second packet whose sojourn time
+//! is too long; later signals wait for an interval, as in CoDel.
 
 use super::can_be_marked;
 use super::codel::spacing;
@@ -12,34 +12,34 @@ use crate::Time;
 use crate::net::packet::Ecn;
 use crate::util::rng::Rng;
 
-/// Steps of BLUE's probability: up when the limit is reached, down when the queue is empty; 1/256 and 1/4096, in units
-/// of 2⁻³².
+/// Steps of BLUE's probability, in units of 2⁻³²: 1/256 up when the limit is reached, 1/4096 down when the
+/// queue is empty.
 const BLUE_UP: u32 = 1 << 24;
 const BLUE_DOWN: u32 = 1 << 20;
 
-/// COBALT's control law: its settings, for any number of queues.
+/// Settings of COBALT's control law, shared by any number of queues.
 #[derive(Debug)]
 pub(super) struct ControlLaw {
-    /// Acceptable waiting time, and the least time between two changes of BLUE's probability.
+    /// Acceptable sojourn time; also the shortest time between two changes of BLUE's probability.
     pub(super) target: Time,
-    /// Time for which the wait may exceed the target.
+    /// Time for which the sojourn time may exceed the target.
     pub(super) interval: Time,
-    /// Waiting time that is acceptable on a slow link, too.
-    pub(super) least_wait: Time,
+    /// Sojourn time up to which no signal is given, for a slow link.
+    pub(super) min_sojourn: Time,
     pub(super) rng: Rng,
 }
 
 /// State of COBALT for one queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    /// Whether packets wait too long. (Linux: `dropping`.)
+    /// Whether sojourn times are too long. (Linux: `dropping`.)
     dropping: bool,
-    /// Signals so far, less those that were forgotten since.
+    /// Number of signals (drops and marks), which decays while sojourn times are short.
     count: u32,
-    /// `interval / √count`, once there was a signal.
+    /// Time between two signals, `interval / √count`; zero before the first signal.
     spacing: Time,
-    /// Time of the next signal, or of the next one to forget; without signals, the time until which the queue counts as
-    /// used. (Linux: `drop_next`.)
+    /// Time at which `count` changes next: up with a signal, down by decay. While `count` is 0, the time
+    /// until which the queue counts as used. (Linux: `drop_next`.)
     drop_next: Time,
     /// BLUE's probability of a drop, in units of 2⁻³².
     blue_probability: u32,
@@ -56,13 +56,13 @@ pub(super) enum Fate {
 }
 
 impl ControlLaw {
-    /// Decides on a packet that would leave, and marks it.
+    /// Decides on a packet at its dequeue, and marks it if it can be marked.
     pub(super) fn decide(&mut self, control: &mut Control, stamped: &mut Stamped, now: Time) -> Fate {
         let mut is_late = now > control.drop_next;
         let is_due = control.count > 0 && now >= control.drop_next;
-        let wait = now.since(stamped.arrived);
-        if wait > self.target && wait > self.least_wait {
-            control.on_long_wait(now);
+        let sojourn = now.since(stamped.arrived);
+        if sojourn > self.target && sojourn > self.min_sojourn {
+            control.on_long_sojourn(now);
         } else {
             control.dropping = false;
         }
@@ -92,7 +92,7 @@ impl ControlLaw {
         fate
     }
 
-    /// Notes that a packet of this queue was dropped at the limit.
+    /// Handles a drop of a packet of this queue at the limit.
     pub(super) fn on_overflow(&self, control: &mut Control, now: Time) {
         if now.since(control.blue_changed_at) > self.target {
             control.blue_probability = control.blue_probability.saturating_add(BLUE_UP);
@@ -103,7 +103,7 @@ impl ControlLaw {
         control.count = control.count.max(1);
     }
 
-    /// Notes that it was the queue's turn while it was empty.
+    /// Handles the service of the queue while it is empty.
     pub(super) fn on_empty(&self, control: &mut Control, now: Time) {
         if control.blue_probability > 0 && now.since(control.blue_changed_at) > self.target {
             control.blue_probability = control.blue_probability.saturating_sub(BLUE_DOWN);
@@ -115,7 +115,7 @@ impl ControlLaw {
         }
     }
 
-    /// Forgets the signals, as slowly as they came, once packets no longer wait too long.
+    /// Lowers `count` at the intervals at which signals raised it, once sojourn times are short.
     fn forget(&self, control: &mut Control, now: Time) {
         while control.count > 0 && now >= control.drop_next {
             control.recount(control.count - 1, self.interval);
@@ -124,12 +124,12 @@ impl ControlLaw {
 }
 
 impl Control {
-    /// Whether an empty queue still has signals or a probability to forget.
+    /// Whether an empty queue has a `count` or a probability that still decays.
     pub(super) fn is_used(&self, now: Time) -> bool {
         self.blue_probability > 0 || self.count > 0 || now < self.drop_next
     }
 
-    fn on_long_wait(&mut self, now: Time) {
+    fn on_long_sojourn(&mut self, now: Time) {
         if !self.dropping {
             self.dropping = true;
             self.drop_next = now + self.spacing;
@@ -150,15 +150,16 @@ mod tests {
     use super::*;
 
     fn law() -> ControlLaw {
-        let [target, interval, least_wait] = [5, 100, 0].map(Time::from_ms);
-        ControlLaw { target, interval, least_wait, rng: Rng::new(1, "test") }
+        let [target, interval, min_sojourn] = [5, 100, 0].map(Time::from_ms);
+        ControlLaw { target, interval, min_sojourn, rng: Rng::new(1, "test") }
     }
 
-    /// When packets are marked, in ms: one leaves each millisecond from 1000 to 1600, after such a wait.
-    fn marks_ms(control: &mut Control, wait: impl Fn(u64) -> u64) -> Vec<u64> {
+    /// Times of marks, in ms. One packet per millisecond leaves from 1000 to 1600 ms, after a given sojourn
+    /// time in ms.
+    fn marks_ms(control: &mut Control, sojourn: impl Fn(u64) -> u64) -> Vec<u64> {
         let mut law = law();
         let is_marked = |ms: &u64| {
-            let arrived = Time::from_ms(ms - wait(*ms));
+            let arrived = Time::from_ms(ms - sojourn(*ms));
             let mut stamped = Stamped { arrived, packet: packet(0, Ecn::Ect0) };
             law.decide(control, &mut stamped, Time::from_ms(*ms)) == Fate::Marked
         };
@@ -173,8 +174,8 @@ mod tests {
         assert_eq!(marks[..9], [1001, 1071, 1129, 1179, 1224, 1264, 1302, 1338, 1371]);
     }
 
-    /// The signals are forgotten at 1128.4, 1199.1 and 1299.1. From 1350 on packets wait too long again: for an
-    /// interval, and then 70.7 ms later.
+    /// The count falls at 1128.4, 1199.1 and 1299.1 ms. From 1350 ms on sojourn times are too long again: the
+    /// first mark follows after an interval, the second 70.7 ms later.
     #[test]
     fn later_signals_wait_for_an_interval() {
         let mut control = Control::default();
@@ -183,20 +184,20 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_up_to_the_target_or_the_least_wait_is_no_harm() {
+    fn a_sojourn_time_up_to_the_target_or_the_minimum_gives_no_signal() {
         assert!(marks_ms(&mut Control::default(), |_| 5).is_empty());
-        let mut law = ControlLaw { least_wait: Time::from_ms(30), ..law() };
-        for (wait, expected) in [(30, Fate::Pass), (31, Fate::Marked)] {
+        let mut law = ControlLaw { min_sojourn: Time::from_ms(30), ..law() };
+        for (sojourn, expected) in [(30, Fate::Pass), (31, Fate::Marked)] {
             let mut control = Control { dropping: true, count: 1, ..Control::default() };
-            let mut stamped = Stamped { arrived: Time::from_ms(100 - wait), packet: packet(0, Ecn::Ect0) };
+            let mut stamped = Stamped { arrived: Time::from_ms(100 - sojourn), packet: packet(0, Ecn::Ect0) };
             assert_eq!(law.decide(&mut control, &mut stamped, Time::from_ms(100)), expected);
         }
     }
 
-    /// An overflow each millisecond: the probability rises by 1/256 when more than 5 ms have passed, so each 6 ms:
-    /// 16 times in 96 ms, to 1/16.
+    /// An overflow every millisecond raises the probability by 1/256 whenever more than 5 ms have passed,
+    /// that is, every 6 ms: 16 times in 96 ms, to 1/16.
     #[test]
-    fn blue_rises_by_a_256th_at_most_once_a_target() {
+    fn blue_rises_by_a_256th_at_most_once_per_target() {
         let (law, mut control) = (law(), Control::default());
         (10..106).for_each(|ms| law.on_overflow(&mut control, Time::from_ms(ms)));
         assert_eq!(control.blue_probability, u32::MAX / 16 + 1);
@@ -204,8 +205,8 @@ mod tests {
         assert_eq!(control.blue_probability, u32::MAX / 16 + 1 - 16 * BLUE_DOWN);
     }
 
-    /// A quarter of 10 000 packets; the deviation is sqrt(10 000 × 3/16) = 43, five of those. What can be marked is
-    /// dropped, too.
+    /// A quarter of 10 000 packets; tolerance: five standard deviations of sqrt(10 000 × 3/16) = 43. BLUE
+    /// also drops packets that could be marked.
     #[test]
     fn blue_drops_by_its_probability() {
         let mut law = law();

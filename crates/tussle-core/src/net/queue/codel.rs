@@ -1,9 +1,10 @@
-//! CoDel (controlled delay): when packets have waited longer than a target for a whole interval, it drops or marks
-//! packets, ever more often, until one has waited for less.
-//! Source: Nichols, Jacobson, McGregor and Iyengar, RFC 8289, section 5; marks instead of drops as in Linux 6.1
-//! `codel`. Departs from Linux in one number: there the root of the count is approximated by a single Newton step a drop,
-//! which begins at 1, 0.5 and 0.56 where its inverse is 1, 0.71 and 0.58. With an interval of 100 ms the second drop of an
-//! episode comes 21 ms earlier than by the RFC's law, which is followed here, and later ones up to 26 ms.
+//! CoDel (controlled delay): when sojourn times have exceeded a target for a whole interval, it drops or
+//! marks packets at decreasing distances until a sojourn time is below the target. Source: Nichols, Jacobson,
+//! McGregor and Iyengar, RFC 8289, section 5; marks instead of drops as in Linux 6.1 `codel`. Departs from
+//! Linux in one number: Linux approximates 1/√count with one Newton step per drop, which gives 1, 0.5 and
+//! 0.56 for the first counts instead of 1, 0.71 and 0.58. With an interval of 100 ms, Linux makes the second
+//! drop of an episode 21 ms earlier than the RFC's control law, which is used here, and later drops up to 26
+//! ms earlier.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,43 +15,42 @@ use crate::net::packet::{Ecn, Packet};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "codel",
-    idea: "When packets have waited too long for a while, drop or mark ever more often.",
+    idea: "When sojourn times exceed a target for an interval, drop or mark at increasing frequency.",
     source: "RFC 8289",
 };
 
-/// Size of the largest packet: no more than that counts as no queue.
+/// Size of the largest packet. A backlog of at most this size counts as no queue. (RFC: `MAXPACKET`.)
 const MAX_PACKET_BYTES: u64 = 1500;
-/// Intervals for which the rate of drops is remembered.
+/// Number of intervals after which the drop rate of the previous episode no longer applies.
 const MEMORY_INTERVALS: u64 = 16;
 
 /// The target, the interval, and the limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Acceptable waiting time, in ns.
-    /// [RFC 8289, 4.3](https://www.rfc-editor.org/rfc/rfc8289#section-4.3)
+    /// Acceptable sojourn time, in ns. [RFC 8289, 4.3](https://www.rfc-editor.org/rfc/rfc8289#section-4.3)
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Time for which the wait may exceed the target, in ns: about the longest RTT.
+    /// Time for which the sojourn time may exceed the target, in ns: about the longest RTT.
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
     /// Whether packets that can be marked are marked instead of dropped.
     #[serde(default = "on")]
     pub ecn: bool,
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
-/// 5 ms.
+/// Default of `target_ns`: 5 ms.
 pub(super) fn target_ns() -> u64 {
     5_000_000
 }
 
-/// 100 ms.
+/// Default of `interval_ns`: 100 ms.
 pub(super) fn interval_ns() -> u64 {
     100_000_000
 }
@@ -76,7 +76,7 @@ struct Codel {
     queue: SingleQueue,
 }
 
-/// The one queue of CoDel.
+/// The queue of the discipline `codel`.
 #[derive(Debug, Default)]
 struct SingleQueue {
     packets: PacketQueue<Stamped>,
@@ -88,7 +88,7 @@ pub(super) trait Controlled {
     /// Removes the packet at the head.
     fn pop(&mut self) -> Option<Stamped>;
 
-    /// Bytes that wait behind the removed packet. (RFC: `bytes()`.)
+    /// Bytes queued behind the removed packet. (RFC: `bytes()`.)
     fn left_bytes(&self) -> u64;
 
     /// State of the control law for this queue.
@@ -109,7 +109,7 @@ impl Controlled for SingleQueue {
     }
 }
 
-/// CoDel's control law: its settings, for any number of queues.
+/// Settings of CoDel's control law, shared by any number of queues.
 #[derive(Debug)]
 pub(super) struct ControlLaw {
     target: Time,
@@ -123,14 +123,15 @@ pub(super) struct ControlLaw {
 pub(super) struct Control {
     /// Whether packets are dropped or marked. (RFC: `dropping_`.)
     dropping: bool,
-    /// Time at which the wait will have been above the target for an interval; `None` while it is below.
-    /// (RFC: `first_above_time_`.)
+    /// Time at which sojourn times will have exceeded the target for an interval; `None` while they are below
+    /// it. (RFC: `first_above_time_`.)
     first_above_time: Option<Time>,
     /// Time of the next drop or mark. (RFC: `drop_next_`.)
     drop_next: Time,
-    /// Drops and marks since `dropping` began, and those that were remembered. (RFC: `count_`.)
+    /// Drops and marks since `dropping` began, plus those carried over from the previous episode. (RFC:
+    /// `count_`.)
     count: u32,
-    /// `count` when `dropping` began. (RFC: `lastcount_`.)
+    /// Value of `count` when `dropping` began. (RFC: `lastcount_`.)
     last_count: u32,
 }
 
@@ -138,7 +139,7 @@ pub(super) struct Control {
 #[derive(Clone, Copy, Debug)]
 struct Head {
     packet: Packet,
-    /// Whether the wait has been above the target for an interval. (RFC: `ok_to_drop`.)
+    /// Whether sojourn times have exceeded the target for an interval. (RFC: `ok_to_drop`.)
     ok_to_drop: bool,
 }
 
@@ -164,7 +165,8 @@ impl Control {
         self.drop_next = from + spacing(interval, self.count);
     }
 
-    /// Enters the dropping state: with the count of the last one, if that ended a short time ago.
+    /// Enters the dropping state. The count continues from the previous episode if that ended a short time
+    /// ago.
     fn enter_dropping(&mut self, now: Time, interval: Time) {
         let drops = self.count.saturating_sub(self.last_count);
         let memory = Time::from_ns(interval.ns().saturating_mul(MEMORY_INTERVALS));
@@ -177,7 +179,7 @@ impl Control {
 }
 
 impl ControlLaw {
-    /// The control law with those settings; an error names the setting `interval_ns`.
+    /// Creates a control law. An error names the setting `interval_ns`.
     pub(super) fn new(target: Time, interval: Time, ecn: bool) -> Result<ControlLaw, String> {
         if interval == Time::ZERO {
             return Err("interval_ns: 0 ns; give the longest RTT to be expected".to_owned());
@@ -190,7 +192,7 @@ impl ControlLaw {
         self.marked
     }
 
-    /// The packet to transmit next.
+    /// Removes and returns the packet to transmit next.
     pub(super) fn dequeue(
         &mut self,
         queue: &mut impl Controlled,
@@ -210,7 +212,7 @@ impl ControlLaw {
         next
     }
 
-    /// Removes the packet at the head, and finds out whether it may be dropped. (RFC: `dodequeue`.)
+    /// Removes the packet at the head, and determines whether it may be dropped. (RFC: `dodequeue`.)
     fn take(&self, queue: &mut impl Controlled, now: Time) -> Option<Head> {
         let Some(Stamped { arrived, packet }) = queue.pop() else {
             queue.control().first_above_time = None;
@@ -238,7 +240,8 @@ impl ControlLaw {
         }
     }
 
-    /// The packet to transmit next in the dropping state: makes the drops that are due, or one mark.
+    /// Removes and returns the packet to transmit next in the dropping state, after the drops that are due or
+    /// with a mark.
     fn dequeue_while_dropping(
         &mut self,
         queue: &mut impl Controlled,
@@ -305,39 +308,40 @@ mod tests {
         Spec { target_ns, interval_ns, ecn: true, limit_packets: None, limit_bytes: None }
     }
 
-    /// Times at which packets are marked or dropped, in ms: one comes and one leaves each millisecond, and each has waited
-    /// for `wait_ms`.
-    fn drops_ms(ecn: Ecn, wait_ms: u64) -> Vec<u64> {
+    /// Times at which packets are marked or dropped, in ms. One packet arrives and one leaves per
+    /// millisecond, each with a sojourn time of `sojourn_ms`.
+    fn drops_ms(ecn: Ecn, sojourn_ms: u64) -> Vec<u64> {
         let mut queue = spec().build(context()).unwrap();
         let (mut dropped, mut times) = (Vec::new(), Vec::new());
         for ms in 0..500 {
-            let (marked, gone) = (queue.marked_packets(), dropped.len());
+            let (marked, dropped_before) = (queue.marked_packets(), dropped.len());
             queue.enqueue(packet(0, ecn), Time::from_ms(ms), &mut dropped);
-            if ms >= wait_ms {
+            if ms >= sojourn_ms {
                 queue.dequeue(Time::from_ms(ms), &mut dropped);
             }
-            let new = queue.marked_packets() - marked + (dropped.len() - gone) as u64;
+            let new = queue.marked_packets() - marked + (dropped.len() - dropped_before) as u64;
             (0..new).for_each(|_| times.push(ms));
         }
         times
     }
 
-    /// The first packet that waited 20 ms leaves at 20, so 120 is too long. Then after 100, 100/√2 = 70.7,
-    /// 100/√3 = 57.7, 100/√4 = 50 ms: 220, 290.7, 348.4, 398.4, and 44.7 later.
+    /// The first sojourn time of 20 ms ends at 20 ms, so that the interval is over at 120 ms. Further drops
+    /// follow after 100, 100/√2 = 70.7, 100/√3 = 57.7, 100/√4 = 50 and 44.7 ms: at 220, 290.7, 348.4, 398.4
+    /// and 443.1 ms.
     #[test]
     fn drops_come_after_an_interval_and_then_by_the_inverse_square_root() {
         assert_eq!(drops_ms(Ecn::Ect0, 20), [120, 220, 291, 349, 399, 444, 484]);
     }
 
     #[test]
-    fn a_wait_below_the_target_is_no_harm() {
+    fn a_sojourn_time_below_the_target_gives_no_signal() {
         assert!(drops_ms(Ecn::Ect0, 4).is_empty());
         assert_eq!(drops_ms(Ecn::Ect0, 5).first(), Some(&105));
     }
 
-    /// A queue of one packet is no queue, however slow the link.
+    /// A backlog of one packet counts as no queue, however slow the link.
     #[test]
-    fn one_packet_may_wait_for_ever() {
+    fn a_single_queued_packet_is_never_dropped() {
         let mut queue = spec().build(context()).unwrap();
         let mut dropped = Vec::new();
         for s in 0..10 {
@@ -349,9 +353,10 @@ mod tests {
         assert!(dropped.is_empty());
     }
 
-    /// 30 packets at once at time zero: at 6 ms they have waited too long, from 106 ms on for an interval.
+    /// 30 packets arrive at time zero: at 6 ms their sojourn time is too long, and from 106 ms on for a whole
+    /// interval.
     #[test]
-    fn what_cannot_be_marked_is_dropped_and_the_next_one_leaves() {
+    fn a_packet_that_cannot_be_marked_is_dropped_and_the_next_one_leaves() {
         let mut queue = spec().build(context()).unwrap();
         let mut dropped = Vec::new();
         (0..30).for_each(|number| queue.enqueue(packet(number, Ecn::NotEct), Time::ZERO, &mut dropped));
@@ -362,9 +367,10 @@ mod tests {
         assert_eq!(queue.backlog().packets, 26);
     }
 
-    /// Three times, a pause of 1 s, and late again: two of the three are remembered; after 16 intervals none.
+    /// An episode with a count of 3, a pause of 1 s, and another episode: the count starts at 3 - 1 = 2.
+    /// After a pause of 16 intervals it starts at 1.
     #[test]
-    fn dropping_begins_where_it_ended_a_short_time_ago() {
+    fn the_drop_rate_continues_from_a_recent_episode() {
         for (pause_ms, count) in [(1000, 2), (1600, 1)] {
             let drop_next = Time::from_ms(1000);
             let mut control = Control { drop_next, count: 3, last_count: 1, ..Control::default() };
@@ -374,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_drops_what_comes() {
+    fn packets_that_arrive_at_the_limit_are_dropped() {
         let mut queue = Spec { limit_packets: Some(2), ..spec() }.build(context()).unwrap();
         let mut dropped = Vec::new();
         (0..3).for_each(|number| queue.enqueue(packet(number, Ecn::Ect0), Time::ZERO, &mut dropped));

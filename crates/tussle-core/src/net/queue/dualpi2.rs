@@ -1,8 +1,9 @@
-//! `DualPI2`: a queue for flows that answer many marks with small reductions, and one for the others, marked or
-//! dropped in a proportion that gives both the same rate.
-//! Source: De Schepper, Briscoe and White, RFC 9332, appendix A. The numbers, the turns of the two queues and the step
-//! in place of the RFC's ramp are those of `dualpi2` in today's Linux; Linux 6.1 has none. Packets with ECT(1) or a mark
-//! go to the low-latency queue: those of `prague`. `dctcp`, made for data centres, sends ECT(0).
+//! `DualPI2`: a low-latency queue for scalable congestion control (L4S) and a queue for classic congestion
+//! control. Their mark and drop probabilities are coupled such that flows of both kinds get about the same
+//! rate. Source: De Schepper, Briscoe and White, RFC 9332, appendix A. The constants, the scheduler of the
+//! two queues and the step instead of the RFC's ramp are those of `dualpi2` in Linux 6.17; Linux 6.1 has no
+//! `dualpi2`. Packets with ECT(1) or CE go to the low-latency queue: those of `prague`. `dctcp`, made for
+//! data centres, sends ECT(0).
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "dualpi2",
-    idea: "A low-latency queue for flows that scale (L4S), and one for the others, coupled.",
+    idea: "Coupled AQM: a low-latency queue for scalable flows (L4S), and a queue for classic flows.",
     source: "RFC 9332",
 };
 
@@ -24,49 +25,49 @@ const LIMIT_PACKETS: u64 = 10_000;
 /// Backlog below which nothing is dropped or marked: two full packets.
 const NO_QUEUE_BYTES: u64 = 2 * PACKET_BYTES;
 const PACKET_BYTES: u64 = 1500;
-/// Gains of the controller: for each second of wait beyond the target, and for each second of growth of the wait.
-/// [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
+/// Gains of the controller: per second of queueing delay above the target, and per second of its growth since
+/// the last update. [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
 const ALPHA_PER_S: f64 = 41.0 / 256.0;
 const BETA_PER_S: f64 = 819.0 / 256.0;
-/// Marks of the low-latency queue for each square root of a drop in the other.
-/// [RFC 9332, 2.1](https://www.rfc-editor.org/rfc/rfc9332#section-2.1)
+/// Coupling factor k: mark probability of the low-latency queue over the square root of the classic drop
+/// probability. [RFC 9332, 2.1](https://www.rfc-editor.org/rfc/rfc9332#section-2.1)
 const COUPLING: f64 = 2.0;
-/// Weights of the two queues while both have packets, in per cent.
+/// Weights of the two queues while both have packets, in percent.
 const CLASSIC_SHARE: i64 = 10;
 const LOW_LATENCY_SHARE: i64 = 100 - CLASSIC_SHARE;
 
-/// The target, the step, how often the probability is updated, and the limits, by default 10000 packets.
+/// The target, the step, the update interval, and the limits, by default 10000 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Target of the wait in the classic queue, in ns.
+    /// Target queueing delay of the classic queue, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Wait in the low-latency queue above which a packet is marked, in ns.
+    /// Sojourn time in the low-latency queue above which a packet is marked, in ns.
     #[serde(default = "step_ns")]
     pub step_ns: u64,
-    /// Interval of the updates of the probability, in ns. (RFC: `Tupdate`.)
+    /// Interval between updates of the probability, in ns. (RFC: `Tupdate`.)
     #[serde(default = "update_ns")]
     pub update_ns: u64,
-    /// Most packets that may wait in both.
+    /// Largest number of packets in both queues together.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait in both.
+    /// Largest number of bytes in both queues together.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
-/// 15 ms. [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
+/// Default of `target_ns`: 15 ms. [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
 fn target_ns() -> u64 {
     15_000_000
 }
 
-/// 1 ms.
+/// Default of `step_ns`: 1 ms.
 fn step_ns() -> u64 {
     1_000_000
 }
 
-/// 16 ms.
+/// Default of `update_ns`: 16 ms.
 fn update_ns() -> u64 {
     16_000_000
 }
@@ -95,7 +96,7 @@ impl QueueSettings for Spec {
             classic: PacketQueue::default(),
             credit: FIRST_CREDIT,
             probability: 0.0,
-            wait: Time::ZERO,
+            queue_delay: Time::ZERO,
             marked: 0,
         }))
     }
@@ -105,7 +106,8 @@ impl QueueSettings for Spec {
     }
 }
 
-/// The low-latency queue goes first, until the classic queue has saved up for a packet.
+/// Initial credit. The low-latency queue is served first, until the classic queue has earned the credit for a
+/// packet.
 const FIRST_CREDIT: i64 = 1500 * (CLASSIC_SHARE - LOW_LATENCY_SHARE);
 
 #[derive(Debug)]
@@ -117,21 +119,22 @@ struct DualPi2 {
     rng: Rng,
     low_latency: PacketQueue<Stamped>,
     classic: PacketQueue<Stamped>,
-    /// Credit of the classic queue while both have packets, in bytes times a weight; above zero the queue may send.
+    /// Credit of the classic queue while both have packets, in bytes × percent; above zero the classic queue
+    /// is served.
     credit: i64,
-    /// Base probability, which is squared for the classic queue and coupled to the other. (RFC: `p'`.)
+    /// Base probability: squared for the classic queue, and times k for the low-latency queue. (RFC: `p'`.)
     probability: f64,
-    /// The longer wait of the two oldest packets, at the last update. (RFC: `prevq`.)
-    wait: Time,
+    /// Queueing delay at the last update: the longer sojourn time of the two head packets. (RFC: `prevq`.)
+    queue_delay: Time,
     marked: u64,
 }
 
-/// A packet that would leave.
+/// A packet removed from its queue, before its fate is decided.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
     stamped: Stamped,
     from: Side,
-    /// Change of the credit if the packet leaves.
+    /// Change of the credit if the packet is transmitted.
     credit: i64,
 }
 
@@ -149,10 +152,10 @@ enum Fate {
 }
 
 impl DualPi2 {
-    /// Makes the updates that are due.
+    /// Performs the updates that are due.
     fn catch_up(&mut self, now: Time) {
         while let Some(at) = self.updates.due(now) {
-            let was_at_rest = self.probability <= 0.0 && self.wait == Time::ZERO;
+            let was_at_rest = self.probability <= 0.0 && self.queue_delay == Time::ZERO;
             self.update(at);
             if was_at_rest && self.backlog().packets == 0 {
                 self.updates.skip(now);
@@ -160,19 +163,19 @@ impl DualPi2 {
         }
     }
 
-    /// Moves the probability by the longer wait and its trend.
+    /// Updates the probability from the longer queueing delay and its trend.
     /// [RFC 9332, A.1](https://www.rfc-editor.org/rfc/rfc9332#appendix-A.1)
     fn update(&mut self, at: Time) {
         let oldest = [&self.low_latency, &self.classic]
             .map(|ring| ring.oldest().map(|stamped| at.since(stamped.arrived)));
-        let wait = oldest.into_iter().flatten().max().unwrap_or(Time::ZERO);
-        let (now_s, before_s) = (wait.as_secs_f64(), self.wait.as_secs_f64());
+        let queue_delay = oldest.into_iter().flatten().max().unwrap_or(Time::ZERO);
+        let (now_s, before_s) = (queue_delay.as_secs_f64(), self.queue_delay.as_secs_f64());
         let step = ALPHA_PER_S * (now_s - self.target.as_secs_f64()) + BETA_PER_S * (now_s - before_s);
         self.probability = (self.probability + step).clamp(0.0, 1.0);
-        self.wait = wait;
+        self.queue_delay = queue_delay;
     }
 
-    /// Removes the packet whose turn it is: the queues alternate by their weights while both have packets.
+    /// Removes the next packet by weighted round robin; the weights apply while both queues have packets.
     fn take(&mut self) -> Option<Leaving> {
         let [fast, slow] = [&self.low_latency, &self.classic].map(|ring| ring.backlog().packets > 0);
         let (from, ring, share) = if fast && (!slow || self.credit <= 0) {
@@ -204,7 +207,8 @@ impl DualPi2 {
         if fate == Fate::Pass && is_late { Fate::Mark } else { fate }
     }
 
-    /// Selects a packet with the square of the probability, as the rate of classic flows falls with its root.
+    /// Selects a packet with the square of the probability, because the rate of a classic flow is inversely
+    /// proportional to the square root of its drop probability.
     fn is_selected_twice(&mut self) -> bool {
         let probability = probability(self.probability);
         self.rng.sample_bool(probability) && self.rng.sample_bool(probability)
@@ -212,7 +216,7 @@ impl DualPi2 {
 }
 
 fn probability(probability: f64) -> Probability {
-    Probability::new(probability.min(1.0)).expect("it is kept between 0 and 1")
+    Probability::new(probability.min(1.0)).expect("the probability is clamped to 0 to 1")
 }
 
 impl Queue for DualPi2 {
@@ -278,7 +282,7 @@ mod tests {
             classic: PacketQueue::default(),
             credit: FIRST_CREDIT,
             probability: 0.0,
-            wait: Time::ZERO,
+            queue_delay: Time::ZERO,
             marked: 0,
         }
     }
@@ -287,10 +291,10 @@ mod tests {
         (0..packets).for_each(|number| queue.enqueue(packet(number, ecn), Time::ZERO, &mut Vec::new()));
     }
 
-    /// The credit starts at 1500 × -80; each packet of the low-latency queue adds 1500 × 10, so that after nine of them
-    /// it is 1500 × 10, above zero; one of the classic queue takes 1500 × 90.
+    /// The credit starts at 1500 × -80. Each packet of the low-latency queue adds 1500 × 10, so that after
+    /// nine of them the credit is 1500 × 10, above zero; a packet of the classic queue takes 1500 × 90.
     #[test]
-    fn the_classic_queue_has_a_tenth_while_both_have_packets() {
+    fn the_classic_queue_gets_a_tenth_while_both_have_packets() {
         let mut queue = dual();
         offer(&mut queue, Ecn::NotEct, 30);
         offer(&mut queue, Ecn::Ect1, 30);
@@ -302,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_a_mark_like_a_loss_waits_with_what_cannot_be_marked() {
+    fn classic_ecn_packets_go_to_the_queue_of_packets_without_ecn() {
         for (ecn, is_fast) in [(Ecn::NotEct, false), (Ecn::Ect0, false), (Ecn::Ect1, true), (Ecn::Ce, true)] {
             let mut queue = dual();
             offer(&mut queue, ecn, 1);
@@ -310,12 +314,13 @@ mod tests {
         }
     }
 
-    /// 0.16 (0.035 - 0.015) + 3.2 (0.035 - 0.025) = 0.0032 + 0.032; the longer of the two waits counts.
+    /// 0.16 (0.035 - 0.015) + 3.2 (0.035 - 0.025) = 0.0032 + 0.032; the longer of the two sojourn times
+    /// counts.
     #[test]
-    fn the_probability_follows_the_longer_wait_and_its_trend() {
+    fn the_probability_follows_the_longer_queueing_delay_and_its_trend() {
         for (ecn, shorter) in [(Ecn::Ect1, Ecn::NotEct), (Ecn::NotEct, Ecn::Ect1)] {
             let mut queue = dual();
-            (queue.probability, queue.wait) = (0.1, Time::from_ms(25));
+            (queue.probability, queue.queue_delay) = (0.1, Time::from_ms(25));
             queue.enqueue(packet(0, ecn), Time::ZERO, &mut Vec::new());
             queue.enqueue(packet(0, shorter), Time::from_ms(10), &mut Vec::new());
             queue.update(Time::from_ms(35));
@@ -324,7 +329,7 @@ mod tests {
         }
     }
 
-    /// What becomes of 100 000 packets of one queue at a probability.
+    /// Numbers of marks and drops among 100 000 packets of one queue at a base probability.
     fn fates(ecn: Ecn, probability: f64) -> (u32, u32) {
         let mut queue = dual();
         queue.probability = probability;
@@ -343,10 +348,10 @@ mod tests {
         (marks, drops)
     }
 
-    /// At 10 %: marks with 20 % are 20 000, deviation sqrt(16 000) = 126; drops with 1 % are 1000, deviation
-    /// sqrt(990) = 31; five of those.
+    /// At 10 %: marks with 20 % are 20 000, standard deviation sqrt(16 000) = 126; drops with 1 % are 1000,
+    /// standard deviation sqrt(990) = 31. Tolerance: five standard deviations.
     #[test]
-    fn one_queue_is_marked_with_twice_the_root_of_the_drops_of_the_other() {
+    fn the_mark_probability_is_twice_the_square_root_of_the_drop_probability() {
         let (marks, drops) = fates(Ecn::Ect1, 0.1);
         assert!((19_370..=20_630).contains(&marks) && drops == 0, "{marks}, {drops}");
         let (marks, drops) = fates(Ecn::NotEct, 0.1);
@@ -355,10 +360,10 @@ mod tests {
         assert!((845..=1155).contains(&marks) && drops == 0, "marked instead of dropped: {marks}, {drops}");
     }
 
-    /// At 60 % twice as much is more than all: 36 % are dropped in both, deviation sqrt(100 000 × 0.36 × 0.64) = 152, and
-    /// the rest of what can be marked is.
+    /// At 60 % the coupled probability exceeds 1: both queues drop 36 %, standard deviation sqrt(100 000 ×
+    /// 0.36 × 0.64) = 152, and the low-latency queue marks the others. Tolerance: five standard deviations.
     #[test]
-    fn overload_drops_in_both() {
+    fn overload_drops_in_both_queues() {
         for ecn in [Ecn::Ect1, Ecn::Ect0, Ecn::NotEct] {
             let (marks, drops) = fates(ecn, 0.6);
             assert!((35_240..=36_760).contains(&drops), "{drops}");
@@ -367,17 +372,17 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_longer_than_the_step_is_marked_however_short_the_queue() {
-        for (wait_us, ecn) in [(1000, Ecn::Ect1), (1001, Ecn::Ce)] {
+    fn a_sojourn_time_above_the_step_is_marked_however_short_the_queue() {
+        for (sojourn_us, ecn) in [(1000, Ecn::Ect1), (1001, Ecn::Ce)] {
             let mut queue = dual();
             offer(&mut queue, Ecn::Ect1, 1);
-            let left = queue.dequeue(Time::from_us(wait_us), &mut Vec::new()).unwrap();
+            let left = queue.dequeue(Time::from_us(sojourn_us), &mut Vec::new()).unwrap();
             assert_eq!((left.ecn, queue.marked_packets()), (ecn, u64::from(ecn == Ecn::Ce)));
         }
     }
 
     #[test]
-    fn less_than_two_packets_are_no_queue() {
+    fn fewer_than_two_packets_count_as_no_queue() {
         let mut queue = dual();
         queue.probability = 1.0;
         offer(&mut queue, Ecn::NotEct, 3);
@@ -387,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
+    fn invalid_settings_are_refused() {
         let error = Spec { update_ns: 0, ..Spec::default() }.build(context()).unwrap_err();
         assert!(error.starts_with("update_ns"), "{error}");
         let error = Spec { limit_packets: Some(0), ..Spec::default() }.build(context()).unwrap_err();

@@ -19,10 +19,10 @@ pub(super) const ENTRY: Entry = Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
@@ -97,14 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn the_third_packet_finds_no_room_for_two() {
+    fn a_limit_of_two_drops_the_third_packet() {
         let spec = Spec { limit_packets: Some(2), limit_bytes: None };
         assert_eq!(offer(&spec, &[1500, 1500, 1500]), (vec![0, 1], vec![2]));
     }
 
-    /// 3000 bytes: two of 1500, or one and then two small ones after a large one was refused.
+    /// 3000 bytes hold packets of 1500, 1400 and 100 bytes; a second packet of 1500 bytes is dropped between
+    /// them.
     #[test]
-    fn a_byte_limit_lets_small_packets_in_after_a_large_one_was_refused() {
+    fn a_byte_limit_admits_a_small_packet_after_dropping_a_large_one() {
         let spec = Spec { limit_packets: None, limit_bytes: Some(3000) };
         assert_eq!(offer(&spec, &[1500, 1400, 1500, 100]), (vec![0, 1, 3], vec![2]));
     }

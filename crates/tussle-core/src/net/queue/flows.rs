@@ -1,5 +1,5 @@
-//! Parts of disciplines with a queue for each flow: the hash that chooses the queue, one store for the packets of all
-//! queues, and deficit round robin between queues.
+//! Building blocks of disciplines with one queue per flow: the hash that selects the queue, a common store
+//! for the packets of all queues, and deficit round robin.
 
 use std::collections::VecDeque;
 
@@ -11,16 +11,16 @@ use super::packet_queue::Stamped;
 use crate::net::packet::Packet;
 use crate::util::rng::named_seed;
 
-/// Most queues of a discipline, as in Linux.
-const MOST_QUEUES: u32 = 65_536;
-/// Smallest quantum, as in Linux: with a smaller one a large packet waits for too many turns.
-const LEAST_QUANTUM_BYTES: u32 = 256;
+/// Largest number of queues of a discipline, as in Linux.
+const MAX_QUEUES: u32 = 65_536;
+/// Smallest quantum, as in Linux: with a smaller one a full packet would need too many rounds.
+const MIN_QUANTUM_BYTES: u32 = 256;
 /// Index that stands for no slot.
 const NIL: u32 = u32::MAX;
 
-/// The hash that spreads flows over queues, which may put two flows into one queue. It stands for Linux's hash of
-/// addresses and ports; the seed of the run stands for the secret of that hash. Both directions of a flow have the same
-/// hash, as in Linux.
+/// The hash that assigns flows to queues; two flows may collide in one queue. It represents Linux's hash of
+/// addresses and ports, and the seed of the run represents the secret key of that hash. Both directions of a
+/// flow have the same hash, as in Linux.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowHash {
     seed: u64,
@@ -28,10 +28,10 @@ pub(super) struct FlowHash {
 }
 
 impl FlowHash {
-    /// The hash of the discipline `name` with that number of queues; an error names the setting `flows`.
+    /// Creates the hash of the discipline `name` over `queues` queues. An error names the setting `flows`.
     pub(super) fn new(seed: u64, name: &str, queues: u32) -> Result<FlowHash, String> {
-        if !(1..=MOST_QUEUES).contains(&queues) {
-            return Err(format!("flows: {queues} queues; give 1 to {MOST_QUEUES}"));
+        if !(1..=MAX_QUEUES).contains(&queues) {
+            return Err(format!("flows: {queues} queues; give 1 to {MAX_QUEUES}"));
         }
         Ok(FlowHash { seed: named_seed(seed, name), queues })
     }
@@ -47,8 +47,8 @@ impl FlowHash {
     }
 }
 
-/// Many queues of packets, each first in, first out. They share one store whose slots are reused, so that the store is
-/// never larger than the most packets that waited at once.
+/// FIFO queues of packets in one store. Slots of the store are reused, so that the store is never larger than
+/// the largest total backlog.
 #[derive(Debug)]
 pub(super) struct FlowQueues {
     slots: Vec<Slot>,
@@ -132,7 +132,7 @@ impl FlowQueues {
         Some(self.take_out(queue, slot))
     }
 
-    /// The queue in which `amount` is largest, the first of several, in time proportional to the number of queues.
+    /// The first queue with the largest `amount`, in time proportional to the number of queues.
     pub(super) fn longest(&self, amount: impl Fn(Backlog) -> u64) -> usize {
         let longer = |best: (usize, u64), (queue, sub_queue): (usize, &SubQueue)| {
             let found = amount(sub_queue.backlog);
@@ -157,10 +157,10 @@ impl FlowQueues {
             return std::mem::replace(&mut self.free, std::mem::replace(free, slot).next);
         }
         self.slots.push(slot);
-        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets wait")
+        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets are queued")
     }
 
-    /// Frees a slot that is in no queue any more.
+    /// Frees a slot that has been unlinked from its queue.
     fn take_out(&mut self, queue: usize, slot: u32) -> Stamped {
         let Slot { stamped, next } = &mut self.slots[slot as usize];
         *next = std::mem::replace(&mut self.free, slot);
@@ -172,7 +172,7 @@ impl FlowQueues {
     }
 }
 
-/// Deficit round robin over queues, by bytes; queues that were empty come first, once.
+/// Deficit round robin over queues, by bytes. A queue that was empty is served first, for one quantum.
 /// [RFC 8290, 4.2](https://www.rfc-editor.org/rfc/rfc8290#section-4.2)
 #[derive(Debug)]
 pub(super) struct DeficitRoundRobin {
@@ -184,16 +184,16 @@ pub(super) struct DeficitRoundRobin {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
-    /// Bytes that the queue may still send in its turn; a negative number is owed. (RFC 8290: credits.)
+    /// Bytes that the queue may still send in its round; negative after an overdraft. (RFC 8290: credits.)
     credit_bytes: i64,
-    is_listed: bool,
+    is_active: bool,
 }
 
 impl DeficitRoundRobin {
-    /// Round robin over that number of queues; an error names the setting `quantum_bytes`.
+    /// Creates a round robin over `queues` queues. An error names the setting `quantum_bytes`.
     pub(super) fn new(quantum_bytes: u32, queues: u32) -> Result<DeficitRoundRobin, String> {
-        if quantum_bytes < LEAST_QUANTUM_BYTES {
-            return Err(format!("quantum_bytes: {quantum_bytes} bytes; give {LEAST_QUANTUM_BYTES} or more"));
+        if quantum_bytes < MIN_QUANTUM_BYTES {
+            return Err(format!("quantum_bytes: {quantum_bytes} bytes; give {MIN_QUANTUM_BYTES} or more"));
         }
         Ok(DeficitRoundRobin {
             quantum_bytes: quantum_bytes.into(),
@@ -203,27 +203,28 @@ impl DeficitRoundRobin {
         })
     }
 
-    /// Notes that a packet came to the queue. A queue without turns becomes a new one.
-    pub(super) fn wake(&mut self, queue: usize) {
-        if self.list(queue) {
+    /// Activates a queue that has received a packet. An inactive queue joins the list of new queues.
+    pub(super) fn activate(&mut self, queue: usize) {
+        if self.mark_active(queue) {
             self.new_queues.push_back(number(queue));
         }
     }
 
-    /// Notes that a packet came to the queue. A queue without turns becomes the last old one.
-    pub(super) fn wake_last(&mut self, queue: usize) {
-        if self.list(queue) {
+    /// Activates a queue that has received a packet. An inactive queue joins the end of the list of old
+    /// queues.
+    pub(super) fn activate_as_old(&mut self, queue: usize) {
+        if self.mark_active(queue) {
             self.old_queues.push_back(number(queue));
         }
     }
 
-    /// Whether the queue has turns.
-    pub(super) fn has(&self, queue: usize) -> bool {
-        self.turns[queue].is_listed
+    /// Whether the queue is in one of the two lists.
+    pub(super) fn is_active(&self, queue: usize) -> bool {
+        self.turns[queue].is_active
     }
 
-    /// The queue whose turn it is; after it sent, [`DeficitRoundRobin::charge`], if it has
-    /// nothing, [`DeficitRoundRobin::pass`] or [`DeficitRoundRobin::leave`].
+    /// The queue to serve next. The caller then calls [`DeficitRoundRobin::charge`] if the queue has sent a
+    /// packet; if it was empty, [`DeficitRoundRobin::demote_empty`] or [`DeficitRoundRobin::deactivate`].
     pub(super) fn next(&mut self) -> Option<usize> {
         loop {
             let from = if self.new_queues.is_empty() { &mut self.old_queues } else { &mut self.new_queues };
@@ -238,34 +239,34 @@ impl DeficitRoundRobin {
         }
     }
 
-    /// Charges the queue whose turn it is for what it sent.
+    /// Charges the queue for the bytes that it has sent.
     pub(super) fn charge(&mut self, queue: usize, bytes: u32) {
         self.turns[queue].credit_bytes -= i64::from(bytes);
     }
 
-    /// The queue whose turn it is has nothing. If it was among the new ones it becomes an old one first, lest it
-    /// come back among the new ones and starve the others.
-    pub(super) fn pass(&mut self) {
+    /// Moves the served queue, which is empty, from the new queues to the old ones, or deactivates an old
+    /// queue. Without the detour, a queue that is empty now and then would starve the others.
+    pub(super) fn demote_empty(&mut self) {
         if let Some(queue) = self.new_queues.pop_front() {
             self.old_queues.push_back(queue);
         } else {
-            self.leave();
+            self.deactivate();
         }
     }
 
-    /// The queue whose turn it is has nothing, and will be new when it comes back.
-    pub(super) fn leave(&mut self) {
+    /// Deactivates the served queue, which is empty; it becomes a new queue with its next packet.
+    pub(super) fn deactivate(&mut self) {
         if let Some(queue) = self.new_queues.pop_front().or_else(|| self.old_queues.pop_front()) {
-            self.turns[queue as usize].is_listed = false;
+            self.turns[queue as usize].is_active = false;
         }
     }
 
-    /// Gives a queue turns and a full quantum; returns whether it had no turns before.
-    fn list(&mut self, queue: usize) -> bool {
+    /// Marks a queue as active, with a full quantum; returns whether it was inactive before.
+    fn mark_active(&mut self, queue: usize) -> bool {
         let turn = &mut self.turns[queue];
-        let is_new = !turn.is_listed;
+        let is_new = !turn.is_active;
         if is_new {
-            *turn = Turn { credit_bytes: self.quantum_bytes, is_listed: true };
+            *turn = Turn { credit_bytes: self.quantum_bytes, is_active: true };
         }
         is_new
     }
@@ -285,43 +286,43 @@ mod tests {
         Stamped { arrived: Time::ZERO, packet: full_packet_of(0, number) }
     }
 
-    /// Two at a time wait, in one queue or the other: two slots serve them all.
+    /// At most two packets are queued at a time: two slots suffice.
     #[test]
-    fn what_leaves_makes_room_for_what_comes() {
-        let mut lines = FlowQueues::new(2);
+    fn slots_of_removed_packets_are_reused() {
+        let mut queues = FlowQueues::new(2);
         for number in 0..100 {
-            lines.push(number as usize % 2, stamped(number));
+            queues.push(number as usize % 2, stamped(number));
             if number > 0 {
-                let oldest = lines.pop((number as usize + 1) % 2).unwrap();
+                let oldest = queues.pop((number as usize + 1) % 2).unwrap();
                 assert_eq!(oldest.packet.number, number - 1);
             }
         }
-        assert_eq!(lines.slots.len(), 2);
-        assert_eq!(lines.total(), Backlog { packets: 1, bytes: 1500 });
-        assert!(lines.pop(0).is_none());
+        assert_eq!(queues.slots.len(), 2);
+        assert_eq!(queues.total(), Backlog { packets: 1, bytes: 1500 });
+        assert!(queues.pop(0).is_none());
     }
 
     #[test]
-    fn the_newest_packet_can_be_taken_and_more_can_come_after() {
-        let mut lines = FlowQueues::new(1);
-        assert!(lines.pop_newest(0).is_none());
-        (0..3).for_each(|number| lines.push(0, stamped(number)));
-        assert_eq!(lines.pop_newest(0).unwrap().packet.number, 2);
-        lines.push(0, stamped(3));
+    fn packets_can_be_added_after_the_newest_one_was_removed() {
+        let mut queues = FlowQueues::new(1);
+        assert!(queues.pop_newest(0).is_none());
+        (0..3).for_each(|number| queues.push(0, stamped(number)));
+        assert_eq!(queues.pop_newest(0).unwrap().packet.number, 2);
+        queues.push(0, stamped(3));
         let left: Vec<u32> =
-            std::iter::from_fn(|| lines.pop(0)).map(|stamped| stamped.packet.number).collect();
+            std::iter::from_fn(|| queues.pop(0)).map(|stamped| stamped.packet.number).collect();
         assert_eq!(left, [0, 1, 3]);
-        lines.push(0, stamped(4));
-        assert_eq!(lines.pop_newest(0).unwrap().packet.number, 4);
-        assert_eq!((lines.total(), lines.slots.len()), (Backlog::default(), 3));
+        queues.push(0, stamped(4));
+        assert_eq!(queues.pop_newest(0).unwrap().packet.number, 4);
+        assert_eq!((queues.total(), queues.slots.len()), (Backlog::default(), 3));
     }
 
-    /// 1000 flows over 1000 queues: 1000 (1 - 1/e) = 632 queues have some; the deviation is sqrt(1000 (1/e - 2/e²))
-    /// = 10, five of those allowed.
+    /// 1000 flows over 1000 queues: 1000 (1 - 1/e) = 632 queues have a flow. Tolerance: five standard
+    /// deviations of sqrt(1000 (1/e - 2/e²)) = 10.
     #[test]
-    fn flows_meet_in_a_queue_as_often_as_by_chance() {
-        let spread = FlowHash::new(7, "test", 1000).unwrap();
-        let mut used: Vec<usize> = (0..1000).map(|flow| spread.queue_of(flow)).collect();
+    fn flows_collide_as_often_as_with_a_uniform_hash() {
+        let flow_hash = FlowHash::new(7, "test", 1000).unwrap();
+        let mut used: Vec<usize> = (0..1000).map(|flow| flow_hash.queue_of(flow)).collect();
         used.sort_unstable();
         used.dedup();
         assert!((582..=682).contains(&used.len()), "{}", used.len());
@@ -330,10 +331,10 @@ mod tests {
 
     #[test]
     fn the_first_of_the_longest_queues_is_found() {
-        let mut lines = FlowQueues::new(4);
+        let mut queues = FlowQueues::new(4);
         for queue in [1, 2, 2, 3, 3] {
-            lines.push(queue, stamped(0));
+            queues.push(queue, stamped(0));
         }
-        assert_eq!(lines.longest(|backlog| backlog.bytes), 2);
+        assert_eq!(queues.longest(|backlog| backlog.bytes), 2);
     }
 }

@@ -1,9 +1,9 @@
-//! FQ-CoDel: flows take turns, each with its own CoDel; a flow that has nothing waiting goes first when it comes
-//! back.
-//! Source: Høiland-Jørgensen, McKenney, Täht, Gettys and Dumazet, RFC 8290. Agrees with: Linux 6.1 `fq_codel`
-//! in its default settings and in what "no queue" means to CoDel: what waits of all flows, no more than a packet.
-//! Sizes are IP packets, so the default quantum is 1500 bytes where Linux and the RFC, which count 14 bytes of
-//! Ethernet with each, have 1514: a full packet a turn. Left out: filters, the memory limit, `ce_threshold`.
+//! FQ-CoDel: deficit round robin over flow queues, each under its own CoDel; a flow whose queue was empty is
+//! served first. Source: Høiland-Jørgensen, McKenney, Täht, Gettys and Dumazet, RFC 8290. Agrees with: Linux
+//! 6.1 `fq_codel` in its default settings, and in CoDel's condition "no queue": a total backlog of at most
+//! one packet. Sizes are IP packets, so that the default quantum of one full packet is 1500 bytes; Linux and
+//! the RFC count 14 bytes of Ethernet and have 1514. Not implemented: filters, the memory limit,
+//! `ce_threshold`.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,49 +16,50 @@ use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "fq_codel",
-    idea: "Flows take turns, each with its own CoDel; one that had nothing waiting goes first.",
+    idea: "Deficit round robin over flow queues, each under its own CoDel; new flows are served first.",
     source: "RFC 8290",
 };
 
 /// Default limit in packets. [RFC 8290, 5.2.3](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.3)
 const LIMIT_PACKETS: u64 = 10_240;
-/// Most packets dropped at once at the limit.
+/// Largest number of packets dropped at once at the limit.
 /// [RFC 8290, 4.1](https://www.rfc-editor.org/rfc/rfc8290#section-4.1)
-const MOST_DROPPED_AT_ONCE: u32 = 64;
+const MAX_BATCH_DROP: u32 = 64;
 
-/// CoDel's settings, those of the turns, and the limits, by default 10240 packets.
+/// Settings of CoDel and of the round robin, and the limits, by default 10240 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Acceptable waiting time, in ns.
+    /// Acceptable sojourn time, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Time for which the wait may exceed the target, in ns: about the longest RTT.
+    /// Time for which the sojourn time may exceed the target, in ns: about the longest RTT.
     #[serde(default = "interval_ns")]
     pub interval_ns: u64,
-    /// Bytes that a flow sends in its turn.
+    /// Quantum: bytes that a flow sends per round.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
-    /// Queues over which flows are spread.
+    /// Number of queues to which flows are hashed.
     #[serde(default = "flows")]
     pub flows: u32,
     /// Whether packets that can be marked are marked instead of dropped.
     #[serde(default = "on")]
     pub ecn: bool,
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
-/// A full packet. [RFC 8290, 5.2.4](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.4)
+/// Default of `quantum_bytes`: a full packet.
+/// [RFC 8290, 5.2.4](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.4)
 pub(super) fn quantum_bytes() -> u32 {
     1500
 }
 
-/// 1024. [RFC 8290, 5.2.5](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.5)
+/// Default of `flows`: 1024. [RFC 8290, 5.2.5](https://www.rfc-editor.org/rfc/rfc8290#section-5.2.5)
 pub(super) fn flows() -> u32 {
     1024
 }
@@ -128,20 +129,20 @@ impl Controlled for Flow<'_> {
 }
 
 impl FqCodel {
-    /// Drops half of the longest queue, from its head, but not too many packets at once.
+    /// Drops half of the longest queue, from its head, up to [`MAX_BATCH_DROP`] packets.
     fn drop_from_longest(&mut self, dropped: &mut Vec<Packet>) {
         let queue = self.queues.longest(|backlog| backlog.bytes);
         let half_bytes = self.queues.backlog(queue).bytes / 2;
-        let (mut gone, mut gone_bytes) = (0, 0);
-        while gone < MOST_DROPPED_AT_ONCE
-            && (gone == 0 || gone_bytes < half_bytes)
+        let (mut dropped_packets, mut dropped_bytes) = (0, 0);
+        while dropped_packets < MAX_BATCH_DROP
+            && (dropped_packets == 0 || dropped_bytes < half_bytes)
             && let Some(Stamped { packet, .. }) = self.queues.pop(queue)
         {
-            gone += 1;
-            gone_bytes += u64::from(packet.size_bytes);
+            dropped_packets += 1;
+            dropped_bytes += u64::from(packet.size_bytes);
             dropped.push(packet);
         }
-        self.controls[queue].raise(gone);
+        self.controls[queue].raise(dropped_packets);
     }
 }
 
@@ -149,7 +150,7 @@ impl Queue for FqCodel {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         let queue = self.flow_hash.queue_of(packet.flow);
         self.queues.push(queue, Stamped { arrived: now, packet });
-        self.round_robin.wake(queue);
+        self.round_robin.activate(queue);
         while self.limit.is_exceeded_by(self.queues.total()) {
             self.drop_from_longest(dropped);
         }
@@ -162,7 +163,7 @@ impl Queue for FqCodel {
                 self.round_robin.charge(queue, packet.size_bytes);
                 return Some(packet);
             }
-            self.round_robin.pass();
+            self.round_robin.demote_empty();
         }
         None
     }
@@ -190,8 +191,8 @@ mod tests {
         spec.build(context()).unwrap()
     }
 
-    /// The flows of the packets that leave, in order, one each millisecond from `from_ms` on.
-    fn flows_that_leave(queue: &mut dyn Queue, from_ms: u64, packets: u64) -> Vec<u32> {
+    /// The flows of the next packets, in order of dequeue, one packet per millisecond from `from_ms` on.
+    fn dequeued_flows(queue: &mut dyn Queue, from_ms: u64, packets: u64) -> Vec<u32> {
         let mut dropped = Vec::new();
         let left = (0..packets).map(|ms| queue.dequeue(Time::from_ms(from_ms + ms), &mut dropped));
         let flows = left.map(|packet| packet.unwrap().flow).collect();
@@ -205,46 +206,47 @@ mod tests {
         dropped
     }
 
-    /// After its first packet flow 0 has spent its quantum, and is behind flow 1, which is behind flow 2.
+    /// After its first packet, flow 0 has used its quantum and follows flow 2 in the list.
     #[test]
-    fn flows_take_turns_packet_by_packet() {
+    fn full_packets_are_served_in_round_robin() {
         let mut queue = queue(&Spec::default());
         (0..3).for_each(|flow| assert!(offer(&mut *queue, flow, 3).is_empty()));
-        assert_eq!(flows_that_leave(&mut *queue, 0, 9), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+        assert_eq!(dequeued_flows(&mut *queue, 0, 9), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
     }
 
-    /// Flow 0 has just spent its quantum when flow 2 comes; with its second packet flow 2 is behind flow 1, and flow
-    /// 0, whose turn ends only when the next one is looked for, behind flow 2.
+    /// Flow 0 has just used its quantum when flow 2 starts. The first packet of flow 2 leaves first; its
+    /// second one follows flow 1. Flow 0 moves to the end of the list only at the next dequeue, so that it
+    /// follows flow 2.
     #[test]
-    fn a_flow_that_had_nothing_waiting_goes_first_once() {
+    fn a_new_flow_is_served_first_for_one_quantum() {
         let mut queue = queue(&Spec::default());
         offer(&mut *queue, 0, 5);
         offer(&mut *queue, 1, 5);
-        assert_eq!(flows_that_leave(&mut *queue, 0, 3), [0, 1, 0]);
+        assert_eq!(dequeued_flows(&mut *queue, 0, 3), [0, 1, 0]);
         offer(&mut *queue, 2, 2);
-        assert_eq!(flows_that_leave(&mut *queue, 3, 4), [2, 1, 2, 0]);
+        assert_eq!(dequeued_flows(&mut *queue, 3, 4), [2, 1, 2, 0]);
     }
 
-    /// Flow 0 sends packets of 1500 bytes, flow 1 of 500: three of these for one of those.
+    /// Flow 0 sends packets of 1500 bytes, flow 1 packets of 500 bytes: three of flow 1 per packet of flow 0.
     #[test]
-    fn turns_are_fair_in_bytes() {
+    fn the_round_robin_is_fair_in_bytes() {
         let mut queue = queue(&Spec::default());
         offer(&mut *queue, 0, 10);
         let small = |number| Packet { size_bytes: 500, ..full_packet_of(1, number) };
         (0..30).for_each(|number| queue.enqueue(small(number), Time::ZERO, &mut Vec::new()));
-        assert_eq!(flows_that_leave(&mut *queue, 0, 8), [0, 1, 1, 1, 0, 1, 1, 1]);
+        assert_eq!(dequeued_flows(&mut *queue, 0, 8), [0, 1, 1, 1, 0, 1, 1, 1]);
     }
 
-    /// A quantum of 3000 bytes: two packets a turn.
+    /// A quantum of 3000 bytes: two packets per round.
     #[test]
-    fn a_flow_sends_a_quantum_in_its_turn() {
+    fn a_flow_sends_one_quantum_per_round() {
         let mut queue = queue(&Spec { quantum_bytes: 3000, ..Spec::default() });
         (0..2).for_each(|flow| assert!(offer(&mut *queue, flow, 4).is_empty()));
-        assert_eq!(flows_that_leave(&mut *queue, 0, 8), [0, 0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(dequeued_flows(&mut *queue, 0, 8), [0, 0, 1, 1, 0, 0, 1, 1]);
     }
 
-    /// Flow 0 has 8 packets and flow 1 has 2 when the eleventh comes, of flow 1: half of the 12 000 bytes of flow 0
-    /// are 4 packets, from its head.
+    /// Flow 0 has 8 packets and flow 1 has 2 when the eleventh packet, of flow 1, exceeds the limit: half of
+    /// the 12 000 bytes of flow 0, 4 packets, are dropped from its head.
     #[test]
     fn at_the_limit_the_longest_flow_loses_the_first_half_of_its_packets() {
         let mut queue = queue(&Spec { limit_packets: Some(10), ..Spec::default() });
@@ -255,7 +257,7 @@ mod tests {
         assert_eq!(queue.backlog(), Backlog { packets: 7, bytes: 10_500 });
     }
 
-    /// Without a limit of its own 10 240 packets may wait; the next one costs 64, as half of the flow are more.
+    /// The default limit is 10 240 packets. Half of the queue would be more than 64 packets.
     #[test]
     fn at_most_64_packets_are_dropped_at_once() {
         let mut queue = queue(&Spec::default());
@@ -263,10 +265,11 @@ mod tests {
         assert_eq!((dropped.len(), queue.backlog().packets), (64, 10_241 - 64));
     }
 
-    /// One packet of each flow leaves a millisecond: flow 0 has 40 waiting, so that they wait too long; flow 1 sends
-    /// one each 2 ms, which leaves at once. Each has its own control: flow 0 is marked, flow 1 never.
+    /// One packet leaves per millisecond. Flow 0 has a standing queue of 40 packets; flow 1 sends one packet
+    /// every 2 ms, which leaves at once. Each flow has its own control law: packets of flow 0 are marked,
+    /// packets of flow 1 never.
     #[test]
-    fn only_the_flow_that_waits_is_hit() {
+    fn only_the_flow_with_a_standing_queue_is_marked() {
         let mut queue = queue(&Spec::default());
         let mut dropped = Vec::new();
         let ect = |flow| Packet { ecn: Ecn::Ect0, ..full_packet_of(flow, 0) };
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
+    fn invalid_settings_are_refused() {
         for (spec, field) in [
             (Spec { quantum_bytes: 255, ..Spec::default() }, "quantum_bytes"),
             (Spec { flows: 0, ..Spec::default() }, "flows"),

@@ -1,7 +1,7 @@
-//! FQ-PIE: flows take turns as in FQ-CoDel, each with its own PIE.
-//! Source: the turns are of RFC 8290, the control is of RFC 8033. Agrees with: Linux 6.1 `fq_pie` in its default
-//! settings, but that sizes are IP packets, see `fq_codel.rs`, and that the interval of updates is exact, see
-//! `pie.rs`. Left out: filters and the memory limit.
+//! FQ-PIE: deficit round robin over flow queues as in FQ-CoDel, each under its own PIE. Source: RFC 8290 for
+//! the round robin, RFC 8033 for the control law. Agrees with: Linux 6.1 `fq_pie` in its default settings,
+//! except that sizes are IP packets (see `fq_codel.rs`) and that the update interval is exact (see `pie.rs`).
+//! Not implemented: filters and the memory limit.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,36 +17,36 @@ use crate::util::rng::Rng;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "fq_pie",
-    idea: "Flows take turns, each with its own PIE.",
+    idea: "Deficit round robin over flow queues, each under its own PIE.",
     source: "RFC 8033 and RFC 8290",
 };
 
-/// Default limit in packets, in Linux.
+/// Default limit in packets, as in Linux.
 const LIMIT_PACKETS: u64 = 10_240;
 
-/// PIE's settings, those of the turns, and the limits, by default 10240 packets.
+/// Settings of PIE and of the round robin, and the limits, by default 10240 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Target of the wait, in ns.
+    /// Target queueing delay, in ns.
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Interval of the updates of the probabilities, in ns.
+    /// Interval between updates of the drop probabilities, in ns.
     #[serde(default = "update_ns")]
     pub update_ns: u64,
-    /// Bytes that a flow sends in its turn.
+    /// Quantum: bytes that a flow sends per round.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
-    /// Queues over which flows are spread.
+    /// Number of queues to which flows are hashed.
     #[serde(default = "flows")]
     pub flows: u32,
     /// Whether packets that can be marked are marked instead of dropped, while the probability is at most 10 %.
     #[serde(default = "on")]
     pub ecn: bool,
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
@@ -135,7 +135,7 @@ impl Queue for FqPie {
             return;
         };
         self.queues.push(queue, Stamped { arrived: now, packet });
-        self.round_robin.wake(queue);
+        self.round_robin.activate(queue);
         if !self.is_active[queue] {
             self.is_active[queue] = true;
             self.active.push(queue);
@@ -150,7 +150,7 @@ impl Queue for FqPie {
                 self.controls[queue].on_leave(arrived, now, self.queues.backlog(queue));
                 return Some(packet);
             }
-            self.round_robin.pass();
+            self.round_robin.demote_empty();
         }
         None
     }
@@ -173,27 +173,28 @@ mod tests {
     use super::super::tests::{context, full_packet_of};
     use super::*;
 
-    fn flows_that_leave(queue: &mut dyn Queue, packets: u64) -> Vec<u32> {
+    fn dequeued_flows(queue: &mut dyn Queue, packets: u64) -> Vec<u32> {
         let left = (0..packets).map(|_| queue.dequeue(Time::ZERO, &mut Vec::new()));
         left.map(|packet| packet.unwrap().flow).collect()
     }
 
     #[test]
-    fn flows_take_turns_and_one_that_had_nothing_waiting_goes_first() {
+    fn flows_are_served_in_round_robin_and_a_new_flow_first() {
         let mut queue = Spec::default().build(context()).unwrap();
         for flow in [0, 0, 0, 0, 1, 1, 1, 1] {
             queue.enqueue(full_packet_of(flow, 0), Time::ZERO, &mut Vec::new());
         }
-        assert_eq!(flows_that_leave(&mut *queue, 3), [0, 1, 0]);
+        assert_eq!(dequeued_flows(&mut *queue, 3), [0, 1, 0]);
         queue.enqueue(full_packet_of(2, 0), Time::ZERO, &mut Vec::new());
-        assert_eq!(flows_that_leave(&mut *queue, 3), [2, 1, 0]);
+        assert_eq!(dequeued_flows(&mut *queue, 3), [2, 1, 0]);
     }
 
-    /// Flow 0 sends two packets a millisecond, flow 1 one each 4 ms, and one leaves each millisecond: only flow 0 waits,
-    /// and only its packets are dropped, until it does not send more than is left, 0.75 packets a millisecond: of
-    /// 40 000 packets in 20 s 25 000 are dropped, but for those of its first seconds.
+    /// Flow 0 sends two packets per millisecond, flow 1 one packet every 4 ms, and the link transmits one per
+    /// millisecond. Only flow 0 has a queue, and only its packets are dropped, until it gets the remaining
+    /// 0.75 packets per millisecond: 25 000 of its 40 000 packets in 20 s are dropped, fewer in the first
+    /// seconds.
     #[test]
-    fn only_the_flow_that_waits_is_hit() {
+    fn only_the_flow_with_a_standing_queue_has_drops() {
         let mut queue = Spec::default().build(context()).unwrap();
         let mut dropped = Vec::new();
         for ms in 0..20_000 {
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
+    fn invalid_settings_are_refused() {
         for (spec, field) in [
             (Spec { quantum_bytes: 255, ..Spec::default() }, "quantum_bytes"),
             (Spec { flows: 0, ..Spec::default() }, "flows"),

@@ -12,8 +12,8 @@ mod flows;
 mod packet_queue;
 mod updates;
 
-/// Declares every discipline once: its variant of [`QueueSpec`], whose name in JSON is the same in snake
-/// case, and its module, which offers `Spec` and `ENTRY`.
+/// Declares every discipline once: its variant of [`QueueSpec`], whose JSON name is the variant's name in
+/// snake case, and its module, which defines `Spec` and `ENTRY`.
 macro_rules! queues {
     ($($variant:ident: $module:ident,)*) => {
         $(mod $module;)*
@@ -66,15 +66,15 @@ pub use sfq::Spec as SfqSpec;
 pub use threshold::Spec as ThresholdSpec;
 
 impl QueueSpec {
-    /// Makes the queue.
+    /// Builds the queue.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     pub fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String> {
         self.settings().build(context)
     }
 
-    /// The limits that are given.
+    /// The limits that are set.
     pub fn limits(&self) -> Limits {
         self.settings().limits()
     }
@@ -82,20 +82,20 @@ impl QueueSpec {
 
 /// Settings of one queue discipline.
 trait QueueSettings {
-    /// Makes the queue.
+    /// Builds the queue.
     ///
     /// # Errors
-    /// A sentence that names the setting that makes no sense.
+    /// A sentence that names the invalid setting.
     fn build(&self, context: QueueContext) -> Result<Box<dyn Queue>, String>;
 
-    /// The limits that are given.
+    /// The limits that are set.
     fn limits(&self) -> Limits;
 }
 
 /// The link that a queue is built for.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueContext {
-    /// Rate of the transmitter behind the queue, over IP packet sizes.
+    /// Rate of the transmitter behind the queue, in bits of IP packets per second.
     pub rate_bit_per_s: u64,
     /// Seed of the queue's random number generators.
     pub seed: u64,
@@ -103,13 +103,13 @@ pub struct QueueContext {
 
 /// A queue in front of a transmitter.
 pub trait Queue: Debug + Send {
-    /// Adds a packet. The packet, or others instead of it, may go to `dropped`.
+    /// Adds a packet. Packets that the discipline drops, the new one or others, go to `dropped`.
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>);
 
     /// Removes the packet to transmit next. Packets that the discipline drops go to `dropped`.
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Packet>) -> Option<Packet>;
 
-    /// The backlog.
+    /// Packets and bytes in the queue.
     fn backlog(&self) -> Backlog;
 
     /// Packets marked so far.
@@ -117,39 +117,39 @@ pub trait Queue: Debug + Send {
         0
     }
 
-    /// Shows `visit` every packet that waits.
+    /// Calls `visit` with every queued packet.
     fn for_each(&self, visit: &mut dyn FnMut(&Packet));
 }
 
-/// Packets that wait in a queue.
+/// Packets and bytes in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Number of packets.
     pub packets: u64,
-    /// Sum of their sizes as IP packets, in bytes.
+    /// Sum of the sizes of the IP packets, in bytes.
     pub bytes: u64,
 }
 
-/// Limits of what may wait, as given: in packets, in bytes, or whichever is reached first.
+/// Limits of a queue as a run sets them: in packets, in bytes, or whichever is reached first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Most packets that may wait; `None`: any number.
+    /// Largest number of queued packets; `None`: no limit.
     pub packets: Option<u64>,
-    /// Most bytes that may wait, as IP packets; `None`: any number.
+    /// Largest number of queued bytes, over IP packet sizes; `None`: no limit.
     pub bytes: Option<u64>,
 }
 
 impl Limits {
-    /// Most bytes that may wait if each packet has `packet_bytes`; `None`: any number.
+    /// Largest number of queued bytes if each packet has `packet_bytes`; `None`: no limit.
     pub fn in_bytes(self, packet_bytes: u64) -> Option<u64> {
         let of_packets = self.packets.map(|packets| packets.saturating_mul(packet_bytes));
         of_packets.into_iter().chain(self.bytes).min()
     }
 
-    /// The limits for a queue to keep.
+    /// Checks the limits, and returns the limit that a queue enforces.
     ///
     /// # Errors
-    /// A sentence that names the limit that no packet keeps.
+    /// A sentence that names the limit, if not even one packet fits.
     fn checked(self) -> Result<Limit, String> {
         if self.packets == Some(0) {
             return Err("limit_packets: 0 packets; give at least 1".to_owned());
@@ -167,7 +167,7 @@ impl Limits {
 pub(crate) struct Limit(Backlog);
 
 impl Limit {
-    /// The given limits; without any, a limit of `packets`.
+    /// This limit if it was set, else a limit of `packets`.
     fn or_packets(self, packets: u64) -> Limit {
         let is_given = self.0.packets < u64::MAX || self.0.bytes < u64::MAX;
         if is_given { self } else { Limit(Backlog { packets, bytes: u64::MAX }) }
@@ -178,28 +178,28 @@ impl Limit {
         waiting.packets > self.0.packets || waiting.bytes > self.0.bytes
     }
 
-    /// Whether one more packet may wait.
+    /// Whether another packet fits.
     pub(crate) fn has_room_for(self, size_bytes: u32, waiting: Backlog) -> bool {
         waiting.packets < self.0.packets && waiting.bytes + u64::from(size_bytes) <= self.0.bytes
     }
 }
 
-/// Whether the transport of a packet reacts to marks.
+/// Whether a packet is ECN-capable.
 fn can_be_marked(packet: &Packet) -> bool {
     packet.ecn != Ecn::NotEct
 }
 
-/// Default of `ecn`.
+/// Default of `ecn`: on.
 fn on() -> bool {
     true
 }
 
-/// A discipline in lists.
+/// Description of a queue discipline for lists and docs.
 #[derive(Debug)]
 pub struct Entry {
     /// The name in scenarios, tables and lists.
     pub name: &'static str,
-    /// The idea in a sentence.
+    /// Principle of the discipline, in one sentence.
     pub idea: &'static str,
     /// The RFC or paper that defines the discipline.
     pub source: &'static str,
@@ -214,12 +214,12 @@ mod tests {
         QueueContext { rate_bit_per_s: 12_000_000, seed: 1 }
     }
 
-    /// A full packet.
+    /// A packet of 1500 bytes.
     pub(super) fn packet(number: u32, ecn: Ecn) -> Packet {
         Packet { number, ecn, size_bytes: 1500, ..Packet::new(Kind::Data, 0) }
     }
 
-    /// A full packet that cannot be marked.
+    /// A packet of 1500 bytes that is not ECN-capable.
     pub(super) fn full_packet_of(flow: u32, number: u32) -> Packet {
         Packet { flow, ..packet(number, Ecn::NotEct) }
     }
@@ -228,7 +228,8 @@ mod tests {
         packets.iter().map(|packet| packet.number).collect()
     }
 
-    /// Offers packets at once; the numbers of those that come out marked, and of those that are dropped.
+    /// Enqueues packets at one instant, and dequeues all of them; returns the numbers of marked and of
+    /// dropped packets.
     pub(super) fn marks_and_drops(
         queue: &mut dyn Queue,
         packets: impl Iterator<Item = Packet>,

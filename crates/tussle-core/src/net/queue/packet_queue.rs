@@ -1,4 +1,4 @@
-//! A queue of packets, first in, first out, whose bytes are counted.
+//! A FIFO of packets that counts their bytes.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub(super) struct Stamped {
     pub(super) packet: Packet,
 }
 
-/// An item of a [`PacketQueue`]: a packet, perhaps with something noted beside it.
+/// An item of a [`PacketQueue`]: a packet, possibly with its arrival time.
 pub(super) trait HasPacket {
     fn packet(&self) -> &Packet;
 }
@@ -30,7 +30,7 @@ impl HasPacket for Stamped {
     }
 }
 
-/// Packets, first in, first out, and the sum of their bytes.
+/// A FIFO of packets, with the sum of their bytes.
 #[derive(Debug)]
 pub(super) struct PacketQueue<T> {
     waiting: VecDeque<T>,

@@ -1,9 +1,9 @@
-//! PIE (proportional integral controller enhanced): a probability of dropping what comes, which follows the wait
-//! and its trend.
-//! Source: Pan, Natarajan, Baker and White, RFC 8033, with its optional ECN (5.1), derandomization (5.4) and cap of
-//! increases (5.5). Agrees with: Linux 6.1 `pie` in its default settings, which measures the wait of each packet
-//! that leaves and not the rate of the link (5.2), is always active (5.3), and takes the time between packets that
-//! leave off the burst allowance. Linux counts the interval of updates in ticks of its timer, here it is exact.
+//! PIE (proportional integral controller enhanced): drops arriving packets with a probability that follows
+//! the queueing delay and its trend. Source: Pan, Natarajan, Baker and White, RFC 8033, with its optional ECN
+//! (5.1), derandomization (5.4) and capped increases (5.5). Agrees with: Linux 6.1 `pie` in its default
+//! settings, which measures the sojourn time of each departing packet instead of the departure rate (5.2), is
+//! always active (5.3), and reduces the burst allowance by the time between departures. Linux rounds the
+//! update interval to timer ticks; here it is exact.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,58 +16,60 @@ use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pie",
-    idea: "Drops or marks what comes, with a probability that follows the wait and its trend.",
+    idea: "Drops or marks arriving packets with a probability that follows the queueing delay and its trend.",
     source: "RFC 8033",
 };
 
-/// Default limit in packets, in Linux.
+/// Default limit in packets, as in Linux.
 const LIMIT_PACKETS: u64 = 1000;
 /// Backlog below which nothing is dropped or marked: two full packets. [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
 const NO_QUEUE_BYTES: u64 = 2 * 1500;
-/// Gains of the controller: for each second of wait beyond the target, and for each second of growth of the wait.
-/// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+/// Gains of the controller: per second of queueing delay above the target, and per second of its growth since
+/// the last update. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 const ALPHA_PER_S: f64 = 0.125;
 const BETA_PER_S: f64 = 1.25;
-/// Burst allowance: time in which nothing is dropped after the queue was short. [RFC 8033, 4.4](https://www.rfc-editor.org/rfc/rfc8033#section-4.4)
+/// Burst allowance: time without drops after the queueing delay was short.
+/// [RFC 8033, 4.4](https://www.rfc-editor.org/rfc/rfc8033#section-4.4)
 const BURST: Time = Time::from_ms(150);
 /// Largest probability at which packets are marked rather than dropped. [RFC 8033, 5.1](https://www.rfc-editor.org/rfc/rfc8033#section-5.1)
-const MOST_MARKED: f64 = 0.1;
+const MAX_MARK_PROBABILITY: f64 = 0.1;
 /// Bounds of the sum of probabilities between two drops or marks. [RFC 8033, 5.4](https://www.rfc-editor.org/rfc/rfc8033#section-5.4)
 const SPACING: (f64, f64) = (0.85, 8.5);
-/// Wait above which every update raises the probability by [`STEP`]. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
-const LONG_WAIT: Time = Time::from_ms(250);
+/// Queueing delay above which every update raises the probability by [`STEP`].
+/// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+const LONG_DELAY: Time = Time::from_ms(250);
 /// Largest increase of an update, from a probability of 10 % on. [RFC 8033, 5.5](https://www.rfc-editor.org/rfc/rfc8033#section-5.5)
 const STEP: f64 = 0.02;
 /// Factor of the probability at each update without a queue, as in Linux; 0.98 in the RFC.
 const DECAY: f64 = 63.0 / 64.0;
 
-/// The target, how often the probability is updated, and the limits, by default 1000 packets.
+/// The target, the update interval, and the limits, by default 1000 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Target of the wait, in ns. (RFC: `QDELAY_REF`.)
+    /// Target queueing delay, in ns. (RFC: `QDELAY_REF`.)
     #[serde(default = "target_ns")]
     pub target_ns: u64,
-    /// Interval of the updates of the probability, in ns. (RFC: `T_UPDATE`.)
+    /// Interval between updates of the drop probability, in ns. (RFC: `T_UPDATE`.)
     #[serde(default = "update_ns")]
     pub update_ns: u64,
     /// Whether packets that can be marked are marked instead of dropped, while the probability is at most 10 %.
     #[serde(default = "on")]
     pub ecn: bool,
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
-/// 15 ms. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+/// Default of `target_ns`: 15 ms. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 pub(super) fn target_ns() -> u64 {
     15_000_000
 }
 
-/// 15 ms. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
+/// Default of `update_ns`: 15 ms. [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
 pub(super) fn update_ns() -> u64 {
     15_000_000
 }
@@ -101,7 +103,7 @@ impl QueueSettings for Spec {
     }
 }
 
-/// PIE's control law: its settings, for any number of queues.
+/// Settings of PIE's control law, shared by any number of queues.
 #[derive(Debug)]
 pub(super) struct ControlLaw {
     pub(super) target: Time,
@@ -117,13 +119,13 @@ pub(super) struct Control {
     probability: f64,
     /// Sum of the probabilities since the last drop or mark. (RFC: `PIE->accu_prob_`.)
     sum: f64,
-    /// Wait of the last packet that left; zero if it left an empty queue. (RFC: `current_qdelay`.)
-    wait: Time,
-    /// `wait` at the last update. (RFC: `PIE->qdelay_old_`.)
-    wait_before: Time,
-    /// Rest of the burst allowance. (RFC: `PIE->burst_allowance_`.)
+    /// Sojourn time of the last departing packet; zero if it left an empty queue. (RFC: `current_qdelay`.)
+    queue_delay: Time,
+    /// Value of `queue_delay` at the last update. (RFC: `PIE->qdelay_old_`.)
+    previous_queue_delay: Time,
+    /// Remaining burst allowance. (RFC: `PIE->burst_allowance_`.)
     burst: Time,
-    /// Time at which the last packet left since the allowance was given.
+    /// Time of the last departure since the burst allowance was granted; `None` before the first.
     left_at: Option<Time>,
 }
 
@@ -132,8 +134,8 @@ impl Default for Control {
         Control {
             probability: 0.0,
             sum: 0.0,
-            wait: Time::ZERO,
-            wait_before: Time::ZERO,
+            queue_delay: Time::ZERO,
+            previous_queue_delay: Time::ZERO,
             burst: BURST,
             left_at: None,
         }
@@ -141,7 +143,7 @@ impl Default for Control {
 }
 
 impl ControlLaw {
-    /// Admits a packet to a queue, marked or not; `None`: the packet is to be dropped.
+    /// Decides on an arriving packet: returns it, marked or not, or `None` if it is dropped.
     pub(super) fn admit(
         &mut self,
         control: &mut Control,
@@ -152,7 +154,7 @@ impl ControlLaw {
             return Some(packet);
         }
         control.sum = 0.0;
-        if !self.ecn || !can_be_marked(&packet) || control.probability > MOST_MARKED {
+        if !self.ecn || !can_be_marked(&packet) || control.probability > MAX_MARK_PROBABILITY {
             return None;
         }
         packet.ecn = Ecn::Ce;
@@ -160,40 +162,42 @@ impl ControlLaw {
         Some(packet)
     }
 
+    /// Whether an arriving packet is selected for a mark or drop.
     /// [RFC 8033, 4.1](https://www.rfc-editor.org/rfc/rfc8033#section-4.1)
     fn is_selected(&mut self, control: &mut Control, waiting_bytes: u64) -> bool {
-        let is_light = 2 * control.wait.ns() < self.target.ns() && control.probability < 0.2;
+        let is_light = 2 * control.queue_delay.ns() < self.target.ns() && control.probability < 0.2;
         if control.burst > Time::ZERO || is_light || waiting_bytes < NO_QUEUE_BYTES {
             return false;
         }
         control.sum = if control.probability > 0.0 { control.sum + control.probability } else { 0.0 };
         let (least, most) = SPACING;
-        let probability = Probability::new(control.probability).expect("it is kept between 0 and 1");
+        let probability =
+            Probability::new(control.probability).expect("the probability is clamped to 0 to 1");
         control.sum >= least && (control.sum >= most || self.rng.sample_bool(probability))
     }
 
-    /// Moves the probability by the wait and its trend.
+    /// Updates the probability from the queueing delay and its trend.
     /// [RFC 8033, 4.2](https://www.rfc-editor.org/rfc/rfc8033#section-4.2)
     pub(super) fn update(&self, control: &mut Control, waiting: Backlog) {
-        let Control { probability, wait, wait_before, .. } = *control;
-        let (now_s, before_s) = (wait.as_secs_f64(), wait_before.as_secs_f64());
+        let Control { probability, queue_delay, previous_queue_delay, .. } = *control;
+        let (now_s, before_s) = (queue_delay.as_secs_f64(), previous_queue_delay.as_secs_f64());
         let beyond = ALPHA_PER_S * (now_s - self.target.as_secs_f64()) + BETA_PER_S * (now_s - before_s);
         let mut step = beyond / damping(probability);
         if probability >= 0.1 {
             step = step.min(STEP);
         }
-        if wait > LONG_WAIT {
+        if queue_delay > LONG_DELAY {
             step += STEP;
         }
         control.probability = (probability + step).clamp(0.0, 1.0);
-        if wait == Time::ZERO && wait_before == Time::ZERO && waiting.packets == 0 {
+        if queue_delay == Time::ZERO && previous_queue_delay == Time::ZERO && waiting.packets == 0 {
             control.probability *= DECAY;
         }
-        let is_short = |wait: Time| 2 * wait.ns() < self.target.ns();
-        if is_short(wait) && is_short(wait_before) && control.probability <= 0.0 {
+        let is_short = |queue_delay: Time| 2 * queue_delay.ns() < self.target.ns();
+        if is_short(queue_delay) && is_short(previous_queue_delay) && control.probability <= 0.0 {
             (control.burst, control.left_at, control.sum) = (BURST, None, 0.0);
         }
-        control.wait_before = wait;
+        control.previous_queue_delay = queue_delay;
     }
 }
 
@@ -212,21 +216,21 @@ fn damping(probability: f64) -> f64 {
 }
 
 impl Control {
-    /// Notes that a packet found the queue full.
+    /// Handles a drop at the limit.
     pub(super) fn on_overflow(&mut self) {
         self.sum = 0.0;
     }
 
-    /// Notes that a packet that came at `arrived` leaves, and that `left` stays.
+    /// Handles the departure of a packet that arrived at `arrived` and leaves the backlog `left` behind.
     pub(super) fn on_leave(&mut self, arrived: Time, now: Time, left: Backlog) {
-        self.wait = if left.packets > 0 { now.since(arrived) } else { Time::ZERO };
+        self.queue_delay = if left.packets > 0 { now.since(arrived) } else { Time::ZERO };
         let since = self.left_at.replace(now).map_or(Time::ZERO, |before| now.since(before));
         self.burst = self.burst.since(since);
     }
 
-    /// Whether no update after the next one of an empty queue changes anything.
+    /// Whether further updates of an empty queue change nothing.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.probability <= 0.0 && self.wait == Time::ZERO && self.wait_before == Time::ZERO
+        self.probability <= 0.0 && self.queue_delay == Time::ZERO && self.previous_queue_delay == Time::ZERO
     }
 }
 
@@ -240,7 +244,7 @@ struct Pie {
 }
 
 impl Pie {
-    /// Makes the updates that are due. They depend on nothing that changes between packets.
+    /// Performs the updates that are due. Their inputs change only when packets arrive or leave.
     fn catch_up(&mut self, now: Time) {
         while self.updates.due(now).is_some() {
             let was_at_rest = self.control.is_at_rest();
@@ -299,12 +303,13 @@ mod tests {
         Backlog { packets, bytes: 1500 * packets }
     }
 
-    /// The probability after an update of a queue that waits, in ms, and waited.
-    fn updated(probability: f64, wait: u64, wait_before: u64) -> f64 {
-        let (wait, wait_before) = (Time::from_ms(wait), Time::from_ms(wait_before));
-        let mut control = Control { probability, wait, wait_before, ..Control::default() };
+    /// The probability after an update, for the current and the previous queueing delay in ms.
+    fn updated(probability: f64, queue_delay: u64, previous_queue_delay: u64) -> f64 {
+        let (queue_delay, previous_queue_delay) =
+            (Time::from_ms(queue_delay), Time::from_ms(previous_queue_delay));
+        let mut control = Control { probability, queue_delay, previous_queue_delay, ..Control::default() };
         law(true).update(&mut control, waiting(10));
-        assert_eq!(control.wait_before, wait);
+        assert_eq!(control.previous_queue_delay, queue_delay);
         control.probability
     }
 
@@ -314,7 +319,7 @@ mod tests {
 
     /// 0.125 (0.035 - 0.015) + 1.25 (0.035 - 0.025) = 0.0025 + 0.0125 = 0.015.
     #[test]
-    fn the_probability_follows_the_wait_and_its_trend() {
+    fn the_probability_follows_the_queueing_delay_and_its_trend() {
         assert_near(updated(0.15, 35, 25), 0.165);
         // 0.125 (0.005 - 0.015) + 1.25 (0.005 - 0.025) = -0.00125 - 0.025.
         assert_near(updated(0.15, 5, 25), 0.12375);
@@ -339,14 +344,14 @@ mod tests {
 
     /// 0.125 (0.2 - 0.015) + 1.25 (0.2 - 0.1) = 0.148; below 10 %, half of it.
     #[test]
-    fn from_ten_per_cent_on_the_probability_grows_by_two_at_most() {
+    fn from_ten_percent_on_the_probability_grows_by_at_most_two_percent() {
         assert_near(updated(0.1, 200, 100), 0.12);
         assert_near(updated(0.09, 200, 100), 0.09 + 0.148_125 / 2.0);
     }
 
     /// 0.125 (0.251 - 0.015) = 0.0295, capped at 0.02, and 0.02 more.
     #[test]
-    fn a_wait_of_more_than_250_ms_adds_two_per_cent() {
+    fn a_queueing_delay_above_250_ms_adds_two_percent() {
         assert_near(updated(0.5, 251, 251), 0.54);
         assert_near(updated(0.99, 251, 251), 1.0);
     }
@@ -359,18 +364,19 @@ mod tests {
         assert_near(control.probability, (0.5 - 0.001_875) * 63.0 / 64.0);
     }
 
-    /// Control of a queue whose allowance is used up.
+    /// Control state of a queue whose burst allowance is used up.
     fn busy(probability: f64) -> Control {
-        Control { probability, wait: Time::from_ms(20), burst: Time::ZERO, ..Control::default() }
+        Control { probability, queue_delay: Time::from_ms(20), burst: Time::ZERO, ..Control::default() }
     }
 
     fn selected(law: &mut ControlLaw, control: &mut Control, packets: u32) -> Vec<u32> {
         (0..packets).filter(|_| law.admit(control, 30_000, full_packet_of(0, 0)).is_none()).collect()
     }
 
-    /// At 1/8 the sum reaches 0.85 with the seventh packet (0.875) and 8.5 with the 68th; between, each is selected with 1/8:
-    /// 6 that pass and then 8 on average, 14 in all, so 7143 of 100 000; the deviation of the gap is
-    /// sqrt(7/8) × 8 = 7.5, that of the number 7.5 / 14 × sqrt(7143) = 45; five of those.
+    /// At 1/8 the sum reaches 0.85 with the seventh packet (0.875) and 8.5 with the 68th; between them each
+    /// packet is selected with probability 1/8. Six packets pass and then 8 on average, 14 in total: 7143 of
+    /// 100 000 are selected. The standard deviation of the gap is sqrt(7/8) × 8 = 7.5, that of the count 7.5
+    /// / 14 × sqrt(7143) = 45. Tolerance: five standard deviations.
     #[test]
     fn drops_are_neither_close_together_nor_far_apart() {
         let mut control = busy(0.125);
@@ -380,19 +386,22 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_hit_in_a_burst_with_a_short_wait_or_without_a_queue() {
+    fn nothing_is_dropped_in_a_burst_at_a_short_delay_or_without_a_queue() {
         let mut law = law(false);
         let burst = Control { burst: Time::from_ns(1), ..busy(1.0) };
-        let light = Control { wait: Time::from_ms(7), ..busy(0.19) };
+        let light = Control { queue_delay: Time::from_ms(7), ..busy(0.19) };
         for mut control in [burst, light] {
             assert!(selected(&mut law, &mut control, 100).is_empty());
         }
         assert!((0..100).all(|_| law.admit(&mut busy(1.0), 2999, full_packet_of(0, 0)).is_some()));
-        assert_eq!(selected(&mut law, &mut Control { wait: Time::from_ms(7), ..busy(1.0) }, 9).len(), 9);
+        assert_eq!(
+            selected(&mut law, &mut Control { queue_delay: Time::from_ms(7), ..busy(1.0) }, 9).len(),
+            9
+        );
     }
 
     #[test]
-    fn marks_become_drops_above_ten_per_cent() {
+    fn marks_become_drops_above_ten_percent() {
         for (probability, ecn, switch, is_marked) in [
             (0.1, Ecn::Ect0, true, true),
             (0.11, Ecn::Ect0, true, false),
@@ -408,7 +417,7 @@ mod tests {
         }
     }
 
-    /// Packets leave each 10 ms: the first begins the time, and the sixteenth is 150 ms later.
+    /// A packet leaves every 10 ms: time counts from the first one, and the sixteenth is 150 ms later.
     #[test]
     fn a_burst_of_150_ms_is_allowed() {
         let mut control = Control::default();
@@ -420,8 +429,9 @@ mod tests {
     }
 
     #[test]
-    fn the_allowance_comes_back_when_the_queue_was_short_twice() {
-        let mut control = Control { wait_before: Time::from_ms(20), wait: Time::from_ms(7), ..busy(0.0) };
+    fn the_burst_allowance_returns_after_two_updates_with_a_short_delay() {
+        let mut control =
+            Control { previous_queue_delay: Time::from_ms(20), queue_delay: Time::from_ms(7), ..busy(0.0) };
         let law = law(true);
         law.update(&mut control, waiting(1));
         assert_eq!(control.burst, Time::ZERO);
@@ -431,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn by_default_a_thousand_packets_may_wait() {
+    fn the_default_limit_is_1000_packets() {
         let mut queue = Spec::default().build(context()).unwrap();
         let mut dropped = Vec::new();
         (0..1001).for_each(|number| queue.enqueue(full_packet_of(0, number), Time::ZERO, &mut dropped));
@@ -439,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
+    fn invalid_settings_are_refused() {
         let error = Spec { update_ns: 0, ..Spec::default() }.build(context()).unwrap_err();
         assert!(error.starts_with("update_ns"), "{error}");
     }

@@ -1,9 +1,10 @@
-//! RED (random early detection): the longer the queue is on average, the likelier a packet is marked or dropped.
-//! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions
-//! on Networking 1(4), 1993; marks instead of drops as RFC 3168, 7 allows. The queue is counted in packets.
-//! Adaptive RED holds the average half way between the thresholds: Floyd, Gummadi and Shenker, "Adaptive RED: An
-//! Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001. As in Linux 6.1 it adapts the
-//! probability alone; the weight and the thresholds, which the paper also derives from the rate, are as given.
+//! RED (random early detection): marks or drops arriving packets with a probability that rises with the
+//! average queue length. Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion
+//! Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993; marks instead of drops as RFC 3168, 7 allows.
+//! The queue length is in packets. Adaptive RED keeps the average half way between the thresholds: Floyd,
+//! Gummadi and Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
+//! Management", 2001. As in Linux 6.1 it adapts the probability alone; the weight and the thresholds, which
+//! the paper also derives from the rate, are settings.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,56 +17,58 @@ use crate::util::rng::{Probability, Rng};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "red",
-    idea: "The longer the queue is on average, the likelier a packet is marked or dropped.",
+    idea: "Marks or drops packets with a probability that rises with the average queue length.",
     source: "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993",
 };
 
-/// Size of the packets in which the paper counts idle time.
+/// Size of the packets by which the paper measures idle time, in bits.
 const PACKET_BITS: u64 = 8 * 1500;
 
-/// Adaptive RED: time between two adaptations, the part of the way between the thresholds that is aimed at, the least
-/// and the most that the probability is kept between, and how it moves. (2001: section 4, Figure 1.)
-const ADAPTED_EVERY: Time = Time::from_ms(500);
-const AIM: (f64, f64) = (0.4, 0.6);
-const PROBABILITIES: (f64, f64) = (0.01, 0.5);
-const MOST_ADDED: f64 = 0.01;
-const KEPT: f64 = 0.9;
+/// Adaptive RED: interval between adaptations, target range of the average between the thresholds (0 to 1),
+/// bounds of `max_p`, largest additive increase, and multiplicative decrease. (2001: section 4, Figure 1.)
+const ADAPTATION_INTERVAL: Time = Time::from_ms(500);
+const TARGET_RANGE: (f64, f64) = (0.4, 0.6);
+const PROBABILITY_RANGE: (f64, f64) = (0.01, 0.5);
+const MAX_INCREASE: f64 = 0.01;
+const DECREASE_FACTOR: f64 = 0.9;
 
 /// The paper's parameters and the limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Average below which no packet is marked or dropped. (Paper: `min_th`.)
+    /// Average queue length below which no packet is marked or dropped. (Paper: `min_th`.)
     pub min_packets: f64,
-    /// Average from which on each packet is marked or dropped; twice `min_packets` or more is advised.
-    /// (Paper: `max_th`.)
+    /// Average queue length from which on every packet is marked or dropped; at least twice `min_packets` is
+    /// advised. (Paper: `max_th`.)
     pub max_packets: f64,
     /// Weight of the latest queue length in the average. (Paper: `w_q`.)
     #[serde(default = "weight")]
     pub weight: f64,
-    /// Probability just below `max_packets`, before the count since the last one raises it. (Paper: `max_p`.)
+    /// Probability just below `max_packets`, before the count since the last mark or drop raises it. (Paper:
+    /// `max_p`.)
     #[serde(default = "max_probability")]
     pub max_probability: f64,
-    /// Whether `max_probability` adapts, from that value on, to hold the average half way between the thresholds.
+    /// Whether `max_probability` is only the initial value, and adapts to keep the average half way between
+    /// the thresholds.
     #[serde(default)]
     pub adaptive: bool,
     /// Whether packets that can be marked are marked instead of dropped.
     #[serde(default = "on")]
     pub ecn: bool,
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
 
-/// 0.002 (paper: section X, and the default of ns).
+/// Default of `weight`: 0.002 (paper: section X, and the default of ns).
 fn weight() -> f64 {
     0.002
 }
 
-/// 1/50 (paper: section XI, and the default of Linux's `tc`).
+/// Default of `max_probability`: 1/50 (paper: section XI, and the default of Linux's `tc`).
 fn max_probability() -> f64 {
     0.02
 }
@@ -91,7 +94,7 @@ impl QueueSettings for Spec {
             waiting: PacketQueue::default(),
             limit: self.limits().checked()?,
             settings: self.clone(),
-            adaptations: Updates::new(ADAPTED_EVERY)?,
+            adaptations: Updates::new(ADAPTATION_INTERVAL)?,
             max_probability,
             packet_ns: (PACKET_BITS * 1_000_000_000 / context.rate_bit_per_s).max(1),
             rng: Rng::new(context.seed, ENTRY.name),
@@ -113,31 +116,31 @@ struct Red {
     limit: Limit,
     settings: Spec,
     adaptations: Updates,
-    /// (Paper: `max_p`.)
+    /// Current `max_probability`, which Adaptive RED changes. (Paper: `max_p`.)
     max_probability: f64,
-    /// Time that a packet takes to transmit. (Paper: `s`.)
+    /// Transmission time of a packet, in ns. (Paper: `s`.)
     packet_ns: u64,
     rng: Rng,
     /// Average queue length, in packets. (Paper: `avg`.)
     average: f64,
-    /// Packets since the last one that was marked or dropped; `None` while the average is below `min_packets`.
-    /// (Paper: `count`, -1 for `None`.)
+    /// Packets since the last mark or drop; `None` while the average is below `min_packets`. (Paper: `count`,
+    /// -1 for `None`.)
     since: Option<u32>,
     /// Time at which the queue became empty; `None` while it is not. (Paper: `q_time`.)
     empty_since: Option<Time>,
     marked: u64,
 }
 
-/// Fate of a packet that comes.
+/// Fate of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Pass,
-    /// Marked, or dropped if it cannot be.
+    /// Mark the packet if it is ECN-capable, else drop it.
     MarkOrDrop,
 }
 
 impl Red {
-    /// Adds the queue length to the average.
+    /// Updates the average with the current queue length.
     #[expect(clippy::cast_precision_loss, reason = "a queue is shorter than 2^53 packets")]
     fn update_average(&mut self, now: Time) {
         if self.empty_since.is_some() {
@@ -149,23 +152,23 @@ impl Red {
         }
     }
 
-    /// The average at a time until which no packet came. A queue that is empty counts as a zero for each packet that
-    /// could have been transmitted.
+    /// The average at `now`, without an arrival since the last update. An empty queue counts as one sample of
+    /// zero for each packet that could have been transmitted.
     fn average_at(&self, now: Time) -> f64 {
         let idle_ns = self.empty_since.map_or(0, |since| now.since(since).ns());
         self.average * power(1.0 - self.settings.weight, idle_ns / self.packet_ns)
     }
 
-    /// Makes the adaptations that are due.
+    /// Performs the adaptations that are due.
     fn adapt(&mut self, now: Time) {
         let Spec { min_packets, max_packets, .. } = self.settings;
         while let Some(at) = self.adaptations.due(now) {
             let position = (self.average_at(at) - min_packets) / (max_packets - min_packets);
-            let (least, most) = PROBABILITIES;
-            if position > AIM.1 && self.max_probability <= most {
-                self.max_probability += MOST_ADDED.min(self.max_probability / 4.0);
-            } else if position < AIM.0 && self.max_probability >= least {
-                self.max_probability *= KEPT;
+            let (least, most) = PROBABILITY_RANGE;
+            if position > TARGET_RANGE.1 && self.max_probability <= most {
+                self.max_probability += MAX_INCREASE.min(self.max_probability / 4.0);
+            } else if position < TARGET_RANGE.0 && self.max_probability >= least {
+                self.max_probability *= DECREASE_FACTOR;
             }
         }
     }
@@ -186,14 +189,15 @@ impl Red {
     }
 }
 
-/// `p_b / (1 - count p_b)`: makes the number of packets between two selected packets uniform, from 1 to 1 / `p_b`.
+/// Probability `p_a = p_b / (1 - count p_b)`, with which the gap between selected packets is uniform from 1
+/// to 1 / `p_b`.
 fn mark_probability(p_b: f64, count: u32) -> Probability {
     let rest = 1.0 - f64::from(count) * p_b;
     let p_a = if rest > p_b { p_b / rest } else { 1.0 };
     Probability::new(p_a).expect("p_b is a probability and less than the rest")
 }
 
-/// `base` to the power of `exponent` by squaring, the same on every platform.
+/// Power of `base` by repeated squaring: equal on every platform.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut product = 1.0;
     while exponent > 0 && product > 0.0 {
@@ -214,8 +218,8 @@ impl Queue for Red {
         self.update_average(now);
         let fate = self.decide();
         let marks = self.settings.ecn && can_be_marked(&packet);
-        let is_given_up = fate == Fate::MarkOrDrop && !marks;
-        if is_given_up || !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
+        let is_dropped = fate == Fate::MarkOrDrop && !marks;
+        if is_dropped || !self.limit.has_room_for(packet.size_bytes, self.backlog()) {
             dropped.push(packet);
             return;
         }
@@ -266,13 +270,13 @@ mod tests {
         }
     }
 
-    /// A packet takes a millisecond, and a queue that was empty came to an end.
+    /// RED on a link that transmits a packet in 1 ms; the queue is not empty.
     fn red(spec: &Spec) -> Red {
         let settings = spec.clone();
         Red {
             waiting: PacketQueue::default(),
             limit: Limits::default().checked().unwrap(),
-            adaptations: Updates::new(ADAPTED_EVERY).unwrap(),
+            adaptations: Updates::new(ADAPTATION_INTERVAL).unwrap(),
             max_probability: settings.max_probability,
             settings,
             packet_ns: 1_000_000,
@@ -284,17 +288,18 @@ mod tests {
         }
     }
 
-    /// Number of 100 000 packets that are selected at that average.
+    /// Number of packets among 100 000 that are selected at a constant average.
     fn selected(average: f64) -> usize {
         let mut red = red(&spec());
         red.average = average;
         (0..100_000).filter(|_| red.decide() == Fate::MarkOrDrop).count()
     }
 
-    /// Half way `p_b` is 0.01: the gap between selected packets is uniform from 1 to 100, on average 50.5, so 1980 of 100 000;
-    /// its deviation is 29, that of the number 29 / 50.5 × sqrt(1980) = 26; five of those.
+    /// Half way between the thresholds `p_b` is 0.01: the gap between selected packets is uniform from 1 to
+    /// 100, on average 50.5, so that 1980 of 100 000 are selected. The standard deviation of the gap is 29,
+    /// that of the count 29 / 50.5 × sqrt(1980) = 26. Tolerance: five standard deviations.
     #[test]
-    fn between_the_thresholds_hits_come_at_uniform_gaps() {
+    fn between_the_thresholds_the_gaps_between_marks_are_uniform() {
         assert_eq!((selected(4.99), selected(15.0)), (0, 100_000));
         let packets = selected(10.0);
         assert!((1850..=2110).contains(&packets), "{packets}");
@@ -312,7 +317,7 @@ mod tests {
         }
     }
 
-    /// 10 packets wait: 0.998 × 2 + 0.002 × 10.
+    /// Ten queued packets and an average of 2: 0.998 × 2 + 0.002 × 10.
     #[test]
     fn the_average_moves_by_its_weight() {
         let mut red = red(&spec());
@@ -324,7 +329,7 @@ mod tests {
 
     /// 100 packets could have been transmitted: 0.998^100 = 0.8186.
     #[test]
-    fn an_idle_link_lets_the_average_fall() {
+    fn the_average_falls_while_the_link_is_idle() {
         let mut red = red(&spec());
         (red.average, red.empty_since) = (10.0, Some(Time::from_ms(50)));
         red.update_average(Time::from_ms(150));
@@ -333,7 +338,8 @@ mod tests {
         assert!((red.average - 8.186).abs() < 1e-3, "idle time counts once");
     }
 
-    /// The probability after so many adaptations of a queue of that average; the thresholds are 5 and 15.
+    /// The value of `max_probability` after `times` adaptations at a constant average; the thresholds are 5
+    /// and 15.
     fn adapted(max_probability: f64, average: f64, times: u64) -> f64 {
         let mut red = red(&Spec { max_probability, adaptive: true, ..spec() });
         red.average = average;
@@ -341,8 +347,8 @@ mod tests {
         red.max_probability
     }
 
-    /// Aimed at is 9 to 11. 0.02 + 0.02 / 4, then 0.025 + 0.025 / 4; from 4 % on a hundredth is added, up to 0.5 and
-    /// a step; 0.9 of it is kept, down to 0.01 and a step.
+    /// The target range is 9 to 11. Above it: 0.02 + 0.02 / 4, then 0.025 + 0.025 / 4; from 0.04 on 0.01 is
+    /// added, until 0.5 is passed. Below it: times 0.9, until 0.01 is passed.
     #[test]
     fn adaptive_red_aims_half_way_between_the_thresholds() {
         for (from, average, times, to) in [
@@ -359,10 +365,11 @@ mod tests {
         }
     }
 
-    /// The average of 12 was left 100 packets' time ago: 12 × 0.998^100 = 9.8 is aimed at. At 1000 and 1500 ms
-    /// it is far below, 12 × 0.998^600 = 3.6 and less: 0.02 × 0.81.
+    /// The queue became empty 100 ms, 100 packets, before the first adaptation: 12 × 0.998^100 = 9.8 is in
+    /// the target range. At 1000 and 1500 ms the average is below it, 12 × 0.998^600 = 3.6 and less: 0.02 ×
+    /// 0.9² = 0.0162.
     #[test]
-    fn adaptive_red_knows_that_the_link_is_idle() {
+    fn adaptive_red_accounts_for_idle_time() {
         let mut red = red(&Spec { adaptive: true, ..spec() });
         (red.average, red.empty_since) = (12.0, Some(Time::from_ms(400)));
         red.adapt(Time::from_ms(500));
@@ -372,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_marked_is_marked_and_the_rest_dropped() {
+    fn ecn_capable_packets_are_marked_and_others_dropped() {
         for (ecn, offered, expected) in [
             (true, Ecn::Ect0, (vec![0], vec![])),
             (true, Ecn::NotEct, (vec![], vec![0])),
@@ -385,14 +392,14 @@ mod tests {
     }
 
     #[test]
-    fn power_is_that_of_repeated_multiplication() {
+    fn power_equals_repeated_multiplication() {
         let slow = (0..37).fold(1.0, |product, _| product * 0.998);
         assert!((power(0.998, 37) - slow).abs() < 1e-12);
         assert!((power(0.5, 0) - 1.0).abs() < f64::EPSILON);
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
+    fn invalid_settings_are_refused() {
         for (spec, field) in [
             (Spec { min_packets: -1.0, ..spec() }, "min_packets"),
             (Spec { max_packets: 5.0, ..spec() }, "max_packets"),

@@ -1,9 +1,10 @@
-//! SFQ (stochastic fairness queueing): flows take turns; at the limit the longest flow loses its newest packet.
-//! Source: McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM, 1990; turns by bytes as Shreedhar and Varghese,
-//! "Efficient Fair Queueing Using Deficit Round Robin", ACM SIGCOMM, 1995. Agrees with: Linux 6.1 `sfq` without
-//! `perturb`, its default, so that flows in one queue stay in it for ever. Sizes are IP packets: the default
-//! quantum is 1500 bytes, which Linux counts as 1514. Of several longest flows Linux takes the one that changed last;
-//! here it is that of the packet that comes, or the first. Left out: RED within a flow, `headdrop`.
+//! SFQ (stochastic fairness queueing): deficit round robin over flow queues; at the limit the longest queue
+//! drops its newest packet. Source: McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM, 1990; fairness in
+//! bytes as in Shreedhar and Varghese, "Efficient Fair Queueing Using Deficit Round Robin", ACM SIGCOMM,
+//! 1995. Agrees with: Linux 6.1 `sfq` without `perturb`, its default, so that flows that collide stay in one
+//! queue. Sizes are IP packets: the default quantum is 1500 bytes, which Linux counts as 1514. Among several
+//! longest queues Linux takes the one that changed last; here it is the queue of the arriving packet, or the
+//! first. Not implemented: RED within a flow, `headdrop`.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,30 +17,30 @@ use crate::net::packet::Packet;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "sfq",
-    idea: "Flows take turns; at the limit the longest flow loses its newest packet.",
+    idea: "Deficit round robin over flow queues; at the limit the longest queue drops its newest packet.",
     source: "McKenney, IEEE INFOCOM, 1990",
 };
 
-/// Default limit in packets, and the limit of each flow.
+/// Default limit of all queues together, and limit of each queue, in packets.
 const LIMIT_PACKETS: u64 = 127;
-const MOST_OF_A_FLOW: u64 = 127;
-/// Most flows with waiting packets.
-const MOST_FLOWS: u64 = 128;
+const MAX_FLOW_PACKETS: u64 = 127;
+/// Largest number of queues with packets.
+const MAX_FLOWS: u64 = 128;
 
-/// The settings of the turns, and the limits, by default 127 packets.
+/// Settings of the round robin, and the limits, by default 127 packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Bytes that a flow sends in its turn.
+    /// Quantum: bytes that a flow sends per round.
     #[serde(default = "quantum_bytes")]
     pub quantum_bytes: u32,
-    /// Queues over which flows are spread. (Linux: `divisor`.)
+    /// Number of queues to which flows are hashed. (Linux: `divisor`.)
     #[serde(default = "flows")]
     pub flows: u32,
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
@@ -78,8 +79,8 @@ struct Sfq {
 }
 
 impl Sfq {
-    /// The queue that loses a packet when one came to `newest`.
-    fn loser(&self, newest: usize) -> usize {
+    /// The queue that drops a packet at the limit, after an arrival at the queue `newest`.
+    fn queue_to_drop_from(&self, newest: usize) -> usize {
         let longest = self.queues.longest(|backlog| backlog.packets);
         let is_as_long = self.queues.backlog(newest).packets == self.queues.backlog(longest).packets;
         if is_as_long { newest } else { longest }
@@ -94,8 +95,8 @@ impl Queue for Sfq {
     fn enqueue(&mut self, packet: Packet, now: Time, dropped: &mut Vec<Packet>) {
         let queue = self.flow_hash.queue_of(packet.flow);
         let has_room = match self.packets(queue) {
-            0 => self.waiting_flows < MOST_FLOWS,
-            packets => packets < MOST_OF_A_FLOW,
+            0 => self.waiting_flows < MAX_FLOWS,
+            packets => packets < MAX_FLOW_PACKETS,
         };
         if !has_room {
             dropped.push(packet);
@@ -103,24 +104,24 @@ impl Queue for Sfq {
         }
         self.waiting_flows += u64::from(self.packets(queue) == 0);
         self.queues.push(queue, Stamped { arrived: now, packet });
-        self.round_robin.wake_last(queue);
+        self.round_robin.activate_as_old(queue);
         while self.limit.is_exceeded_by(self.queues.total()) {
-            let loser = self.loser(queue);
-            dropped.extend(self.queues.pop_newest(loser).map(|stamped| stamped.packet));
-            self.waiting_flows -= u64::from(self.packets(loser) == 0);
+            let queue_to_drop_from = self.queue_to_drop_from(queue);
+            dropped.extend(self.queues.pop_newest(queue_to_drop_from).map(|stamped| stamped.packet));
+            self.waiting_flows -= u64::from(self.packets(queue_to_drop_from) == 0);
         }
     }
 
     fn dequeue(&mut self, _now: Time, _dropped: &mut Vec<Packet>) -> Option<Packet> {
         while let Some(queue) = self.round_robin.next() {
             let Some(Stamped { packet, .. }) = self.queues.pop(queue) else {
-                self.round_robin.leave();
+                self.round_robin.deactivate();
                 continue;
             };
             self.round_robin.charge(queue, packet.size_bytes);
             if self.packets(queue) == 0 {
                 self.waiting_flows -= 1;
-                self.round_robin.leave();
+                self.round_robin.deactivate();
             }
             return Some(packet);
         }
@@ -147,53 +148,54 @@ mod tests {
         dropped
     }
 
-    fn flows_that_leave(queue: &mut dyn Queue, packets: u64) -> Vec<u32> {
+    fn dequeued_flows(queue: &mut dyn Queue, packets: u64) -> Vec<u32> {
         let left = (0..packets).map(|_| queue.dequeue(Time::ZERO, &mut Vec::new()));
         left.map(|packet| packet.unwrap().flow).collect()
     }
 
     #[test]
-    fn flows_take_turns_and_one_that_had_nothing_waiting_comes_last() {
+    fn flows_are_served_in_round_robin_and_a_new_flow_last() {
         let mut queue = Spec::default().build(context()).unwrap();
         (0..3).for_each(|flow| assert!(offer(&mut *queue, flow, 3).is_empty()));
-        assert_eq!(flows_that_leave(&mut *queue, 4), [0, 1, 2, 0]);
+        assert_eq!(dequeued_flows(&mut *queue, 4), [0, 1, 2, 0]);
         offer(&mut *queue, 3, 1);
-        assert_eq!(flows_that_leave(&mut *queue, 6), [1, 2, 3, 0, 1, 2]);
+        assert_eq!(dequeued_flows(&mut *queue, 6), [1, 2, 3, 0, 1, 2]);
     }
 
-    /// 7 and 3 packets wait when the eleventh comes, of flow 1: flow 0 loses its seventh.
+    /// Flows 0 and 1 have 7 and 3 packets when the eleventh packet, of flow 1, exceeds the limit: flow 0
+    /// drops its seventh.
     #[test]
     fn at_the_limit_the_longest_flow_loses_its_newest_packet() {
         let mut queue = Spec { limit_packets: Some(10), ..Spec::default() }.build(context()).unwrap();
         assert!(offer(&mut *queue, 0, 7).is_empty());
         let dropped = offer(&mut *queue, 1, 4);
         assert_eq!((dropped[0].flow, numbers(&dropped)), (0, vec![6]));
-        // Six and four: flow 0 loses one more, then flow 1 is the longest.
+        // Six and four packets: flow 0 drops one more; then flow 1 has the longest queue.
         let dropped = offer(&mut *queue, 1, 2);
         assert_eq!(dropped.iter().map(|packet| packet.flow).collect::<Vec<_>>(), [0, 1]);
     }
 
     #[test]
-    fn a_flow_may_have_127_packets_and_128_flows_some() {
+    fn a_queue_holds_127_packets_and_128_queues_are_used() {
         let mut queue = Spec { limit_packets: Some(1000), ..Spec::default() }.build(context()).unwrap();
         assert_eq!(offer(&mut *queue, 0, 130).len(), 3);
         let spec = Spec { limit_packets: Some(1000), flows: 65_536, ..Spec::default() };
         let mut queue = spec.build(context()).unwrap();
         let dropped: usize = (0..130).map(|flow| offer(&mut *queue, flow, 1).len()).sum();
         assert_eq!(dropped, 2);
-        assert_eq!(flows_that_leave(&mut *queue, 1), [0]);
+        assert_eq!(dequeued_flows(&mut *queue, 1), [0]);
         assert!(offer(&mut *queue, 200, 1).is_empty());
     }
 
     #[test]
-    fn by_default_127_packets_may_wait() {
+    fn the_default_limit_is_127_packets() {
         let mut queue = Spec::default().build(context()).unwrap();
         assert!(offer(&mut *queue, 0, 100).is_empty());
         assert_eq!(offer(&mut *queue, 1, 28).len(), 1);
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused() {
+    fn invalid_settings_are_refused() {
         for (spec, field) in [
             (Spec { quantum_bytes: 255, ..Spec::default() }, "quantum_bytes"),
             (Spec { flows: 0, ..Spec::default() }, "flows"),

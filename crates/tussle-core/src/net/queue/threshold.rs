@@ -1,6 +1,6 @@
-//! Threshold: a FIFO that marks a packet that finds more than a threshold waiting.
-//! Source: Alizadeh et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010, 3.1; the marking that RFC 8257, 3.1
-//! expects of switches. A packet that cannot be marked is dropped at the limit only, as in a FIFO.
+//! Threshold: a FIFO that marks arriving packets while the queue is longer than a threshold. Source: Alizadeh
+//! et al., "Data Center TCP (DCTCP)", ACM SIGCOMM, 2010, 3.1; the marking that RFC 8257, 3.1 expects from
+//! switches. A packet that is not ECN-capable is dropped at the limit only, as in a FIFO.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::net::packet::{Ecn, Packet};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "threshold",
-    idea: "A FIFO that marks what comes while more than a threshold waits.",
+    idea: "A FIFO that marks arriving packets while the queue is longer than a threshold.",
     source: "Alizadeh et al., ACM SIGCOMM, 2010",
 };
 
@@ -19,16 +19,16 @@ pub(super) const ENTRY: Entry = Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// A packet that finds more packets waiting is marked. (Paper: `K`.)
+    /// Queue length in packets above which an arriving packet is marked. (Paper: `K`.)
     #[serde(default)]
     pub mark_above_packets: Option<u64>,
-    /// A packet that finds more bytes waiting is marked.
+    /// Queue length in bytes above which an arriving packet is marked.
     #[serde(default)]
     pub mark_above_bytes: Option<u64>,
-    /// Most packets that may wait.
+    /// Largest number of queued packets.
     #[serde(default)]
     pub limit_packets: Option<u64>,
-    /// Most bytes that may wait.
+    /// Largest number of queued bytes.
     #[serde(default)]
     pub limit_bytes: Option<u64>,
 }
@@ -69,8 +69,8 @@ impl Queue for Threshold {
             dropped.push(packet);
             return;
         }
-        let crowded = found.packets > self.mark_above.packets || found.bytes > self.mark_above.bytes;
-        if crowded && can_be_marked(&packet) {
+        let is_above = found.packets > self.mark_above.packets || found.bytes > self.mark_above.bytes;
+        if is_above && can_be_marked(&packet) {
             packet.ecn = Ecn::Ce;
             self.marked += 1;
         }
@@ -99,9 +99,9 @@ mod tests {
     use super::super::tests::{context, marks_and_drops, packet};
     use super::*;
 
-    /// The fourth finds three, which is not more than three; the fifth finds four.
+    /// The fourth packet finds a queue of three, which is not above the threshold; the fifth finds four.
     #[test]
-    fn what_finds_more_than_the_threshold_is_marked() {
+    fn packets_above_the_threshold_are_marked() {
         let spec = Spec { mark_above_packets: Some(3), ..Spec::default() };
         let mut queue = spec.build(context()).unwrap();
         assert_eq!(
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(queue.marked_packets(), 2);
     }
 
-    /// 3000 bytes: the third finds just as many, the fourth 4500.
+    /// The third packet finds a queue of exactly 3000 bytes, the fourth one of 4500.
     #[test]
     fn the_threshold_may_be_in_bytes() {
         let spec = Spec { mark_above_bytes: Some(3000), ..Spec::default() };
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_marked_is_dropped_at_the_limit_only() {
+    fn packets_without_ecn_are_dropped_at_the_limit_only() {
         let spec = Spec { mark_above_packets: Some(1), limit_packets: Some(4), ..Spec::default() };
         let mut queue = spec.build(context()).unwrap();
         let packets = (0..6).map(|number| packet(number, Ecn::NotEct));

@@ -1,5 +1,5 @@
-//! Periodic updates of a queue. They need no event of their own: when a packet comes or leaves, the queue first makes
-//! the updates that have become due since the last packet did.
+//! Periodic updates of a queue without events of their own: whenever a packet arrives or leaves, the queue
+//! first performs the updates that have become due.
 
 use crate::Time;
 
@@ -11,7 +11,7 @@ pub(super) struct Updates {
 }
 
 impl Updates {
-    /// Updates at every multiple of `interval`; an error names the setting `update_ns`.
+    /// Creates updates at every multiple of `interval`. An error names the setting `update_ns`.
     pub(super) fn new(interval: Time) -> Result<Updates, String> {
         if interval == Time::ZERO {
             return Err("update_ns: 0 ns; give a time like 15 ms".to_owned());
@@ -19,7 +19,7 @@ impl Updates {
         Ok(Updates { next: interval, interval })
     }
 
-    /// Takes the next update that is due by `now`; returns when it was due.
+    /// Takes the next update that is due by `now`, and returns the time at which it was due.
     pub(super) fn due(&mut self, now: Time) -> Option<Time> {
         let due = self.next;
         (due <= now).then(|| {
@@ -28,7 +28,7 @@ impl Updates {
         })
     }
 
-    /// Skips the updates that are due by `now`, for a queue that they would not change.
+    /// Skips the updates that are due by `now`, for a queue whose state they would not change.
     pub(super) fn skip(&mut self, now: Time) {
         let skipped = now.since(self.next).ns() / self.interval.ns();
         self.next += Time::from_ns(skipped * self.interval.ns());
@@ -46,9 +46,9 @@ mod tests {
         assert_eq!(due_ms, [None, Some(15), Some(30), None, Some(45)]);
     }
 
-    /// An hour without a packet is over at once, and the next one is at a multiple of the interval.
+    /// The updates of an hour without packets are skipped; the next one is at a multiple of the interval.
     #[test]
-    fn those_that_change_nothing_are_skipped() {
+    fn updates_without_effect_are_skipped() {
         let mut updates = Updates::new(Time::from_ms(15)).unwrap();
         let hour = Time::from_secs(3600);
         assert_eq!(updates.due(hour), Some(Time::from_ms(15)));
