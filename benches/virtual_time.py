@@ -8,7 +8,7 @@ import sys
 import time
 from typing import NamedTuple
 
-from tussle.engines import engine
+from tussle.engines.kernel import KernelEngine
 from tussle.errors import TussleError
 from tussle.scenario import Scenario
 
@@ -16,18 +16,24 @@ ROUNDS = 3
 
 
 class Case(NamedTuple):
-    """A pair of flows, CUBIC and Reno, over one bottleneck."""
+    """CUBIC and Reno in turn over one bottleneck, each a tenth of a second after the one before."""
 
     name: str
+    flows: int
     rate: str
     rtt: str
     duration: str
+    network: str = "driver"
 
 
+PAIR = Case("a pair at 100 Mbit/s, 20 ms", 2, "100 Mbit/s", "20 ms", "41 s")
 CASES = [
-    Case("a pair at 100 Mbit/s, 20 ms", "100 Mbit/s", "20 ms", "41 s"),
-    Case("a pair at 1 Gbit/s, 50 ms", "1 Gbit/s", "50 ms", "11 s"),
-    Case("a pair at 1 Mbit/s, 100 ms", "1 Mbit/s", "100 ms", "100 s"),
+    PAIR,
+    Case("a pair at 1 Gbit/s, 50 ms", 2, "1 Gbit/s", "50 ms", "11 s"),
+    Case("ten flows at 1 Gbit/s, 50 ms", 10, "1 Gbit/s", "50 ms", "11 s"),
+    Case("a pair at 1 Mbit/s, 100 ms", 2, "1 Mbit/s", "100 ms", "100 s"),
+    PAIR._replace(name="the first over disciplines", network="qdisc"),
+    PAIR._replace(name="the first over TUN devices", network="tun", duration="5 s"),
 ]
 
 
@@ -44,13 +50,14 @@ def main() -> None:
 
 def measured(case: Case) -> str:
     """Execute a case `ROUNDS` times; return its speed and the guest's memory as text."""
-    flows = [{"algorithm": "cubic"}, {"algorithm": "reno", "start": "1 s"}]
+    algorithms = ("cubic", "reno")
+    flows = [{"algorithm": algorithms[i % 2], "start": f"{100 * i} ms"} for i in range(case.flows)]
     tables = {"duration": case.duration, "path": {"rate": case.rate, "rtt": case.rtt}, "flows": flows}
     [planned] = Scenario.from_dict(tables).runs()
     wall_s, cpu_s = [], []
     for _ in range(ROUNDS):
         began, before = time.perf_counter(), children_s()
-        engine("kernel").execute(planned.run)
+        KernelEngine(network=case.network).execute(planned.run)
         wall_s.append(time.perf_counter() - began)
         cpu_s.append(children_s() - before)
     virtual_s = planned.run["duration_ns"] / 1e9

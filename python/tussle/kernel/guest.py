@@ -146,7 +146,7 @@ def refuse_other_driver(kernel: Kernel) -> None:
     """Raise TussleError when a kernel was built with the driver of another version, or with none."""
     if kernel.facts.get(FACT) != driver().digest():
         raise TussleError(
-            f"kernel {kernel.name} was built by another version of Tussle, with another driver; build it again: "
+            f"kernel {kernel.name} was built by another version of Tussle; build it again: "
             "`tussle kernel build`, with its --source and --name"
         )
 
