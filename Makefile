@@ -20,7 +20,9 @@ help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: .venv/.built $(AGENT)  ## Check what is needed, then install it and the command into .venv
+setup: .venv/.tools  ## Check what is needed, then install it and the command into .venv
+	@# Both builds end with steps on one core.
+	@$(MAKE) --no-print-directory -j2 .venv/.built $(AGENT)
 
 # Tools and libraries, as pyproject.toml declares them.
 .venv/.tools: pyproject.toml tools/prerequisites.sh

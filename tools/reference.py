@@ -18,6 +18,7 @@ import rust_types
 from tussle import _core, algorithm, units
 from tussle.catalog import catalog
 from tussle.cli import app
+from tussle.cli._help import subcommands
 from tussle.dataset import FORMAT, OPTIONAL_TABLES, RUNS_A_PART, TABLES
 from tussle.figures import REGISTRY as FIGURES
 from tussle.metrics import REGISTRY as METRICS
@@ -88,8 +89,8 @@ def _cli() -> str:
 def _commands(name: str, command: Any) -> Iterator[list[str]]:
     arguments = [param for param in command.params if param.param_type_name == "argument"]
     options = [param for param in command.params if param.param_type_name == "option"]
-    subcommands = getattr(command, "commands", {})
-    words = [name, *(["COMMAND"] if subcommands else [_usage(param) for param in arguments])]
+    inner = subcommands(command)
+    words = [name, *(["COMMAND"] if inner else [_usage(param) for param in arguments])]
     usage = " ".join([*words, *(["[OPTIONS]"] if options else [])])
     rows = [
         *((f"`{_metavar(param)}`", param.help or "", "") for param in arguments),
@@ -97,8 +98,8 @@ def _commands(name: str, command: Any) -> Iterator[list[str]]:
     ]
     table = [_table(["", "", "default"], rows)] if rows else []
     yield [f"## {name}", f"```\n{usage}\n```", command.help or "", *table]
-    for each in subcommands:
-        yield from _commands(f"{name} {each}", subcommands[each])
+    for each in inner:
+        yield from _commands(f"{name} {each}", inner[each])
 
 
 def _usage(param: Any) -> str:

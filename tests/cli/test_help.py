@@ -8,13 +8,14 @@ import pytest
 import typer.main
 
 from tussle.cli import app
+from tussle.cli._help import subcommands
 
 PYTHON_TYPE = re.compile(r"<[^>]*>|list\[|\brange\b|\b(?:bool|str|int|float|Path|None)\b|x[<>]=|<=x")
 
 
 def commands(words: tuple[str, ...], command: Any) -> Iterator[tuple[str, ...]]:
     yield words
-    for name, each in getattr(command, "commands", {}).items():
+    for name, each in subcommands(command).items():
         yield from commands((*words, name), each)
 
 
@@ -32,6 +33,6 @@ def test_help_shows_values_as_people_write_them(tussle_, words: tuple[str, ...])
 def test_every_option_with_a_value_names_its_kind(words: tuple[str, ...]):
     command: Any = typer.main.get_command(app)
     for word in words:
-        command = command.commands[word]
+        command = subcommands(command)[word]
     bare = [param.name for param in command.params if not getattr(param, "is_flag", False)]
     assert [name for name in bare if next(p for p in command.params if p.name == name).metavar is None] == []

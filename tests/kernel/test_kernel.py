@@ -104,7 +104,7 @@ def test_a_kernel_has_the_facts_of_its_origin(linux):
     assert kernel == built_kernel("mine")
     assert kernel.image.read_text("utf-8").startswith("beta = 0.7\n")
     facts = dict(kernel.facts)
-    for digest in ("source", "recipe", "config", "image"):
+    for digest in ("source", "recipe", "config", "image", "driver", "driver_patch"):
         assert len(bytes.fromhex(facts.pop(f"{digest}_sha256"))) == 32
     assert facts == {
         "release": "6.1.5",

@@ -187,6 +187,18 @@ def test_every_profile_runs(profile: str):
     assert linux["delivered_bytes"][0] > 0
 
 
+def test_ten_gigabits_a_second_agree_to_the_packet():
+    """The numbers are those of decision 0016: packets take 1.2 µs, and the queue marks above 65 of them."""
+    path = {"profile": "datacenter"}
+    flows = [{"algorithm": "cubic", "ecn": True}]
+    [planned] = Scenario.from_dict(
+        {"duration": "30 ms", "repetitions": 1, "steady": {"from": "0 s"}, "path": path, "flows": flows}
+    ).runs()
+    for tables in (engine("sim").execute(planned.run), over("driver", planned.run)):
+        marked = tables["links"].filter(pl.col("link") == "bottleneck")["marked_packets"].max()
+        assert (*counts(tables, "sent_packets", "dropped_packets"), marked) == (24_741, 0, 511)
+
+
 @pytest.mark.parametrize(
     "queue",
     [

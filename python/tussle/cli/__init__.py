@@ -3,29 +3,14 @@
 import os
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import tussle
-from tussle.cli import (
-    agree,
-    compare,
-    export,
-    kernel,
-    list_,
-    matrix,
-    paper,
-    plot,
-    report,
-    run,
-    scenario,
-    script,
-    send,
-    serve,
-)
 from tussle.cli._help import Command, Group
 from tussle.cli._terminal import complain
 from tussle.errors import TussleError
@@ -33,33 +18,61 @@ from tussle.errors import TussleError
 MISTAKE_OF_THE_USER = 2
 """Exit status, as for wrong arguments."""
 
+_COMMANDS = {
+    "run": "run:run",
+    "matrix": "matrix:matrix",
+    "serve": "serve:serve",
+    "send": "send:send",
+    "report": "report:report",
+    "plot": "plot:plot",
+    "compare": "compare:compare",
+    "agree": "agree:agree",
+    "paper": "paper:paper",
+    "export": "export:export",
+    "script": "script:script",
+    "list": "list_:show_list",
+    "scenario": "scenario:app",
+    "kernel": "kernel:app",
+}
+"""Module and function of each command, or its group of commands, in the order of the help."""
+
+
+class _Commands(Group):
+    """The commands. The module of a command, which may take long to import, is imported when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (an override)
+        """Return the names of all commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command. An unknown name imports all, of which the nearest is suggested."""
+        for name in [cmd_name] if cmd_name in _COMMANDS else _COMMANDS:
+            if name not in self.commands:
+                self.commands[name] = _imported(name)
+        return super().get_command(ctx, cmd_name)
+
+
+def _imported(name: str) -> Any:
+    module, attribute = _COMMANDS[name].split(":")
+    command = getattr(import_module(f"tussle.cli.{module}"), attribute)
+    if not isinstance(command, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command(name, cls=Command)(command)
+        command = alone
+    made = typer.main.get_command(command)
+    made.name = name
+    return made
+
+
 app = typer.Typer(
     name="tussle",
-    cls=Group,
+    cls=_Commands,
     help="TCP congestion control simulator and testbed: fairness, coexistence, bufferbloat, AQM and ECN/L4S.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS = {
-    "run": run.run,
-    "matrix": matrix.matrix,
-    "serve": serve.serve,
-    "send": send.send,
-    "report": report.report,
-    "plot": plot.plot,
-    "compare": compare.compare,
-    "agree": agree.agree,
-    "paper": paper.paper,
-    "export": export.export,
-    "script": script.script,
-    "list": list_.show_list,
-}
-for _name, _function in _COMMANDS.items():
-    app.command(_name, cls=Command)(_function)
-app.add_typer(scenario.app, name="scenario")
-app.add_typer(kernel.app, name="kernel")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 (typer's callbacks receive the option's value)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 
@@ -34,3 +35,11 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, and the option for help."""
         return _as_written(super().get_params(ctx))
+
+
+def subcommands(command: Any) -> dict[str, Any]:
+    """Return the commands of a group by name, in the order of its help; none of a single command."""
+    if not isinstance(command, TyperGroup):
+        return {}
+    context = typer.Context(command)
+    return {name: command.get_command(context, name) for name in command.list_commands(context)}

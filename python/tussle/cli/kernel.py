@@ -14,7 +14,12 @@ from tussle.kernel import USUAL_HZ, built_kernel, remove_kernel
 if TYPE_CHECKING:
     from tussle.kernel.build import Request
 
-app = typer.Typer(cls=Group, help="The Linux kernels that `--engine kernel` runs.", no_args_is_help=True)
+app = typer.Typer(
+    cls=Group,
+    help="The Linux kernels that `--engine kernel` runs.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 
 @app.command(cls=Command)

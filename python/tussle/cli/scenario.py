@@ -12,7 +12,9 @@ from tussle.scenario import BASELINE, Scenario, ready_scenario
 
 _MOST_NAMED = 5
 
-app = typer.Typer(cls=Group, help="Check a scenario without running it.", no_args_is_help=True)
+app = typer.Typer(
+    cls=Group, help="Check a scenario without running it.", no_args_is_help=True, add_completion=False
+)
 
 
 @app.command(cls=Command)
