@@ -8,6 +8,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := results/demo
 FUZZ_SECONDS ?= 60
+# One worker more than there are cores: some tests wait for sockets and clocks. An idle worker takes tests from others.
+PYTEST = $(BIN)/pytest -n $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)") --dist worksteal
 PICTURE := docs/images/matrix.svg
 AGENT := python/tussle/_agent
 DRIVER := python/tussle/_driver.o
@@ -65,7 +67,7 @@ test: lint  ## Set up, lint, build kernels, run all tests, and say at the end wh
 	$(KERNEL_OR_SKIP)
 	$(BIN)/tussle kernel build || $(KERNEL_OR_SKIP)
 	cargo test --workspace --locked --quiet
-	$(BIN)/pytest -n auto
+	$(PYTEST)
 	@$(SAY_SKIPPED_WASM)
 
 .PHONY: check
@@ -77,7 +79,7 @@ check: setup  ## The short form of `make test`, in three minutes: format, lints,
 	$(BIN)/lint-imports
 	$(BIN)/typos
 	cargo test -p tussle-core --locked --quiet
-	$(BIN)/pytest -n auto --quiet -m "not slow"
+	$(PYTEST) --quiet -m "not slow"
 
 # The simulator is to compile for a browser; nothing can be installed for that where rustup is not.
 WASM := wasm32-unknown-unknown
@@ -187,7 +189,7 @@ fuzz:  ## Feed mangled input to simulator and protocol, FUZZ_SECONDS=60 a target
 
 .PHONY: mutations
 mutations: setup  ## Give 1000 mutated scenarios and 200 mutated datasets to every command (`make test` takes fewer)
-	TUSSLE_MUTATIONS=all $(BIN)/pytest -n auto tests/test_mutated_scenarios.py tests/test_mutated_datasets.py
+	TUSSLE_MUTATIONS=all $(PYTEST) tests/test_mutated_scenarios.py tests/test_mutated_datasets.py
 
 .PHONY: clean
 clean:  ## Remove all that was built; results stay

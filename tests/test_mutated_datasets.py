@@ -13,7 +13,7 @@ from mutated_datasets import Mutation, Place, mutate
 from tussle.scenario import Scenario
 from tussle.sweep import SweepSettings, sweep
 
-ALL = mutations(full=200, every=3)
+ALL = mutations(full=200, every=6)
 EVERY_COMMAND = os.environ.get("TUSSLE_MUTATIONS") == "all"
 CHEAP = [
     ["export", "mutated", "flows", "-o", "new.csv"],

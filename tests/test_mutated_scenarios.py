@@ -14,7 +14,7 @@ from commandline import Answer, refused
 from mutated import faults_of, mutations, patience
 from mutated_scenarios import KINDS, Mutation, bases, long_list, mutation, short_bases, shortened
 
-CHECKED = range(1000)
+CHECKED = mutations(full=1000, every=3)
 RUN = mutations(full=1000, every=13)
 
 

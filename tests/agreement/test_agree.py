@@ -53,7 +53,7 @@ def test_results_of_another_build_are_taken_only_when_asked_to(tussle_, tmp_path
     [facts] = (tmp_path / "one" / "sim").glob("*/provenance.json")
     text = facts.read_text("utf-8")
     facts.write_text(text.replace('"build": "', '"build": "0'), "utf-8")
-    assert "made by another sim (build differs)" in refused(tussle_(*arguments))
+    assert "from another build of the engine sim (build differs)" in refused(tussle_(*arguments))
     assert tussle_(*arguments, "--reuse", "sim").status in (0, 1)
 
 

@@ -220,7 +220,7 @@ def test_two_flows_of_one_algorithm_never_share_a_row(tussle_, quick: Path):
 @pytest.mark.parametrize(
     ("options", "note"),
     [
-        (("--repetitions", 2), "all repetitions of a point are the same run, as nothing in it is random"),
+        (("--repetitions", 2), "all repetitions of a point are identical, because nothing is random"),
         (("--set", "path.queue.kind=fq_codel"), "randomness does not matter here"),
     ],
 )

@@ -114,7 +114,7 @@ def test_what_the_host_cannot_do_is_refused_with_what_to_type(tussle_, tmp_path:
         (["--algorithm", "ledbat"], "but not ledbat; if it has the module, `modprobe tcp_ledbat` loads it"),
         (["--workers", "2"], "the engine netns executes 1 run at a time"),
         (["--network", "veth"], 'unknown network "veth"'),
-        (["--hosts", "hosts.toml"], "--hosts: it is for the engine hosts"),
+        (["--hosts", "hosts.toml"], "--hosts is only for the engine hosts"),
     ]:
         assert message in refused(tussle_("run", file, "--engine", "netns", *options))
     [run] = runs({"algorithm": "cubic", "parameters": {"beta": 512}})
@@ -124,7 +124,7 @@ def test_what_the_host_cannot_do_is_refused_with_what_to_type(tussle_, tmp_path:
 
 def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(TussleError, match="must be root: sudo tussle"):
+    with pytest.raises(TussleError, match="needs root: sudo tussle"):
         NamespacesEngine().check(runs({"algorithm": "reno"})[0])
 
 

@@ -92,7 +92,8 @@ def test_a_fifo_drops_the_same_packets_and_lets_the_others_go_at_the_same_times(
 ):
     linux, simulated = passed({"kind": "fifo", **limit}, OVERLOAD, tmp_path)
     assert len(simulated.dropped) > 1000
-    assert linux.dropped == simulated.dropped
+    # A packet that arrives within a microsecond of a departure may find the queue full or not.
+    assert len(linux.dropped ^ simulated.dropped) <= 2
     both = zip(linux.left_ns, simulated.left_ns, strict=True)
     assert (
         max(abs(theirs - ours) for theirs, ours in both if theirs is not None and ours is not None)

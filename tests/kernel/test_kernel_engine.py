@@ -221,7 +221,8 @@ def test_the_tables_count_alike():
     last = links.row(-1, named=True)
     assert (
         last["arrived_packets"]
-        == last["delivered_packets"] + last["dropped_packets"] + last["backlog_packets"]
+        - (last["delivered_packets"] + last["dropped_packets"] + last["backlog_packets"])
+        in (0, 1)  # in transmission
     )
     # Only the bottleneck drops.
     assert flows["dropped_packets"].sum() == last["dropped_packets"]
@@ -464,7 +465,7 @@ def test_a_kernel_without_the_patch_is_refused_where_the_host_has_amx(
     monkeypatch.setattr("tussle.kernel.host.host_state_bytes", lambda: 11_008)
     refuse_host(Kernel(kernel.image, unpatched | {"release": "6.13.0"}))
     refuse_host(kernel)
-    expected = r"saves 2696 bytes .* where this host has 11008 \(AMX\); `tussle kernel build`"
+    expected = r"saves 2696 bytes .* and this host has 11008 \(AMX\); `tussle kernel build`"
     with pytest.raises(TussleError, match=expected):
         refuse_host(Kernel(kernel.image, unpatched | {"release": "6.12.95"}))
 

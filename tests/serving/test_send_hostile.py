@@ -99,8 +99,8 @@ def test_a_flow_that_is_cut_off_is_a_failure_with_a_sentence(direction):
     assert status == 1
     assert out.endswith("; cut off\n")
     assert problems == (
-        "tussle: the flow was cut off too early, by the server or by the network; "
-        "the same command joins again\n"
+        "tussle: the flow was cut off by the server or by the network; "
+        "repeat the same command to join again\n"
     )
 
 

@@ -225,7 +225,7 @@ def test_a_server_listens_on_loopback_by_default(tmp_path):
     words = [TUSSLE, "serve", "--port", "0", "--for", "0.1 s", "-o", str(tmp_path / "out")]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "tussle send 127.0.0.1:" in done.stdout
-    assert "from this machine only" in done.stdout
+    assert "only this machine can join" in done.stdout
     assert "no client sent anything" in done.stdout
     assert list(tmp_path.iterdir()) == []
 

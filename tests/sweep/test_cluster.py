@@ -291,7 +291,7 @@ OTHER = "import sys, {what}; from dask.__main__ import main; sys.argv = ['dask',
     ("what", "differs"),
     [
         ("tussle; tussle.__version__ = '0.0.9'", "has another Tussle: 0.0.9, and this machine has "),
-        ("platform; platform.python_version_tuple = lambda: '39'", "has another Python: 3.9 where this"),
+        ("platform; platform.python_version_tuple = lambda: '39'", "has another Python: 3.9, and this"),
         (
             "fake_engine; fake_engine.OTHERWISE['version'] = '2'",
             "has another engine (version): 2, and this machine has 1;",

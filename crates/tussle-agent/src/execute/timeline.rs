@@ -33,7 +33,10 @@ pub(crate) fn run(
     environment.be_punctual()?;
     let changes = network.changes(run).map_err(|problem| anyhow!("changes of a link: {problem}"))?;
     for at_ns in Instants::of(run, changes.keys().copied()) {
-        clock.sleep_until(at_ns)?;
+        // At the start there is nothing to wait for: all counters are zero.
+        if at_ns > 0 {
+            clock.sleep_until(at_ns)?;
+        }
         environment.note_slip(at_ns, clock)?;
         for flow in flows.iter().filter(|flow| flow.spec.stop_ns == Some(at_ns)) {
             flow.stop()?;
