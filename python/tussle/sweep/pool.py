@@ -54,18 +54,39 @@ class _QuietPool(ProcessPoolExecutor):
         # Workers start as tasks arrive, and inherit the blocked signals.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            return super().submit(fn, *args, **kwargs)
+            return super().submit(_execute, fn, *args, **kwargs)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+_between_tasks = threading.Lock()
+"""Held by a worker that executes no task.
+
+If it ended while it sends a result, the reader of the result would wait forever for the rest.
+"""
+
+
+def _execute(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call `fn` in a worker, which may end until the call returns."""
+    _between_tasks.release()
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        _between_tasks.acquire()
+
+
 def _end_with(watched: Connection) -> None:
-    """End this worker when the other end of the pipe closes."""
+    """End this worker when the other end of the pipe closes; between tasks, if the executor was killed."""
+    _between_tasks.acquire()
+    starter = multiprocessing.parent_process()
 
     def watch() -> None:
         try:
             watched.recv()
         except EOFError:
+            # An executor that lives ends its idle workers itself.
+            while starter is not None and starter.is_alive() and not _between_tasks.acquire(timeout=0.1):
+                pass
             os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
